@@ -1,0 +1,58 @@
+# "make help" lists the targets.
+
+# A Go that scripts/setup.sh had to fetch comes first.
+export PATH := $(CURDIR)/.cache/go/bin:$(PATH)
+export CGO_ENABLED := 1
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# A copy without its git history builds like any other.
+GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test build test unit e2e demo bench fuzz lint clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@echo '  make demo SITE=https://example.org/   crawl that site, politely'
+	@echo '  make demo DIR=/some/html/folder       serve that folder and crawl it without delay'
+
+setup:
+	@scripts/setup.sh
+
+setup-test:
+	@scripts/setup.sh test
+
+build: setup ## build the programs to bin/
+	@mkdir -p bin
+	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/demo
+
+test: setup-test lint build unit e2e ## set up what the tests need and run all of them
+
+unit:
+	go test -race ./...
+	cd bench && go test -race ./...
+
+# -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
+e2e: build
+	go test -tags e2e -count=1 -timeout 14m ./e2e/...
+
+demo: build ## crawl a site from start to end and show it
+	@bin/demo $${SITE:+-site "$$SITE"} $${DIR:+-dir "$$DIR"} $${KEEP:+-keep}
+
+bench: setup-test build ## compare with a program that only fetches and tokenises
+	@cd bench && $(GO_BUILD) -o ../bin/bench-floor ./floor
+	@cd bench && $(GO_BUILD) -o ../bin/bench-run ./run
+	@bin/bench-run -bin bin -ini ini $${DIR:+-dir "$$DIR"}
+
+fuzz: setup ## run every fuzz target for FUZZTIME (10s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+lint: setup ## gofmt and vet
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.cache/*')); test -z "$$unformatted" || { echo "gofmt: $$unformatted" >&2; exit 1; }
+	go vet ./...
+	go vet -tags e2e ./...
+	cd bench && go vet ./...
+
+clean: ## remove what the build made
+	rm -rf bin

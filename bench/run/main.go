@@ -1,0 +1,140 @@
+// Command run measures the real system beside the floor program, on the same
+// site in one run, so that a slow design is seen early.
+//
+//	bench-run -bin bin -ini ini [-dir /some/html/folder]
+//
+// It serves a folder of documentation on loopback, crawls it with the floor
+// (one connection, as the real system has to one host, and once more with one
+// for each processor), then with dc-daemon and its tasks, which store and
+// process everything. It prints a table: pages per second, CPU seconds, peak
+// memory, and the pages per second as a part of the floor's with one
+// connection. Exit code 1 if something failed or the ratio is below -min.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"hce/dc/examples/siteserver/site"
+)
+
+func main() {
+	dir := flag.String("dir", documentation(), "crawl this `folder`")
+	bin := flag.String("bin", "bin", "`folder` of the programs, bench-floor among them")
+	ini := flag.String("ini", "ini", "`folder` of the ini files")
+	repeat := flag.Int("repeat", 3, "run the floor this many times and take the fastest")
+	least := flag.Float64("min", 0.15, "smallest ratio that is taken")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ratio, err := run(ctx, *dir, *bin, *ini, *repeat, os.Stdout)
+	if err == nil && ratio < *least {
+		err = fmt.Errorf("the ratio %.3f is below %.3f: something in the design is too slow", ratio, *least)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// documentation is the folder that is crawled unless told otherwise: the
+// documentation of PostgreSQL, from its package or where scripts/setup.sh
+// unpacked it, seen from the root of the repository.
+func documentation() string {
+	const installed = "/usr/share/doc/postgresql-doc-15/html"
+	if _, err := os.Stat(installed); err != nil {
+		return ".cache/docs/postgresql-doc-15/html"
+	}
+	return installed
+}
+
+// Report is what one crawl came to. Pages are text/html with code 200.
+type Report struct {
+	Name       string
+	Pages      int
+	URLs       int
+	Bytes      int64
+	Seconds    float64
+	CPUSeconds float64
+	PeakMemory int64 // bytes; of all processes of a crawl together
+}
+
+// rate is the number of pages per second.
+func (r Report) rate() float64 {
+	if r.Seconds <= 0 {
+		return 0
+	}
+	return float64(r.Pages) / r.Seconds
+}
+
+// run does all crawls, prints the table and gives the ratio of the real system
+// to the floor with one connection.
+func run(ctx context.Context, dir, bin, ini string, repeat int, out io.Writer) (float64, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return 0, fmt.Errorf("%s is no folder", dir)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	server := &http.Server{Handler: site.Handler(site.Options{Dir: dir}), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	defer server.Close()
+	root := "http://" + listener.Addr().String() + "/"
+
+	var reports []Report
+	for _, workers := range []int{1, runtime.NumCPU()} {
+		report, err := crawlWithFloor(ctx, root, filepath.Join(bin, "bench-floor"), workers, repeat)
+		if err != nil {
+			return 0, err
+		}
+		reports = append(reports, report)
+	}
+	real, err := crawlWithDC(ctx, root, bin, ini)
+	if err != nil {
+		return 0, err
+	}
+	reports = append(reports, real)
+	if err := printTable(out, reports); err != nil {
+		return 0, err
+	}
+	floor := reports[0]
+	if real.Pages != floor.Pages {
+		return 0, fmt.Errorf("the crawls differ: %d pages, and the floor has %d", real.Pages, floor.Pages)
+	}
+	if floor.rate() == 0 {
+		return 0, errors.New("the floor found no page")
+	}
+	return real.rate() / floor.rate(), nil
+}
+
+// printTable writes one line for each report; ratios are to the first one.
+func printTable(out io.Writer, reports []Report) error {
+	if _, err := fmt.Fprintf(out, "%-22s %7s %7s %9s %9s %9s %9s %10s %7s\n",
+		"", "pages", "urls", "MB", "seconds", "pages/s", "CPU s", "memory MB", "ratio"); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		ratio := 0.0
+		if base := reports[0].rate(); base > 0 {
+			ratio = r.rate() / base
+		}
+		if _, err := fmt.Fprintf(out, "%-22s %7d %7d %9.1f %9.2f %9.1f %9.2f %10.1f %7.3f\n",
+			r.Name, r.Pages, r.URLs, float64(r.Bytes)/1e6, r.Seconds, r.rate(), r.CPUSeconds, float64(r.PeakMemory)/1e6, ratio); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// crawler-task crawls batches: a Batch on stdin, the Batch that is left on
+// stdout, pages and links in the stores of the data node.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/crawl"
+	"hce/dc/internal/dbtask"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/hostgate"
+	"hce/dc/internal/task"
+	"hce/dc/internal/taskmain"
+)
+
+const notes = `stdin holds Batch objects, one after the other; each is answered with one line on
+stdout: the Batch with the items that are left (see examples/batch.json).
+
+Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
+unreadable input, database, disk.`
+
+func main() {
+	os.Exit(taskmain.Run(taskmain.Program{
+		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: open, Batches: true,
+	}))
+}
+
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+	s := f.Section("CrawlerTask")
+	cfg := crawl.Config{
+		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
+		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
+		MaxHosts:         int(s.Int("max_hosts", 64, 1, 10000)),
+		MaxLinks:         int(s.Int("max_links", 20000, 1, 1000000)),
+		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
+		ChunkTime:        s.Duration("chunk_time", time.Millisecond, 500*time.Millisecond, time.Millisecond, time.Minute),
+		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
+		RobotsTTL:        s.Duration("robots_ttl", time.Hour, 24*time.Hour, 0, 24*time.Hour),
+	}
+	if flags.MaxTime > 0 {
+		cfg.MaxExecutionTime = flags.MaxTime
+	}
+	networks := s.Networks("AllowedNetworks")
+	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
+	headersFile, cookieFile := s.Path("headers_file", "crawler-task_headers.txt"), s.Path("cookie_file", "crawler-task_cookie.txt")
+	stores, err := taskmain.DBTaskFile(f, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	data := dbtask.ReadConfig(stores, app.DataDir)
+	if err := taskmain.Checked(f, log); err != nil {
+		return nil, nil, err
+	}
+	if err := stores.Err(); err != nil {
+		return nil, nil, err
+	}
+	headers, err := os.ReadFile(headersFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("headers_file: %w", err)
+	}
+	if cfg.Headers, err = crawl.ParseHeaders(string(headers)); err != nil {
+		return nil, nil, fmt.Errorf("headers_file %s %w", headersFile, err)
+	}
+	cookie, err := os.ReadFile(cookieFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cookie_file: %w", err)
+	}
+	cfg.Cookie = crawl.ParseCookie(string(cookie))
+	hosts, err := hostgate.Open(gates)
+	if err != nil {
+		return nil, nil, err
+	}
+	owner, closeStores, err := dbtask.Open(ctx, data, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
+	closeAll := func() {
+		client.Close()
+		if err := hosts.Close(); err != nil {
+			log.Warn("the host gates are not closed well", "error", err)
+		}
+		closeStores()
+	}
+	return &crawl.Job{Data: owner, Fetch: client, Gates: hosts, Config: cfg, Now: time.Now, Log: log}, closeAll, nil
+}

@@ -1,0 +1,171 @@
+// dc-client asks the crawler cluster for one operation on sites and URLs and
+// prints the answer as JSON (objects 6).
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hce/dc/internal/cli"
+	"hce/dc/internal/client"
+	"hce/dc/internal/config"
+	"hce/dc/internal/dc"
+)
+
+const notes = `Operations of --command:
+  SITE_NEW SITE_STATUS SITE_FIND SITE_DELETE SITE_CLEANUP
+  URL_NEW URL_STATUS URL_UPDATE URL_FETCH URL_CONTENT
+Others are known and answered with "not served yet".
+
+Examples:
+  dc-client -cmd SITE_NEW -f site.json
+  dc-client -cmd SITE_STATUS -ff '{"id":"<site id>"}'
+  dc-client -cmd URL_FETCH -ff '{"sitesList":["<site id>"],"maxURLs":5}'
+
+The answer is one JSON text on stdout. Exit status: 0 an answer of the service
+(look at errorCode in it), 1 a refused request, an unreadable ini file or no
+answer in time, 2 wrong or missing arguments, 3 to 5 failures on the way;
+error_code in the answer is the same number.`
+
+type options struct {
+	config, command, file, fields, mode, merge string
+	timeout, host, port, output, errorFile     string
+	verbose                                    string
+}
+
+func main() {
+	var o options
+	s := cli.New("dc-client", "asks the crawler cluster for one operation")
+	s.Text(&o.config, "config", "c", "FILE", "ini file; without it dc-client.ini is looked for in the current\nfolder and in /etc/dc-client/")
+	s.Text(&o.command, "command", "cmd", "NAME", "operation")
+	s.Text(&o.file, "file", "f", "FILE", "request as JSON")
+	s.Text(&o.fields, "fields", "ff", "JSON", "object whose fields are laid over the request; file:// values\nare replaced by the text of that file")
+	s.Text(&o.mode, "mode", "mode", "0|1|2", "how: 0 replace values (default), 1 merge objects, 2 merge and append")
+	s.Text(&o.merge, "merge", "mrg", "0|1", "merge the answers of several nodes (default 1)")
+	s.Text(&o.timeout, "dcc_timeout", "dcc_timeout", "MS", "wait that long for the answer")
+	s.Text(&o.host, "dcc_clientHost", "dcc_clientHost", "HOST", "host of the daemon")
+	s.Text(&o.port, "dcc_clientPort", "dcc_clientPort", "PORT", "port of the daemon")
+	s.Text(&o.output, "output_file", "o", "FILE", "write the answer there instead of stdout")
+	s.Text(&o.errorFile, "error_file", "e", "FILE", "also write errorCode and errorMessage of this run there")
+	s.Text(&o.verbose, "verbose", "v", "LEVEL", "say on stderr what is done")
+	s.Note(notes)
+	err := s.Parse(os.Args[1:])
+	switch {
+	case errors.Is(err, cli.ErrHelp):
+		fmt.Print(s.Help())
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "dc-client:", err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(o.print(o.run(ctx)))
+}
+
+// run does what the options say.
+func (o options) run(ctx context.Context) client.Outcome {
+	server, err := o.server()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dc-client:", err)
+		return client.Outcome{JSON: client.Failure(client.ExitFailure, err.Error()).JSON, Exit: 1}
+	}
+	if o.command == "" {
+		return client.Failure(client.ExitArguments, "Not present [--help] or [--command] mandatory args")
+	}
+	op, ok := dc.ParseOp(o.command)
+	if !ok || !op.Client() {
+		return client.Failure(client.ExitArguments, fmt.Sprintf("[--command] arg's value not present in value's list: %q", o.command))
+	}
+	if o.file == "" && o.fields == "" {
+		return client.Failure(client.ExitArguments, "Absent [--file] or [--fields] arg with [--commands] arg")
+	}
+	mode, err := strconv.Atoi(o.mode)
+	if o.mode != "" && (err != nil || mode < client.Replace || mode > client.Append) {
+		return client.Failure(client.ExitArguments, fmt.Sprintf("[--mode] arg's value %q is not 0, 1 or 2", o.mode))
+	}
+	object, err := client.Request(op, o.file, o.fields, mode)
+	if err != nil {
+		return client.Failure(client.ExitRefused, err.Error())
+	}
+	call := client.Call{Op: op, Object: object, Server: server}
+	if o.merge != "" {
+		merge := o.merge != "0" && !strings.EqualFold(o.merge, "false")
+		call.Merge = &merge
+	}
+	if o.verbose != "" {
+		fmt.Fprintf(os.Stderr, "dc-client: %s to %s:%d\n", op, server.Host, server.Port)
+	}
+	return call.Do(ctx)
+}
+
+func (o options) server() (client.Server, error) {
+	path, err := config.Find("dc-client", o.config)
+	if err != nil {
+		return client.Server{}, err
+	}
+	f, err := config.Load(path)
+	if err != nil {
+		return client.Server{}, err
+	}
+	s := f.Section("dcc")
+	server := client.Server{
+		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
+		Port:    int(s.Int("clientPort", 5504, 1, 65535)),
+		Timeout: s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, 24*time.Hour),
+	}
+	if err := f.Err(); err != nil {
+		return server, err
+	}
+	if o.host != "" {
+		server.Host = strings.Trim(o.host, `"'`)
+	}
+	if n, err := strconv.Atoi(o.port); err == nil && n > 0 && n < 65536 {
+		server.Port = n
+	}
+	if n, err := strconv.Atoi(o.timeout); err == nil && n > 0 {
+		server.Timeout = time.Duration(n) * time.Millisecond
+	}
+	return server, nil
+}
+
+// print writes the outcome and gives the exit status.
+func (o options) print(out client.Outcome) int {
+	text, err := client.Text(out.JSON)
+	if err != nil {
+		failure := client.Failure(client.ExitArguments, "Error: JSON serialize error: "+err.Error())
+		out.Exit = failure.Exit
+		text, _ = client.Text(failure.JSON) // plain texts and numbers
+	}
+	text = append(text, '\n')
+	if o.output != "" {
+		err = os.WriteFile(o.output, text, 0o644)
+	} else {
+		_, err = os.Stdout.Write(text)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dc-client:", err)
+		return client.ExitFailure
+	}
+	if o.errorFile != "" {
+		var e struct {
+			Code    int    `json:"error_code"`
+			Message string `json:"error_message"`
+		}
+		_ = json.Unmarshal(text, &e) // absent in an answer of the service
+		report, _ := client.Text(map[string]any{"errorCode": e.Code, "errorMessage": e.Message})
+		if err := os.WriteFile(o.errorFile, append(report, '\n'), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "dc-client:", err)
+			return client.ExitFailure
+		}
+	}
+	return out.Exit
+}

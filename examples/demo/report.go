@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"hce/dc/examples/rig"
+)
+
+// summary counts what the last line tells.
+type summary struct {
+	pages  int // crawled with code 200 and without an error
+	urls   int // rows of the site
+	errors int // rows with an error bit
+	bytes  int64
+}
+
+// titlesPerRequest bounds one URL_CONTENT, whose answer holds whole texts.
+const titlesPerRequest = 50
+
+// shownText is how many characters of the one page are printed.
+const shownText = 400
+
+// report prints the table of all rows and one page as URL_CONTENT gives it.
+func (d *demo) report(ctx context.Context, r *rig.Rig, id string) (summary, error) {
+	rows, err := r.AllRows(ctx, id)
+	if err != nil {
+		return summary{}, err
+	}
+	titles := make(map[string]string)
+	var longest rig.Content
+	var processed []rig.Row
+	for _, row := range rows {
+		if row.Status == rig.StatusProcessed {
+			processed = append(processed, row)
+		}
+	}
+	for len(processed) > 0 {
+		n := min(titlesPerRequest, len(processed))
+		contents, err := r.Contents(ctx, id, processed[:n])
+		if err != nil {
+			return summary{}, err
+		}
+		for _, content := range contents {
+			titles[content.MD5] = content.Title
+			// The page that is shown is the one that has most to show, within
+			// reason: what follows is cut anyway.
+			if content.Title != "" && min(len(content.Text), shownText) > len(longest.Text) {
+				longest = content
+			}
+		}
+		processed = processed[n:]
+	}
+	printTable(d.out, rows, titles)
+
+	if longest.MD5 == "" {
+		return summary{}, errors.New("no page with a title and a text could be read back")
+	}
+	fmt.Fprintf(d.out, "\nURL_CONTENT of %s\n%s\n%s\n\n", longest.MD5, plain(longest.Title, 200), plain(longest.Text, shownText))
+	return count(rows), nil
+}
+
+// count adds the rows up.
+func count(rows []rig.Row) summary {
+	var s summary
+	for _, row := range rows {
+		s.urls++
+		s.bytes += row.Size
+		if row.ErrorMask != 0 {
+			s.errors++
+		} else if row.HTTPCode == 200 {
+			s.pages++
+		}
+	}
+	return s
+}
+
+// statusNames are the names of URL.Status: objects.md 5.3.
+var statusNames = [...]string{"undefined", "new", "selected", "crawling", "crawled", "selected", "processing", "processed", "selected"}
+
+// printTable writes a line for each row. In the last column stands the title,
+// or what went wrong, and the URL where there is neither.
+func printTable(out io.Writer, rows []rig.Row, titles map[string]string) {
+	fmt.Fprintf(out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "TITLE")
+	for _, row := range rows {
+		status := fmt.Sprint(row.Status)
+		if row.Status >= 0 && row.Status < len(statusNames) {
+			status = statusNames[row.Status]
+		}
+		text := titles[row.MD5]
+		switch {
+		case row.ErrorMask != 0 && len(row.ErrorNames) > 0:
+			text = strings.Join(row.ErrorNames, ",") + " " + row.URL
+		case row.ErrorMask != 0:
+			text = fmt.Sprintf("error %#x %s", row.ErrorMask, row.URL)
+		case text == "":
+			text = row.URL
+		}
+		fmt.Fprintf(out, "%-10s %4d %9s  %s\n", status, row.HTTPCode, size(row.Size), plain(text, 100))
+	}
+}
+
+// plain makes text from a page fit for a terminal: one line, no control
+// characters, at most most characters.
+func plain(text string, most int) string {
+	var line strings.Builder
+	length := 0
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }) {
+		if length > 0 {
+			line.WriteByte(' ')
+			length++
+		}
+		for _, c := range word {
+			if length >= most {
+				return strings.TrimRight(line.String(), " ") + "…"
+			}
+			if !unicode.IsPrint(c) {
+				continue
+			}
+			line.WriteRune(c)
+			length++
+		}
+	}
+	return line.String()
+}

@@ -1,0 +1,70 @@
+// Package examples_test checks the example requests that lie beside it: that
+// they are JSON, and that their keys are those of their URLs.
+package examples_test
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root is the first page of the site that all example requests are about:
+// siteserver -addr 127.0.0.1:8080.
+const root = "http://127.0.0.1:8080/"
+
+func key(url string) string {
+	sum := md5.Sum([]byte(url))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestRequests(t *testing.T) {
+	files, err := filepath.Glob("*.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	for _, name := range files {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tree any
+			if err := json.Unmarshal(text, &tree); err != nil {
+				t.Fatal(err)
+			}
+			check(t, tree)
+		})
+	}
+}
+
+// check walks a request and looks at every object that has a key and a URL.
+func check(t *testing.T, tree any) {
+	switch node := tree.(type) {
+	case []any:
+		for _, child := range node {
+			check(t, child)
+		}
+	case map[string]any:
+		url, _ := node["url"].(string)
+		for field, value := range node {
+			text, _ := value.(string)
+			switch {
+			case field == "siteId", field == "parentMd5":
+				if text != key(root) {
+					t.Errorf("%s is %q, want the key of %s", field, text, root)
+				}
+			case field == "urlMd5":
+				if text != key(url) || !strings.HasPrefix(url, root) {
+					t.Errorf("urlMd5 is %q, and not the key of %q", text, url)
+				}
+			case field == "id" && text != "" && text != key(root):
+				t.Errorf("id is %q, want the key of %s", text, root)
+			}
+			check(t, value)
+		}
+	}
+}

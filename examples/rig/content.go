@@ -1,0 +1,105 @@
+package rig
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Content is what URL_CONTENT gives back of one processed page.
+type Content struct {
+	MD5   string
+	Title string // "" when the page has none
+	Text  string
+}
+
+// Contents reads the processed contents of pages of a site, in any order;
+// pages without any are left out.
+func (r *Rig) Contents(ctx context.Context, id string, rows []Row) ([]Content, error) {
+	const processed = 1 // contentTypeMask: the best processed content
+	requests := make([]any, len(rows))
+	for i, row := range rows {
+		requests[i] = map[string]any{
+			"siteId": id, "url": row.URL, "urlMd5": row.MD5, "contentTypeMask": processed,
+			"attributeNames": []string{}, "dbFieldsList": []string{"Status"},
+		}
+	}
+	var answers []struct {
+		MD5       string `json:"urlMd5"`
+		Processed []struct {
+			Buffer string `json:"buffer"`
+		} `json:"processedContents"`
+	}
+	if err := r.Ask(ctx, "URL_CONTENT", requests, &answers); err != nil {
+		return nil, err
+	}
+	var contents []Content
+	for _, answer := range answers {
+		if len(answer.Processed) == 0 {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(answer.Processed[0].Buffer)
+		if err != nil {
+			return nil, fmt.Errorf("rig.Contents: %s: %w", answer.MD5, err)
+		}
+		var tree any
+		if err := json.Unmarshal(text, &tree); err != nil {
+			return nil, fmt.Errorf("rig.Contents: %s: %w", answer.MD5, err)
+		}
+		contents = append(contents, Content{
+			MD5: answer.MD5, Title: tag(tree, "title"), Text: tag(tree, "content_encoded"),
+		})
+	}
+	return contents, nil
+}
+
+// tag finds the value of a tag in a processed content. A site's template may
+// give it as a field ({"title": "x"}) or as an element of a tag list
+// ({"name": "title", "data": ["x"]}), at any depth; the first hit counts.
+// "" if there is none.
+func tag(tree any, name string) string {
+	switch node := tree.(type) {
+	case []any:
+		for _, child := range node {
+			if found := tag(child, name); found != "" {
+				return found
+			}
+		}
+	case map[string]any:
+		if node["name"] == name {
+			return words(node["data"])
+		}
+		if value, ok := node[name]; ok {
+			if found := words(value); found != "" {
+				return found
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(node)) { // sorted: one answer for one content
+			if found := tag(node[key], name); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// words joins the texts of a value that is a text or a list of texts.
+func words(value any) string {
+	switch v := value.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case []any:
+		var all []string
+		for _, one := range v {
+			if text := words(one); text != "" {
+				all = append(all, text)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Usage is what a tree of processes has used.
+type Usage struct {
+	CPU       time.Duration // user and system, ended and waited-for children included
+	RSS       int64         // bytes now; pages that two processes share count twice
+	Processes int
+}
+
+// process is one line of /proc/<pid>/stat, in kernel units.
+type process struct {
+	parent int
+	ticks  int64 // own and of children that were waited for
+	pages  int64
+}
+
+// ticksPerSecond is USER_HZ, which Linux fixes at 100 for all programs.
+const ticksPerSecond = 100
+
+// TreeUsage adds up the process pid and its descendants from /proc. It fails
+// where there is no /proc and when pid is gone.
+func TreeUsage(pid int) (Usage, error) {
+	all, err := processes()
+	if err != nil {
+		return Usage{}, fmt.Errorf("rig.TreeUsage: %w", err)
+	}
+	if _, ok := all[pid]; !ok {
+		return Usage{}, fmt.Errorf("rig.TreeUsage: %w: process %d", os.ErrNotExist, pid)
+	}
+	var sum Usage
+	for _, member := range append(below(all, pid), pid) {
+		p := all[member]
+		sum.CPU += time.Duration(p.ticks) * time.Second / ticksPerSecond
+		sum.RSS += p.pages * int64(os.Getpagesize())
+		sum.Processes++
+	}
+	return sum, nil
+}
+
+// descendants lists the processes below pid; none where there is no /proc.
+func descendants(pid int) []int {
+	all, err := processes()
+	if err != nil {
+		return nil
+	}
+	return below(all, pid)
+}
+
+func below(all map[int]process, pid int) []int {
+	var found []int
+	for child, p := range all {
+		if p.parent == pid {
+			found = append(append(found, child), below(all, child)...)
+		}
+	}
+	return found
+}
+
+// processes reads the state of every process that is visible.
+func processes() (map[int]process, error) {
+	entries, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, errors.New("there is no /proc here")
+	}
+	all := make(map[int]process, len(entries))
+	for _, entry := range entries {
+		text, err := os.ReadFile(entry)
+		if err != nil {
+			continue // it has ended since
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry)))
+		if err != nil {
+			continue
+		}
+		if p, ok := parseStat(string(text)); ok {
+			all[pid] = p
+		}
+	}
+	return all, nil
+}
+
+// parseStat reads a line of proc(5) stat. The name of the program stands in
+// parentheses and may itself hold spaces and parentheses.
+func parseStat(line string) (process, bool) {
+	end := strings.LastIndexByte(line, ')')
+	if end < 0 {
+		return process{}, false
+	}
+	fields := strings.Fields(line[end+1:])
+	const first = 3 // number of fields[0] in proc(5)
+	number := func(n int) int64 {
+		if n-first >= len(fields) {
+			return 0
+		}
+		value, _ := strconv.ParseInt(fields[n-first], 10, 64)
+		return value
+	}
+	if len(fields) <= 24-first {
+		return process{}, false
+	}
+	return process{
+		parent: int(number(4)),
+		ticks:  number(14) + number(15) + number(16) + number(17),
+		pages:  number(24),
+	}, true
+}
+
+// WatchPeak calls TreeUsage every step until ctx ends and gives the highest
+// RSS that it saw. It returns 0 where TreeUsage does not work.
+func WatchPeak(ctx context.Context, pid int, step time.Duration) int64 {
+	ticker := time.NewTicker(step)
+	defer ticker.Stop()
+	var peak int64
+	for {
+		if usage, err := TreeUsage(pid); err == nil {
+			peak = max(peak, usage.RSS)
+		}
+		select {
+		case <-ctx.Done():
+			return peak
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,227 @@
+// Package rig is a crawler of one machine for one run: a dc-daemon on a fresh
+// data folder, and the requests that a run needs, made as an operator makes
+// them, by running dc-client and dc-admin.
+//
+// The demo, the benchmark and tests stand on it. It knows the programs and
+// their JSON, and nothing of what is inside them. Nothing that it starts
+// outlives it: the daemon gets a process group of its own, dies with its
+// parent where the system offers that (child_linux.go), and Close takes its
+// whole tree along.
+//
+//	r, err := rig.Start(ctx, rig.Options{Bin: "bin", Ini: "ini", Data: dir, AllowLoopback: true})
+//	if err != nil { ... }
+//	defer r.Close()
+//	id, err := r.NewSite(ctx, rig.Site{Root: "http://127.0.0.1:8000/"})
+//	...
+//	err = r.Stop(ctx)
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Time limits of single steps.
+const (
+	startLimit = 30 * time.Second // until the daemon answers dc-admin
+	stopLimit  = 30 * time.Second // from STOP to the end of the daemon
+	closeLimit = 5 * time.Second  // from SIGTERM to SIGKILL in Close
+	askLimit   = 2 * time.Minute  // one run of dc-client or dc-admin
+)
+
+// Options says what to start. Bin and Ini are folders; relative paths start at
+// the working directory.
+type Options struct {
+	Bin  string // with dc-daemon, dc-client, dc-admin and the task programs
+	Ini  string // with dc-daemon.ini, dc-client.ini, dc-admin.ini
+	Data string // data folder, made if missing
+	// AllowLoopback lets the crawler fetch from 127.0.0.0/8, which its egress
+	// guard refuses otherwise.
+	AllowLoopback bool
+	// Env is added to the environment of the daemon and so of its tasks, last
+	// one wins: DC_<Section>_<key>=value overrides a key of an ini file.
+	Env []string
+}
+
+// Rig is a running daemon. Its methods are safe for use by one goroutine.
+type Rig struct {
+	options    Options
+	clientPort int
+	adminPort  int
+	daemon     *exec.Cmd
+	ended      chan struct{} // closed when the daemon has ended
+	endErr     error         // what Wait said; read after ended is closed
+	talk       string        // file with what the daemon wrote on stdout and stderr
+}
+
+// Start starts the daemon and waits until dc-admin STAT answers. On an error
+// nothing is left running. Cancelling ctx ends the wait, not a running daemon.
+func Start(ctx context.Context, o Options) (*Rig, error) {
+	for _, path := range []*string{&o.Bin, &o.Ini, &o.Data} {
+		full, err := filepath.Abs(*path)
+		if err != nil {
+			return nil, fmt.Errorf("rig.Start: %w", err)
+		}
+		*path = full
+	}
+	if err := os.MkdirAll(o.Data, 0o755); err != nil {
+		return nil, fmt.Errorf("rig.Start: %w", err)
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, fmt.Errorf("rig.Start: %w", err)
+	}
+	r := &Rig{
+		options: o, clientPort: ports[0], adminPort: ports[1],
+		ended: make(chan struct{}), talk: filepath.Join(o.Data, "daemon.out"),
+	}
+	out, err := os.Create(r.talk)
+	if err != nil {
+		return nil, fmt.Errorf("rig.Start: %w", err)
+	}
+	defer out.Close() // the daemon has its own copy
+
+	r.daemon = exec.Command(filepath.Join(o.Bin, "dc-daemon"), "-c", filepath.Join(o.Ini, "dc-daemon.ini"))
+	r.daemon.Env = append(r.environment(), o.Env...)
+	r.daemon.Stdout, r.daemon.Stderr = out, out
+	r.daemon.SysProcAttr = childAttributes()
+	if err := r.daemon.Start(); err != nil {
+		return nil, fmt.Errorf("rig.Start: %w", err)
+	}
+	go func() { // ends with the daemon, which Close ends
+		r.endErr = r.daemon.Wait()
+		close(r.ended)
+	}()
+	if err := r.await(ctx); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("rig.Start: %w", err)
+	}
+	return r, nil
+}
+
+// environment is what daemon, client and admin tool share.
+func (r *Rig) environment() []string {
+	env := append(os.Environ(),
+		"DC_Application_data_dir="+r.options.Data,
+		"DC_ClientInterfaceService_serverPort="+strconv.Itoa(r.clientPort),
+		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(r.adminPort),
+		"DC_dcc_clientPort="+strconv.Itoa(r.clientPort),
+		"DC_dtma_clientPort="+strconv.Itoa(r.adminPort),
+	)
+	if r.options.AllowLoopback {
+		env = append(env, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8")
+	}
+	return env
+}
+
+// await asks for STAT until there is an answer.
+func (r *Rig) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		once, done := context.WithTimeout(ctx, 2*time.Second)
+		_, err := r.Stat(once, "AdminInterfaceServer")
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-r.ended:
+			return fmt.Errorf("dc-daemon ended at its start: %w%s", r.endError(), r.lastWords())
+		case <-ctx.Done():
+			return fmt.Errorf("dc-daemon does not answer: %w%s", err, r.lastWords())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// PID is the process id of the daemon, the root of all processes of this rig.
+func (r *Rig) PID() int { return r.daemon.Process.Pid }
+
+// Ended is closed when the daemon has ended, for whatever reason.
+func (r *Rig) Ended() <-chan struct{} { return r.ended }
+
+// Stop asks the daemon to stop with dc-admin STOP and waits for its end. It is
+// an error if the daemon does not end in time or with another code than 0.
+func (r *Rig) Stop(ctx context.Context) error {
+	if _, err := r.admin(ctx, "--cmd", "STOP"); err != nil {
+		return fmt.Errorf("rig.Stop: %w%s", err, r.lastWords())
+	}
+	select {
+	case <-r.ended:
+	case <-time.After(stopLimit):
+		return errors.New("rig.Stop: dc-daemon still runs after STOP" + r.lastWords())
+	case <-ctx.Done():
+		return fmt.Errorf("rig.Stop: %w", ctx.Err())
+	}
+	if r.endErr != nil {
+		return fmt.Errorf("rig.Stop: dc-daemon: %w%s", r.endErr, r.lastWords())
+	}
+	return nil
+}
+
+// Close ends whatever still runs: SIGTERM to the daemon, SIGKILL after a while
+// to it and to all its descendants. After a Stop it does nothing. It may be
+// called more than once.
+func (r *Rig) Close() {
+	select {
+	case <-r.ended:
+		return
+	default:
+	}
+	// Who is gone in the meantime needs no signal, so errors mean nothing here.
+	_ = r.daemon.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-r.ended:
+		return
+	case <-time.After(closeLimit):
+	}
+	family := descendants(r.PID())
+	_ = syscall.Kill(-r.PID(), syscall.SIGKILL)
+	for _, pid := range family {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	<-r.ended
+}
+
+// endError is never nil: a daemon that ends by itself is wrong even with code 0.
+func (r *Rig) endError() error {
+	if r.endErr != nil {
+		return r.endErr
+	}
+	return errors.New("exit status 0")
+}
+
+// lastWords is the end of what the daemon wrote, for error messages; "" if it
+// wrote nothing.
+func (r *Rig) lastWords() string {
+	text, err := os.ReadFile(r.talk)
+	if err != nil || len(text) == 0 {
+		return ""
+	}
+	const most = 2000
+	return "\ndc-daemon wrote: " + string(text[max(0, len(text)-most):])
+}
+
+// freePorts finds n ports of 127.0.0.1 that nobody listens on. Another program
+// may take one before it is used; then the daemon says so and Start fails.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() // held until all are found, so that they differ
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

@@ -1,0 +1,213 @@
+package site
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const htmlUTF8 = "text/html; charset=utf-8"
+
+// mostSent bounds the answers without an end, for clients that have no limit.
+const (
+	mostSent     = 1 << 30
+	longestDrops = 10 * time.Minute
+)
+
+// status answers with code and a short page that says so.
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", htmlUTF8)
+		w.WriteHeader(code)
+		text := http.StatusText(code)
+		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%s</title>\n<h1>%d %s</h1>\n<p><a href=\"/\">Home</a></p>\n", text, code, text)
+	}
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) { status(http.StatusNotFound)(w, r) }
+
+func busy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "120")
+	status(http.StatusServiceUnavailable)(w, r)
+}
+
+// postOnly is the button that a crawler must not press.
+func postOnly(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		status(http.StatusMethodNotAllowed)(w, r)
+		return
+	}
+	writePage(w, "It is deleted", "Somebody or something pressed the button.")
+}
+
+func empty(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", htmlUTF8)
+	w.Header().Set("Content-Length", "0")
+}
+
+// slow waits before the first byte, or until the client gives up.
+func slow(wait time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !pause(r, wait) {
+			return
+		}
+		writePage(w, "A page that took its time", "The server of this page thinks before it answers. One second and a half is nothing to a reader with a cup of tea. To a crawler that waits in turn for every page of a host it is a long time.")
+	}
+}
+
+// trickle sends the start of a page and then one byte at a time.
+func trickle(drop time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", htmlUTF8)
+		if r.Method == http.MethodHead {
+			return
+		}
+		out := http.NewResponseController(w)
+		fmt.Fprint(w, "<!DOCTYPE html>\n<html lang=\"en\"><title>A page that comes in drops</title>\n<p>")
+		for end := time.Now().Add(longestDrops); time.Now().Before(end); {
+			if _, err := io.WriteString(w, "."); err != nil || out.Flush() != nil || !pause(r, drop) {
+				return
+			}
+		}
+	}
+}
+
+// pause waits and is true, or false if the client left in the meantime.
+func pause(r *http.Request, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// long sends a well-made page of at least size bytes. Its last paragraph
+// holds the only link to the page behind it.
+func long(size int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", htmlUTF8)
+		if r.Method == http.MethodHead {
+			return
+		}
+		writeLong(w, size)
+	}
+}
+
+// endless sends paragraphs until the client closes the connection.
+func endless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", htmlUTF8)
+	if r.Method == http.MethodHead {
+		return
+	}
+	fmt.Fprint(w, "<!DOCTYPE html>\n<html lang=\"en\"><title>A page without an end</title>\n")
+	block := []byte(strings.Repeat("<p>And then the tide came in, and then the tide went out.</p>\n", 1000))
+	for sent := 0; sent < mostSent && r.Context().Err() == nil; sent += len(block) {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// zippedPage is a small page in a gzip stream.
+var zippedPage = sync.OnceValue(func() []byte {
+	var page bytes.Buffer
+	writeBody(&page, "A page that was packed", "This page is sent in a gzip stream. It is small enough to need no packing, but servers pack everything. The reader should notice nothing of it.", 40)
+	return pack(page.Bytes())
+})
+
+func pack(plain []byte) []byte {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	// Neither call fails: the buffer takes everything.
+	_, _ = z.Write(plain)
+	_ = z.Close()
+	return packed.Bytes()
+}
+
+func zipped(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		writePage(w, "A page that was not packed", "You asked for this page without gzip. It is sent as it is. The text is the same in spirit.")
+		return
+	}
+	sendZip(w, zippedPage())
+}
+
+// cutZip ends a gzip stream in its middle. The HTTP answer itself is whole.
+func cutZip(w http.ResponseWriter, r *http.Request) {
+	sendZip(w, zippedPage()[:len(zippedPage())/2])
+}
+
+func notZip(w http.ResponseWriter, r *http.Request) {
+	sendZip(w, []byte("<!DOCTYPE html>\n<title>A page that was never packed</title>\n<p>The header says gzip.</p>\n"))
+}
+
+// bombBytes unpack to a thousand times their size.
+var bombBytes = sync.OnceValue(func() []byte {
+	var page bytes.Buffer
+	page.WriteString("<!DOCTYPE html>\n<title>A small answer</title>\n<p>")
+	page.Write(bytes.Repeat([]byte("a"), 32<<20))
+	return pack(page.Bytes())
+})
+
+func bomb(w http.ResponseWriter, r *http.Request) { sendZip(w, bombBytes()) }
+
+func sendZip(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", htmlUTF8)
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	// A client that leaves is not the concern of this server.
+	_, _ = w.Write(body)
+}
+
+// Answers that net/http refuses to send, byte for byte.
+const (
+	brokenHead    = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
+	brokenPage    = "<!DOCTYPE html>\n<title>An answer that was cut</title>\n<p>There should be more of this page. It ends in the middle of a thought, because the connection was closed before the server had said all that it promised.</p>\n"
+	garbageAnswer = "220 harbour.invalid at your service\r\n"
+)
+
+var (
+	shortAnswer    = fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", brokenHead, len(brokenPage)+5000, brokenPage)
+	longAnswer     = fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s<p>These words are beyond the length that was told.</p>\n", brokenHead, len(brokenPage), brokenPage)
+	cutChunkAnswer = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", brokenHead, len(brokenPage)+5000, brokenPage)
+)
+
+// raw writes answer on the bare connection and closes it.
+func raw(answer string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn, out, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, "this connection cannot be broken", http.StatusHTTPVersionNotSupported)
+			return
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		// A client that is gone already is served as well as one that stays.
+		_, _ = out.WriteString(answer)
+		_ = out.Flush()
+	}
+}
+
+// reset closes the connection at once, with a reset where TCP allows it.
+func reset(w http.ResponseWriter, r *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "this connection cannot be broken", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}

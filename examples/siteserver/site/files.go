@@ -1,0 +1,128 @@
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	pages "hce/dc/examples/site"
+)
+
+// written is the modification time of every file of the example site: a
+// constant, so that two servers and two builds answer alike.
+var written = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+
+// hostMark in a file becomes the host and port of the request.
+var hostMark = []byte("{HOST}")
+
+// aliases are addresses whose letters are awkward in file names.
+var aliases = map[string]string{
+	"/town/café.html":     "/town/cafe.html",
+	"/town/town map.html": "/town/town-map.html",
+	"/town/~keeper/":      "/town/keeper.html",
+}
+
+// hidden are the files that are served by their aliases only.
+var hidden = map[string]bool{"/town/cafe.html": true, "/town/town-map.html": true, "/town/keeper.html": true}
+
+// labels are the content types that the name of a file does not tell, above all
+// those of the pages whose charset is the point of them. An entry without charset leaves it to the page.
+var labels = map[string]string{
+	"/charsets/cp1251.html":        "text/html",
+	"/charsets/cp1251-header.html": "text/html; charset=windows-1251",
+	"/charsets/shiftjis.html":      "text/html; charset=Shift_JIS",
+	"/charsets/latin1.html":        "text/html",
+	"/charsets/utf16.html":         "text/html",
+	"/charsets/gb18030.html":       "text/html",
+	"/charsets/mislabelled.html":   "text/html; charset=iso-8859-1",
+	"/charsets/broken.html":        "text/html; charset=x-harrow",
+	"/media/feed.xml":              "application/rss+xml; charset=utf-8",
+}
+
+// file is one page or picture, ready to send.
+type file struct {
+	body []byte
+	kind string // Content-Type
+	tag  string // ETag
+}
+
+// fileSet answers for the files by path; folders are there with a final slash.
+type fileSet map[string]file
+
+// loadFiles reads all embedded files. It panics if the build lacks them: an
+// embedded file that cannot be read is no condition of the outside world.
+func loadFiles() fileSet {
+	set := make(fileSet)
+	err := fs.WalkDir(pages.Files, "www", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := pages.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		at := strings.TrimPrefix(name, "www")
+		kind := labels[at]
+		if kind == "" {
+			kind = contentType(at)
+			if strings.HasPrefix(kind, "text/") {
+				kind += "; charset=utf-8"
+			}
+		}
+		sum := sha256.Sum256(body)
+		set[at] = file{body, kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return nil
+	})
+	if err != nil {
+		panic("site: embedded files: " + err.Error())
+	}
+	for alias, at := range aliases {
+		set[alias] = set[at]
+	}
+	for at := range hidden {
+		delete(set, at)
+	}
+	return set
+}
+
+func (set fileSet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at := r.URL.Path
+	f, ok := set[at]
+	if !ok && strings.HasSuffix(at, "/") {
+		f, ok = set[at+"index.html"]
+	}
+	if !ok {
+		if _, folder := set[at+"/index.html"]; folder {
+			w.Header().Set("Location", path.Base(at)+"/")
+			w.WriteHeader(http.StatusMovedPermanently)
+			return
+		}
+		notFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", f.kind)
+	body := f.body
+	if bytes.Contains(body, hostMark) {
+		body = bytes.ReplaceAll(body, hostMark, []byte(plainHost(r.Host)))
+	} else {
+		w.Header().Set("ETag", f.tag)
+	}
+	http.ServeContent(w, r, "", written, bytes.NewReader(body))
+}
+
+// plainHost is host without the characters that no host has, since a client
+// may send anything there and it goes into pages.
+func plainHost(host string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune(".-:[]", c):
+			return c
+		}
+		return -1
+	}, host)
+}

@@ -1,0 +1,85 @@
+package site
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Request is one line of the request log. The two times are taken around the
+// handler, so a gap seen here (start of one request minus end of the one
+// before) is never longer than the gap that the client left by more than the
+// time that the network took. A line is written when the request has ended,
+// which may be just after the client has its answer.
+type Request struct {
+	Start  int64  `json:"start"` // nanoseconds since 1970, UTC
+	End    int64  `json:"end"`   // the same clock
+	Remote string `json:"remote"`
+	Host   string `json:"host"` // as the client named it
+	Method string `json:"method"`
+	Path   string `json:"path"`  // with the query, as sent
+	Code   int    `json:"code"`  // 0 when the connection was cut by hand
+	Bytes  int64  `json:"bytes"` // of the body, as sent
+	Agent  string `json:"agent"`
+}
+
+// requestLog writes a Request for each request that next has answered.
+type requestLog struct {
+	next http.Handler
+
+	mu sync.Mutex // one line at a time
+	to io.Writer
+}
+
+func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	counted := &countingWriter{ResponseWriter: w}
+	start := time.Now()
+	defer func() { // also when the handler gives up by a panic
+		l.write(Request{
+			Start: start.UnixNano(), End: time.Now().UnixNano(), Remote: r.RemoteAddr,
+			Host: r.Host, Method: r.Method, Path: r.RequestURI,
+			Code: counted.code, Bytes: counted.bytes, Agent: r.UserAgent(),
+		})
+	}()
+	l.next.ServeHTTP(counted, r)
+}
+
+func (l *requestLog) write(line Request) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		return // no field of a Request can fail
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A log that cannot be written must not disturb the site; whoever judges
+	// by it sees that lines are missing.
+	_, _ = l.to.Write(append(text, '\n'))
+}
+
+// countingWriter remembers the code and the size of an answer.
+type countingWriter struct {
+	http.ResponseWriter
+	code  int
+	bytes int64
+}
+
+func (w *countingWriter) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,108 @@
+package site
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Trouble is one address of the example site that does not simply answer with
+// a page, and what a crawler has to make of it.
+type Trouble struct {
+	Path string
+	What string
+	// Code is the code of the server's own answer, before any redirect is
+	// followed; 0 when the answer has none.
+	Code int
+	// Bits are the error bits that fit, by crawling.md 2.4 and 2.8 and the
+	// table of DECISIONS 2: the row must carry one of them. Empty: the page
+	// is crawled without an error.
+	Bits []int
+
+	serve http.HandlerFunc // nil: no such file, or a file
+}
+
+// Error bits that the troubles end in.
+const (
+	bitBadURL      = 0
+	bitTimeout     = 1
+	bitHTTP        = 2
+	bitEmpty       = 3
+	bitConnection  = 5
+	bitConvert     = 6
+	bitBadRedirect = 7
+	bitSize        = 8
+	bitRobots      = 11
+	bitRedirects   = 17
+	bitAmbiguous   = 22
+	bitFetchHTTP   = 24
+	bitTooMany     = 26
+	bitForbidden   = 48
+	bitFilters     = 55
+	bitGuard       = 58
+)
+
+// Troubles lists all of them, for a judge of a crawl of this site. Pages of
+// more than 10 MB carry their bit only if the site has a limit of at most
+// 10 MB, and the one that comes in drops only if its timeout is met.
+func Troubles() []Trouble { return troubles(Options{}) }
+
+// Forbidden says whether a crawler may never ask for path: because robots.txt
+// closes it, or because no link leads there but text that looks like one.
+func Forbidden(path string) bool {
+	switch {
+	case path == "/private/open.html":
+		return false
+	case strings.HasPrefix(path, "/private/"), strings.HasPrefix(path, "/wrong/"):
+		return true
+	}
+	return path == "/links/commented-out.html" || path == "/links/written-by-script.html"
+}
+
+func troubles(o Options) []Trouble {
+	return []Trouble{
+		{"/fault/403.html", "forbidden", 403, []int{bitForbidden}, status(http.StatusForbidden)},
+		{"/fault/404.html", "not there", 404, []int{bitHTTP}, nil},
+		{"/fault/410.html", "gone for good", 410, []int{bitHTTP}, status(http.StatusGone)},
+		{"/fault/500.html", "an error of the server", 500, []int{bitHTTP}, status(http.StatusInternalServerError)},
+		{"/fault/503.html", "too busy", 503, []int{bitHTTP}, busy},
+		{"/fault/post-only", "the target of a form that deletes", 405, []int{bitHTTP}, postOnly},
+		{"/links/nothing-here.html", "a broken link", 404, []int{bitHTTP}, nil},
+		{"/media/missing.png", "a picture that is not there", 404, []int{bitHTTP}, nil},
+
+		{"/fault/empty.html", "an empty page", 200, []int{bitEmpty}, empty},
+		{"/fault/slow.html", "a slow page", 200, nil, slow(o.Slow)},
+		{"/fault/trickle.html", "a page that comes in drops", 200, []int{bitTimeout}, trickle(o.Drop)},
+		{"/fault/big.html", "three megabytes", 200, nil, long(3_000_000)},
+		{"/fault/huge.html", "eleven megabytes", 200, []int{bitSize}, long(11_000_000)},
+		{"/fault/endless.html", "a body without an end", 200, []int{bitSize}, endless},
+		{"/fault/gzip.html", "compressed, and well", 200, nil, zipped},
+		{"/fault/cut-gzip.html", "compressed, cut off", 200, []int{bitConvert}, cutZip},
+		{"/fault/not-gzip.html", "said to be compressed, and is not", 200, []int{bitConvert}, notZip},
+		{"/fault/bomb.html", "32 KB that unpack to 32 MB", 200, []int{bitSize}, bomb},
+		{"/fault/short.html", "fewer bytes than Content-Length", 200, []int{bitConnection, bitConvert, bitAmbiguous, bitFetchHTTP}, raw(shortAnswer)},
+		{"/fault/long.html", "more bytes than Content-Length", 200, nil, raw(longAnswer)},
+		{"/fault/cut-chunk.html", "chunks that break off", 200, []int{bitConvert, bitConnection}, raw(cutChunkAnswer)},
+		{"/fault/reset.html", "closed without an answer", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, reset},
+		{"/fault/garbage.html", "no HTTP at all", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, raw(garbageAnswer)},
+
+		{"/go/301", "moved for good", 301, nil, redirect(301, "/town/mill.html")},
+		{"/go/302", "found elsewhere", 302, nil, redirect(302, "/town/lighthouse.html")},
+		{"/go/303", "see other", 303, nil, redirect(303, "/town/market.html")},
+		{"/go/307", "moved for now", 307, nil, redirect(307, "/town/museum.html")},
+		{"/go/308", "moved for good, strictly", 308, nil, redirect(308, "/town/ferry.html")},
+		{"/go/relative", "a relative target", 302, nil, redirect(302, "../crawler/batch.html")},
+		{"/go/chain/1", "three in a row", 302, nil, redirect(302, "/go/chain/2")},
+		{"/go/chain/2", "the second of three", 301, nil, redirect(301, "3")},
+		{"/go/chain/3", "the last of three", 307, nil, redirect(307, "/town/lighthouse.html")},
+		{"/go/loop/a", "a loop of two", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/loop/b")},
+		{"/go/loop/b", "the other half of it", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/loop/a")},
+		{"/go/self", "a loop of one", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/self")},
+		{"/go/missing", "to a page that is not there", 302, []int{bitHTTP}, redirect(302, "/town/nobody.html")},
+		{"/go/nowhere", "without a target", 302, []int{bitBadRedirect, bitAmbiguous, bitTooMany}, redirect(302, "")},
+		{"/go/away", "to a name that does not resolve", 302, []int{bitFilters, bitConnection, bitBadRedirect}, redirect(302, "http://nosuch.invalid/")},
+		{"/go/inside", "into the inner network", 302, []int{bitGuard, bitFilters, bitBadRedirect}, redirect(302, "http://169.254.169.254/latest/")},
+		{"/go/file", "to a file of the machine", 302, []int{bitBadRedirect, bitFilters, bitGuard, bitBadURL}, redirect(302, "file:///etc/passwd")},
+
+		{"/private/ledger.html", "closed by robots.txt", 200, []int{bitRobots}, nil},
+	}
+}

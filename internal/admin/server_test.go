@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+)
+
+// house is a server with managers around it.
+type house struct {
+	t        *testing.T
+	b        *bus.Bus
+	operator *managertest.Caller
+	stops    chan struct{}
+}
+
+func newHouse(t *testing.T, cfg Config) *house {
+	t.Helper()
+	h := &house{t: t, b: managertest.Bus(t), stops: make(chan struct{}, 10)}
+	cfg.Port, cfg.Stop = -1, func() { h.stops <- struct{}{} }
+	ready, endpoint := make(chan struct{}), ""
+	var s *Server
+	s = New(manager.Config{Bus: h.b, Log: managertest.Quiet(), Ready: func() { endpoint = s.Addr(); close(ready) }}, cfg)
+	managertest.Run(t, s, ready)
+	h.operator = managertest.Call(t, h.b, endpoint)
+	return h
+}
+
+// add runs a manager and waits until the server knows it.
+func (h *house) add(name string, declare func(*manager.Loop)) (stop func()) {
+	h.t.Helper()
+	ready := make(chan struct{})
+	l := manager.New(manager.Config{Name: name, Bus: h.b, Admin: Endpoint, Log: managertest.Quiet(), Ready: func() { close(ready) }})
+	declare(l)
+	stop = managertest.Run(h.t, l, ready)
+	for end := time.Now().Add(managertest.Patience); !strings.Contains(h.clients(), name); {
+		if time.Now().After(end) {
+			h.t.Fatalf("%s is not known", name)
+		}
+	}
+	return stop
+}
+
+func (h *house) clients() string {
+	e := h.operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: Name, Fields: map[string]any{"clients": nil}})
+	return string(e.Object)
+}
+
+// refused asks and wants an error with these words.
+func (h *house) refused(eventType int, object any, words string) {
+	h.t.Helper()
+	e := h.operator.Ask(dc.ClassAdmin, eventType, object)
+	c := managertest.Object[dc.AdminCommand](h.t, e)
+	if e.Type != dc.AdminStateAns || c.Command != dc.CommandError || !strings.Contains(c.Message, words) {
+		h.t.Errorf("%d %v was answered by %d %s", eventType, object, e.Type, e.Object)
+	}
+}
+
+func fields(class string) dc.AdminFields { return dc.AdminFields{ClassName: class} }
+
+func TestForwarding(t *testing.T) {
+	h := newHouse(t, Config{Version: "3.1"})
+	n := int64(5)
+	h.add("Sites", func(l *manager.Loop) { l.Var(manager.Int("N", &n, 1, 10)) })
+
+	own := managertest.Object[dc.AdminFields](t, h.operator.Ask(dc.ClassAdmin, dc.AdminStat, fields(Name))).Fields
+	if own["VERSION"] != "3.1" || own["Admin_recv_cnt"] == nil || own["127.0.0.1_recv_cnt"] == nil {
+		t.Errorf("own STAT %v", own)
+	}
+	e := h.operator.Ask(dc.ClassAdmin, dc.AdminStat, fields("Sites"))
+	if got := managertest.Object[dc.AdminFields](t, e); e.Type != dc.AdminStatAns || got.ClassName != "Sites" || got.Fields["START_DATE"] == nil {
+		t.Errorf("STAT %d %s", e.Type, e.Object)
+	}
+	e = h.operator.Ask(dc.ClassAdmin, dc.AdminSet, dc.AdminFields{ClassName: "Sites", Fields: map[string]any{"N": 7}})
+	if got := managertest.Object[dc.AdminFields](t, e); e.Type != dc.AdminSetAns || got.Fields["N"] != 7.0 {
+		t.Errorf("SET %d %s", e.Type, e.Object)
+	}
+	e = h.operator.Ask(dc.ClassAdmin, dc.AdminGet, fields("Sites"))
+	if got := managertest.Object[dc.AdminFields](t, e); e.Type != dc.AdminGetAns || got.Fields["N"] != 7.0 {
+		t.Errorf("GET %d %s", e.Type, e.Object)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	h := newHouse(t, Config{Timeout: 20 * time.Millisecond})
+	h.add("Deaf", func(l *manager.Loop) {
+		l.Handle(manager.AdminSocket, dc.ClassAdmin, dc.AdminGet, func(manager.Peer, dc.Event) {})
+	})
+	stop := h.add("Gone", func(*manager.Loop) {})
+	stop()
+
+	h.refused(dc.AdminStat, fields("Nobody"), "unknown")
+	h.refused(dc.AdminStat, fields(""), "unknown")
+	h.refused(dc.AdminStat, nil, "no className")
+	h.refused(dc.AdminStat, []int{1}, "no className")
+	h.refused(dc.AdminGet, fields("Deaf"), "no answer within 20 ms")
+	h.refused(dc.AdminGet, fields("Gone"), "stopped")
+	h.refused(dc.AdminGet, fields("Gone"), "unknown")
+	h.refused(1028, nil, "does not serve")
+	h.refused(-1, nil, "does not serve")
+	h.refused(dc.AdminState, dc.AdminCommand{ClassName: Name, Command: 5}, "only command 2")
+	h.refused(dc.AdminSuspend, nil, "suspendType")
+	if e := h.operator.Ask(dc.ClassClient, 1, nil); !strings.Contains(string(e.Object), "does not serve") {
+		t.Errorf("class client: %s", e.Object)
+	}
+	if len(h.stops) != 0 {
+		t.Error("the daemon was stopped")
+	}
+}
+
+func TestSuspend(t *testing.T) {
+	h := newHouse(t, Config{Timeout: 50 * time.Millisecond})
+	ask := func(suspendType int) dc.GeneralResponse {
+		t.Helper()
+		e := h.operator.Ask(dc.ClassAdmin, dc.AdminSuspend, manager.Suspension{SuspendType: suspendType})
+		if e.Type != dc.AdminSuspendAns {
+			t.Fatalf("answer %d %s", e.Type, e.Object)
+		}
+		return managertest.Object[dc.GeneralResponse](t, e)
+	}
+	shown := func(g dc.GeneralResponse) string {
+		b, _ := json.Marshal(g.Statuses)
+		return string(b)
+	}
+	if g := ask(0); g.ErrorCode != 0 || shown(g) != "[]" {
+		t.Errorf("nobody: %+v", g)
+	}
+	h.add("A", func(*manager.Loop) {})
+	h.add("B", func(*manager.Loop) {})
+	if g := ask(0); g.ErrorCode != 0 || shown(g) != `[{"A":"suspended"},{"B":"suspended"}]` {
+		t.Errorf("two: %+v", g)
+	}
+	h.add("Deaf", func(l *manager.Loop) {
+		l.Handle(manager.AdminSocket, dc.ClassAdmin, dc.AdminSuspend, func(manager.Peer, dc.Event) {})
+	})
+	if g := ask(1); g.ErrorCode != 1 || shown(g) != `[{"A":"running"},{"B":"running"},{"Deaf":"class Deaf gave no answer within 50 ms"}]` {
+		t.Errorf("one is deaf: %+v", g)
+	}
+}
+
+func TestStop(t *testing.T) {
+	h := newHouse(t, Config{})
+	for _, class := range []string{Name, "", "*"} {
+		e := h.operator.Ask(dc.ClassAdmin, dc.AdminState, dc.AdminCommand{ClassName: class, Command: dc.CommandShutdown})
+		c := managertest.Object[dc.AdminCommand](t, e)
+		if c.ClassName != class || c.Command != dc.CommandShutdown {
+			t.Errorf("%q was answered by %s", class, e.Object)
+		}
+		<-h.stops
+	}
+}

@@ -1,0 +1,240 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	zmq "github.com/pebbe/zmq4"
+
+	"hce/dc/internal/dc"
+)
+
+// maxRoute bounds the routing frames of a message: the identity that a ROUTER
+// puts in front, and what proxies and REQ sockets add.
+const maxRoute = 4
+
+// Route is the way back to a peer: the routing frames of its message. It is nil
+// for messages of a DEALER socket.
+type Route [][]byte
+
+// Message is one received event.
+type Message struct {
+	Route Route
+	Event dc.Event
+	Size  int // bytes of the event's frame
+}
+
+// BadMessage is the error of Recv for a message that is no event. It has been
+// taken from the queue. Event holds what could be read of it.
+type BadMessage struct {
+	Route Route
+	Event dc.Event
+	Size  int
+	Err   error
+}
+
+func (b *BadMessage) Error() string { return b.Err.Error() }
+
+// Unwrap gives the cause.
+func (b *BadMessage) Unwrap() error { return b.Err }
+
+// Answerable reports whether the sender can be told: its message had a uid that
+// an answer can carry.
+func (b *BadMessage) Answerable() bool { return usableUID(b.Event.UID) }
+
+func usableUID(uid string) bool {
+	for _, c := range []byte(uid) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return len(uid) > 0 && len(uid) <= 64
+}
+
+// Socket sends and receives events. It belongs to one goroutine, which closes it.
+type Socket struct {
+	bus      *Bus
+	zmq      *zmq.Socket
+	router   bool
+	endpoint string
+}
+
+// Bind opens a ROUTER socket that listens on endpoint, "tcp://127.0.0.1:5504" or
+// "inproc://name". A TCP address that other machines can reach is refused with
+// ErrExposed unless the options allow it.
+func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
+	o = o.withDefaults()
+	if err := o.exposed(endpoint); err != nil {
+		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
+	}
+	s, err := b.socket(zmq.ROUTER, endpoint, o)
+	if err != nil {
+		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
+	}
+	// Without it a ROUTER drops what it cannot deliver and says nothing.
+	err = errors.Join(s.zmq.SetRouterMandatory(1), o.applyServerKeys(s.zmq))
+	if err == nil {
+		err = s.zmq.Bind(endpoint)
+	}
+	if err == nil {
+		s.endpoint, err = s.zmq.GetLastEndpoint()
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
+	}
+	return s, nil
+}
+
+// Connect opens a DEALER socket to endpoint. It does not wait for a peer: what
+// is sent before one answers waits in the queue. On inproc the peer may bind
+// later.
+func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
+	o = o.withDefaults()
+	s, err := b.socket(zmq.DEALER, endpoint, o)
+	if err != nil {
+		return nil, fmt.Errorf("bus.Connect %s: %w", endpoint, err)
+	}
+	err = o.applyClientKeys(s.zmq)
+	if err == nil {
+		err = s.zmq.Connect(endpoint)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("bus.Connect %s: %w", endpoint, err)
+	}
+	s.endpoint = endpoint
+	return s, nil
+}
+
+func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {
+	z, err := b.ctx.NewSocket(kind)
+	if err != nil {
+		return nil, err
+	}
+	b.open.Add(1)
+	s := &Socket{bus: b, zmq: z, router: kind == zmq.ROUTER}
+	if err := o.apply(z, endpoint); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Endpoint is the address of the socket; after Bind to port 0 with the port
+// that the system chose.
+func (s *Socket) Endpoint() string { return s.endpoint }
+
+// Close closes the socket; a second call does nothing. What is queued for
+// sending has the linger time to leave, in the background.
+func (s *Socket) Close() {
+	if s.zmq == nil {
+		return
+	}
+	_ = s.zmq.Close() // fails only for what is no socket
+	s.zmq = nil
+	s.bus.open.Add(-1)
+}
+
+// Send queues one event and answers the bytes of its frame. A ROUTER needs the
+// route of the peer, a DEALER none. It never waits: ErrBusy when the queue is
+// full, ErrGone when the peer has left; nothing is sent then.
+func (s *Socket) Send(route Route, e dc.Event) (int, error) {
+	frame, err := e.Frame()
+	if err != nil {
+		return 0, fmt.Errorf("bus.Send: %w", err)
+	}
+	if s.router != (len(route) > 0) {
+		return 0, fmt.Errorf("bus.Send: %d routing frames for the socket of %s", len(route), s.endpoint)
+	}
+	// The first frame finds the peer and its room; the others then always pass.
+	for _, part := range route {
+		if err := s.send(part, zmq.SNDMORE); err != nil {
+			return 0, fmt.Errorf("bus.Send: %w", err)
+		}
+	}
+	if err := s.send(frame, 0); err != nil {
+		return 0, fmt.Errorf("bus.Send: %w", err)
+	}
+	return len(frame), nil
+}
+
+func (s *Socket) send(frame []byte, more zmq.Flag) error {
+	for {
+		_, err := s.zmq.SendBytes(frame, zmq.DONTWAIT|more)
+		switch zmq.AsErrno(err) {
+		case zmq.Errno(syscall.EINTR):
+			continue
+		case zmq.Errno(syscall.EAGAIN):
+			return ErrBusy
+		case zmq.EHOSTUNREACH:
+			return ErrGone
+		}
+		return err
+	}
+}
+
+// Recv takes one message. It never waits: ErrNone when none is there. A message
+// that is no event gives a *BadMessage; the socket goes on. Any other error
+// means that the socket is of no more use.
+func (s *Socket) Recv() (Message, error) {
+	frames, tooMany, err := s.frames()
+	if err != nil {
+		return Message{}, err
+	}
+	last := len(frames) - 1
+	route, frame := Route(frames[:last]), frames[last]
+	switch {
+	case tooMany:
+		return Message{}, &BadMessage{Err: fmt.Errorf("bus.Recv: more than %d routing frames", maxRoute)}
+	case s.router && last == 0:
+		return Message{}, &BadMessage{Err: errors.New("bus.Recv: no event frame")}
+	case !s.router:
+		route = nil
+	}
+	e, err := dc.ParseEvent(frame)
+	if err != nil {
+		return Message{}, &BadMessage{Route: route, Event: e, Size: len(frame), Err: fmt.Errorf("bus.Recv: %w", err)}
+	}
+	return Message{Route: route, Event: e, Size: len(frame)}, nil
+}
+
+// frames reads all frames of a message; it keeps maxRoute+1 of them.
+func (s *Socket) frames() (frames [][]byte, tooMany bool, err error) {
+	for {
+		frame, err := s.recv()
+		if err != nil {
+			return nil, false, err
+		}
+		if len(frames) <= maxRoute {
+			frames = append(frames, frame)
+		} else {
+			tooMany = true
+		}
+		more, err := s.zmq.GetRcvmore()
+		if err != nil {
+			return nil, false, fmt.Errorf("bus.Recv: %w", err)
+		}
+		if !more {
+			return frames, tooMany, nil
+		}
+	}
+}
+
+func (s *Socket) recv() ([]byte, error) {
+	for {
+		frame, err := s.zmq.RecvBytes(zmq.DONTWAIT)
+		switch {
+		case err == nil:
+			return frame, nil
+		case zmq.AsErrno(err) == zmq.Errno(syscall.EINTR):
+		case zmq.AsErrno(err) == zmq.Errno(syscall.EAGAIN):
+			return nil, ErrNone
+		default:
+			return nil, fmt.Errorf("bus.Recv: %w", err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf16"
+)
+
+// Text writes a value as JSON for people and programs: keys sorted, indent 4,
+// anything beyond ASCII escaped, no final newline (objects 3).
+func Text(value any) ([]byte, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("client.Text: %w", err)
+	}
+	var tree any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("client.Text: %w", err)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "    ")
+	if err := e.Encode(tree); err != nil {
+		return nil, fmt.Errorf("client.Text: %w", err)
+	}
+	return ascii(bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+func ascii(text []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(text))
+	for _, r := range string(text) {
+		switch {
+		case r < 0x80:
+			b.WriteByte(byte(r))
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.Bytes()
+}

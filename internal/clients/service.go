@@ -1,0 +1,170 @@
+// Package clients is ClientInterfaceService: the one door for clients. It takes
+// their requests on TCP, passes each to the manager that serves it, merges the
+// answers of several nodes, and brings the answer back (daemon 1.6, 1.7).
+//
+//	service := clients.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint}, clients.Config{})
+//	err := service.Run(ctx)
+//
+// Every request gets one answer of class client, with the uid and the cookie it
+// came with: a ClientResponse of the manager, or one made here, when the
+// operation is unknown, when nobody can take it, when no answer came in time
+// (errorCode 1) or when the daemon stops. Requests go on under uids of our own,
+// so two clients that chose the same uid each get their own answer.
+//
+// Neighbours: manager below; sites and realtime serve what it passes on.
+package clients
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/manager"
+)
+
+// Name is the class name.
+const Name = "ClientInterfaceService"
+
+// Names of the sockets, as the statistics show them (daemon 4.4).
+const (
+	server   = "serverConnection"
+	sites    = "SitesManagerConnection"
+	realTime = "BatchTasksManagerRealTimeConnection"
+)
+
+// Config is the section [ClientInterfaceService].
+type Config struct {
+	Host string // serverHost; default 127.0.0.1
+	Port int    // serverPort; default 5504, negative for one that the system chooses
+	// AllowInsecure lets Host be an address that other machines reach
+	// (AllowInsecureRemoteAccess).
+	AllowInsecure bool
+	// MaxFrame bounds one request in bytes (MaxMessageSize); default 64 MiB.
+	MaxFrame int64
+	// Sites and RealTime are inproc names (clientSitesManager,
+	// clientBatchTasksManagerRealTime); default the class names.
+	Sites, RealTime string
+	// Timeout is how long SitesManager may take (RequestTimeout, ms); default
+	// 100 s, a little more than it gives itself.
+	Timeout time.Duration
+	// BatchTimeout is the same for BATCH (BatchTimeout, ms); default 1210 s.
+	BatchTimeout time.Duration
+	// Nodes is the number of data nodes ([Application] DRCENodes); default 1.
+	// Answers are merged when there are several.
+	Nodes int
+}
+
+// Service is the manager. Create it with New.
+type Service struct {
+	*manager.Loop
+	cfg Config
+}
+
+// New makes the manager; it opens nothing.
+func New(base manager.Config, cfg Config) *Service {
+	if cfg.Host == "" {
+		cfg.Host = "127.0.0.1"
+	}
+	if cfg.Port == 0 {
+		cfg.Port = 5504
+	}
+	if cfg.Sites == "" {
+		cfg.Sites = "SitesManager"
+	}
+	if cfg.RealTime == "" {
+		cfg.RealTime = "BatchTasksManagerRealTime"
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 100 * time.Second
+	}
+	if cfg.BatchTimeout <= 0 {
+		cfg.BatchTimeout = 1210 * time.Second
+	}
+	if cfg.Nodes <= 0 {
+		cfg.Nodes = 1
+	}
+	base.Name = Name
+	s := &Service{Loop: manager.New(base), cfg: cfg}
+	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame})
+	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
+	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
+	s.HandleClass(server, dc.ClassClient, s.request)
+	s.Var(
+		manager.Int("DRCENodes", &s.cfg.Nodes, 1, 10000),
+		manager.Span("RequestTimeout", &s.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
+		manager.Span("BatchTimeout", &s.cfg.BatchTimeout, time.Millisecond, time.Millisecond, 24*time.Hour),
+	)
+	s.Gauge("requests", func() any { return s.Waiting() })
+	return s
+}
+
+// Addr is the TCP endpoint, once the manager is ready.
+func (s *Service) Addr() string { return s.Endpoint(server) }
+
+// request passes one request on and its answer back.
+func (s *Service) request(from manager.Peer, e dc.Event) {
+	op := dc.Op(e.Type)
+	if !op.Client() {
+		s.ReplyError(from, e, fmt.Sprintf("operation %d is unknown", e.Type))
+		return
+	}
+	to, timeout := sites, s.cfg.Timeout
+	if op == dc.BatchRun {
+		to, timeout = realTime, s.cfg.BatchTimeout
+	}
+	s.Forward(manager.Peer{Socket: to}, e, timeout, func(answer dc.Event, err error) {
+		if err != nil {
+			s.Reply(from, e, e.Type+dc.ResponseOffset, refusal(err, timeout))
+			return
+		}
+		s.Reply(from, e, answer.Type, s.merged(op, e, answer.Object))
+	})
+}
+
+// refusal is the answer to a request that no manager has answered.
+func refusal(err error, timeout time.Duration) dc.ClientResponse {
+	switch {
+	case errors.Is(err, manager.ErrNoAnswer):
+		return dc.ClientResponse{
+			ErrorCode:    dc.ResponseNoAnswer,
+			ErrorMessage: fmt.Sprintf("no answer within %d ms", timeout.Milliseconds()),
+		}
+	case errors.Is(err, manager.ErrStopped):
+		return dc.ErrorItem("the daemon stops")
+	case errors.Is(err, bus.ErrBusy), errors.Is(err, bus.ErrGone):
+		return dc.ErrorItem("the daemon is busy, or the manager of this operation does not run: " + err.Error())
+	}
+	return dc.ErrorItem(err.Error())
+}
+
+// merged is the object of the answer for the client. With one node it is what
+// the manager said, untouched.
+func (s *Service) merged(op dc.Op, e dc.Event, object json.RawMessage) json.RawMessage {
+	if s.cfg.Nodes < 2 || !wantsMerging(e.Cookie) {
+		return object
+	}
+	var response dc.ClientResponse
+	if err := json.Unmarshal(object, &response); err != nil {
+		s.Log().Error("answer is no ClientResponse", "uid", e.UID, "op", op.String(), "error", err)
+		return object
+	}
+	merged, err := json.Marshal(Merge(op, response))
+	if err != nil {
+		s.Log().Error("answers not merged", "uid", e.UID, "op", op.String(), "error", err)
+		return object
+	}
+	return merged
+}
+
+// wantsMerging reads the cookie MERGE_RESULTS: 0 and false, as JSON or as text,
+// say no; anything else and its absence say yes (objects 6.4).
+func wantsMerging(cookie map[string]json.RawMessage) bool {
+	switch string(cookie["MERGE_RESULTS"]) {
+	case `0`, `"0"`, `false`, `"false"`:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,211 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+)
+
+// start runs a service and answers its TCP endpoint.
+func start(t *testing.T, b *bus.Bus, cfg Config) (endpoint string, stop func()) {
+	t.Helper()
+	cfg.Port = -1
+	ready := make(chan struct{})
+	var s *Service
+	s = New(manager.Config{Bus: b, Log: managertest.Quiet(), Ready: func() { endpoint = s.Addr(); close(ready) }}, cfg)
+	stop = managertest.Run(t, s, ready)
+	return endpoint, stop
+}
+
+// answerer is a manager that answers each client event by its own name and the
+// event's object.
+func answerer(t *testing.T, b *bus.Bus, name string, answer func(dc.Event) (dc.ClientResponse, bool)) {
+	t.Helper()
+	ready := make(chan struct{})
+	l := manager.New(manager.Config{Name: name, Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }})
+	l.Bind(name, bus.Inproc(name), bus.Options{})
+	l.HandleClass(name, dc.ClassClient, func(from manager.Peer, e dc.Event) {
+		if r, ok := answer(e); ok {
+			l.Reply(from, e, e.Type+dc.ResponseOffset, r)
+		}
+	})
+	managertest.Run(t, l, ready)
+}
+
+func echo(name string) func(dc.Event) (dc.ClientResponse, bool) {
+	return func(e dc.Event) (dc.ClientResponse, bool) {
+		return dc.ClientResponse{ItemsList: []dc.ClientResponseItem{{ErrorCode: 0, Node: name, ItemObject: e.Object}}}, true
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	b := managertest.Bus(t)
+	answerer(t, b, "SitesManager", echo("sites"))
+	answerer(t, b, "BatchTasksManagerRealTime", echo("realtime"))
+	endpoint, _ := start(t, b, Config{})
+	c := managertest.Call(t, b, endpoint)
+	for op := dc.Op(-2); op < 70; op++ {
+		e := managertest.Event(t, dc.ClassClient, int(op), map[string]int{"n": int(op)})
+		e.Cookie = map[string]json.RawMessage{"mine": json.RawMessage(`[1]`)}
+		c.Send(e)
+		got := c.Recv()
+		want := `"node":"sites"`
+		switch {
+		case op == dc.BatchRun:
+			want = `"node":"realtime"`
+		case !op.Client():
+			want = fmt.Sprintf("operation %d is unknown", op)
+		}
+		if got.UID != e.UID || got.Class != dc.ClassClient || got.Type != int(op)+100 || string(got.Cookie["mine"]) != "[1]" ||
+			!strings.Contains(string(got.Object), want) {
+			t.Errorf("%s: %+v %s", op, got, got.Object)
+		}
+	}
+	for _, class := range []string{dc.ClassAdmin, dc.ClassInternal} {
+		if e := c.Ask(class, 1, nil); !strings.Contains(string(e.Object), "does not serve") {
+			t.Errorf("class %s: %s", class, e.Object)
+		}
+	}
+}
+
+// Two clients may choose the same uid.
+func TestSameUID(t *testing.T) {
+	b := managertest.Bus(t)
+	answerer(t, b, "SitesManager", echo("sites"))
+	endpoint, _ := start(t, b, Config{})
+	const n = 20
+	var callers [n]*managertest.Caller
+	for i := range callers {
+		callers[i] = managertest.Call(t, b, endpoint)
+		callers[i].Send(dc.Event{Class: dc.ClassClient, UID: "same", Type: int(dc.SiteStatus), Object: json.RawMessage(fmt.Sprint(i))})
+	}
+	for i, c := range callers {
+		if e := c.Recv(); e.UID != "same" || !strings.Contains(string(e.Object), fmt.Sprintf(`"itemObject":%d}`, i)) {
+			t.Errorf("client %d got %s", i, e.Object)
+		}
+	}
+}
+
+func TestEndsOfARequest(t *testing.T) {
+	silent := func(dc.Event) (dc.ClientResponse, bool) { return dc.ClientResponse{}, false }
+	t.Run("no answer", func(t *testing.T) {
+		b := managertest.Bus(t)
+		answerer(t, b, "SitesManager", silent)
+		endpoint, _ := start(t, b, Config{Timeout: 20 * time.Millisecond})
+		e := managertest.Call(t, b, endpoint).Ask(dc.ClassClient, int(dc.SiteStatus), nil)
+		if r := managertest.Object[dc.ClientResponse](t, e); r.ErrorCode != dc.ResponseNoAnswer || r.ErrorMessage != "no answer within 20 ms" || e.Type != 103 {
+			t.Errorf("answer %d %s", e.Type, e.Object)
+		}
+	})
+	t.Run("the daemon stops", func(t *testing.T) {
+		b := managertest.Bus(t)
+		seen := make(chan struct{}, 1)
+		answerer(t, b, "SitesManager", func(e dc.Event) (dc.ClientResponse, bool) {
+			seen <- struct{}{}
+			return silent(e)
+		})
+		endpoint, stop := start(t, b, Config{})
+		c := managertest.Call(t, b, endpoint)
+		c.Send(managertest.Event(t, dc.ClassClient, int(dc.SiteStatus), nil))
+		<-seen
+		stop()
+		if e := c.Recv(); !strings.Contains(string(e.Object), "the daemon stops") {
+			t.Errorf("answer %s", e.Object)
+		}
+	})
+	t.Run("a client that left", func(t *testing.T) {
+		b := managertest.Bus(t)
+		seen, answer := make(chan struct{}, 1), make(chan struct{})
+		answerer(t, b, "SitesManager", func(e dc.Event) (dc.ClientResponse, bool) {
+			if e.Type == int(dc.SiteStatus) {
+				seen <- struct{}{}
+				<-answer
+			}
+			return echo("sites")(e)
+		})
+		endpoint, _ := start(t, b, Config{})
+		left, err := b.Connect(endpoint, bus.Options{Linger: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := left.Send(nil, managertest.Event(t, dc.ClassClient, int(dc.SiteStatus), nil)); err != nil {
+			t.Fatal(err)
+		}
+		<-seen
+		left.Close()
+		close(answer)
+		if e := managertest.Call(t, b, endpoint).Ask(dc.ClassClient, int(dc.SiteFind), nil); e.Type != 115 {
+			t.Errorf("answer %d %s", e.Type, e.Object)
+		}
+	})
+}
+
+func item(node string, object string) dc.ClientResponseItem {
+	return dc.ClientResponseItem{ErrorCode: 0, Host: node, Node: node, Port: 1, Time: 5, ID: 3, ItemObject: json.RawMessage(object)}
+}
+
+func TestMerge(t *testing.T) {
+	failed := dc.ClientResponseItem{ErrorCode: 2, ErrorMessage: "lost", Host: "c", Node: "c", Port: 1, Time: 5, ID: 3, ItemObject: json.RawMessage("null")}
+	general := func(code int, statuses string) string {
+		return fmt.Sprintf(`{"errorCode":%d,"errorMessage":"m%d","statuses":%s}`, code, code, statuses)
+	}
+	cases := []struct {
+		name  string
+		op    dc.Op
+		items []dc.ClientResponseItem
+		want  []string // of the items: error code, node, object
+	}{
+		{"none", dc.SiteNew, nil, nil},
+		{"one", dc.SiteNew, []dc.ClientResponseItem{item("a", general(0, "[1]"))}, []string{`0 a {"errorCode":0,"errorMessage":"m0","statuses":[1]}`}},
+		{"two", dc.SiteNew, []dc.ClientResponseItem{item("a", general(0, "[1]")), item("b", general(2020, `["x"]`))},
+			[]string{`0;0 a;b {"errorCode":"0;2020","errorMessage":"m0;m2020","statuses":[1,"x"]}`}},
+		{"two and a lost one", dc.URLNew, []dc.ClientResponseItem{failed, item("a", general(0, "[]")), item("b", general(0, "null"))},
+			[]string{`0;0 a;b {"errorCode":"0;0","errorMessage":"m0;m0","statuses":[]}`, `2 c null`}},
+		{"one and a lost one", dc.URLNew, []dc.ClientResponseItem{failed, item("a", general(0, "[]"))},
+			[]string{`2 c null`, `0 a {"errorCode":0,"errorMessage":"m0","statuses":[]}`}},
+		{"lists", dc.BatchRun, []dc.ClientResponseItem{item("a", "[1,null]"), item("b", "[]"), item("c", `[{"u":2}]`)},
+			[]string{`0;0;0 a;b;c [1,{"u":2}]`}},
+		{"another form", dc.BatchRun, []dc.ClientResponseItem{item("a", "[1]"), item("b", "5")}, []string{`0 a [1]`, `0 b 5`}},
+		{"not merged", dc.URLHistory, []dc.ClientResponseItem{item("a", "[1]"), item("b", "[2]")}, []string{`0 a [1]`, `0 b [2]`}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			got := Merge(tc.op, dc.ClientResponse{ErrorCode: 0, ItemsList: tc.items})
+			var texts []string
+			for _, i := range got.ItemsList {
+				texts = append(texts, fmt.Sprintf("%v %s %s", i.ErrorCode, i.Node, i.ItemObject))
+			}
+			if strings.Join(texts, "\n") != strings.Join(tc.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(texts, "\n"), strings.Join(tc.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestMergingIsOptional(t *testing.T) {
+	b := managertest.Bus(t)
+	answerer(t, b, "SitesManager", func(dc.Event) (dc.ClientResponse, bool) {
+		return dc.ClientResponse{ItemsList: []dc.ClientResponseItem{
+			item("a", `{"errorCode":0,"errorMessage":"","statuses":[1]}`), item("b", `{"errorCode":0,"errorMessage":"","statuses":[2]}`),
+		}}, true
+	})
+	endpoint, _ := start(t, b, Config{Nodes: 2})
+	c := managertest.Call(t, b, endpoint)
+	for cookie, items := range map[string]int{"": 1, "1": 1, `"1"`: 1, "0": 2, `"0"`: 2, "false": 2} {
+		e := managertest.Event(t, dc.ClassClient, int(dc.SiteNew), nil)
+		if cookie != "" {
+			e.Cookie = map[string]json.RawMessage{"MERGE_RESULTS": json.RawMessage(cookie)}
+		}
+		c.Send(e)
+		if r := managertest.Object[dc.ClientResponse](t, c.Recv()); len(r.ItemsList) != items {
+			t.Errorf("cookie %s: %d items", cookie, len(r.ItemsList))
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Section reads the values of one section.
+type Section struct {
+	file *File
+	name string
+}
+
+// get gives the value of key, where it comes from, and whether there is one.
+func (s *Section) get(key string) (value, origin string, ok bool) {
+	s.file.known[s.name][key] = true
+	if v, ok := s.file.getenv(EnvPrefix + s.name + "_" + key); ok && v != "" {
+		return strings.TrimSpace(v), "environment variable " + EnvPrefix + s.name + "_" + key, true
+	}
+	if v := s.file.values[s.name][key]; v != "" {
+		return v, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), true
+	}
+	return "", "", false
+}
+
+func (s *Section) refuse(origin, value, reason string) {
+	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, value, reason))
+}
+
+// Has reports whether key has a value.
+func (s *Section) Has(key string) bool {
+	_, _, ok := s.get(key)
+	return ok
+}
+
+// Accept marks keys as known whose values have no effect here.
+func (s *Section) Accept(keys ...string) {
+	for _, k := range keys {
+		s.file.known[s.name][k] = true
+	}
+}
+
+// Text is the value of key, or def.
+func (s *Section) Text(key, def string) string {
+	if v, _, ok := s.get(key); ok {
+		return v
+	}
+	return def
+}
+
+// Choice is one of the texts that are allowed.
+func (s *Section) Choice(key, def string, allowed ...string) string {
+	v, origin, ok := s.get(key)
+	if !ok {
+		return def
+	}
+	for _, a := range allowed {
+		if v == a {
+			return v
+		}
+	}
+	s.refuse(origin, v, "is not one of "+strings.Join(allowed, ", "))
+	return def
+}
+
+// Int is a whole number from lowest to highest.
+func (s *Section) Int(key string, def, lowest, highest int64) int64 {
+	v, origin, ok := s.get(key)
+	if !ok {
+		return def
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < lowest || n > highest {
+		s.refuse(origin, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
+		return def
+	}
+	return n
+}
+
+// Bool is 0 or 1; yes, no, true and false are understood.
+func (s *Section) Bool(key string, def bool) bool {
+	v, origin, ok := s.get(key)
+	if !ok {
+		return def
+	}
+	switch strings.ToLower(v) {
+	case "1", "yes", "true", "on":
+		return true
+	case "0", "no", "false", "off":
+		return false
+	}
+	s.refuse(origin, v, "is not 0 or 1")
+	return def
+}
+
+// Duration is a number of units, fractions allowed, from lowest to highest.
+func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration) time.Duration {
+	v, origin, ok := s.get(key)
+	if !ok {
+		return def
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	d := time.Duration(n * float64(unit))
+	if err != nil || n != n || n < float64(lowest)/float64(unit) || n > float64(highest)/float64(unit) {
+		s.refuse(origin, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
+		return def
+	}
+	return d
+}
+
+// Path is a file or folder; a relative one starts from the ini file's folder.
+func (s *Section) Path(key, def string) string {
+	return s.file.resolve(s.Text(key, def))
+}
+
+// PathIn is Path with relative ones in a folder of the caller's.
+func (s *Section) PathIn(dir, key, def string) string {
+	p := s.Text(key, def)
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(dir, p)
+}
+
+func (f *File) resolve(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(f.dir, p)
+}
+
+// Networks is a list of addresses and networks, separated by commas or blanks.
+func (s *Section) Networks(key string) []netip.Prefix {
+	v, origin, _ := s.get(key)
+	var list []netip.Prefix
+	for _, text := range Names(v) {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			var a netip.Addr
+			if a, err = netip.ParseAddr(text); err == nil {
+				p = netip.PrefixFrom(a, a.BitLen())
+			}
+		}
+		if err != nil {
+			s.refuse(origin, v, fmt.Sprintf("has %q, which is no address and no network like 127.0.0.0/8", text))
+			continue
+		}
+		list = append(list, p.Masked())
+	}
+	return list
+}
+
+// Names is a list of names, separated by commas or blanks.
+func (s *Section) Names(key string, def []string) []string {
+	v, _, ok := s.get(key)
+	if !ok {
+		return def
+	}
+	return Names(v)
+}
+
+// Names splits a list of names at commas and blanks; it is empty for "".
+func Names(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
+}
+
+// Command is a program and its arguments. No shell reads it: blanks separate,
+// "double" and 'single' quotes keep together, nothing else is special. A program
+// with a slash is relative to the ini file's folder.
+func (s *Section) Command(key, def string) (program string, args []string) {
+	v, origin, ok := s.get(key)
+	if !ok {
+		v, origin = def, key
+	}
+	words, err := splitWords(v)
+	if err != nil || len(words) == 0 {
+		s.refuse(origin, v, "is not a command line")
+		return "", nil
+	}
+	program = words[0]
+	if strings.Contains(program, "/") {
+		program = s.file.resolve(program)
+	}
+	return program, words[1:]
+}
+
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	for _, c := range line {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '"' || c == '\'':
+			quote, inWord = c, true
+		case c == ' ' || c == '\t':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote is not closed")
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

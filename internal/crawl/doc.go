@@ -1,0 +1,19 @@
+// Package crawl is the job of crawler-task: it takes a Batch, fetches its URLs
+// and hands what came back to the data owner (seed, "The Crawler application",
+// steps 1 to 23).
+//
+// One batch goes through four stages, each of one shape: items in, items out.
+//
+//	plan     per site: state, limits, properties, filters; rows marked Crawling
+//	fetch    per host in turn, hosts side by side: robots.txt, gate, request
+//	page     response to row, files and outlinks
+//	save     chunks to the data owner: files first, then one transaction
+//
+// Every item leaves by exactly one of: saved with its outcome, or handed back as
+// New because the time was over or the task was told to stop. What the data
+// owner cannot store ends the task (exit 1), and the batch is a fault.
+//
+// Neighbours: fetch makes requests behind the egress guard, hostgate keeps hosts
+// apart across processes, robots and filter judge, extract reads pages. The
+// stored data is behind the Data interface, which cmd fills.
+package crawl

@@ -1,0 +1,71 @@
+package crawl
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
+)
+
+// faults maps what went wrong in a request to the bits of the URL (crawling
+// 2.4, DECISIONS 2).
+var faults = map[fetch.Kind]dc.ErrorMask{
+	fetch.BadURL:           dc.ErrBadURL,
+	fetch.Timeout:          dc.ErrTimeout,
+	fetch.Connect:          dc.ErrConnection,
+	fetch.TooManyRedirects: dc.ErrMaxHTTPRedirects,
+	fetch.RedirectLoop:     dc.ErrMaxHTTPRedirects,
+	fetch.BadRedirect:      dc.ErrBadRedirection,
+	fetch.TooLarge:         dc.ErrSize,
+	fetch.BadEncoding:      dc.ErrPageConvert,
+	fetch.Guard:            dc.ErrGuard | dc.ErrConnection,
+	fetch.Other:            dc.ErrFetchAmbiguous,
+}
+
+// faultBits gives the bits and the HTTP code of a request that failed; the code
+// is 0 when there was no response.
+func faultBits(err error) (bits dc.ErrorMask, code int) {
+	var fault *fetch.Fault
+	if errors.As(err, &fault) {
+		code = fault.Code
+	}
+	var r refusal
+	if errors.As(err, &r) {
+		return r.bits, code
+	}
+	if fault == nil {
+		return dc.ErrGeneralCrawler, 0
+	}
+	bits, ok := faults[fault.Kind]
+	if !ok {
+		bits = dc.ErrGeneralCrawler
+	}
+	return bits, code
+}
+
+// codeBits gives the bits of an HTTP code of 400 or more, 0 of the others.
+func codeBits(code int) dc.ErrorMask {
+	switch {
+	case code < 400:
+		return 0
+	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
+		return dc.ErrHTTP | dc.ErrAuthorization
+	case code == http.StatusForbidden:
+		return dc.ErrHTTP | dc.ErrForbidden
+	}
+	return dc.ErrHTTP
+}
+
+func headerOf(list []Header) http.Header {
+	h := make(http.Header, len(list)+1)
+	for _, x := range list {
+		h.Set(x.Name, x.Value)
+	}
+	return h
+}
+
+func basicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}

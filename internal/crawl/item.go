@@ -1,0 +1,63 @@
+package crawl
+
+import (
+	"hce/dc/internal/dc"
+)
+
+// item is one URL of the batch on its way through the stages. One stage at a
+// time holds it.
+type item struct {
+	dc.BatchItem
+	site *siteWork
+	url  dc.URL // the row as it will be answered
+	row  dc.URL // the row as it was before
+
+	started    bool
+	done       bool // finished by an earlier run of this very batch
+	handedBack bool // not started; New again
+	empty      bool // failed without content: not part of the answer
+	baseURL    string
+}
+
+// outcome is what the save stage stores for one item.
+type outcome struct {
+	item   *item
+	result dc.Fetched
+	bytes  int
+}
+
+// failed makes the outcome of an item that brought no page: Status Crawled,
+// State Error, the bits, and 400 where no HTTP code is known (crawling 2.4,
+// DECISIONS 3.1, 6.5).
+func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
+	if code == 0 {
+		code = 400
+	}
+	it.empty = true
+	it.url.ErrorMask |= bits
+	it.url.Status, it.url.State, it.url.HTTPCode = dc.StatusCrawled, dc.URLError, int64(code)
+	it.url.UDate, it.url.TcDate = now, now
+	return &outcome{item: it, result: dc.Fetched{
+		URLMd5: it.URLID, Crawled: it.started, SiteBits: bits & siteBits,
+		Set: dc.Patch{
+			"Status": int64(dc.StatusCrawled), "State": int64(dc.URLError), "ErrorMask": int64(it.url.ErrorMask),
+			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
+		},
+	}}
+}
+
+// siteBits are the errors of a URL that are noted at its site as well (crawling
+// 2.3, "+ site").
+const siteBits = dc.ErrRobots | dc.ErrMacroDeserialization | dc.ErrNoProxy | dc.ErrHTTP | dc.ErrMaxHTTPRedirects | dc.ErrEmpty | dc.ErrSize
+
+// back makes the outcome of an item that was not started: its row can be
+// selected again.
+func (it *item) back(bits dc.ErrorMask, now dc.Date) *outcome {
+	it.handedBack = true
+	it.url.ErrorMask |= bits
+	it.url.Status = dc.StatusNew
+	return &outcome{item: it, result: dc.Fetched{
+		URLMd5: it.URLID,
+		Set:    dc.Patch{"Status": int64(dc.StatusNew), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now)},
+	}}
+}

@@ -1,0 +1,106 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/clients"
+	"hce/dc/internal/env"
+	"hce/dc/internal/realtime"
+	"hce/dc/internal/sites"
+)
+
+// Config is all that a daemon is told. DataDir, Sites.DBTask and Log are
+// mandatory.
+type Config struct {
+	// Name is the name of this instance, in every log line; "" for none.
+	Name string
+	// DataDir is the folder of the daemon's own files: the lock, the saved
+	// statistics. One daemon at a time works in it; it is made if missing.
+	DataDir string
+	// Sequence are the classes to start, in this order ([Application]
+	// instantiateSequence); default DefaultSequence. URLManager is accepted as a
+	// part of SitesManager (DECISIONS 8.1).
+	Sequence []string
+	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
+	// the daemon's, and as many slots for db-task as SitesManager has workers.
+	Env env.LocalConfig
+	// OpenEnv opens another environment instead; nil for the local one.
+	OpenEnv func() (Pool, error)
+	// PollTimeout is PollingTimeout of each class, by class name; default 200 ms.
+	PollTimeout map[string]time.Duration
+
+	Admin   admin.Config // its Stop is filled in here
+	Clients clients.Config
+	Sites   sites.Config // its Env is filled in here
+
+	// StopLimit is how long one manager may take to stop; default 30 s.
+	StopLimit time.Duration
+	// Ready, if set, is called once when all managers run, with the TCP
+	// endpoints by class name.
+	Ready func(endpoints map[string]string)
+	Log   *slog.Logger
+	// Level is the level of Log that LOG_LEVEL changes; nil for none.
+	Level *slog.LevelVar
+}
+
+// Pool is an environment that this process runs. Close ends its tasks.
+type Pool interface {
+	env.Environment
+	Close(ctx context.Context) error
+}
+
+// DefaultSequence has those who bind before those who connect.
+var DefaultSequence = []string{admin.Name, sites.Name, realtime.Name, clients.Name}
+
+// urlManager is a class of older ini files, part of SitesManager now.
+const urlManager = "URLManager"
+
+func (c Config) withDefaults() (Config, error) {
+	if c.DataDir == "" {
+		return c, errors.New("daemon: no data folder")
+	}
+	if len(c.Sites.DBTask) == 0 {
+		return c, errors.New("daemon: no db-task program")
+	}
+	if c.Name != "" {
+		c.Log = c.Log.With("name", c.Name)
+	}
+	c.Env.Dir = cmp.Or(c.Env.Dir, filepath.Join(c.DataDir, "env"))
+	if c.Env.Log == nil {
+		c.Env.Log = c.Log
+	}
+	c.Sites.Workers = cmp.Or(c.Sites.Workers, sites.DefaultWorkers)
+	if c.Env.Slots[sites.TaskType] == 0 {
+		c.Env.Slots = maps.Clone(c.Env.Slots)
+		if c.Env.Slots == nil {
+			c.Env.Slots = map[string]int{}
+		}
+		c.Env.Slots[sites.TaskType] = c.Sites.Workers
+	}
+	if c.OpenEnv == nil {
+		local := c.Env
+		c.OpenEnv = func() (Pool, error) { return env.OpenLocal(local) }
+	}
+	if len(c.Sequence) == 0 {
+		c.Sequence = DefaultSequence
+	}
+	c.Sequence = slices.DeleteFunc(slices.Clone(c.Sequence), func(name string) bool { return name == urlManager })
+	for i, name := range c.Sequence {
+		if slices.Contains(c.Sequence[:i], name) {
+			return c, fmt.Errorf("daemon: class %s stands twice in instantiateSequence", name)
+		}
+	}
+	if c.StopLimit <= 0 {
+		c.StopLimit = 30 * time.Second
+	}
+	return c, nil
+}

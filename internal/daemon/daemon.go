@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/bus"
+	"hce/dc/internal/clients"
+	"hce/dc/internal/env"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/realtime"
+	"hce/dc/internal/sites"
+)
+
+// termLimit is how long the bus may take to send its last messages.
+const termLimit = 5 * time.Second
+
+// builder makes one manager of a class. The base has all but its name.
+type builder struct {
+	class string
+	build func(base manager.Config) runner
+}
+
+// builders are the classes that there are. What each one is given beside the
+// bus stands here and nowhere else.
+func builders(cfg Config, pool env.Environment, stop func()) []builder {
+	cfg.Admin.Stop = stop
+	cfg.Sites.Env = pool
+	return []builder{
+		{admin.Name, func(base manager.Config) runner { return admin.New(base, cfg.Admin) }},
+		{sites.Name, func(base manager.Config) runner { return sites.New(base, cfg.Sites) }},
+		{realtime.Name, func(base manager.Config) runner { return realtime.New(base) }},
+		{clients.Name, func(base manager.Config) runner { return clients.New(base, cfg.Clients) }},
+	}
+}
+
+// Run is the daemon, from the lock of its folder to the last goroutine.
+func Run(ctx context.Context, cfg Config) (err error) {
+	cfg, err = cfg.withDefaults()
+	if err != nil {
+		return err
+	}
+	folder, err := lockFolder(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	defer folder.release()
+
+	pool, err := cfg.OpenEnv()
+	if err != nil {
+		return fmt.Errorf("daemon: environment: %w", err)
+	}
+	defer func() {
+		limited, cancel := context.WithTimeout(context.Background(), cfg.StopLimit)
+		defer cancel()
+		if e := pool.Close(limited); e != nil {
+			err = errors.Join(err, fmt.Errorf("daemon: environment: %w", e))
+		}
+	}()
+
+	b, err := bus.New()
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	defer func() {
+		if e := b.Term(termLimit); e != nil {
+			err = errors.Join(err, fmt.Errorf("daemon: %w", e))
+		}
+	}()
+
+	told, stop := context.WithCancel(ctx)
+	defer stop()
+	g := newGroup(cfg.Log, cfg.StopLimit)
+	err = startAll(told, g, cfg, b, builders(cfg, pool, stop))
+	if err == nil {
+		cfg.Log.Info("daemon runs", "endpoints", g.endpoints)
+		if cfg.Ready != nil {
+			cfg.Ready(g.endpoints)
+		}
+		err = g.wait(told)
+	} else if told.Err() != nil {
+		err = nil // told to stop while it started
+	}
+	cfg.Log.Info("daemon stops")
+	return errors.Join(err, g.stopAll())
+}
+
+// startAll starts the managers in the configured order, each after the one
+// before it is ready.
+func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known []builder) error {
+	byClass := map[string]builder{}
+	for _, k := range known {
+		byClass[k.class] = k
+	}
+	for _, class := range cfg.Sequence {
+		if _, ok := byClass[class]; !ok {
+			return fmt.Errorf("daemon: class %q of instantiateSequence is unknown", class)
+		}
+	}
+	for _, class := range cfg.Sequence {
+		base := manager.Config{
+			Bus: b, Admin: admin.Endpoint, PollTimeout: cfg.PollTimeout[class],
+			StatDir: filepath.Join(cfg.DataDir, "stat"), Log: cfg.Log, Level: cfg.Level,
+		}
+		if err := g.start(ctx, class, base, byClass[class].build); err != nil {
+			return err
+		}
+	}
+	return nil
+}

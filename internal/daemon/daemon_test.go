@@ -1,0 +1,395 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/bus"
+	"hce/dc/internal/clients"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/realtime"
+	"hce/dc/internal/sites"
+)
+
+// journal is a log that a test reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// stopped lists the managers that said that they have stopped, in order.
+func (j *journal) stopped() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var names []string
+	for _, line := range strings.Split(j.text.String(), "\n") {
+		if strings.Contains(line, `"manager has stopped"`) {
+			_, name, _ := strings.Cut(line, "manager=")
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// reverse is the order of the end.
+var reverse = strings.Join([]string{clients.Name, realtime.Name, sites.Name, admin.Name}, " ")
+
+// dbTask answers each operation with its own object, a node that fails for
+// URL_DELETE, and nothing ever for URL_PURGE.
+func dbTask(ctx context.Context, task env.Task) ([]env.Result, error) {
+	var c dc.Call
+	if err := json.Unmarshal(task.Stdin, &c); err != nil {
+		return nil, err
+	}
+	switch c.Op {
+	case dc.URLDelete:
+		r := managertest.Finished("local", "")
+		r.State, r.ExitStatus = env.Failed, 1
+		return []env.Result{r}, nil
+	case dc.URLPurge:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return []env.Result{managertest.Finished("local", fmt.Sprintf("[%d,%s]", int(c.Op)+100, c.Object))}, nil
+}
+
+func config(t *testing.T) (Config, *journal) {
+	t.Helper()
+	j := &journal{}
+	return Config{
+		DataDir: t.TempDir(),
+		OpenEnv: func() (Pool, error) { return managertest.Env{RunFunc: dbTask}, nil },
+		Admin:   admin.Config{Port: -1},
+		Clients: clients.Config{Port: -1},
+		Sites:   sites.Config{DBTask: []string{"db-task"}},
+		// A stop is seen after one wait at the latest.
+		PollTimeout: map[string]time.Duration{
+			admin.Name: 10 * time.Millisecond, sites.Name: 10 * time.Millisecond,
+			realtime.Name: 10 * time.Millisecond, clients.Name: 10 * time.Millisecond,
+		},
+		Log: slog.New(slog.NewTextHandler(j, nil)),
+	}, j
+}
+
+// running is a daemon under test.
+type running struct {
+	t         *testing.T
+	endpoints map[string]string
+	stop      func()
+	done      chan error
+	outside   *bus.Bus
+}
+
+func start(t *testing.T, cfg Config) *running {
+	t.Helper()
+	r := &running{t: t, done: make(chan error, 1), outside: managertest.Bus(t)}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready := make(chan struct{})
+	cfg.Ready = func(e map[string]string) { r.endpoints = e; close(ready) }
+	ended := make(chan struct{})
+	go func() {
+		r.done <- Run(ctx, cfg)
+		close(ended)
+	}()
+	r.stop = cancel
+	t.Cleanup(func() { cancel(); <-ended })
+	select {
+	case <-ready:
+	case <-ended:
+		t.Fatal(<-r.done)
+	}
+	return r
+}
+
+func (r *running) client() *managertest.Caller {
+	return managertest.Call(r.t, r.outside, r.endpoints[clients.Name])
+}
+
+func (r *running) operator() *managertest.Caller {
+	return managertest.Call(r.t, r.outside, r.endpoints[admin.Name])
+}
+
+// wait waits for the daemon's end.
+func (r *running) wait() error {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(managertest.Patience):
+		r.t.Fatal("the daemon does not end")
+		return nil
+	}
+}
+
+func TestManyRequestsOneAnswerEach(t *testing.T) {
+	cfg, j := config(t)
+	r := start(t, cfg)
+	kinds := []struct {
+		class     string
+		eventType int
+		object    any
+		answer    int
+		has       string
+	}{
+		{dc.ClassClient, int(dc.SiteNew), map[string]int{"a": 1}, 101, `"itemObject":{"a":1}`},
+		{dc.ClassClient, int(dc.URLContent), []int{1}, 112, `"itemObject":[1]`},
+		{dc.ClassClient, int(dc.URLDelete), []int{1}, 109, `exit_status=1`},
+		{dc.ClassClient, int(dc.AttributeUpdate), nil, 131, `"itemObject":null`},
+		{dc.ClassClient, int(dc.BatchRun), nil, 117, "not served yet"},
+		{dc.ClassClient, int(dc.URLReturn), nil, 160, "unknown"},
+		{dc.ClassClient, 13, nil, 113, "unknown"},
+		{dc.ClassAdmin, dc.AdminStat, nil, dc.AdminStateAns, "does not serve"},
+		{dc.ClassInternal, dc.InternalWork, nil, 104, "does not serve"},
+		{dc.ClassClient, 1 << 40, nil, 1<<40 + 100, "unknown"},
+	}
+	const peers = 20
+	var callers [peers]*managertest.Caller
+	asked := make([]map[string]int, peers)
+	for i := range callers {
+		callers[i], asked[i] = r.client(), map[string]int{}
+		for k, kind := range kinds {
+			e := managertest.Event(t, kind.class, kind.eventType, kind.object)
+			asked[i][e.UID] = k
+			callers[i].Send(e)
+		}
+	}
+	for i, c := range callers {
+		for range kinds {
+			e := c.Recv()
+			k, ok := asked[i][e.UID]
+			if !ok {
+				t.Fatalf("a second answer, or another's: %+v", e)
+			}
+			delete(asked[i], e.UID)
+			if e.Type != kinds[k].answer || e.Class != kinds[k].class || !strings.Contains(string(e.Object), kinds[k].has) {
+				t.Errorf("%d was answered by %d %s", kinds[k].eventType, e.Type, e.Object)
+			}
+		}
+	}
+	r.stop()
+	if err := r.wait(); err != nil {
+		t.Error(err)
+	}
+	if got := j.stopped(); got != reverse {
+		t.Errorf("stopped in the order %s", got)
+	}
+}
+
+func TestHostilePeers(t *testing.T) {
+	cfg, _ := config(t)
+	cfg.Clients.MaxFrame, cfg.Admin.MaxFrame = 1<<20, 1<<20
+	r := start(t, cfg)
+	for class, size := range map[string]int{clients.Name: 100 << 20, admin.Name: 2 << 20} {
+		address := strings.TrimPrefix(r.endpoints[class], "tcp://")
+		for _, text := range []string{
+			"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03", strings.Repeat("\x00", 1<<16),
+		} {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = c.Write([]byte(text)) // the peer may have closed already
+		}
+		huge := managertest.Call(t, r.outside, r.endpoints[class])
+		huge.Send(managertest.Event(t, dc.ClassClient, 1, strings.Repeat("x", size)))
+	}
+	client, operator := r.client(), r.operator()
+	odd := []struct {
+		e    dc.Event
+		want string
+	}{
+		{dc.Event{Class: "root", UID: "u1", Type: 1}, `class \"root\" is unknown`},
+		{dc.Event{Class: "", UID: "u2", Type: 1}, `class \"\" is unknown`},
+	}
+	for _, tc := range odd {
+		for _, c := range []*managertest.Caller{client, operator} {
+			c.Send(tc.e)
+			if e := c.Recv(); e.UID != tc.e.UID || !strings.Contains(string(e.Object), tc.want) {
+				t.Errorf("answer %+v %s", e, e.Object)
+			}
+		}
+	}
+	client.Send(dc.Event{Class: dc.ClassClient, UID: "an odd uid", Type: 1}) // nobody can be told
+	if e := client.Ask(dc.ClassClient, int(dc.SiteStatus), nil); e.Type != 103 {
+		t.Errorf("answer %+v", e)
+	}
+	if e := operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: sites.Name}); e.Type != dc.AdminStatAns {
+		t.Errorf("answer %+v %s", e, e.Object)
+	}
+}
+
+func TestStopByOperator(t *testing.T) {
+	state := func(t *testing.T, c *managertest.Caller, class string) {
+		t.Helper()
+		e := c.Ask(dc.ClassAdmin, dc.AdminState, dc.AdminCommand{ClassName: class, Command: dc.CommandShutdown})
+		got := managertest.Object[dc.AdminCommand](t, e)
+		if got.ClassName != class || got.Command != dc.CommandShutdown {
+			t.Errorf("%s was answered by %s", class, e.Object)
+		}
+	}
+	t.Run("class by class", func(t *testing.T) {
+		cfg, j := config(t)
+		r := start(t, cfg)
+		c := r.operator()
+		for _, class := range strings.Fields(reverse) {
+			state(t, c, class)
+		}
+		if err := r.wait(); err != nil {
+			t.Error(err)
+		}
+		if got := j.stopped(); len(strings.Fields(got)) != 4 || !strings.HasSuffix(got, admin.Name) {
+			t.Errorf("stopped in the order %s", got)
+		}
+	})
+	t.Run("all at once", func(t *testing.T) {
+		cfg, j := config(t)
+		r := start(t, cfg)
+		busy := r.client()
+		busy.Send(managertest.Event(t, dc.ClassClient, int(dc.URLPurge), nil)) // runs until the end
+		state(t, r.operator(), "*")
+		if err := r.wait(); err != nil {
+			t.Error(err)
+		}
+		if got := j.stopped(); got != reverse {
+			t.Errorf("stopped in the order %s", got)
+		}
+	})
+	t.Run("one alone", func(t *testing.T) {
+		cfg, j := config(t)
+		r := start(t, cfg)
+		c := r.operator()
+		state(t, c, sites.Name)
+		for end := time.Now().Add(managertest.Patience); j.stopped() == ""; {
+			if time.Now().After(end) {
+				t.Fatal("it does not stop")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		e := r.client().Ask(dc.ClassClient, int(dc.SiteStatus), nil)
+		if !strings.Contains(string(e.Object), "does not run") {
+			t.Errorf("answer %s", e.Object)
+		}
+		e = c.Ask(dc.ClassAdmin, dc.AdminGet, dc.AdminFields{ClassName: sites.Name})
+		if !strings.Contains(string(e.Object), "stopped") {
+			t.Errorf("answer %s", e.Object)
+		}
+		r.stop()
+		if err := r.wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOneDaemonPerFolder(t *testing.T) {
+	cfg, _ := config(t)
+	r := start(t, cfg)
+	err := Run(context.Background(), cfg)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+		t.Errorf("a second daemon: %v", err)
+	}
+	r.stop()
+	if err := r.wait(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, cfg) // the folder is free again
+}
+
+func TestRefusedConfigs(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	cases := []struct {
+		name string
+		set  func(*Config)
+		want string
+	}{
+		{"no folder", func(c *Config) { c.DataDir = "" }, "data folder"},
+		{"no program", func(c *Config) { c.Sites.DBTask = nil }, "db-task"},
+		{"folder is a file", func(c *Config) {
+			c.DataDir = filepath.Join(c.DataDir, "file")
+			_ = os.WriteFile(c.DataDir, nil, 0o644)
+		}, "data folder"},
+		{"class twice", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
+		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
+		{"environment", func(c *Config) { c.OpenEnv = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
+		{"port in use", func(c *Config) { c.Clients.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
+		{"open to all", func(c *Config) { c.Clients.Host = "0.0.0.0" }, "insecure"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			managertest.NoLeaks(t)
+			cfg, _ := config(t)
+			cfg.Ready = func(map[string]string) { t.Error("it runs") }
+			tc.set(&cfg)
+			if err := Run(context.Background(), cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestSequence(t *testing.T) {
+	cfg, j := config(t)
+	cfg.Sequence = []string{admin.Name, clients.Name, "URLManager", sites.Name} // an old ini file
+	r := start(t, cfg)
+	if e := r.client().Ask(dc.ClassClient, int(dc.SiteStatus), nil); e.Type != 103 {
+		t.Errorf("answer %+v", e)
+	}
+	r.stop()
+	if err := r.wait(); err != nil {
+		t.Error(err)
+	}
+	if got, want := j.stopped(), sites.Name+" "+clients.Name+" "+admin.Name; got != want {
+		t.Errorf("stopped in the order %s", got)
+	}
+}
+
+func TestToldToStopBeforeItRuns(t *testing.T) {
+	managertest.NoLeaks(t)
+	cfg, _ := config(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := Run(ctx, cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCountersOutliveTheDaemon(t *testing.T) {
+	cfg, _ := config(t)
+	for run := 1; run <= 2; run++ {
+		r := start(t, cfg)
+		r.client().Ask(dc.ClassClient, int(dc.SiteStatus), nil)
+		e := r.operator().Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: sites.Name})
+		got := managertest.Object[dc.AdminFields](t, e).Fields
+		if got["common_operations_cnt"] != float64(run) {
+			t.Errorf("run %d: %v operations", run, got["common_operations_cnt"])
+		}
+		r.stop()
+		if err := r.wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hce/dc/internal/manager"
+)
+
+// runner is one manager.
+type runner interface {
+	Run(ctx context.Context) error
+}
+
+// listener is a manager with a TCP endpoint, to be asked when it is ready.
+type listener interface{ Addr() string }
+
+// group is the managers that have been started, in order.
+type group struct {
+	log       *slog.Logger
+	stopLimit time.Duration
+	members   []*member
+	endpoints map[string]string
+}
+
+// member is one running manager.
+type member struct {
+	class string
+	stop  context.CancelFunc
+	done  chan struct{} // closed when Run has returned
+	err   error         // of Run, once done
+}
+
+func newGroup(log *slog.Logger, stopLimit time.Duration) *group {
+	return &group{log: log, stopLimit: stopLimit, endpoints: map[string]string{}}
+}
+
+// start builds a manager, runs it in a goroutine and waits until it is ready,
+// or for the end of ctx. That does not stop the manager: stopAll does, when its
+// turn comes.
+func (g *group) start(ctx context.Context, class string, base manager.Config, build func(manager.Config) runner) error {
+	var m runner
+	ready := make(chan struct{})
+	endpoint := ""
+	base.Ready = func() {
+		if l, ok := m.(listener); ok {
+			endpoint = l.Addr()
+		}
+		close(ready)
+	}
+	m = build(base)
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	one := &member{class: class, stop: cancel, done: make(chan struct{})}
+	g.members = append(g.members, one)
+	go func() {
+		one.err = m.Run(own)
+		close(one.done)
+	}()
+	select {
+	case <-ready:
+		if endpoint != "" {
+			g.endpoints[class] = endpoint
+		}
+		return nil
+	case <-one.done:
+		return fmt.Errorf("daemon: class %s did not start: %w", class, one.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// wait returns nil when ctx is done or all managers have ended of themselves,
+// and an error as soon as one has failed.
+func (g *group) wait(ctx context.Context) error {
+	watched, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan *member, len(g.members))
+	for _, one := range g.members {
+		go func() {
+			select {
+			case <-one.done:
+				ended <- one
+			case <-watched.Done():
+			}
+		}()
+	}
+	for range g.members {
+		select {
+		case one := <-ended:
+			if one.err != nil {
+				return fmt.Errorf("daemon: class %s failed: %w", one.class, one.err)
+			}
+			g.log.Info("class was stopped", "class", one.class)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// stopAll stops the managers, the last one started first, and waits for each.
+func (g *group) stopAll() error {
+	var failures []error
+	for i := len(g.members) - 1; i >= 0; i-- {
+		one := g.members[i]
+		one.stop()
+		timer := time.NewTimer(g.stopLimit)
+		select {
+		case <-one.done:
+		case <-timer.C:
+			failures = append(failures, fmt.Errorf("daemon: class %s did not stop within %v", one.class, g.stopLimit))
+		}
+		timer.Stop()
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,19 @@
+// Package db opens the SQL database the right way: one file for all the
+// specification's databases, schema steps, transactions, named statements.
+//
+// The specification spreads its tables over several MySQL databases. On SQLite
+// they live in one file, so that one transaction holds a site and its URLs; a
+// table's name keeps its database in front: "dc_urls.urls_0". [DB.Table] alone
+// writes such names.
+//
+//	d, err := db.Open(ctx, db.Config{Path: "data/dc.db"})
+//	defer d.Close()
+//	err = d.Update(ctx, func(tx *db.Tx) error {
+//		_, err := tx.Do("site_touch", "0", now)
+//		return err
+//	})
+//
+// One connection of the process writes, a few read; several processes share the
+// file (WAL, a busy time-out, write transactions that begin with the lock).
+// Texts live in sql/, found by name. What the rows mean is package store's.
+package db

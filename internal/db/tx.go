@@ -1,0 +1,218 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Tx is a transaction. It is used by one goroutine, within the function that it
+// was given to.
+type Tx struct {
+	DB   *DB
+	ctx  context.Context
+	conn *sql.Conn
+}
+
+// ErrClosed is the error of a transaction on a closed DB.
+var ErrClosed = errors.New("the database is closed")
+
+// View runs read in a transaction that sees one state of the database and
+// changes nothing: a statement that writes fails. Its error is the result.
+func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
+	conn, err := d.readers.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("db.View: %w", err)
+	}
+	defer conn.Close()
+	whole := context.WithoutCancel(ctx)
+	if _, err := conn.ExecContext(whole, "BEGIN"); err != nil {
+		return fmt.Errorf("db.View: %w", err)
+	}
+	defer conn.ExecContext(whole, "ROLLBACK")
+	return read(&Tx{DB: d, ctx: ctx, conn: conn})
+}
+
+// Update runs change in a transaction that holds the write lock from its begin,
+// and commits it when change returns nil; otherwise nothing is changed. It waits
+// for other writers, within the process by turn, of other processes up to
+// Config.Busy, then fails with an error that answers to Busy.
+func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
+	var conn *sql.Conn
+	var open bool
+	select {
+	case conn, open = <-d.writer:
+		if !open {
+			return fmt.Errorf("db.Update: %w", ErrClosed)
+		}
+	case <-ctx.Done():
+		return fmt.Errorf("db.Update: %w", ctx.Err())
+	}
+	defer func() { d.writer <- conn }()
+	if conn == nil {
+		if conn, err = d.writers.Conn(ctx); err != nil {
+			return fmt.Errorf("db.Update: %w", err)
+		}
+	}
+	if err := d.begin(ctx, conn); err != nil {
+		return fmt.Errorf("db.Update: %w", err)
+	}
+	whole := context.WithoutCancel(ctx)
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		// Also after a panic of change. A connection that cannot roll back is
+		// given up: closing it does.
+		if _, e := conn.ExecContext(whole, "ROLLBACK"); e != nil && err == nil {
+			err = fmt.Errorf("db.Update: roll back: %w", e)
+		}
+	}()
+	if err := change(&Tx{DB: d, ctx: ctx, conn: conn}); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
+		return fmt.Errorf("db.Update: commit: %w", err)
+	}
+	done = true
+	return nil
+}
+
+// begin takes the write lock. SQLite's own waiting cannot be cancelled, so each
+// try is short; the pauses between tries are uneven, lest two processes meet
+// again and again.
+func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
+	deadline := time.Now().Add(d.cfg.Busy)
+	for {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
+		if err == nil || !Busy(err) || time.Now().After(deadline) {
+			return err
+		}
+		if err := sleep(ctx, time.Duration(1+rand.IntN(5))*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Context is the transaction's context.
+func (t *Tx) Context() context.Context { return t.ctx }
+
+// Exec runs one statement and tells how many rows it changed. It looks at the
+// context before, not during: a condition from outside belongs into a Query,
+// which a cancelled context interrupts.
+func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, err
+	}
+	r, err := t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// Insert is Exec for an INSERT of at most one row; it gives the row's number.
+func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, false, err
+	}
+	r, err := t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := r.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	rowid, err = r.LastInsertId()
+	return rowid, true, err
+}
+
+// Query runs a statement that yields rows; the caller closes them.
+func (t *Tx) Query(text string, args ...any) (*sql.Rows, error) {
+	return t.conn.QueryContext(t.ctx, text, args...)
+}
+
+// Each calls row for every row of a query, with the scan function of that row,
+// until it returns an error.
+func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) error) error {
+	rows, err := t.Query(text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Row scans the first row of a query; found is false when there is none.
+func (t *Tx) Row(text string, args []any, into ...any) (found bool, err error) {
+	err = t.conn.QueryRowContext(context.WithoutCancel(t.ctx), text, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Do runs the named statement for a site.
+func (t *Tx) Do(name, site string, args ...any) (changed int64, err error) {
+	text, err := t.DB.Text(name, site)
+	if err != nil {
+		return 0, err
+	}
+	if changed, err = t.Exec(text, args...); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return changed, nil
+}
+
+// Get scans the first row of the named query for a site.
+func (t *Tx) Get(name, site string, args []any, into ...any) (found bool, err error) {
+	text, err := t.DB.Text(name, site)
+	if err != nil {
+		return false, err
+	}
+	if found, err = t.Row(text, args, into...); err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	return found, nil
+}
+
+// All is Each of the named query for a site.
+func (t *Tx) All(name, site string, args []any, row func(scan func(...any) error) error) error {
+	text, err := t.DB.Text(name, site)
+	if err != nil {
+		return err
+	}
+	if err := t.Each(text, args, row); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Try runs part, and takes back what it changed when it returns an error, which
+// is the result. The transaction goes on.
+func (t *Tx) Try(part func() error) error {
+	if _, err := t.Exec("SAVEPOINT part"); err != nil {
+		return err
+	}
+	err := part()
+	whole := context.WithoutCancel(t.ctx)
+	if err != nil {
+		if _, e := t.conn.ExecContext(whole, "ROLLBACK TO part"); e != nil {
+			return errors.Join(err, e)
+		}
+	}
+	if _, e := t.conn.ExecContext(whole, "RELEASE part"); e != nil {
+		return errors.Join(err, e)
+	}
+	return err
+}

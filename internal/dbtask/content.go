@@ -1,0 +1,263 @@
+package dbtask
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/kv"
+	"hce/dc/internal/rawcache"
+)
+
+// urlContent answers URL_CONTENT (storage 4.13): one answer per element, or per
+// URL that an element's urlFetch finds; null for null.
+func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes) (any, error) {
+	list, err := dc.ReadURLContent(raw, n)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range list {
+		if err := r.Check(fmt.Sprintf("URLContentObject[%d]", i)); err != nil {
+			return nil, err
+		}
+	}
+	answers := []*dc.URLContentResponse{}
+	for _, r := range list {
+		if r.Null {
+			answers = append(answers, nil)
+			continue
+		}
+		requests := []dc.URLContentRequest{r}
+		if r.Fetch != nil {
+			urls, err := o.Store.URLFetch(ctx, []dc.URLFetchRequest{*r.Fetch})
+			if err != nil {
+				return nil, err
+			}
+			requests = requests[:0]
+			for _, u := range urls {
+				found := r
+				found.SiteID, found.URL, found.URLMd5 = u.SiteID, u.URL, u.URLMd5
+				requests = append(requests, found)
+			}
+		}
+		for _, request := range requests {
+			answer, err := o.contents(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, &answer)
+		}
+	}
+	return answers, nil
+}
+
+// contents answers for one URL.
+func (o *Owner) contents(ctx context.Context, r dc.URLContentRequest) (dc.URLContentResponse, error) {
+	answer := dc.NewURLContentResponse(r.URL)
+	rows, err := o.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
+	if err != nil {
+		return answer, err
+	}
+	if row, ok := rows[r.URLMd5]; ok {
+		answer.URL, answer.URLMd5, answer.SiteID, answer.Status = row.URL, &row.URLMd5, row.SiteID, row.Status
+		answer.RawContentMd5, answer.ContentURLMd5 = row.RawContentMd5, row.ContentURLMd5
+		if answer.DBFields, err = o.Store.Columns(ctx, r.SiteID, r.URLMd5, r.DBFields); err != nil {
+			return answer, err
+		}
+		if r.Mask&dc.MaskAttributes != 0 {
+			if answer.Attributes, err = o.Store.Attributes(ctx, r.SiteID, r.URLMd5, r.AttributeNames); err != nil {
+				return answer, err
+			}
+		}
+	}
+	if r.Mask&(dc.MaskProcessed|dc.MaskInternal|dc.MaskCustom) != 0 {
+		entry, ok, err := o.Contents.Get(ctx, r.SiteID, r.URLMd5)
+		if err != nil {
+			return answer, err
+		}
+		if ok {
+			answer.ProcessedContents = processed(entry, r.Mask)
+		}
+	}
+	return answer, o.rawContents(r, &answer)
+}
+
+// rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
+// versions, bits 256, 512, 1024, 2048 which kinds; without a kind they mean the
+// raw ones (objects 7 #20). Headers, requests, meta and cookies go with a raw
+// file, null where there is none.
+func (o *Owner) rawContents(r dc.URLContentRequest, answer *dc.URLContentResponse) error {
+	mask := r.Mask
+	if mask&(dc.MaskTidy|dc.MaskDynamic|dc.MaskRaw|dc.MaskChain) == 0 {
+		mask |= dc.MaskRaw
+	}
+	for _, k := range []struct {
+		bit  int64
+		kind rawcache.Kind
+	}{{dc.MaskRaw, rawcache.Raw}, {dc.MaskTidy, rawcache.Tidy}, {dc.MaskDynamic, rawcache.Dynamic}, {dc.MaskChain, rawcache.Chain}} {
+		if mask&k.bit == 0 {
+			continue
+		}
+		versions, err := o.Raw.Versions(r.SiteID, r.URLMd5, k.kind)
+		if err != nil {
+			return err
+		}
+		for _, v := range chosen(versions, mask) {
+			content, err := o.file(v)
+			if err != nil {
+				return err
+			}
+			if content == nil {
+				continue // deleted meanwhile
+			}
+			answer.RawContents = append(answer.RawContents, *content)
+			if k.kind != rawcache.Raw {
+				continue
+			}
+			if err := o.companions(v, mask, answer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *Owner) companions(v rawcache.Version, mask int64, answer *dc.URLContentResponse) error {
+	for _, c := range []struct {
+		bit  int64
+		kind rawcache.Kind
+		list *[]*dc.Content
+	}{
+		{dc.MaskHeaders, rawcache.Headers, &answer.Headers}, {dc.MaskRequests, rawcache.Requests, &answer.Requests},
+		{dc.MaskMeta, rawcache.Meta, &answer.Meta}, {dc.MaskCookies, rawcache.Cookies, &answer.Cookies},
+	} {
+		if mask&c.bit == 0 {
+			continue
+		}
+		var content *dc.Content
+		companion, ok, err := o.Raw.Companion(v, c.kind)
+		if err == nil && ok {
+			content, err = o.file(companion)
+		}
+		if err != nil {
+			return err
+		}
+		*c.list = append(*c.list, content)
+	}
+	return nil
+}
+
+// chosen gives the newest, the oldest, then all versions, oldest first, as far
+// as the bits ask for them.
+func chosen(versions []rawcache.Version, mask int64) []rawcache.Version {
+	if len(versions) == 0 {
+		return nil
+	}
+	var list []rawcache.Version
+	if mask&dc.MaskRawLast != 0 {
+		list = append(list, versions[len(versions)-1])
+	}
+	if mask&dc.MaskRawFirst != 0 {
+		list = append(list, versions[0])
+	}
+	if mask&dc.MaskRawAll != 0 {
+		list = append(list, versions...)
+	}
+	return list
+}
+
+// file reads a version; nil when it was deleted meanwhile.
+func (o *Owner) file(v rawcache.Version) (*dc.Content, error) {
+	data, err := o.Raw.Read(v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &dc.Content{
+		Buffer: base64.StdEncoding.EncodeToString(data),
+		CDate:  v.Time.UTC().Format("2006-01-02 15:04:05.000"),
+		TypeID: int(v.Kind),
+	}, nil
+}
+
+// processed gives what the bits ask for of one stored value (storage 3.3). What
+// has no known shape gives nothing.
+func processed(entry kv.Entry, mask int64) []any {
+	text := entry.Data
+	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
+		text = data
+	}
+	content := func(data []byte) dc.Content {
+		return dc.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: entry.CDate.UTC().Format(time.DateTime), TypeID: dc.ContentProcessed}
+	}
+	list := []any{}
+	var ready []json.RawMessage
+	if json.Unmarshal(text, &ready) == nil {
+		if mask&dc.MaskProcessed != 0 {
+			list = append(list, content(text))
+		}
+		return list
+	}
+	var value struct {
+		Internal *[]json.RawMessage `json:"internal"`
+		Custom   *[]string          `json:"custom"`
+	}
+	if json.Unmarshal(text, &value) != nil || value.Internal == nil || value.Custom == nil {
+		return list
+	}
+	internal, custom := *value.Internal, *value.Custom
+	if mask&dc.MaskProcessed != 0 {
+		if len(custom) > 0 {
+			list = append(list, content([]byte(custom[0])))
+		} else {
+			list = append(list, content(withoutLists(text)))
+		}
+	}
+	last := func(n int) int {
+		if mask&dc.MaskAll == 0 {
+			return min(n, 1)
+		}
+		return n
+	}
+	switch {
+	case mask&dc.MaskInternal != 0 && mask&dc.MaskCustom != 0:
+		for i, in := range internal {
+			pair := []any{content(in), nil}
+			if i < len(custom) {
+				pair[1] = content([]byte(custom[i]))
+			}
+			list = append(list, pair)
+		}
+	case mask&dc.MaskInternal != 0:
+		for _, in := range internal[:last(len(internal))] {
+			list = append(list, content(in))
+		}
+	case mask&dc.MaskCustom != 0:
+		for _, c := range custom[:last(len(custom))] {
+			list = append(list, content([]byte(c)))
+		}
+	}
+	return list
+}
+
+// withoutLists is the stored object without internal and custom.
+func withoutLists(text []byte) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(text, &m) != nil {
+		return text
+	}
+	delete(m, "internal")
+	delete(m, "custom")
+	out, err := json.Marshal(m)
+	if err != nil {
+		return text
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package dbtask
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/kv"
+	"hce/dc/internal/rawcache"
+	"hce/dc/internal/store"
+)
+
+// Owner is the stored data of one node. It is safe for several goroutines.
+type Owner struct {
+	Store    *store.Store
+	Raw      *rawcache.Cache
+	Contents *kv.Store
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Site reads a site with its lists; nil when it is unknown.
+func (o *Owner) Site(ctx context.Context, id string) (*dc.Site, error) {
+	return o.Store.Site(ctx, id)
+}
+
+// Suspend stops a site that passed a limit.
+func (o *Owner) Suspend(ctx context.Context, id string, bits dc.ErrorMask, items int) error {
+	return o.Store.Suspend(ctx, id, bits, items)
+}
+
+// MarkCrawling takes rows into work; see store.MarkCrawling.
+func (o *Owner) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+	taken, err := o.Store.MarkCrawling(ctx, site, batch, items)
+	marks := make(map[string]dc.Mark, len(taken))
+	for md5, m := range taken {
+		marks[md5] = dc.Mark(m)
+	}
+	return marks, err
+}
+
+// MarkProcessing takes rows into work; see store.MarkProcessing.
+func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]dc.URL, error) {
+	return o.Store.MarkProcessing(ctx, site, batch, md5s)
+}
+
+// SaveCrawl stores outcomes of crawling: the files of all of them, made durable
+// at once, then the rows in one transaction. A body that is stored already makes
+// no new version (DECISIONS 5.3).
+func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
+	stage := o.Raw.Stage()
+	defer stage.Abort()
+	rows := make([]store.CrawlResult, 0, len(results))
+	for _, r := range results {
+		rows = append(rows, store.CrawlResult{URLMd5: r.URLMd5, Set: r.Set, CountCrawled: r.Crawled, NewURLs: r.NewURLs, SiteErrorMask: r.SiteBits})
+		if len(r.Files) == 0 {
+			continue
+		}
+		if r.Same {
+			if _, stored, err := o.Raw.Newest(site, r.URLMd5, rawcache.Raw); err != nil {
+				return fmt.Errorf("dbtask.SaveCrawl: %w", err)
+			} else if stored {
+				continue
+			}
+		}
+		for _, f := range r.Files {
+			if err := stage.Put(site, r.URLMd5, r.At, rawcache.Kind(f.Type), f.Data); err != nil {
+				return fmt.Errorf("dbtask.SaveCrawl: %w", err)
+			}
+		}
+	}
+	if err := stage.Commit(); err != nil {
+		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
+	}
+	if err := o.Store.FinishCrawl(ctx, site, batch, rows); err != nil {
+		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
+	}
+	o.trim(ctx, site, results)
+	return nil
+}
+
+// trim removes old versions of what was stored, as RAW_VERSIONS_MAX of the site
+// says. Versions that stay too long do no harm, so errors are only logged.
+func (o *Owner) trim(ctx context.Context, site string, results []dc.Fetched) {
+	s, err := o.Store.Site(ctx, site)
+	if err != nil || s == nil {
+		return
+	}
+	value, _ := s.Property("RAW_VERSIONS_MAX")
+	most, err := strconv.Atoi(value)
+	if err != nil || most <= 0 {
+		return
+	}
+	for _, r := range results {
+		if _, err := o.Raw.Trim(site, r.URLMd5, most); err != nil {
+			o.Log.Warn("old versions are not removed", "site", site, "md5", r.URLMd5, "error", err)
+		}
+	}
+}
+
+// RawContent reads the newest raw content of a URL; nil when there is none.
+func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
+	v, ok, err := o.Raw.Newest(site, md5, rawcache.Raw)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return o.Raw.Read(v)
+}
+
+// SaveProcess stores outcomes of processing: the contents, then the rows, each
+// in one transaction.
+func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error {
+	var entries []kv.Entry
+	rows := make([]store.ProcessResult, 0, len(results))
+	for _, r := range results {
+		rows = append(rows, store.ProcessResult{URLMd5: r.URLMd5, Set: r.Set, CountProcessed: r.Processed})
+		if r.Content != nil {
+			entries = append(entries, kv.Entry{ID: r.URLMd5, Data: r.Content})
+		}
+	}
+	if _, err := o.Contents.PutAll(ctx, site, entries); err != nil {
+		return fmt.Errorf("dbtask.SaveProcess: %w", err)
+	}
+	if err := o.Store.FinishProcess(ctx, site, batch, rows); err != nil {
+		return fmt.Errorf("dbtask.SaveProcess: %w", err)
+	}
+	return nil
+}
+
+// EmptyTrash removes the contents that deleted rows left behind, also those of a
+// process that was killed before it could.
+func (o *Owner) EmptyTrash(ctx context.Context) error {
+	items, err := o.Store.Trash(ctx)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	bySite := map[string][]string{}
+	for _, it := range items {
+		if it.URLMd5 != "" {
+			bySite[it.SiteID] = append(bySite[it.SiteID], it.URLMd5)
+			continue
+		}
+		if err := o.Raw.DeleteSite(it.SiteID); err != nil {
+			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		}
+		if err := o.Contents.DeleteSite(it.SiteID); err != nil {
+			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		}
+	}
+	for site, md5s := range bySite {
+		if err := o.Raw.DeleteURLs(site, md5s); err != nil {
+			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		}
+		if err := o.Contents.Delete(ctx, site, md5s...); err != nil {
+			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		}
+	}
+	return o.Store.TrashDone(ctx, items)
+}

@@ -1,0 +1,172 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of one text. They keep the parser, the walk over its tree and SQLite's
+// own limits (expression depth 1000, 32766 variables) out of a hostile reach.
+const (
+	maxText     = 64 << 10 // bytes, before and after macros
+	maxTokens   = 12000    // words, numbers, strings and signs
+	maxDepth    = 64       // nested parentheses, operators, calls, sub-selects
+	maxNodes    = 6000     // nodes of the tree, items of IN included
+	maxLogic    = 400      // operands of all AND, OR, XOR of a text together
+	maxArgs     = 100      // arguments of one call, WHENs of one CASE
+	maxSortKeys = 32       // items of one ORDER BY or GROUP BY
+	maxOutput   = 512 << 10
+	maxBound    = 20000 // bound values of one result
+	maxPattern  = 50000 // bytes of a LIKE pattern, as SQLite
+)
+
+// expand puts the macros' values in the place of their %NAME%, once: a value's
+// own % signs are not looked at again. Names that are not in macros stay, since
+// LIKE patterns and date formats use the same sign.
+func expand(text string, macros map[string]string) (string, error) {
+	if len(text) > maxText {
+		return "", &Error{Part: "text", Reason: fmt.Sprintf("is longer than %d bytes", maxText)}
+	}
+	if len(macros) == 0 || !strings.Contains(text, "%") {
+		return text, nil
+	}
+	pairs := make([]string, 0, 2*len(macros))
+	names := make([]string, 0, len(macros))
+	for name := range macros {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		pairs = append(pairs, "%"+strings.Trim(name, "%")+"%", macros[name])
+	}
+	text = strings.NewReplacer(pairs...).Replace(text)
+	if len(text) > maxText {
+		return "", &Error{Part: "text with its macros", Reason: fmt.Sprintf("is longer than %d bytes", maxText)}
+	}
+	return text, nil
+}
+
+// guard looks at the text before the parser does. It refuses what the parser
+// would skip or accept quietly (comments, further statements, variables,
+// parameters) and what could make it work hard (depth, number of tokens). It
+// also promises that the text never closes a parenthesis that it did not open.
+func guard(text string) error {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return &Error{Part: "text", Reason: "is not UTF-8 without NUL"}
+	}
+	depth, tokens := 0, 0
+	for i := 0; i < len(text); tokens++ {
+		c := text[i]
+		rest := text[i:]
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f':
+			tokens--
+			i++
+			continue
+		case c == '\'' || c == '"' || c == '`':
+			n := quoted(rest)
+			if n < 0 {
+				return &Error{Part: "text", Reason: "has a " + string(c) + " that is not closed"}
+			}
+			i += n
+			continue
+		case word(c):
+			for i < len(text) && word(text[i]) {
+				i++
+			}
+			continue
+		case c == '(':
+			if depth++; depth > maxDepth {
+				return &Error{Part: "text", Reason: fmt.Sprintf("has more than %d nested parentheses", maxDepth)}
+			}
+		case c == ')':
+			if depth--; depth < 0 {
+				return &Error{Part: "text", Reason: "closes a parenthesis that it did not open"}
+			}
+		case c == ';':
+			return refuse("statement separator ;")
+		case c == '#', strings.HasPrefix(rest, "/*"), strings.HasPrefix(rest, "*/"), dashComment(rest):
+			return refuse("comment")
+		case c == '?':
+			return refuse("parameter ?")
+		case c == '@':
+			return refuse("variable " + lead(rest))
+		case strings.HasPrefix(rest, ":="):
+			return refuse("assignment :=")
+		}
+		i++
+	}
+	if depth != 0 {
+		return &Error{Part: "text", Reason: "has a parenthesis that is not closed"}
+	}
+	if tokens > maxTokens {
+		return &Error{Part: "text", Reason: fmt.Sprintf("has more than %d tokens", maxTokens)}
+	}
+	return nil
+}
+
+// dashComment tells whether s starts a comment: two dashes, then white space, a
+// control sign or the end. "1--1" is arithmetic.
+func dashComment(s string) bool {
+	return strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' ' || s[2] >= 0x7f)
+}
+
+// quoted returns the length of the quoted text that s starts with, quotes
+// included, or -1 when it never ends. A doubled quote is a sign of the text;
+// so is a sign after a backslash, but not between back-ticks.
+func quoted(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && s[0] != '`':
+			i++
+		case s[i] == s[0]:
+			if i+1 < len(s) && s[i+1] == s[0] {
+				i++
+				continue
+			}
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func word(c byte) bool {
+	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// lead is the first few signs of s, for an error.
+func lead(s string) string {
+	end := strings.IndexAny(s, " \t\r\n()'\"`,;")
+	if end < 0 {
+		end = len(s)
+	}
+	for end > 24 {
+		end--
+	}
+	for end > 0 && end < len(s) && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
+
+var macroName = regexp.MustCompile(`%@?[A-Za-z_][A-Za-z0-9_]*%`)
+
+// unknownMacro is the first %NAME% that stands outside of quotes, or "".
+func unknownMacro(text string) string {
+	var bare strings.Builder
+	for i := 0; i < len(text); {
+		if c := text[i]; c == '\'' || c == '"' || c == '`' {
+			if n := quoted(text[i:]); n > 0 {
+				bare.WriteByte(' ')
+				i += n
+				continue
+			}
+		}
+		bare.WriteByte(text[i])
+		i++
+	}
+	return macroName.FindString(bare.String())
+}

@@ -1,0 +1,129 @@
+package expr
+
+// node is one part of a parsed text. Trees are never changed once made, so that
+// several goroutines may write from one.
+type node interface{}
+
+// literalKind says which value a literal holds.
+type literalKind uint8
+
+const (
+	litNull     literalKind = iota
+	litInt                  // i
+	litUint                 // i, as the bit pattern of a value above 2^63-1
+	litReal                 // f
+	litText                 // s
+	litBytes                // s, from 0x41 or b'01': a text, or a number by context
+	litDateTime             // s, TIMESTAMP '...'
+	litDate                 // s, DATE '...'
+	litTime                 // s, TIME '...'
+)
+
+type (
+	literal struct {
+		kind literalKind
+		i    int64
+		f    float64
+		s    string
+	}
+	column struct{ database, table, name string }
+	unary  struct {
+		op string // - ~ NOT
+		x  node
+	}
+	binary struct {
+		op   string // + - * / DIV % & | ^ << >> = <> < <= > >= <=> XOR
+		l, r node
+	}
+	// logic is a chain of AND or of OR, flat however long it is.
+	logic struct {
+		op string
+		xs []node
+	}
+	isNull struct {
+		x   node
+		not bool
+	}
+	isTruth struct {
+		x         node
+		want, not bool
+	}
+	between struct {
+		x, lo, hi node
+		not       bool
+	}
+	in struct {
+		x    node
+		list []node
+		sub  *query
+		not  bool
+	}
+	like struct {
+		x, pattern node
+		escape     string // one ASCII sign, "" for none
+		not        bool
+	}
+	match struct { // REGEXP
+		x, pattern node
+		not        bool
+	}
+	call struct {
+		name string // upper case
+		args []node
+		unit string // of INTERVAL, EXTRACT, TIMESTAMPDIFF; LEADING, TRAILING or BOTH of TRIM
+	}
+	cast struct {
+		x        node
+		to       string // SIGNED UNSIGNED CHAR BINARY DATE DATETIME TIME DECIMAL DOUBLE
+		length   int    // of CHAR and BINARY, digits of DECIMAL; -1 when not given
+		decimals int    // of DECIMAL
+	}
+	collate struct {
+		x     node
+		exact bool
+		name  string
+	}
+	choice struct { // CASE
+		value node // nil for a searched CASE
+		whens []when
+		other node // nil for NULL
+	}
+	when      struct{ test, result node }
+	aggregate struct {
+		name     string // upper case
+		distinct bool
+		x        node // nil for COUNT(*)
+	}
+	exists struct {
+		sub *query
+		not bool
+	}
+	scalar struct{ sub *query }
+
+	// query is a SELECT.
+	query struct {
+		distinct bool
+		fields   []field
+		from     []source
+		where    node
+		group    []sortKey
+		having   node
+		order    []sortKey
+		limit    *Limit
+	}
+	field struct {
+		x     node   // nil for *
+		table string // of table.*
+		alias string
+		label string // text of the field as written, names a result column
+	}
+	source struct {
+		database, name, alias string
+		join                  string // "", ", ", " JOIN ", " LEFT JOIN "
+		on                    node
+	}
+	sortKey struct {
+		x    node
+		desc bool
+	}
+)

@@ -1,0 +1,298 @@
+package article
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+const pageURL = "https://post.example/news/market-hall.html?x=1"
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// contains checks that text has the wanted parts, and in their order.
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			t.Errorf("%s has no %q (in that order):\n%s", what, part, text)
+			return
+		}
+		rest = after
+	}
+}
+
+// lacks checks that text has none of the parts.
+func lacks(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			t.Errorf("%s has %q:\n%s", what, part, text)
+		}
+	}
+}
+
+func TestNewsPage(t *testing.T) {
+	for _, engine := range []Engine{Trafilatura, Readability, Distiller} {
+		t.Run(fmt.Sprint(engine), func(t *testing.T) {
+			a, err := Options{Engine: engine}.Extract(load(t, "news.html"), pageURL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			contains(t, "title", a.Title, "Harbour town agrees on market hall")
+			contains(t, "text", a.Text, "The council has agreed", "\n", "Work begins in spring", "glass & wood")
+			lacks(t, "text", a.Text, "Section 3", "All rights reserved", "var tracker", "<p>", "&amp;")
+			contains(t, "markdown", a.Markdown, "The council has agreed", "](https://post.example/base/plan.html)")
+			if a.Whole {
+				t.Error("no article found")
+			}
+			if want := time.Date(2024, 3, 5, 7, 30, 0, 0, time.UTC); !a.Date.Equal(want) || !a.DateZoned {
+				t.Errorf("date = %v, zoned %v", a.Date, a.DateZoned)
+			}
+			if a.Language != "en-GB" || a.SiteName != "The Harbour Post" || a.Canonical != "https://post.example/base/canon.html" {
+				t.Errorf("language %q, site %q, canonical %q", a.Language, a.SiteName, a.Canonical)
+			}
+			contains(t, "author", a.Author, "Ann Example")
+			contains(t, "description", a.Description, "After years of talks")
+			for _, k := range []string{"market", "harbour"} {
+				if !slices.Contains(a.Keywords, k) {
+					t.Errorf("keywords = %q", a.Keywords)
+				}
+			}
+			if !slices.Contains(a.Links, "https://post.example/base/plan.html") || !slices.Contains(a.Links, "https://other.example/") || len(a.Links) != 4 {
+				t.Errorf("links = %q", a.Links)
+			}
+			if want := []string{"https://cdn.example/hall.jpg", "https://post.example/base/quay.jpg"}; !slices.Equal(a.Media, want) {
+				t.Errorf("media = %q, want %q", a.Media, want)
+			}
+		})
+	}
+}
+
+// TestEveryPageHasTitleAndText is the law of the package, on pages that no
+// extractor likes.
+func TestEveryPageHasTitleAndText(t *testing.T) {
+	cases := []struct {
+		name, text, title, want string
+	}{
+		{"nothing", "", "market-hall.html", "market-hall.html"},
+		{"only a title", "<title>A</title>", "A", "A"},
+		{"frame set", "<html><head><title>Frames</title></head><frameset cols=*,*><frame src=a><noframes><a href=b>Without frames</a></noframes></frameset>", "Frames", "Without frames"},
+		{"script application", "<title>App</title><div id=root></div><noscript>Please switch on scripts</noscript><script src=a.js></script>", "App", "Please switch on scripts"},
+		{"one image", "<body><img src=a.png alt='A view of the quay'>", "market-hall.html", "A view of the quay"},
+		{"description alone", "<meta name=description content='About us'><title>T</title>", "T", "About us"},
+		{"heading for a title", "<body><h2>Second</h2><p>Short", "Second", "Short"},
+		{"list of links", "<title>Index</title><ul><li><a href=a>Alpha</a><li><a href=b>Beta</a></ul>", "Index", "Alpha\nBeta"},
+		{"table", "<title>T</title><table><tr><td>1<td>2<tr><td>3<td>4</table>", "T", "1 2\n3 4"},
+		{"lines", "<title>T</title><pre>a\n  b</pre>c<br>d<script>no</script><style>no</style><!-- no --><p hidden>no<p style='display: none'>no", "T", "a\nb\nc\nd"},
+		{"no mark-up", "just words", "market-hall.html", "just words"},
+		{"cdata", "<title>T</title><p>a<![CDATA[b]]>c", "T", "ac"},
+		{"nul bytes", "<title>T\x00</title><p>a\x00b", "", "a"},
+		{"white space", "<title> A\n\tB </title><p> \u00a0x \n y", "A B", "x y"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := Extract([]byte(c.text), pageURL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.title != "" && a.Title != c.title || a.Title == "" {
+				t.Errorf("title = %q, want %q", a.Title, c.title)
+			}
+			contains(t, "text", a.Text, c.want)
+			lacks(t, "text", a.Text, "no", "Please switch on scripts no")
+			if a.Markdown == "" {
+				t.Error("no Markdown")
+			}
+		})
+	}
+}
+
+func TestHostilePages(t *testing.T) {
+	many := strings.Repeat
+	cases := []struct {
+		name, text, want string
+		err              error
+	}{
+		{"nested too deep for a tree", many("<div>", 2000) + "<p>core", "core", ErrParser},
+		{"too many elements", "<article>" + many("<p>word</p>", 21_000), "word\nword", nil},
+		{"too many long paragraphs", many("<p>"+many("long text ", 20)+"</p>", 7_500), "long text", nil},
+		{"attribute of a megabyte", "<p class='" + many("x ", 500_000) + "'>core", "core", nil},
+		{"quotes within quotes", many("<blockquote>x", 400), "x\nx", nil},
+		{"tables within tables", many("<table><tr><td>x", 120), "x", nil},
+		{"formatting never closed", many("<b><i><u>", 150) + many("<p>x", 1000), "x\nx", nil},
+		{"entities", "<p>" + many("&amp;&lt;&#0;&#x110000;", 20_000), "&<", nil},
+		{"broken utf-8", "<title>\xFF</title><p>\xC3\x28 core", "core", nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := Extract([]byte(c.text), pageURL)
+			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				t.Errorf("error = %v, want %v", err, c.err)
+			}
+			if len(a.Text) > 2*len(c.text)+100 || len(a.Markdown) > 3*len(c.text)+100 {
+				t.Errorf("%d bytes became %d of text, %d of Markdown", len(c.text), len(a.Text), len(a.Markdown))
+			}
+			contains(t, "text", a.Text[:min(len(a.Text), 200_000)], c.want)
+		})
+	}
+}
+
+func TestPageTooLargeForATree(t *testing.T) {
+	text := "<title>Big</title><meta name=author content='A B'><p>" + strings.Repeat("Some words here. ", DefaultMaxBytes/16)
+	a, err := Extract([]byte(text), pageURL)
+	if err != nil || !a.Whole || len(a.Text) < DefaultMaxBytes {
+		t.Errorf("whole %v, %d bytes of text, %v", a.Whole, len(a.Text), err)
+	}
+	if a.Title != "Big" || a.Author != "A B" {
+		t.Errorf("title %q, author %q", a.Title, a.Author)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	text := load(t, "news.html")
+	for name, o := range map[string]Options{"bytes": {MaxBytes: 100}, "elements": {MaxElements: 5}} {
+		if a, err := o.Extract(text, pageURL); err != nil || !a.Whole {
+			t.Errorf("%s: whole %v, %v", name, a.Whole, err)
+		}
+	}
+	if a, _ := (Options{NoMarkdown: true}).Extract(text, pageURL); a.Markdown != "" || a.Text == "" {
+		t.Errorf("Markdown that nobody wants: %q", a.Markdown)
+	}
+	if a, _ := (Options{Fallback: true}).Extract(text, pageURL); a.Whole || !strings.Contains(a.Text, "The council has agreed") {
+		t.Errorf("with fall-back: %q", a.Text)
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	german := strings.Repeat("Der Rat der alten Stadt am Hafen hat einen Plan für die Markthalle beschlossen. ", 3)
+	cases := []struct{ name, text, want string }{
+		{"attribute", "<html lang=pt_br><p>" + german, "pt-BR"},
+		{"attribute that is none", "<html lang='none of your business'><p>" + german, "de"},
+		{"meta", "<meta http-equiv=Content-Language content='fr, de'><p>" + german, "fr"},
+		{"guess", "<p>" + german, "de"},
+		{"guess russian", "<p>" + strings.Repeat("Совет старого города принял план рыночного зала. ", 3), "ru"},
+		{"too short to guess", "<p>Rat", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if a, _ := Extract([]byte(c.text), pageURL); a.Language != c.want {
+				t.Errorf("got %q, want %q", a.Language, c.want)
+			}
+		})
+	}
+}
+
+func TestDates(t *testing.T) {
+	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
+	cases := []struct {
+		name, text string
+		want       time.Time
+		zoned      bool
+	}{
+		{"meta", "<meta property=article:published_time content=2021-03-05>", day, false},
+		{"meta of a time zone", "<meta name=DC.date.issued content='2021-03-05T02:00:00+02:00'>", day, true},
+		{"json-ld", `<script type="application/ld+json">{"@graph":[{"datePublished" : "2021-03-05T00:00:00Z",}]}</script>`, day, true},
+		{"time element of publication", "<time datetime=2020-01-01>then</time><time itemprop=datePublished datetime=2021-03-05>now</time>", day, false},
+		{"any time element", "<time datetime='2021-03-05 00:00:00'>then</time>", day, false},
+		{"mail form", "<meta name=date content='Fri, 05 Mar 2021 00:00:00 +0000'>", day, true},
+		{"first that can be read", "<meta name=date content=soon><meta name=pubdate content=20210305>", day, false},
+		{"hash", "<meta name=date content=0123456789abcdef0123456789abcdef>", time.Time{}, false},
+		{"impossible year", "<meta name=date content=0001-01-01>", time.Time{}, false},
+		{"none", "<p>no date", time.Time{}, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a, _ := Extract([]byte(c.text), "https://a.example/")
+			if !a.Date.Equal(c.want) || a.DateZoned != c.zoned {
+				t.Errorf("got %v, zoned %v", a.Date, a.DateZoned)
+			}
+		})
+	}
+	page := "<article><h1>Title of it</h1><div class=byline>By X, March 5, 2021</div><p>" + strings.Repeat("Words of an article that goes on. ", 20) + "</article>"
+	if a, _ := Extract([]byte(page), "https://a.example/"); !a.Date.Equal(day) {
+		t.Errorf("date in the text: %v", a.Date)
+	}
+	if a, _ := (Options{NoDateSearch: true}).Extract([]byte(page), "https://a.example/"); !a.Date.IsZero() {
+		t.Errorf("date in the text, not searched for: %v", a.Date)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	long := strings.Repeat("ä", 300)
+	cases := []struct{ name, text, contentType, title string }{
+		{"first line", "\n  A  title \nand text", "text/plain", "A title"},
+		{"long first line", long, "text/plain", long[:maxTitle]},
+		{"blank", " \n ", "text/plain", "market-hall.html"},
+		{"json", `{"a": 1}`, "application/json", "market-hall.html"},
+		{"xml", "<a/>", "text/xml; charset=utf-8", "market-hall.html"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a := Plain([]byte(c.text), c.contentType, pageURL)
+			if a.Title != c.title || a.Text != c.text || !utf8.ValidString(a.Title) {
+				t.Errorf("title %q, text %q", a.Title, a.Text)
+			}
+		})
+	}
+}
+
+func TestTitleOfURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://a.example/x/y.html?z=1": "y.html", "https://a.example/x/": "x", "https://a.example/": "a.example",
+		"https://a.example": "a.example", "https://a.example/caf%C3%A9": "café", "%zz": "%zz", "": "",
+	} {
+		if got := titleOfURL(url); got != want {
+			t.Errorf("%q: %q, want %q", url, got, want)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	want, _ := Extract(page20k(1), pageURL)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2 {
+				if got, err := Extract(page20k(1), pageURL); err != nil || got.Markdown != want.Markdown || got.Text != want.Text {
+					t.Errorf("another result: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzExtract(f *testing.F) {
+	f.Add(load(f, "news.html"))
+	f.Add([]byte("<frameset><frame src=a><noframes><p>x"))
+	f.Add([]byte("<table><tr><td><b><a href='http://[::1'><svg><title>x</title><math><mi></b></table>"))
+	f.Add([]byte("<ul><li><blockquote><pre>x</ul><template><p>y</template><select><option>z"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, engine := range []Engine{Trafilatura, Readability, Distiller} {
+			a, err := Options{Engine: engine}.Extract(text, pageURL)
+			if err != nil && !errors.Is(err, ErrParser) {
+				t.Errorf("error = %v", err)
+			}
+			if a.Title == "" || a.Text == "" || a.Markdown == "" {
+				t.Errorf("engine %d: title %q, text %q, Markdown %q of %q", engine, a.Title, a.Text, a.Markdown, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package article
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// silent are the elements whose content is not read by anyone.
+var silent = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Head: true, atom.Title: true, atom.Template: true,
+	atom.Iframe: true, atom.Object: true, atom.Svg: true, atom.Math: true, atom.Noembed: true,
+	atom.Select: true, atom.Textarea: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
+	atom.Noscript: true, atom.Noframes: true,
+}
+
+// inline are the elements within a line; every other one begins a new line.
+var inline = map[atom.Atom]bool{
+	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true,
+	atom.Big: true, atom.Cite: true, atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true,
+	atom.Em: true, atom.Font: true, atom.I: true, atom.Img: true, atom.Ins: true, atom.Kbd: true,
+	atom.Label: true, atom.Mark: true, atom.Nobr: true, atom.Q: true, atom.S: true, atom.Samp: true,
+	atom.Small: true, atom.Span: true, atom.Strike: true, atom.Strong: true, atom.Sub: true,
+	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true,
+	atom.Button: true, atom.Input: true, atom.Ruby: true, atom.Rt: true, atom.Rp: true,
+}
+
+// lines builds plain text: white space collapsed, one block a line.
+type lines struct {
+	b     strings.Builder
+	space bool // white space is due before the next word
+	line  bool // a line break is due before the next word
+}
+
+// write adds text of the current block.
+func (l *lines) write(text string) {
+	for text != "" {
+		i := strings.IndexFunc(text, blank)
+		if i < 0 {
+			i = len(text)
+		}
+		if i > 0 {
+			l.word(text[:i])
+			text = text[i:]
+			continue
+		}
+		l.space = true
+		text = strings.TrimLeftFunc(text, blank)
+	}
+}
+
+// preformatted adds text whose line breaks count.
+func (l *lines) preformatted(text string) {
+	for i, part := range strings.Split(text, "\n") {
+		if i > 0 {
+			l.line = true
+		}
+		l.write(part)
+	}
+}
+
+func (l *lines) word(word string) {
+	if l.b.Len() > 0 {
+		switch {
+		case l.line:
+			l.b.WriteByte('\n')
+		case l.space:
+			l.b.WriteByte(' ')
+		}
+	}
+	l.line, l.space = false, false
+	l.b.WriteString(word)
+}
+
+// blank reports white space as HTML sees it, and the characters without width
+// or meaning in plain text.
+func blank(r rune) bool {
+	switch r {
+	case ' ', '\t', '\n', '\r', '\f', '\v', 0, 0xA0, 0x2028, 0x2029, 0xFEFF:
+		return true
+	}
+	return false
+}
+
+// nodeText returns the visible text below node. The depth of a tree is bounded
+// by the parser, so recursion is safe.
+func nodeText(node *html.Node) string {
+	var l lines
+	l.node(node, false)
+	return l.b.String()
+}
+
+func (l *lines) node(n *html.Node, pre bool) {
+	switch n.Type {
+	case html.TextNode:
+		if pre {
+			l.preformatted(n.Data)
+		} else {
+			l.write(n.Data)
+		}
+		return
+	case html.CommentNode, html.DoctypeNode, html.RawNode:
+		return
+	case html.ElementNode:
+		if silent[n.DataAtom] || hidden(n) {
+			return
+		}
+	}
+	element := n.Type == html.ElementNode
+	cell := n.DataAtom == atom.Td || n.DataAtom == atom.Th
+	block := element && !inline[n.DataAtom] && !cell
+	l.line = l.line || block
+	l.space = l.space || cell
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		l.node(c, pre || n.DataAtom == atom.Pre)
+	}
+	l.line = l.line || block
+	l.space = l.space || cell
+}
+
+// hidden reports an element that is not drawn.
+func hidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			return a.Val != "until-found"
+		case "style":
+			if strings.Contains(a.Val, "display") && strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tokenText returns the visible text of a page without building its tree, in
+// time linear in the page: for pages too large, too deep or too odd for one.
+func tokenText(text []byte) string {
+	var l lines
+	z := html.NewTokenizer(bytes.NewReader(text))
+	var mute atom.Atom // the silent element that is open
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return l.b.String()
+		case html.TextToken:
+			if mute == 0 {
+				l.write(string(z.Text()))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
+			name, _ := z.TagName()
+			tag := atom.Lookup(name)
+			switch {
+			case mute != 0:
+				if kind == html.EndTagToken && tag == mute {
+					mute = 0
+				}
+			case kind == html.StartTagToken && muted(tag):
+				mute = tag
+			case kind == html.StartTagToken && (tag == atom.Noscript || tag == atom.Noframes):
+				z.NextIsNotRawText()
+			case tag == atom.Td || tag == atom.Th:
+				l.space = true
+			case !inline[tag]:
+				l.line = true
+			}
+		}
+	}
+}
+
+// muted reports the silent elements whose end is sure to be found: those that
+// the tokenizer itself reads to their end tag. A stray <svg> or <head> must not
+// swallow the rest of a page.
+func muted(tag atom.Atom) bool {
+	switch tag {
+	case atom.Script, atom.Style, atom.Title, atom.Iframe, atom.Textarea, atom.Noembed:
+		return true
+	}
+	return false
+}

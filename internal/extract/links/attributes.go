@@ -1,0 +1,126 @@
+package links
+
+import "strings"
+
+// kind is how a value holds URLs.
+type kind uint8
+
+const (
+	single kind = iota // one URL
+	spaces             // several, apart by white space
+	commas             // several, apart by commas
+	srcset             // image candidates of the HTML standard, 4.8.4.2.2
+)
+
+// rule is one attribute that holds URLs.
+type rule struct {
+	attr string
+	kind kind
+}
+
+// attributes lists, for each element, the attributes whose value is a URL:
+// those of HTML 4, of the living standard, of SVG, and of the elements of old
+// browsers. The href of base is not a link but what links are relative to.
+var attributes = map[string][]rule{
+	"a":          {{"href", single}, {"xlink:href", single}, {"ping", spaces}},
+	"applet":     {{"codebase", single}, {"code", single}, {"archive", commas}},
+	"area":       {{"href", single}, {"ping", spaces}},
+	"audio":      {{"src", single}},
+	"bgsound":    {{"src", single}},
+	"blockquote": {{"cite", single}},
+	"body":       {{"background", single}},
+	"button":     {{"formaction", single}},
+	"command":    {{"icon", single}},
+	"del":        {{"cite", single}},
+	"embed":      {{"src", single}},
+	"feimage":    {{"href", single}, {"xlink:href", single}},
+	"form":       {{"action", single}},
+	"frame":      {{"src", single}, {"longdesc", single}},
+	"head":       {{"profile", spaces}},
+	"html":       {{"manifest", single}},
+	"iframe":     {{"src", single}, {"longdesc", single}},
+	"image":      {{"href", single}, {"xlink:href", single}, {"src", single}},
+	"img":        {{"src", single}, {"srcset", srcset}, {"longdesc", single}, {"usemap", single}, {"lowsrc", single}, {"dynsrc", single}},
+	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}},
+	"ins":        {{"cite", single}},
+	"link":       {{"href", single}, {"imagesrcset", srcset}},
+	"menuitem":   {{"icon", single}},
+	"object":     {{"data", single}, {"classid", single}, {"codebase", single}, {"archive", spaces}, {"usemap", single}},
+	"portal":     {{"src", single}},
+	"q":          {{"cite", single}},
+	"script":     {{"src", single}, {"href", single}, {"xlink:href", single}},
+	"source":     {{"src", single}, {"srcset", srcset}},
+	"table":      {{"background", single}},
+	"tbody":      {{"background", single}},
+	"td":         {{"background", single}},
+	"tfoot":      {{"background", single}},
+	"th":         {{"background", single}},
+	"thead":      {{"background", single}},
+	"tr":         {{"background", single}},
+	"track":      {{"src", single}},
+	"use":        {{"href", single}, {"xlink:href", single}},
+	"video":      {{"src", single}, {"poster", single}},
+}
+
+// xmlAttributes lists those of feeds and site maps, by local name, beside the
+// ones above.
+var xmlAttributes = map[string][]rule{
+	"category":  {{"domain", single}},
+	"content":   {{"src", single}, {"url", single}},
+	"enclosure": {{"url", single}},
+	"player":    {{"url", single}},
+	"thumbnail": {{"url", single}},
+}
+
+// xmlTexts are the XML elements, by local name, whose text is a URL.
+var xmlTexts = map[string]bool{"link": true, "guid": true, "loc": true}
+
+// deadSchemes are what no crawler can fetch. URLs of other schemes are handed
+// out, the caller has its list of protocols.
+var deadSchemes = map[string]bool{
+	"about": true, "android-app": true, "blob": true, "callto": true, "chrome": true,
+	"cid": true, "clsid": true, "data": true, "fax": true, "geo": true, "intent": true,
+	"ios-app": true, "java": true, "javascript": true, "mailto": true, "market": true,
+	"mid": true, "resource": true, "skype": true, "sms": true, "smsto": true, "tel": true,
+	"urn": true, "vbscript": true, "view-source": true, "webcal": true, "whatsapp": true,
+	"xmpp": true,
+}
+
+// fetchable reports whether url, without outer white space, may lead to another
+// document: not empty, not a place in the page itself ("#top"; "#!x" is an
+// address of old script applications), not of a dead scheme.
+func fetchable(url string) bool {
+	if url == "" || len(url) > maxURL || url[0] == '#' && !strings.HasPrefix(url, "#!") {
+		return false
+	}
+	return !deadSchemes[scheme(url)]
+}
+
+// scheme returns the scheme of url in lower case, "" for a relative one. As in
+// browsers, tabs and newlines inside it do not hide a "java script".
+func scheme(url string) string {
+	var name [16]byte
+	n := 0
+	for i := 0; i < len(url); i++ {
+		c := url[i] | 0x20 // letters to lower case; the signs below stay as they are
+		switch {
+		case url[i] == ':':
+			return string(name[:n])
+		case url[i] == '\t' || url[i] == '\n' || url[i] == '\r':
+			continue
+		case 'a' <= c && c <= 'z' || n > 0 && (url[i] == '-' || url[i] == '+' || url[i] == '.' || '0' <= url[i] && url[i] <= '9'):
+			if n == len(name) {
+				return ""
+			}
+			if 'a' <= c && c <= 'z' {
+				name[n] = c
+			} else {
+				name[n] = url[i]
+			}
+			n++
+		default:
+			return ""
+		}
+	}
+	return ""
+}

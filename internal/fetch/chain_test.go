@@ -1,0 +1,327 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestRedirects(t *testing.T) {
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil || n == 0 {
+			fmt.Fprint(w, r.Method, " ", r.ContentLength)
+			return
+		}
+		code, _ := strconv.Atoi(r.FormValue("code"))
+		w.Header().Set("Location", fmt.Sprintf("%d?code=%d", n-1, code))
+		w.WriteHeader(code)
+		io.WriteString(w, "moved")
+	})
+	c := newClient(t, Config{})
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			q := fmt.Sprintf("?code=%d", code)
+			var asked []string
+			resp := must(t, c, Request{URL: u + "/3" + q + "#part", MaxRedirects: 3, Allow: func(_ context.Context, next *url.URL) error {
+				asked = append(asked, next.RequestURI())
+				return nil
+			}})
+			want := []Hop{{u + "/3" + q + "#part", code}, {u + "/2" + q + "#part", code}, {u + "/1" + q + "#part", code}}
+			if resp.Code != 200 || !slices.Equal(resp.Redirects, want) || resp.FinalURL != u+"/0"+q+"#part" {
+				t.Errorf("code %d, final %s, redirects %v", resp.Code, resp.FinalURL, resp.Redirects)
+			}
+			if !slices.Equal(asked, []string{"/2" + q, "/1" + q, "/0" + q}) {
+				t.Errorf("asked for %q", asked)
+			}
+			f := fails(t, c, Request{URL: u + "/3" + q, MaxRedirects: 2}, TooManyRedirects)
+			if f.Code != code || len(f.Partial.Redirects) != 2 || f.URL != u+"/1"+q || f.Partial.Header.Get("Location") == "" {
+				t.Errorf("fault %+v", f)
+			}
+			fails(t, c, Request{URL: u + "/1" + q}, TooManyRedirects)
+
+			post := must(t, c, Request{URL: u + "/1" + q, Method: "POST", Body: []byte("abc"), MaxRedirects: 1})
+			method := "GET 0"
+			if code >= 307 {
+				method = "POST 3"
+			}
+			if string(post.Body) != method {
+				t.Errorf("POST became %s, want %s", post.Body, method)
+			}
+			head := must(t, c, Request{URL: u + "/1" + q, Method: "HEAD", MaxRedirects: 1})
+			if !strings.HasPrefix(head.RequestLine, "HEAD ") {
+				t.Errorf("HEAD became %s", head.RequestLine)
+			}
+		})
+	}
+	if resp := must(t, c, Request{URL: u + "/1?code=304"}); resp.Code != 304 {
+		t.Errorf("304 with a Location: code %d", resp.Code)
+	}
+	if resp := must(t, c, Request{URL: u + "/1?code=300"}); resp.Code != 300 || string(resp.Body) != "moved" {
+		t.Errorf("300: code %d, body %q", resp.Code, resp.Body)
+	}
+}
+
+func TestRedirectTargets(t *testing.T) {
+	c := newClient(t, Config{})
+	tests := []struct {
+		name, location string
+		kind           Kind
+		path           string // asked for next
+		fragment       string
+	}{
+		{"relative", "page", None, "/dir/page", "old"},
+		{"own fragment", "/page#new", None, "/page", "new"},
+		{"spaces", "  /a page ", None, "/a%20page", "old"},
+		{"raw bytes", "/\xe4\xf6", None, "/%E4%F6", "old"},
+		{"UTF-8", "/\u00e4?\u00f6", None, "/%C3%A4?%C3%B6", "old"},
+		{"loose percent", "/50%", None, "/50%25", "old"},
+		{"none", "", BadRedirect, "", ""},
+		{"other scheme", "ftp://example.com/", BadRedirect, "", ""},
+		{"script", "javascript:alert(1)", BadRedirect, "", ""},
+		{"file", "file:///etc/passwd", BadRedirect, "", ""},
+		{"no host", "http://", BadRedirect, "", ""},
+		{"broken", "http://[::1", BadRedirect, "", ""},
+		{"itself", "?", RedirectLoop, "", ""},
+		{"itself with a fragment", "#x", RedirectLoop, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var last string
+			u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				last = r.RequestURI
+				if r.URL.Path == "/dir/start" {
+					w.Header()["Location"] = []string{tt.location}
+					w.WriteHeader(http.StatusFound)
+				}
+			})
+			r := Request{URL: u + "/dir/start#old", MaxRedirects: 5}
+			if tt.name == "itself" {
+				r.URL = u + "/dir/start?"
+			}
+			if tt.kind != None {
+				if f := fails(t, c, r, tt.kind); f.Code != 302 {
+					t.Errorf("code %d", f.Code)
+				}
+				return
+			}
+			resp := must(t, c, r)
+			if last != tt.path || resp.FinalURL != u+tt.path+"#"+tt.fragment {
+				t.Errorf("asked for %s, final %s", last, resp.FinalURL)
+			}
+		})
+	}
+}
+
+func TestRedirectLoops(t *testing.T) {
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/a":
+			http.Redirect(w, r, "/b", http.StatusFound)
+		case "/b":
+			http.Redirect(w, r, "/a#again", http.StatusFound)
+		case "/wall": // sends the visitor back with a cookie
+			if r.Header.Get("Cookie") == "" {
+				http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1"})
+				http.Redirect(w, r, "/wall", http.StatusFound)
+			}
+		}
+	})
+	c := newClient(t, Config{})
+	f := fails(t, c, Request{URL: u + "/a", MaxRedirects: 50}, RedirectLoop)
+	if len(f.Partial.Redirects) != 2 || f.Code != 302 {
+		t.Errorf("fault %+v", f)
+	}
+	if resp := must(t, c, Request{URL: u + "/wall", MaxRedirects: 50}); len(resp.Redirects) != 1 {
+		t.Errorf("redirects %v", resp.Redirects)
+	}
+}
+
+// TestCredentials: what is meant for one site does not reach another, not even
+// by way of it; cookies set on the way go where they belong.
+func TestCredentials(t *testing.T) {
+	var seen []string
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.Host)
+		seen = append(seen, strings.TrimSpace(host+r.URL.Path+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Cookie")+" "+r.Header.Get("X-Other")))
+		if to := r.FormValue("to"); to != "" {
+			if set := r.FormValue("set"); set != "" {
+				w.Header().Set("Set-Cookie", set)
+			}
+			http.Redirect(w, r, to, http.StatusFound)
+		}
+	})
+	c := newClient(t, Config{Resolver: names{"a.test": {"127.0.0.1"}, "b.test": {"127.0.0.1"}}})
+	a, b := named(u, "a.test"), named(u, "b.test")
+	to := func(from, target, set string) string {
+		return from + "?set=" + url.QueryEscape(set) + "&to=" + url.QueryEscape(target)
+	}
+	tests := []struct {
+		name, url string
+		want      []string
+	}{
+		{"same site", to(a+"/1", a+"/2", ""), []string{"a.test/1 secret k=v x", "a.test/2 secret k=v x"}},
+		{"other site", to(a+"/1", b+"/2", ""), []string{"a.test/1 secret k=v x", "b.test/2   x"}},
+		{"there and back", to(a+"/1", to(b+"/2", a+"/3", ""), ""), []string{"a.test/1 secret k=v x", "b.test/2   x", "a.test/3   x"}},
+		{"cookie set", to(a+"/1", a+"/2", "n=1"), []string{"a.test/1 secret k=v x", "a.test/2 secret k=v; n=1 x"}},
+		{"cookie replaced", to(a+"/1", a+"/2", "k=new"), []string{"a.test/1 secret k=v x", "a.test/2 secret k=new x"}},
+		{"cookie set, other site", to(a+"/1", b+"/2", "n=1"), []string{"a.test/1 secret k=v x", "b.test/2   x"}},
+		{"cookie set, back", to(a+"/1", to(b+"/2", a+"/3", "m=2"), "n=1"), []string{"a.test/1 secret k=v x", "b.test/2   x", "a.test/3  n=1 x"}},
+		{"cookie for all of test", to(a+"/1", b+"/2", "n=1; Domain=test"), []string{"a.test/1 secret k=v x", "b.test/2   x"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			seen = nil
+			must(t, c, Request{URL: tt.url, MaxRedirects: 5, Cookie: "k=v", Header: http.Header{"Authorization": {"secret"}, "X-Other": {"x"}}})
+			if !slices.Equal(seen, tt.want) {
+				t.Errorf("seen %q\nwant %q", seen, tt.want)
+			}
+		})
+	}
+}
+
+func TestAllow(t *testing.T) {
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/next", http.StatusFound)
+		}
+	})
+	c := newClient(t, Config{})
+	no := errors.New("robots say no")
+	f := fails(t, c, Request{URL: u, MaxRedirects: 5, Allow: func(context.Context, *url.URL) error { return no }}, Refused)
+	if !errors.Is(f, no) || f.Code != 302 || f.Partial == nil {
+		t.Errorf("fault %+v", f)
+	}
+	// Waiting there is not counted.
+	resp := must(t, c, Request{URL: u, MaxRedirects: 5, Timeout: time.Second, Allow: func(context.Context, *url.URL) error {
+		time.Sleep(1100 * time.Millisecond)
+		return nil
+	}})
+	if resp.Total > time.Second {
+		t.Errorf("total %v", resp.Total)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err := c.Get(ctx, Request{URL: u, MaxRedirects: 5, Allow: func(ctx context.Context, _ *url.URL) error { cancel(); return ctx.Err() }})
+	if KindOf(err) != Cancelled {
+		t.Errorf("error %v, want Cancelled", err)
+	}
+}
+
+// TestRedirectBodies: the body of a redirect is not worth waiting for.
+func TestRedirectBodies(t *testing.T) {
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/endless":
+			w.Header().Set("Location", "/end")
+			w.WriteHeader(http.StatusFound)
+			for _, err := w.Write(noise(1 << 16)); err == nil; _, err = w.Write(noise(1 << 16)) {
+			}
+		case "/stuck":
+			w.Header().Set("Location", "/end")
+			w.WriteHeader(http.StatusFound)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}
+	})
+	c := newClient(t, Config{})
+	for _, path := range []string{"/endless", "/stuck"} {
+		if resp := must(t, c, Request{URL: u + path, MaxRedirects: 1}); resp.Code != 200 {
+			t.Errorf("%s: code %d", path, resp.Code)
+		}
+	}
+}
+
+func TestTimeoutOverAllHops(t *testing.T) {
+	n := 0
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n++
+		time.Sleep(30 * time.Millisecond)
+		http.Redirect(w, r, fmt.Sprint("/", n), http.StatusFound)
+	})
+	f := fails(t, newClient(t, Config{}), Request{URL: u, MaxRedirects: 1000, Timeout: 600 * time.Millisecond}, Timeout)
+	if f.Partial == nil || len(f.Partial.Redirects) == 0 {
+		t.Errorf("fault %+v", f)
+	}
+}
+
+// TestKeptConnectionBreaks: a server that hangs up on the second request of a
+// connection is asked a third time, but not before Allow was.
+func TestKeptConnectionBreaks(t *testing.T) {
+	var requests atomic.Int32
+	u := serveRaw(t, func(conn net.Conn) {
+		requests.Add(1)
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		if n, _ := conn.Read(make([]byte, 4096)); n > 0 {
+			requests.Add(1)
+		}
+	})
+	c := newClient(t, Config{})
+	for _, tt := range []struct {
+		method string
+		kind   Kind
+		asked  []int32
+		total  int32
+	}{
+		{"GET", None, []int32{2}, 3},
+		{"HEAD", None, []int32{2}, 3},
+		{"POST", Connect, nil, 2},
+	} {
+		t.Run(tt.method, func(t *testing.T) {
+			requests.Store(0)
+			c.verified.CloseIdleConnections()
+			must(t, c, Request{URL: u})
+			var asked []int32
+			_, err := c.Get(context.Background(), Request{URL: u, Method: tt.method, Allow: func(_ context.Context, next *url.URL) error {
+				if next.String() != u {
+					t.Errorf("asked for %s", next)
+				}
+				time.Sleep(20 * time.Millisecond) // time for what must not come
+				asked = append(asked, requests.Load())
+				return nil
+			}})
+			if KindOf(err) != tt.kind || !slices.Equal(asked, tt.asked) || requests.Load() != tt.total {
+				t.Errorf("error %v, asked after %d requests of %d in all", err, asked, requests.Load())
+			}
+		})
+	}
+	// The same without Allow, and with one that refuses.
+	c.verified.CloseIdleConnections()
+	must(t, c, Request{URL: u})
+	must(t, c, Request{URL: u})
+	f := fails(t, c, Request{URL: u, Allow: func(context.Context, *url.URL) error { return errors.New("no") }}, Refused)
+	if f.Partial != nil {
+		t.Errorf("fault %+v", f)
+	}
+}
+
+// TestHangUpEveryTime: a server that never answers is asked as often as it has
+// to be, once on a fresh connection.
+func TestHangUpEveryTime(t *testing.T) {
+	var requests atomic.Int32
+	u := serveRaw(t, func(conn net.Conn) { requests.Add(1) })
+	fails(t, newClient(t, Config{}), Request{URL: u}, Connect)
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// TestIdleConnectionClosed: connections that a server closed between requests are
+// no fault.
+func TestIdleConnectionClosed(t *testing.T) {
+	u := say(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") // and hangs up
+	c := newClient(t, Config{})
+	for range 50 {
+		must(t, c, Request{URL: u})
+	}
+}

@@ -1,0 +1,171 @@
+package fetch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// acceptEncoding names the codings that decode undoes.
+const acceptEncoding = "gzip, deflate, br, zstd"
+
+// maxCodings is how many codings one body may have. Honest servers use one.
+const maxCodings = 3
+
+// zstdWindow is the largest window that zstd may ask for as a content coding
+// (RFC 9659 3).
+const zstdWindow = 8 << 20
+
+// contentCodings returns the codings of a body in the order in which the server
+// applied them, nil for none. Servers put all sorts of words there; one that is
+// no coding known here is taken as none, as browsers do.
+func contentCodings(h http.Header) []string {
+	var codings []string
+	for _, line := range h["Content-Encoding"] {
+		for name := range strings.SplitSeq(line, ",") {
+			name = strings.ToLower(strings.Trim(name, " \t"))
+			name = strings.TrimPrefix(name, "x-")
+			switch name {
+			case "gzip", "deflate", "br", "zstd":
+				codings = append(codings, name)
+			}
+		}
+	}
+	return codings
+}
+
+// decode returns r with its codings undone, and a function that takes the
+// decoders back. An empty body is empty in any coding.
+func decode(r io.Reader, codings []string) (io.Reader, func(), error) {
+	if len(codings) > maxCodings {
+		return nil, nil, fmt.Errorf("%d codings on one body", len(codings))
+	}
+	var undo []func()
+	done := func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+	for i := len(codings) - 1; i >= 0; i-- {
+		in := buffers.Get().(*bufio.Reader)
+		in.Reset(r)
+		undo = append(undo, func() { in.Reset(nil); buffers.Put(in) })
+		if _, err := in.Peek(1); err == io.EOF {
+			return in, done, nil
+		}
+		out, back, err := decoder(in, codings[i])
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		undo = append(undo, back)
+		r = out
+	}
+	return r, done, nil
+}
+
+// Decoders have large tables, so they are used again.
+var (
+	buffers  = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
+	gzips    = sync.Pool{New: func() any { return new(gzipReader) }}
+	flates   = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+	brotlis  = sync.Pool{New: func() any { return brotli.NewReader(nil) }}
+	zstdOpts = []zstd.DOption{
+		zstd.WithDecoderConcurrency(1), // no goroutines
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(zstdWindow),
+	}
+	zstds = sync.Pool{New: func() any {
+		d, err := zstd.NewReader(nil, zstdOpts...)
+		if err != nil {
+			panic(err) // the options above are wrong
+		}
+		return d
+	}}
+)
+
+// decoder returns a reader that undoes one coding, and a function that takes it
+// back into its pool.
+func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
+	switch coding {
+	case "gzip":
+		d := gzips.Get().(*gzipReader)
+		return d, func() { d.in = nil; gzips.Put(d) }, d.reset(in)
+	case "deflate":
+		if isZlib(in) {
+			d, err := zlib.NewReader(in)
+			return d, func() {}, err
+		}
+		d := flates.Get().(io.ReadCloser)
+		return d, func() { flates.Put(d) }, d.(flate.Resetter).Reset(in, nil)
+	case "br":
+		d := brotlis.Get().(*brotli.Reader)
+		return d, func() { brotlis.Put(d) }, d.Reset(in)
+	default:
+		d := zstds.Get().(*zstd.Decoder)
+		return d, func() { _ = d.Reset(nil); zstds.Put(d) }, d.Reset(in)
+	}
+}
+
+// isZlib reports whether a "deflate" body begins with the zlib header that RFC
+// 9110 8.4.1.2 asks for. Some servers send bare deflate data.
+func isZlib(in *bufio.Reader) bool {
+	b, err := in.Peek(2)
+	return err == nil && b[0]&0x0f == 8 && (int(b[0])<<8|int(b[1]))%31 == 0
+}
+
+// gzipReader reads the members of a gzip body one after the other. What follows
+// the first and is no member, such as padding, ends the body and is no error.
+type gzipReader struct {
+	in *bufio.Reader
+	z  gzip.Reader
+}
+
+func (g *gzipReader) reset(in *bufio.Reader) error {
+	g.in = in
+	if err := g.z.Reset(in); err != nil {
+		return cutOff(err)
+	}
+	g.z.Multistream(false)
+	return nil
+}
+
+func (g *gzipReader) Read(p []byte) (int, error) {
+	for {
+		n, err := g.z.Read(p)
+		if n > 0 && err == io.EOF {
+			err = nil
+		}
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		if magic, err := g.in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+			return 0, io.EOF
+		}
+		if err := g.z.Reset(g.in); err != nil {
+			if errors.Is(err, gzip.ErrHeader) {
+				return 0, io.EOF
+			}
+			return 0, cutOff(err)
+		}
+		g.z.Multistream(false)
+	}
+}
+
+// cutOff makes the EOF of an unfinished header an error.
+func cutOff(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

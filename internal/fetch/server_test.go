@@ -1,0 +1,143 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// local allows the address that test servers listen on, and no other.
+var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+
+func newClient(t testing.TB, cfg Config) *Client {
+	t.Helper()
+	if cfg.AllowedNetworks == nil {
+		cfg.AllowedNetworks = local
+	}
+	c := New(cfg)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func serve(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// serveTLS starts a server that speaks HTTP/2 and returns the authorities that
+// vouch for it.
+func serveTLS(t testing.TB, h http.HandlerFunc) (string, *x509.CertPool) {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(h)
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(srv.Certificate())
+	return srv.URL, pool
+}
+
+// serveRaw answers each connection by talk, once the request header was read. The
+// connection is closed when talk returns.
+func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(10 * time.Second))
+				var head []byte
+				buf := make([]byte, 4096)
+				for !bytes.Contains(head, []byte("\r\n\r\n")) {
+					n, err := conn.Read(buf)
+					if err != nil {
+						return
+					}
+					head = append(head, buf[:n]...)
+				}
+				talk(conn)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// say is a serveRaw that always says the same.
+func say(t testing.TB, text string) string {
+	return serveRaw(t, func(conn net.Conn) { conn.Write([]byte(text)) })
+}
+
+// must fetches what has to succeed.
+func must(t testing.TB, c *Client, r Request) *Response {
+	t.Helper()
+	if r.Timeout == 0 {
+		r.Timeout = 10 * time.Second
+	}
+	resp, err := c.Get(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// fails fetches what has to fail, and with which kind.
+func fails(t testing.TB, c *Client, r Request, want Kind) *Fault {
+	t.Helper()
+	if r.Timeout == 0 {
+		r.Timeout = 10 * time.Second
+	}
+	resp, err := c.Get(context.Background(), r)
+	if err == nil {
+		t.Fatalf("no fault but code %d and %d bytes, want %v", resp.Code, len(resp.Body), want)
+	}
+	var f *Fault
+	if !errors.As(err, &f) {
+		t.Fatalf("error %T", err)
+	}
+	if resp != nil {
+		t.Error("a Response beside a fault")
+	}
+	if f.Kind != want {
+		t.Fatalf("fault %v (%v), want %v", f.Kind, f, want)
+	}
+	return f
+}
+
+// names is a Resolver that knows a few names.
+type names map[string][]string
+
+func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	texts, ok := n[host]
+	if !ok {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	var addrs []netip.Addr
+	for _, s := range texts {
+		addrs = append(addrs, netip.MustParseAddr(s))
+	}
+	return addrs, nil
+}
+
+// named returns the URL of a local server under another name.
+func named(u, name string) string {
+	return strings.Replace(u, "127.0.0.1", name, 1)
+}

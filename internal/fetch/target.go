@@ -1,0 +1,165 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// maxURL bounds the text of one URL, a Location included.
+const maxURL = 32 << 10
+
+// parseURL reads an absolute http or https URL the way browsers do where net/url
+// is strict: spaces around it, bytes beyond ASCII, loose percent signs and names
+// in Unicode are let pass and made fit to be sent.
+func parseURL(text string) (*url.URL, error) {
+	return resolveURL(nil, text)
+}
+
+// resolveURL is parseURL of text that may be relative to base.
+func resolveURL(base *url.URL, text string) (*url.URL, error) {
+	if len(text) > maxURL {
+		return nil, fmt.Errorf("URL of %d bytes", len(text))
+	}
+	u, err := url.Parse(mend(text))
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("scheme %q", u.Scheme)
+	}
+	if u.Opaque != "" || u.Hostname() == "" {
+		return nil, errors.New("no host")
+	}
+	return u, mendHost(u)
+}
+
+// mendHost puts the host of u into ASCII and checks its port.
+func mendHost(u *url.URL) error {
+	port := u.Port()
+	if port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("port %q", port)
+		}
+	}
+	host := u.Hostname()
+	if strings.ContainsAny(host, ":%") { // IPv6
+		return nil
+	}
+	if !utf8.ValidString(host) {
+		return fmt.Errorf("host %q", host)
+	}
+	ascii, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		// Names that break the rules, such as with an underscore, exist.
+		if !isASCII(host) {
+			return fmt.Errorf("host: %w", err)
+		}
+		ascii = strings.ToLower(host)
+	}
+	if strings.ContainsAny(ascii, "/\\@?# \t") {
+		return fmt.Errorf("host %q", ascii)
+	}
+	u.Host = ascii
+	if port != "" {
+		u.Host += ":" + port
+	}
+	return nil
+}
+
+// mend makes text fit for url.Parse: it drops what browsers drop, and escapes
+// each byte outside the host that may not stand as it is.
+func mend(text string) string {
+	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+	bad := false
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c >= 0x7f || c == '%' || c == '\\' {
+			bad = true
+			break
+		}
+	}
+	if !bad {
+		return text
+	}
+	const hex = "0123456789ABCDEF"
+	host, rest := hostRange(text)
+	query := strings.IndexAny(text[rest:], "?#")
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		inHost := i >= host && i < rest
+		switch {
+		case c == '\t' || c == '\n' || c == '\r':
+		case inHost:
+			b.WriteByte(c)
+		case c == '\\' && (query < 0 || i < rest+query):
+			b.WriteByte('/')
+		case c <= ' ' || c >= 0x7f || c == '%' && !isEscape(text[i:]):
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// hostRange returns where the authority of text begins and ends; both are 0 if it
+// has none.
+func hostRange(text string) (from, to int) {
+	at := strings.Index(text, "//")
+	if at < 0 || strings.ContainsAny(text[:at], "/?#\\") {
+		return 0, 0
+	}
+	from = at + 2
+	if n := strings.IndexAny(text[from:], "/?#\\"); n >= 0 {
+		return from, from + n
+	}
+	return from, len(text)
+}
+
+func isEscape(s string) bool {
+	return len(s) >= 3 && isHex(s[1]) && isHex(s[2])
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameSite reports whether credentials for a may be sent to b: the same host and
+// port, or the same host gone from http to https on their usual ports.
+func sameSite(a, b *url.URL) bool {
+	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
+		return false
+	}
+	if a.Scheme == b.Scheme {
+		return portOf(a) == portOf(b)
+	}
+	return a.Scheme == "http" && portOf(a) == "80" && portOf(b) == "443"
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}

@@ -1,0 +1,259 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2024, 3, 5, 12, 30, 45, 0, time.UTC)
+
+// on returns r switched on.
+func on(r Rule) Rule {
+	r.State = 1
+	return r
+}
+
+func include(pattern string) Rule { return on(Rule{Pattern: pattern, Action: 1, Stage: StageAll}) }
+func exclude(pattern string) Rule { return on(Rule{Pattern: pattern, Action: -1, Stage: StageAll}) }
+
+// in returns r at another stage.
+func in(stage int, r Rule) Rule {
+	r.Stage = stage
+	return r
+}
+
+// grouped returns r in a group.
+func grouped(id int, r Rule) Rule {
+	r.Group = id
+	return r
+}
+
+func mustCompile(t testing.TB, rules []Rule) *Set {
+	t.Helper()
+	set, errs := Compile(rules)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return set
+}
+
+func TestAccept(t *testing.T) {
+	depth := on(Rule{Pattern: "%MAX_DEPTH%", Subject: "3", OpCode: OpGreaterEqual, Action: 1, Stage: StageAll})
+	cases := []struct {
+		name  string
+		rules []Rule
+		stage int
+		url   string
+		env   Env
+		want  bool
+	}{
+		{"no rules", nil, StageLinks, "http://a/", Env{}, true},
+		{"include matches", []Rule{include(`^http://a/`)}, StageLinks, "http://a/x", Env{}, true},
+		{"include does not match", []Rule{include(`^http://a/`)}, StageLinks, "http://b/", Env{}, false},
+		{"second include matches", []Rule{include(`a/`), include(`b/`)}, StageLinks, "http://b/", Env{}, true},
+		{"exclude wins over include", []Rule{include(`(.*)`), exclude(`\.zip$`)}, StageLinks, "http://a/x.zip", Env{}, false},
+		{"exclude before include", []Rule{exclude(`\.zip$`), include(`(.*)`)}, StageLinks, "http://a/x.zip", Env{}, false},
+		{"only excludes, none matches", []Rule{exclude(`\.zip$`)}, StageLinks, "http://a/x.html", Env{}, true},
+		{"action 0 asks type: exclude", []Rule{on(Rule{Pattern: "zip", Stage: StageAll})}, StageLinks, "x.zip", Env{}, false},
+		{"action 0 asks type: include", []Rule{on(Rule{Pattern: "zip", Stage: StageAll, Type: 1})}, StageLinks, "x.html", Env{}, false},
+		{"action wins over type", []Rule{on(Rule{Pattern: "zip", Stage: StageAll, Action: 1, Type: 0})}, StageLinks, "x.zip", Env{}, true},
+		{"off", []Rule{{Pattern: "^b", Action: 1, Stage: StageAll}}, StageLinks, "a", Env{}, true},
+		{"search, not match", []Rule{include(`news`)}, StageLinks, "http://a/news/1", Env{}, true},
+		{"several lines", []Rule{include(`^b$`)}, StageLinks, "a\nb\nc", Env{}, true},
+		{"alternatives", []Rule{include("^a\r\n^b\r\n")}, StageLinks, "bc", Env{}, true},
+		{"no alternative matches, nor the empty line", []Rule{include("^a\r\n^b\r\n")}, StageLinks, "c", Env{}, false},
+
+		{"links ask stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageLinks, "x", Env{}, false},
+		{"links do not ask stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageLinks, "x", Env{}, true},
+		{"redirects ask stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageRedirect, "x", Env{}, false},
+		{"redirects ask stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageRedirect, "x", Env{}, false},
+		{"redirects ask stage 5", []Rule{exclude(`x`)}, StageRedirect, "x", Env{}, false},
+		{"protocols ask stage 6 alone", []Rule{include(`^http://a/`), in(StageProtocol, exclude(`^ftp$`))}, StageProtocol, "http", Env{}, true},
+		{"before the processor asks 7 and 5", []Rule{exclude(`x`)}, StageBeforeProcessor, "x", Env{}, false},
+
+		{"rules of media are not for URLs", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{}, true},
+		{"rules of media", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{Mode: 1}, false},
+
+		{"group: both match", []Rule{grouped(2, include("a")), grouped(2, include("b"))}, StageLinks, "ab", Env{}, true},
+		{"group: one matches", []Rule{grouped(2, include("a")), grouped(2, include("b"))}, StageLinks, "a", Env{}, false},
+		{"two groups", []Rule{grouped(2, include("a")), grouped(2, include("b")), grouped(3, include("c"))}, StageLinks, "c", Env{}, true},
+		{"group of excludes: one matches", []Rule{grouped(2, exclude("a")), grouped(2, exclude("b"))}, StageLinks, "a", Env{}, true},
+		{"group of excludes: both match", []Rule{grouped(2, exclude("a")), grouped(2, exclude("b"))}, StageLinks, "ba", Env{}, false},
+		{"group of both kinds", []Rule{grouped(2, include("a")), grouped(2, exclude("b"))}, StageLinks, "ab", Env{}, false},
+
+		{"depth below the limit", []Rule{depth}, StageLinks, "x", Env{Depth: 3}, true},
+		{"depth above the limit", []Rule{depth}, StageLinks, "x", Env{Depth: 4}, false},
+		{"depth beside an include of all", []Rule{include("(.*)"), depth}, StageLinks, "x", Env{Depth: 4}, false},
+		{"depth lets nothing in by itself", []Rule{include("^a"), depth}, StageLinks, "x", Env{Depth: 1}, false},
+		{"depth in a group", []Rule{grouped(1, include("^a")), grouped(1, depth), include("^b")}, StageLinks, "b", Env{Depth: 9}, true},
+		{"value as number", []Rule{on(Rule{Pattern: "10", OpCode: OpLess, Action: -1, Stage: StageAll})}, StageLinks, " 9 ", Env{}, false},
+		{"no number", []Rule{on(Rule{Pattern: "10", OpCode: OpLess, Action: -1, Stage: StageAll})}, StageLinks, "nine", Env{}, true},
+		{"one of several numbers", []Rule{on(Rule{Pattern: "1\r\n2", OpCode: OpEqual, Action: -1, Stage: StageAll})}, StageLinks, "2", Env{}, false},
+		{"literal subject", []Rule{on(Rule{Pattern: "^abc", Subject: "abcdef", Action: -1, Stage: StageAll})}, StageLinks, "x", Env{}, false},
+
+		{"year of today", []Rule{include(`/%@CUR_YEAR_FULL%/%@CUR_MONTH%/%@CUR_DAY%/`)}, StageLinks, "http://a/2024/03/05/x", Env{Now: noon}, true},
+		{"short year", []Rule{include(`/%@CUR_YEAR_SHORT%/`)}, StageLinks, "http://a/23/", Env{Now: noon}, false},
+		{"utc plus hours", []Rule{include(`/%@DAY(+12)%-%@HOUR(-1)%-%@MINUTE(0)%$`)}, StageLinks, "/06-11-30", Env{Now: noon}, true},
+		{"zone of now does not matter", []Rule{include(`^%@HOUR()%$`)}, StageLinks, "12", Env{Now: noon.In(time.FixedZone("", 7200))}, true},
+		{"percent without macro", []Rule{include(`%20%41`)}, StageLinks, "a%20%41", Env{}, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := mustCompile(t, c.rules).Accept(c.stage, c.url, c.env); got != c.want {
+				t.Errorf("Accept(%d, %q) = %v", c.stage, c.url, got)
+			}
+		})
+	}
+}
+
+func TestAcceptContent(t *testing.T) {
+	set := mustCompile(t, []Rule{include(`^http://a/`), in(StageRaw, on(Rule{Pattern: "login", Subject: "RAW_CONTENT", Action: -1}))})
+	if !set.AcceptContent(StageRaw, "<p>news</p>", Env{}) || set.AcceptContent(StageRaw, "<p>login</p>", Env{}) {
+		t.Error("raw content is not judged by its own rules alone")
+	}
+	if !set.Has(StageRaw) || set.Has(StageProtocol) {
+		t.Error("Has")
+	}
+	var none *Set
+	if none.Has(StageRaw) || !none.Accept(StageLinks, "x", Env{}) {
+		t.Error("the nil set")
+	}
+}
+
+func TestComparisons(t *testing.T) {
+	for op, want := range map[int]string{OpEqual: "010", OpNotEqual: "101", OpLessEqual: "110", OpGreaterEqual: "011", OpLess: "100", OpGreater: "001"} {
+		got := ""
+		for _, left := range []string{"1", "2", "3"} {
+			got += map[bool]string{true: "1", false: "0"}[compare(op, left, "2")]
+		}
+		if got != want {
+			t.Errorf("operation %d of 1, 2, 3 and 2: %s, want %s", op, got, want)
+		}
+	}
+}
+
+func TestPythonExpressions(t *testing.T) {
+	cases := []struct {
+		pattern, value string
+		want           bool
+	}{
+		{`^\w+$`, "страница", true},
+		{`^[\w-]+$`, "до-мой", true},
+		{`^\d{2}$`, "٣٤", true},
+		{`^\D+$`, "12", false},
+		{`a\sb`, "a\u00a0b", true},
+		{`a[^\S]b`, "a b", true},
+		{`x\Z`, "ax", true},
+		{`^a{,2}$`, "aa", true},
+		{`^a{,2}$`, "aaa", false},
+		{`(?iu)NEWS`, "news", true},
+		{`(?u)NEWS`, "news", false},
+		{`(?P<a>x)(?P=a)`, "xx", true},
+		{`^(?!.*\.pdf$)`, "a.pdf", false},
+		{`^(?!.*\.pdf$)`, "a.html", true},
+		{`(?<=/)(\d+)/\1`, "/12/12", true},
+		{`[]x]`, "]", true},
+		{`[^]x]`, "]", false},
+		{`http\:\/\/a\-b\_c`, "http://a-b_c", true},
+		{`\bмир\b`, "наш мир тут", true},
+		{`\bмир\b`, "мировой", false},
+		{"", "anything", true},
+	}
+	for _, c := range cases {
+		t.Run(c.pattern, func(t *testing.T) {
+			if got := mustCompile(t, []Rule{include(c.pattern)}).Accept(StageLinks, c.value, Env{}); got != c.want {
+				t.Errorf("%q in %q: %v", c.pattern, c.value, got)
+			}
+		})
+	}
+}
+
+func TestBrokenRules(t *testing.T) {
+	set, errs := Compile([]Rule{include(`^http://(a`), include(`^http://b/`), exclude(`[`), on(Rule{OpCode: 9, Stage: StageAll, Action: -1})})
+	if len(errs) != 3 || !errors.Is(errs[0], ErrPattern) || !errors.Is(errs[1], ErrPattern) || !errors.Is(errs[2], ErrOpCode) {
+		t.Fatalf("errors = %v", errs)
+	}
+	if !strings.Contains(errs[0].Error(), "rule 0") || !strings.Contains(errs[1].Error(), "rule 2") {
+		t.Errorf("the errors name no rules: %v", errs)
+	}
+	if !set.Accept(StageLinks, "http://b/", Env{}) || set.Accept(StageLinks, "http://c/", Env{}) {
+		t.Error("a broken rule stops its neighbours")
+	}
+	if set, _ := Compile([]Rule{include(`(`)}); set.Accept(StageLinks, "http://anywhere/", Env{}) {
+		t.Error("a site whose only include is broken lies open")
+	}
+}
+
+func TestSQL(t *testing.T) {
+	rule := on(Rule{Pattern: "%PDATE% > '%@CUR_YEAR_FULL%-01-01'", OpCode: OpSQL, Action: 1, Stage: StageLinks})
+	set := mustCompile(t, []Rule{rule})
+	if !set.Accept(StageLinks, "x", Env{}) {
+		t.Error("a rule that nobody evaluates counts")
+	}
+	var asked string
+	for _, c := range []struct {
+		ok   bool
+		err  error
+		want bool
+	}{{true, nil, true}, {false, nil, false}, {true, errors.New("no such function"), false}} {
+		env := Env{Now: noon, SQL: func(e string) (bool, error) { asked = e; return c.ok, c.err }}
+		if got := set.Accept(StageLinks, "x", env); got != c.want {
+			t.Errorf("%v, %v: %v", c.ok, c.err, got)
+		}
+	}
+	if want := "%PDATE% > '2024-01-01'"; asked != want {
+		t.Errorf("expression = %q, want %q", asked, want)
+	}
+}
+
+func TestBacktrackingIsCutOff(t *testing.T) {
+	set := mustCompile(t, []Rule{exclude(`^(a+)+(?=b)$`)})
+	value := strings.Repeat("a", 200)
+	for range maxTired + 200 {
+		if !set.Accept(StageLinks, value, Env{}) {
+			t.Fatal("a match that was cut off excludes")
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	set := mustCompile(t, []Rule{include(`/%@SECOND()%/%MAX_DEPTH%$`), exclude(`(?<!x)y`)})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				env := Env{Now: noon.Add(time.Duration(i%3) * time.Second), Depth: g}
+				url := fmt.Sprintf("/%02d/%d", env.Now.Second(), g)
+				if !set.Accept(StageLinks, url, env) {
+					t.Errorf("%s refused", url)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzCompile(f *testing.F) {
+	for _, p := range []string{`^http://a/(.*)`, `[\w\S]`, `(?u)\Z{,3}`, `(?=a)\1`, "%@DAY(+9)%\r\n[", `\`} {
+		f.Add(p, "http://a/")
+	}
+	f.Fuzz(func(t *testing.T, pattern, value string) {
+		set, errs := Compile([]Rule{include(pattern)})
+		accepted := set.Accept(StageLinks, value, Env{Now: noon})
+		if len(errs) > 0 && accepted {
+			t.Errorf("broken %q accepts %q", pattern, value)
+		}
+	})
+}
+
+func BenchmarkAccept(b *testing.B) {
+	set := mustCompile(b, []Rule{include(`^http://site\.example(/.*)?`), exclude(`\.(jpg|png|zip)$`), exclude(`[?&]print=`)})
+	b.ReportAllocs()
+	for b.Loop() {
+		set.Accept(StageLinks, "http://site.example/news/2024/03/05/market-hall.html?page=2", Env{Now: noon})
+	}
+}

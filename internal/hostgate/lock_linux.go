@@ -1,0 +1,54 @@
+package hostgate
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// setOpenFileLock is the fcntl command F_OFD_SETLK of Linux: a lock on a range
+// of bytes that belongs to the open file, not to the process, and ends with it.
+// The syscall package does not name it.
+const setOpenFileLock = 37
+
+type mode int16
+
+const (
+	exclusive mode = syscall.F_WRLCK
+	shared    mode = syscall.F_RDLCK
+	released  mode = syscall.F_UNLCK
+)
+
+// tryLock sets the lock of one byte of f to m at once, or returns false when
+// another open file has a lock in the way. A shared lock becomes exclusive in
+// one step, and stays shared when that fails.
+func tryLock(f *os.File, at int64, m mode) (bool, error) {
+	l := syscall.Flock_t{Type: int16(m), Whence: io.SeekStart, Start: at, Len: 1}
+	for {
+		err := syscall.FcntlFlock(f.Fd(), setOpenFileLock, &l)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
+			return false, nil
+		case errors.Is(err, syscall.EINTR):
+		default:
+			return false, err
+		}
+	}
+}
+
+// unlock drops the lock of one byte of f. It cannot fail on an open file.
+func unlock(f *os.File, at int64) {
+	_, _ = tryLock(f, at, released)
+}
+
+// unlinked reports whether f has lost its name.
+func unlinked(f *os.File) (bool, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {
+		return false, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return st.Nlink == 0, nil
+}

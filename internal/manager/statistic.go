@@ -1,0 +1,137 @@
+package manager
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	startDateLayout = "2006-01-02 15:04:05" // of START_DATE, UTC
+	savePeriod      = time.Minute
+)
+
+// statistics are the named numbers that STAT shows.
+type statistics struct {
+	counters map[string]*int64     // cumulative over restarts
+	gauges   map[string]func() any // of this moment
+}
+
+// Counter declares a number of the manager that is counted up in place and
+// lives on over restarts when the configuration names a folder for it.
+func (l *Loop) Counter(name string, p *int64) {
+	l.freeStat(name)
+	l.stats.counters[name] = p
+}
+
+// Gauge declares a value of the moment: a number, a text, a list.
+func (l *Loop) Gauge(name string, value func() any) {
+	l.freeStat(name)
+	l.stats.gauges[name] = value
+}
+
+func (l *Loop) freeStat(name string) {
+	st := &l.stats
+	if st.counters == nil {
+		st.counters, st.gauges = map[string]*int64{}, map[string]func() any{}
+	}
+	if st.counters[name] != nil || st.gauges[name] != nil {
+		panic(fmt.Sprintf("manager %s: statistic %s is declared twice", l.cfg.Name, name))
+	}
+}
+
+// declareCommon declares what every manager has (daemon 4.4).
+func (l *Loop) declareCommon() {
+	l.Var(
+		Span("POLL_TIMEOUT", &l.cfg.PollTimeout, time.Millisecond, time.Millisecond, time.Hour),
+		levelVariable(l.cfg.Level),
+	)
+	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
+	l.Tend("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
+}
+
+// values answers the named statistics; all when no name or "*" is given. An
+// unknown one is null. What the process uses is always added.
+func (st *statistics) values(names map[string]any) map[string]any {
+	_, all := names["*"]
+	out := map[string]any{}
+	if all || len(names) == 0 {
+		for name, p := range st.counters {
+			out[name] = *p
+		}
+		for name, value := range st.gauges {
+			out[name] = value()
+		}
+	}
+	for name := range names {
+		switch {
+		case name == "*":
+		case st.counters[name] != nil:
+			out[name] = *st.counters[name]
+		case st.gauges[name] != nil:
+			out[name] = st.gauges[name]()
+		default:
+			out[name] = nil
+		}
+	}
+	for name, v := range processUsage() {
+		out[name] = v
+	}
+	return out
+}
+
+func (l *Loop) statFile() string {
+	return filepath.Join(l.cfg.StatDir, l.cfg.Name+"_stat_vars.json")
+}
+
+// loadStats takes the counters over from the last run. A missing or broken file
+// costs the history, not the start.
+func (l *Loop) loadStats() {
+	if l.cfg.StatDir == "" {
+		return
+	}
+	saved := map[string]int64{}
+	b, err := os.ReadFile(l.statFile())
+	if err == nil {
+		err = json.Unmarshal(b, &saved)
+	}
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.log.Warn("saved statistics not read", "error", err)
+		}
+		return
+	}
+	for name, p := range l.stats.counters {
+		*p = saved[name]
+	}
+}
+
+func (l *Loop) saveStats() {
+	if l.cfg.StatDir == "" {
+		return
+	}
+	b, err := json.MarshalIndent(l.stats.counters, "", "\t")
+	if err == nil {
+		err = replaceFile(l.statFile(), append(b, '\n'))
+	}
+	if err != nil {
+		l.log.Warn("statistics not saved", "error", err)
+	}
+}
+
+// replaceFile writes a file so that a reader, or the next start after a kill,
+// sees the old or the new content.
+func replaceFile(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

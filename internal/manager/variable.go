@@ -1,0 +1,231 @@
+package manager
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Variable is one configuration variable that GET shows and SET may change. Its
+// values belong to the loop.
+type Variable struct {
+	Name string
+	// Get answers a value of JSON: a number, a text, a list, an object.
+	Get func() any
+	// Set takes a value as decoded from JSON (float64, string, bool, nil,
+	// []any, map[string]any) or refuses it with the reason. Nil: the variable
+	// cannot be changed while the daemon runs.
+	Set func(v any) error
+}
+
+// Fixed is v without leave to change it.
+func (v Variable) Fixed() Variable {
+	v.Set = nil
+	return v
+}
+
+var errFixed = errors.New("cannot be changed while the daemon runs")
+
+// variables are the declared ones by name.
+type variables map[string]Variable
+
+// Var declares variables.
+func (l *Loop) Var(vars ...Variable) {
+	for _, v := range vars {
+		if _, twice := l.vars[v.Name]; twice {
+			panic(fmt.Sprintf("manager %s: variable %s is declared twice", l.cfg.Name, v.Name))
+		}
+		l.vars[v.Name] = v
+	}
+}
+
+// Int is a whole number within lowest and highest.
+func Int[T ~int | ~int64](name string, p *T, lowest, highest int64) Variable {
+	return Variable{
+		Name: name,
+		Get:  func() any { return int64(*p) },
+		Set: func(v any) error {
+			n, err := whole(v)
+			if err != nil {
+				return err
+			}
+			if n < lowest || n > highest {
+				return fmt.Errorf("is %d, must be %d to %d", n, lowest, highest)
+			}
+			*p = T(n)
+			return nil
+		},
+	}
+}
+
+// Span is a duration, on the wire a whole number of units (time.Second,
+// time.Millisecond, time.Minute) within lowest and highest.
+func Span(name string, p *time.Duration, unit, lowest, highest time.Duration) Variable {
+	return Variable{
+		Name: name,
+		Get:  func() any { return int64(*p / unit) },
+		Set: func(v any) error {
+			n, err := whole(v)
+			if err != nil {
+				return err
+			}
+			if n < int64(lowest/unit) || n > int64(highest/unit) {
+				return fmt.Errorf("is %d, must be %d to %d", n, int64(lowest/unit), int64(highest/unit))
+			}
+			*p = time.Duration(n) * unit
+			return nil
+		},
+	}
+}
+
+// Switch is a bool, on the wire 0 or 1.
+func Switch(name string, p *bool) Variable {
+	return Variable{
+		Name: name,
+		Get: func() any {
+			if *p {
+				return 1
+			}
+			return 0
+		},
+		Set: func(v any) error {
+			if b, ok := v.(bool); ok {
+				*p = b
+				return nil
+			}
+			n, err := whole(v)
+			if err != nil || n < 0 || n > 1 {
+				return fmt.Errorf("is %s, must be 0 or 1", shown(v))
+			}
+			*p = n == 1
+			return nil
+		},
+	}
+}
+
+// Text is a text; check, which may be nil, refuses a wrong one.
+func Text(name string, p *string, check func(string) error) Variable {
+	return Variable{
+		Name: name,
+		Get:  func() any { return *p },
+		Set: func(v any) error {
+			s, ok := v.(string)
+			if !ok {
+				return fmt.Errorf("is %s, must be a text", shown(v))
+			}
+			if check != nil {
+				if err := check(s); err != nil {
+					return err
+				}
+			}
+			*p = s
+			return nil
+		},
+	}
+}
+
+// whole reads a whole number: a JSON number, or its decimal digits as text, as
+// an operator's name:value pair brings it.
+func whole(v any) (int64, error) {
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
+			return int64(v), nil
+		}
+	case string:
+		if n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64); err == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("is %s, must be a whole number", shown(v))
+}
+
+// shown is v for a message, cut to a sane length.
+func shown(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("of type %T", v)
+	}
+	if len(b) > 60 {
+		return string(b[:57]) + "..."
+	}
+	return string(b)
+}
+
+// get answers the named variables; all when no name or "*" is given. An unknown
+// one is null.
+func (vs variables) get(names map[string]any) map[string]any {
+	_, all := names["*"]
+	values := map[string]any{}
+	if all || len(names) == 0 {
+		for name, v := range vs {
+			values[name] = v.Get()
+		}
+		return values
+	}
+	for name := range names {
+		values[name] = nil
+		if v, ok := vs[name]; ok {
+			values[name] = v.Get()
+		}
+	}
+	return values
+}
+
+// set changes variables, each on its own, and answers their new values. A
+// refused one is null, with the reason.
+func (vs variables) set(wanted map[string]any) (values map[string]any, refused map[string]string) {
+	values, refused = map[string]any{}, map[string]string{}
+	for name, to := range wanted {
+		v, ok := vs[name]
+		err := errFixed
+		switch {
+		case !ok:
+			err = errors.New("is not a variable of this class")
+		case v.Set != nil:
+			err = v.Set(to)
+		}
+		if err != nil {
+			values[name], refused[name] = nil, name+" "+err.Error()
+			continue
+		}
+		values[name] = v.Get()
+	}
+	return values, refused
+}
+
+// levels are the numbers of LOG_LEVEL (daemon 3.1) and what they mean here.
+var levels = map[int64]slog.Level{
+	10: slog.LevelDebug, 20: slog.LevelInfo, 30: slog.LevelWarn, 40: slog.LevelError, 50: slog.LevelError + 4,
+}
+
+func levelVariable(level *slog.LevelVar) Variable {
+	return Variable{
+		Name: "LOG_LEVEL",
+		Get: func() any {
+			for number, l := range levels {
+				if l == level.Level() {
+					return number
+				}
+			}
+			return 20 + 10*int64(level.Level())/4
+		},
+		Set: func(v any) error {
+			n, err := whole(v)
+			if err != nil {
+				return err
+			}
+			l, ok := levels[n]
+			if !ok {
+				return fmt.Errorf("is %d, must be 10, 20, 30, 40 or 50", n)
+			}
+			level.Set(l)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,95 @@
+package process
+
+import (
+	"context"
+	"log/slog"
+	"mime"
+	"strings"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/extract/article"
+	"hce/dc/internal/extract/charset"
+)
+
+// extract reads an item's raw content and makes its outcome (seed, processor
+// steps 9, 10, 13).
+func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
+	start := j.Now()
+	var bits dc.ErrorMask
+	var content []byte
+	var tags tagList
+	if it.row.HTTPCode == 200 {
+		tags, bits = j.tags(ctx, it, log)
+		if bits == 0 {
+			var err error
+			if content, err = tags.content(it.URLID, j.Now().Sub(start)); err != nil {
+				log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "reason", err)
+				bits |= dc.ErrScraper
+			}
+		}
+	}
+	now := j.Now()
+	date := dc.DateOf(now)
+	spent := now.Sub(start).Milliseconds()
+	r := &it.row
+	r.Status, r.State = dc.StatusProcessed, dc.URLEnabled
+	if bits != 0 {
+		r.State = dc.URLError
+	}
+	r.ErrorMask |= bits
+	r.ProcessingTime, r.TotalTime = spent, r.TotalTime+spent
+	r.UDate, r.TcDate = date, date
+	r.Processed++
+	set := dc.Patch{
+		"Status": r.Status, "State": r.State, "ErrorMask": int64(r.ErrorMask),
+		"ProcessingTime": r.ProcessingTime, "TotalTime": r.TotalTime, "UDate": string(date), "TcDate": string(date),
+	}
+	if content != nil {
+		r.TagsCount, r.TagsMask = tags.count(), tags.mask()
+		set["TagsCount"], set["TagsMask"] = r.TagsCount, r.TagsMask
+		r.PDate = tags.published
+		if r.PDate == "" {
+			r.PDate = firstDate(r.LastModified, date)
+		}
+		set["PDate"] = string(r.PDate)
+	}
+	it.result = dc.Extracted{URLMd5: it.URLID, Set: set, Processed: true, Content: content}
+}
+
+func firstDate(dates ...dc.Date) dc.Date {
+	for _, d := range dates {
+		if d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// tags gives what the item's newest raw content says.
+func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc.ErrorMask) {
+	raw, err := j.Data.RawContent(ctx, it.SiteID, it.URLID)
+	if err != nil || len(raw) == 0 {
+		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		return tagList{}, dc.ErrRawMissing
+	}
+	if most := j.Config.MaxContentSize; most > 0 && int64(len(raw)) > most {
+		raw = raw[:most]
+	}
+	// The crawler stores texts as UTF-8, whatever the page says of itself.
+	text, _, err := charset.Decode(raw, mime.FormatMediaType(it.row.ContentType, map[string]string{"charset": "utf-8"}))
+	if err != nil && text == nil {
+		return tagList{}, dc.ErrRawDecoding
+	}
+	var a article.Article
+	err = nil
+	if strings.Contains(it.row.ContentType, "html") {
+		a, err = article.Extract(text, it.row.URL)
+	} else {
+		a = article.Plain(text, it.row.ContentType, it.row.URL)
+	}
+	if err != nil {
+		log.Warn("nothing was extracted", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		return tagList{}, dc.ErrScraper
+	}
+	return newTags(a, it.row.URL), 0
+}

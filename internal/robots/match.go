@@ -1,0 +1,145 @@
+package robots
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rules and paths are compared as texts of octets: escapes are resolved, so
+// that "%62", "b" and, in a query, "%2F" and "/" need no second look. Each
+// octet is one rune of the text. Two escapes that must not be taken for what
+// they stand for have runes of their own, above all octets.
+const (
+	escapedSlash    = 0x100 + iota // %2F in a path
+	escapedQuestion                // %3F in a path
+)
+
+// octets returns the octets of a path with its query.
+func octets(path string) string {
+	var b strings.Builder
+	b.Grow(len(path))
+	query := false
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		if c == '?' {
+			query = true
+		}
+		if c != '%' || i+2 >= len(path) || !isHex(path[i+1]) || !isHex(path[i+2]) {
+			b.WriteRune(rune(c))
+			continue
+		}
+		r := rune(unhex(path[i+1])<<4 | unhex(path[i+2]))
+		i += 2
+		switch {
+		case r == '/' && !query:
+			r = escapedSlash
+		case r == '?' && !query:
+			r = escapedQuestion
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// rule is one Allow or Disallow line.
+type rule struct {
+	allow bool
+	// parts are the pieces between the "*" of the rule, in octets; the first
+	// stands at the start of a path, the others follow it in their order, the
+	// last ends the path when end is set.
+	parts []string
+	end   bool
+	size  int    // how specific: octets of the pattern, "*" and "$" included
+	line  string // for people
+}
+
+// maxLine bounds the rule text that is shown to people, in bytes.
+const maxLine = 200
+
+func newRule(number int, allow bool, pattern string) *rule {
+	key, shown := "Disallow", pattern
+	if allow {
+		key = "Allow"
+	}
+	if len(shown) > maxLine {
+		shown = shown[:maxLine] + "..."
+	}
+	r := &rule{allow: allow, line: fmt.Sprintf("line %d: %s: %s", number, key, strings.ToValidUTF8(shown, "?"))}
+	if pattern, r.end = strings.CutSuffix(pattern, "$"); r.end {
+		r.size++
+	}
+	query := false
+	for i, part := range strings.Split(pattern, "*") {
+		if i > 0 {
+			r.size++
+			if part == "" && i > 1 && r.parts[len(r.parts)-1] == "" {
+				continue // "**" is "*"
+			}
+		}
+		// A piece after the "?" of an earlier one is part of the query.
+		if query {
+			part = strings.TrimPrefix(octets("?"+part), "?")
+		} else {
+			query = strings.Contains(part, "?")
+			part = octets(part)
+		}
+		r.size += utf8.RuneCountInString(part)
+		r.parts = append(r.parts, part)
+	}
+	return r
+}
+
+// match tells whether the rule applies to a path. Each piece is looked for
+// once, leftmost, after the one before it: that finds a match when there is
+// one, and never goes back. Source: RFC 9309 2.2.3.
+func (r *rule) match(path string) bool {
+	first, rest := r.parts[0], r.parts[1:]
+	if !strings.HasPrefix(path, first) {
+		return false
+	}
+	path = path[len(first):]
+	if len(rest) == 0 {
+		return !r.end || path == ""
+	}
+	for _, part := range rest[:len(rest)-1] {
+		i := strings.Index(path, part)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(part):]
+	}
+	last := rest[len(rest)-1]
+	if r.end {
+		return strings.HasSuffix(path, last)
+	}
+	return strings.Contains(path, last)
+}
+
+// decide returns the most specific rule that matches, allow before disallow
+// among equals, or nil.
+func (g *group) decide(path string) *rule {
+	var best *rule
+	for _, b := range g.blocks {
+		for _, r := range b.rules {
+			if best != nil && (r.size < best.size || r.size == best.size && (best.allow || !r.allow)) {
+				continue
+			}
+			if r.match(path) {
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}

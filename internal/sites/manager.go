@@ -1,0 +1,245 @@
+// Package sites is SitesManager: the manager of all that asks or changes sites
+// and URLs. Each request becomes one run of db-task on every data node, and the
+// nodes' answers one ClientResponse (daemon 1.6, 1.7).
+//
+//	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
+//		sites.Config{Env: pool, DBTask: []string{"db-task", "--config", "db-task.ini"}})
+//	err := m.Run(ctx)
+//
+// Clients (through clients) and the daemon's own managers speak to it alike:
+// events of class client on its inproc socket, every operation of dc but BATCH.
+// The operation URL_RETURN, which clients cannot ask for, and the URL_FETCH of
+// batches come this way too.
+//
+// Requests run side by side, up to Workers of them. Others wait in one queue
+// per peer; the peers take turns, and no peer holds the last worker, so a slow
+// request never holds up another manager's. A full queue answers "busy".
+//
+// Neighbours: manager and env below; clients and batches ask it.
+package sites
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+	"hce/dc/internal/manager"
+)
+
+// Name is the class name and the default inproc name.
+const Name = "SitesManager"
+
+// crawl is the name of the connection to the manager that starts crawling.
+const crawl = "BatchTasksManager"
+
+// TaskType is the type of the tasks given to the environment.
+const TaskType = "db"
+
+// DefaultWorkers is how many requests run at once when the Config does not say.
+const DefaultWorkers = 8
+
+// Config is the section [SitesManager].
+type Config struct {
+	// Env runs db-task. Mandatory.
+	Env env.Environment
+	// Server is the inproc name (server); default SitesManager.
+	Server string
+	// Crawl is the inproc name of the manager that is told of new work; default
+	// BatchTasksManager.
+	Crawl string
+	// DBTask is the program and its arguments (DRCEDBAppName). Mandatory.
+	DBTask []string
+	// Timeout is how long a request may take, its wait in the queue included
+	// (DRCETimeout, ms); default 90 s.
+	Timeout time.Duration
+	// Workers bounds the requests that run at once (CommonWorkers); default DefaultWorkers.
+	Workers int
+	// MaxQueue bounds the requests that wait (CommonQueueMax); default 1000.
+	MaxQueue int
+}
+
+// Manager is the manager. Create it with New.
+type Manager struct {
+	*manager.Loop
+	cfg     Config
+	queue   queue
+	running map[string]*job // by the worker's uid
+
+	operations, nodeRequests int64 // cumulative
+	workersCreated           int64 // since the start
+}
+
+// New makes the manager; it opens nothing.
+func New(base manager.Config, cfg Config) *Manager {
+	if cfg.Server == "" {
+		cfg.Server = Name
+	}
+	if cfg.Crawl == "" {
+		cfg.Crawl = crawl
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 90 * time.Second
+	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = DefaultWorkers
+	}
+	if cfg.MaxQueue <= 0 {
+		cfg.MaxQueue = 1000
+	}
+	base.Name, base.MaxWorkers = Name, maxWorkers
+	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[string]*job{}}
+	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
+	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
+	m.HandleClass(Name, dc.ClassClient, m.request)
+	m.HandleReport(dc.InternalTaskDone, m.done)
+	m.Tend("queue", func() time.Duration { return time.Second }, m.expire)
+	m.OnStop(m.lastWords)
+	m.Var(
+		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
+		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
+		manager.Int("CommonQueueMax", &m.cfg.MaxQueue, 1, 100000),
+	)
+	m.Counter("common_operations_cnt", &m.operations)
+	m.Counter("sites_recrawl_drce_cnt", &m.nodeRequests)
+	m.Gauge("common_threads", func() any { return len(m.running) })
+	m.Gauge("common_threads_created", func() any { return m.workersCreated })
+	m.Gauge("common_queue", func() any { return m.queue.len() })
+	return m
+}
+
+// maxWorkers bounds what CommonWorkers may become at run time.
+const maxWorkers = 64
+
+// report is what a worker tells of one request.
+type report struct {
+	Response json.RawMessage `json:"response"`
+	Changed  bool            `json:"changed"` // there may be something to crawl
+}
+
+// request takes one request or refuses it.
+func (m *Manager) request(from manager.Peer, e dc.Event) {
+	op := dc.Op(e.Type)
+	if !op.Known() || op == dc.BatchRun {
+		m.ReplyError(from, e, fmt.Sprintf("%s does not serve operation %s", Name, op))
+		return
+	}
+	if m.queue.len() >= m.cfg.MaxQueue {
+		m.ReplyError(from, e, fmt.Sprintf("busy: %d requests wait", m.queue.len()))
+		return
+	}
+	m.operations++
+	m.queue.add(&job{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)})
+	m.next()
+}
+
+// next starts what may start.
+func (m *Manager) next() {
+	for len(m.running) < m.cfg.Workers {
+		j, ok := m.queue.take(m.mayRun)
+		if !ok {
+			return
+		}
+		if !m.Now().Before(j.deadline) {
+			m.tooLate(j)
+			continue
+		}
+		m.start(j)
+	}
+}
+
+// mayRun keeps one worker for the others: a peer gets all but one.
+func (m *Manager) mayRun(peer string) bool {
+	n := 0
+	for _, j := range m.running {
+		if j.peer() == peer {
+			n++
+		}
+	}
+	return n < max(1, m.cfg.Workers-1)
+}
+
+func (m *Manager) start(j *job) {
+	call := dc.Call{Op: dc.Op(j.event.Type), Object: j.event.Object}
+	run := runner{env: m.cfg.Env, program: m.cfg.DBTask, limit: j.deadline.Sub(m.Now())}
+	var uid string
+	uid, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
+		response := run.do(ctx, call)
+		raw, err := json.Marshal(response)
+		if err != nil {
+			return err
+		}
+		return r.Send(dc.InternalTaskDone, report{raw, changed(call.Op, response)})
+	}, func(err error) { m.ended(uid, err) })
+	if err != nil {
+		m.ReplyError(j.from, j.event, err.Error())
+		return
+	}
+	m.nodeRequests++
+	m.workersCreated++
+	m.running[uid] = j
+}
+
+// done answers a request with what its worker brings.
+func (m *Manager) done(uid string, object json.RawMessage) {
+	j, ok := m.running[uid]
+	if !ok || j.answered {
+		return
+	}
+	var r report
+	if err := json.Unmarshal(object, &r); err != nil {
+		m.answerError(j, err.Error())
+		return
+	}
+	j.answered = true
+	m.Reply(j.from, j.event, j.event.Type+dc.ResponseOffset, r.Response)
+	if r.Changed {
+		m.Tell(crawl, dc.InternalWork, nil)
+	}
+}
+
+// ended frees a worker's place.
+func (m *Manager) ended(uid string, err error) {
+	j := m.running[uid]
+	delete(m.running, uid)
+	if !j.answered {
+		m.Log().Error("request failed", "uid", j.event.UID, "op", dc.Op(j.event.Type).String(), "error", err)
+		m.answerError(j, fmt.Sprintf("the request failed inside the daemon: %v", err))
+	}
+	m.next()
+}
+
+// expire answers what waited too long.
+func (m *Manager) expire(now time.Time) {
+	for _, j := range m.queue.expire(now) {
+		m.tooLate(j)
+	}
+}
+
+// lastWords answers what will not be done any more.
+func (m *Manager) lastWords() {
+	for _, j := range m.queue.all() {
+		m.answerError(j, "the daemon stops")
+	}
+	for _, j := range m.running {
+		if !j.answered {
+			m.answerError(j, "the daemon stops")
+		}
+	}
+}
+
+func (m *Manager) answerError(j *job, message string) {
+	j.answered = true
+	m.ReplyError(j.from, j.event, message)
+}
+
+func (m *Manager) tooLate(j *job) {
+	j.answered = true
+	m.Reply(j.from, j.event, j.event.Type+dc.ResponseOffset, dc.ClientResponse{
+		ErrorCode:    dc.ResponseNoAnswer,
+		ErrorMessage: "no answer: the request waited too long for a free worker",
+	})
+}

@@ -1,0 +1,322 @@
+package sites
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+)
+
+type runFunc = func(context.Context, env.Task) ([]env.Result, error)
+
+// start runs a manager on an environment that is a function.
+func start(t *testing.T, b *bus.Bus, cfg Config, run runFunc) (stop func()) {
+	t.Helper()
+	cfg.Env, cfg.DBTask = managertest.Env{RunFunc: run}, []string{"db-task", "--config", "x.ini"}
+	ready := make(chan struct{})
+	m := New(manager.Config{Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }}, cfg)
+	return managertest.Run(t, m, ready)
+}
+
+// call reads what the manager gave db-task.
+func call(task env.Task) dc.Call {
+	var c dc.Call
+	if err := json.Unmarshal(task.Stdin, &c); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// one is the answer of a single node.
+func one(task env.Task, object string) ([]env.Result, error) {
+	return []env.Result{managertest.Finished("n1", fmt.Sprintf("[%d,%s]", int(call(task).Op)+dc.ResponseOffset, object))}, nil
+}
+
+func TestRequestIsOneTask(t *testing.T) {
+	b := managertest.Bus(t)
+	tasks := make(chan env.Task, 1)
+	start(t, b, Config{}, func(_ context.Context, task env.Task) ([]env.Result, error) {
+		tasks <- task
+		return one(task, `{"errorCode":0}`)
+	})
+	e := managertest.Call(t, b, bus.Inproc(Name)).Ask(dc.ClassClient, int(dc.URLReturn), map[string]int{"batchId": 7})
+	if e.Type != int(dc.URLReturn)+100 {
+		t.Errorf("answer of type %d", e.Type)
+	}
+	r := managertest.Object[dc.ClientResponse](t, e)
+	if r.ErrorCode != 0 || len(r.ItemsList) != 1 || string(r.ItemsList[0].ItemObject) != `{"errorCode":0}` ||
+		r.ItemsList[0].Node != "n1" || r.ItemsList[0].Time != 5.0 || r.ItemsList[0].ErrorCode != 0.0 {
+		t.Errorf("answer %s", e.Object)
+	}
+	task := <-tasks
+	if string(task.Stdin) != `[60,{"batchId":7}]` || !task.Target.All || task.Stages[0].Program != "db-task" ||
+		strings.Join(task.Stages[0].Args, " ") != "--config x.ini" || task.TimeLimit <= 0 || task.TimeLimit > 90*time.Second {
+		t.Errorf("task %+v", task)
+	}
+}
+
+func TestAnswersOfNodes(t *testing.T) {
+	failed := managertest.Finished("bad", "")
+	failed.State, failed.ExitStatus, failed.Reason, failed.Stderr = env.Failed, 3, "ended", []byte("\xffno database\n")
+	late := managertest.Finished("late", "")
+	late.State = env.TimedOut
+	good := managertest.Finished("good", `[101,{"errorCode":0}]`)
+	cases := []struct {
+		name      string
+		results   []env.Result
+		err       error
+		code      int
+		items     []int // error codes
+		inMessage string
+	}{
+		{"good", []env.Result{good}, nil, 0, []int{0}, ""},
+		{"two nodes", []env.Result{good, good}, nil, 0, []int{0, 0}, ""},
+		{"one of two failed", []env.Result{failed, good}, nil, 0, []int{2, 0}, "exit_status=3, stderror=no database"},
+		{"not JSON", []env.Result{managertest.Finished("n", "panic: x")}, nil, 0, []int{1}, "panic: x"},
+		{"no pair", []env.Result{managertest.Finished("n", "[101]")}, nil, 0, []int{1}, "[101, object]"},
+		{"another operation", []env.Result{managertest.Finished("n", "[102,{}]")}, nil, 0, []int{1}, "[102,{}]"},
+		{"nothing", []env.Result{managertest.Finished("n", "")}, nil, 0, []int{1}, "[101, object]"},
+		{"one of two late", []env.Result{late, good}, nil, 0, []int{2, 0}, "timed out"},
+		{"all late", []env.Result{late, late}, nil, 1, nil, "no answer within"},
+		{"late before it began", nil, fmt.Errorf("waiting: %w", context.DeadlineExceeded), 1, nil, "no answer within"},
+		{"no nodes", nil, nil, 2, nil, "empty list"},
+		{"no such node", nil, env.ErrNode, 2, nil, "empty list"},
+		{"closed", nil, env.ErrClosed, 0, []int{2}, "closed"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			r := runner{
+				env:     managertest.Env{RunFunc: func(context.Context, env.Task) ([]env.Result, error) { return tc.results, tc.err }},
+				program: []string{"db-task"}, limit: time.Minute,
+			}
+			got := r.do(context.Background(), dc.Call{Op: dc.SiteNew, Object: json.RawMessage("{}")})
+			message := got.ErrorMessage
+			var codes []int
+			for _, i := range got.ItemsList {
+				codes = append(codes, i.ErrorCode.(int))
+				message += i.ErrorMessage
+			}
+			if got.ErrorCode != tc.code || fmt.Sprint(codes) != fmt.Sprint(tc.items) || !strings.Contains(message, tc.inMessage) {
+				t.Errorf("got %+v", got)
+			}
+			if _, err := json.Marshal(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	b := managertest.Bus(t)
+	start(t, b, Config{}, func(_ context.Context, task env.Task) ([]env.Result, error) { return one(task, "{}") })
+	c := managertest.Call(t, b, bus.Inproc(Name))
+	for _, eventType := range []int{0, -5, 13, 14, int(dc.BatchRun), 101, 9999} {
+		e := c.Ask(dc.ClassClient, eventType, nil)
+		r := managertest.Object[dc.ClientResponse](t, e)
+		if e.Type != eventType+100 || len(r.ItemsList) != 1 || r.ItemsList[0].ErrorCode != 2.0 {
+			t.Errorf("%d was answered by %d %s", eventType, e.Type, e.Object)
+		}
+	}
+}
+
+// A client's slow requests may take all workers but one.
+func TestSlowRequestsHoldUpNobody(t *testing.T) {
+	b := managertest.Bus(t)
+	release, running := make(chan struct{}), make(chan struct{}, 100)
+	start(t, b, Config{Workers: 3, MaxQueue: 2}, func(_ context.Context, task env.Task) ([]env.Result, error) {
+		if call(task).Op == dc.SiteFind {
+			running <- struct{}{}
+			<-release
+		}
+		return one(task, "[]")
+	})
+	slow, other := managertest.Call(t, b, bus.Inproc(Name)), managertest.Call(t, b, bus.Inproc(Name))
+	const sent = 6 // 2 run, 2 wait, 2 are too many
+	uids := map[string]bool{}
+	for range sent {
+		e := managertest.Event(t, dc.ClassClient, int(dc.SiteFind), nil)
+		uids[e.UID] = true
+		slow.Send(e)
+	}
+	<-running
+	<-running
+	answers := 0
+	count := func(want string) {
+		t.Helper()
+		e := slow.Recv()
+		if !uids[e.UID] || !strings.Contains(string(e.Object), want) {
+			t.Errorf("answer %s %s", e.UID, e.Object)
+		}
+		delete(uids, e.UID)
+		answers++
+	}
+	count("busy")
+	count("busy")
+	if e := slow.Ask(dc.ClassClient, int(dc.SiteStatus), nil); !strings.Contains(string(e.Object), "busy") {
+		t.Errorf("answer %s", e.Object)
+	}
+	close(release)
+	for answers < sent {
+		count(`"itemObject":[]`)
+	}
+	if len(running) != 2 {
+		t.Errorf("%d more ran", len(running))
+	}
+	if e := other.Ask(dc.ClassClient, int(dc.SiteStatus), nil); !strings.Contains(string(e.Object), `"itemObject":[]`) {
+		t.Errorf("answer %s", e.Object)
+	}
+}
+
+func TestPeersTakeTurns(t *testing.T) {
+	b := managertest.Bus(t)
+	release, running := make(chan struct{}), make(chan struct{}, 100)
+	start(t, b, Config{Workers: 2}, func(_ context.Context, task env.Task) ([]env.Result, error) {
+		if call(task).Op == dc.SiteFind {
+			running <- struct{}{}
+			<-release
+		}
+		return one(task, "[]")
+	})
+	greedy, modest := managertest.Call(t, b, bus.Inproc(Name)), managertest.Call(t, b, bus.Inproc(Name))
+	for range 5 {
+		greedy.Send(managertest.Event(t, dc.ClassClient, int(dc.SiteFind), nil))
+	}
+	<-running
+	if e := modest.Ask(dc.ClassClient, int(dc.SiteStatus), nil); !strings.Contains(string(e.Object), `"itemObject":[]`) {
+		t.Errorf("answer %s", e.Object)
+	}
+	close(release)
+	for range 5 {
+		greedy.Recv()
+	}
+}
+
+func TestNewWorkIsTold(t *testing.T) {
+	b := managertest.Bus(t)
+	crawler, err := b.Bind(bus.Inproc("BatchTasksManager"), bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(crawler.Close)
+	start(t, b, Config{}, func(_ context.Context, task env.Task) ([]env.Result, error) {
+		return one(task, string(call(task).Object))
+	})
+	c := managertest.Call(t, b, bus.Inproc(Name))
+	cases := []struct {
+		op   dc.Op
+		code int
+		told bool
+	}{
+		{dc.SiteNew, 2020, false}, {dc.SiteStatus, 0, false}, {dc.URLDelete, 0, false},
+		{dc.SiteNew, 0, true}, {dc.SiteUpdate, 0, true}, {dc.SiteCleanup, 0, true}, {dc.URLNew, 0, true},
+	}
+	told := 0
+	for _, tc := range cases {
+		c.Ask(dc.ClassClient, int(tc.op), dc.GeneralResponse{ErrorCode: tc.code})
+		if tc.told {
+			told++
+		}
+	}
+	// Each hint leaves right after its answer, so the last one may be on its way.
+	poll := bus.NewPoller(crawler)
+	for end := time.Now().Add(managertest.Patience); told > 0; {
+		m, err := crawler.Recv()
+		switch {
+		case err == nil && m.Event.Type == dc.InternalWork && m.Event.Class == dc.ClassInternal:
+			told--
+		case err == nil:
+			t.Fatalf("message %+v", m.Event)
+		case !errors.Is(err, bus.ErrNone) || time.Now().After(end):
+			t.Fatal(err)
+		default:
+			if _, err := poll.Wait(100 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if m, err := crawler.Recv(); !errors.Is(err, bus.ErrNone) {
+		t.Errorf("one hint too many: %+v, %v", m, err)
+	}
+}
+
+func TestFaultInAWorkerIsAnswered(t *testing.T) {
+	b := managertest.Bus(t)
+	start(t, b, Config{}, func(context.Context, env.Task) ([]env.Result, error) { panic("a fault") })
+	e := managertest.Call(t, b, bus.Inproc(Name)).Ask(dc.ClassClient, int(dc.SiteStatus), nil)
+	if r := managertest.Object[dc.ClientResponse](t, e); len(r.ItemsList) != 1 || r.ItemsList[0].ErrorCode != 2.0 {
+		t.Errorf("answer %s", e.Object)
+	}
+}
+
+func TestStopAnswersWhatIsUnderWay(t *testing.T) {
+	b := managertest.Bus(t)
+	running := make(chan struct{}, 10)
+	stop := start(t, b, Config{Workers: 1}, func(ctx context.Context, _ env.Task) ([]env.Result, error) {
+		running <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	c := managertest.Call(t, b, bus.Inproc(Name))
+	for range 3 {
+		c.Send(managertest.Event(t, dc.ClassClient, int(dc.SiteStatus), nil))
+	}
+	<-running
+	stop()
+	// The manager may not have seen all three; what it saw, it answered.
+	e := c.Recv()
+	if !strings.Contains(string(e.Object), "the daemon stops") {
+		t.Errorf("answer %s", e.Object)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var q queue
+	add := func(peer string, number, seconds int) {
+		q.add(&job{
+			from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: dc.Event{Type: number},
+			deadline: now.Add(time.Duration(seconds) * time.Second),
+		})
+	}
+	order := func(may func(string) bool) string {
+		var got []string
+		for {
+			j, ok := q.take(may)
+			if !ok {
+				return strings.Join(got, " ")
+			}
+			got = append(got, fmt.Sprintf("%s%d", j.peer(), j.event.Type))
+		}
+	}
+	all := func(string) bool { return true }
+	for i := range 3 {
+		add("a", i, 10)
+	}
+	add("b", 0, 10)
+	add("c", 0, 10)
+	if got := order(all); got != "a0 b0 c0 a1 a2" || q.len() != 0 {
+		t.Errorf("turns %s, %d left", got, q.len())
+	}
+	add("a", 0, 1)
+	add("a", 1, 10)
+	add("b", 0, 1)
+	if n := len(q.expire(now.Add(time.Second))); n != 2 || q.len() != 1 {
+		t.Errorf("%d expired, %d left", n, q.len())
+	}
+	add("b", 1, 10)
+	if got := order(func(p string) bool { return p == "b" }); got != "b1" || q.len() != 1 {
+		t.Errorf("turns %s, %d left", got, q.len())
+	}
+	if n := len(q.all()); n != 1 || q.len() != 0 {
+		t.Errorf("%d taken, %d left", n, q.len())
+	}
+}

@@ -1,0 +1,146 @@
+package sites
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+)
+
+// killGrace is how much longer than its limit a run may take until the worker
+// stops to wait: the environment needs it to end the processes and to tell.
+const killGrace = 10 * time.Second
+
+// stderrShown is how much of a failed db-task's last words an answer holds.
+const stderrShown = 2000
+
+// answerShown is how much of an unreadable answer is shown.
+const answerShown = 300
+
+// runner runs db-task on all data nodes for one request. It is used in a worker
+// goroutine.
+type runner struct {
+	env     env.Environment
+	program []string
+	limit   time.Duration
+}
+
+// do answers with one item per node: its object with errorCode 0, errorCode 1
+// for an answer that cannot be read, 2 for a node or program that failed
+// (objects 3.2). Without any node the response has errorCode 2, without any
+// answer in time 1 (objects 3.1).
+func (r runner) do(ctx context.Context, call dc.Call) dc.ClientResponse {
+	stdin, err := json.Marshal(call)
+	if err != nil {
+		return dc.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
+	defer cancel()
+	results, err := r.env.Run(ctx, env.Task{
+		ID:        bus.NewUID(),
+		Name:      call.Op.String(),
+		Type:      TaskType,
+		Stages:    []env.Stage{{Program: r.program[0], Args: r.program[1:]}},
+		Stdin:     stdin,
+		Target:    env.Target{All: true},
+		TimeLimit: r.limit,
+	})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return r.noAnswer()
+	case errors.Is(err, env.ErrNode), err == nil && len(results) == 0:
+		return dc.ClientResponse{ErrorCode: dc.ResponseNoNodes, ErrorMessage: "empty list of nodes"}
+	case err != nil:
+		return dc.ErrorItem(fmt.Sprintf("the environment did not run the request: %v", err))
+	}
+	response := dc.ClientResponse{}
+	timedOut := 0
+	for _, result := range results {
+		if result.State == env.TimedOut {
+			timedOut++
+		}
+		response.ItemsList = append(response.ItemsList, item(call.Op, result))
+	}
+	if timedOut == len(results) {
+		return r.noAnswer()
+	}
+	return response
+}
+
+func (r runner) noAnswer() dc.ClientResponse {
+	return dc.ClientResponse{
+		ErrorCode:    dc.ResponseNoAnswer,
+		ErrorMessage: fmt.Sprintf("no answer within %d ms", r.limit.Milliseconds()),
+	}
+}
+
+// item is the answer of one node.
+func item(op dc.Op, r env.Result) dc.ClientResponseItem {
+	i := dc.ClientResponseItem{
+		ErrorCode: 0, Host: r.Node, Node: r.Node, Port: 0, ID: 0,
+		Time:       max(0, r.Ended.Sub(r.Started).Milliseconds()),
+		ItemObject: json.RawMessage("null"),
+	}
+	if r.State != env.Finished {
+		i.ErrorCode = dc.ItemFailed
+		i.ErrorMessage = fmt.Sprintf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
+			r.Reason, r.State, r.ExitStatus, tail(r.Stderr, stderrShown))
+		return i
+	}
+	object, err := answerObject(op, r.Stdout)
+	if err != nil {
+		i.ErrorCode, i.ErrorMessage = dc.ItemUnreadable, err.Error()
+		return i
+	}
+	i.ItemObject = object
+	return i
+}
+
+// answerObject reads db-task's answer [operation+100, object] to op.
+func answerObject(op dc.Op, stdout []byte) (json.RawMessage, error) {
+	var pair []json.RawMessage
+	var code int
+	if json.Unmarshal(stdout, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &code) != nil || code != int(op)+dc.ResponseOffset {
+		return nil, fmt.Errorf("the node's answer is not [%d, object]: %s", int(op)+dc.ResponseOffset, head(stdout, answerShown))
+	}
+	return pair[1], nil
+}
+
+// tail is the end of a text, at most n bytes and valid in JSON.
+func tail(b []byte, n int) string {
+	b = bytes.TrimSpace(b)
+	if len(b) > n {
+		b = b[len(b)-n:]
+	}
+	return string(bytes.ToValidUTF8(b, nil))
+}
+
+// head is the beginning of a text, at most n bytes and valid in JSON.
+func head(b []byte, n int) string {
+	return string(bytes.ToValidUTF8(b[:min(n, len(b))], nil))
+}
+
+// changed reports whether op was done on some node and may have left something
+// to crawl.
+func changed(op dc.Op, r dc.ClientResponse) bool {
+	switch op {
+	case dc.SiteNew, dc.SiteUpdate, dc.SiteCleanup, dc.URLNew:
+	default:
+		return false
+	}
+	for _, item := range r.ItemsList {
+		var g struct {
+			ErrorCode int `json:"errorCode"`
+		}
+		if item.ErrorCode == dc.ResponseOK && json.Unmarshal(item.ItemObject, &g) == nil && g.ErrorCode == dc.CodeOK {
+			return true
+		}
+	}
+	return false
+}

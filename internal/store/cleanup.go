@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+// SiteCleanup empties sites (storage 4.6). Statuses has 0 for each, or
+// CodeNotFound; ErrorCode is that of the last. Root URLs that are kept begin
+// anew: Status 1, State 0, counters 0 (DECISIONS 5.10). Delayed cleanup copies
+// the rows that go to dc_urls_deleted; immediate cleanup leaves the files of the
+// whole site to Trash.
+func (s *Store) SiteCleanup(ctx context.Context, list []dc.SiteCleanupRequest) (dc.GeneralResponse, error) {
+	answer := dc.GeneralResponse{Statuses: []any{}}
+	var texts []string
+	err := s.update(ctx, "SiteCleanup", func(t *tx) error {
+		for _, r := range list {
+			id, err := t.known(r.ID)
+			if err != nil {
+				return err
+			}
+			code, text := dc.CodeOK, "OK"
+			if id == "" {
+				code, text = dc.CodeNotFound, fmt.Sprintf(">>> Site id [%s] not found", clip(r.ID))
+			} else if err := t.cleanSite(id, r); err != nil {
+				return err
+			}
+			answer.ErrorCode = code
+			answer.Statuses = append(answer.Statuses, code)
+			texts = append(texts, text)
+		}
+		return nil
+	})
+	answer.ErrorMessage = strings.Join(texts, "-")
+	return answer, err
+}
+
+func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
+	urls := t.DB.Table(db.URLs, "urls_"+id)
+	going, remove := "", "urls_delete"
+	if r.SaveRootURLs {
+		going, remove = " WHERE ParentMd5 <> ''", "urls_delete_found"
+	}
+	stats, err := t.statistics(id)
+	if err != nil {
+		return err
+	}
+	if stats.freq && r.HistoryCleanUp < 2 {
+		_, err := t.Exec("UPDATE "+t.DB.Table(db.Freqs, "freq_"+id)+" SET FDeleted = FDeleted + 1, MDate = ? WHERE URLMd5 IN (SELECT URLMd5 FROM "+urls+going+")", t.now)
+		if err != nil {
+			return err
+		}
+	}
+	if r.DelayedType == dc.Delayed {
+		columns := urlColumns + ", Attempts"
+		_, err := t.Exec("INSERT INTO " + t.DB.Table(db.Deleted, "urls_"+id) + " (" + columns + ") SELECT " + columns + " FROM " + urls + going)
+		if err != nil {
+			return err
+		}
+	} else if _, err := t.Do("trash_put", "", id, ""); err != nil {
+		return err
+	}
+	steps := []string{remove, "attributes_delete"}
+	if r.DelayedType != dc.Delayed {
+		steps = append(steps, "contents_delete")
+	}
+	if r.HistoryCleanUp >= 1 {
+		steps = append(steps, "log_delete")
+	}
+	if r.HistoryCleanUp >= 2 {
+		steps = append(steps, "freq_delete")
+	}
+	for _, name := range steps {
+		if _, err := t.Do(name, id); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Do("urls_reset", id, t.now); err != nil {
+		return err
+	}
+	if _, err := t.Do("site_cleaned", "", t.now, r.State, id); err != nil {
+		return err
+	}
+	if r.MoveURLs {
+		if err := t.copyRoots(id, stats); err != nil {
+			return err
+		}
+	}
+	return t.recount(id)
+}
+
+// copyRoots puts the root URLs of sites_urls that are not there into the site's
+// URLs, as they are.
+func (t *tx) copyRoots(id string, stats *statistics) error {
+	roots, err := t.roots(id)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		inserted, err := t.putURL(id, &root.URL)
+		if err != nil {
+			return err
+		}
+		if inserted {
+			if err := stats.inserted(root.URLMd5, root.Status, root.URL); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

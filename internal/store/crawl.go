@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+// Mark tells what MarkCrawling found for an item.
+type Mark struct {
+	Row   dc.URL // the row as it was before, or the item itself when there was none
+	Known bool   // the row was there before
+	Done  bool   // this very batch has finished it: do not crawl it again
+	Busy  bool   // another batch holds it: what this batch brings would be dropped
+}
+
+// MarkCrawling takes rows of a site for a batch: those in Status 1 and 4 to 7,
+// and those in 2, 3, 8 that no other batch holds, become Status 3 with the
+// batch's id and without errors; rows that are missing are inserted. Batch 0 is
+// a run without a batch. The marks are by URLMd5. With batchID not 0, a row that
+// this batch brought to Status 4 to 7 is Done and stays, so that a second run of
+// a batch does no harm.
+func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []dc.URL) (map[string]Mark, error) {
+	var marks map[string]Mark
+	err := s.update(ctx, "MarkCrawling", func(t *tx) (err error) {
+		marks, err = t.markCrawling(site, batchID, items)
+		return err
+	})
+	return marks, err
+}
+
+func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[string]Mark, error) {
+	site, err := t.mustKnow(site)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.urls(site, keysOf(items))
+	if err != nil {
+		return nil, err
+	}
+	stats, err := t.statistics(site)
+	if err != nil {
+		return nil, err
+	}
+	marks := make(map[string]Mark, len(items))
+	var take []string
+	for _, item := range items {
+		if _, twice := marks[item.URLMd5]; twice {
+			continue
+		}
+		row, known := rows[item.URLMd5]
+		if !known {
+			marks[item.URLMd5] = Mark{Row: item}
+			item.Status, item.BatchID, item.ErrorMask = dc.StatusCrawling, batchID, 0
+			item.TcDate, item.UDate = dc.Date(t.now), dc.Date(t.now)
+			if _, err := t.putURL(site, &item); err != nil {
+				return nil, err
+			}
+			if err := stats.inserted(item.URLMd5, item.Status, item); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		m := Mark{Row: row, Known: true}
+		switch row.Status {
+		case dc.StatusSelectedCrawling, dc.StatusCrawling, dc.StatusSelectedIncremental:
+			m.Busy = row.BatchID != batchID && row.BatchID != 0
+		case dc.StatusCrawled, dc.StatusSelectedProcessing, dc.StatusProcessing, dc.StatusProcessed:
+			m.Done = batchID != 0 && row.BatchID == batchID
+		}
+		marks[item.URLMd5] = m
+		if !m.Busy && !m.Done {
+			take = append(take, item.URLMd5)
+		}
+	}
+	err = chunks(take, func(in string, args []any) error {
+		_, err := t.Exec("UPDATE "+t.DB.Table(db.URLs, "urls_"+site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE URLMd5 IN ("+in+")",
+			append([]any{batchID, t.now, t.now}, args...)...)
+		return err
+	})
+	if err != nil || stats.off() {
+		return marks, err
+	}
+	for _, md5 := range take {
+		if err := stats.reached(md5, dc.StatusCrawling, marks[md5].Row); err != nil {
+			return nil, err
+		}
+	}
+	return marks, nil
+}
+
+func keysOf(urls []dc.URL) []string {
+	keys := make([]string, len(urls))
+	for i := range urls {
+		keys[i] = urls[i].URLMd5
+	}
+	return keys
+}
+
+// mustKnow is known for the operations of tasks, to which an unknown site is an
+// error with CodeNotFound.
+func (t *tx) mustKnow(id string) (string, error) {
+	site, err := t.known(id)
+	if err == nil && site == "" {
+		err = &dc.Error{Op: "store.mustKnow", Code: dc.CodeNotFound, Err: &dc.FieldError{Object: "site", Value: clip(id), Reason: errNoSite.Error()}}
+	}
+	return site, err
+}
+
+// CrawlResult is what the crawl of one URL brings.
+type CrawlResult struct {
+	URLMd5        string
+	Set           dc.Patch // columns of the row; its Status ends the batch's hold
+	CountCrawled  bool     // Crawled + 1
+	NewURLs       []dc.URL // links found; those that are known change nothing
+	SiteErrorMask dc.ErrorMask
+}
+
+// FinishCrawl stores results of a batch. Only rows that the batch still holds
+// (Status 3) are changed, and only their links are taken: what a lost task brings
+// late is dropped. Links are inserted in their order as long as the site has
+// fewer rows of its own than MaxURLs (0: no limit). The site's TcDate becomes
+// now. An unknown site is an error with CodeNotFound.
+func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []CrawlResult) error {
+	return s.update(ctx, "FinishCrawl", func(t *tx) error {
+		site, err := t.mustKnow(site)
+		if err != nil {
+			return err
+		}
+		stats, err := t.statistics(site)
+		if err != nil {
+			return err
+		}
+		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusCrawling, stats: stats}
+		var mask dc.ErrorMask
+		var links []*dc.URL
+		for i := range results {
+			r := &results[i]
+			var extra []string
+			if r.CountCrawled {
+				extra = []string{"Crawled = Crawled + 1"}
+			}
+			held, err := h.finish(r.URLMd5, r.Set, extra)
+			if err != nil {
+				return err
+			}
+			if !held {
+				continue
+			}
+			mask |= r.SiteErrorMask
+			for j := range r.NewURLs {
+				links = append(links, &r.NewURLs[j])
+			}
+		}
+		if err := t.putLinks(site, links, stats); err != nil {
+			return err
+		}
+		_, err = t.Do("site_touch", "", t.now, int64(mask), int64(mask), site)
+		return err
+	})
+}
+
+// hold is a batch's hold of a site's rows in one status.
+type hold struct {
+	*tx
+	site            string
+	batchID, status int64
+	stats           *statistics
+}
+
+// finish changes a row that is held; held is false when it is not, and nothing
+// is changed. The attempts that failed before are forgotten.
+func (h *hold) finish(md5 string, set dc.Patch, extra []string) (held bool, err error) {
+	g := h.urlsTarget("result", h.site)
+	extra = append(extra, "Attempts = 0")
+	n, err := h.set(g, set, extra, "URLMd5 = ? AND Status = ? AND Batch_Id = ?", md5, h.status, h.batchID)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if status, ok := set["Status"].(int64); ok && !h.stats.off() {
+		err = h.stats.reached(md5, status, set)
+	}
+	return true, err
+}
+
+// putLinks inserts the links that are not known, within the site's limit. Most
+// links of a site are known: looking up their keys first is several times faster
+// than inserting into nothing.
+func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
+	keys := make([]string, 0, len(links))
+	fresh := make(map[string]*dc.URL, len(links))
+	for _, u := range links {
+		if fresh[u.URLMd5] == nil && u.URL != "" && len(u.URL) <= maxURL {
+			fresh[u.URLMd5] = u
+			keys = append(keys, u.URLMd5)
+		}
+	}
+	err := chunks(keys, func(in string, args []any) error {
+		return t.Each("SELECT URLMd5 FROM "+t.DB.Table(db.URLs, "urls_"+site)+" WHERE URLMd5 IN ("+in+")", args, func(scan func(...any) error) error {
+			var md5 string
+			err := scan(&md5)
+			delete(fresh, md5)
+			return err
+		})
+	})
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	var limit, own int64
+	if _, err := t.Get("site_room", "", []any{site}, &limit, &own); err != nil {
+		return err
+	}
+	for _, md5 := range keys {
+		u := fresh[md5]
+		if u == nil {
+			continue
+		}
+		if limit > 0 && own >= limit {
+			return nil
+		}
+		link := *u
+		inserted, err := t.putURL(site, &link)
+		if err != nil {
+			return err
+		}
+		if inserted {
+			own++
+			if err := stats.inserted(md5, link.Status, link); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

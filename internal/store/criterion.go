@@ -1,0 +1,82 @@
+package store
+
+import (
+	"strings"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/expr"
+)
+
+// clauses are the parts of a checked criterion.
+type clauses struct {
+	where, order expr.SQL
+	limit        expr.Limit
+}
+
+// clauses checks a criterion; an error names the clause.
+func (t *tx) clauses(object string, scope expr.Scope, c dc.Criterion) (p clauses, err error) {
+	if p.where, err = scope.Where(c.Where); err != nil {
+		return p, &dc.FieldError{Object: object, Field: "WHERE", Value: clip(c.Where), Reason: err.Error()}
+	}
+	if p.order, err = scope.OrderBy(c.OrderBy); err != nil {
+		return p, &dc.FieldError{Object: object, Field: "ORDER BY", Value: clip(c.OrderBy), Reason: err.Error()}
+	}
+	if p.limit, err = expr.ParseLimit(c.Limit); err != nil {
+		return p, &dc.FieldError{Object: object, Field: "LIMIT", Value: clip(c.Limit), Reason: err.Error()}
+	}
+	return p, nil
+}
+
+// statement collects the parts of one text and its values.
+type statement struct {
+	text strings.Builder
+	args []any
+}
+
+func (s *statement) add(text string, args ...any) {
+	s.text.WriteString(text)
+	s.args = append(s.args, args...)
+}
+
+// where adds the conditions that are there, each in its parentheses.
+func (s *statement) where(conditions ...expr.SQL) {
+	word := " WHERE "
+	for _, c := range conditions {
+		if c.Text == "" {
+			continue
+		}
+		s.add(word+c.Text, c.Args...)
+		word = " AND "
+	}
+}
+
+func (s *statement) order(o expr.SQL) {
+	if o.Text != "" {
+		s.add(" ORDER BY "+o.Text, o.Args...)
+	}
+}
+
+func (s *statement) limit(l expr.Limit) {
+	q := l.SQL()
+	s.add(q.Text, q.Args...)
+}
+
+// selection writes FROM, WHERE, ORDER BY and LIMIT for the URLs of a site that a
+// criterion selects, of one key alone when md5 is not "".
+func (t *tx) selection(object, site string, c dc.Criterion, md5 string) (string, []any, error) {
+	p, err := t.clauses(object, t.urlScope(site), c)
+	if err != nil {
+		return "", nil, err
+	}
+	var key expr.SQL
+	if md5 != "" {
+		key = expr.SQL{Text: "(URLMd5 = ?)", Args: []any{md5}}
+	}
+	var s statement
+	s.add(" FROM " + t.DB.Table(db.URLs, "urls_"+site))
+	s.where(key, p.where)
+	s.order(p.order)
+	s.limit(p.limit)
+	return s.text.String(), s.args, nil
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/expr"
+)
+
+// SiteFind reads the sites that a criterion selects, each once, with the lists
+// that are not excluded (storage 4.4). With a URL that is not empty, those alone
+// that have a root URL beginning with it, case ignored. A criterion is on
+// columns of sites, and of the tables that TABLES or the WHERE names: sites_urls,
+// sites_properties, sites_filters, joined by the site's id. The result is empty,
+// not nil, when nothing matches. A criterion that is refused is an error that
+// names its clause.
+func (s *Store) SiteFind(ctx context.Context, r dc.SiteFindRequest) ([]dc.Site, error) {
+	sites := []dc.Site{}
+	err := s.view(ctx, "SiteFind", func(t *tx) error {
+		var prefix expr.SQL
+		if r.URL != nil && *r.URL != "" {
+			prefix = expr.SQL{
+				Text: "(" + t.DB.Table(db.Sites, "sites") + ".Id IN (SELECT Site_Id FROM " + t.DB.Table(db.Sites, "sites_urls") + ` WHERE URL LIKE ? ESCAPE '\'))`,
+				Args: []any{escapeLike(*r.URL) + "%"},
+			}
+		}
+		ids, err := t.selectSites("SiteFind.criterions", r.Criterion, prefix)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			site, err := t.site(id, r.Exclude)
+			if err != nil {
+				return err
+			}
+			if site != nil {
+				sites = append(sites, *site)
+			}
+		}
+		return nil
+	})
+	return sites, err
+}
+
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
+}
+
+var errTable = errors.New("is not sites, sites_urls, sites_properties or sites_filters")
+
+// selectSites gives the ids of the sites that a criterion and a condition of our
+// own select, each once.
+func (t *tx) selectSites(object string, c dc.Criterion, own expr.SQL) ([]string, error) {
+	joined, err := t.joined(object, c)
+	if err != nil {
+		return nil, err
+	}
+	scope := t.siteScope()
+	scope.Joined = joined
+	p, err := t.clauses(object, scope, c)
+	if err != nil {
+		return nil, err
+	}
+	sites := t.DB.Table(db.Sites, "sites")
+	var s statement
+	s.add("SELECT " + sites + ".Id FROM " + sites)
+	for _, l := range joined {
+		name := db.Quote(l.Database, l.Name)
+		s.add(" JOIN " + name + " ON " + name + ".Site_Id = " + sites + ".Id")
+	}
+	s.where(own, p.where)
+	if len(joined) > 0 {
+		s.add(" GROUP BY " + sites + ".Id")
+	}
+	s.order(p.order)
+	s.limit(p.limit)
+	var ids []string
+	err = t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// joined are the lists that a criterion's TABLES names, or that its WHERE names
+// as a qualifier, as in sites_urls.URL.
+func (t *tx) joined(object string, c dc.Criterion) ([]expr.Table, error) {
+	wanted := map[string]bool{}
+	for _, name := range strings.Split(c.Tables, ",") {
+		name = strings.NewReplacer("`", "", `"`, "").Replace(strings.TrimSpace(name))
+		name = strings.TrimPrefix(name, t.DB.Name(db.Sites)+".")
+		if name != "" && name != "sites" {
+			wanted[name] = true
+		}
+	}
+	var tables []expr.Table
+	for _, l := range t.s.lists() {
+		plain := strings.ReplaceAll(c.Where+" "+c.OrderBy, "`", "")
+		if wanted[l.Name] || strings.Contains(plain, l.Name+".") {
+			tables = append(tables, l)
+		}
+		delete(wanted, l.Name)
+	}
+	for name := range wanted {
+		return nil, &dc.FieldError{Object: object, Field: "TABLES", Value: clip(name), Reason: errTable.Error()}
+	}
+	return tables, nil
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+// MarkProcessing takes rows of a site for a batch: those in Status 4, and those
+// in 5 and 6 that the batch holds or no batch does, become Status 6 with the
+// batch's id. The map has the rows that were taken, as they were before, by
+// URLMd5.
+func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, md5s []string) (map[string]dc.URL, error) {
+	var taken map[string]dc.URL
+	err := s.update(ctx, "MarkProcessing", func(t *tx) error {
+		site, err := t.mustKnow(site)
+		if err != nil {
+			return err
+		}
+		if taken, err = t.urls(site, md5s); err != nil {
+			return err
+		}
+		var take []string
+		for md5, row := range taken {
+			free := row.BatchID == batchID || row.BatchID == 0
+			switch {
+			case row.Status == dc.StatusCrawled,
+				free && row.Status == dc.StatusSelectedProcessing,
+				free && row.Status == dc.StatusProcessing:
+				take = append(take, md5)
+			default:
+				delete(taken, md5)
+			}
+		}
+		err = chunks(take, func(in string, args []any) error {
+			_, err := t.Exec("UPDATE "+t.DB.Table(db.URLs, "urls_"+site)+" SET Status = 6, Batch_Id = ?, TcDate = ? WHERE URLMd5 IN ("+in+")",
+				append([]any{batchID, t.now}, args...)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		stats, err := t.statistics(site)
+		if err != nil || stats.off() {
+			return err
+		}
+		for _, md5 := range take {
+			if err := stats.reached(md5, dc.StatusProcessing, taken[md5]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return taken, err
+}
+
+// ProcessResult is what the processing of one URL brings.
+type ProcessResult struct {
+	URLMd5         string
+	Set            dc.Patch // columns of the row; its Status ends the batch's hold
+	CountProcessed bool     // Processed + 1
+	SiteErrorMask  dc.ErrorMask
+}
+
+// FinishProcess stores results of a batch, of the rows that it still holds
+// (Status 6) alone. The site's TcDateProcess becomes now. An unknown site is an
+// error with CodeNotFound.
+func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []ProcessResult) error {
+	return s.update(ctx, "FinishProcess", func(t *tx) error {
+		site, err := t.mustKnow(site)
+		if err != nil {
+			return err
+		}
+		stats, err := t.statistics(site)
+		if err != nil {
+			return err
+		}
+		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusProcessing, stats: stats}
+		var mask dc.ErrorMask
+		for _, r := range results {
+			var extra []string
+			if r.CountProcessed {
+				extra = []string{"Processed = Processed + 1"}
+			}
+			held, err := h.finish(r.URLMd5, r.Set, extra)
+			if err != nil {
+				return err
+			}
+			if held {
+				mask |= r.SiteErrorMask
+			}
+		}
+		_, err = t.Do("site_touch_process", "", t.now, int64(mask), int64(mask), site)
+		return err
+	})
+}

@@ -1,0 +1,97 @@
+// Package store keeps sites and their URLs: each method is one request and one
+// transaction, from checked dc types to rows and back.
+//
+//	s := store.Open(database, store.Options{Log: log})
+//	answer, err := s.SiteNew(ctx, request)
+//	urls, err := s.URLFetch(ctx, fetches)
+//	marks, err := s.MarkCrawling(ctx, site, batch, urls) // Status 3
+//	err = s.FinishCrawl(ctx, site, batch, results)       // Status 4
+//
+// A row is held by one batch at a time: Status 2, 3, 8 (crawling) or 5, 6
+// (processing) with its Batch_Id. What a batch brings later than that is left
+// alone, so that a lost task that comes back does no harm.
+//
+// The counters of a site's row (storage 4.0.4) are kept by triggers in the same
+// transaction as the change they count; see counters.go for what is lazy.
+//
+// What a request gets wrong, as an unknown site or an expression that package
+// expr refuses, is part of its answer where the answer has a place for it; an
+// error means that nothing was changed. Conditions from outside reach the
+// database through package expr alone. Texts and tables are package db's and
+// live in sql/. Files of contents are other packages': what a change leaves to
+// be removed is listed by Trash.
+//
+// Times are UTC, from Options.Now. Methods may be called by several goroutines.
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+// Options of a Store.
+type Options struct {
+	Now         func() time.Time // time.Now when nil
+	Log         *slog.Logger     // nothing is logged when nil
+	MaxAttempts int              // of URLReturn when the request gives none; 0: no limit
+	StatsFreq   bool             // keep freq_ where a site's properties do not say (storage 4.0.3)
+	StatsLog    bool             // keep log_ where a site's properties do not say
+}
+
+// Store is sites and URLs in an open database.
+type Store struct {
+	db *db.DB
+	o  Options
+}
+
+// Open makes a Store of an open database, which stays the caller's to close.
+func Open(d *db.DB, o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Store{db: d, o: o}
+}
+
+// tx is a transaction at one moment.
+type tx struct {
+	*db.Tx
+	s    *Store
+	time time.Time
+	now  string // time as dates are stored
+}
+
+func (s *Store) tx(t *db.Tx) *tx {
+	now := s.o.Now().UTC().Truncate(time.Second)
+	return &tx{Tx: t, s: s, time: now, now: now.Format(dc.DateLayout)}
+}
+
+func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error {
+	err := s.db.View(ctx, func(t *db.Tx) error { return read(s.tx(t)) })
+	if err != nil {
+		return fmt.Errorf("store.%s: %w", op, err)
+	}
+	return nil
+}
+
+func (s *Store) update(ctx context.Context, op string, change func(*tx) error) error {
+	err := s.db.Update(ctx, func(t *db.Tx) error { return change(s.tx(t)) })
+	if err != nil {
+		return fmt.Errorf("store.%s: %w", op, err)
+	}
+	return nil
+}
+
+// known gives the id of a site as it is stored, or "" for an unknown one.
+func (t *tx) known(id string) (string, error) {
+	var stored string
+	_, err := t.Get("site_known", "", []any{id}, &stored)
+	return stored, err
+}

@@ -1,0 +1,114 @@
+// Package taskmain is what the mains of the task binaries have in common: flags,
+// ini file, log, signals, then the loop of package task.
+//
+//	os.Exit(taskmain.Run(taskmain.Program{Name: "db-task", Open: open}))
+package taskmain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"hce/dc/internal/cli"
+	"hce/dc/internal/config"
+	"hce/dc/internal/task"
+)
+
+// Flags are the options beyond --config and --help.
+type Flags struct {
+	MaxTime time.Duration // --maxtime; 0 when not given
+}
+
+// Program is one task binary.
+type Program struct {
+	Name, Summary, Notes string
+	Batches              bool // takes --maxtime
+	// Open reads the ini file, checks it with Checked and builds the job; close
+	// ends what it opened. An error is a critical failure.
+	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
+	ErrorAnswer func(request json.RawMessage, err error) any
+}
+
+// Run is the program; it gives the exit status.
+func Run(p Program) int {
+	var path, maxTime string
+	s := cli.New(p.Name, p.Summary)
+	s.Text(&path, "config", "c", "FILE", "ini file; without it "+p.Name+".ini is looked for in the current\nfolder and in /etc/"+p.Name+"/")
+	if p.Batches {
+		s.Text(&maxTime, "maxtime", "m", "SECONDS", "limit for a batch that names none")
+	}
+	s.Note(p.Notes)
+	err := s.Parse(os.Args[1:])
+	if errors.Is(err, cli.ErrHelp) {
+		fmt.Print(s.Help())
+		return task.ExitTrusted
+	}
+	var flags Flags
+	if err == nil && maxTime != "" {
+		n, bad := strconv.Atoi(maxTime)
+		if bad != nil || n < 1 || n > 86400 {
+			err = fmt.Errorf("option --maxtime = %q is not a number of seconds from 1 to 86400", maxTime)
+		}
+		flags.MaxTime = time.Duration(n) * time.Second
+	}
+	if err != nil {
+		return p.failed(err)
+	}
+	path, err = config.Find(p.Name, path)
+	if err != nil {
+		return p.failed(err)
+	}
+	f, err := config.Load(path)
+	if err != nil {
+		return p.failed(err)
+	}
+	app := f.Application(p.Name, "log/"+p.Name+".log")
+	log, _, closeLog, err := app.Log.Open(os.Stderr)
+	if err != nil {
+		return p.failed(err)
+	}
+	defer closeLog()
+	log = log.With("program", p.Name, "pid", os.Getpid())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	job, closeJob, err := p.Open(ctx, f, app, log, flags)
+	if err != nil {
+		log.Error("start failed", "error", err)
+		return p.failed(err)
+	}
+	defer closeJob()
+	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Log: log})
+}
+
+func (p Program) failed(err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
+	return task.ExitCritical
+}
+
+// Checked gives what is wrong with the values of f, and logs the keys that
+// nobody knows. Call it when everything was read.
+func Checked(f *config.File, log *slog.Logger) error {
+	if err := f.Err(); err != nil {
+		return err
+	}
+	for _, u := range f.Unknown() {
+		log.Warn("configuration: " + u)
+	}
+	return nil
+}
+
+// DBTaskFile loads the ini file of the stores that the section names.
+func DBTaskFile(f *config.File, s *config.Section) (*config.File, error) {
+	stores, err := config.Load(s.Path("db-task_ini", "db-task.ini"))
+	if err != nil {
+		return nil, fmt.Errorf("db-task_ini: %w", err)
+	}
+	return stores, nil
+}

@@ -1,0 +1,220 @@
+#!/bin/sh
+# Checks what the build needs, and with the argument "test" what the tests need,
+# and installs what is missing where it may: with apt-get on Debian and Ubuntu,
+# as root or by sudo without a password. Elsewhere it prints one line that says
+# what to install and exits 1. It says nothing when nothing is missing.
+#
+#   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
+#   scripts/setup.sh test     the same, wget, and the documentation packages
+#                             that are the tests' real input
+#
+# What it has to keep goes to .cache/ of the repository: .cache/go, a Go
+# toolchain (the Makefile looks there first), and .cache/docs, documentation
+# that the system's package manager left out.
+set -eu
+
+cd "$(dirname "$0")/.."
+cache=$(pwd)/.cache
+PATH=$cache/go/bin:$PATH
+docs_root=${DOCS_ROOT:-/usr/share/doc}
+usual_go=${USUAL_GO:-/usr/local/go}
+log=
+
+say() { echo "setup: $*" >&2; }
+
+# fail tells in one line what a person has to do.
+fail() {
+	say "$*"
+	exit 1
+}
+
+cleanup() { [ -z "$log" ] || rm -f "$log"; }
+trap cleanup EXIT
+
+# --- The system's package manager -------------------------------------------
+
+# as_root runs a command as root, if that is possible without a question.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		sudo -n "$@"
+	fi
+}
+
+may_install() {
+	command -v apt-get >/dev/null 2>&1 || return 1
+	[ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+}
+
+# quietly runs a command and shows its output only if it fails.
+quietly() {
+	[ -n "$log" ] || log=$(mktemp)
+	if ! "$@" >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		return 1
+	fi
+}
+
+updated=
+update_lists() {
+	[ -z "$updated" ] || return 0
+	quietly as_root apt-get update -qq || fail "apt-get update failed"
+	updated=yes
+}
+
+# install_packages installs Debian packages; it ends the script if it cannot.
+install_packages() {
+	may_install || fail "missing: $*. $advice"
+	say "installing $*"
+	update_lists
+	quietly as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "$@" || fail "apt-get install $* failed"
+}
+
+# --- Go -----------------------------------------------------------------------
+
+wanted_go=$(sed -n 's/^go //p' go.mod)
+advice="Install Go $wanted_go or newer, a C compiler, pkg-config and the headers of libzmq (Debian and Ubuntu: gcc libc6-dev pkg-config libzmq3-dev), then try again"
+
+# at_least A B: version A is B or newer.
+at_least() {
+	[ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+# go_is_good asks Go itself, in the module: since 1.21 it fetches the toolchain
+# that go.mod wants, if it is not that new itself.
+go_is_good() {
+	command -v go >/dev/null 2>&1 || return 1
+	found=$(go env GOVERSION 2>/dev/null) || return 1
+	found=${found#go}
+	[ -n "$found" ] && at_least "${found%% *}" "$wanted_go"
+}
+
+# fetch_toolchain lets an older Go fetch the one that is wanted as what it is to
+# newer ones: a module, checked against the checksum database. It ends up in
+# .cache/go.
+fetch_toolchain() {
+	version=$wanted_go
+	case $version in
+	*.*.*) ;;
+	*) version=$version.0 ;; # toolchains have three numbers
+	esac
+	# An old Go cannot read this module's go.mod, so it is asked elsewhere.
+	module=golang.org/toolchain@v0.0.1-go$version.$(cd / && go env GOOS)-$(cd / && go env GOARCH)
+	say "fetching Go $version with $(go version | cut -d ' ' -f 3)"
+	rm -rf "$cache/toolchain"
+	mkdir -p "$cache/toolchain"
+	quietly env GOMODCACHE="$cache/toolchain" GOFLAGS=-modcacherw \
+		sh -c "cd / && go mod download '$module'" || return 1
+	new=$cache/toolchain/$module
+	[ -d "$new" ] || return 1
+	# A module holds neither executables nor other modules; undo both.
+	chmod +x "$new"/bin/* "$new"/pkg/tool/*/* 2>/dev/null || true
+	find "$new/src" -name _go.mod | while read -r file; do
+		mv "$file" "$(dirname "$file")/go.mod"
+	done
+	rm -rf "$cache/go"
+	mv "$new" "$cache/go"
+	rm -rf "$cache/toolchain"
+}
+
+ensure_go() {
+	go_is_good && return
+	if ! command -v go >/dev/null 2>&1 && [ -x "$usual_go/bin/go" ]; then
+		mkdir -p "$cache" # it is there, only not in PATH
+		ln -sfn "$usual_go" "$cache/go"
+		go_is_good && return
+	fi
+	if ! command -v go >/dev/null 2>&1; then
+		install_packages golang-go ca-certificates
+	fi
+	go_is_good && return
+	fetch_toolchain || fail "Go is too old ($(go version)) and a newer one could not be fetched. $advice"
+	hash -r
+	go_is_good || fail "the Go that was fetched does not run. $advice"
+}
+
+# --- C, libzmq and tools ----------------------------------------------------------
+
+missing=
+need() { missing="$missing $*"; }
+
+check_build() {
+	command -v "${CC:-cc}" >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || need gcc libc6-dev
+	if ! command -v pkg-config >/dev/null 2>&1; then
+		need pkg-config libzmq3-dev
+	elif ! pkg-config --exists libzmq; then
+		need libzmq3-dev
+	fi
+	command -v make >/dev/null 2>&1 || need make
+}
+
+# --- Documentation ------------------------------------------------------------------
+
+# have_docs FILE: the documentation with this file is on the system or in the
+# cache.
+have_docs() { [ -e "$docs_root/$1" ] || [ -e "$cache/docs/$1" ]; }
+
+# unpack_docs PACKAGE puts the documentation of a package into .cache/docs, where
+# it lies as it would below /usr/share/doc. Images of small systems tell dpkg to
+# leave documentation out, so that installing a package does not bring it.
+unpack_docs() {
+	say "unpacking $1 into .cache/docs"
+	! may_install || update_lists # images come without lists
+	rm -rf "$cache/deb"
+	mkdir -p "$cache/deb" "$cache/docs"
+	(cd "$cache/deb" && quietly apt-get download -qq "$1") || return 1
+	quietly dpkg-deb -x "$cache/deb/$1"_*.deb "$cache/deb/root" || return 1
+	for folder in "$cache/deb/root/usr/share/doc"/*; do
+		rm -rf "$cache/docs/${folder##*/}.new"
+		cp -R "$folder" "$cache/docs/${folder##*/}.new"
+		rm -rf "$cache/docs/${folder##*/}"
+		mv "$cache/docs/${folder##*/}.new" "$cache/docs/${folder##*/}"
+	done
+	rm -rf "$cache/deb"
+	# Links to other packages were written for /usr/share/doc.
+	find "$cache/docs" -type l | while read -r link; do
+		to=$(readlink "$link")
+		case $to in
+		*../javascript/*) ln -sf "/usr/share/javascript/${to##*../javascript/}" "$link" ;;
+		esac
+	done
+}
+
+# ensure_docs PACKAGE FILE
+ensure_docs() {
+	have_docs "$2" && return
+	if may_install && ! dpkg -s "$1" >/dev/null 2>&1; then
+		install_packages "$1"
+	fi
+	have_docs "$2" && return
+	unpack_docs "$1" || fail "the tests need the documentation of the Debian package $1, which could be neither installed nor unpacked"
+	have_docs "$2" || fail "the package $1 holds no $2"
+}
+
+# --- The two uses -----------------------------------------------------------------
+
+case ${1:-} in
+'' | test) ;;
+*)
+	echo "usage: scripts/setup.sh [test]" >&2
+	exit 2
+	;;
+esac
+
+check_build
+if [ "${1:-}" = test ]; then
+	command -v wget >/dev/null 2>&1 || need wget
+fi
+# shellcheck disable=SC2086 # a list of packages
+[ -z "$missing" ] || install_packages $missing
+ensure_go
+if [ "${1:-}" = test ]; then
+	command -v apt-get >/dev/null 2>&1 ||
+		have_docs postgresql-doc-15/html/index.html ||
+		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc and apache2-doc, below $docs_root or .cache/docs"
+	ensure_docs postgresql-doc-15 postgresql-doc-15/html/index.html
+	ensure_docs python3.11-doc python3.11/html/index.html
+	ensure_docs apache2-doc apache2-doc/manual/en/index.html
+fi

@@ -1,0 +1,302 @@
+// Package scripts_test runs setup.sh on machines that are made up of stubs: a
+// PATH with the usual tools and with programs that say what a case wants.
+package scripts_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// machine is one made-up system: a copy of the script in a repository of its
+// own, and the folder that is its whole PATH.
+type machine struct {
+	t          *testing.T
+	repo, path string
+	docs       string
+	goroot     string // what /usr/local/go is elsewhere
+}
+
+// usualTools are the real programs that the script may count on everywhere.
+var usualTools = []string{"sh", "dirname", "sed", "sort", "head", "tail", "cut", "mkdir", "cp", "chmod", "find", "mv", "rm", "mktemp", "readlink", "ln", "cat", "env", "touch", "true"}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{t: t, repo: t.TempDir(), path: t.TempDir(), docs: t.TempDir(), goroot: filepath.Join(t.TempDir(), "go")}
+	for _, tool := range usualTools {
+		real, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(real, filepath.Join(m.path, tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script, err := os.ReadFile("setup.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write(filepath.Join(m.repo, "scripts/setup.sh"), string(script), 0o755)
+	m.write(filepath.Join(m.repo, "go.mod"), "module x\n\ngo 1.26.0\n", 0o644)
+	m.stub("id", "echo 1000")
+	return m
+}
+
+func (m *machine) write(path, text string, mode os.FileMode) {
+	m.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// stub puts a program into PATH. $LOG is a file that it may write to, $BIN the
+// PATH itself.
+func (m *machine) stub(name, text string) {
+	m.t.Helper()
+	m.write(filepath.Join(m.path, name), "#!/bin/sh\n"+text+"\n", 0o755)
+}
+
+// complete puts in all that the build needs.
+func (m *machine) complete() {
+	m.stub("go", "echo go1.26.3")
+	m.stub("cc", "")
+	m.stub("pkg-config", "")
+	m.stub("make", "")
+}
+
+// debian makes apt-get work, as root or through sudo. What the install of a
+// package brings is up to the case.
+func (m *machine) debian(install string) {
+	m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; case $1 in install) `+install+` ;; esac`)
+}
+
+func (m *machine) root() { m.stub("id", "echo 0") }
+
+// run runs the script and gives its exit code, what it said and the log.
+func (m *machine) run(args ...string) (code int, said, log string) {
+	m.t.Helper()
+	logFile := filepath.Join(m.repo, "calls")
+	cmd := exec.Command(filepath.Join(m.repo, "scripts/setup.sh"), args...)
+	cmd.Env = []string{"PATH=" + m.path, "BIN=" + m.path, "LOG=" + logFile, "DOCS_ROOT=" + m.docs, "USUAL_GO=" + m.goroot, "TMPDIR=" + m.t.TempDir()}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		if _, ok := err.(*exec.ExitError); !ok {
+			m.t.Fatal(err)
+		}
+	}
+	calls, _ := os.ReadFile(logFile)
+	return cmd.ProcessState.ExitCode(), string(out), string(calls)
+}
+
+func TestNothingMissing(t *testing.T) {
+	m := newMachine(t)
+	m.complete()
+	m.debian("")
+	m.root()
+	if code, said, log := m.run(); code != 0 || said != "" || log != "" {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	m := newMachine(t)
+	if code, said, _ := m.run("tests"); code != 2 || !strings.HasPrefix(said, "usage:") {
+		t.Errorf("exit %d, said %q", code, said)
+	}
+}
+
+func TestMissingWhereNothingMayBeInstalled(t *testing.T) {
+	for name, prepare := range map[string]func(*machine){
+		"no apt-get":                func(m *machine) {},
+		"no root, no sudo":          func(m *machine) { m.debian("") },
+		"sudo wants a password":     func(m *machine) { m.debian(""); m.stub("sudo", "exit 1") },
+		"root without apt-get":      func(m *machine) { m.root() },
+		"libzmq without pkg-config": func(m *machine) { os.Remove(filepath.Join(m.path, "pkg-config")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.complete()
+			m.stub("pkg-config", "exit 1")
+			prepare(m)
+			code, said, log := m.run()
+			if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "libzmq3-dev") || log != "" {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+		})
+	}
+}
+
+func TestInstalls(t *testing.T) {
+	install := `touch "$BIN/zmq"`
+	for name, prepare := range map[string]func(*machine){
+		"as root":      func(m *machine) { m.root() },
+		"through sudo": func(m *machine) { m.stub("sudo", `shift; exec "$@"`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.complete()
+			m.stub("pkg-config", `test -e "$BIN/zmq"`)
+			m.debian(install)
+			prepare(m)
+			code, said, log := m.run()
+			want := "apt-get update -qq\napt-get install -y -qq --no-install-recommends libzmq3-dev\n"
+			if code != 0 || said != "setup: installing libzmq3-dev\n" || log != want {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+			if code, said, _ := m.run(); code != 0 || said != "" {
+				t.Errorf("second run: exit %d, said %q", code, said)
+			}
+		})
+	}
+}
+
+func TestInstallThatFailsIsTold(t *testing.T) {
+	m := newMachine(t)
+	m.complete()
+	m.stub("pkg-config", "exit 1")
+	m.debian("echo no space left >&2; exit 100")
+	m.root()
+	if code, said, _ := m.run(); code != 1 || !strings.Contains(said, "no space left") || !strings.Contains(said, "libzmq3-dev failed") {
+		t.Errorf("exit %d, said %q", code, said)
+	}
+}
+
+// oldGo is a Go that can only fetch modules.
+const oldGo = `case "$1 $2" in
+"env GOVERSION") echo go1.19.8 ;;
+"env GOOS") echo linux ;;
+"env GOARCH") echo amd64 ;;
+"version ") echo go version go1.19.8 linux/amd64 ;;
+"mod download")
+	echo "go $*" >>"$LOG"
+	to="$GOMODCACHE/$3"
+	mkdir -p "$to/bin" "$to/pkg/tool/linux_amd64" "$to/src/cmd"
+	printf '#!/bin/sh\necho go1.26.0\n' >"$to/bin/go"
+	touch "$to/pkg/tool/linux_amd64/compile" "$to/src/_go.mod" "$to/src/cmd/_go.mod" ;;
+esac`
+
+func TestOldGoFetchesTheToolchain(t *testing.T) {
+	m := newMachine(t)
+	m.complete()
+	m.stub("go", oldGo)
+	code, said, log := m.run()
+	if code != 0 || log != "go mod download golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64\n" || said != "setup: fetching Go 1.26.0 with go1.19.8\n" {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+	for name, executable := range map[string]bool{"bin/go": true, "pkg/tool/linux_amd64/compile": true, "src/go.mod": false, "src/cmd/go.mod": false} {
+		info, err := os.Stat(filepath.Join(m.repo, ".cache/go", name))
+		if err != nil || (info.Mode()&0o100 != 0) != executable {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(m.repo, ".cache")); err != nil || len(entries) != 1 {
+		t.Errorf("left in .cache: %v, %v", entries, err)
+	}
+	if code, said, _ := m.run(); code != 0 || said != "" {
+		t.Errorf("second run: exit %d, said %q", code, said)
+	}
+}
+
+func TestNoGo(t *testing.T) {
+	t.Run("from apt", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		os.Remove(filepath.Join(m.path, "go"))
+		m.debian(`printf '#!/bin/sh\necho go1.26.1\n' >"$BIN/go"; chmod +x "$BIN/go"`)
+		m.root()
+		if code, said, log := m.run(); code != 0 || !strings.Contains(log, "golang-go") {
+			t.Errorf("exit %d, said %q, called %q", code, said, log)
+		}
+	})
+	t.Run("in its usual place", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		os.Remove(filepath.Join(m.path, "go"))
+		m.write(filepath.Join(m.goroot, "bin/go"), "#!/bin/sh\necho go1.26.1\n", 0o755)
+		if code, said, log := m.run(); code != 0 || said != "" || log != "" {
+			t.Errorf("exit %d, said %q, called %q", code, said, log)
+		}
+	})
+	t.Run("nowhere", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		os.Remove(filepath.Join(m.path, "go"))
+		if code, said, _ := m.run(); code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "Go 1.26.0") {
+			t.Errorf("exit %d, said %q", code, said)
+		}
+	})
+	t.Run("too old, and no way to a newer one", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		m.stub("go", `case "$1" in mod) exit 1 ;; *) echo go1.19.8 ;; esac`)
+		if code, said, _ := m.run(); code != 1 || !strings.Contains(said, "too old") {
+			t.Errorf("exit %d, said %q", code, said)
+		}
+	})
+}
+
+// firstPages are the files by which the script knows the documentation.
+var firstPages = []string{"postgresql-doc-15/html/index.html", "python3.11/html/index.html", "apache2-doc/manual/en/index.html"}
+
+func TestDocumentation(t *testing.T) {
+	t.Run("there", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		m.stub("wget", "")
+		m.debian("")
+		m.root()
+		for _, page := range firstPages {
+			m.write(filepath.Join(m.docs, page), "page", 0o644)
+		}
+		if code, said, log := m.run("test"); code != 0 || said != "" || log != "" {
+			t.Errorf("exit %d, said %q, called %q", code, said, log)
+		}
+	})
+	t.Run("installed by apt", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; printf '#!/bin/sh\n' >"$BIN/wget"; chmod +x "$BIN/wget"`)
+		m.stub("dpkg", "exit 1")
+		m.root()
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget\n") || strings.Contains(log, "download") {
+			t.Errorf("exit %d, said %q, called %q", code, said, log)
+		}
+	})
+	t.Run("left out by dpkg, or no root", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		m.stub("wget", "")
+		m.stub("dpkg", "")
+		m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; [ "$1" = download ] && touch "$3_1.0_all.deb"`)
+		m.stub("dpkg-deb", `for p in `+strings.Join(firstPages, " ")+`; do mkdir -p "$3/usr/share/doc/$(dirname $p)"; echo page >"$3/usr/share/doc/$p"; done
+ln -s ../../../../javascript/jquery/jquery.js "$3/usr/share/doc/python3.11/html/jquery.js"`)
+		code, said, log := m.run("test")
+		if code != 0 || strings.Contains(log, "install") || !strings.Contains(log, "apt-get download -qq postgresql-doc-15") {
+			t.Errorf("exit %d, said %q, called %q", code, said, log)
+		}
+		for _, page := range firstPages {
+			if _, err := os.Stat(filepath.Join(m.repo, ".cache/docs", page)); err != nil {
+				t.Error(err)
+			}
+		}
+		if to, err := os.Readlink(filepath.Join(m.repo, ".cache/docs/python3.11/html/jquery.js")); to != "/usr/share/javascript/jquery/jquery.js" {
+			t.Errorf("link to %q, %v", to, err)
+		}
+		if code, said, _ := m.run("test"); code != 0 || said != "" {
+			t.Errorf("second run: exit %d, said %q", code, said)
+		}
+	})
+	t.Run("not to be had", func(t *testing.T) {
+		m := newMachine(t)
+		m.complete()
+		m.stub("wget", "")
+		if code, said, _ := m.run("test"); code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "postgresql-doc-15") {
+			t.Errorf("exit %d, said %q", code, said)
+		}
+	})
+}
