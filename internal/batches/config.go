@@ -5,16 +5,15 @@ import (
 
 	"hce/dc/internal/dc"
 	"hce/dc/internal/env"
-	"hce/dc/internal/manager"
 )
 
 // Common is what both managers of batches need.
 type Common struct {
-	Manager manager.Config
-	Env     env.Environment
-	Sites   string // endpoint of SitesManager
-
-	// SitesTimeout bounds one request to SitesManager.
+	// Env runs the tasks; the daemon fills it in.
+	Env env.Environment
+	// Sites is the inproc name of SitesManager; clientSitesManager.
+	Sites string
+	// SitesTimeout bounds one request to SitesManager; DTMDTimeout, ms.
 	SitesTimeout time.Duration
 	// MaxAttempts is how often a URL may be in a batch that fails before it
 	// becomes an error (DECISIONS 3.5); 0: no limit.
@@ -37,11 +36,12 @@ type Common struct {
 	RemoveUnprocessed bool
 }
 
+// maxWorkers bounds the workers of a manager: a few for each batch under way.
+const maxWorkers = 256
+
 // CrawlConfig is [BatchTasksManager] of dc-daemon.ini (daemon 3.2).
 type CrawlConfig struct {
 	Common
-	Process string // endpoint of BatchTasksManagerProcess, for hints; "" sends none
-
 	Crawler env.Stage // DRCECrawlerAppName
 
 	Period    time.Duration // RegularCrawlingPeriod, s; 0: off

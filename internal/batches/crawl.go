@@ -11,14 +11,12 @@ import (
 	"hce/dc/internal/manager"
 )
 
-// CrawlName and ProcessName are the class names of the two managers.
+// CrawlName and ProcessName are the class names of the two managers, and the
+// inproc names on which they take hints.
 const (
 	CrawlName   = "BatchTasksManager"
 	ProcessName = "BatchTasksManagerProcess"
 )
-
-// processSocket is the connection on which hints go to the other manager.
-const processSocket = "BatchTasksManagerProcess"
 
 // Crawl is BatchTasksManager: regular crawling (daemon 2.2 to 2.7).
 type Crawl struct {
@@ -32,18 +30,17 @@ type Crawl struct {
 }
 
 // NewCrawl declares the manager; Run opens and runs it.
-func NewCrawl(cfg CrawlConfig) *Crawl {
+func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
+	base.Name, base.MaxWorkers = CrawlName, maxWorkers
 	c := &Crawl{cfg: &cfg}
 	c.queue = queue{
-		Loop: manager.New(cfg.Manager), Common: cfg.Common, kind: "crawl",
+		Loop: manager.New(base), Common: cfg.Common, kind: CrawlTask,
 		statuses: []int64{dc.StatusSelectedCrawling, dc.StatusCrawling, dc.StatusSelectedIncremental},
 		ended:    c.finished, free: func() { c.Kick("crawl") },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
-	c.Connect(SitesSocket, cfg.Sites, bus.Options{})
-	if cfg.Process != "" {
-		c.Connect(processSocket, cfg.Process, bus.Options{})
-	}
+	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
+	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
 	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { c.Kick("crawl") })
 	c.watch()
 	c.Every("crawl", func() time.Duration { return c.cfg.Period }, func(time.Time) { c.fill() })
@@ -270,9 +267,7 @@ func propagated(row json.RawMessage) map[string]any {
 // finished is the end of a crawl batch: other nodes learn that its URLs are
 // crawled (daemon 2.1, 2.7).
 func (c *Crawl) finished(b *running, o outcome) {
-	if c.cfg.Process != "" {
-		c.Tell(processSocket, dc.InternalWork, nil)
-	}
+	c.Tell(ProcessName, dc.InternalWork, nil)
 	if o.good() && b.nodes > 1 {
 		c.foreign(b)
 	}

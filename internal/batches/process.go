@@ -24,15 +24,16 @@ type Process struct {
 }
 
 // NewProcess declares the manager; Run opens and runs it.
-func NewProcess(cfg ProcessConfig) *Process {
+func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
+	base.Name, base.MaxWorkers = ProcessName, maxWorkers
 	p := &Process{cfg: &cfg, idle: true}
 	p.queue = queue{
-		Loop: manager.New(cfg.Manager), Common: cfg.Common, kind: "process",
+		Loop: manager.New(base), Common: cfg.Common, kind: ProcessTask,
 		statuses: []int64{dc.StatusSelectedProcessing, dc.StatusProcessing},
 		ended:    p.finished, free: func() { p.fillIfBusy() },
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
-	p.Connect(SitesSocket, cfg.Sites, bus.Options{})
+	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { p.Kick("process") })
 	p.watch()
 	p.Every("process", func() time.Duration { return p.cfg.Period }, func(time.Time) { p.fill() })

@@ -13,6 +13,12 @@ import (
 	"hce/dc/internal/manager"
 )
 
+// CrawlTask and ProcessTask are the types of the tasks given to the environment.
+const (
+	CrawlTask   = "crawl"
+	ProcessTask = "process"
+)
+
 // SitesSocket is the name of the connection to SitesManager.
 const SitesSocket = "SitesManager"
 

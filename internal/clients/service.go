@@ -115,7 +115,9 @@ func (s *Service) request(from manager.Peer, e dc.Event) {
 	if op == dc.BatchRun {
 		to, timeout = realTime, s.cfg.BatchTimeout
 	}
-	s.Forward(manager.Peer{Socket: to}, e, timeout, func(answer dc.Event, err error) {
+	request := e
+	e.Object = nil // thousands may wait here; only the answerer needs what they ask
+	s.Forward(manager.Peer{Socket: to}, request, timeout, func(answer dc.Event, err error) {
 		if err != nil {
 			s.Reply(from, e, e.Type+dc.ResponseOffset, refusal(err, timeout))
 			return

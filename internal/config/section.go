@@ -112,6 +112,13 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 	return d
 }
 
+// Below refuses a duration that is not below another one of the section.
+func (s *Section) Below(key string, value time.Duration, limitKey string, limit time.Duration) {
+	if value >= limit {
+		s.refuse(fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
+	}
+}
+
 // Path is a file or folder; a relative one starts from the ini file's folder.
 func (s *Section) Path(key, def string) string {
 	return s.file.resolve(s.Text(key, def))

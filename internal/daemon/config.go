@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/admin"
+	"hce/dc/internal/batches"
 	"hce/dc/internal/clients"
 	"hce/dc/internal/env"
 	"hce/dc/internal/realtime"
@@ -31,7 +32,8 @@ type Config struct {
 	// part of SitesManager (DECISIONS 8.1).
 	Sequence []string
 	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
-	// the daemon's, and as many slots for db-task as SitesManager has workers.
+	// the daemon's, and as many slots for each
+	// kind of task as its manager has at once.
 	Env env.LocalConfig
 	// OpenEnv opens another environment instead; nil for the local one.
 	OpenEnv func() (Pool, error)
@@ -40,7 +42,9 @@ type Config struct {
 
 	Admin   admin.Config // its Stop is filled in here
 	Clients clients.Config
-	Sites   sites.Config // its Env is filled in here
+	Sites   sites.Config          // its Env is filled in here
+	Crawl   batches.CrawlConfig   // as well
+	Process batches.ProcessConfig // as well
 
 	// StopLimit is how long one manager may take to stop; default 30 s.
 	StopLimit time.Duration
@@ -59,7 +63,9 @@ type Pool interface {
 }
 
 // DefaultSequence has those who bind before those who connect.
-var DefaultSequence = []string{admin.Name, sites.Name, realtime.Name, clients.Name}
+var DefaultSequence = []string{
+	admin.Name, sites.Name, batches.CrawlName, batches.ProcessName, realtime.Name, clients.Name,
+}
 
 // urlManager is a class of older ini files, part of SitesManager now.
 const urlManager = "URLManager"
@@ -68,7 +74,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
 		return c, errors.New("daemon: no data folder")
 	}
-	if len(c.Sites.DBTask) == 0 {
+	if c.Sites.DBTask.Program == "" {
 		return c, errors.New("daemon: no db-task program")
 	}
 	if c.Name != "" {
@@ -79,13 +85,11 @@ func (c Config) withDefaults() (Config, error) {
 		c.Env.Log = c.Log
 	}
 	c.Sites.Workers = cmp.Or(c.Sites.Workers, sites.DefaultWorkers)
-	if c.Env.Slots[sites.TaskType] == 0 {
-		c.Env.Slots = maps.Clone(c.Env.Slots)
-		if c.Env.Slots == nil {
-			c.Env.Slots = map[string]int{}
-		}
-		c.Env.Slots[sites.TaskType] = c.Sites.Workers
-	}
+	c.Env.Slots = withSlots(c.Env.Slots, map[string]int{
+		sites.TaskType:      c.Sites.Workers,
+		batches.CrawlTask:   int(c.Crawl.MaxTasks),
+		batches.ProcessTask: int(c.Process.MaxTasks),
+	})
 	if c.OpenEnv == nil {
 		local := c.Env
 		c.OpenEnv = func() (Pool, error) { return env.OpenLocal(local) }
@@ -103,4 +107,18 @@ func (c Config) withDefaults() (Config, error) {
 		c.StopLimit = 30 * time.Second
 	}
 	return c, nil
+}
+
+// withSlots adds to slots the kinds that it does not name.
+func withSlots(slots, defaults map[string]int) map[string]int {
+	all := maps.Clone(slots)
+	if all == nil {
+		all = map[string]int{}
+	}
+	for kind, n := range defaults {
+		if all[kind] == 0 && n > 0 {
+			all[kind] = n
+		}
+	}
+	return all
 }

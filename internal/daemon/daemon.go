@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/admin"
+	"hce/dc/internal/batches"
 	"hce/dc/internal/bus"
 	"hce/dc/internal/clients"
 	"hce/dc/internal/env"
@@ -29,10 +30,12 @@ type builder struct {
 // bus stands here and nowhere else.
 func builders(cfg Config, pool env.Environment, stop func()) []builder {
 	cfg.Admin.Stop = stop
-	cfg.Sites.Env = pool
+	cfg.Sites.Env, cfg.Crawl.Env, cfg.Process.Env = pool, pool, pool
 	return []builder{
 		{admin.Name, func(base manager.Config) runner { return admin.New(base, cfg.Admin) }},
 		{sites.Name, func(base manager.Config) runner { return sites.New(base, cfg.Sites) }},
+		{batches.CrawlName, func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) }},
+		{batches.ProcessName, func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) }},
 		{realtime.Name, func(base manager.Config) runner { return realtime.New(base) }},
 		{clients.Name, func(base manager.Config) runner { return clients.New(base, cfg.Clients) }},
 	}

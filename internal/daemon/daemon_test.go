@@ -73,15 +73,16 @@ func dbTask(ctx context.Context, task env.Task) ([]env.Result, error) {
 	return []env.Result{managertest.Finished("local", fmt.Sprintf("[%d,%s]", int(c.Op)+100, c.Object))}, nil
 }
 
-func config(t *testing.T) (Config, *journal) {
+func config(t testing.TB) (Config, *journal) {
 	t.Helper()
 	j := &journal{}
 	return Config{
-		DataDir: t.TempDir(),
-		OpenEnv: func() (Pool, error) { return managertest.Env{RunFunc: dbTask}, nil },
-		Admin:   admin.Config{Port: -1},
-		Clients: clients.Config{Port: -1},
-		Sites:   sites.Config{DBTask: []string{"db-task"}},
+		DataDir:  t.TempDir(),
+		Sequence: []string{admin.Name, sites.Name, realtime.Name, clients.Name}, // batches have tests of their own
+		OpenEnv:  func() (Pool, error) { return managertest.Env{RunFunc: dbTask}, nil },
+		Admin:    admin.Config{Port: -1},
+		Clients:  clients.Config{Port: -1},
+		Sites:    sites.Config{DBTask: env.Stage{Program: "db-task"}},
 		// A stop is seen after one wait at the latest.
 		PollTimeout: map[string]time.Duration{
 			admin.Name: 10 * time.Millisecond, sites.Name: 10 * time.Millisecond,
@@ -93,14 +94,14 @@ func config(t *testing.T) (Config, *journal) {
 
 // running is a daemon under test.
 type running struct {
-	t         *testing.T
+	t         testing.TB
 	endpoints map[string]string
 	stop      func()
 	done      chan error
 	outside   *bus.Bus
 }
 
-func start(t *testing.T, cfg Config) *running {
+func start(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := &running{t: t, done: make(chan error, 1), outside: managertest.Bus(t)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -327,7 +328,7 @@ func TestRefusedConfigs(t *testing.T) {
 		want string
 	}{
 		{"no folder", func(c *Config) { c.DataDir = "" }, "data folder"},
-		{"no program", func(c *Config) { c.Sites.DBTask = nil }, "db-task"},
+		{"no program", func(c *Config) { c.Sites.DBTask = env.Stage{} }, "db-task"},
 		{"folder is a file", func(c *Config) {
 			c.DataDir = filepath.Join(c.DataDir, "file")
 			_ = os.WriteFile(c.DataDir, nil, 0o644)

@@ -99,6 +99,9 @@ type SiteURL struct {
 
 // MarshalJSON writes the URL's fields and userId.
 func (u SiteURL) MarshalJSON() ([]byte, error) {
+	if u.Attributes == nil {
+		u.Attributes = []Attribute{}
+	}
 	return json.Marshal(struct {
 		urlFields
 		ErrorNames []string `json:"errorNames"`

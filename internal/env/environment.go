@@ -9,12 +9,12 @@ import (
 // Errors that callers tell apart with errors.Is. They come wrapped with the
 // task's id and the reason.
 var (
-	ErrRefused = errors.New("task refused")                // malformed, or the queue is full
-	ErrClosed  = errors.New("environment is closed")       // no further work is taken
-	ErrUnknown = errors.New("unknown task")                // never submitted, or deleted
-	ErrNotOver = errors.New("task is not over")            // there is no result yet
-	ErrLocked  = errors.New("spool is in use")             // another pool works in the folder
-	ErrNode    = errors.New("no such node in environment") // a target names nobody
+	ErrRefused = errors.New("task refused")          // malformed, or the queue is full
+	ErrClosed  = errors.New("environment is closed") // no further work is taken
+	ErrUnknown = errors.New("unknown task")          // never submitted, or deleted
+	ErrNotOver = errors.New("task is not over")      // there is no result yet
+	ErrLocked  = errors.New("spool is in use")       // another pool works in the folder
+	ErrNode    = errors.New("no such node")          // a target names nobody; always with ErrRefused
 )
 
 // Environment runs tasks on one or more nodes. All methods may be called by
@@ -31,8 +31,8 @@ type Environment interface {
 
 	// Submit accepts t: when it returns nil, t survives a crash of the
 	// environment. A known id is accepted again and does not run twice, over
-	// or not, until it is deleted. Errors: ErrRefused, ErrNode, ErrClosed, or
-	// that of the disk, after which nothing of t is left.
+	// or not, until it is deleted. Errors: ErrRefused, ErrClosed, or that of the
+	// disk, after which nothing of t is left.
 	Submit(ctx context.Context, t Task) error
 
 	// Status answers in the order of ids, State Unknown for an id that is not

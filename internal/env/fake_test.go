@@ -141,7 +141,9 @@ func fakeWorker() {
 			os.Exit(5)
 		case "late line":
 			os.Stdout.Write(append(mustJSON(answer), '\n'))
-			time.Sleep(50 * time.Millisecond) // else it is "two lines"
+			for !fileExists(a.Text + ".go") { // at once it were "two lines"
+				time.Sleep(time.Millisecond)
+			}
 			os.Stdout.WriteString("{}\n")
 			os.WriteFile(a.Text, mustJSON(answer), 0o600)
 			continue
@@ -189,7 +191,11 @@ func fakeFullDisk(dir string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: 4096})
+	var limit unix.Rlimit
+	unix.Getrlimit(unix.RLIMIT_FSIZE, &limit)
+	defer os.Exit(0)
+	defer unix.Setrlimit(unix.RLIMIT_FSIZE, &limit) // coverage writes a file at the exit
+	unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: limit.Max})
 	big := worker("big", ask{Do: "echo", Text: strings.Repeat("x", 100_000)})
 	fmt.Println("big:", l.Submit(context.Background(), big) != nil)
 	st, _ := l.Status(context.Background(), "big")
@@ -198,7 +204,6 @@ func fakeFullDisk(dir string) {
 	fmt.Println("files:", len(entries))
 	fmt.Println("small:", l.Submit(context.Background(), worker("small", ask{Do: "echo"})))
 	l.Close(context.Background())
-	os.Exit(0)
 }
 
 func fileExists(name string) bool {

@@ -80,7 +80,7 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 		return err
 	}
 	if names := l.foreign(t.Target); len(names) > 0 {
-		return fmt.Errorf("%w: %q", ErrNode, names)
+		return fmt.Errorf("%w: task %s: %w: %q", ErrRefused, t.ID, ErrNode, names)
 	}
 	if err := l.enter(); err != nil {
 		return err

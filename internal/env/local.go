@@ -221,14 +221,14 @@ func (l *Local) foreign(t Target) []string {
 }
 
 // Run implements Environment. It has one result, since there is one node; a
-// target that also names others is ErrNode.
+// target that names others, too, is refused with ErrNode.
 func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	t, err := t.prepare()
 	if err != nil {
 		return nil, err
 	}
 	if names := l.foreign(t.Target); len(names) > 0 {
-		return nil, fmt.Errorf("%w: %q", ErrNode, names)
+		return nil, fmt.Errorf("%w: task %s: %w: %q", ErrRefused, t.ID, ErrNode, names)
 	}
 	if err := l.enter(); err != nil {
 		return nil, err

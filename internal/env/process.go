@@ -182,19 +182,19 @@ func (p *process) awaitExit(grace time.Duration) {
 	}
 }
 
-// dirty tells whether the process wrote something nobody asked for, or has
-// ended, while it was idle.
+// dirty tells whether the process, while it was idle, wrote something nobody
+// asked for, or closed its output, as it does when it ends.
 func (p *process) dirty() bool {
-	select {
-	case <-p.exited:
-		return true
-	default:
+	events := int16(0)
+	raw, err := p.out.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			unix.Poll(poll, 0) // on failure the request will show
+			events = poll[0].Revents
+		})
 	}
-	waiting := 0
-	if raw, err := p.out.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { waiting, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
-	}
-	return waiting > 0
+	return err != nil || events != 0
 }
 
 var (

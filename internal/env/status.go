@@ -36,7 +36,7 @@ type Status struct {
 	State          State
 	Node           string // that runs or ran it; empty before
 	Attempt        int    // 1 for the first run; 0 before it
-	ExitStatus     int    // of the process that failed; 128 + n when killed by signal n
+	ExitStatus     int    // of the process that failed; 128 + n when signal n killed it, ours included
 	Reason         string // why it is in this state; empty where that is plain
 	Queued         time.Time
 	Started        time.Time

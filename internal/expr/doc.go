@@ -14,7 +14,7 @@
 //		Table:   expr.Table{Name: "urls_0", Columns: map[string]expr.Kind{"Status": expr.Int, "UDate": expr.Time}},
 //	}
 //	where, err := scope.Where("Status=1 AND DATE_ADD(UDate, INTERVAL 5 MINUTE) < NOW()")
-//	// where.Text: ((`Status` = ?) AND (my_date_add(`UDate`, ?, 'MINUTE') < ?))
+//	// where.Text: (((`Status` = ?) AND (my_date_add(`UDate`, ?, 'MINUTE') < ?)))
 //	// where.Args: 1, 5, "2026-01-05 10:00:00"
 //
 // The meaning is MySQL's on both databases. On SQLite it comes from explicit

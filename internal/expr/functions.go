@@ -39,9 +39,9 @@ func init() {
 		"LEAST":    {2, maxArgs, extreme("min")},
 
 		"ABS":      {1, 1, absolute},
-		"CEIL":     {1, 1, whole1("my_ceil")},
-		"CEILING":  {1, 1, whole1("my_ceil")},
-		"FLOOR":    {1, 1, whole1("my_floor")},
+		"CEIL":     {1, 1, wholeNumber("my_ceil")},
+		"CEILING":  {1, 1, wholeNumber("my_ceil")},
+		"FLOOR":    {1, 1, wholeNumber("my_floor")},
 		"ROUND":    {1, 2, round("my_round")},
 		"TRUNCATE": {2, 2, round("my_truncate")},
 		"SIGN":     {1, 1, native("my_sign", classInt, asNumber)},
@@ -189,6 +189,9 @@ func firstKnown(w *sqliteWriter, n *call) piece {
 
 func nullIf(w *sqliteWriter, n *call) piece {
 	a, b := w.value(n.args[0]), w.value(n.args[1])
+	if l, r, collation := w.align(a, b); l.text == a.text && !a.lit && collation == "" {
+		return shared(w.form(classNull, "nullif(", a, ", ", r, ")"), []piece{a})
+	}
 	return shared(w.form(classNull, "CASE WHEN ", w.compare("=", a, b), " THEN NULL ELSE ", a, " END"), []piece{a})
 }
 
@@ -222,8 +225,8 @@ func absolute(w *sqliteWriter, n *call) piece {
 	return w.form(p.class, "my_abs(", p, ")")
 }
 
-// whole1 is CEIL or FLOOR, which leave integers alone.
-func whole1(name string) func(*sqliteWriter, *call) piece {
+// wholeNumber is CEIL or FLOOR, which leave integers alone.
+func wholeNumber(name string) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
 		p := w.number(w.value(n.args[0]))
 		if p.class == classInt {

@@ -11,16 +11,16 @@ import (
 // Bounds of one text. They keep the parser, the walk over its tree and SQLite's
 // own limits (expression depth 1000, 32766 variables) out of a hostile reach.
 const (
-	maxText     = 64 << 10 // bytes, before and after macros
-	maxTokens   = 12000    // words, numbers, strings and signs
-	maxDepth    = 64       // nested parentheses, operators, calls, sub-selects
-	maxNodes    = 6000     // nodes of the tree, items of IN included
-	maxLogic    = 400      // operands of all AND, OR, XOR of a text together
-	maxArgs     = 100      // arguments of one call, WHENs of one CASE
-	maxSortKeys = 32       // items of one ORDER BY or GROUP BY
-	maxOutput   = 512 << 10
-	maxBound    = 20000 // bound values of one result
-	maxPattern  = 50000 // bytes of a LIKE pattern, as SQLite
+	maxText     = 64 << 10  // bytes, before and after macros
+	maxTokens   = 12000     // words, numbers, strings and signs
+	maxDepth    = 64        // nested parentheses, operators, calls, sub-selects
+	maxNodes    = 6000      // nodes of the tree, items of IN included
+	maxLogic    = 400       // operands of all AND and OR of a text together
+	maxArgs     = 100       // arguments of one call, WHENs of one CASE
+	maxSortKeys = 32        // items of one ORDER BY or GROUP BY
+	maxOutput   = 128 << 10 // bytes of one result
+	maxBound    = 8000      // bound values of one result
+	maxPattern  = 50000     // bytes of a LIKE pattern, as SQLite
 )
 
 // expand puts the macros' values in the place of their %NAME%, once: a value's

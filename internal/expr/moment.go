@@ -63,7 +63,32 @@ func momentOfNumber(n int64) (moment, bool) {
 	return momentOfText(fmt.Sprintf("%014d", n))
 }
 
+// stored reads the form that columns hold, 'YYYY-MM-DD hh:mm:ss'. It is asked
+// for each row, so it has a road of its own.
+func stored(s string) ([6]int, bool) {
+	var p [6]int
+	if len(s) != 19 || s[4] != '-' || s[7] != '-' || s[10] != ' ' || s[13] != ':' || s[16] != ':' {
+		return p, false
+	}
+	for i, at := range [6]int{0, 5, 8, 11, 14, 17} {
+		end := at + 2
+		if i == 0 {
+			end = 4
+		}
+		for ; at < end; at++ {
+			if s[at] < '0' || s[at] > '9' {
+				return p, false
+			}
+			p[i] = p[i]*10 + int(s[at]-'0')
+		}
+	}
+	return p, true
+}
+
 func momentOfText(s string) (moment, bool) {
+	if p, ok := stored(s); ok {
+		return makeMoment(p, true, 0)
+	}
 	s = strings.TrimLeft(s, " \t\n")
 	run := digits(s)
 	if run == 6 || run == 8 || run == 12 || run == 14 {

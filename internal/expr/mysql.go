@@ -64,7 +64,7 @@ func (w *mysqlWriter) value(n node) piece {
 		}
 		return w.make("(", w.value(n.x), " "+negate(n.not)+"IN (", items, "))")
 	case *like:
-		return w.make("(", w.value(n.x), " "+negate(n.not)+"LIKE ", w.value(n.pattern), " ESCAPE ", bindValue(classNull, n.escape), ")")
+		return w.make("(", w.value(n.x), " "+negate(n.not)+"LIKE ", w.value(n.pattern), escapeClause(n.escape), ")")
 	case *match:
 		return w.make("(", w.value(n.x), " "+negate(n.not)+"REGEXP ", w.value(n.pattern), ")")
 	case *call:
@@ -112,6 +112,18 @@ func (w *mysqlWriter) literal(l *literal) piece {
 		return w.typed("TIME", l.s)
 	}
 	return piece{text: "NULL"}
+}
+
+// escapeClause writes an ESCAPE, which takes no placeholder. The sign is one of
+// ASCII; the backslash is MySQL's own default.
+func escapeClause(sign string) string {
+	switch sign {
+	case `\`:
+		return ""
+	case "'":
+		sign = "''"
+	}
+	return " ESCAPE '" + sign + "'"
 }
 
 func castType(n *cast) string {

@@ -15,8 +15,8 @@ import (
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver" // the literals of the parser, without a server
 )
 
-// parsers keeps idle parsers: one takes about 100 KB to make, and none may be
-// shared between goroutines.
+// parsers keeps idle parsers: one is large, and none may be shared between
+// goroutines.
 var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // parseExpression parses one expression.

@@ -586,24 +586,48 @@ func (w *sqliteWriter) choice(n *choice) piece {
 	}
 	results = w.unify(results)
 	parts := []any{"CASE"}
-	var subject piece
-	if n.value != nil {
-		subject = w.value(n.value)
-	}
-	for i, branch := range n.whens {
-		test := piece{}
-		if n.value != nil {
-			test = w.compare("=", subject, w.value(branch.test))
-		} else {
-			test = w.condition(branch.test)
+	tests := make([]piece, len(n.whens))
+	if n.value == nil {
+		for i, branch := range n.whens {
+			tests[i] = w.condition(branch.test)
 		}
-		parts = append(parts, " WHEN ", test, " THEN ", results[i])
+	} else {
+		var subject piece
+		tests, subject = w.tests(n)
+		parts = append(parts, subject)
+	}
+	for i := range n.whens {
+		parts = append(parts, " WHEN ", tests[i], " THEN ", results[i])
 	}
 	if n.other != nil {
 		parts = append(parts, " ELSE ", results[len(results)-1])
 	}
 	p := w.form(classNull, append(parts, " END")...)
 	return shared(p, results)
+}
+
+// tests writes the WHENs of a CASE with a value. When all of them compare it the
+// same way, the value stands once, after the word CASE; else each WHEN compares.
+func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
+	x := w.value(n.value)
+	tests = make([]piece, len(n.whens))
+	same := true
+	for i, branch := range n.whens {
+		l, r, collation := w.align(x, w.value(branch.test))
+		l = w.form(l.class, " ", l, collation)
+		if i == 0 {
+			subject = l
+		}
+		same = same && l.text == subject.text && !x.lit
+		tests[i] = r
+	}
+	if same {
+		return tests, subject
+	}
+	for i, branch := range n.whens {
+		tests[i] = w.compare("=", x, w.value(branch.test))
+	}
+	return tests, piece{}
 }
 
 // shared gives a piece the class and marks that unified pieces have in common.

@@ -69,6 +69,9 @@ func readBody(resp *http.Response, limit int64) (body []byte, wireBytes int64, k
 		body, err = readExact(w, int(resp.ContentLength))
 	case resp.ContentLength > 0:
 		body, err = readScratch(w, w, resp.ContentLength, false)
+		if err == nil && int64(len(body)) < resp.ContentLength {
+			err = io.ErrUnexpectedEOF
+		}
 	default:
 		body, err = readScratch(w, w, limit, false)
 	}

@@ -144,7 +144,7 @@ func TestBrokenCodings(t *testing.T) {
 
 func TestBombs(t *testing.T) {
 	c := newClient(t, Config{})
-	zeros := make([]byte, 16<<20)
+	zeros := make([]byte, 8<<20) // twice bombSize
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		t.Run(coding, func(t *testing.T) {
 			u := coded(t, coding, compress(t, coding, zeros))
@@ -355,6 +355,19 @@ func TestOneAllocation(t *testing.T) {
 	// The two readers above, the wire, its one byte at the end, and the body.
 	if n > 6 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestShortStream: HTTP/2 can end a stream before its announced length without
+// an error of the connection.
+func TestShortStream(t *testing.T) {
+	for _, size := range []int64{10, preallocate + 1} {
+		resp := &http.Response{StatusCode: 200, ContentLength: size, Request: &http.Request{Method: "GET"},
+			Body: io.NopCloser(strings.NewReader("abc"))}
+		body, n, kind, err := readBody(resp, 1<<30)
+		if string(body) != "abc" || n != 3 || kind != Truncated || err == nil {
+			t.Errorf("length %d: body %q, %d bytes, kind %v, %v", size, body, n, kind, err)
+		}
 	}
 }
 

@@ -2,8 +2,8 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/net/publicsuffix"
 )
 
 var errClosed = errors.New("the Client is closed")
@@ -78,7 +77,7 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	}
 	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body}
 	ch.resp.FinalURL, ch.resp.Body = u.String(), []byte{}
-	ch.method = strings.ToUpper(or(r.Method, http.MethodGet))
+	ch.method = strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	if !httpguts.ValidHeaderFieldName(ch.method) || ch.method == http.MethodConnect {
 		return other(fmt.Errorf("method %q", r.Method))
 	}
@@ -90,8 +89,8 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 			return other(fmt.Errorf("proxy: %w", err))
 		}
 	}
-	ch.left = or(max(r.Timeout, 0), DefaultTimeout)
-	ch.req.ConnectTimeout = or(max(r.ConnectTimeout, 0), DefaultConnectTimeout)
+	ch.left = cmp.Or(max(r.Timeout, 0), DefaultTimeout)
+	ch.req.ConnectTimeout = cmp.Or(max(r.ConnectTimeout, 0), DefaultConnectTimeout)
 	if r.MaxBytes <= 0 || r.MaxBytes > c.cfg.MaxBytes {
 		ch.req.MaxBytes = c.cfg.MaxBytes
 	}
@@ -180,79 +179,10 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		}
 		return nil, fail(kind, err)
 	}
+	if len(res.Header["Content-Encoding"]) > 0 {
+		drain(resp.Body, cancel) // decoders may stop short of the last chunk
+	}
 	return nil, nil
-}
-
-// target returns where the redirect resp leads.
-func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
-	location := resp.Header.Get("Location")
-	if location == "" {
-		return nil, ch.fault(BadRedirect, errors.New("no Location"))
-	}
-	next, err := resolveURL(ch.url, location)
-	if err != nil {
-		return nil, ch.fault(BadRedirect, err)
-	}
-	if next.Fragment == "" {
-		next.Fragment, next.RawFragment = ch.url.Fragment, ch.url.RawFragment
-	}
-	if len(ch.resp.Redirects) >= max(ch.req.MaxRedirects, 0) {
-		return nil, ch.fault(TooManyRedirects, fmt.Errorf("after %d", len(ch.resp.Redirects)))
-	}
-	return next, nil
-}
-
-// follow turns the chain to next, after asking Allow.
-func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
-	code := ch.resp.Code
-	if cookies := (&http.Response{Header: ch.resp.Header}).Cookies(); len(cookies) > 0 {
-		if ch.jar == nil {
-			ch.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-		}
-		ch.jar.SetCookies(ch.url, cookies)
-	}
-	if fault := ch.ask(ctx, next); fault != nil {
-		return fault
-	}
-	ch.resp.Redirects = append(ch.resp.Redirects, Hop{URL: ch.resp.FinalURL, Code: code})
-	// RFC 9110 15.4: 303 turns anything but HEAD into GET; 301 and 302 do so with
-	// POST, by custom.
-	if code == http.StatusSeeOther && ch.method != http.MethodHead ||
-		(code == http.StatusMovedPermanently || code == http.StatusFound) && ch.method == http.MethodPost {
-		ch.method, ch.body = http.MethodGet, nil
-	}
-	ch.trust = ch.trust && sameSite(ch.url, next)
-	ch.url, ch.again = next, false
-	return nil
-}
-
-// mayRepeat reports whether the hop may be sent once more. Only what a server
-// may get twice is repeated, and only once.
-func (ch *chain) mayRepeat() bool {
-	return !ch.again && (ch.method == http.MethodGet || ch.method == http.MethodHead)
-}
-
-// repeat prepares the hop at hand to be sent once more, after asking Allow: the
-// server may have seen it already, so this is a further request.
-func (ch *chain) repeat(ctx context.Context) *Fault {
-	ch.again = true
-	ch.seen = ch.seen[:len(ch.seen)-1]
-	return ch.ask(ctx, ch.url)
-}
-
-// ask asks Allow for a further request.
-func (ch *chain) ask(ctx context.Context, next *url.URL) *Fault {
-	if ch.req.Allow == nil {
-		return nil
-	}
-	err := ch.req.Allow(ctx, next)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ch.fault(Cancelled, err)
-	}
-	return ch.fault(Refused, err)
 }
 
 // request returns the request of the hop at hand.
@@ -262,105 +192,12 @@ func (ch *chain) request(ctx context.Context, header http.Header) *http.Request 
 		Method: ch.method, URL: ch.url, Host: ch.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if ch.body != nil {
+	if len(ch.body) > 0 { // an empty one would count as of unknown length
 		req.ContentLength = int64(len(ch.body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(ch.body)), nil }
 		req.Body, _ = req.GetBody()
 	}
 	return req.WithContext(ctx)
-}
-
-// notSent are the fields of Request.Header that are set here or belong to a
-// connection. Some header files of old ask for "Connection: close".
-var notSent = map[string]bool{
-	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Host": true,
-	"Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
-	"Transfer-Encoding": true, "Upgrade": true,
-}
-
-// credentials are the fields that stay with the site they were meant for.
-var credentials = map[string]bool{
-	"Authorization": true, "Cookie": true, "Cookie2": true, "Proxy-Authorization": true,
-	"Www-Authenticate": true,
-}
-
-// header returns the header of the hop at hand, just as it goes out. net/http
-// takes Host and Content-Length from elsewhere, and leaves them out of what it is
-// given, so they may stand here for the record.
-func (ch *chain) header() http.Header {
-	h := make(http.Header, len(ch.req.Header)+6)
-	for name, values := range ch.req.Header {
-		name = http.CanonicalHeaderKey(name)
-		if notSent[name] || !ch.trust && credentials[name] {
-			continue
-		}
-		if ch.body == nil && strings.HasPrefix(name, "Content-") {
-			continue
-		}
-		h[name] = append(h[name], values...)
-	}
-	set := func(name, value string) {
-		if len(h[name]) == 0 && value != "" {
-			h[name] = []string{value}
-		}
-	}
-	h["Host"] = []string{ch.url.Host}
-	h["Accept-Encoding"] = []string{acceptEncoding}
-	set("User-Agent", ch.client.cfg.UserAgent)
-	set("Accept", "*/*")
-	if ch.body != nil {
-		set("Content-Type", "application/x-www-form-urlencoded")
-		h["Content-Length"] = []string{fmt.Sprint(len(ch.body))}
-	}
-	if user := ch.url.User; user != nil {
-		password, _ := user.Password()
-		set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
-	}
-	if line := ch.cookies(h["Cookie"]); line != "" {
-		h["Cookie"] = []string{line}
-	}
-	return h
-}
-
-// cookies returns the Cookie line: those given with the request, unless the
-// chain has left its site, then those that the chain has set, which win.
-func (ch *chain) cookies(given []string) string {
-	line := strings.Join(given, "; ")
-	if ch.trust && ch.req.Cookie != "" {
-		line = ch.req.Cookie
-	}
-	if ch.jar == nil {
-		return line
-	}
-	set := ch.jar.Cookies(ch.url)
-	var pairs []string
-	for pair := range strings.SplitSeq(line, ";") {
-		pair = strings.TrimSpace(pair)
-		name, _, _ := strings.Cut(pair, "=")
-		replaced := pair == ""
-		for _, c := range set {
-			replaced = replaced || c.Name == strings.TrimSpace(name)
-		}
-		if !replaced {
-			pairs = append(pairs, pair)
-		}
-	}
-	for _, c := range set {
-		pairs = append(pairs, c.Name+"="+c.Value)
-	}
-	return strings.Join(pairs, "; ")
-}
-
-// seenKey identifies a hop for the loop check. Cookies belong to it: a page that
-// sets one and sends the visitor back to itself is common and no loop.
-func (ch *chain) seenKey(h http.Header) string {
-	u := *ch.url
-	u.Fragment, u.RawFragment = "", ""
-	key := ch.method + " " + u.String()
-	if len(h["Cookie"]) > 0 {
-		key += "\n" + h["Cookie"][0]
-	}
-	return key
 }
 
 // fault returns the Fault of the hop at hand with all that is known so far.
@@ -375,28 +212,6 @@ func (ch *chain) fault(kind Kind, err error) *Fault {
 		f.Partial = &ch.resp
 	}
 	return f
-}
-
-func isRedirect(code int) bool {
-	switch code {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
-		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}
-
-const (
-	drainBytes = 16 << 10
-	drainTime  = 500 * time.Millisecond
-)
-
-// drain reads the rest of a redirect's body, so that its connection can be used
-// for the next hop. One that is long or slow is not worth it.
-func drain(body io.Reader, cancel context.CancelFunc) {
-	t := time.AfterFunc(drainTime, cancel)
-	defer t.Stop()
-	_, _ = io.CopyN(io.Discard, body, drainBytes)
 }
 
 // parseProxy reads the URL of a proxy.

@@ -173,6 +173,7 @@ func TestCredentials(t *testing.T) {
 		{"same site", to(a+"/1", a+"/2", ""), []string{"a.test/1 secret k=v x", "a.test/2 secret k=v x"}},
 		{"other site", to(a+"/1", b+"/2", ""), []string{"a.test/1 secret k=v x", "b.test/2   x"}},
 		{"there and back", to(a+"/1", to(b+"/2", a+"/3", ""), ""), []string{"a.test/1 secret k=v x", "b.test/2   x", "a.test/3   x"}},
+		{"other site and on within it", to(a+"/1", to(b+"/2", b+"/3", ""), ""), []string{"a.test/1 secret k=v x", "b.test/2   x", "b.test/3   x"}},
 		{"cookie set", to(a+"/1", a+"/2", "n=1"), []string{"a.test/1 secret k=v x", "a.test/2 secret k=v; n=1 x"}},
 		{"cookie replaced", to(a+"/1", a+"/2", "k=new"), []string{"a.test/1 secret k=v x", "a.test/2 secret k=new x"}},
 		{"cookie set, other site", to(a+"/1", b+"/2", "n=1"), []string{"a.test/1 secret k=v x", "b.test/2   x"}},

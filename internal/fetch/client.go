@@ -21,6 +21,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -86,11 +87,11 @@ type Client struct {
 
 // New returns a Client. It opens nothing yet.
 func New(cfg Config) *Client {
-	cfg.UserAgent = or(cfg.UserAgent, DefaultUserAgent)
-	cfg.MaxBytes = or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
-	cfg.MaxHeaderBytes = or(max(cfg.MaxHeaderBytes, 0), DefaultMaxHeaderBytes)
-	cfg.MaxIdlePerHost = or(max(cfg.MaxIdlePerHost, 0), DefaultIdlePerHost)
-	cfg.IdleTimeout = or(max(cfg.IdleTimeout, 0), DefaultIdleTimeout)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, DefaultUserAgent)
+	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
+	cfg.MaxHeaderBytes = cmp.Or(max(cfg.MaxHeaderBytes, 0), DefaultMaxHeaderBytes)
+	cfg.MaxIdlePerHost = cmp.Or(max(cfg.MaxIdlePerHost, 0), DefaultIdlePerHost)
+	cfg.IdleTimeout = cmp.Or(max(cfg.IdleTimeout, 0), DefaultIdleTimeout)
 	if cfg.Resolver == nil {
 		cfg.Resolver = &net.Resolver{PreferGo: true} // look-ups of libc cannot be called off
 	}
@@ -139,13 +140,4 @@ func (c *Client) transport(insecure bool) *http.Transport {
 			MaxReceiveBufferPerStream: 1 << 20,
 		},
 	}
-}
-
-// or returns v, or the default when v is zero.
-func or[T comparable](v, byDefault T) T {
-	var zero T
-	if v == zero {
-		return byDefault
-	}
-	return v
 }

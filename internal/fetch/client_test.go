@@ -70,6 +70,9 @@ func TestRequestHeader(t *testing.T) {
 		{"own agent", Request{Header: http.Header{"User-Agent": {"mine"}}}, map[string]string{"User-Agent": "mine"}},
 		{"cookie", Request{Cookie: "a=1; b=2"}, map[string]string{"Cookie": "a=1; b=2"}},
 		{"post", Request{Method: "post", Body: []byte("x=1")}, map[string]string{"Content-Length": "3", "Content-Type": "application/x-www-form-urlencoded"}},
+		{"post of nothing", Request{Method: "POST", Body: []byte{}}, map[string]string{"Content-Length": "0", "Content-Type": ""}},
+		{"put of nothing", Request{Method: "PUT"}, map[string]string{"Content-Length": "0"}},
+		{"delete", Request{Method: "DELETE"}, map[string]string{"Content-Length": ""}},
 		{"body of a GET", Request{Body: []byte("x=1"), Header: http.Header{"Content-Type": {"a/b"}}}, map[string]string{"Content-Type": ""}},
 	}
 	for _, tt := range tests {
@@ -135,9 +138,12 @@ func TestConnectionsAreReused(t *testing.T) {
 		case "/chunked":
 			w.(http.Flusher).Flush()
 			io.WriteString(w, "chunk")
-		case "/gzip":
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(compress(t, "gzip", []byte("text")))
+		case "/gzip", "/deflate", "/br", "/zstd":
+			w.Header().Set("Content-Encoding", r.URL.Path[1:])
+			w.(http.Flusher).Flush() // in chunks, whose end comes after that of the coding
+			w.Write(compress(t, r.URL.Path[1:], []byte("text")))
+			w.(http.Flusher).Flush()
+			time.Sleep(5 * time.Millisecond)
 		case "/none":
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -153,7 +159,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	defer srv.Close()
 	c := newClient(t, Config{})
 	for range 2 {
-		for _, path := range []string{"/", "/chunked", "/redirect", "/gzip", "/none"} {
+		for _, path := range []string{"/", "/chunked", "/redirect", "/gzip", "/deflate", "/br", "/zstd", "/none"} {
 			must(t, c, Request{URL: srv.URL + path, MaxRedirects: 1})
 		}
 		must(t, c, Request{URL: srv.URL, Method: "HEAD"})

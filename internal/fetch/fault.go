@@ -63,7 +63,7 @@ func (k Kind) String() string {
 // Fault is the error of Client.Get.
 type Fault struct {
 	Kind Kind
-	URL  string // the hop that failed; for redirects the one that sent it
+	URL  string // the hop that failed; for a redirect not followed the one that sent it
 	Err  error  // the cause; nil when the kind says it all
 	Code int    // status of the last answer, 0 if there was none
 	// Partial is what had been received, nil if nothing. Code, Header and

@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -40,6 +42,7 @@ func serveTLS(t testing.TB, h http.HandlerFunc) (string, *x509.CertPool) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(h)
 	srv.EnableHTTP2 = true
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of hand-shakes that have to fail
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	pool := x509.NewCertPool()
@@ -64,7 +67,7 @@ func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
 			}
 			go func() {
 				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(10 * time.Second))
+				conn.SetDeadline(time.Now().Add(time.Minute))
 				var head []byte
 				buf := make([]byte, 4096)
 				for !bytes.Contains(head, []byte("\r\n\r\n")) {
@@ -90,7 +93,7 @@ func say(t testing.TB, text string) string {
 func must(t testing.TB, c *Client, r Request) *Response {
 	t.Helper()
 	if r.Timeout == 0 {
-		r.Timeout = 10 * time.Second
+		r.Timeout = time.Minute
 	}
 	resp, err := c.Get(context.Background(), r)
 	if err != nil {
@@ -103,7 +106,7 @@ func must(t testing.TB, c *Client, r Request) *Response {
 func fails(t testing.TB, c *Client, r Request, want Kind) *Fault {
 	t.Helper()
 	if r.Timeout == 0 {
-		r.Timeout = 10 * time.Second
+		r.Timeout = time.Minute
 	}
 	resp, err := c.Get(context.Background(), r)
 	if err == nil {

@@ -27,7 +27,7 @@ func open(t testing.TB, dir string) *Gates {
 
 func acquire(t testing.TB, gs *Gates, host string, delay time.Duration, n int) *Pass {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p, err := gs.Acquire(ctx, host, delay, n)
 	if err != nil {

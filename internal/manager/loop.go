@@ -306,7 +306,7 @@ func late(s *socket, e dc.Event) bool {
 }
 
 // refuse answers a message that is no event if its sender can be told, else
-// leaves a line in the log, at most one in ten seconds.
+// leaves a line in the log.
 func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
 	if s.bind && bad.Answerable() {
 		e := bad.Event
@@ -318,7 +318,13 @@ func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
 		l.ReplyError(Peer{s.name, bad.Route}, e, bad.Error())
 		return
 	}
+	l.complain("message dropped", "socket", s.name, "error", bad.Err)
+}
+
+// complain logs what a peer can bring about at will, and so at most one line in
+// complaintGap.
+func (l *Loop) complain(message string, args ...any) {
 	if n, ok := l.complaint.allow(l.Now()); ok {
-		l.log.Warn("message dropped", "socket", s.name, "error", bad.Err, "unlogged", n)
+		l.log.Warn(message, append(args, "unlogged", n)...)
 	}
 }

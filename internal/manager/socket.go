@@ -144,18 +144,18 @@ func (l *Loop) Tell(socket string, eventType int, object any) {
 	}
 }
 
-// Reply answers e with an object. A peer that left or does not read loses its
-// answer; the log tells.
+// Reply answers e with an object; a json.RawMessage is passed on as it is. A
+// peer that left or does not read loses its answer; the log tells.
 func (l *Loop) Reply(to Peer, e dc.Event, eventType int, object any) {
-	answer, err := e.Answer(eventType, object)
+	raw, err := encoded(object)
 	if err == nil {
-		err = l.Send(to, answer)
+		err = l.Send(to, dc.Event{Class: e.Class, UID: e.UID, Type: eventType, Object: raw, Cookie: e.Cookie})
 	}
 	switch {
 	case errors.Is(err, bus.ErrGone):
 		l.log.Debug("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	case err != nil:
-		l.log.Warn("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
+		l.complain("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	}
 }
 
@@ -171,9 +171,18 @@ func (l *Loop) ReplyError(to Peer, e dc.Event, message string) {
 }
 
 func newEvent(class string, eventType int, object any) (dc.Event, error) {
-	raw, err := json.Marshal(object)
+	raw, err := encoded(object)
 	if err != nil {
 		return dc.Event{}, fmt.Errorf("manager: event %d: %w", eventType, err)
 	}
 	return dc.Event{Class: class, UID: bus.NewUID(), Type: eventType, Object: raw}, nil
+}
+
+// encoded is the JSON of an object. What is JSON already, often megabytes of a
+// node's answer, is not read through again.
+func encoded(object any) (json.RawMessage, error) {
+	if raw, ok := object.(json.RawMessage); ok {
+		return raw, nil
+	}
+	return json.Marshal(object)
 }

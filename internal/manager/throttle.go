@@ -2,7 +2,7 @@ package manager
 
 import "time"
 
-// complaintGap is the least time between two log lines about bad messages.
+// complaintGap is the least time between two log lines about what peers do.
 const complaintGap = 10 * time.Second
 
 // throttle lets one complaint pass per complaintGap and counts the others.

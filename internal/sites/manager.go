@@ -3,7 +3,7 @@
 // nodes' answers one ClientResponse (daemon 1.6, 1.7).
 //
 //	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
-//		sites.Config{Env: pool, DBTask: []string{"db-task", "--config", "db-task.ini"}})
+//		sites.Config{Env: pool, DBTask: env.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})
 //	err := m.Run(ctx)
 //
 // Clients (through clients) and the daemon's own managers speak to it alike:
@@ -51,8 +51,8 @@ type Config struct {
 	// Crawl is the inproc name of the manager that is told of new work; default
 	// BatchTasksManager.
 	Crawl string
-	// DBTask is the program and its arguments (DRCEDBAppName). Mandatory.
-	DBTask []string
+	// DBTask is the program that answers operations (DRCEDBAppName). Mandatory.
+	DBTask env.Stage
 	// Timeout is how long a request may take, its wait in the queue included
 	// (DRCETimeout, ms); default 90 s.
 	Timeout time.Duration
@@ -96,6 +96,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
 	m.HandleClass(Name, dc.ClassClient, m.request)
 	m.HandleReport(dc.InternalTaskDone, m.done)
+	m.HandleReport(dc.InternalWork, func(string, json.RawMessage) { m.Tell(crawl, dc.InternalWork, nil) })
 	m.Tend("queue", func() time.Duration { return time.Second }, m.expire)
 	m.OnStop(m.lastWords)
 	m.Var(
@@ -111,14 +112,11 @@ func New(base manager.Config, cfg Config) *Manager {
 	return m
 }
 
+// maxQueueBytes bounds the memory of the requests that wait, beside MaxQueue.
+const maxQueueBytes = 256 << 20
+
 // maxWorkers bounds what CommonWorkers may become at run time.
 const maxWorkers = 64
-
-// report is what a worker tells of one request.
-type report struct {
-	Response json.RawMessage `json:"response"`
-	Changed  bool            `json:"changed"` // there may be something to crawl
-}
 
 // request takes one request or refuses it.
 func (m *Manager) request(from manager.Peer, e dc.Event) {
@@ -127,7 +125,7 @@ func (m *Manager) request(from manager.Peer, e dc.Event) {
 		m.ReplyError(from, e, fmt.Sprintf("%s does not serve operation %s", Name, op))
 		return
 	}
-	if m.queue.len() >= m.cfg.MaxQueue {
+	if m.queue.len() >= m.cfg.MaxQueue || m.queue.bytes >= maxQueueBytes {
 		m.ReplyError(from, e, fmt.Sprintf("busy: %d requests wait", m.queue.len()))
 		return
 	}
@@ -168,11 +166,11 @@ func (m *Manager) start(j *job) {
 	var uid string
 	uid, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
 		response := run.do(ctx, call)
-		raw, err := json.Marshal(response)
-		if err != nil {
-			return err
+		err := r.Send(dc.InternalTaskDone, response)
+		if err == nil && changed(call.Op, response) {
+			err = r.Send(dc.InternalWork, nil)
 		}
-		return r.Send(dc.InternalTaskDone, report{raw, changed(call.Op, response)})
+		return err
 	}, func(err error) { m.ended(uid, err) })
 	if err != nil {
 		m.ReplyError(j.from, j.event, err.Error())
@@ -181,24 +179,17 @@ func (m *Manager) start(j *job) {
 	m.nodeRequests++
 	m.workersCreated++
 	m.running[uid] = j
+	j.event.Object = nil // the worker has it
 }
 
-// done answers a request with what its worker brings.
-func (m *Manager) done(uid string, object json.RawMessage) {
+// done answers a request with the ClientResponse that its worker brings.
+func (m *Manager) done(uid string, response json.RawMessage) {
 	j, ok := m.running[uid]
 	if !ok || j.answered {
 		return
 	}
-	var r report
-	if err := json.Unmarshal(object, &r); err != nil {
-		m.answerError(j, err.Error())
-		return
-	}
 	j.answered = true
-	m.Reply(j.from, j.event, j.event.Type+dc.ResponseOffset, r.Response)
-	if r.Changed {
-		m.Tell(crawl, dc.InternalWork, nil)
-	}
+	m.Reply(j.from, j.event, j.event.Type+dc.ResponseOffset, response)
 }
 
 // ended frees a worker's place.

@@ -21,7 +21,7 @@ type runFunc = func(context.Context, env.Task) ([]env.Result, error)
 // start runs a manager on an environment that is a function.
 func start(t *testing.T, b *bus.Bus, cfg Config, run runFunc) (stop func()) {
 	t.Helper()
-	cfg.Env, cfg.DBTask = managertest.Env{RunFunc: run}, []string{"db-task", "--config", "x.ini"}
+	cfg.Env, cfg.DBTask = managertest.Env{RunFunc: run}, env.Stage{Program: "db-task", Args: []string{"--config", "x.ini"}}
 	ready := make(chan struct{})
 	m := New(manager.Config{Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }}, cfg)
 	return managertest.Run(t, m, ready)
@@ -96,7 +96,7 @@ func TestAnswersOfNodes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := runner{
 				env:     managertest.Env{RunFunc: func(context.Context, env.Task) ([]env.Result, error) { return tc.results, tc.err }},
-				program: []string{"db-task"}, limit: time.Minute,
+				program: env.Stage{Program: "db-task"}, limit: time.Minute,
 			}
 			got := r.do(context.Background(), dc.Call{Op: dc.SiteNew, Object: json.RawMessage("{}")})
 			message := got.ErrorMessage
@@ -283,7 +283,7 @@ func TestQueue(t *testing.T) {
 	var q queue
 	add := func(peer string, number, seconds int) {
 		q.add(&job{
-			from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: dc.Event{Type: number},
+			from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: dc.Event{Type: number, Object: []byte("123")},
 			deadline: now.Add(time.Duration(seconds) * time.Second),
 		})
 	}
@@ -303,8 +303,11 @@ func TestQueue(t *testing.T) {
 	}
 	add("b", 0, 10)
 	add("c", 0, 10)
-	if got := order(all); got != "a0 b0 c0 a1 a2" || q.len() != 0 {
-		t.Errorf("turns %s, %d left", got, q.len())
+	if q.bytes != 15 {
+		t.Errorf("%d bytes wait", q.bytes)
+	}
+	if got := order(all); got != "a0 b0 c0 a1 a2" || q.len() != 0 || q.bytes != 0 {
+		t.Errorf("turns %s, %d left, %d bytes", got, q.len(), q.bytes)
 	}
 	add("a", 0, 1)
 	add("a", 1, 10)
@@ -316,7 +319,7 @@ func TestQueue(t *testing.T) {
 	if got := order(func(p string) bool { return p == "b" }); got != "b1" || q.len() != 1 {
 		t.Errorf("turns %s, %d left", got, q.len())
 	}
-	if n := len(q.all()); n != 1 || q.len() != 0 {
-		t.Errorf("%d taken, %d left", n, q.len())
+	if n := len(q.all()); n != 1 || q.len() != 0 || q.bytes != 0 {
+		t.Errorf("%d taken, %d left, %d bytes", n, q.len(), q.bytes)
 	}
 }

@@ -22,6 +22,7 @@ func (j *job) peer() string { return string(j.from.Route[0]) }
 type queue struct {
 	lines []line // the next peer's turn first; none is empty
 	size  int
+	bytes int // of the requests' objects
 }
 
 type line struct {
@@ -33,6 +34,7 @@ func (q *queue) len() int { return q.size }
 
 func (q *queue) add(j *job) {
 	q.size++
+	q.bytes += len(j.event.Object)
 	for i := range q.lines {
 		if q.lines[i].peer == j.peer() {
 			q.lines[i].jobs = append(q.lines[i].jobs, j)
@@ -57,6 +59,7 @@ func (q *queue) take(may func(peer string) bool) (*job, bool) {
 			q.lines = append(q.lines, l)
 		}
 		q.size--
+		q.bytes -= len(j.event.Object)
 		return j, true
 	}
 	return nil, false
@@ -78,6 +81,7 @@ func (q *queue) remove(out func(*job) bool) []*job {
 		for _, j := range l.jobs {
 			if out(j) {
 				removed = append(removed, j)
+				q.bytes -= len(j.event.Object)
 			} else {
 				stay = append(stay, j)
 			}

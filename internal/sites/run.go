@@ -27,7 +27,7 @@ const answerShown = 300
 // goroutine.
 type runner struct {
 	env     env.Environment
-	program []string
+	program env.Stage
 	limit   time.Duration
 }
 
@@ -46,7 +46,7 @@ func (r runner) do(ctx context.Context, call dc.Call) dc.ClientResponse {
 		ID:        bus.NewUID(),
 		Name:      call.Op.String(),
 		Type:      TaskType,
-		Stages:    []env.Stage{{Program: r.program[0], Args: r.program[1:]}},
+		Stages:    []env.Stage{r.program},
 		Stdin:     stdin,
 		Target:    env.Target{All: true},
 		TimeLimit: r.limit,

@@ -170,15 +170,18 @@ type hold struct {
 }
 
 // finish changes a row that is held; held is false when it is not, and nothing
-// is changed. The attempts that failed before are forgotten.
+// is changed. A row that reaches the end of its stage forgets the batches that
+// lost it; one that is handed back unfinished does not.
 func (h *hold) finish(md5 string, set dc.Patch, extra []string) (held bool, err error) {
-	g := h.urlsTarget("result", h.site)
-	extra = append(extra, "Attempts = 0")
-	n, err := h.set(g, set, extra, "URLMd5 = ? AND Status = ? AND Batch_Id = ?", md5, h.status, h.batchID)
+	status, given := set["Status"].(int64)
+	if given && status >= dc.StatusCrawled && status > h.status {
+		extra = append(extra, "Attempts = 0")
+	}
+	n, err := h.set(h.urlsTarget("result", h.site), set, extra, "URLMd5 = ? AND Status = ? AND Batch_Id = ?", md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if status, ok := set["Status"].(int64); ok && !h.stats.off() {
+	if given && !h.stats.off() {
 		err = h.stats.reached(md5, status, set)
 	}
 	return true, err

@@ -54,7 +54,7 @@ func TestTroublesAnswerAsListed(t *testing.T) {
 	server := serve(t, quick)
 	for _, trouble := range Troubles() {
 		t.Run(trouble.Path, func(t *testing.T) {
-			resp, _, err := get(t, server, trouble.Path, 64)
+			resp, _, err := get(t, server, (&url.URL{Path: trouble.Path}).String(), 64)
 			if trouble.Code == 0 {
 				if resp != nil {
 					t.Fatalf("answered %d, want no HTTP answer", resp.StatusCode)
@@ -68,6 +68,26 @@ func TestTroublesAnswerAsListed(t *testing.T) {
 				t.Errorf("code %d, want %d", resp.StatusCode, trouble.Code)
 			}
 		})
+	}
+}
+
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		bits []int
+		mask int64
+		want bool
+	}{
+		{"no error", nil, 0, true},
+		{"an error where none should be", nil, 4, false},
+		{"one of two", []int{5, 55}, 1 << 55, true},
+		{"with others", []int{2}, 1<<2 | 1<<48, true},
+		{"another", []int{2}, 1 << 3, false},
+		{"none", []int{2}, 0, false},
+	} {
+		if got := (Trouble{Bits: c.bits}).Fits(c.mask); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }
 

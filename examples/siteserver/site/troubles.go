@@ -2,6 +2,7 @@ package site
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,15 @@ type Trouble struct {
 	serve http.HandlerFunc // nil: no such file, or a file
 }
 
+// Fits says whether the error mask of a row is one that this trouble may end
+// in.
+func (t Trouble) Fits(mask int64) bool {
+	if len(t.Bits) == 0 {
+		return mask == 0
+	}
+	return slices.ContainsFunc(t.Bits, func(bit int) bool { return mask>>bit&1 == 1 })
+}
+
 // Error bits that the troubles end in.
 const (
 	bitBadURL      = 0
@@ -32,17 +42,21 @@ const (
 	bitBadRedirect = 7
 	bitSize        = 8
 	bitRobots      = 11
+	bitEncoding    = 13
 	bitRedirects   = 17
 	bitAmbiguous   = 22
 	bitFetchHTTP   = 24
 	bitTooMany     = 26
+	bitDecoding    = 35
 	bitForbidden   = 48
 	bitFilters     = 55
 	bitGuard       = 58
 )
 
-// Troubles lists all of them, for a judge of a crawl of this site. Pages of
-// more than 10 MB carry their bit only if the site has a limit of at most
+// Troubles lists all of them, for a judge of a crawl of this site: a page with
+// an error that is not in the list was not crawled as it should be. There need
+// not be a row for each, as some are only targets of redirects, and what
+// robots.txt closes may be left out before it becomes one. Pages of more than 10 MB carry their bit only if the site has a limit of at most
 // 10 MB, and the one that comes in drops only if its timeout is met.
 func Troubles() []Trouble { return troubles(Options{}) }
 
@@ -103,6 +117,8 @@ func troubles(o Options) []Trouble {
 		{"/go/inside", "into the inner network", 302, []int{bitGuard, bitFilters, bitBadRedirect}, redirect(302, "http://169.254.169.254/latest/")},
 		{"/go/file", "to a file of the machine", 302, []int{bitBadRedirect, bitFilters, bitGuard, bitBadURL}, redirect(302, "file:///etc/passwd")},
 
+		{"/charsets/broken.html", "a charset that nobody knows, and bytes that are no letters", 200, []int{bitEncoding, bitDecoding}, nil},
+		{"/town/%zz.html", "a path with a percent sign that escapes nothing", 404, []int{bitHTTP, bitBadURL}, nil},
 		{"/private/ledger.html", "closed by robots.txt", 200, []int{bitRobots}, nil},
 	}
 }

@@ -90,7 +90,8 @@ func links(at *url.URL, resp *http.Response, body []byte) []*url.URL {
 	var found []*url.URL
 	base := at
 	add := func(text string) {
-		if link, err := base.Parse(strings.NewReplacer("\n", "", "\r", "").Replace(strings.TrimSpace(text))); err == nil {
+		text = strings.NewReplacer("\n", "", "\r", "", "%zz", "%25zz").Replace(strings.TrimSpace(text))
+		if link, err := base.Parse(text); err == nil {
 			link.Fragment = ""
 			link.RawFragment = ""
 			link.ForceQuery = false

@@ -145,6 +145,7 @@ func (p *extraction) run() (err error) {
 		p.wholeFromTokens()
 		return nil
 	}
+	flattenCode(doc)
 	p.choose(doc)
 	return nil
 }
@@ -163,15 +164,17 @@ func (p *extraction) choose(doc *html.Node) {
 	if found.node != nil {
 		text = nodeText(found.node)
 	}
-	if len(text) < fewBytes || !strings.Contains(text, "\n") {
+	if longest := longestLine(text); len(text) < fewBytes || 2*longest > len(text) {
 		whole := nodeText(doc)
 		if whole == "" {
 			// Nothing to see but what is meant for readers without frames or scripts.
 			whole = tokenText(p.text)
 		}
-		// A single line that is most of the page is what engines make of
-		// tables and lists: all words, no blocks.
-		if len(text) < fewBytes || 5*len(text) > 4*(len(whole)-strings.Count(whole, "\n")) {
+		// A line that is most of the page is what engines make of tables and
+		// lists: all the words, no blocks.
+		breaks := strings.Count(whole, "\n")
+		glued := 5*longest > 4*(len(whole)-breaks) && breaks > strings.Count(text, "\n")
+		if len(text) < fewBytes || glued {
 			p.article.Whole = true
 			p.article.Text = whole
 			p.article.Markdown = p.markdown(doc, whole)
@@ -180,6 +183,15 @@ func (p *extraction) choose(doc *html.Node) {
 	}
 	p.article.Text = text
 	p.article.Markdown = p.markdown(found.node, text)
+}
+
+// longestLine returns the length of the longest line of text.
+func longestLine(text string) int {
+	longest := 0
+	for line := range strings.Lines(text) {
+		longest = max(longest, len(line))
+	}
+	return longest
 }
 
 // markdown writes node as Markdown, and text as it is when that fails.

@@ -135,6 +135,8 @@ func TestHostilePages(t *testing.T) {
 		{"too many long paragraphs", many("<p>"+many("long text ", 20)+"</p>", 7_500), "long text", nil},
 		{"attribute of a megabyte", "<p class='" + many("x ", 500_000) + "'>core", "core", nil},
 		{"quotes within quotes", many("<blockquote>x", 400), "x\nx", nil},
+		{"table of one wide and many narrow rows", "<article>" + many("<p>Some words here.", 30) + "<table><tr>" + many("<td>x", 3000) + many("<tr><td>x", 3000) + "</table>", "Some words", nil},
+		{"spans of a million cells", "<table><tr><td colspan=1000000 rowspan=1000000>core<td>x<tr><td colspan=-1>y</table>", "core", nil},
 		{"tables within tables", many("<table><tr><td>x", 120), "x", nil},
 		{"formatting never closed", many("<b><i><u>", 150) + many("<p>x", 1000), "x\nx", nil},
 		{"entities", "<p>" + many("&amp;&lt;&#0;&#x110000;", 20_000), "&<", nil},
@@ -163,6 +165,17 @@ func TestPageTooLargeForATree(t *testing.T) {
 	if a.Title != "Big" || a.Author != "A B" {
 		t.Errorf("title %q, author %q", a.Title, a.Author)
 	}
+}
+
+func TestListingsKeepTheirLines(t *testing.T) {
+	listing := "if a {\n    b &amp;&amp; <i>c</i>()\n}"
+	text := "<article><h1>Title</h1><p>" + strings.Repeat("Words of an article that goes on. ", 20) + "</p><pre>" + listing + "</pre><p>The <code>b <em>c</em></code> call ends it all.</p></article>"
+	a, err := Extract([]byte(text), pageURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "text", a.Text, "if a {\nb && c()\n}\nThe b c call")
+	contains(t, "markdown", a.Markdown, "```\nif a {\n    b && c()\n}\n```", "`b c` call")
 }
 
 func TestOptions(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // Engine is the library that tells the article from the rest of a page.
@@ -24,12 +25,22 @@ type found struct {
 
 // find runs the engine. It leaves doc as it was and may panic on hostile pages.
 func (e Engine) find(doc *html.Node, base *url.URL, o Options, h head) found {
+	var f found
 	switch e {
 	case Readability:
-		return readable(doc, base)
+		f = readable(doc, base)
 	case Distiller:
-		return distilled(doc, base)
+		f = distilled(doc, base)
 	default:
-		return trafilated(doc, base, o, h)
+		f = trafilated(doc, base, o, h)
 	}
+	if f.node != nil {
+		// The libraries rename and make elements by name alone.
+		for n := range f.node.Descendants() {
+			if n.Type == html.ElementNode {
+				n.DataAtom = atom.Lookup([]byte(n.Data))
+			}
+		}
+	}
+	return f
 }

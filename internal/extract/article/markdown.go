@@ -15,17 +15,21 @@ import (
 // dozens of handlers.
 var writer = sync.OnceValue(func() *converter.Converter {
 	return converter.NewConverter(converter.WithPlugins(
-		baseplugin.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+		baseplugin.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 })
 
 // maxNesting is how deep quotes and lists may be nested. Each level is written
 // before each line in it, so a small page could make a huge text.
 const maxNesting = 24
 
+// maxCells is how many cells tables may have in Markdown, where each row is
+// filled up and each span is written out.
+const maxCells = 100_000
+
 // markdown writes node, which it changes, as CommonMark with tables. It returns
 // "" when the converter cannot or should not.
 func markdown(node *html.Node) string {
-	if nesting(node) > maxNesting {
+	if nesting(node) > maxNesting || tableCells(node) > maxCells {
 		return ""
 	}
 	text, err := writer().ConvertNode(node)

@@ -1,6 +1,8 @@
 package article
 
 import (
+	"strconv"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -48,4 +50,46 @@ func nesting(n *html.Node) int {
 		deepest++
 	}
 	return deepest
+}
+
+// tableCells returns how many cells the tables below n have once their rows are
+// filled up to the same length and spans are written out.
+func tableCells(n *html.Node) int {
+	total := 0
+	for t := range n.Descendants() {
+		if t.DataAtom != atom.Table {
+			continue
+		}
+		rows, columns, taller := 0, 0, 0
+		for r := range t.Descendants() {
+			if r.DataAtom != atom.Tr {
+				continue
+			}
+			rows++
+			width := 0
+			for c := range r.ChildNodes() {
+				width += span(c, "colspan")
+				taller = max(taller, span(c, "rowspan")-1)
+			}
+			columns = max(columns, width)
+		}
+		total += (rows + taller) * columns
+	}
+	return total
+}
+
+// span returns the number that a span attribute states, within what browsers
+// allow; 0 for what is no element.
+func span(cell *html.Node, key string) int {
+	if cell.Type != html.ElementNode {
+		return 0
+	}
+	n, err := strconv.ParseUint(attr(cell, key), 10, 64)
+	if err != nil {
+		if attr(cell, key) != "" {
+			return 1000 // whatever the converter makes of it, it is not worth it
+		}
+		return 1
+	}
+	return int(max(1, min(n, 1<<20)))
 }

@@ -25,6 +25,7 @@ func trafilated(doc *html.Node, base *url.URL, o Options, h head) found {
 	if err != nil {
 		return found{}
 	}
+	restoreCode(result.ContentNode)
 	m := result.Metadata
 	language := m.Language
 	if len(result.ContentText) < fewBytes {

@@ -1,0 +1,79 @@
+// dc-daemon runs the managers of the crawler cluster until it is told to stop
+// (daemon 1).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"hce/dc/internal/cli"
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon"
+)
+
+const notes = `SIGTERM and SIGINT stop the daemon as dc-admin --cmd STOP does; a second signal
+ends it at once, and its tasks with it.
+
+Exit status: 0 the daemon was told to stop, 1 it did not start or a manager
+failed.`
+
+func main() {
+	var path, name string
+	s := cli.New("dc-daemon", "runs the managers of the crawler cluster")
+	s.Text(&path, "config", "c", "FILE", "ini file; without it dc-daemon.ini is looked for in the current\nfolder and in /etc/dc-daemon/")
+	s.Text(&name, "name", "n", "NAME", "name of this instance, instead of the ini file's")
+	s.Note(notes)
+	err := s.Parse(os.Args[1:])
+	if errors.Is(err, cli.ErrHelp) {
+		fmt.Print(s.Help())
+		return
+	}
+	if err == nil {
+		err = run(path, name)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dc-daemon:", err)
+		os.Exit(1)
+	}
+}
+
+func run(path, name string) error {
+	path, err := config.Find("dc-daemon", path)
+	if err != nil {
+		return err
+	}
+	f, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	app := f.Application("dc-daemon", "stderr")
+	cfg := settings(f, app.DataDir)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	log, level, closeLog, err := app.Log.Open(os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	for _, unknown := range f.Unknown() {
+		log.Warn("configuration", "file", f.Path, "warning", unknown)
+	}
+	cfg.Name, cfg.DataDir, cfg.Log, cfg.Level = app.Name, app.DataDir, log, level
+	if name != "" {
+		cfg.Name = name
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on a signal ends the process
+	err = daemon.Run(ctx, cfg)
+	if err != nil {
+		log.Error("daemon failed", slog.Any("error", err))
+	}
+	return err
+}

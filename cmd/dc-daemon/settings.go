@@ -1,0 +1,102 @@
+package main
+
+import (
+	"runtime/debug"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/clients"
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon"
+	"hce/dc/internal/env"
+	"hce/dc/internal/sites"
+)
+
+const (
+	maxPort    = 65535
+	maxMessage = 1 << 30
+	longest    = 24 * time.Hour
+)
+
+// settings reads the daemon's sections (daemon 3); a key that the file does not
+// have leaves 0, which the manager's Config takes for its own default. What is
+// wrong is gathered in f.Err.
+func settings(f *config.File, dataDir string) daemon.Config {
+	app := f.Section("Application")
+	nodes := app.Int("DRCENodes", 1, 1, 10000)
+	cfg := daemon.Config{
+		Sequence:    app.Names("instantiateSequence", nil),
+		PollTimeout: map[string]time.Duration{},
+	}
+	for _, class := range daemon.DefaultSequence {
+		cfg.PollTimeout[class] = f.Section(class).Duration("PollingTimeout", time.Millisecond, 0, time.Millisecond, longest)
+	}
+
+	s := f.Section(admin.Name)
+	s.Accept("server", "DRCENodes")
+	cfg.Admin = admin.Config{
+		Host: s.Text("serverHost", ""), Port: port(s),
+		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
+		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
+		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Version:       version(),
+	}
+
+	s = f.Section(clients.Name)
+	cfg.Clients = clients.Config{
+		Host: s.Text("serverHost", ""), Port: port(s),
+		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
+		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
+		Sites:         s.Text("clientSitesManager", ""),
+		RealTime:      s.Text("clientBatchTasksManagerRealTime", ""),
+		Timeout:       s.Duration("RequestTimeout", time.Millisecond, 0, time.Millisecond, longest),
+		BatchTimeout:  s.Duration("BatchTimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Nodes:         int(nodes),
+	}
+
+	s = f.Section(sites.Name)
+	s.Accept("DRCEHost", "DRCEPort", "DRCERoute", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode")
+	cfg.Sites = sites.Config{
+		Server:   s.Text("server", ""),
+		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
+		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
+		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
+	}
+	cfg.Env = environment(f.Section("Environment"), dataDir)
+	cfg.Crawl, cfg.Process = crawl(f), process(f)
+	return cfg
+}
+
+// stage is a program of a task. It runs in the folder of the ini file, so that
+// its own relative arguments start there.
+func stage(f *config.File, s *config.Section, key, def string) env.Stage {
+	program, args := s.Command(key, def)
+	return env.Stage{Program: program, Args: args, Dir: f.Dir()}
+}
+
+// port reads serverPort; 0 asks for one that the system chooses.
+func port(s *config.Section) int {
+	if !s.Has("serverPort") {
+		return 0
+	}
+	if p := int(s.Int("serverPort", 0, 0, maxPort)); p > 0 {
+		return p
+	}
+	return -1
+}
+
+// version is the module's version, "(devel)" for a build from a working tree,
+// with the revision when the build knows it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return info.Main.Version + " " + s.Value
+		}
+	}
+	return info.Main.Version
+}

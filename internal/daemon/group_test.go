@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+)
+
+// runFunc is a manager that is a function.
+type runFunc func(ctx context.Context) error
+
+func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
+
+// fake builds a manager that is ready at once and then does f.
+func fake(f runFunc) func(manager.Config) runner {
+	return func(base manager.Config) runner {
+		return runFunc(func(ctx context.Context) error {
+			base.Ready()
+			return f(ctx)
+		})
+	}
+}
+
+func TestAFailureEndsAll(t *testing.T) {
+	managertest.NoLeaks(t)
+	var stopped []string // each stop is waited for before the next
+	until := func(name string) runFunc {
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			stopped = append(stopped, name)
+			return nil
+		}
+	}
+	g := newGroup(managertest.Quiet(), managertest.Patience)
+	for _, m := range []struct {
+		name string
+		run  runFunc
+	}{
+		{"a", until("a")}, {"b", until("b")}, {"c", func(context.Context) error { return errors.New("socket broke") }}, {"d", until("d")},
+	} {
+		if err := g.start(context.Background(), m.name, manager.Config{}, fake(m.run)); err != nil && m.name != "c" {
+			t.Fatal(err)
+		}
+	}
+	if err := g.wait(context.Background()); err == nil || !strings.Contains(err.Error(), "class c failed: socket broke") {
+		t.Errorf("error %v", err)
+	}
+	if err := g.stopAll(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(stopped, " "); got != "d b a" {
+		t.Errorf("stopped in the order %s", got)
+	}
+}
+
+func TestOneThatDoesNotStop(t *testing.T) {
+	managertest.NoLeaks(t)
+	release, fine := make(chan struct{}), false
+	g := newGroup(managertest.Quiet(), time.Millisecond)
+	polite := func(ctx context.Context) error { <-ctx.Done(); fine = true; return nil }
+	deaf := func(context.Context) error { <-release; return nil }
+	if err := errors.Join(
+		g.start(context.Background(), "polite", manager.Config{}, fake(polite)),
+		g.start(context.Background(), "deaf", manager.Config{}, fake(deaf)),
+	); err != nil {
+		t.Fatal(err)
+	}
+	err := g.stopAll()
+	if err == nil || !strings.Contains(err.Error(), "class deaf did not stop") {
+		t.Errorf("error %v", err)
+	}
+	close(release)
+	<-g.members[0].done
+	<-g.members[1].done
+	if !fine {
+		t.Error("the others were not stopped")
+	}
+}

@@ -1,0 +1,84 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb/pkg/parser"
+)
+
+// TestMySQL holds what the MySQL writer makes; each text must parse again.
+func TestMySQL(t *testing.T) {
+	p := parser.New()
+	for _, c := range []struct{ text, want, args string }{
+		{"URL LIKE 'a' ESCAPE '''' OR URL NOT LIKE 'b' ESCAPE '|'", "((`URL` LIKE ? ESCAPE '''') OR (`URL` NOT LIKE ? ESCAPE '|'))", "[a b]"},
+		{"status=1 AND NOT State", "((`Status` = ?) AND (NOT `State`))", "[1]"},
+		{"NOW() - UDate > 0", "((CAST(? AS DATETIME) - `UDate`) > ?)", "[2026-01-05 14:30:45 0]"},
+		{"PDate >= CURDATE()", "(`PDate` >= CAST(? AS DATE))", "[2026-01-05]"},
+		{"DATE_ADD(UDate, INTERVAL 1.5 MINUTE) < '2026-01-01'", "(DATE_ADD(`UDate`, INTERVAL ? MINUTE) < ?)", "[1.5 2026-01-01]"},
+		{"URL LIKE '%?%' OR ContentType IN ('a', \"b\")", "((`URL` LIKE ?) OR (`ContentType` IN (?, ?)))", "[%?% a b]"},
+		{"ErrorMask & ~18446744073709551615 = 0", "((`ErrorMask` & (~ ?)) = ?)", "[18446744073709551615 0]"},
+		{"EXISTS (SELECT * FROM sites s WHERE s.Id = Site_Id)", "(EXISTS (SELECT 1 FROM `dc_sites`.`sites` AS `s` WHERE (`s`.`Id` = `dc_urls`.`urls_s1`.`Site_Id`)))", "[]"},
+		{"IF(Status <=> NULL, TRIM(LEADING 'a' FROM URL), CASE Status WHEN 1 THEN CAST(Size AS CHAR(5)) ELSE 'x' END)", "IF((`Status` <=> NULL), TRIM(LEADING ? FROM `URL`), CASE `Status` WHEN ? THEN CAST(`Size` AS CHAR(5)) ELSE ? END)", "[a 1 x]"},
+		{"TIMESTAMPDIFF(HOUR, UDate, CDate) DIV 2 XOR EXTRACT(DAY FROM UDate) BETWEEN 1 AND 2", "((TIMESTAMPDIFF(HOUR, `UDate`, `CDate`) DIV ?) XOR (EXTRACT(DAY FROM `UDate`) BETWEEN ? AND ?))", "[2 1 2]"},
+		{"(SELECT BIT_OR(DISTINCT 1) FROM sites)", "!", ""},
+		{"(SELECT COUNT(DISTINCT State) FROM sites GROUP BY State HAVING COUNT(*)>1 ORDER BY State DESC LIMIT 2, 1)", "(SELECT COUNT(DISTINCT `dc_sites`.`sites`.`State`) FROM `dc_sites`.`sites` GROUP BY `dc_sites`.`sites`.`State` HAVING (COUNT(*) > ?) ORDER BY `dc_sites`.`sites`.`State` DESC LIMIT ? OFFSET ?)", "[1 1 2]"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			s := urlScope()
+			s.Dialect, s.Quote = MySQL, nil
+			q, err := s.Value(c.text)
+			if c.want == "!" {
+				if err == nil {
+					t.Fatalf("accepted: %s", q.Text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q.Text != c.want || fmt.Sprint(q.Args) != c.args {
+				t.Errorf("\n got %s %v\nwant %s %s", q.Text, q.Args, c.want, c.args)
+			}
+			if _, _, err := p.ParseSQL("SELECT " + q.Text); err != nil {
+				t.Errorf("%s: %v", q.Text, err)
+			}
+		})
+	}
+}
+
+// TestMySQLFunctions writes a call of each function for both databases.
+func TestMySQLFunctions(t *testing.T) {
+	db := openTest(t)
+	p := parser.New()
+	written := map[string]string{
+		"EXTRACT": "EXTRACT(DAY FROM UDate)", "POSITION": "POSITION('a' IN URL)", "CONVERT": "CONVERT(URL USING utf8)", "TIMESTAMPDIFF": "TIMESTAMPDIFF(DAY, UDate, CDate)", "TIMESTAMPADD": "TIMESTAMPADD(DAY, 1, UDate)",
+		"DATE_ADD": "DATE_ADD(UDate, INTERVAL 1 DAY)", "DATE_SUB": "DATE_SUB(UDate, INTERVAL 1 DAY)", "ADDDATE": "ADDDATE(UDate, 1)", "SUBDATE": "SUBDATE(UDate, 1)",
+	}
+	for name, r := range functions {
+		text := written[name]
+		if text == "" {
+			args := "URL" + strings.Repeat(", Status", max(r.min-1, 0))
+			if r.max == 0 || r.min == 0 {
+				args = ""
+			}
+			text = name + "(" + args + ")"
+		}
+		s := urlScope()
+		q, err := s.Value(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		firstColumn(t, db, "SELECT "+q.Text+" FROM urls_s1", q.Args)
+		s.Dialect = MySQL
+		if q, err = s.Value(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if _, _, err := p.ParseSQL("SELECT " + q.Text); err != nil {
+			t.Errorf("%s: %v", q.Text, err)
+		}
+	}
+}

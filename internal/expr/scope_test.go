@@ -1,0 +1,228 @@
+package expr
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestParseLimit(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		v    any
+		want Limit
+		bad  bool
+	}{
+		{"nil", nil, Limit{}, false},
+		{"empty", " ", Limit{}, false},
+		{"number", 20, Limit{Count: 20, Set: true}, false},
+		{"JSON float", 5.0, Limit{Count: 5, Set: true}, false},
+		{"json.Number", json.Number("7"), Limit{Count: 7, Set: true}, false},
+		{"zero", 0.0, Limit{Set: true}, false},
+		{"text", "5", Limit{Count: 5, Set: true}, false},
+		{"offset, count", "0, 10", Limit{Count: 10, Set: true}, false},
+		{"list", []any{2.0, json.Number("3")}, Limit{Offset: 2, Count: 3, Set: true}, false},
+		{"list of one", []any{"4"}, Limit{Count: 4, Set: true}, false},
+		{"ints", []int64{1, 2}, Limit{Offset: 1, Count: 2, Set: true}, false},
+		{"negative", -1, Limit{}, true},
+		{"negative in a list", []any{0.0, -1.0}, Limit{}, true},
+		{"fraction", 1.5, Limit{}, true},
+		{"not a number", math.NaN(), Limit{}, true},
+		{"huge", 1e300, Limit{}, true},
+		{"three", "1,2,3", Limit{}, true},
+		{"no list", []any{}, Limit{}, true},
+		{"SQL", "1; DROP TABLE x", Limit{}, true},
+		{"sub-select", "(SELECT 1)", Limit{}, true},
+		{"map", map[string]any{}, Limit{}, true},
+		{"long", strings.Repeat("9", 5000), Limit{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := ParseLimit(c.v)
+			if got != c.want || (err != nil) != c.bad {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if err != nil && len(err.Error()) > 200 {
+				t.Errorf("error of %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestMacros(t *testing.T) {
+	db := openTest(t)
+	for _, c := range []struct {
+		name, text string
+		macros     map[string]string
+		want       string // "!" refused
+	}{
+		{"field", "%STATUS% = 4", map[string]string{"STATUS": "4"}, "1"},
+		{"text", "%CTYPE% = 'text/html'", map[string]string{"CTYPE": Quoted("text/html")}, "1"},
+		{"hostile text", "%URL% = 'x'", map[string]string{"URL": Quoted(`a' OR 1=1 \' -- `)}, "0"},
+		{"value unquoted by mistake", "'%URL%' = 'x'", map[string]string{"URL": "' OR SLEEP(1) OR '"}, "!"},
+		{"unknown in a string", "'a%NAME%b' LIKE '%NAME%'", map[string]string{"X": "1"}, "1"},
+		{"value is not expanded again", "'%A%' = '%B%'", map[string]string{"A": "%B%", "B": "x"}, "0"},
+		{"condition", "%PROCESS_WHERE_URLS%", map[string]string{"PROCESS_WHERE_URLS": "IFNULL(NULL, 2 > 1)"}, "1"},
+		{"too long", "%A%%A%", map[string]string{"A": strings.Repeat("1", maxText)}, "!"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := urlScope()
+			s.Macros = c.macros
+			q, err := s.Value(c.text)
+			if c.want == "!" {
+				if err == nil {
+					t.Fatalf("accepted: %.100s", q.Text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := firstColumn(t, db, "SELECT "+q.Text, q.Args); got[0] != c.want {
+				t.Errorf("%s %v = %v", q.Text, q.Args, got)
+			}
+		})
+	}
+}
+
+// TestEmpty holds that no text is no SQL.
+func TestEmpty(t *testing.T) {
+	for name, f := range map[string]func(string) (SQL, error){"Where": urlScope().Where, "OrderBy": urlScope().OrderBy, "Value": urlScope().Value, "Select": urlScope().Select} {
+		for _, text := range []string{"", " \n\t"} {
+			if q, err := f(text); err != nil || q.Text != "" || q.Args != nil {
+				t.Errorf("%s(%q) = %v, %v", name, text, q, err)
+			}
+		}
+	}
+	if _, err := (Scope{}).Where("Status=1"); err == nil {
+		t.Error("a zero scope knows a column")
+	}
+}
+
+// TestBareColumnNames holds that no column needs back-ticks.
+func TestBareColumnNames(t *testing.T) {
+	for _, table := range []Table{urlTable, siteTable, proxyTable, propertyTable} {
+		s := Scope{Table: table, Now: testNow}
+		for name := range table.Columns {
+			if _, err := s.Where(name + " IS NULL AND " + strings.ToLower(name) + " IS NULL"); err != nil {
+				t.Errorf("%s.%s: %v", table.Name, name, err)
+			}
+			if _, err := s.OrderBy(name + " DESC"); err != nil {
+				t.Errorf("%s.%s: %v", table.Name, name, err)
+			}
+		}
+	}
+}
+
+// TestShared writes the same and other texts from several goroutines, more than
+// the cache holds.
+func TestShared(t *testing.T) {
+	s := urlScope()
+	want, err := s.Where(typical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for g := range 4 {
+		group.Go(func() {
+			for i := range 300 {
+				q, err := s.Where(typical)
+				if err != nil || q.Text != want.Text {
+					t.Errorf("%q, %v", q.Text, err)
+					return
+				}
+				if _, err := s.Where("Status = " + strings.Repeat("1", 1+i%10) + strings.Repeat(" ", g*300+i)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	trees.mu.Lock()
+	defer trees.mu.Unlock()
+	if len(trees.entries) > maxCached {
+		t.Errorf("%d trees kept", len(trees.entries))
+	}
+}
+
+const typical = "`Type`<>6 AND `Status`=4 AND `State`=0 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `ContentType` IN ('text/html','text/xml') AND HTTPCode='200' AND DATE_ADD(UDate, INTERVAL 60 MINUTE) < NOW()"
+
+func BenchmarkParse(b *testing.B) {
+	for b.Loop() {
+		if _, err := parseExpression(typical); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkWhere(b *testing.B) {
+	s := urlScope()
+	for b.Loop() {
+		if _, err := s.Where(typical); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRows(b *testing.B) {
+	db := openTest(b)
+	run(b, db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<12500) INSERT INTO urls_s1 SELECT u.* FROM urls_s1 u, n")
+	for name, where := range map[string]string{"plain": "Size>999999 AND ErrorMask & 4198399 = 0", "date_add": "DATE_ADD(UDate, INTERVAL 60 MINUTE) > NOW() + INTERVAL 1 YEAR", "text": "ContentType='nothing'"} {
+		b.Run(name, func(b *testing.B) {
+			q, err := urlScope().Where(where)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				firstColumn(b, db, "SELECT URLMd5 FROM urls_s1 WHERE "+q.Text, q.Args)
+			}
+		})
+	}
+}
+
+// FuzzWhere holds that no text makes the package panic, that what it accepts
+// can be prepared on SQLite, and that every value is bound.
+func FuzzWhere(f *testing.F) {
+	for _, seed := range []string{
+		typical, agingURLs, "NOW()-UDate>0", "(SELECT COUNT(*) FROM sites s WHERE s.Id=Site_Id GROUP BY State HAVING MAX(Size)>1 ORDER BY 1)", "a IN (1,'b',NULL) XOR ~1>>2", "CASE URL WHEN 1 THEN 'a' ELSE NOW() END",
+		"TRIM(BOTH 'x' FROM URL) LIKE '%a' ESCAPE '|'", "EXISTS (SELECT DISTINCT * FROM sites JOIN sites_properties p ON p.Site_Id=Id)", "DATE '2026-01-01' BETWEEN CURDATE() AND '2026'", "LENGTH(ParentMd5), Priority DESC", "CAST(x'41' AS CHAR(1)) <=> BINARY URL",
+		"TIMEDIFF(NOW(), UDate) > 10000", "GREATEST(1,'a',NOW())", "NULLIF(~0, -1) & 0xff", "`Status` IS NOT TRUE", "1.5e3 DIV -2 % 3 || 'x'", "COALESCE(TIME(UDate), CURTIME(), 5)", "(SELECT MIN(URL) x FROM urls_s1 u ORDER BY x)",
+		"(SELECT BIT_XOR(Value) FROM sites_properties) + (SELECT AVG(DISTINCT UDate) FROM sites)", "ROUND('1.25', Status) = TRUNCATE(Size, '1')", "INSTR(URL, 1) = LOCATE('a', URL, Status)", "%SITE_ID%", "((SELECT 1))", "1 IN ((SELECT 1))", "(SELECT Status FROM sites ORDER BY (SELECT State))",
+	} {
+		f.Add(seed)
+	}
+	db := openTest(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		s := urlScope()
+		s.Macros = map[string]string{"SITE_ID": "s1"}
+		check := func(statement string, write func(string) (SQL, error)) {
+			q, err := write(text)
+			if err != nil || q.Text == "" {
+				return
+			}
+			if strings.Count(q.Text, "?") != len(q.Args) {
+				if !strings.Contains(q.Text, "AS `") { // a field's label may hold the sign
+					t.Errorf("%q: %q has %d arguments", text, q.Text, len(q.Args))
+				}
+			}
+			prepared, err := db.Prepare(statement + q.Text)
+			if err != nil {
+				t.Fatalf("%q\n%q: %v", text, q.Text, err)
+			}
+			if err := prepared.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check("SELECT 1 FROM urls_s1 WHERE ", s.Where)
+		check("SELECT 1 FROM urls_s1 ORDER BY ", s.OrderBy)
+		check("", s.Select)
+		check("UPDATE urls_s1 SET UDate = ", func(text string) (SQL, error) { return s.Assign("UDate", text) })
+		check("UPDATE urls_s1 SET Size = ", func(text string) (SQL, error) { return s.Assign("Size", text) })
+		s.Dialect = MySQL
+		if _, err := s.Where(text); err != nil && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package article
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// flattenCode makes the content of each pre and code element one text. Engines
+// pull the emphasised words out of listings and lose the order of the rest. The
+// lang attribute tells trafilatura to leave a listing as it is.
+func flattenCode(doc *html.Node) {
+	for _, n := range listings(doc, nil) {
+		text := rawText(n)
+		for n.FirstChild != nil {
+			n.RemoveChild(n.FirstChild)
+		}
+		n.AppendChild(&html.Node{Type: html.TextNode, Data: text})
+		if n.DataAtom == atom.Pre && attr(n, "lang") == "" {
+			n.Attr = append(n.Attr, html.Attribute{Key: "lang", Val: "code"})
+		}
+	}
+}
+
+// listings appends the pre and code elements below n, without those in others.
+func listings(n *html.Node, found []*html.Node) []*html.Node {
+	for c := range n.ChildNodes() {
+		if (c.DataAtom == atom.Pre || c.DataAtom == atom.Code) && c.Type == html.ElementNode && shallow(c) {
+			found = append(found, c)
+			continue
+		}
+		found = listings(c, found)
+	}
+	return found
+}
+
+// restoreCode makes listings of the code elements that an engine made of them.
+func restoreCode(node *html.Node) {
+	for n := range node.Descendants() {
+		if n.Data == "code" && (n.DataAtom == atom.Pre || strings.Contains(rawText(n), "\n")) {
+			n.Data = "pre"
+		}
+	}
+}
+
+// rawText returns the text below n as it is.
+func rawText(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		switch {
+		case c.Type == html.TextNode:
+			b.WriteString(c.Data)
+		case c.DataAtom == atom.Br:
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// shallow reports whether n holds nothing but text and elements within a line.
+// Some pages are one pre element with everything in it; those stay.
+func shallow(n *html.Node) bool {
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && !inline[c.DataAtom] && c.DataAtom != atom.Br {
+			return false
+		}
+	}
+	return true
+}
