@@ -18,7 +18,7 @@ const (
 	crawlSites   = modesFlag + "1 > 0"
 	crawlURLs    = "`Status`=1 AND `State`=0"
 	processSites = modesFlag + "2 > 0"
-	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/plain','text/xml','text/json')"
+	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
 	orderURLs    = "`Priority` DESC, `Depth` ASC, `CDate` ASC"
 )
 

@@ -29,6 +29,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		PollTimeout: map[string]time.Duration{},
 	}
 	for _, class := range daemon.DefaultSequence {
+		f.Section(class).Accept("server")
 		cfg.PollTimeout[class] = f.Section(class).Duration("PollingTimeout", time.Millisecond, 0, time.Millisecond, longest)
 	}
 

@@ -79,19 +79,21 @@ func TestTableAndCount(t *testing.T) {
 		{URL: "http://a/", MD5: "1", Status: 7, HTTPCode: 200, Size: 100},
 		{URL: "http://a/x.png", MD5: "2", Status: 4, HTTPCode: 200, Size: 50},
 		{URL: "http://a/no", MD5: "3", Status: 4, HTTPCode: 404, Size: 10, ErrorMask: 4, ErrorNames: []string{"HTTP_ERROR"}},
+		{URL: "http://a/lies", MD5: "5", Status: 7, HTTPCode: 200, Size: 5, ErrorMask: 8192, ErrorNames: []string{"BAD_ENCODING"}},
 		{URL: "http://a/odd", MD5: "4", Status: 99, ErrorMask: 32},
 	}
 	var out bytes.Buffer
-	printTable(&out, rows, map[string]string{"1": "A \x1b[31mtitle\n"})
+	printTable(&out, rows, map[string]string{"1": "A \x1b[31mtitle\n", "5": "Lies"})
 	want := "STATUS     CODE      SIZE  TITLE\n" +
 		"processed   200     100 B  A [31mtitle\n" +
 		"crawled     200      50 B  http://a/x.png\n" +
-		"crawled     404      10 B  HTTP_ERROR http://a/no\n" +
-		"99            0       0 B  error 0x20 http://a/odd\n"
+		"crawled     404      10 B  HTTP_ERROR: http://a/no\n" +
+		"processed   200       5 B  BAD_ENCODING: Lies\n" +
+		"99            0       0 B  error 0x20: http://a/odd\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
-	if got := count(rows); got != (summary{pages: 2, urls: 4, errors: 2, bytes: 160}) {
+	if got := count(rows); got != (summary{pages: 2, urls: 5, errors: 3, bytes: 165}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -82,8 +82,8 @@ func count(rows []rig.Row) summary {
 // statusNames are the names of URL.Status: objects.md 5.3.
 var statusNames = [...]string{"undefined", "new", "selected", "crawling", "crawled", "selected", "processing", "processed", "selected"}
 
-// printTable writes a line for each row. In the last column stands the title,
-// or what went wrong, and the URL where there is neither.
+// printTable writes a line for each row. In the last column stands the title
+// and what went wrong; a page without a title is told by its URL.
 func printTable(out io.Writer, rows []rig.Row, titles map[string]string) {
 	fmt.Fprintf(out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "TITLE")
 	for _, row := range rows {
@@ -92,16 +92,22 @@ func printTable(out io.Writer, rows []rig.Row, titles map[string]string) {
 			status = statusNames[row.Status]
 		}
 		text := titles[row.MD5]
-		switch {
-		case row.ErrorMask != 0 && len(row.ErrorNames) > 0:
-			text = strings.Join(row.ErrorNames, ",") + " " + row.URL
-		case row.ErrorMask != 0:
-			text = fmt.Sprintf("error %#x %s", row.ErrorMask, row.URL)
-		case text == "":
+		if text == "" {
 			text = row.URL
 		}
-		fmt.Fprintf(out, "%-10s %4d %9s  %s\n", status, row.HTTPCode, size(row.Size), plain(text, 100))
+		if row.ErrorMask != 0 {
+			text = faults(row) + ": " + text
+		}
+		fmt.Fprintf(out, "%-10s %4d %9s  %s\n", status, row.HTTPCode, size(row.Size), plain(text, 120))
 	}
+}
+
+// faults names the error bits of a row.
+func faults(row rig.Row) string {
+	if len(row.ErrorNames) == 0 {
+		return fmt.Sprintf("error %#x", row.ErrorMask)
+	}
+	return strings.Join(row.ErrorNames, ",")
 }
 
 // plain makes text from a page fit for a terminal: one line, no control

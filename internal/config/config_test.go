@@ -35,7 +35,7 @@ func parsed(t *testing.T, text string, env map[string]string) *File {
 }
 
 func TestValues(t *testing.T) {
-	f := parsed(t, sample, map[string]string{"DC_Batch_Tasks": "9"})
+	f := parsed(t, sample+"[Batch]\nTicks = `State`=1 AND `Status`>0 + 1\n", map[string]string{"DC_Batch_Tasks": "9"})
 	a := f.Application("dc", "stderr")
 	if a.DataDir != "/opt/dc/there" || a.Log.File != "" {
 		t.Errorf("application = %+v", a)
@@ -53,6 +53,9 @@ func TestValues(t *testing.T) {
 	}
 	if w := b.Text("Where", ""); w != "Status=1 AND State=0 # no comment, SQL" {
 		t.Errorf("Where = %q", w)
+	}
+	if w := b.Text("Ticks", ""); w != "`State`=1 AND `Status`>0 + 1" {
+		t.Errorf("Ticks = %q", w)
 	}
 	if n := b.Networks("Networks"); len(n) != 2 || n[1].String() != "::1/128" {
 		t.Errorf("Networks = %v", n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -53,8 +54,16 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
+// The library takes a value that begins with a back-tick for a quoted one and
+// drops what follows the last back-tick, which cuts SQL texts. A guard before it
+// keeps the value whole.
+var leadingQuote = regexp.MustCompile("(?m)^([^;#\\[\\n=]+=[ \\t]*)(`|\"\"\")")
+
+const guard = "\x01"
+
 // Parse reads the text of a file that is, or would be, at the absolute path.
 func Parse(path string, text []byte) (*File, error) {
+	text = leadingQuote.ReplaceAll(text, []byte("${1}"+guard+"${2}"))
 	doc, err := ini.LoadSources(ini.LoadOptions{
 		IgnoreInlineComment:     true,
 		SkipUnrecognizableLines: false,
@@ -70,7 +79,7 @@ func Parse(path string, text []byte) (*File, error) {
 	for _, s := range doc.Sections() {
 		keys := map[string]string{}
 		for _, k := range s.Keys() {
-			keys[k.Name()] = strings.TrimSpace(k.Value())
+			keys[k.Name()] = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(k.Value()), guard))
 		}
 		f.values[s.Name()] = keys
 	}

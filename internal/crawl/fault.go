@@ -20,6 +20,8 @@ var faults = map[fetch.Kind]dc.ErrorMask{
 	fetch.BadRedirect:      dc.ErrBadRedirection,
 	fetch.TooLarge:         dc.ErrSize,
 	fetch.BadEncoding:      dc.ErrPageConvert,
+	fetch.Truncated:        dc.ErrPageConvert,
+	fetch.BadResponse:      dc.ErrFetchHTTP,
 	fetch.Guard:            dc.ErrGuard | dc.ErrConnection,
 	fetch.Other:            dc.ErrFetchAmbiguous,
 }

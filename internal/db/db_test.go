@@ -281,7 +281,8 @@ func TestCritical(t *testing.T) {
 	t.Run("full", func(t *testing.T) {
 		d := openTest(t, fresh(t))
 		err := d.Update(ctx, func(tx *Tx) error {
-			if _, err := tx.Query("PRAGMA max_page_count = 1"); err != nil {
+			var pages int64
+			if _, err := tx.Row("PRAGMA max_page_count = 1", nil, &pages); err != nil {
 				return err
 			}
 			for range 100 {

@@ -102,7 +102,7 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 func (t *Tx) Context() context.Context { return t.ctx }
 
 // Exec runs one statement and tells how many rows it changed. It looks at the
-// context before, not during: a condition from outside belongs into a Query,
+// context before, not during: a condition from outside belongs into Each,
 // which a cancelled context interrupts.
 func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	if err := t.ctx.Err(); err != nil {
@@ -132,15 +132,10 @@ func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err e
 	return rowid, true, err
 }
 
-// Query runs a statement that yields rows; the caller closes them.
-func (t *Tx) Query(text string, args ...any) (*sql.Rows, error) {
-	return t.conn.QueryContext(t.ctx, text, args...)
-}
-
 // Each calls row for every row of a query, with the scan function of that row,
-// until it returns an error.
+// until it returns an error. A cancelled context interrupts the query.
 func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) error) error {
-	rows, err := t.Query(text, args...)
+	rows, err := t.conn.QueryContext(t.ctx, text, args...)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ const AdminSocket = "Admin"
 const (
 	maxWait      = 200 * time.Millisecond // a turn: how soon the end of ctx is seen
 	maxPerSocket = 64                     // messages of one socket in one turn
+	maxLastWords = 10000                  // requests of one socket that a stopping loop still answers
 )
 
 // Config is what every manager needs. Name, Bus and Log are mandatory.
@@ -196,8 +197,28 @@ func (l *Loop) stop() {
 	for i := len(l.onStop) - 1; i >= 0; i-- {
 		l.guard("stop", l.onStop[i])
 	}
+	for _, s := range l.sockets {
+		if s.bind && s.name != Workers {
+			l.refuseRest(s)
+		}
+	}
 	l.workers.join()
 	l.saveStats()
+}
+
+// refuseRest answers the requests that came too late to be served.
+func (l *Loop) refuseRest(s *socket) {
+	for range maxLastWords {
+		m, err := s.open.Recv()
+		var bad *bus.BadMessage
+		switch {
+		case errors.As(err, &bad):
+		case err != nil:
+			return
+		case m.Event.Class != dc.ClassInternal && !late(s, m.Event):
+			l.ReplyError(Peer{s.name, m.Route}, m.Event, l.cfg.Name+" stops")
+		}
+	}
 }
 
 func (l *Loop) turn(poller *bus.Poller) error {

@@ -271,10 +271,10 @@ func TestStopAnswersWhatIsUnderWay(t *testing.T) {
 	}
 	<-running
 	stop()
-	// The manager may not have seen all three; what it saw, it answered.
-	e := c.Recv()
-	if !strings.Contains(string(e.Object), "the daemon stops") {
-		t.Errorf("answer %s", e.Object)
+	for range 3 { // one runs, the others wait, or have not been seen yet
+		if e := c.Recv(); !strings.Contains(string(e.Object), "stops") {
+			t.Errorf("answer %s", e.Object)
+		}
 	}
 }
 

@@ -98,6 +98,11 @@ func item(op dc.Op, r env.Result) dc.ClientResponseItem {
 		i.ErrorCode, i.ErrorMessage = dc.ItemUnreadable, err.Error()
 		return i
 	}
+	var refusal dc.Refusal
+	if json.Unmarshal(object, &refusal) == nil && refusal.Refused {
+		i.ErrorCode, i.ErrorMessage = dc.ItemFailed, refusal.ErrorMessage
+		return i
+	}
 	i.ItemObject = object
 	return i
 }
