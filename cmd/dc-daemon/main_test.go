@@ -126,10 +126,22 @@ DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; 
 	_ = c.Process.Signal(syscall.SIGTERM)
 	for lines.Scan() && !strings.Contains(lines.Text(), "daemon stops") {
 	}
-	_ = c.Process.Signal(syscall.SIGTERM)
-	for lines.Scan() {
+	// One that comes together with the first counts as the same.
+	ended := make(chan struct{})
+	go func() {
+		for lines.Scan() {
+		}
+		_ = c.Wait()
+		close(ended)
+	}()
+	for over := false; !over; {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	_ = c.Wait()
 	if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v", c.ProcessState)
 	}

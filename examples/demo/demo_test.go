@@ -65,11 +65,11 @@ func TestTarget(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	got := progressLine(rig.Status{Resources: 3, Contents: 5, NewURLs: 7, Errors: 2, Size: 1_234_567}, 4*time.Second)
+	got := progressLine(rig.Status{Contents: 5, NewURLs: 7, Errors: 2, Size: 1_234_567}, 10, 4*time.Second)
 	if want := "crawled 10  processed 5  waiting 7  errors 2  1.2 MB  2.5 pages/s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := progressLine(rig.Status{}, 0); got != "crawled 0  processed 0  waiting 0  errors 0  0 B  0.0 pages/s" {
+	if got := progressLine(rig.Status{}, 0, 0); got != "crawled 0  processed 0  waiting 0  errors 0  0 B  0.0 pages/s" {
 		t.Error(got)
 	}
 }

@@ -27,6 +27,7 @@ func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Tim
 	}()
 	var last rig.Status
 	var said time.Time
+	crawled := 0
 	changed := time.Now()
 	for {
 		status, err := r.Status(ctx, id)
@@ -40,7 +41,10 @@ func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Tim
 		if err != nil {
 			return err
 		}
-		line := progressLine(status, time.Since(start))
+		// Pages that are just being processed are in none of the counters, so
+		// the sum may fall for a moment; the number of pages does not.
+		crawled = max(crawled, status.Resources+status.Contents+status.Errors)
+		line := progressLine(status, crawled, time.Since(start))
 		switch {
 		case d.live:
 			fmt.Fprintf(d.talk, "\r%s\x1b[K", line)
@@ -69,8 +73,7 @@ func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Tim
 
 // progressLine tells the counters of a site. Crawled are the pages that are
 // stored and those that failed; pictures and the like are in the bytes only.
-func progressLine(s rig.Status, took time.Duration) string {
-	crawled := s.Resources + s.Contents + s.Errors
+func progressLine(s rig.Status, crawled int, took time.Duration) string {
 	rate := 0.0
 	if seconds := took.Seconds(); seconds > 0 {
 		rate = float64(crawled) / seconds

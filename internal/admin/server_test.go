@@ -100,7 +100,14 @@ func TestRefusals(t *testing.T) {
 	h.refused(dc.AdminStat, nil, "no className")
 	h.refused(dc.AdminStat, []int{1}, "no className")
 	h.refused(dc.AdminGet, fields("Deaf"), "no answer within 20 ms")
-	h.refused(dc.AdminGet, fields("Gone"), "stopped")
+	// The end of a peer takes a moment to be seen.
+	last := ""
+	for end := time.Now().Add(managertest.Patience); !strings.Contains(last, "stopped") && time.Now().Before(end); {
+		last = string(h.operator.Ask(dc.ClassAdmin, dc.AdminGet, fields("Gone")).Object)
+	}
+	if !strings.Contains(last, "stopped") {
+		t.Errorf("a class that is gone: %s", last)
+	}
 	h.refused(dc.AdminGet, fields("Gone"), "unknown")
 	h.refused(1028, nil, "does not serve")
 	h.refused(-1, nil, "does not serve")

@@ -188,8 +188,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// stop gives the requests that wait an end, says the last words and joins the
-// workers.
+// stop gives the requests that wait an end, says the last words, closes the
+// doors at once behind them, and joins the workers. A request that falls
+// between the last look and the close is lost; its asker's time-out answers.
 func (l *Loop) stop() {
 	for _, w := range l.pending.all() {
 		l.guard("answer", func() { w.done(dc.Event{}, ErrStopped) })
@@ -200,6 +201,7 @@ func (l *Loop) stop() {
 	for _, s := range l.sockets {
 		if s.bind && s.name != Workers {
 			l.refuseRest(s)
+			s.open.Close()
 		}
 	}
 	l.workers.join()

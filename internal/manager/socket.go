@@ -93,7 +93,7 @@ func (l *Loop) openSockets() error {
 func (l *Loop) closeSockets() {
 	for _, s := range l.sockets {
 		if s.open != nil {
-			s.open.Close()
+			s.open.Close() // a second time for some; that does nothing
 			s.open = nil
 		}
 	}

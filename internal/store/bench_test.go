@@ -1,0 +1,167 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+// big is a site s with n rows in Status 1.
+func big(b *testing.B, n int, synchronous string) *bench {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "dc.db")
+	d, err := db.Open(ctx, db.Config{Path: path, Synchronous: synchronous})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { d.Close() })
+	s := &bench{TB: b, path: path, now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
+	s.Store = Open(d, Options{Now: func() time.Time { return s.now }})
+	s.newSite(`{"id":"s","urls":["http://example.com/"]}`)
+	for from := 0; from < n; from += 10000 {
+		s.must(s.update(ctx, "test", func(t *tx) error {
+			for i := from; i < min(from+10000, n); i++ {
+				u := linkTo(i)
+				if _, err := t.putURL("s", &u); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	return s
+}
+
+func linkTo(i int) dc.URL {
+	u := dc.NewURL("s", fmt.Sprintf("http://example.com/some/path/of/a/page/%d.html?with=query", i))
+	u.ParentMd5, u.Depth, u.UDate = dc.Md5("http://example.com/"), int64(i%7), "2026-01-01 00:00:00"
+	return u
+}
+
+// 64 results with 100 links each, 95 of 100 known.
+func BenchmarkFinishCrawl(b *testing.B) {
+	for _, synchronous := range []string{"FULL", "NORMAL"} {
+		b.Run(synchronous, func(b *testing.B) {
+			const known, results, links = 100000, 64, 100
+			s := big(b, known, synchronous)
+			next, batch := known, int64(0)
+			for b.Loop() {
+				b.StopTimer()
+				batch++
+				var list []CrawlResult
+				var items []dc.URL
+				for i := range results {
+					item := linkTo((int(batch)*results + i) % known)
+					items = append(items, item)
+					r := CrawlResult{URLMd5: item.URLMd5, CountCrawled: true, Set: dc.Patch{"Status": int64(4), "Size": int64(30000),
+						"CrawlingTime": int64(250), "HTTPCode": int64(200), "ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0),
+						"RawContentMd5": item.URLMd5, "TcDate": "2026-01-05 10:00:00", "UDate": "2026-01-05 10:00:00", "LinksI": int64(100), "ETag": "x"}}
+					for j := range links {
+						n := (i*7919 + j*104729) % known
+						if j%20 == 0 {
+							n, next = next, next+1
+						}
+						r.NewURLs = append(r.NewURLs, linkTo(n))
+					}
+					list = append(list, r)
+				}
+				_, err := s.MarkCrawling(ctx, "s", batch, items)
+				s.must(err)
+				b.StartTimer()
+				s.must(s.FinishCrawl(ctx, "s", batch, list))
+			}
+		})
+	}
+}
+
+// 500 rows of 100,000, marked.
+func BenchmarkURLFetch(b *testing.B) {
+	s := big(b, 100000, "FULL")
+	for name, c := range map[string]dc.Criterion{
+		"shipped": {Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"},
+		"default": {OrderBy: "CDate ASC", Limit: "500"},
+		"sorted":  {Where: "Status=1 AND State=0", OrderBy: "Size DESC, URL", Limit: "500"},
+	} {
+		for _, mark := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/mark=%v", name, mark), func(b *testing.B) {
+				r := dc.URLFetchRequest{MaxURLs: 500, URLsCriterion: c, AttributeNames: []string{"*"}}
+				if mark {
+					r.URLUpdate = dc.Patch{"Status": int64(2), "Batch_Id": int64(7)}
+				}
+				for b.Loop() {
+					urls, err := s.URLFetch(ctx, []dc.URLFetchRequest{r})
+					s.must(err)
+					if len(urls) != 500 {
+						b.Fatalf("%d rows", len(urls))
+					}
+					if mark {
+						b.StopTimer()
+						_, err := s.URLReturn(ctx, dc.URLReturnRequest{BatchID: 7})
+						s.must(err)
+						b.StartTimer()
+					}
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkMarkCrawling(b *testing.B) {
+	s := big(b, 20000, "FULL")
+	var items []dc.URL
+	for i := range 500 {
+		items = append(items, linkTo(i*7))
+	}
+	batch := int64(0)
+	for b.Loop() {
+		batch++
+		_, err := s.MarkCrawling(ctx, "s", batch, items)
+		s.must(err)
+		b.StopTimer()
+		_, err = s.URLReturn(ctx, dc.URLReturnRequest{BatchID: batch})
+		s.must(err)
+		b.StartTimer()
+	}
+}
+
+func BenchmarkURLNew(b *testing.B) {
+	s := big(b, 1000, "FULL")
+	next := 1000
+	for b.Loop() {
+		var list []dc.URLNewRequest
+		for range 1000 {
+			u := linkTo(next)
+			next++
+			list = append(list, dc.URLNewRequest{Row: dc.Patch{"URL": u.URL, "URLMd5": u.URLMd5, "CDate": dc.Expr("NOW()")}, SiteSelect: dc.SelectNone})
+		}
+		_, _, err := s.URLNew(ctx, list)
+		s.must(err)
+	}
+}
+
+func BenchmarkSite(b *testing.B) {
+	s := big(b, 1000, "FULL")
+	for b.Loop() {
+		_, err := s.Site(ctx, "s")
+		s.must(err)
+	}
+}
+
+// Visiting 1000 sites that have nothing to give.
+func BenchmarkURLFetchOfManySites(b *testing.B) {
+	s := big(b, 1, "FULL")
+	for i := range 1000 {
+		s.newSite(fmt.Sprintf(`{"id":"many%d"}`, i))
+	}
+	for b.Loop() {
+		urls, err := s.URLFetch(ctx, []dc.URLFetchRequest{{MaxURLs: 500, Algorithm: 1, URLsCriterion: dc.Criterion{Where: "Status=7 AND State=0", OrderBy: crawlOrder}}})
+		s.must(err)
+		if len(urls) != 0 {
+			b.Fatal(len(urls))
+		}
+	}
+}
