@@ -37,7 +37,7 @@ type DB struct {
 	readers *sql.DB
 	writer  chan *sql.Conn // holds the one writing connection; nil in it: not open yet
 	steps   []step
-	texts   map[string]template
+	texts   map[string]string // named statements
 }
 
 // Open opens the database and brings its schema up to date; several processes
@@ -74,15 +74,18 @@ func open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := loadTexts(cfg.Driver)
+	templates, err := loadTexts(cfg.Driver)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o755); err != nil {
 		return nil, err
 	}
-	d := &DB{cfg: cfg, steps: steps, texts: texts, writer: make(chan *sql.Conn, 1)}
+	d := &DB{cfg: cfg, steps: steps, texts: make(map[string]string, len(templates)), writer: make(chan *sql.Conn, 1)}
 	d.writer <- nil
+	for name, t := range templates {
+		d.texts[name] = d.fill(t)
+	}
 	options := FileOptions{Synchronous: cfg.Synchronous, Busy: writerBusy, CacheKB: cfg.CacheKB}
 	w, err := newConnector(cfg.Path, options)
 	if err != nil {

@@ -1,15 +1,17 @@
 // Package db opens the SQL database the right way: one file for all the
 // specification's databases, schema steps, transactions, named statements.
 //
-// The specification spreads its tables over several MySQL databases. On SQLite
-// they live in one file, so that one transaction holds a site and its URLs; a
-// table's name keeps its database in front: "dc_urls.urls_0". [DB.Table] alone
-// writes such names.
+// The specification spreads its tables over several MySQL databases, with a table
+// for each site. On SQLite they live in one file, so that one transaction holds a
+// site and its URLs; a table's name keeps its database in front: "dc_sites.sites".
+// The rows of all sites stand in one table, "dc_urls.urls": SQLite's schema is
+// read whole by each process that opens it, and must not grow with the sites.
+// [DB.Table] alone writes such names.
 //
 //	d, err := db.Open(ctx, db.Config{Path: "data/dc.db"})
 //	defer d.Close()
 //	err = d.Update(ctx, func(tx *db.Tx) error {
-//		_, err := tx.Do("site_touch", "0", now)
+//		_, err := tx.Do("site_suspend", now, bits, bits, items, "0")
 //		return err
 //	})
 //

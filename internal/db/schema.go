@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -14,18 +13,14 @@ import (
 	sqltext "hce/dc/sql"
 )
 
-// step is one file of the schema. A step of the site's tables runs once for
-// each site: for those that exist when the step is new, and for each site made
-// later (CreateSite). So a site's tables are the sum of the same steps, whenever
-// it was made.
+// step is one file of the schema.
 type step struct {
-	number  int
-	name    string
-	perSite bool
-	text    template
+	number int
+	name   string
+	text   template
 }
 
-var stepName = regexp.MustCompile(`^(\d{3})_(\w+?)(\.site)?\.sql$`)
+var stepName = regexp.MustCompile(`^(\d{3})_(\w+)\.sql$`)
 
 func loadSteps(driver string) ([]step, error) {
 	entries, err := fs.ReadDir(sqltext.FS, driver+"/schema")
@@ -36,7 +31,7 @@ func loadSteps(driver string) ([]step, error) {
 	for i, e := range entries { // sorted by name, thus by number
 		m := stepName.FindStringSubmatch(e.Name())
 		if m == nil {
-			return nil, fmt.Errorf("db.loadSteps: %s is not NNN_name.sql or NNN_name.site.sql", e.Name())
+			return nil, fmt.Errorf("db.loadSteps: %s is not NNN_name.sql", e.Name())
 		}
 		number, err := strconv.Atoi(m[1])
 		if err != nil || number != i+1 {
@@ -46,7 +41,7 @@ func loadSteps(driver string) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, step{number: number, name: m[2], perSite: m[3] != "", text: parseTemplate(string(raw))})
+		steps = append(steps, step{number: number, name: m[2], text: parseTemplate(string(raw))})
 	}
 	return steps, nil
 }
@@ -101,70 +96,13 @@ func (t *Tx) migrate(last *int) error {
 		if s.number <= *last {
 			continue
 		}
-		if err := t.runStep(s, now); err != nil {
+		if _, err := t.Exec(strings.ReplaceAll(t.DB.fill(s.text), "%NOW%", now)); err != nil {
 			return fmt.Errorf("schema step %03d_%s: %w", s.number, s.name, err)
 		}
 		if _, err := t.Exec("INSERT INTO "+steps+" (Number, Name, CDate) VALUES (?, ?, ?)", s.number, s.name, now); err != nil {
 			return err
 		}
 		*last = s.number
-	}
-	return nil
-}
-
-func (t *Tx) runStep(s step, now string) error {
-	if !s.perSite {
-		_, err := t.Exec(strings.ReplaceAll(t.DB.fill(s.text, ""), "%NOW%", now))
-		return err
-	}
-	var sites []string
-	err := t.Each("SELECT Id FROM "+t.DB.Table(Sites, "sites"), nil, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		sites = append(sites, id)
-		return err
-	})
-	for _, id := range sites {
-		if err == nil {
-			_, err = t.Exec(t.DB.fill(s.text, id))
-		}
-	}
-	return err
-}
-
-var sitePattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,32}$`)
-
-// ErrSiteID refuses a site id that cannot be part of a table's name.
-var ErrSiteID = errors.New("is not a site id")
-
-// CreateSite makes the tables of a site; they must not be there.
-func (t *Tx) CreateSite(site string) error {
-	if !sitePattern.MatchString(site) {
-		return fmt.Errorf("db.CreateSite: %q %w", site, ErrSiteID)
-	}
-	for _, s := range t.DB.steps {
-		if !s.perSite {
-			continue
-		}
-		if _, err := t.Exec(t.DB.fill(s.text, site)); err != nil {
-			return fmt.Errorf("db.CreateSite: step %d: %w", s.number, err)
-		}
-	}
-	return nil
-}
-
-// siteTables are the tables that CreateSite makes, without the site's id.
-var siteTables = [][2]string{{URLs, "urls_"}, {Deleted, "urls_"}, {Contents, "contents_"}, {Attributes, "att_"}, {Freqs, "freq_"}, {Logs, "log_"}}
-
-// DropSite drops the tables of a site; those that are not there are no error.
-func (t *Tx) DropSite(site string) error {
-	if !sitePattern.MatchString(site) {
-		return fmt.Errorf("db.DropSite: %q %w", site, ErrSiteID)
-	}
-	for _, table := range siteTables {
-		if _, err := t.Exec("DROP TABLE IF EXISTS " + t.DB.Table(table[0], table[1]+site)); err != nil {
-			return fmt.Errorf("db.DropSite: %w", err)
-		}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	sqltext "hce/dc/sql"
 )
 
-// template is an SQL text in which tables and the site are not filled in yet.
+// template is an SQL text in which tables are not filled in yet.
 type template struct {
 	parts []part
 }
@@ -21,9 +21,7 @@ type part struct {
 	text, database string
 }
 
-var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w%.]+)\}`)
-
-const siteMacro = "%SITE_ID%"
+var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w.]+)\}`)
 
 func parseTemplate(text string) template {
 	var t template
@@ -39,30 +37,25 @@ func parseTemplate(text string) template {
 	return t
 }
 
-// fill writes the text for a site. The id must be checked: it goes into names.
-func (d *DB) fill(t template, site string) string {
+func (d *DB) fill(t template) string {
 	var b strings.Builder
 	for _, p := range t.parts {
-		text := p.text
-		if strings.Contains(text, siteMacro) {
-			text = strings.ReplaceAll(text, siteMacro, site)
-		}
 		if p.database != "" {
-			text = d.Table(p.database, text)
+			b.WriteString(d.Table(p.database, p.text))
+		} else {
+			b.WriteString(p.text)
 		}
-		b.WriteString(text)
 	}
 	return b.String()
 }
 
-// Text is the named statement of sql/ for a site; site is "" when it names no
-// table of a site.
-func (d *DB) Text(name, site string) (string, error) {
-	t, ok := d.texts[name]
+// Text is the named statement of sql/.
+func (d *DB) Text(name string) (string, error) {
+	text, ok := d.texts[name]
 	if !ok {
 		return "", fmt.Errorf("db.Text: statement %q is not in sql/", name)
 	}
-	return d.fill(t, site), nil
+	return text, nil
 }
 
 // Statements lists the names of all named statements.

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -66,10 +67,12 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		if done {
 			return
 		}
-		// Also after a panic of change. A connection that cannot roll back is
-		// given up: closing it does.
-		if _, e := conn.ExecContext(whole, "ROLLBACK"); e != nil && err == nil {
-			err = fmt.Errorf("db.Update: roll back: %w", e)
+		// Also after a panic of change. SQLite rolls back by itself when the disk
+		// is full; then, or when it cannot, the connection is not trusted again.
+		if _, e := conn.ExecContext(whole, "ROLLBACK"); e != nil {
+			conn.Raw(func(any) error { return driver.ErrBadConn })
+			conn.Close()
+			conn = nil
 		}
 	}()
 	if err := change(&Tx{DB: d, ctx: ctx, conn: conn}); err != nil {
@@ -157,9 +160,9 @@ func (t *Tx) Row(text string, args []any, into ...any) (found bool, err error) {
 	return err == nil, err
 }
 
-// Do runs the named statement for a site.
-func (t *Tx) Do(name, site string, args ...any) (changed int64, err error) {
-	text, err := t.DB.Text(name, site)
+// Do runs the named statement.
+func (t *Tx) Do(name string, args ...any) (changed int64, err error) {
+	text, err := t.DB.Text(name)
 	if err != nil {
 		return 0, err
 	}
@@ -169,9 +172,9 @@ func (t *Tx) Do(name, site string, args ...any) (changed int64, err error) {
 	return changed, nil
 }
 
-// Get scans the first row of the named query for a site.
-func (t *Tx) Get(name, site string, args []any, into ...any) (found bool, err error) {
-	text, err := t.DB.Text(name, site)
+// Get scans the first row of the named query.
+func (t *Tx) Get(name string, args []any, into ...any) (found bool, err error) {
+	text, err := t.DB.Text(name)
 	if err != nil {
 		return false, err
 	}
@@ -181,9 +184,9 @@ func (t *Tx) Get(name, site string, args []any, into ...any) (found bool, err er
 	return found, nil
 }
 
-// All is Each of the named query for a site.
-func (t *Tx) All(name, site string, args []any, row func(scan func(...any) error) error) error {
-	text, err := t.DB.Text(name, site)
+// All is Each of the named query.
+func (t *Tx) All(name string, args []any, row func(scan func(...any) error) error) error {
+	text, err := t.DB.Text(name)
 	if err != nil {
 		return err
 	}

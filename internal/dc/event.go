@@ -64,19 +64,31 @@ func ParseEvent(frame []byte) (Event, error) {
 	return e, nil
 }
 
-// Frame is the event as one frame.
+// Frame is the event as one frame. Object must be valid JSON, as it is when it
+// was read or marshalled before: it is copied, not read again.
 func (e Event) Frame() ([]byte, error) {
-	if e.Object == nil {
-		e.Object = json.RawMessage("null")
+	object, cookie := e.Object, []byte("{}")
+	if len(object) == 0 {
+		object = json.RawMessage("null")
 	}
-	if e.Cookie == nil {
-		e.Cookie = map[string]json.RawMessage{}
+	head, err := json.Marshal(struct {
+		Class string `json:"class"`
+		UID   string `json:"uid"`
+		Type  int    `json:"eventType"`
+	}{e.Class, e.UID, e.Type})
+	if err == nil && len(e.Cookie) > 0 {
+		cookie, err = json.Marshal(e.Cookie)
 	}
-	b, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("dc.Event.Frame: %w", err)
 	}
-	return b, nil
+	frame := make([]byte, 0, len(head)+len(object)+len(cookie)+32)
+	frame = append(frame, head[:len(head)-1]...)
+	frame = append(frame, `,"eventObj":`...)
+	frame = append(frame, object...)
+	frame = append(frame, `,"cookie":`...)
+	frame = append(frame, cookie...)
+	return append(frame, '}'), nil
 }
 
 // Answer is an event that answers e: same class, uid and cookie.

@@ -11,7 +11,7 @@ import (
 // name that is there gets the new value (storage 4.23).
 func (t *tx) setAttributes(site, md5 string, list []dc.Attribute) error {
 	for _, a := range list {
-		changed, err := t.Do("attribute_set", site, a.Value, md5, a.Name)
+		changed, err := t.Do("attribute_set", a.Value, site, md5, a.Name)
 		if err == nil && changed == 0 {
 			_, err = t.Do("attribute_new", site, md5, a.Name, a.Value, t.now)
 		}
@@ -29,7 +29,7 @@ func (t *tx) fillAttributes(site string, urls []*dc.URL, names []string) error {
 	if len(names) == 0 || len(urls) == 0 {
 		return nil
 	}
-	if found, err := t.Get("attributes_any", site, nil, &any1); err != nil || !found {
+	if found, err := t.Get("attributes_any", []any{site}, &any1); err != nil || !found {
 		return err
 	}
 	byMd5 := make(map[string]*dc.URL, len(urls))
@@ -39,8 +39,8 @@ func (t *tx) fillAttributes(site string, urls []*dc.URL, names []string) error {
 	}
 	all := slices.Contains(names, "*")
 	return chunks(keys, func(in string, args []any) error {
-		text := "SELECT URLMd5, Name, Value, CDate FROM " + t.DB.Table(db.Attributes, "att_"+site) + " WHERE URLMd5 IN (" + in + ") ORDER BY Id"
-		return t.Each(text, args, func(scan func(...any) error) error {
+		text := "SELECT URLMd5, Name, Value, CDate FROM " + t.DB.Table(db.Attributes, "att") + " WHERE Site_Id = ? AND URLMd5 IN (" + in + ") ORDER BY Id"
+		return t.Each(text, append([]any{site}, args...), func(scan func(...any) error) error {
 			a := dc.Attribute{SiteID: site}
 			var date *string
 			if err := scan(&a.URLMd5, &a.Name, &a.Value, &date); err != nil {

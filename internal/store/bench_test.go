@@ -165,3 +165,22 @@ func BenchmarkURLFetchOfManySites(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkSiteDelete(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s := big(b, 50000, "FULL")
+		b.StartTimer()
+		_, err := s.SiteDelete(ctx, []dc.SiteDeleteRequest{{ID: "s", DelayedType: dc.Immediate}})
+		s.must(err)
+	}
+}
+
+func BenchmarkSiteNew(b *testing.B) {
+	s := big(b, 1, "FULL")
+	n := 0
+	for b.Loop() {
+		n++
+		s.newSite(fmt.Sprintf(`{"id":"n%d","urls":["http://n%d/"],"properties":{"A":"1","B":"2"}}`, n, n))
+	}
+}

@@ -59,8 +59,29 @@ func (s *Store) sitesTable() expr.Table {
 	return expr.Table{Database: s.db.Name(db.Sites), Name: "sites", Columns: siteKinds}
 }
 
+// urlsTable is the table of a site's URLs as texts from outside name it; see
+// named.
 func (s *Store) urlsTable(site string) expr.Table {
 	return expr.Table{Database: s.db.Name(db.URLs), Name: "urls_" + site, Columns: urlKinds}
+}
+
+// urlTable has the URLs of all sites. Where texts from outside may name it, it
+// goes by "urls_<site>"; our texts always choose the site.
+func (t *tx) urlTable() string { return t.DB.Table(db.URLs, "urls") }
+
+func as(site string) string { return " AS `urls_" + site + "`" }
+
+// named lets sub-selects of a text read the site's URLs as urls_<site>.
+func (t *tx) named(site, text string) string {
+	name := t.DB.Table(db.URLs, "urls_"+site)
+	if !strings.Contains(text, name) {
+		return text
+	}
+	return "WITH " + name + " AS (SELECT * FROM " + t.urlTable() + " WHERE Site_Id = '" + site + "') " + text
+}
+
+func ofSite(site string) expr.SQL {
+	return expr.SQL{Text: "(Site_Id = ?)", Args: []any{site}}
 }
 
 // lists are the tables beside sites that hold rows of each site.
@@ -80,7 +101,9 @@ func (t *tx) siteScope() expr.Scope {
 
 // urlScope is what a condition on a site's URLs may mean.
 func (t *tx) urlScope(site string) expr.Scope {
-	return expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: db.Quote, Table: t.s.urlsTable(site),
+	table := t.s.urlsTable(site)
+	table.Alias = table.Name
+	return expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: db.Quote, Table: table,
 		Foreign: append(t.s.lists(), t.s.sitesTable()), Macros: map[string]string{"SITE_ID": site}}
 }
 

@@ -40,28 +40,27 @@ func (s *Store) SiteCleanup(ctx context.Context, list []dc.SiteCleanupRequest) (
 }
 
 func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
-	urls := t.DB.Table(db.URLs, "urls_"+id)
-	going, remove := "", "urls_delete"
+	going, remove := t.urlTable()+" WHERE Site_Id = ?", "urls_delete"
 	if r.SaveRootURLs {
-		going, remove = " WHERE ParentMd5 <> ''", "urls_delete_found"
+		going, remove = going+" AND ParentMd5 <> ''", "urls_delete_found"
 	}
 	stats, err := t.statistics(id)
 	if err != nil {
 		return err
 	}
 	if stats.freq && r.HistoryCleanUp < 2 {
-		_, err := t.Exec("UPDATE "+t.DB.Table(db.Freqs, "freq_"+id)+" SET FDeleted = FDeleted + 1, MDate = ? WHERE URLMd5 IN (SELECT URLMd5 FROM "+urls+going+")", t.now)
+		_, err := t.Exec("UPDATE "+t.DB.Table(db.Freqs, "freq")+" SET FDeleted = FDeleted + 1, MDate = ? WHERE Site_Id = ? AND URLMd5 IN (SELECT URLMd5 FROM "+going+")", t.now, id, id)
 		if err != nil {
 			return err
 		}
 	}
 	if r.DelayedType == dc.Delayed {
 		columns := urlColumns + ", Attempts"
-		_, err := t.Exec("INSERT INTO " + t.DB.Table(db.Deleted, "urls_"+id) + " (" + columns + ") SELECT " + columns + " FROM " + urls + going)
+		_, err := t.Exec("INSERT INTO "+t.DB.Table(db.Deleted, "urls")+" ("+columns+") SELECT "+columns+" FROM "+going, id)
 		if err != nil {
 			return err
 		}
-	} else if _, err := t.Do("trash_put", "", id, ""); err != nil {
+	} else if _, err := t.Do("trash_put", id, ""); err != nil {
 		return err
 	}
 	steps := []string{remove, "attributes_delete"}
@@ -79,10 +78,10 @@ func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
 			return err
 		}
 	}
-	if _, err := t.Do("urls_reset", id, t.now); err != nil {
+	if _, err := t.Do("urls_reset", t.now, id); err != nil {
 		return err
 	}
-	if _, err := t.Do("site_cleaned", "", t.now, r.State, id); err != nil {
+	if _, err := t.Do("site_cleaned", t.now, r.State, id); err != nil {
 		return err
 	}
 	if r.MoveURLs {

@@ -37,7 +37,7 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 	var lazy bool
 	err := s.db.View(ctx, func(dt *db.Tx) error {
 		t := s.tx(dt)
-		if _, err := t.Get("site_stale", "", []any{id}, &lazy); err != nil || lazy {
+		if _, err := t.Get("site_stale", []any{id}, &lazy); err != nil || lazy {
 			return err
 		}
 		criteria, err := t.counterCriteria(id)
@@ -64,7 +64,7 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 // properties.
 func (t *tx) counterCriteria(id string) (map[string]string, error) {
 	criteria := map[string]string{}
-	err := t.All("site_counter_properties", "", []any{id}, func(scan func(...any) error) error {
+	err := t.All("site_counter_properties", []any{id}, func(scan func(...any) error) error {
 		var name, value string
 		err := scan(&name, &value)
 		criteria[counterProperties[name]] = value
@@ -80,20 +80,20 @@ func (t *tx) countByCriteria(id string) error {
 	}
 	for column, condition := range criteria {
 		scope := t.urlScope(id)
+		table := t.urlTable()
 		if column == "DeletedURLs" {
-			scope.Table.Database = t.DB.Name(db.Deleted)
+			table = t.DB.Table(db.Deleted, "urls")
 		}
 		where, err := scope.Where(condition)
 		if err != nil {
 			t.s.o.Log.Warn("counter keeps its own condition", "site", id, "column", column, "error", err.Error())
 			continue
 		}
-		text := "UPDATE " + t.DB.Table(db.Sites, "sites") + " SET " + column + " = (SELECT COUNT(*) FROM " +
-			db.Quote(scope.Table.Database, scope.Table.Name)
-		if where.Text != "" {
-			text += " WHERE " + where.Text
-		}
-		if _, err := t.Exec(text+") WHERE Id = ?", append(where.Args, id)...); err != nil {
+		var s statement
+		s.add("UPDATE " + t.DB.Table(db.Sites, "sites") + " SET " + column + " = (SELECT COUNT(*) FROM " + table + as(id))
+		s.where(ofSite(id), where)
+		s.add(") WHERE Id = ?", id)
+		if _, err := t.Exec(t.named(id, s.text.String()), s.args...); err != nil {
 			return err
 		}
 	}
@@ -104,10 +104,10 @@ func (t *tx) countByCriteria(id string) error {
 // bits that are the site's own.
 func (t *tx) renewMask(id string) error {
 	var mask int64
-	if _, err := t.Get("site_own_mask", "", []any{id}, &mask); err != nil {
+	if _, err := t.Get("site_own_mask", []any{id}, &mask); err != nil {
 		return err
 	}
-	err := t.All("site_masks", id, nil, func(scan func(...any) error) error {
+	err := t.All("site_masks", []any{id}, func(scan func(...any) error) error {
 		var m int64
 		err := scan(&m)
 		mask |= m
@@ -116,13 +116,13 @@ func (t *tx) renewMask(id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Do("site_set_mask", "", mask, id)
+	_, err = t.Do("site_set_mask", mask, id)
 	return err
 }
 
 // recount counts everything anew.
 func (t *tx) recount(id string) error {
-	if _, err := t.Do("site_recount", id, id); err != nil {
+	if _, err := t.Do("site_recount", id); err != nil {
 		return err
 	}
 	if err := t.renewMask(id); err != nil {

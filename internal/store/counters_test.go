@@ -16,7 +16,7 @@ func (b *bench) counts(site string) map[string]int64 {
 	c := map[string]int64{}
 	b.must(b.view(ctx, "test", func(t *tx) error {
 		var speeds int64
-		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.DB.Table(db.URLs, "urls_"+site), nil, func(u dc.URL) {
+		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.urlTable()+" WHERE Site_Id = ?", []any{site}, func(u dc.URL) {
 			own := !(u.Status == 4 && u.Crawled == 0)
 			add := func(name string, n int64, when bool) {
 				if when {
@@ -47,7 +47,7 @@ func (b *bench) counts(site string) map[string]int64 {
 			c["AVGSpeed"] = speeds / c["AVGSpeedCounter"]
 		}
 		var deleted int64
-		_, err = t.Row("SELECT COUNT(*) FROM "+t.DB.Table(db.Deleted, "urls_"+site), nil, &deleted)
+		_, err = t.Row("SELECT COUNT(*) FROM "+t.DB.Table(db.Deleted, "urls")+" WHERE Site_Id = ?", []any{site}, &deleted)
 		c["DeletedURLs"] = deleted
 		return err
 	}))

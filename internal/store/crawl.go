@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -75,8 +74,8 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 		}
 	}
 	err = chunks(take, func(in string, args []any) error {
-		_, err := t.Exec("UPDATE "+t.DB.Table(db.URLs, "urls_"+site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE URLMd5 IN ("+in+")",
-			append([]any{batchID, t.now, t.now}, args...)...)
+		_, err := t.Exec("UPDATE "+t.urlTable()+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
+			append([]any{batchID, t.now, t.now, site}, args...)...)
 		return err
 	})
 	if err != nil || stats.off() {
@@ -111,8 +110,8 @@ func (t *tx) mustKnow(id string) (string, error) {
 // CrawlResult is what the crawl of one URL brings.
 type CrawlResult struct {
 	URLMd5        string
-	Set           dc.Patch // columns of the row; its Status ends the batch's hold
-	CountCrawled  bool     // Crawled + 1
+	Set           dc.Patch // columns of the row, keys left out; its Status ends the batch's hold
+	CountCrawled  bool     // Crawled + 1, whatever Set says
 	NewURLs       []dc.URL // links found; those that are known change nothing
 	SiteErrorMask dc.ErrorMask
 }
@@ -137,11 +136,7 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		var links []*dc.URL
 		for i := range results {
 			r := &results[i]
-			var extra []string
-			if r.CountCrawled {
-				extra = []string{"Crawled = Crawled + 1"}
-			}
-			held, err := h.finish(r.URLMd5, r.Set, extra)
+			held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.CountCrawled)
 			if err != nil {
 				return err
 			}
@@ -156,7 +151,7 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		if err := t.putLinks(site, links, stats); err != nil {
 			return err
 		}
-		_, err = t.Do("site_touch", "", t.now, int64(mask), int64(mask), site)
+		_, err = t.Do("site_touch", t.now, int64(mask), int64(mask), site)
 		return err
 	})
 }
@@ -172,12 +167,21 @@ type hold struct {
 // finish changes a row that is held; held is false when it is not, and nothing
 // is changed. A row that reaches the end of its stage forgets the batches that
 // lost it; one that is handed back unfinished does not.
-func (h *hold) finish(md5 string, set dc.Patch, extra []string) (held bool, err error) {
+func (h *hold) finish(md5 string, set dc.Patch, counter string, count bool) (held bool, err error) {
+	set = clone(set)
+	for _, column := range []string{"Site_Id", "URL", "URLMd5"} {
+		delete(set, column)
+	}
+	var extra []string
+	if count {
+		delete(set, counter)
+		extra = []string{counter + " = " + counter + " + 1"}
+	}
 	status, given := set["Status"].(int64)
 	if given && status >= dc.StatusCrawled && status > h.status {
 		extra = append(extra, "Attempts = 0")
 	}
-	n, err := h.set(h.urlsTarget("result", h.site), set, extra, "URLMd5 = ? AND Status = ? AND Batch_Id = ?", md5, h.status, h.batchID)
+	n, err := h.set(h.urlsTarget("result", h.site), set, extra, "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", h.site, md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -200,7 +204,7 @@ func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
 		}
 	}
 	err := chunks(keys, func(in string, args []any) error {
-		return t.Each("SELECT URLMd5 FROM "+t.DB.Table(db.URLs, "urls_"+site)+" WHERE URLMd5 IN ("+in+")", args, func(scan func(...any) error) error {
+		return t.Each("SELECT URLMd5 FROM "+t.urlTable()+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...), func(scan func(...any) error) error {
 			var md5 string
 			err := scan(&md5)
 			delete(fresh, md5)
@@ -211,7 +215,7 @@ func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
 		return err
 	}
 	var limit, own int64
-	if _, err := t.Get("site_room", "", []any{site}, &limit, &own); err != nil {
+	if _, err := t.Get("site_room", []any{site}, &limit, &own); err != nil {
 		return err
 	}
 	for _, md5 := range keys {

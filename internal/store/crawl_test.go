@@ -152,7 +152,7 @@ func TestProcessing(t *testing.T) {
 			b.must(err)
 			row, taken := rows[md5]
 			same(t, "taken", []any{taken, len(rows) == 1}, []any{c.taken, c.taken})
-			results := []ProcessResult{{URLMd5: md5, CountProcessed: true, Set: dc.Patch{"Status": int64(7), "TagsCount": int64(2)}}, {URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(7)}}}
+			results := []ProcessResult{{URLMd5: md5, CountProcessed: true, Set: dc.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(7)}}}
 			b.must(b.FinishProcess(ctx, "s", 9, results))
 			b.must(b.FinishProcess(ctx, "s", 9, results))
 			u, s := b.row("s", "u"), b.site("s")

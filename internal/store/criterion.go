@@ -3,7 +3,6 @@ package store
 import (
 	"strings"
 
-	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/expr"
 )
@@ -12,6 +11,20 @@ import (
 type clauses struct {
 	where, order expr.SQL
 	limit        expr.Limit
+	as           string // of the table of URLs
+}
+
+// urlClauses checks a criterion on the URLs of a site. Most name no table: they
+// all get the same text, whatever the site, which stays prepared.
+func (t *tx) urlClauses(object, site string, scope expr.Scope, c dc.Criterion) (clauses, error) {
+	name := "urls_" + site
+	if len(c.SQL) == 0 && !strings.Contains(strings.ToLower(c.Where+c.OrderBy), "urls_") {
+		name = "urls"
+	}
+	scope.Table.Alias = name
+	p, err := t.clauses(object, scope, c)
+	p.as = " AS `" + name + "`"
+	return p, err
 }
 
 // clauses checks a criterion; an error names the clause.
@@ -65,7 +78,7 @@ func (s *statement) limit(l expr.Limit) {
 // selection writes FROM, WHERE, ORDER BY and LIMIT for the URLs of a site that a
 // criterion selects, of one key alone when md5 is not "".
 func (t *tx) selection(object, site string, c dc.Criterion, md5 string) (string, []any, error) {
-	p, err := t.clauses(object, t.urlScope(site), c)
+	p, err := t.urlClauses(object, site, t.urlScope(site), c)
 	if err != nil {
 		return "", nil, err
 	}
@@ -74,8 +87,8 @@ func (t *tx) selection(object, site string, c dc.Criterion, md5 string) (string,
 		key = expr.SQL{Text: "(URLMd5 = ?)", Args: []any{md5}}
 	}
 	var s statement
-	s.add(" FROM " + t.DB.Table(db.URLs, "urls_"+site))
-	s.where(key, p.where)
+	s.add(" FROM " + t.urlTable() + p.as)
+	s.where(ofSite(site), key, p.where)
 	s.order(p.order)
 	s.limit(p.limit)
 	return s.text.String(), s.args, nil

@@ -13,7 +13,7 @@ import (
 
 var errGeneral = errors.New("is the general site, which cannot be deleted")
 
-// SiteDelete deletes sites with their tables and lists (storage 4.5). Statuses
+// SiteDelete deletes sites with their rows and lists (storage 4.5). Statuses
 // has 0 for each, also for an id that is unknown; the general site is refused
 // with 1. A criterion without a clause selects none. Immediate deletion leaves
 // the site's files to Trash; delayed deletion keeps them.
@@ -69,16 +69,14 @@ func (t *tx) deleteSite(id string, immediate bool) error {
 	if stored != "" {
 		id = stored
 	}
-	if err := t.DropSite(id); err != nil {
-		return err
-	}
-	for _, name := range []string{"site_delete", "roots_delete", "filters_delete", "properties_delete"} {
-		if _, err := t.Do(name, "", id); err != nil {
+	for _, name := range []string{"site_delete", "roots_delete", "filters_delete", "properties_delete",
+		"urls_delete", "deleted_delete", "contents_delete", "attributes_delete", "freq_delete", "log_delete"} {
+		if _, err := t.Do(name, id); err != nil {
 			return err
 		}
 	}
 	if immediate {
-		_, err = t.Do("trash_put", "", id, "")
+		_, err = t.Do("trash_put", id, "")
 	}
 	return err
 }

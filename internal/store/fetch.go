@@ -192,7 +192,7 @@ func (f *fetch) prepare(c *candidate) (clauses, error) {
 		}
 		scope.Macros[name] = value
 	}
-	return f.clauses(f.object+".urlsCriterions", scope, f.r.URLsCriterion)
+	return f.urlClauses(f.object+".urlsCriterions", c.id, scope, f.r.URLsCriterion)
 }
 
 // cell is the first column of the first row of a query, or the word NULL. Its
@@ -204,7 +204,7 @@ func (f *fetch) cell(site, query string) (string, error) {
 	}
 	var value *string
 	if q.Text != "" {
-		if _, err := f.Row("SELECT * FROM ("+q.Text+") LIMIT 1", q.Args, &value); err != nil {
+		if _, err := f.Row(f.named(site, "SELECT * FROM ("+q.Text+") LIMIT 1"), q.Args, &value); err != nil {
 			return "", err
 		}
 	}
@@ -227,30 +227,59 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if left := f.r.MaxURLs - int64(len(f.urls)); f.r.MaxURLs > 0 && (!limit.Set || left < limit.Count) {
 		limit.Count, limit.Set = left, true
 	}
-	table := f.DB.Table(db.URLs, "urls_"+c.id)
-	// The inner select sorts numbers of rows, not rows.
+	// Numbers of rows first: SQLite so sorts numbers, not rows, and a site that has
+	// nothing to give costs little.
 	var s statement
-	s.add("SELECT " + urlColumns + " FROM " + table + " WHERE rowid IN (SELECT rowid FROM " + table)
-	s.where(p.where)
+	s.add("SELECT rowid FROM " + f.urlTable() + p.as)
+	s.where(ofSite(c.id), p.where)
 	s.order(p.order)
 	s.limit(limit)
-	s.add(")")
-	s.order(p.order)
-	var n int64
-	err := f.eachURL(s.text.String(), s.args, func(u dc.URL) {
-		n++
-		if u.SiteID != "" && u.URL != "" {
-			u.SiteID = c.id
-			f.urls = append(f.urls, u)
-		}
+	var ids []int64
+	err := f.Each(f.named(c.id, s.text.String()), s.args, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	if err := f.read(c.id, ids); err != nil {
+		return 0, err
+	}
+	n := int64(len(ids))
 	if c.left > 0 {
 		c.left -= n
 	}
 	if limit != asked && n == limit.Count {
-		return asked.Count, err // cut by a bound: the site has as many as it was asked for, maybe
+		return asked.Count, nil // cut by a bound: the site has as many as it was asked for, maybe
 	}
-	return n, err
+	return n, nil
+}
+
+// read appends rows of a site in the order of their numbers' list.
+func (f *fetch) read(site string, ids []int64) error {
+	place := make(map[int64]int, len(ids))
+	for i, id := range ids {
+		place[id] = i
+	}
+	rows := make([]dc.URL, len(ids))
+	err := chunks(ids, func(in string, args []any) error {
+		var id int64
+		row := dc.URL{SiteSelect: dc.SelectNone}
+		targets := append(dc.Targets(&row, dc.URLColumns), &id)
+		return f.Each("SELECT "+urlColumns+", rowid FROM "+f.urlTable()+" WHERE rowid IN ("+in+")", args, func(scan func(...any) error) error {
+			err := scan(targets...)
+			rows[place[id]] = row
+			return err
+		})
+	})
+	for _, row := range rows {
+		if row.SiteID != "" && row.URL != "" {
+			f.urls = append(f.urls, row)
+		}
+	}
+	return err
 }
 
 // mark applies urlUpdate to what was taken and reads the attributes, both site
@@ -287,7 +316,7 @@ func (f *fetch) markSite(site string, urls []*dc.URL) error {
 	}
 	g := f.urlsTarget(f.object+".urlUpdate", site)
 	err := chunks(keys, func(in string, args []any) error {
-		_, err := f.set(g, f.r.URLUpdate, nil, "URLMd5 IN ("+in+")", args...)
+		_, err := f.set(g, f.r.URLUpdate, nil, "Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...)...)
 		return err
 	})
 	if err != nil {
@@ -315,7 +344,7 @@ func (t *tx) updateSite(object, id string, p dc.Patch) error {
 	if _, err := t.set(t.sitesTarget(object), p, nil, "Id = ?", id); err != nil || !restart {
 		return err
 	}
-	if _, err := t.Do("site_restart", "", t.now, id); err != nil {
+	if _, err := t.Do("site_restart", t.now, id); err != nil {
 		return err
 	}
 	return t.recount(id)

@@ -13,6 +13,8 @@ import (
 type target struct {
 	object  string // how errors call the row: "Site", "URLNew[0]"
 	table   string // quoted
+	as      string // " AS name" by which expressions call it, or ""
+	site    string // whose URLs sub-selects may read, or ""
 	columns []dc.Column
 	scope   expr.Scope
 }
@@ -111,7 +113,11 @@ func (t *tx) set(g target, p dc.Patch, extra []string, where string, args ...any
 	if len(assign) == 0 {
 		return 0, nil
 	}
-	return t.Exec("UPDATE "+g.table+" SET "+strings.Join(assign, ", ")+" WHERE "+where, append(values, args...)...)
+	text := "UPDATE " + g.table + g.as + " SET " + strings.Join(assign, ", ") + " WHERE " + where
+	if g.site != "" {
+		text = t.named(g.site, text)
+	}
+	return t.Exec(text, append(values, args...)...)
 }
 
 func (t *tx) assignments(g target, p dc.Patch) (assign []string, args []any, err error) {

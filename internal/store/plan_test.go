@@ -41,30 +41,30 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		return "SELECT rowid" + text
 	}
 	named := func(name string) string {
-		text, err := b.db.Text(name, "0")
+		text, err := b.db.Text(name)
 		b.must(err)
 		return text
 	}
-	urls := b.db.Table(db.URLs, "urls_0")
+	urls := b.db.Table(db.URLs, "urls")
 	cases := map[string]struct {
 		text, index string
 		args        int
 	}{
-		"crawl":         {selection(dc.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls_0.status (Status=? AND State=?)", 4},
-		"process":       {selection(dc.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls_0.status (Status=? AND State=?)", 9},
-		"fetch":         {selection(dc.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls_0.cdate", 2},
-		"batch":         {named("urls_in_work"), "urls_0.status (Status=?)", 0},
-		"masks":         {named("site_masks"), "COVERING INDEX dc_urls.urls_0.errors", 0},
-		"known links":   {"SELECT URLMd5 FROM " + urls + " WHERE URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_0_1 (URLMd5=?)", 500},
-		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE URLMd5 IN (" + holes(500) + ")", "(URLMd5=?)", 500},
-		"finish":        {"UPDATE " + urls + " SET Status = 4 WHERE URLMd5 = ? AND Status = ? AND Batch_Id = ?", "(URLMd5=?)", 3},
+		"crawl":         {selection(dc.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 5},
+		"process":       {selection(dc.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 11},
+		"fetch":         {selection(dc.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls.cdate (Site_Id=?)", 3},
+		"batch":         {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
+		"masks":         {named("site_masks"), "COVERING INDEX dc_urls.urls.errors (Site_Id=?", 1},
+		"known links":   {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
+		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
+		"finish":        {"UPDATE " + urls + " SET Status = 4 WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", "(Site_Id=? AND URLMd5=?)", 4},
 		"site of a URL": {named("root_before"), "sites_urls.url (URL<?)", 1},
 		"property":      {named("site_property"), "sites_properties.site (Site_Id=? AND Name=?)", 2},
 		"site":          {named("site_touch"), "PRIMARY KEY (Id=?)", 4},
 		"filters":       {"SELECT * FROM " + b.db.Table(db.Sites, "sites_filters") + " WHERE Site_Id = ? ORDER BY rowid", "sites_filters.site (Site_Id=?)", 1},
-		"attributes":    {named("attribute_set"), "(URLMd5=? AND Name=?)", 3},
-		"copies":        {"SELECT rowid FROM " + b.db.Table(db.Deleted, "urls_0") + " WHERE URLMd5 = ?", "urls_0.md5 (URLMd5=?)", 1},
-		"history":       {"SELECT * FROM " + b.db.Table(db.Logs, "log_0") + " WHERE URLMd5 = ?", "log_0.md5 (URLMd5=?)", 1},
+		"attributes":    {named("attribute_set"), "(Site_Id=? AND URLMd5=? AND Name=?)", 4},
+		"copies":        {"SELECT URL FROM " + b.db.Table(db.Deleted, "urls") + " WHERE Site_Id = ? AND URLMd5 = ?", "urls.md5 (Site_Id=? AND URLMd5=?)", 2},
+		"history":       {"SELECT * FROM " + b.db.Table(db.Logs, "log") + " WHERE Site_Id = ? AND URLMd5 = ?", "log.md5 (Site_Id=? AND URLMd5=?)", 2},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -34,8 +33,8 @@ func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, 
 			}
 		}
 		err = chunks(take, func(in string, args []any) error {
-			_, err := t.Exec("UPDATE "+t.DB.Table(db.URLs, "urls_"+site)+" SET Status = 6, Batch_Id = ?, TcDate = ? WHERE URLMd5 IN ("+in+")",
-				append([]any{batchID, t.now}, args...)...)
+			_, err := t.Exec("UPDATE "+t.urlTable()+" SET Status = 6, Batch_Id = ?, TcDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
+				append([]any{batchID, t.now, site}, args...)...)
 			return err
 		})
 		if err != nil {
@@ -58,8 +57,8 @@ func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, 
 // ProcessResult is what the processing of one URL brings.
 type ProcessResult struct {
 	URLMd5         string
-	Set            dc.Patch // columns of the row; its Status ends the batch's hold
-	CountProcessed bool     // Processed + 1
+	Set            dc.Patch // columns of the row, keys left out; its Status ends the batch's hold
+	CountProcessed bool     // Processed + 1, whatever Set says
 	SiteErrorMask  dc.ErrorMask
 }
 
@@ -79,11 +78,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusProcessing, stats: stats}
 		var mask dc.ErrorMask
 		for _, r := range results {
-			var extra []string
-			if r.CountProcessed {
-				extra = []string{"Processed = Processed + 1"}
-			}
-			held, err := h.finish(r.URLMd5, r.Set, extra)
+			held, err := h.finish(r.URLMd5, r.Set, "Processed", r.CountProcessed)
 			if err != nil {
 				return err
 			}
@@ -91,7 +86,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 				mask |= r.SiteErrorMask
 			}
 		}
-		_, err = t.Do("site_touch_process", "", t.now, int64(mask), int64(mask), site)
+		_, err = t.Do("site_touch_process", t.now, int64(mask), int64(mask), site)
 		return err
 	})
 }

@@ -45,7 +45,7 @@ func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned 
 // texts reads a named query of one text.
 func (t *tx) texts(name string, args ...any) ([]string, error) {
 	var list []string
-	err := t.All(name, "", args, func(scan func(...any) error) error {
+	err := t.All(name, args, func(scan func(...any) error) error {
 		var s string
 		err := scan(&s)
 		list = append(list, s)
@@ -57,7 +57,7 @@ func (t *tx) texts(name string, args ...any) ([]string, error) {
 func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 	type held struct{ rowid, status, batch, attempts int64 }
 	var rows []held
-	err := t.All("urls_in_work", site, nil, func(scan func(...any) error) error {
+	err := t.All("urls_in_work", []any{site}, func(scan func(...any) error) error {
 		var h held
 		err := scan(&h.rowid, &h.status, &h.batch, &h.attempts)
 		if r.BatchID != 0 && h.batch == r.BatchID || r.BatchID == 0 && !slices.Contains(r.Except, h.batch) {
@@ -82,9 +82,9 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 			status = dc.StatusCrawled
 		}
 		if r.Fault && bound > 0 && h.attempts+attempt >= bound {
-			_, err = t.Do("urls_give_up", site, int64(dc.ErrMaxExecutionTime), t.now, h.rowid)
+			_, err = t.Do("urls_give_up", int64(dc.ErrMaxExecutionTime), t.now, h.rowid)
 		} else {
-			_, err = t.Do("urls_return", site, status, attempt, t.now, h.rowid)
+			_, err = t.Do("urls_return", status, attempt, t.now, h.rowid)
 		}
 		if err != nil {
 			return 0, err

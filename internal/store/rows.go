@@ -68,7 +68,7 @@ type TrashItem struct {
 func (s *Store) Trash(ctx context.Context) ([]TrashItem, error) {
 	var list []TrashItem
 	err := s.view(ctx, "Trash", func(t *tx) error {
-		return t.All("trash_all", "", nil, func(scan func(...any) error) error {
+		return t.All("trash_all", nil, func(scan func(...any) error) error {
 			var item TrashItem
 			err := scan(&item.ID, &item.SiteID, &item.URLMd5)
 			list = append(list, item)
@@ -85,7 +85,7 @@ func (s *Store) TrashDone(ctx context.Context, list []TrashItem) error {
 	}
 	return s.update(ctx, "TrashDone", func(t *tx) error {
 		for _, item := range list {
-			if _, err := t.Do("trash_done", "", item.ID); err != nil {
+			if _, err := t.Do("trash_done", item.ID); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ const maxURL = 4096
 
 var errLongURL = errors.New("is longer than 4096 bytes")
 
-// SiteNew stores a site, its lists and its tables (storage 4.1). An id that is
+// SiteNew stores a site, its lists and its root URLs (storage 4.1). An id that is
 // there already is answered with CodeDuplicateSite and nothing is touched
 // (DECISIONS 5.8); an expression that is refused with CodeSQLError and a message
 // that names field and part. Statuses hold the id, or null.
@@ -47,7 +47,7 @@ func (t *tx) sitesTarget(object string) target {
 }
 
 func (t *tx) urlsTarget(object, site string) target {
-	return target{object: object, table: t.DB.Table(db.URLs, "urls_"+site), columns: dc.URLColumns, scope: t.urlScope(site)}
+	return target{object: object, table: t.urlTable(), as: as(site), site: site, columns: dc.URLColumns, scope: t.urlScope(site)}
 }
 
 func (t *tx) listTarget(object, table string, columns []dc.Column) target {
@@ -73,9 +73,6 @@ func (t *tx) newSite(r dc.SiteNewRequest) error {
 		if _, err := t.insert("INSERT", t.listTarget("Site.properties", "sites_properties", dc.PropertyColumns), p, byRow); err != nil {
 			return err
 		}
-	}
-	if err := t.CreateSite(r.ID); err != nil {
-		return err
 	}
 	if err := t.newRoots(r); err != nil {
 		return err
@@ -166,7 +163,7 @@ func (t *tx) putURL(site string, u *dc.URL) (inserted bool, err error) {
 	for i, c := range dc.URLColumns {
 		args[i] = p[c.Name]
 	}
-	_, inserted, err = t.Insert("INSERT OR IGNORE INTO "+t.DB.Table(db.URLs, "urls_"+site)+" ("+urlColumns+") VALUES ("+holes(len(args))+")", args...)
+	_, inserted, err = t.Insert("INSERT OR IGNORE INTO "+t.urlTable()+" ("+urlColumns+") VALUES ("+holes(len(args))+")", args...)
 	return inserted, err
 }
 
@@ -271,7 +268,7 @@ func (t *tx) roots(site string) ([]dc.SiteURL, error) {
 // left alone.
 func (s *Store) Suspend(ctx context.Context, id string, bits dc.ErrorMask, items int) error {
 	return s.update(ctx, "Suspend", func(t *tx) error {
-		_, err := t.Do("site_suspend", "", t.now, int64(bits), int64(bits), items, id)
+		_, err := t.Do("site_suspend", t.now, int64(bits), int64(bits), items, id)
 		return err
 	})
 }

@@ -28,7 +28,7 @@ func (t *tx) statistics(site string) (*statistics, error) {
 	s := &statistics{t: t, site: site, freq: t.s.o.StatsFreq, log: t.s.o.StatsLog}
 	for name, on := range map[string]*bool{"STATS_FREQ_ENABLED": &s.freq, "STATS_LOG_ENABLED": &s.log} {
 		var value string
-		found, err := t.Get("site_property", "", []any{site, name}, &value)
+		found, err := t.Get("site_property", []any{site, name}, &value)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (s *statistics) event(md5, column string, code int64, object any) error {
 		if _, err := s.t.Do("freq_record", s.site, md5, s.t.now); err != nil {
 			return err
 		}
-		_, err := s.t.Exec("UPDATE "+s.t.DB.Table(db.Freqs, "freq_"+s.site)+" SET "+column+" = "+column+" + 1, MDate = ? WHERE URLMd5 = ?", s.t.now, md5)
+		_, err := s.t.Exec("UPDATE "+s.t.DB.Table(db.Freqs, "freq")+" SET "+column+" = "+column+" + 1, MDate = ? WHERE Site_Id = ? AND URLMd5 = ?", s.t.now, s.site, md5)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@
 // (processing) with its Batch_Id. What a batch brings later than that is left
 // alone, so that a lost task that comes back does no harm.
 //
+// The specification has tables urls_<site>; the rows of all sites stand in one
+// table here (package db says why), and texts from outside may use those names.
+//
 // The counters of a site's row (storage 4.0.4) are kept by triggers in the same
 // transaction as the change they count; see counters.go for what is lazy.
 //
@@ -92,6 +95,6 @@ func (s *Store) update(ctx context.Context, op string, change func(*tx) error) e
 // known gives the id of a site as it is stored, or "" for an unknown one.
 func (t *tx) known(id string) (string, error) {
 	var stored string
-	_, err := t.Get("site_known", "", []any{id}, &stored)
+	_, err := t.Get("site_known", []any{id}, &stored)
 	return stored, err
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -75,7 +74,7 @@ func (t *tx) newURL(object string, r dc.URLNewRequest) (status int, key Key, err
 	}
 	key = Key{SiteID: site, URLMd5: r.Row.Text("URLMd5")}
 	var known int64
-	found, err := t.Row("SELECT Status FROM "+t.DB.Table(db.URLs, "urls_"+site)+" WHERE URLMd5 = ?", []any{key.URLMd5}, &known)
+	found, err := t.Row("SELECT Status FROM "+t.urlTable()+" WHERE Site_Id = ? AND URLMd5 = ?", []any{site, key.URLMd5}, &known)
 	if err != nil {
 		return urlFailed, key, err
 	}
@@ -112,7 +111,7 @@ func (t *tx) withDefaults(row dc.Patch, site string) (dc.Patch, error) {
 	row["Site_Id"] = site
 	var delay, kind int64
 	var timeout float64
-	if _, err := t.Get("site_url_defaults", "", []any{site}, &delay, &timeout, &kind); err != nil {
+	if _, err := t.Get("site_url_defaults", []any{site}, &delay, &timeout, &kind); err != nil {
 		return nil, err
 	}
 	for column, value := range map[string]any{"RequestDelay": delay, "HTTPTimeout": timeout, "Type": kind} {
@@ -170,7 +169,7 @@ func clip(s string) string {
 func (t *tx) siteOf(text string) (string, error) {
 	for bound := text; bound != ""; {
 		var root, site string
-		found, err := t.Get("root_before", "", []any{bound}, &root, &site)
+		found, err := t.Get("root_before", []any{bound}, &root, &site)
 		if err != nil || !found {
 			return "", err
 		}
@@ -325,7 +324,7 @@ func (t *tx) choose(object, site string, c dc.Criterion, md5 string) ([]chosen, 
 		return nil, err
 	}
 	var rows []chosen
-	err = t.Each("SELECT rowid, URLMd5, Status"+text, args, func(scan func(...any) error) error {
+	err = t.Each(t.named(site, "SELECT rowid, URLMd5, Status"+text), args, func(scan func(...any) error) error {
 		var row chosen
 		err := scan(&row.id, &row.md5, &row.status)
 		rows = append(rows, row)

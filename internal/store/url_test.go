@@ -86,19 +86,22 @@ func TestURLUpdate(t *testing.T) {
 		ok   bool
 		want []int64 // Depth of rows 1, 2
 	}{
-		"by url":                {`{"siteId":"s","url":"http://a/1","depth":5}`, true, []int64{5, 0}},
-		"by md5":                {`{"siteId":"s","urlMd5":"` + two + `","depth":5}`, true, []int64{0, 5}},
-		"unknown URL":           {`{"siteId":"s","url":"http://none/","depth":5}`, true, []int64{0, 0}},
-		"unknown site":          {`{"siteId":"no","url":"http://a/1","depth":5}`, false, []int64{0, 0}},
-		"nothing to write":      {`{"siteId":"s","url":"http://a/1"}`, false, []int64{0, 0}},
-		"neither key nor WHERE": {`{"siteId":"s","depth":5}`, false, []int64{0, 0}},
-		"criterion, one row":    {`{"siteId":"s","depth":5,"criterions":{"WHERE":"Status=1","ORDER BY":"URL DESC"}}`, true, []int64{0, 5}},
-		"criterion, all rows":   {`{"siteId":"s","depth":5,"criterions":{"WHERE":"URL LIKE 'http://a/_'","LIMIT":null}}`, true, []int64{5, 5}},
-		"OR stays in its key":   {`{"siteId":"s","urlMd5":"` + one + `","depth":5,"criterions":{"WHERE":"1=0 OR 1=1","LIMIT":9}}`, true, []int64{5, 0}},
-		"key and criterion":     {`{"siteId":"s","urlMd5":"` + one + `","depth":5,"criterions":{"WHERE":"Status=7"}}`, true, []int64{0, 0}},
-		"refused expression":    {`{"siteId":"s","url":"http://a/1","depth":5,"pDate":"SLEEP(1)"}`, false, []int64{0, 0}},
-		"refused, no row":       {`{"siteId":"s","url":"http://none/","pDate":"SLEEP(1)"}`, false, []int64{0, 0}},
-		"expression of the row": {`{"siteId":"s","url":"http://a/1","depth":5,"uDate":"x","UDate":"DATE_ADD(CDate, INTERVAL 1 DAY)"}`, true, []int64{5, 0}},
+		"by url":                  {`{"siteId":"s","url":"http://a/1","depth":5}`, true, []int64{5, 0}},
+		"by md5":                  {`{"siteId":"s","urlMd5":"` + two + `","depth":5}`, true, []int64{0, 5}},
+		"unknown URL":             {`{"siteId":"s","url":"http://none/","depth":5}`, true, []int64{0, 0}},
+		"unknown site":            {`{"siteId":"no","url":"http://a/1","depth":5}`, false, []int64{0, 0}},
+		"nothing to write":        {`{"siteId":"s","url":"http://a/1"}`, false, []int64{0, 0}},
+		"neither key nor WHERE":   {`{"siteId":"s","depth":5}`, false, []int64{0, 0}},
+		"criterion, one row":      {`{"siteId":"s","depth":5,"criterions":{"WHERE":"Status=1","ORDER BY":"URL DESC"}}`, true, []int64{0, 5}},
+		"criterion, all rows":     {`{"siteId":"s","depth":5,"criterions":{"WHERE":"URL LIKE 'http://a/_'","LIMIT":null}}`, true, []int64{5, 5}},
+		"OR stays in its key":     {`{"siteId":"s","urlMd5":"` + one + `","depth":5,"criterions":{"WHERE":"1=0 OR 1=1","LIMIT":9}}`, true, []int64{5, 0}},
+		"sub-select on the table": {`{"siteId":"s","depth":5,"criterions":{"WHERE":"URLMd5 IN (SELECT MAX(URLMd5) FROM urls_s)"}}`, true, []int64{5, 0}},
+		"value of a sub-select":   {`{"siteId":"s","url":"http://a/1","depth":5,"pDate":"(SELECT MIN(CDate) FROM dc_urls.urls_s)"}`, true, []int64{5, 0}},
+		"another site's table":    {`{"siteId":"s","depth":5,"criterions":{"WHERE":"URLMd5 IN (SELECT URLMd5 FROM urls_0)"}}`, false, []int64{0, 0}},
+		"key and criterion":       {`{"siteId":"s","urlMd5":"` + one + `","depth":5,"criterions":{"WHERE":"Status=7"}}`, true, []int64{0, 0}},
+		"refused expression":      {`{"siteId":"s","url":"http://a/1","depth":5,"pDate":"SLEEP(1)"}`, false, []int64{0, 0}},
+		"refused, no row":         {`{"siteId":"s","url":"http://none/","pDate":"SLEEP(1)"}`, false, []int64{0, 0}},
+		"expression of the row":   {`{"siteId":"s","url":"http://a/1","depth":5,"uDate":"x","UDate":"DATE_ADD(CDate, INTERVAL 1 DAY)"}`, true, []int64{5, 0}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -185,13 +188,13 @@ func TestStatistics(t *testing.T) {
 	var codes []string
 	b.must(b.view(ctx, "test", func(t *tx) error {
 		freq = make([]int64, 6)
-		_, err := t.Row(`SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "dc_stat_freqs.freq_on"`, nil,
+		_, err := t.Row(`SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "dc_stat_freqs.freq" WHERE Site_Id = 'on'`, nil,
 			&freq[0], &freq[1], &freq[2], &freq[3], &freq[4], &freq[5])
 		if err != nil {
 			return err
 		}
-		return t.Each(`SELECT GROUP_CONCAT(OpCode) FROM (SELECT OpCode FROM "dc_stat_logs.log_on" WHERE URLMd5 = ? ORDER BY rowid)
-			UNION ALL SELECT COUNT(*) FROM "dc_stat_logs.log_off" UNION ALL SELECT COUNT(*) FROM "dc_stat_freqs.freq_off"`, []any{dc.Md5("u")},
+		return t.Each(`SELECT GROUP_CONCAT(OpCode) FROM (SELECT OpCode FROM "dc_stat_logs.log" WHERE Site_Id = 'on' AND URLMd5 = ? ORDER BY rowid)
+			UNION ALL SELECT COUNT(*) FROM "dc_stat_logs.log" WHERE Site_Id = 'off' UNION ALL SELECT COUNT(*) FROM "dc_stat_freqs.freq" WHERE Site_Id = 'off'`, []any{dc.Md5("u")},
 			func(scan func(...any) error) error {
 				var s string
 				err := scan(&s)

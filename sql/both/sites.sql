@@ -38,7 +38,7 @@ SELECT SiteMask FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_masks
 -- The different error masks of a site's rows of this node.
-SELECT DISTINCT ErrorMask FROM {dc_urls.urls_%SITE_ID%} WHERE ErrorMask <> 0 AND (Status <> 4 OR Crawled <> 0);
+SELECT DISTINCT ErrorMask FROM {dc_urls.urls} WHERE Site_Id = ? AND ErrorMask <> 0 AND (Status <> 4 OR Crawled <> 0);
 
 -- name: site_set_mask
 UPDATE {dc_sites.sites} SET ErrorMask = ?, MaskStale = 0 WHERE Id = ?;

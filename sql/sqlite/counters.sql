@@ -15,6 +15,6 @@ UPDATE {dc_sites.sites} SET (Resources, Contents, CollectedURLs, NewURLs, Size, 
     COALESCE(SUM(Status <> 4 OR Crawled <> 0), 0),
     COALESCE(SUM(Status IN (2, 3, 8)), 0),
     COALESCE(SUM(Status IN (5, 6)), 0)
-  FROM {dc_urls.urls_%SITE_ID%}),
-  DeletedURLs = (SELECT COUNT(*) FROM {dc_urls_deleted.urls_%SITE_ID%})
-WHERE Id = ?;
+  FROM {dc_urls.urls} WHERE Site_Id = ?1),
+  DeletedURLs = (SELECT COUNT(*) FROM {dc_urls_deleted.urls} WHERE Site_Id = ?1)
+WHERE Id = ?1;

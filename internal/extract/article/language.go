@@ -9,7 +9,7 @@ import (
 const (
 	// letters of a text that are enough to tell its language, and the least
 	// that make a guess worth more than nothing.
-	enoughText = 4 << 10
+	enoughText = 1 << 10
 	leastText  = 40
 )
 

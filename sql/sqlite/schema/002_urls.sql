@@ -1,16 +1,20 @@
--- The tables of one site (storage 1.5, 1.8) and the triggers that keep the
--- counters of its sites row (storage 4.0.4, DECISIONS 5.6). "This node" is
+-- The rows of all sites (storage 1.5, 1.8), and the triggers that keep the
+-- counters of their sites rows (storage 4.0.4, DECISIONS 5.6). "This node" is
 -- not (Status 4 and Crawled 0): such rows mark what another node crawled.
+--
+-- The specification has a table for each site. SQLite reads its whole schema
+-- when a file is opened, so that a thousand sites would cost each process half a
+-- second before its first row: here a site is a column, which begins each key.
 
-CREATE TABLE {dc_urls.urls_%SITE_ID%} (
-  Site_Id         TEXT NOT NULL DEFAULT '%SITE_ID%' COLLATE NOCASE,
+CREATE TABLE {dc_urls.urls} (
+  Site_Id         TEXT NOT NULL,
   URL             TEXT NOT NULL DEFAULT '',
   Type            INTEGER NOT NULL DEFAULT 0,
   State           INTEGER NOT NULL DEFAULT 0,
   Status          INTEGER NOT NULL DEFAULT 1,
   Crawled         INTEGER NOT NULL DEFAULT 0,
   Processed       INTEGER NOT NULL DEFAULT 0,
-  URLMd5          TEXT NOT NULL PRIMARY KEY,
+  URLMd5          TEXT NOT NULL,
   ContentType     TEXT NOT NULL DEFAULT '',
   RequestDelay    INTEGER NOT NULL DEFAULT 500,
   ProcessingDelay INTEGER NOT NULL DEFAULT 1000,
@@ -44,18 +48,19 @@ CREATE TABLE {dc_urls.urls_%SITE_ID%} (
   ContentURLMd5   TEXT NOT NULL DEFAULT '',
   Priority        INTEGER NOT NULL DEFAULT 0,
   ClassifierMask  INTEGER NOT NULL DEFAULT 0,
-  Attempts        INTEGER NOT NULL DEFAULT 0  -- ours: batches that lost the row, since it last left one
+  Attempts        INTEGER NOT NULL DEFAULT 0,  -- ours: batches that lost the row, since it last left one
+  UNIQUE (Site_Id, URLMd5)
 );
--- Rows in the daemon's order: roots first, Priority, Depth, UDate (fetch with
--- Status and State given); rows in flight (url_return).
-CREATE INDEX {dc_urls.urls_%SITE_ID%.status} ON {dc_urls.urls_%SITE_ID%}
-  (Status, State, octet_length(ParentMd5), Priority DESC, Depth, UDate DESC);
--- Rows in URL_FETCH's own order (fetch without a condition).
-CREATE INDEX {dc_urls.urls_%SITE_ID%.cdate} ON {dc_urls.urls_%SITE_ID%} (CDate);
--- Rows with error bits, for a new OR of them (site_mask).
-CREATE INDEX {dc_urls.urls_%SITE_ID%.errors} ON {dc_urls.urls_%SITE_ID%} (ErrorMask, Status, Crawled) WHERE ErrorMask <> 0;
+-- Rows in the daemon's order: roots first, Priority, Depth, UDate (a fetch with
+-- Status and State given); rows that a batch holds (urls_in_work).
+CREATE INDEX {dc_urls.urls.status} ON {dc_urls.urls}
+  (Site_Id, Status, State, octet_length(ParentMd5), Priority DESC, Depth, UDate DESC);
+-- Rows in URL_FETCH's own order (a fetch without a condition).
+CREATE INDEX {dc_urls.urls.cdate} ON {dc_urls.urls} (Site_Id, CDate);
+-- Rows with error bits, for a new OR of them (site_masks).
+CREATE INDEX {dc_urls.urls.errors} ON {dc_urls.urls} (Site_Id, ErrorMask, Status, Crawled) WHERE ErrorMask <> 0;
 
-CREATE TRIGGER {dc_urls.urls_%SITE_ID%.inserted} AFTER INSERT ON {dc_urls.urls_%SITE_ID%} BEGIN
+CREATE TRIGGER {dc_urls.urls.inserted} AFTER INSERT ON {dc_urls.urls} BEGIN
   UPDATE {dc_sites.sites} SET
     Resources = Resources + (NEW.Status = 4 AND NEW.Crawled > 0 AND NEW.Size > 0 AND (NEW.ErrorMask & 4198399) = 0 AND NEW.ContentType = 'text/html' COLLATE NOCASE),
     Contents = Contents + (NEW.Status = 7 AND NEW.TagsCount > 0 AND NEW.Processed > 0),
@@ -69,10 +74,10 @@ CREATE TRIGGER {dc_urls.urls_%SITE_ID%.inserted} AFTER INSERT ON {dc_urls.urls_%
     InFlight = InFlight + (NEW.Status IN (2, 3, 8)),
     InProcess = InProcess + (NEW.Status IN (5, 6)),
     ErrorMask = ErrorMask | (NEW.ErrorMask * (NEW.Status <> 4 OR NEW.Crawled <> 0))
-  WHERE Id = '%SITE_ID%';
+  WHERE Id = NEW.Site_Id;
 END;
 
-CREATE TRIGGER {dc_urls.urls_%SITE_ID%.deleted} AFTER DELETE ON {dc_urls.urls_%SITE_ID%} BEGIN
+CREATE TRIGGER {dc_urls.urls.deleted} AFTER DELETE ON {dc_urls.urls} BEGIN
   UPDATE {dc_sites.sites} SET
     Resources = Resources - (OLD.Status = 4 AND OLD.Crawled > 0 AND OLD.Size > 0 AND (OLD.ErrorMask & 4198399) = 0 AND OLD.ContentType = 'text/html' COLLATE NOCASE),
     Contents = Contents - (OLD.Status = 7 AND OLD.TagsCount > 0 AND OLD.Processed > 0),
@@ -86,11 +91,11 @@ CREATE TRIGGER {dc_urls.urls_%SITE_ID%.deleted} AFTER DELETE ON {dc_urls.urls_%S
     InFlight = InFlight - (OLD.Status IN (2, 3, 8)),
     InProcess = InProcess - (OLD.Status IN (5, 6)),
     MaskStale = MaskStale OR OLD.ErrorMask <> 0
-  WHERE Id = '%SITE_ID%';
+  WHERE Id = OLD.Site_Id;
 END;
 
-CREATE TRIGGER {dc_urls.urls_%SITE_ID%.updated}
-AFTER UPDATE OF Status, Crawled, Processed, Size, ErrorMask, ContentType, TagsCount, ParentMd5, CrawlingTime ON {dc_urls.urls_%SITE_ID%} BEGIN
+CREATE TRIGGER {dc_urls.urls.updated}
+AFTER UPDATE OF Status, Crawled, Processed, Size, ErrorMask, ContentType, TagsCount, ParentMd5, CrawlingTime ON {dc_urls.urls} BEGIN
   UPDATE {dc_sites.sites} SET
     Resources = Resources + (NEW.Status = 4 AND NEW.Crawled > 0 AND NEW.Size > 0 AND (NEW.ErrorMask & 4198399) = 0 AND NEW.ContentType = 'text/html' COLLATE NOCASE) - (OLD.Status = 4 AND OLD.Crawled > 0 AND OLD.Size > 0 AND (OLD.ErrorMask & 4198399) = 0 AND OLD.ContentType = 'text/html' COLLATE NOCASE),
     Contents = Contents + (NEW.Status = 7 AND NEW.TagsCount > 0 AND NEW.Processed > 0) - (OLD.Status = 7 AND OLD.TagsCount > 0 AND OLD.Processed > 0),
@@ -105,12 +110,12 @@ AFTER UPDATE OF Status, Crawled, Processed, Size, ErrorMask, ContentType, TagsCo
     InProcess = InProcess + (NEW.Status IN (5, 6)) - (OLD.Status IN (5, 6)),
     ErrorMask = ErrorMask | (NEW.ErrorMask * (NEW.Status <> 4 OR NEW.Crawled <> 0)),
     MaskStale = MaskStale OR ((OLD.ErrorMask * (OLD.Status <> 4 OR OLD.Crawled <> 0)) & ~(NEW.ErrorMask * (NEW.Status <> 4 OR NEW.Crawled <> 0))) <> 0
-  WHERE Id = '%SITE_ID%';
+  WHERE Id = NEW.Site_Id;
 END;
 
 -- Rows that wait for URL_PURGE; one URL may wait several times (storage 1.5).
-CREATE TABLE {dc_urls_deleted.urls_%SITE_ID%} (
-  Site_Id         TEXT NOT NULL DEFAULT '%SITE_ID%' COLLATE NOCASE,
+CREATE TABLE {dc_urls_deleted.urls} (
+  Site_Id         TEXT NOT NULL,
   URL             TEXT NOT NULL DEFAULT '',
   Type            INTEGER NOT NULL DEFAULT 0,
   State           INTEGER NOT NULL DEFAULT 0,
@@ -154,33 +159,37 @@ CREATE TABLE {dc_urls_deleted.urls_%SITE_ID%} (
   Attempts        INTEGER NOT NULL DEFAULT 0  -- ours: batches that lost the row, since it last left one
 );
 -- Copies of one URL (deleted_drop).
-CREATE INDEX {dc_urls_deleted.urls_%SITE_ID%.md5} ON {dc_urls_deleted.urls_%SITE_ID%} (URLMd5);
+CREATE INDEX {dc_urls_deleted.urls.md5} ON {dc_urls_deleted.urls} (Site_Id, URLMd5);
 
-CREATE TRIGGER {dc_urls_deleted.urls_%SITE_ID%.inserted} AFTER INSERT ON {dc_urls_deleted.urls_%SITE_ID%} BEGIN
-  UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + 1 WHERE Id = '%SITE_ID%';
+CREATE TRIGGER {dc_urls_deleted.urls.inserted} AFTER INSERT ON {dc_urls_deleted.urls} BEGIN
+  UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + 1 WHERE Id = NEW.Site_Id;
 END;
 
-CREATE TRIGGER {dc_urls_deleted.urls_%SITE_ID%.deleted} AFTER DELETE ON {dc_urls_deleted.urls_%SITE_ID%} BEGIN
-  UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs - 1 WHERE Id = '%SITE_ID%';
+CREATE TRIGGER {dc_urls_deleted.urls.deleted} AFTER DELETE ON {dc_urls_deleted.urls} BEGIN
+  UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs - 1 WHERE Id = OLD.Site_Id;
 END;
 
-CREATE TABLE {dc_contents.contents_%SITE_ID%} (
-  id    TEXT NOT NULL PRIMARY KEY,
-  data  BLOB NOT NULL,
-  CDate TEXT
+CREATE TABLE {dc_contents.contents} (
+  Site_Id TEXT NOT NULL,
+  id      TEXT NOT NULL,
+  data    BLOB NOT NULL,
+  CDate   TEXT,
+  PRIMARY KEY (Site_Id, id)
 );
 
-CREATE TABLE {dc_attributes.att_%SITE_ID%} (
-  Id     INTEGER PRIMARY KEY,
-  Name   TEXT NOT NULL DEFAULT '',
-  URLMd5 TEXT NOT NULL DEFAULT '',
-  Value  BLOB NOT NULL,
-  CDate  TEXT,
-  UNIQUE (URLMd5, Name)
+CREATE TABLE {dc_attributes.att} (
+  Id      INTEGER PRIMARY KEY,
+  Site_Id TEXT NOT NULL,
+  Name    TEXT NOT NULL DEFAULT '',
+  URLMd5  TEXT NOT NULL DEFAULT '',
+  Value   BLOB NOT NULL,
+  CDate   TEXT,
+  UNIQUE (Site_Id, URLMd5, Name)
 );
 
-CREATE TABLE {dc_stat_freqs.freq_%SITE_ID%} (
-  URLMd5     TEXT NOT NULL PRIMARY KEY,
+CREATE TABLE {dc_stat_freqs.freq} (
+  Site_Id    TEXT NOT NULL,
+  URLMd5     TEXT NOT NULL,
   FIns       INTEGER NOT NULL DEFAULT 0,
   FDel       INTEGER NOT NULL DEFAULT 0,
   FUpd       INTEGER NOT NULL DEFAULT 0,
@@ -191,15 +200,17 @@ CREATE TABLE {dc_stat_freqs.freq_%SITE_ID%} (
   FDeleted   INTEGER NOT NULL DEFAULT 0,
   FPurged    INTEGER NOT NULL DEFAULT 0,
   CDate      TEXT NOT NULL,
-  MDate      TEXT
+  MDate      TEXT,
+  PRIMARY KEY (Site_Id, URLMd5)
 ) WITHOUT ROWID;
 
-CREATE TABLE {dc_stat_logs.log_%SITE_ID%} (
-  URLMd5 TEXT NOT NULL DEFAULT '',
-  OpCode INTEGER NOT NULL DEFAULT 20,
-  Object TEXT NOT NULL,
-  CDate  TEXT NOT NULL,
-  ODate  TEXT
+CREATE TABLE {dc_stat_logs.log} (
+  Site_Id TEXT NOT NULL,
+  URLMd5  TEXT NOT NULL DEFAULT '',
+  OpCode  INTEGER NOT NULL DEFAULT 20,
+  Object  TEXT NOT NULL,
+  CDate   TEXT NOT NULL,
+  ODate   TEXT
 );
 -- The journal of one URL (URL_HISTORY).
-CREATE INDEX {dc_stat_logs.log_%SITE_ID%.md5} ON {dc_stat_logs.log_%SITE_ID%} (URLMd5);
+CREATE INDEX {dc_stat_logs.log.md5} ON {dc_stat_logs.log} (Site_Id, URLMd5);

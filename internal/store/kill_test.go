@@ -1,0 +1,97 @@
+package store
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/dc"
+)
+
+const killVariable = "DC_STORE_TEST_PATH"
+
+// TestMain lets the test program play the process that is killed.
+func TestMain(m *testing.M) {
+	path := os.Getenv(killVariable)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	fmt.Println("error:", crawlForever(path))
+	os.Exit(1)
+}
+
+// Each page of crawlForever brings so many links.
+const linksOfPage = 20
+
+// crawlForever crawls page after page of site s, and says the number of each
+// when it is stored.
+func crawlForever(path string) error {
+	d, err := db.Open(ctx, db.Config{Path: path})
+	if err != nil {
+		return err
+	}
+	s := Open(d, Options{})
+	for page := 0; ; page++ {
+		item := dc.NewURL("s", fmt.Sprint("page", page))
+		if _, err := s.MarkCrawling(ctx, "s", 1, []dc.URL{item}); err != nil {
+			return err
+		}
+		r := CrawlResult{URLMd5: item.URLMd5, Set: dc.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"}, CountCrawled: true}
+		for i := range linksOfPage {
+			link := dc.NewURL("s", fmt.Sprintf("page%d/%d", page, i))
+			link.ParentMd5 = item.URLMd5
+			r.NewURLs = append(r.NewURLs, link)
+		}
+		if err := s.FinishCrawl(ctx, "s", 1, []CrawlResult{r}); err != nil {
+			return err
+		}
+		fmt.Println(page)
+	}
+}
+
+// Whenever a process is killed, a page is stored with all its links and counted,
+// or it is still held by its batch, which gives it back.
+func TestKilledWhileItCrawls(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	for _, lines := range []int{1, 7, 30} {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), killVariable+"="+b.path)
+		out, err := c.StdoutPipe()
+		b.must(err)
+		b.must(c.Start())
+		said := bufio.NewScanner(out)
+		for i := 0; i < lines && said.Scan(); i++ {
+			if len(said.Text()) > 3 {
+				t.Errorf("the crawler says %q", said.Text())
+			}
+		}
+		b.must(c.Process.Signal(syscall.SIGKILL))
+		c.Wait()
+		b.checkCounters("s", "kill")
+		_, err = b.URLReturn(ctx, dc.URLReturnRequest{BatchID: 1})
+		b.must(err)
+		b.checkCounters("s", "return")
+		_, err = b.URLUpdate(ctx, []dc.URLUpdateRequest{{SiteID: "s", Set: dc.Patch{"Batch_Id": int64(0)}, Criterion: dc.Criterion{Where: "Batch_Id=1"}}})
+		b.must(err) // the next run is another batch
+	}
+	var pages, links, loose int64
+	b.must(b.view(ctx, "test", func(t *tx) error {
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.urlTable()+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+
+			t.urlTable()+" c WHERE c.ParentMd5 = p.URLMd5) <> ?) FROM "+t.urlTable(), []any{linksOfPage}, &pages, &links, &loose)
+		return err
+	}))
+	if pages < 30 || links != pages*linksOfPage || loose != 0 {
+		t.Errorf("%d pages, %d links, %d pages without all their links", pages, links, loose)
+	}
+	var verdict string
+	b.must(b.view(ctx, "test", func(t *tx) error {
+		_, err := t.Row("PRAGMA integrity_check", nil, &verdict)
+		return err
+	}))
+	same(t, "integrity", verdict, "ok")
+}
