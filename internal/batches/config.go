@@ -39,6 +39,15 @@ type Common struct {
 // maxWorkers bounds the workers of a manager: a few for each batch under way.
 const maxWorkers = 256
 
+// innerLimit is how long a task may start URLs: less than the environment gives
+// it, whatever an operator has set, so that it can hand back the rest (daemon F4).
+func (c *Common) innerLimit() time.Duration {
+	if c.BatchTime < c.TaskTime {
+		return c.BatchTime
+	}
+	return max(c.TaskTime*4/5, time.Second)
+}
+
 // CrawlConfig is [BatchTasksManager] of dc-daemon.ini (daemon 3.2).
 type CrawlConfig struct {
 	Common

@@ -2,7 +2,6 @@ package batches
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/bus"
@@ -21,8 +20,9 @@ const (
 // Crawl is BatchTasksManager: regular crawling (daemon 2.2 to 2.7).
 type Crawl struct {
 	queue
-	cfg      *CrawlConfig
-	fetching int64 // URL_FETCH requests without an answer
+	cfg       *CrawlConfig
+	selecting bool // a URL_FETCH has no answer yet
+	again     bool // somebody hinted meanwhile: it may have looked too early
 
 	total, filled, items int64
 	fetches, cancelled   int64
@@ -34,16 +34,16 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	base.Name, base.MaxWorkers = CrawlName, maxWorkers
 	c := &Crawl{cfg: &cfg}
 	c.queue = queue{
-		Loop: manager.New(base), Common: cfg.Common, kind: CrawlTask,
+		Loop: manager.New(base), Common: &c.cfg.Common, kind: CrawlTask,
 		statuses: []int64{dc.StatusSelectedCrawling, dc.StatusCrawling, dc.StatusSelectedIncremental},
-		ended:    c.finished, free: func() { c.Kick("crawl") },
+		ended:    c.finished, free: c.goOn,
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
 	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
-	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { c.Kick("crawl") })
+	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { c.Kick(CrawlTask) })
 	c.watch()
-	c.Every("crawl", func() time.Duration { return c.cfg.Period }, func(time.Time) { c.fill() })
+	c.Every(CrawlTask, func() time.Duration { return c.cfg.Period }, func(time.Time) { c.fill() })
 	c.declare()
 	return c
 }
@@ -69,8 +69,13 @@ func (c *Crawl) declare() {
 	c.Counter("batches_crawl_fault_ttl", &c.expired)
 	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
 	c.Counter("batches_crawl_check_fault", &c.checkFaults)
-	c.Gauge("batches_crawl_queue", func() any { return len(c.running) })
-	c.Gauge("batches_crawl_url_fetch_requests", func() any { return c.fetching })
+	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
+	c.Gauge("batches_crawl_url_fetch_requests", func() any {
+		if c.selecting {
+			return 1
+		}
+		return 0
+	})
 	c.Gauge("batches_crawl_items_avg", func() any {
 		if c.filled == 0 {
 			return 0
@@ -95,28 +100,35 @@ func (q *queue) variables(period *time.Duration, periodName string, mode *bool, 
 	)
 }
 
-// fill starts a batch if a slot is free. Slots and unanswered selections count
-// together against the limit (daemon F18).
+// goOn looks for work at once when there is a slot for it.
+func (c *Crawl) goOn() {
+	if c.slots() < c.MaxTasks {
+		c.Kick(CrawlTask)
+	}
+}
+
+// fill selects URLs for a batch if a slot is free. One selection is under way at
+// a time, and the answer to it fills the next slot, so that slots and selections
+// never exceed the limit together (daemon F18).
 func (c *Crawl) fill() {
-	if !c.ready || !c.cfg.Mode {
+	switch {
+	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
 		return
-	}
-	if c.fetching > 0 {
-		return // its answer fills the next slot
-	}
-	if c.taken()+c.fetching >= c.MaxTasks {
+	case c.selecting:
+		c.again = true
+		return
+	case c.slots() >= c.MaxTasks:
 		c.cancelled++
 		return
 	}
-	id := int64(newBatchID())
-	c.fetching++
+	id := newBatchID()
+	c.selecting, c.again = true, false
 	c.fetches++
-	c.ask(dc.URLFetch, []any{c.selection(id)}, func(nodes []json.RawMessage, err error) {
-		c.fetching--
+	c.ask(dc.URLFetch, []any{c.selection(id)}, func(nodes []nodeAnswer, err error) {
+		c.selecting = false
 		if err != nil {
 			c.Log().Warn("no URLs were selected", "batch", id, "error", err)
-			// The rows may be selected and only the answer lost.
-			c.returnRows(dc.URLReturnRequest{BatchID: id, Statuses: c.statuses}, func(error) {})
+			c.selectionLost(id, err)
 			return
 		}
 		c.start(id, nodes)
@@ -150,135 +162,146 @@ type selected struct {
 	ParentMd5 string `json:"parentMd5"`
 }
 
+// check refuses a row that cannot be named in a request.
+func (s selected) check() error {
+	if err := dc.CheckSiteID("URL", "siteId", s.SiteID); err != nil {
+		return err
+	}
+	return dc.CheckMd5("URL", "urlMd5", s.URLMd5)
+}
+
+// gathered is what the nodes selected for one batch.
+type gathered struct {
+	items    []json.RawMessage
+	spread   []map[string]any // copies for the other nodes
+	rejected []key            // URLs of batches under way
+	unread   bool             // rows were marked that cannot be read
+}
+
 // start makes a batch of the rows that the nodes selected and submits it
 // (daemon 2.4, 2.5).
-func (c *Crawl) start(id int64, nodes []json.RawMessage) {
+func (c *Crawl) start(id int64, nodes []nodeAnswer) {
 	c.total++
-	b := &running{task: taskID("crawl", id), batch: id, nodes: len(nodes), keys: map[[2]string]bool{}}
-	var items []json.RawMessage
-	var spread []map[string]any
-	var rejected []selected
-	for _, raw := range nodes {
-		var rows []json.RawMessage
-		if err := json.Unmarshal(raw, &rows); err != nil {
-			c.Log().Error("a node's selection is unreadable", "batch", id, "error", err)
-			continue
-		}
-		for _, row := range rows {
-			var s selected
-			if err := json.Unmarshal(row, &s); err != nil {
-				continue
-			}
-			key := [2]string{s.SiteID, s.URLMd5}
-			if b.keys[key] {
-				continue // another node has it too; the end of the batch tells that node
-			}
-			if c.cfg.CheckActive && c.active(key) {
-				rejected = append(rejected, s)
-				continue
-			}
-			b.keys[key] = true
-			b.note(s.SiteID)
-			item, err := json.Marshal(map[string]any{"siteId": s.SiteID, "urlId": s.URLMd5, "urlObj": row, "properties": map[string]string{}, "depth": 0})
-			if err != nil {
-				continue
-			}
-			items = append(items, item)
-			if s.ParentMd5 != "" {
-				spread = append(spread, propagated(row))
-			}
-		}
+	b := &batch{id: id, task: taskID(CrawlTask, id), nodes: len(nodes), keys: map[key]bool{}}
+	var g gathered
+	for _, node := range nodes {
+		c.gather(b, &g, node)
 	}
-	c.giveBack(rejected)
-	if len(items) == 0 {
+	c.giveBack(id, g.rejected)
+	if len(g.items) == 0 {
+		if g.unread {
+			c.selectionLost(id, nil)
+		}
+		if c.again {
+			c.Kick(CrawlTask)
+		}
 		return // idle until the period is over or somebody hints
 	}
-	b.urls = len(items)
+	if g.unread {
+		b.sites = nil // its rows may be anywhere
+	}
+	b.urls = len(g.items)
 	c.filled++
 	c.mixed++
-	c.items += int64(len(items))
-	batch, err := json.Marshal(map[string]any{
-		"id": id, "crawlerType": dc.CrawlNormal, "items": items, "errorMask": 0, "dbMode": dc.DBRead | dc.DBWrite,
+	c.items += int64(len(g.items))
+	stdin, err := json.Marshal(map[string]any{
+		"id": id, "crawlerType": dc.CrawlNormal, "items": g.items, "errorMask": 0, "dbMode": dc.DBRead | dc.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
-		"maxExecutionTime": int64(c.BatchTime / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
+		"maxExecutionTime": int64(c.innerLimit() / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
 	})
 	if err != nil {
+		c.batches[b.task] = b
 		c.refused(b, err)
 		return
 	}
-	if c.cfg.Propagate && len(nodes) > 1 && len(spread) > 0 {
-		c.ask(dc.URLNew, spread, c.logFailure("URLs are not propagated", id))
+	if c.cfg.Propagate && len(nodes) > 1 && len(g.spread) > 0 {
+		c.propagate(b, g.spread)
 	}
 	c.Log().Info("batch", "batch", id, "urls", b.urls, "sites", len(b.sites))
-	c.submit(b, env.Task{Name: "crawl", Stages: []env.Stage{c.cfg.Crawler}, Stdin: batch})
-	c.Kick("crawl") // there may be more, and another slot
+	c.submit(b, env.Task{Name: "crawl", Stages: []env.Stage{c.cfg.Crawler}, Stdin: stdin})
 }
 
-func (b *running) note(site string) {
-	for _, s := range b.sites {
-		if s == site {
-			return
+// gather adds what one node selected to the batch.
+func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
+	var rows []json.RawMessage
+	err := node.err
+	if err == nil {
+		err = json.Unmarshal(node.object, &rows)
+	}
+	if err != nil {
+		c.Log().Error("a node's selection is not there", "batch", b.id, "error", err)
+		g.unread = true
+		return
+	}
+	for _, row := range rows {
+		var s selected
+		err := json.Unmarshal(row, &s)
+		if err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			c.Log().Error("a selected URL is unreadable", "batch", b.id, "error", err)
+			g.unread = true
+			continue
+		}
+		k := key{s.SiteID, s.URLMd5}
+		if b.keys[k] {
+			continue // another node has it too; the end of the batch tells that node
+		}
+		if c.cfg.CheckActive && c.active(k) {
+			g.rejected = append(g.rejected, k)
+			continue
+		}
+		item, err := json.Marshal(map[string]any{"siteId": s.SiteID, "urlId": s.URLMd5, "urlObj": row, "properties": map[string]string{}, "depth": 0})
+		if err != nil {
+			g.unread = true
+			continue
+		}
+		b.keys[k] = true
+		b.onSite(s.SiteID)
+		g.items = append(g.items, item)
+		if s.ParentMd5 != "" {
+			if m := copied(row, b.id); m != nil {
+				g.spread = append(g.spread, m)
+			}
 		}
 	}
-	b.sites = append(b.sites, site)
 }
 
 // active reports whether a batch under way has the URL.
-func (c *Crawl) active(key [2]string) bool {
-	for _, b := range c.running {
-		if b.keys[key] {
+func (c *Crawl) active(k key) bool {
+	for _, b := range c.batches {
+		if b.keys[k] {
 			return true
 		}
 	}
 	return false
 }
 
-// giveBack makes rejected URLs New again at once (daemon F5).
-func (c *Crawl) giveBack(rejected []selected) {
-	if len(rejected) == 0 {
+// finished is the end of a crawl batch: the nodes that did not crawl learn that
+// its URLs are crawled (daemon 2.1, 2.7). That comes before its rows are
+// returned, which would offer the copies of what is crawled to others, and after
+// the copies are there.
+func (c *Crawl) finished(b *batch, next func()) {
+	c.Tell(ProcessName, dc.InternalWork, nil)
+	inform := func() {
+		if b.end.good() && len(b.end.Crawled) > 0 {
+			c.foreign(b, next)
+			return
+		}
+		next()
+	}
+	if b.spreading {
+		b.after = inform
 		return
 	}
-	var updates []map[string]any
-	for _, s := range rejected {
-		updates = append(updates, map[string]any{"siteId": s.SiteID, "urlMd5": s.URLMd5, "status": dc.StatusNew})
-	}
-	c.ask(dc.URLUpdate, updates, c.logFailure("rejected URLs are not given back", 0))
+	inform()
 }
 
-// propagated is the copy of a selected row for the other nodes: its counters and
-// contents are their own affair (DECISIONS 3.3).
-func propagated(row json.RawMessage) map[string]any {
-	var m map[string]any
-	if json.Unmarshal(row, &m) != nil {
-		return nil
-	}
-	for _, name := range []string{"crawled", "processed", "errorMask", "crawlingTime", "processingTime", "totalTime", "httpCode",
-		"size", "linksI", "linksE", "freq", "mRate", "mRateCounter", "tagsMask", "tagsCount"} {
-		m[name] = 0
-	}
-	for _, name := range []string{"contentType", "charset", "rawContentMd5", "eTag", "contentURLMd5"} {
-		m[name] = ""
-	}
-	m["pDate"], m["lastModified"], m["attributes"] = nil, nil, []any{}
-	m["status"], m["state"], m["siteSelect"] = dc.StatusSelectedCrawling, dc.URLEnabled, dc.SelectNone
-	return m
-}
-
-// finished is the end of a crawl batch: other nodes learn that its URLs are
-// crawled (daemon 2.1, 2.7).
-func (c *Crawl) finished(b *running, o outcome) {
-	c.Tell(ProcessName, dc.InternalWork, nil)
-	if o.good() && b.nodes > 1 {
-		c.foreign(b)
-	}
-}
-
-func (c *Crawl) logFailure(what string, batch int64) func([]json.RawMessage, error) {
-	return func(_ []json.RawMessage, err error) {
+func (c *Crawl) logFailure(what string, batch int64) func([]nodeAnswer, error) {
+	return func(_ []nodeAnswer, err error) {
 		if err != nil {
 			c.Log().Warn(what, "batch", batch, "error", err)
 		}
 	}
 }
-
-func taskID(kind string, batch int64) string { return kind + "-" + strconv.FormatInt(batch, 10) }

@@ -1,46 +1,89 @@
 package batches
 
 import (
-	"crypto/rand"
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
 
 	"hce/dc/internal/dc"
 )
 
-// newBatchID is a random unsigned 32-bit number, never 0: the column's width
-// (daemon 2.3).
-func newBatchID() uint32 {
-	var b [4]byte
-	for {
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program first
-		if id := binary.BigEndian.Uint32(b[:]); id != 0 {
-			return id
-		}
+// giveBack makes rejected URLs New again at once (daemon F5), where this
+// selection marked them and nowhere else: the batch that has them goes on.
+func (c *Crawl) giveBack(id int64, rejected []key) {
+	if len(rejected) == 0 {
+		return
 	}
-}
-
-// foreign marks the batch's URLs crawled where they were not crawled (strategy
-// 0), or deletes them there (1).
-func (c *Crawl) foreign(b *running) {
-	var list []map[string]any
-	for key := range b.keys {
-		if c.cfg.CrawledStrategy == 1 {
-			list = append(list, map[string]any{
-				"siteId": key[0], "url": nil, "urlType": dc.ByMd5, "delayedType": dc.Immediate, "reason": 3,
-				"criterions": map[string]any{"WHERE": fmt.Sprintf("`URLMd5`='%s' AND `ParentMd5`<>'' AND `Batch_Id`<>%d", key[1], b.batch), "LIMIT": 1},
-			})
-			continue
-		}
-		list = append(list, map[string]any{
-			"siteId": key[0], "urlMd5": key[1], "status": dc.StatusCrawled, "crawled": 0, "processed": 0,
-			"criterions": map[string]any{"WHERE": fmt.Sprintf(
-				"(`Status`=1 AND `Batch_Id`<>%[1]d) OR (`Status` IN (2,8) AND `Batch_Id`=%[1]d)", b.batch)},
+	var updates []map[string]any
+	for _, k := range rejected {
+		updates = append(updates, map[string]any{
+			"siteId": k.Site, "urlMd5": k.Md5, "status": dc.StatusNew,
+			"criterions": map[string]any{"WHERE": fmt.Sprintf("`Status`=2 AND `Batch_Id`=%d", id)},
 		})
 	}
+	c.tell(dc.URLUpdate, updates, c.logFailure("rejected URLs are not given back", id))
+}
+
+// propagate puts copies of the batch's rows on the other nodes, so that they do
+// not select them meanwhile. The task does not wait for it, its end does.
+func (c *Crawl) propagate(b *batch, copies []map[string]any) {
+	b.spreading = true
+	log := c.logFailure("URLs are not propagated", b.id)
+	c.tell(dc.URLNew, copies, func(nodes []nodeAnswer, err error) {
+		log(nodes, err)
+		b.spreading = false
+		if b.after != nil {
+			b.after()
+		}
+	})
+}
+
+// copied is the copy of a selected row for the other nodes, held there by the
+// same batch: its counters and contents are their own affair (DECISIONS 3.3).
+// Nil for a row that is no object.
+func copied(row json.RawMessage, batch int64) map[string]any {
+	var m map[string]any
+	if json.Unmarshal(row, &m) != nil {
+		return nil
+	}
+	for _, name := range []string{"crawled", "processed", "errorMask", "crawlingTime", "processingTime", "totalTime", "httpCode",
+		"size", "linksI", "linksE", "freq", "mRate", "mRateCounter", "tagsMask", "tagsCount"} {
+		m[name] = 0
+	}
+	for _, name := range []string{"contentType", "charset", "rawContentMd5", "eTag", "contentURLMd5"} {
+		m[name] = ""
+	}
+	m["pDate"], m["lastModified"], m["attributes"] = nil, nil, []any{}
+	m["status"], m["state"], m["batchId"], m["siteSelect"] = dc.StatusSelectedCrawling, dc.URLEnabled, batch, dc.SelectNone
+	return m
+}
+
+// foreign marks the URLs that the batch crawled as crawled where they were not
+// (strategy 0), or deletes them there (1), then goes on. The node that crawled
+// them has them in a later status, or in Status 1 with this batch's id when they
+// are due again already: the condition leaves it alone.
+func (c *Crawl) foreign(b *batch, next func()) {
+	where := fmt.Sprintf("((`Status`=1 AND `Batch_Id`<>%[1]d) OR (`Status` IN (2,8) AND `Batch_Id`=%[1]d))", b.id)
 	op := dc.URLUpdate
 	if c.cfg.CrawledStrategy == 1 {
 		op = dc.URLDelete
 	}
-	c.ask(op, list, c.logFailure("other nodes are not told of the batch's end", b.batch))
+	var list []map[string]any
+	for _, k := range b.end.Crawled {
+		if op == dc.URLDelete {
+			list = append(list, map[string]any{
+				"siteId": k.Site, "url": nil, "urlType": dc.ByMd5, "delayedType": dc.Immediate, "reason": 3,
+				"criterions": map[string]any{"WHERE": fmt.Sprintf("`URLMd5`='%s' AND `ParentMd5`<>'' AND %s", k.Md5, where), "LIMIT": 1},
+			})
+			continue
+		}
+		list = append(list, map[string]any{
+			"siteId": k.Site, "urlMd5": k.Md5, "status": dc.StatusCrawled, "crawled": 0, "processed": 0,
+			"criterions": map[string]any{"WHERE": where},
+		})
+	}
+	log := c.logFailure("other nodes are not told of the batch's end", b.id)
+	c.tell(op, list, func(nodes []nodeAnswer, err error) {
+		log(nodes, err)
+		next()
+	})
 }

@@ -18,7 +18,8 @@ type Process struct {
 
 	// idle is set when a task found nothing: the next starts with the period or
 	// a hint. Until then one probing task runs at a time.
-	idle bool
+	idle  bool
+	again bool // somebody hinted while it ran: it may have looked too early
 
 	total, cancelled, filled, items int64
 }
@@ -28,15 +29,15 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	base.Name, base.MaxWorkers = ProcessName, maxWorkers
 	p := &Process{cfg: &cfg, idle: true}
 	p.queue = queue{
-		Loop: manager.New(base), Common: cfg.Common, kind: ProcessTask,
+		Loop: manager.New(base), Common: &p.cfg.Common, kind: ProcessTask,
 		statuses: []int64{dc.StatusSelectedProcessing, dc.StatusProcessing},
-		ended:    p.finished, free: func() { p.fillIfBusy() },
+		ended:    p.finished, free: p.goOn,
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
-	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { p.Kick("process") })
+	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { p.Kick(ProcessTask) })
 	p.watch()
-	p.Every("process", func() time.Duration { return p.cfg.Period }, func(time.Time) { p.fill() })
+	p.Every(ProcessTask, func() time.Duration { return p.cfg.Period }, func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	p.Var(
 		manager.Text("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy, nil),
@@ -52,36 +53,49 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.Counter("batches_process_fault_ttl", &p.expired)
 	p.Counter("batches_process_delete_fault", &p.deleteFaults)
 	p.Counter("batches_process_check_fault", &p.checkFaults)
-	p.Gauge("batches_process_queue", func() any { return len(p.running) })
+	p.Gauge("batches_process_queue", func() any { return len(p.batches) })
 	return p
 }
 
-// fill starts one task if a slot is free.
-func (p *Process) fill() {
-	if !p.ready || !p.cfg.Mode {
-		return
+// goOn looks for work at once while there is some.
+func (p *Process) goOn() {
+	if !p.idle {
+		p.Kick(ProcessTask)
 	}
-	if p.taken() >= p.MaxTasks || (p.idle && p.taken() > 0) {
+}
+
+// fill starts tasks in all free slots; one while it is not known whether there
+// is work.
+func (p *Process) fill() {
+	switch {
+	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
+		return
+	case p.slots() >= p.MaxTasks:
 		p.cancelled++
 		return
 	}
-	id := int64(newBatchID())
-	stdin, err := json.Marshal(dc.Call{Op: dc.URLFetch, Object: p.selection(id)})
-	if err != nil {
-		p.Log().Error("the selection has no JSON", "error", err)
-		return
+	for p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() < p.MaxTasks {
+		if p.idle && p.slots() > 0 {
+			p.again = true
+			return
+		}
+		p.start()
 	}
-	p.total++
-	p.submit(&running{task: taskID("process", id), batch: id, keys: map[[2]string]bool{}}, env.Task{
-		Name: "process", Stages: []env.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin,
-	})
 }
 
-// fillIfBusy goes on while there is work.
-func (p *Process) fillIfBusy() {
-	if !p.idle && !p.Suspended() {
-		p.fill()
+// start submits one task: what it works on is selected in its first stage.
+func (p *Process) start() {
+	p.again = false
+	id := newBatchID()
+	stdin, err := json.Marshal(dc.Call{Op: dc.URLFetch, Object: p.selection(id)})
+	b := &batch{id: id, task: taskID(ProcessTask, id)}
+	p.total++
+	if err != nil {
+		p.batches[b.task] = b
+		p.refused(b, err)
+		return
 	}
+	p.submit(b, env.Task{Name: "process", Stages: []env.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin})
 }
 
 // selection is the URL_FETCH of a processing task; its answer is the Batch that
@@ -105,16 +119,16 @@ func (p *Process) selection(id int64) json.RawMessage {
 }
 
 // finished is the end of a processing task.
-func (p *Process) finished(b *running, o outcome) {
-	if !o.good() {
-		p.idle = true // a fault must not turn in a circle
-		return
-	}
-	p.idle = o.Items == 0
-	b.urls = o.Items
-	if o.Items > 0 {
+func (p *Process) finished(b *batch, next func()) {
+	p.idle = !b.end.good() || b.end.Items == 0
+	if b.end.Items > 0 {
+		b.urls = b.end.Items
 		p.filled++
-		p.items += int64(o.Items)
-		p.Log().Info("batch", "batch", b.batch, "urls", o.Items)
+		p.items += int64(b.end.Items)
+		p.Log().Info("batch", "batch", b.id, "urls", b.end.Items)
 	}
+	if p.again {
+		p.Kick(ProcessTask)
+	}
+	next()
 }

@@ -3,9 +3,8 @@ package batches
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/dc"
@@ -19,66 +18,51 @@ const (
 	ProcessTask = "process"
 )
 
-// SitesSocket is the name of the connection to SitesManager.
-const SitesSocket = "SitesManager"
-
-// label is the task label that holds the batch's id.
-const label = "batch"
-
 // known is the report of the watcher: all tasks there were when it began.
 const known = dc.InternalWork + 100
 
-// queue is the tasks of one manager: submitted, watched, brought to their end.
+// queue is the batches of one manager: submitted, watched, brought to their end.
 // It belongs to the manager's loop.
 type queue struct {
 	*manager.Loop
-	Common
-	kind     string  // task type: "crawl" or "process"
+	*Common
+	kind     string  // task type and name of the timer: CrawlTask or ProcessTask
 	statuses []int64 // rows that its batches hold
 
-	running map[string]*running // by task id, from submission to the end of URL_RETURN
-	ready   bool                // what was left of the last run is in order
+	batches map[string]*batch // by task id
+	// What the last run left is in order in two steps: its tasks are taken up,
+	// then the rows of its other batches returned. Nothing starts before.
+	adopted, recovering, ready bool
+	recoverDue                 time.Time
 
-	// ended is told of each batch whose task is over, before its rows go back.
-	ended func(*running, outcome)
-	// free is told that a slot may be free.
+	// ended is told of each batch whose task is over, before its rows go back,
+	// and calls next when they may.
+	ended func(b *batch, next func())
+	// free is told that a slot may be free, and that there may be work for it.
 	free func()
+
+	// After a task that would most likely fail again nothing starts for a while.
+	rest  time.Duration
+	awake time.Time
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 }
 
-// running is one batch under way.
-type running struct {
-	task  string
-	batch int64
-	sites []string
-	urls  int
-	nodes int                // that selected its rows
-	keys  map[[2]string]bool // of its items: site, md5
-	over  bool               // the task has ended; its rows are being returned
-}
-
-// outcome is how a task ended, as its worker saw it.
-type outcome struct {
-	Task   string
-	State  env.State
-	Reason string
-	Batch  bool     // the answer is a Batch
-	Items  int      // of the answer
-	Sites  []string // of the answer's items
-	Exit   int
-}
-
-func (o outcome) good() bool { return o.State == env.Finished && o.Batch }
+// Bounds of the rest after faults in a row.
+const (
+	shortestRest = 5 * time.Second
+	longestRest  = 5 * time.Minute
+)
 
 // watch declares what the queue needs of its loop. It must be called before Run.
 func (q *queue) watch() {
-	q.running = map[string]*running{}
+	q.batches = map[string]*batch{}
 	q.HandleReport(dc.InternalState, q.stateReport)
 	q.HandleReport(dc.InternalTaskDone, q.outcomeReport)
 	q.HandleReport(known, q.knownReport)
 	q.Tend("queue", func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
 	q.Tend("watch", func() time.Duration { return time.Second }, q.startWatcher())
+	q.Tend("ends", func() time.Duration { return time.Second }, q.tend)
 }
 
 // startWatcher gives the timer that keeps one watcher running: the environment's
@@ -120,8 +104,9 @@ func (q *queue) startWatcher() func(time.Time) {
 	}
 }
 
-// knownReport takes up the tasks that outlived the last run, ends those that
-// did not, and returns the rows of all other batches (DECISIONS 3.7).
+// knownReport takes up the tasks that the environment knows from the last run.
+// A watcher that had to begin again tells only what it may have missed: every
+// task is ours then, and one that we do not know is gone already.
 func (q *queue) knownReport(_ string, object json.RawMessage) {
 	var all []env.Status
 	if err := json.Unmarshal(object, &all); err != nil {
@@ -129,58 +114,60 @@ func (q *queue) knownReport(_ string, object json.RawMessage) {
 		return
 	}
 	for _, s := range all {
-		if q.running[s.ID] == nil {
-			batch, _ := strconv.ParseInt(s.Labels[label], 10, 64)
-			q.running[s.ID] = &running{task: s.ID, batch: batch, keys: map[[2]string]bool{}}
-			q.Log().Info("a batch of the last run is known", "batch", batch, "state", s.State)
+		if !q.adopted {
+			id := batchOf(s.Labels)
+			q.batches[s.ID] = &batch{id: id, task: s.ID, stage: running}
+			q.Log().Info("a batch of the last run is known", "batch", id, "state", s.State)
 		}
 		if s.State.Over() {
-			q.over(s.ID)
+			q.taskOver(s.ID)
 		}
 	}
-	if q.ready {
+	if !q.adopted {
+		q.adopted = true
+		q.recover()
+	}
+}
+
+// recover returns the rows of all batches that are not among those taken up
+// (DECISIONS 3.7). Until it succeeds nothing starts.
+func (q *queue) recover() {
+	if q.ready || q.recovering {
 		return
 	}
-	q.returnRows(dc.URLReturnRequest{Except: q.batches(), Statuses: q.statuses}, func(err error) {
+	q.recovering = true
+	except := []int64{}
+	for _, b := range q.batches {
+		if b.id != 0 {
+			except = append(except, b.id)
+		}
+	}
+	slices.Sort(except)
+	q.tell(dc.URLReturn, dc.URLReturnRequest{Except: except, Statuses: q.statuses}, func(nodes []nodeAnswer, err error) {
+		q.recovering = false
 		if err != nil {
 			q.Log().Error("rows of the last run are not returned yet", "error", err)
-			q.later(func() { q.knownReport("", object) })
+			q.recoverDue = q.Now().Add(firstPause)
 			return
 		}
+		if n := returned(nodes); n > 0 {
+			q.Log().Info("rows of the last run are returned", "urls", n)
+		}
 		q.ready = true
-		q.free()
+		q.Kick(q.kind)
 	})
 }
 
-// later does something after a second: what failed is tried again, but not in a
-// circle.
-func (q *queue) later(do func()) {
-	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-		return nil
-	}, func(error) { do() })
-	if err != nil {
-		q.Log().Error("no worker is free", "error", err)
-	}
+// mayStart reports whether new work may begin at all.
+func (q *queue) mayStart(period time.Duration, mode bool) bool {
+	return q.ready && mode && period > 0 && !q.Suspended() && !q.Now().Before(q.awake)
 }
 
-func (q *queue) batches() []int64 {
-	ids := []int64{}
-	for _, b := range q.running {
-		ids = append(ids, b.batch)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// taken is the number of slots in use.
-func (q *queue) taken() int64 {
+// slots is the number of slots in use.
+func (q *queue) slots() int64 {
 	var n int64
-	for _, b := range q.running {
-		if !b.over {
+	for _, b := range q.batches {
+		if b.takesSlot() {
 			n++
 		}
 	}
@@ -188,45 +175,54 @@ func (q *queue) taken() int64 {
 }
 
 // submit hands a batch to the environment. A refusal ends it as a fault.
-func (q *queue) submit(b *running, t env.Task) {
+func (q *queue) submit(b *batch, t env.Task) {
 	t.ID, t.Type = b.task, q.kind
-	t.Labels = map[string]string{label: strconv.FormatInt(b.batch, 10)}
+	t.Labels = map[string]string{label: labelOf(b.id)}
 	t.TimeLimit, t.QueueTTL, t.Attempts = q.TaskTime, q.TaskTTL, 1
-	q.running[b.task] = b
+	q.batches[b.task] = b
 	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
 		return q.Env.Submit(ctx, t)
 	}, func(err error) {
 		if err != nil {
 			q.refused(b, err)
+			return
 		}
+		b.stage = max(b.stage, running) // its end may have been told before
+		q.free()                        // there may be more, and another slot
 	})
 	if err != nil {
 		q.refused(b, err)
 	}
 }
 
-func (q *queue) refused(b *running, err error) {
-	q.Log().Error("the batch is refused", "batch", b.batch, "error", err)
-	b.over = true
-	q.conclude(b, outcome{Task: b.task, State: env.Refused, Reason: err.Error()})
+func (q *queue) refused(b *batch, err error) {
+	b.stage = over
+	q.conclude(b, outcome{Task: b.task, State: env.Refused, Reason: err.Error(), Unsubmitted: true})
 }
 
-// stateReport is a change of state from the watcher.
+// stateReport is a change of state, from the watcher or the check.
 func (q *queue) stateReport(_ string, object json.RawMessage) {
 	var s env.Status
 	if err := json.Unmarshal(object, &s); err != nil {
 		q.Log().Error("report of the watcher is unreadable", "error", err)
 		return
 	}
-	q.over(s.ID)
+	if s.State == env.Unknown {
+		if b := q.batches[s.ID]; b != nil && b.stage == running {
+			b.stage = over
+			q.conclude(b, lost(s.ID))
+		}
+		return
+	}
+	q.taskOver(s.ID)
 }
 
 // check asks for the states of the tasks under way: the watch's safety net
-// (daemon 2.6).
+// (daemon 2.6). An accepted task that the environment does not know is lost.
 func (q *queue) check() {
 	var ids []string
-	for id, b := range q.running {
-		if !b.over {
+	for id, b := range q.batches {
+		if b.stage == running {
 			ids = append(ids, id)
 		}
 	}
@@ -239,9 +235,7 @@ func (q *queue) check() {
 			return err
 		}
 		for _, s := range states {
-			// A task that the environment does not know is lost, unless it is
-			// on its way there: the next check tells.
-			if s.State.Over() {
+			if s.State.Over() || s.State == env.Unknown {
 				if err := r.Send(dc.InternalState, s); err != nil {
 					return err
 				}
@@ -259,161 +253,14 @@ func (q *queue) check() {
 	}
 }
 
-// over fetches the result of a task that has ended.
-func (q *queue) over(id string) {
-	b := q.running[id]
-	if b == nil || b.over {
-		return
+// tend goes on with what failed and is due again.
+func (q *queue) tend(now time.Time) {
+	if q.adopted && !now.Before(q.recoverDue) {
+		q.recover()
 	}
-	b.over = true
-	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-		res, err := q.Env.Result(ctx, id)
-		if err != nil && !errors.Is(err, env.ErrUnknown) {
-			return err
+	for _, b := range slices.Collect(maps.Values(q.batches)) {
+		if b.stage >= over && !b.busy && !now.Before(b.due) {
+			q.proceed(b)
 		}
-		return r.Send(dc.InternalTaskDone, read(id, res))
-	}, func(err error) {
-		if err != nil {
-			q.checkFaults++
-			q.Log().Warn("the result is not there", "batch", b.batch, "error", err)
-			b.over = false // the next check tries again
-		}
-	})
-	if err != nil {
-		b.over = false
 	}
-}
-
-// read sums a result up: only what the manager needs travels by message.
-func read(id string, res env.Result) outcome {
-	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
-	var answer struct {
-		Items []struct {
-			SiteID string `json:"siteId"`
-		} `json:"items"`
-	}
-	if o.State == env.Finished && json.Unmarshal(res.Stdout, &answer) == nil && answer.Items != nil {
-		o.Batch, o.Items = true, len(answer.Items)
-		for _, it := range answer.Items {
-			if !slices.Contains(o.Sites, it.SiteID) {
-				o.Sites = append(o.Sites, it.SiteID)
-			}
-		}
-	} else if o.State == env.Finished {
-		o.Reason = "the answer is no batch: " + clip(res.Stdout)
-	}
-	return o
-}
-
-func clip(b []byte) string {
-	if len(b) > 300 {
-		b = b[:300]
-	}
-	return string(b)
-}
-
-func (q *queue) outcomeReport(_ string, object json.RawMessage) {
-	var o outcome
-	if err := json.Unmarshal(object, &o); err != nil {
-		q.Log().Error("report of a worker is unreadable", "error", err)
-		return
-	}
-	if b := q.running[o.Task]; b != nil {
-		q.conclude(b, o)
-	}
-}
-
-// conclude ends a batch: its rows go back, then the environment may forget it.
-func (q *queue) conclude(b *running, o outcome) {
-	if !o.good() {
-		q.faults++
-		q.urlsFault += int64(b.urls)
-		if o.State == env.TimedOut || (o.State == env.Refused && o.Exit == 0) {
-			q.expired++
-		}
-		q.Log().Warn("the batch is a fault", "batch", b.batch, "state", o.State, "exit", o.Exit, "reason", o.Reason)
-	}
-	if len(b.sites) == 0 {
-		b.sites = o.Sites
-	}
-	q.ended(b, o)
-	q.settle(b, o)
-	q.free()
-}
-
-// settle returns the rows and deletes the task; it tries until it succeeds.
-func (q *queue) settle(b *running, o outcome) {
-	if o.good() && o.Items == 0 && b.urls == 0 {
-		q.forget(b) // nothing was selected: no row is held
-		return
-	}
-	request := dc.URLReturnRequest{
-		BatchID: b.batch, Sites: b.sites, Statuses: q.statuses, MaxAttempts: q.MaxAttempts,
-		// A daemon that ended is not the URLs' fault.
-		Fault: o.State != env.Lost && o.State != env.Refused && o.State != env.Cancelled,
-	}
-	q.returnRows(request, func(err error) {
-		switch {
-		case errors.Is(err, manager.ErrStopped):
-			// The next start returns them.
-		case err != nil:
-			q.Log().Error("the rows are not returned yet", "batch", b.batch, "error", err)
-			q.later(func() { q.settle(b, o) })
-		default:
-			q.forget(b)
-		}
-	})
-}
-
-// forget deletes the task from the environment.
-func (q *queue) forget(b *running) {
-	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		return q.Env.Delete(ctx, b.task)
-	}, func(err error) {
-		if err != nil {
-			q.deleteFaults++
-			q.Log().Warn("the task is not deleted", "batch", b.batch, "error", err)
-		}
-		delete(q.running, b.task)
-		q.free()
-	})
-	if err != nil {
-		q.deleteFaults++
-		delete(q.running, b.task)
-	}
-}
-
-// returnRows asks all nodes for URL_RETURN.
-func (q *queue) returnRows(r dc.URLReturnRequest, done func(error)) {
-	q.ask(dc.URLReturn, r, func(items []json.RawMessage, err error) { done(err) })
-}
-
-// ask sends an operation to SitesManager; done gets the nodes' objects, or the
-// first error.
-func (q *queue) ask(op dc.Op, object any, done func(items []json.RawMessage, err error)) {
-	q.Ask(manager.Peer{Socket: SitesSocket}, dc.ClassClient, int(op), object, q.SitesTimeout, func(answer dc.Event, err error) {
-		if err != nil {
-			done(nil, err)
-			return
-		}
-		done(nodeObjects(answer.Object))
-	})
-}
-
-func nodeObjects(raw json.RawMessage) ([]json.RawMessage, error) {
-	var response dc.ClientResponse
-	if err := json.Unmarshal(raw, &response); err != nil {
-		return nil, err
-	}
-	if response.ErrorCode != 0 {
-		return nil, errors.New(response.ErrorMessage)
-	}
-	var items []json.RawMessage
-	for _, it := range response.ItemsList {
-		if code, ok := it.ErrorCode.(float64); !ok || code != 0 {
-			return nil, errors.New(it.ErrorMessage)
-		}
-		items = append(items, it.ItemObject)
-	}
-	return items, nil
 }

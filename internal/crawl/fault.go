@@ -26,23 +26,27 @@ var faults = map[fetch.Kind]dc.ErrorMask{
 	fetch.Other:            dc.ErrFetchAmbiguous,
 }
 
-// faultBits gives the bits and the HTTP code of a request that failed; the code
-// is 0 when there was no response.
+// faultBits gives the bits and the HTTP code of an item whose fetch failed; the
+// code is 0, for 400, unless it is the size of an answer that was wrong
+// (crawling 2.3 step 30, 2.4).
 func faultBits(err error) (bits dc.ErrorMask, code int) {
-	var fault *fetch.Fault
-	if errors.As(err, &fault) {
-		code = fault.Code
-	}
 	var r refusal
 	if errors.As(err, &r) {
-		return r.bits, code
+		return r.bits, 0
 	}
-	if fault == nil {
+	var fault *fetch.Fault
+	for errors.As(err, &fault) && fault.Kind == fetch.Refused {
+		err = fault.Err // such as that of the robots.txt of a redirect's host
+	}
+	if !errors.As(err, &fault) {
 		return dc.ErrGeneralCrawler, 0
 	}
 	bits, ok := faults[fault.Kind]
 	if !ok {
 		bits = dc.ErrGeneralCrawler
+	}
+	if fault.Kind == fetch.TooLarge {
+		code = fault.Code
 	}
 	return bits, code
 }
@@ -59,6 +63,14 @@ func codeBits(code int) dc.ErrorMask {
 	}
 	return dc.ErrHTTP
 }
+
+// refusal is a decision of the crawler not to make a request.
+type refusal struct {
+	bits   dc.ErrorMask
+	reason string
+}
+
+func (r refusal) Error() string { return r.reason }
 
 func headerOf(list []Header) http.Header {
 	h := make(http.Header, len(list)+1)

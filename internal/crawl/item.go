@@ -8,12 +8,13 @@ import (
 // time holds it.
 type item struct {
 	dc.BatchItem
-	site *siteWork
-	url  dc.URL // the row as it will be answered
-	row  dc.URL // the row as it was before
+	site     *siteWork
+	settings *settings
+	url      dc.URL // the row as it will be answered
+	row      dc.URL // the row as it was before
 
-	started    bool
-	done       bool // finished by an earlier run of this very batch
+	todo       bool // its row is taken; it is to be fetched
+	started    bool // a request was made, or was found not to be allowed
 	handedBack bool // not started; New again
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
@@ -27,8 +28,8 @@ type outcome struct {
 }
 
 // failed makes the outcome of an item that brought no page: Status Crawled,
-// State Error, the bits, and 400 where no HTTP code is known (crawling 2.4,
-// DECISIONS 3.1, 6.5).
+// State Error, the bits, and 400 where code is 0 (crawling 2.4, DECISIONS 3.1,
+// 6.5).
 func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
 	if code == 0 {
 		code = 400
@@ -37,27 +38,42 @@ func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
 	it.url.ErrorMask |= bits
 	it.url.Status, it.url.State, it.url.HTTPCode = dc.StatusCrawled, dc.URLError, int64(code)
 	it.url.UDate, it.url.TcDate = now, now
-	return &outcome{item: it, result: dc.Fetched{
+	if it.started {
+		it.url.Crawled = it.row.Crawled + 1
+	}
+	out := &outcome{item: it, result: dc.Fetched{
 		URLMd5: it.URLID, Crawled: it.started, SiteBits: bits & siteBits,
 		Set: dc.Patch{
 			"Status": int64(dc.StatusCrawled), "State": int64(dc.URLError), "ErrorMask": int64(it.url.ErrorMask),
 			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
 		},
 	}}
+	if it.site != nil {
+		out.result.SiteBits |= it.site.bits | it.settings.bits
+	}
+	return out
+}
+
+// took notes how long the requests of a failed item took.
+func (o *outcome) took(ms int64) {
+	o.item.url.CrawlingTime, o.item.url.TotalTime = ms, ms
+	o.result.Set["CrawlingTime"], o.result.Set["TotalTime"] = ms, ms
 }
 
 // siteBits are the errors of a URL that are noted at its site as well (crawling
 // 2.3, "+ site").
 const siteBits = dc.ErrRobots | dc.ErrMacroDeserialization | dc.ErrNoProxy | dc.ErrHTTP | dc.ErrMaxHTTPRedirects | dc.ErrEmpty | dc.ErrSize
 
-// back makes the outcome of an item that was not started: its row can be
-// selected again.
+// back makes the outcome of an item that was not started: its row is as it was
+// before and can be selected again. The bits are for the answer alone.
 func (it *item) back(bits dc.ErrorMask, now dc.Date) *outcome {
 	it.handedBack = true
-	it.url.ErrorMask |= bits
-	it.url.Status = dc.StatusNew
+	it.url.Status, it.url.State, it.url.TcDate = dc.StatusNew, dc.URLEnabled, now
+	it.url.ErrorMask = it.row.ErrorMask | bits
 	return &outcome{item: it, result: dc.Fetched{
 		URLMd5: it.URLID,
-		Set:    dc.Patch{"Status": int64(dc.StatusNew), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now)},
+		Set: dc.Patch{
+			"Status": int64(dc.StatusNew), "State": int64(dc.URLEnabled), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now),
+		},
 	}}
 }

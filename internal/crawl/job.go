@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -17,7 +16,8 @@ import (
 )
 
 // Data is what the crawler needs of the data owner. Errors mean that nothing of
-// the call was stored.
+// the call was stored, and end the batch; but one with dc.CodeNotFound says that
+// the site was deleted meanwhile, which ends only its items.
 type Data interface {
 	// Site reads a site with its filters and properties; nil when it is unknown.
 	Site(ctx context.Context, id string) (*dc.Site, error)
@@ -46,7 +46,7 @@ type Config struct {
 	Cookie           string        // default cookie
 	RobotsAgent      string        // product token that robots.txt groups are matched with
 	MaxResourceSize  int64         // bytes; bounds what a site's own limit allows
-	MaxHosts         int           // hosts fetched side by side
+	MaxHosts         int           // requests under way at once; hosts that wait for their turn do not count
 	MaxLinks         int           // links taken from one page at most
 	ChunkItems       int           // results in one transaction
 	ChunkTime        time.Duration // the longest that a result waits for its transaction
@@ -69,24 +69,42 @@ type Job struct {
 	robots robotsCache
 }
 
+// maxWaiting bounds the hosts of a batch that are worked on at once. Most of them
+// wait for their gap, which costs an open gate file each; so a batch of many slow
+// hosts keeps none of the quick ones from being asked, up to this many.
+const maxWaiting = 512
+
+// overtime is how long after the batch's limit a request under way may still
+// run. It is no part of any item's time-out: an item cut off by it was not
+// fetched, and is handed back.
+const overtime = 20 * time.Second
+
 // batchRun is the state of one batch.
 type batchRun struct {
 	*Job
 	batch dc.Batch
+	cut   bool // the batch had more items than its maxItems
 	log   *slog.Logger
-	sites map[string]*siteWork
 
 	start    time.Time
 	deadline time.Time // zero: none
 
+	slots chan struct{} // one token for each request under way
 	pages chan page     // fetched, to be read
 	saves chan *outcome // read, to be saved
-	fail  context.CancelCauseFunc
+	seen  seenLinks     // of the save stage
+
+	mu     sync.Mutex
+	down   map[string]error // origins that could not be reached, and why
+	broken error            // the first failure that ends the batch
+	cancel context.CancelFunc
 }
 
 // Run crawls the Batch on stdin and answers with the Batch that is left: items
 // that failed without any content are gone, items that were not started are New
-// again (crawling 1.6, 1.7).
+// again (crawling 1.6, 1.7). When ctx ends, what was fetched is stored and the
+// rest is handed back. The error is critical when the data owner or the host
+// gates fail; what was not stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &dc.Notes{}
 	batch, err := dc.ReadBatch(request, notes)
@@ -97,14 +115,15 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if len(notes.Unknown) > 0 {
 		log.Warn("unknown keys ignored", "keys", notes.Unknown)
 	}
-	runCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	r := &batchRun{
 		Job: j, batch: batch, log: log, start: j.Now(),
-		sites: map[string]*siteWork{},
-		pages: make(chan page, 2*runtime.GOMAXPROCS(0)),
-		saves: make(chan *outcome, j.Config.ChunkItems),
-		fail:  cancel,
+		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
+		pages:  make(chan page, runtime.GOMAXPROCS(0)),
+		saves:  make(chan *outcome, 2*runtime.GOMAXPROCS(0)),
+		down:   map[string]error{},
+		cancel: cancel,
 	}
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
 	if limit == 0 {
@@ -113,9 +132,13 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if limit > 0 {
 		r.deadline = r.start.Add(limit)
 	}
-	items, err := r.run(runCtx)
+	if most := batch.MaxItems; most > 0 && int64(len(batch.Items)) > most {
+		// The rows of the others stay selected: URL_RETURN frees them.
+		r.batch.Items, r.cut = batch.Items[:most], true
+	}
+	items, err := r.run(ctx)
 	if err != nil {
-		return nil, err
+		return nil, task.Critical(fmt.Errorf("crawl.Run: batch %d: %w", batch.ID, err))
 	}
 	r.batch.Items = items
 	log.Info("batch crawled", "items", len(items), "ms", j.Now().Sub(r.start).Milliseconds())
@@ -124,12 +147,18 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 
 // run drives the four stages and gives the items of the answer in the order of
 // the batch.
+//
+// Memory is bounded by the stages, not by the batch: a body is held by a request
+// under way, by a reader or its queue, or by the chunk to be saved.
 func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
-	work, err := r.plan(ctx)
+	// Rows that are selected have to be taken before they can be handed back, so
+	// that this is done even when the task is told to stop.
+	work, err := r.plan(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, task.Critical(err)
+		return nil, err
 	}
 	var fetching, reading, saving sync.WaitGroup
+	saving.Go(func() { r.save(context.WithoutCancel(ctx)) })
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
 			for p := range r.pages {
@@ -137,13 +166,11 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 			}
 		})
 	}
-	var saveErr error
-	saving.Go(func() { saveErr = r.save(ctx) })
-	slots := make(chan struct{}, max(r.Config.MaxHosts, 1))
+	waiting := make(chan struct{}, maxWaiting)
 	for _, h := range r.hosts(work) {
-		slots <- struct{}{}
+		waiting <- struct{}{}
 		fetching.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-waiting }()
 			h.run(ctx)
 		})
 	}
@@ -152,29 +179,38 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 	reading.Wait()
 	close(r.saves)
 	saving.Wait()
-	if saveErr != nil {
-		return nil, task.Critical(fmt.Errorf("crawl.Run: batch %d: %w", r.batch.ID, saveErr))
-	}
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return nil, err
+	if r.broken != nil {
+		return nil, r.broken
 	}
 	return r.answer(work), nil
 }
 
-// answer lists the items that stay in the Batch and the union of their errors.
+// answer lists the items that stay in the Batch and the union of their errors. A
+// client who waits for the batch is told of failed items as well (crawling 7.1
+// #2).
 func (r *batchRun) answer(work []*item) []dc.BatchItem {
 	left := []dc.BatchItem{}
 	for _, it := range work {
-		r.batch.ErrorMask |= it.url.ErrorMask
 		if it.handedBack {
 			r.batch.ErrorMask |= dc.ErrMaxExecutionTime
-		}
-		if it.empty || (it.handedBack && r.batch.RemoveUnprocessed) {
-			continue
+			if r.batch.RemoveUnprocessed {
+				continue
+			}
+		} else {
+			r.batch.ErrorMask |= it.url.ErrorMask
+			if it.empty && r.batch.CrawlerType != dc.CrawlRealTime {
+				continue
+			}
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
 		left = append(left, out)
+	}
+	if r.cut {
+		r.batch.ErrorMask |= dc.ErrMaxItems
+		if n := len(left); n > 0 {
+			left[n-1].URL.ErrorMask |= dc.ErrMaxItems
+		}
 	}
 	return left
 }
@@ -182,4 +218,17 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 // over reports whether no further item may be started.
 func (r *batchRun) over(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
+}
+
+// writes reports whether the batch may change anything that is stored.
+func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 }
+
+// fail ends the batch for a failure of what it stands on.
+func (r *batchRun) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken == nil {
+		r.broken = err
+	}
+	r.cancel()
 }

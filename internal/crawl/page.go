@@ -7,6 +7,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"runtime/debug"
 	"sort"
 	"strings"
 	"time"
@@ -24,48 +25,63 @@ import (
 // page is a response on its way from the fetch to the save stage.
 type page struct {
 	*item
-	settings settings
 	response *fetch.Response
-	siteBits dc.ErrorMask
 }
 
-// read turns a response into what is stored of it (seed, crawler steps 13 to
-// 22; crawling 2.3 steps 24 to 40).
-func (r *batchRun) read(p page) *outcome {
-	now := r.Now()
-	date := dc.DateOf(now)
-	resp := p.response
-	u := &p.item.url
-	kind, declared := mediaType(resp)
-	u.ContentType, u.HTTPMethod = kind, "get"
-	u.CrawlingTime = resp.Total.Milliseconds()
-
-	bits := codeBits(resp.Code)
+// read turns a response into what is stored of it. A page that makes a parser
+// panic fails alone, with bit 12.
+func (r *batchRun) read(p page) (out *outcome) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
+			out = p.item.failed(dc.ErrHTMLParse, 0, dc.DateOf(r.Now()))
+		}
+	}()
+	kind, declared := mediaType(p.response)
+	p.url.ContentType, p.url.HTTPMethod = clipTo(kind, 32), "get"
+	p.url.CrawlingTime = p.response.Total.Milliseconds()
+	bits := codeBits(p.response.Code)
 	switch {
 	case bits != 0:
-	case len(resp.Body) == 0:
+	case len(p.response.Body) == 0:
 		bits = dc.ErrEmpty
 	case !allowedType(kind, p.settings.contentTypes):
 		bits = dc.ErrMIME
 	}
 	if bits != 0 {
-		out := p.item.failed(bits, resp.Code, date)
-		out.result.At = resp.Started
-		out.result.SiteBits |= p.siteBits | p.site.bits
-		out.result.Set["ContentType"] = clipTo(kind, 32)
-		out.result.Set["CrawlingTime"], out.result.Set["TotalTime"] = u.CrawlingTime, u.CrawlingTime
-		r.addExchange(out, p)
-		return out
+		return r.refused(p, bits)
 	}
+	return r.taken(p, kind, declared)
+}
 
+// refused is the outcome of a response that is not wanted: what was said is
+// kept, not the body (seed, crawler steps 15, 16).
+func (r *batchRun) refused(p page, bits dc.ErrorMask) *outcome {
+	out := p.item.failed(bits, p.response.Code, dc.DateOf(r.Now()))
+	out.result.At = p.response.Started
+	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
+	out.took(p.url.CrawlingTime)
+	r.addExchange(out, p)
+	return out
+}
+
+// taken is the outcome of a page (seed, crawler steps 13 to 22; crawling 2.3
+// steps 24 to 40).
+func (r *batchRun) taken(p page, kind, declared string) *outcome {
+	now := r.Now()
+	date := dc.DateOf(now)
+	resp := p.response
+	u := &p.item.url
 	sum := md5.Sum(resp.Body)
 	bodyMd5 := hex.EncodeToString(sum[:])
 	out := &outcome{item: p.item, result: dc.Fetched{
 		URLMd5: p.URLID, Crawled: true, At: resp.Started,
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
-		SiteBits: p.siteBits | p.site.bits,
+		SiteBits: p.site.bits | p.settings.bits,
 	}}
+	var bits dc.ErrorMask
 	body := resp.Body
+	u.Charset = ""
 	if isText(kind) {
 		text, name, err := charset.Decode(body, declared)
 		if err != nil {
@@ -73,19 +89,22 @@ func (r *batchRun) read(p page) *outcome {
 			// not a failure.
 			bits |= dc.ErrBadEncoding
 		}
-		body, u.Charset = text, name
+		body, u.Charset = text, clipTo(name, 32)
 	}
 	p.item.baseURL = resp.FinalURL
-	if collects(u.Type) && (isText(kind) || strings.Contains(kind, "xml")) {
-		r.collect(p, body, kind, out, now)
+	if base, err := canon.Canonical(resp.FinalURL); err == nil {
+		p.item.baseURL = base
+	}
+	u.LinksI, u.LinksE = 0, 0
+	if collects(u.Type) && (isText(kind) || isXML(kind)) {
+		out.result.NewURLs = r.collect(p, body, kind, now)
 	}
 	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
 	r.addExchange(out, p)
 
-	total := resp.Total + r.Now().Sub(now)
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(resp.Code), bits
-	u.Size, u.TotalTime = int64(len(resp.Body)), total.Milliseconds()
-	u.RawContentMd5, u.ETag = bodyMd5, etag(resp.Header)
+	u.Size, u.TotalTime = int64(len(resp.Body)), (resp.Total + r.Now().Sub(now)).Milliseconds()
+	u.RawContentMd5, u.ETag = bodyMd5, clipTo(etag(resp.Header), 128)
 	u.LastModified = lastModified(resp.Header, now)
 	u.MRate = (p.row.MRate*float64(p.row.MRateCounter) + 1) / float64(p.row.MRateCounter+1)
 	u.MRateCounter = p.row.MRateCounter + 1
@@ -93,9 +112,9 @@ func (r *batchRun) read(p page) *outcome {
 	u.ContentMask = 1
 	out.result.Set = dc.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
-		"ErrorMask": int64(u.ErrorMask), "ContentType": clipTo(u.ContentType, 32), "Charset": clipTo(u.Charset, 32),
+		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
-		"ETag": clipTo(u.ETag, 128), "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
+		"ETag": u.ETag, "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
 	}
 	return out
@@ -116,23 +135,26 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRequests, Data: headerText(resp.RequestHeader, resp.RequestLine)})
 	}
 	if set := resp.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentCookies, Data: []byte(strings.Join(set, "\r\n") + "\r\n")})
+		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
+		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentCookies, Data: []byte(text)})
 	}
 	for _, f := range out.result.Files {
 		out.bytes += len(f.Data)
 	}
 }
 
-// collect finds the page's outlinks and makes rows of those that belong to the
-// site (seed, crawler steps 21, 22; crawling 5.3, 5.12).
-func (r *batchRun) collect(p page, text []byte, kind string, out *outcome, now time.Time) {
-	most := r.Config.MaxLinks
+// collect finds the page's outlinks, counts them and makes rows of those that
+// belong to the site, each once, in the order of the page (seed, crawler steps
+// 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of its base
+// element.
+func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
 	scan := links.HTML
-	if strings.Contains(kind, "xml") && !strings.Contains(kind, "html") {
+	if isXML(kind) && !strings.Contains(kind, "html") {
 		scan = links.XML
 	}
-	found := scan(text, most)
-	base := p.response.FinalURL
+	found := scan(text, r.Config.MaxLinks)
+	home := siteOf(p.item.baseURL)
+	base := p.item.baseURL
 	if found.Base != "" {
 		if b, err := p.settings.schemes.Resolve(base, found.Base); err == nil {
 			base = b
@@ -140,29 +162,22 @@ func (r *batchRun) collect(p page, text []byte, kind string, out *outcome, now t
 	}
 	p.item.baseURL = base
 	u := &p.item.url
-	limit := u.MaxURLsFromPage
+	limit := int(u.MaxURLsFromPage)
 	if limit <= 0 {
-		limit = p.site.MaxURLsFromPage
+		limit = int(p.site.MaxURLsFromPage)
+	}
+	if found.Refresh != nil { // may be missing where the links were cut
+		found.Links = append(found.Links, links.Link{URL: found.Refresh.URL})
 	}
 	env := filter.Env{Now: now, Depth: int(u.Depth)}
-	home := siteOf(p.response.FinalURL)
 	met := map[string]bool{u.URL: true}
-	targets := found.Links
-	if found.Refresh != nil {
-		targets = append(targets, links.Link{URL: found.Refresh.URL, Tag: "meta", Attr: "content"})
-	}
-	var taken int64
-	for _, l := range targets {
+	var rows []dc.URL
+	for _, l := range found.Links {
 		target, err := p.settings.schemes.Resolve(base, l.URL)
-		if err != nil {
-			continue
+		if err == nil && p.settings.mask != canon.Main {
+			target, err = p.settings.schemes.Normalize(target, p.settings.mask)
 		}
-		if p.settings.mask != canon.Main {
-			if target, err = p.settings.schemes.Normalize(target, p.settings.mask); err != nil {
-				continue
-			}
-		}
-		if met[target] {
+		if err != nil || met[target] {
 			continue
 		}
 		met[target] = true
@@ -171,24 +186,23 @@ func (r *batchRun) collect(p page, text []byte, kind string, out *outcome, now t
 		} else {
 			u.LinksE++
 		}
-		if limit > 0 && taken >= limit {
+		if limit > 0 && len(rows) >= limit {
 			continue
 		}
-		if !p.site.filters.Accept(filter.StageLinks, target, env) || !r.robotsAllow(p.settings, target, now) {
-			continue
+		if p.site.filters.Accept(linkStage, target, env) && r.robotsAllow(p.settings, target) {
+			rows = append(rows, p.discovered(target, now))
 		}
-		taken++
-		out.result.NewURLs = append(out.result.NewURLs, r.discovered(p, target, now))
 	}
+	return rows
 }
 
 // robotsAllow judges a link by rules that are known already: a link is no
 // reason to ask a host for its robots.txt.
-func (r *batchRun) robotsAllow(s settings, target string, now time.Time) bool {
+func (r *batchRun) robotsAllow(s *settings, target string) bool {
 	if !s.robots || !s.robotsLinks {
 		return true
 	}
-	rules := r.robots.known(strings.TrimSuffix(canon.SiteURL(target), "/"), now)
+	rules := r.known(originOf(target))
 	if rules == nil {
 		return true
 	}
@@ -198,7 +212,7 @@ func (r *batchRun) robotsAllow(s settings, target string, now time.Time) bool {
 
 // discovered is the row of a new URL: type, delay and time-out from the site,
 // depth and priority from the page (crawling 5.12, 7.1 #14).
-func (r *batchRun) discovered(p page, target string, now time.Time) dc.URL {
+func (p page) discovered(target string, now time.Time) dc.URL {
 	u := dc.NewURL(p.SiteID, target)
 	date := dc.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout
@@ -219,7 +233,10 @@ func mediaType(resp *fetch.Response) (kind, declared string) {
 	declared = resp.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		kind, _, _ = strings.Cut(declared, ";")
+		kind = declared
+		if i := strings.IndexAny(kind, ";,"); i >= 0 { // also two types in one
+			kind = kind[:i]
+		}
 		kind = strings.ToLower(strings.TrimSpace(kind))
 	}
 	if kind == "" {
@@ -231,6 +248,8 @@ func mediaType(resp *fetch.Response) (kind, declared string) {
 func isText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
 }
+
+func isXML(kind string) bool { return strings.Contains(kind, "xml") }
 
 func allowedType(kind string, allowed []string) bool {
 	if len(allowed) == 0 {
@@ -293,9 +312,7 @@ func headerText(h http.Header, first string) []byte {
 	return b.Bytes()
 }
 
+// clipTo makes a text of a server fit for a column of most bytes.
 func clipTo(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "")
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

@@ -2,19 +2,21 @@ package crawl
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"hce/dc/internal/dc"
 	"hce/dc/internal/filter"
 )
 
-// siteWork is a site of the batch with everything that its items need, read
-// once.
+// siteWork is a site as items of the batch see it, read and compiled once. Items
+// with different siteObj see different sites of one id.
 type siteWork struct {
 	dc.Site
-	filters *filter.Set
-	bits    dc.ErrorMask        // of properties that could not be read
-	seen    map[string]struct{} // keys of links met in this batch
+	filters  *filter.Set
+	bits     dc.ErrorMask         // of filters that could not be read
+	settings map[string]*settings // by the items' own properties, as JSON
 }
 
 // plan loads the sites, refuses what may not be crawled and marks the rest
@@ -41,42 +43,91 @@ func (r *batchRun) plan(ctx context.Context) ([]*item, error) {
 	return work, nil
 }
 
+// planSite plans the items of one site, those with the same siteObj together.
 func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error {
 	stored, err := r.Data.Site(ctx, id)
 	if err != nil {
 		return err
 	}
 	if stored == nil {
-		for _, it := range items {
-			it.empty = true
-			it.url.ErrorMask |= dc.ErrSynchronize
-		}
-		r.log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
+		r.unknown(id, items)
 		return nil
 	}
-	site := &siteWork{Site: *stored, seen: map[string]struct{}{}}
+	byOverlay := map[string][]*item{}
+	var order []string
 	for _, it := range items {
-		it.Site.Apply(&site.Site)
+		key := ""
+		if it.Site != nil {
+			text, err := json.Marshal(it.Site)
+			if err != nil {
+				return err
+			}
+			key = string(text)
+		}
+		if byOverlay[key] == nil {
+			order = append(order, key)
+		}
+		byOverlay[key] = append(byOverlay[key], it)
 	}
-	if bits := overLimits(&site.Site); bits != 0 {
-		r.log.Warn("the site passed a limit and is suspended", "site", id, "errors", bits.Names())
-		if err := r.Data.Suspend(ctx, id, bits, len(items)); err != nil {
+	for _, key := range order {
+		site := &siteWork{Site: *stored, settings: map[string]*settings{}}
+		// The overlay appends: to lists of its own, not to what others share.
+		site.Filters, site.Properties = slices.Clip(stored.Filters), slices.Clip(stored.Properties)
+		byOverlay[key][0].Site.Apply(&site.Site)
+		if err := r.planItems(ctx, site, byOverlay[key]); err != nil {
 			return err
 		}
-		return r.refuse(ctx, id, items, bits)
 	}
-	if site.State != dc.SiteActive {
-		r.log.Info("the site is not active; its items are skipped", "site", id, "state", site.State)
-		return r.refuse(ctx, id, items, dc.ErrSiteState)
+	return nil
+}
+
+// planItems plans the items that see one site.
+func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item) error {
+	if !r.active(&site.Site) {
+		r.log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
+		return r.refuse(ctx, site, items, dc.ErrSiteState)
+	}
+	if bits := overLimits(&site.Site); bits != 0 {
+		r.log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
+		if r.writes() {
+			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil {
+				return err
+			}
+		}
+		return r.refuse(ctx, site, items, bits)
 	}
 	var problems []error
 	site.filters, problems = filter.Compile(rules(site.Filters))
 	for _, p := range problems {
-		r.log.Warn("a filter is left out", "site", id, "reason", p)
+		r.log.Warn("a filter is left out", "site", site.ID, "reason", p)
 		site.bits |= dc.ErrInitialization
 	}
-	r.sites[id] = site
-	return r.mark(ctx, site, items)
+	for _, it := range items {
+		set, err := r.settingsOf(site, it)
+		if err != nil {
+			return err
+		}
+		it.site, it.settings = site, set
+	}
+	return r.mark(ctx, site.ID, items)
+}
+
+// unknown drops the items of a site that does not exist, or not any more.
+func (r *batchRun) unknown(id string, items []*item) {
+	for _, it := range items {
+		it.empty = true
+		it.url.ErrorMask |= dc.ErrSynchronize
+	}
+	r.log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
+}
+
+// active reports whether the site may be crawled. Clients may ask in real time
+// for pages of a site that rests (crawling 2.1 step 8).
+func (r *batchRun) active(s *dc.Site) bool {
+	if r.batch.CrawlerType == dc.CrawlRealTime {
+		return s.State != dc.SiteDisabled
+	}
+	return s.State == dc.SiteActive
 }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
@@ -91,38 +142,68 @@ func overLimits(s *dc.Site) (bits dc.ErrorMask) {
 	return bits
 }
 
+// settingsOf gives what the item is fetched with, read once for all items of a
+// site with the same properties of their own.
+func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
+	key := ""
+	if len(it.Properties) > 0 {
+		text, err := json.Marshal(it.Properties) // sorts by name
+		if err != nil {
+			return nil, err
+		}
+		key = string(text)
+	}
+	if set := site.settings[key]; set != nil {
+		return set, nil
+	}
+	set, problems := readSettings(&site.Site, it.Properties, r.Config)
+	for _, p := range problems {
+		r.log.Warn("a property is left out", "site", site.ID, "reason", p)
+		set.bits |= dc.ErrInitialization
+	}
+	site.settings[key] = &set
+	return &set, nil
+}
+
 // refuse hands all items of a site back: they are selected again when the site
 // is active again.
-func (r *batchRun) refuse(ctx context.Context, id string, items []*item, bits dc.ErrorMask) error {
+func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bits dc.ErrorMask) error {
+	if err := r.mark(ctx, site.ID, items); err != nil {
+		return err
+	}
 	now := dc.DateOf(r.Now())
 	results := make([]dc.Fetched, 0, len(items))
-	urls := make([]dc.URL, 0, len(items))
 	for _, it := range items {
-		urls = append(urls, it.url)
+		if !it.todo {
+			continue
+		}
+		it.todo = false
 		results = append(results, it.back(bits, now).result)
 		it.handedBack = false // refused, not out of time
 	}
-	if r.batch.DBMode&dc.DBWrite == 0 {
+	if !r.writes() || len(results) == 0 {
 		return nil
 	}
-	if _, err := r.Data.MarkCrawling(ctx, id, r.batch.ID, urls); err != nil {
-		return err
-	}
-	return r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
+	return r.saveSite(ctx, site.ID, results)
 }
 
-// mark takes the rows of a site into work.
-func (r *batchRun) mark(ctx context.Context, site *siteWork, items []*item) error {
+// mark takes the rows of a site into work. Those that it could take are to do.
+func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	urls := make([]dc.URL, 0, len(items))
 	for _, it := range items {
 		if crawlable(it.url.Status) {
 			urls = append(urls, it.url)
 		}
 	}
-	marks := map[string]dc.Mark{}
-	if r.batch.DBMode&dc.DBWrite != 0 {
+	marks := make(map[string]dc.Mark, len(urls))
+	if r.writes() {
 		var err error
-		if marks, err = r.Data.MarkCrawling(ctx, site.ID, r.batch.ID, urls); err != nil {
+		marks, err = r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
+		switch {
+		case gone(err):
+			r.unknown(id, items)
+			return nil
+		case err != nil:
 			return err
 		}
 	} else {
@@ -131,26 +212,26 @@ func (r *batchRun) mark(ctx context.Context, site *siteWork, items []*item) erro
 		}
 	}
 	for _, it := range items {
-		it.site = site
 		mark, ok := marks[it.URLID]
 		switch {
 		case !crawlable(it.url.Status):
-			it.done = true // crawling 2.1 step 1: skipped as it is
+			// Skipped as it is (crawling 2.1 step 1).
 		case !ok:
 			it.empty = true
 			it.url.ErrorMask |= dc.ErrSynchronize
 		case mark.Done || mark.Busy:
-			it.done = true // finished, or in another batch's hands
-			it.url = mark.Row
+			it.url = mark.Row // finished, or in another batch's hands
 		default:
-			it.row = mark.Row
-			errors := it.url.ErrorMask
-			it.url = mark.Row
-			it.url.ErrorMask, it.url.BatchID = errors, r.batch.ID
+			it.todo = true
+			it.row, it.url = mark.Row, mark.Row
+			it.url.ErrorMask, it.url.BatchID = 0, r.batch.ID
 		}
 	}
 	return nil
 }
+
+// gone tells that a site was deleted since it was read: no fault of the batch.
+func gone(err error) bool { return dc.CodeOf(err) == dc.CodeNotFound }
 
 func crawlable(status int64) bool {
 	switch status {

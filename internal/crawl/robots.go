@@ -3,9 +3,11 @@ package crawl
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hce/dc/internal/canon"
@@ -14,54 +16,75 @@ import (
 	"hce/dc/internal/robots"
 )
 
-// robotsCache keeps the rules of hosts for as long as they may be believed
-// (DECISIONS 6.2). It is safe for many goroutines; one host is asked once.
+const (
+	// maxRobots bounds the cache, in origins; a full one starts anew.
+	maxRobots = 1000
+	// robotsBytes is the most of a robots.txt that is received. What is longer
+	// is judged by what came of it, which has to be 500 KiB at least.
+	robotsBytes = 1 << 20
+	// robotsRedirects is how many redirects a robots.txt may take (RFC 9309
+	// 2.3.1.2).
+	robotsRedirects = 5
+	// robotsRetry is how long an origin whose robots.txt answers with a server
+	// error is left alone.
+	robotsRetry = 5 * time.Minute
+)
+
+// robotsCache keeps the rules of origins for as long as they may be believed
+// (DECISIONS 6.2). It is safe for many goroutines; one origin is asked once.
 type robotsCache struct {
-	mu    sync.Mutex
-	hosts map[string]*robotsEntry
+	mu      sync.Mutex
+	origins map[string]*robotsEntry
 }
 
 type robotsEntry struct {
-	mu    sync.Mutex // held while the rules are fetched
-	rules *robots.Rules
-	until time.Time
+	asking sync.Mutex // held while the rules are fetched
+	stored atomic.Pointer[robotsAnswer]
 }
 
-// maxRobots bounds the cache; a full one starts anew.
-const maxRobots = 10000
+type robotsAnswer struct {
+	rules       *robots.Rules
+	asked, ends time.Time
+}
 
 func (c *robotsCache) entry(origin string) *robotsEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.hosts == nil || len(c.hosts) >= maxRobots {
-		c.hosts = map[string]*robotsEntry{}
-	}
-	e := c.hosts[origin]
+	e := c.origins[origin]
 	if e == nil {
+		if c.origins == nil || len(c.origins) >= maxRobots {
+			c.origins = map[string]*robotsEntry{}
+		}
 		e = &robotsEntry{}
-		c.hosts[origin] = e
+		c.origins[origin] = e
 	}
 	return e
 }
 
 // known gives the rules of an origin that were fetched already, nil otherwise.
-func (c *robotsCache) known(origin string, now time.Time) *robots.Rules {
-	c.mu.Lock()
-	e := c.hosts[origin]
-	c.mu.Unlock()
-	if e == nil || !e.mu.TryLock() {
+func (r *batchRun) known(origin string) *robots.Rules {
+	r.robots.mu.Lock()
+	e := r.robots.origins[origin]
+	r.robots.mu.Unlock()
+	if e == nil {
 		return nil
 	}
-	defer e.mu.Unlock()
-	if now.After(e.until) {
+	return r.valid(e)
+}
+
+// valid gives an entry's rules unless there are none or they are too old. Those
+// fetched for this batch hold to its end (seed, crawler step 11).
+func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
+	a := e.stored.Load()
+	if a == nil || a.asked.Before(r.start) && !r.Now().Before(a.ends) {
 		return nil
 	}
-	return e.rules
+	return a.rules
 }
 
 // allowed refuses target when its robots.txt does, and keeps the delay that it
-// asks for. A host that cannot be reached is not asked for anything else in this
-// batch (RFC 9309 2.3.1.4).
+// asks for. An origin that cannot be reached is not asked for anything else in
+// this batch (RFC 9309 2.3.1.4).
 func (v *visit) allowed(ctx context.Context, target string) error {
 	if !v.settings.robots {
 		return nil
@@ -74,65 +97,103 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 		v.delay = delay
 	}
 	if ok, line := rules.Allowed(v.Config.RobotsAgent, pathOf(target)); !ok {
-		return refusal{dc.ErrRobots, "robots.txt forbids it: " + line}
+		return refusal{dc.ErrRobots, "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
 
+// rules gives the rules for target, asking its origin when they are not known.
 func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error) {
-	origin := strings.TrimSuffix(canon.SiteURL(target), "/")
+	origin := originOf(target)
 	e := v.robots.entry(origin)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.rules != nil && v.Now().Before(e.until) {
-		return e.rules, nil
+	if known := v.valid(e); known != nil {
+		return known, nil
 	}
-	if v.down != nil && canon.Host(target) == v.name {
-		return nil, v.down
+	e.asking.Lock()
+	defer e.asking.Unlock()
+	if known := v.valid(e); known != nil {
+		return known, nil
+	}
+	if err := v.isDown(origin); err != nil {
+		return nil, err
 	}
 	if err := v.enter(ctx, target); err != nil {
 		return nil, err
 	}
 	r := v.request(origin + "/robots.txt")
-	r.MaxRedirects, r.MaxBytes = 5, 1<<20
+	r.MaxRedirects, r.MaxBytes = robotsRedirects, robotsBytes
 	r.Allow = func(ctx context.Context, next *url.URL) error {
-		v.leave()
+		v.leaveGate()
+		v.leaveSlot()
 		return v.enter(ctx, next.String())
 	}
-	response, err := v.Fetch.Get(ctx, r)
-	v.leave()
-	var fault *fetch.Fault
+	response, err := v.get(ctx, r)
+	v.leaveGate()
+	v.leaveSlot()
+	code, body, told := 0, []byte(nil), true
 	switch {
 	case err == nil:
-		e.rules = robots.FromStatus(response.Code, response.Body)
-	case ctx.Err() != nil:
+		code, body = response.Code, response.Body
+	case ctx.Err() != nil || errors.Is(err, errNoTime):
 		return nil, err
-	case errors.As(err, &fault) && answered(fault):
-		// It answered, but nothing that could be rules: none are given.
-		e.rules = robots.FromStatus(404, nil)
 	default:
-		if canon.Host(target) == v.name {
-			v.down = err
-		}
+		code, body, told = partial(err)
+	}
+	if !told {
+		v.setDown(origin, err)
 		return nil, err
 	}
-	e.until = v.Now().Add(v.Config.RobotsTTL)
-	return e.rules, nil
+	a := &robotsAnswer{rules: robots.FromStatus(code, body), asked: v.Now()}
+	a.ends = a.asked.Add(v.Config.RobotsTTL)
+	if code >= 500 {
+		a.ends = a.asked.Add(min(v.Config.RobotsTTL, robotsRetry))
+	}
+	e.stored.Store(a)
+	return a.rules, nil
 }
 
-// answered reports whether the host gave an answer that is no robots.txt, as
-// against none at all.
-func answered(f *fetch.Fault) bool {
-	switch f.Kind {
-	case fetch.TooManyRedirects, fetch.RedirectLoop, fetch.BadRedirect, fetch.TooLarge, fetch.BadEncoding:
-		return true
+// partial gives what a robots.txt means that could not be had whole: told is
+// false when the origin did not answer, or with less than it has to say.
+func partial(err error) (code int, body []byte, told bool) {
+	var fault *fetch.Fault
+	if !errors.As(err, &fault) || fault.Partial == nil {
+		return 0, nil, false
 	}
-	return false
+	switch fault.Kind {
+	case fetch.TooLarge, fetch.BadEncoding:
+		// What came of it are rules all the same.
+		return fault.Code, fault.Partial.Body, fault.Code != 0
+	case fetch.TooManyRedirects, fetch.RedirectLoop, fetch.BadRedirect:
+		return http.StatusNotFound, nil, true
+	case fetch.Guard:
+		// It was reached; that it sends us where nobody may go is no rule.
+		return http.StatusNotFound, nil, len(fault.Partial.Redirects) > 0
+	}
+	return 0, nil, false
+}
+
+// isDown gives the reason why an origin could not be reached in this batch.
+func (r *batchRun) isDown(origin string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.down[origin]
+}
+
+func (r *batchRun) setDown(origin string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down[origin] = err
+}
+
+// originOf is scheme, host and port of a URL: what one robots.txt rules.
+func originOf(target string) string {
+	return strings.TrimSuffix(canon.SiteURL(target), "/")
 }
 
 // pathOf is what robots.txt rules are compared with: path and query.
 func pathOf(target string) string {
-	rest := strings.TrimPrefix(target, strings.TrimSuffix(canon.SiteURL(target), "/"))
+	rest := strings.TrimPrefix(target, originOf(target))
+	rest, _, _ = strings.Cut(rest, "#")
 	if rest == "" {
 		return "/"
 	}

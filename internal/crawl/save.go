@@ -8,26 +8,32 @@ import (
 	"hce/dc/internal/dc"
 )
 
-// maxChunkBytes bounds the file bytes that wait for one transaction.
-const maxChunkBytes = 16 << 20
+const (
+	// maxChunkBytes bounds the file bytes that wait for one transaction.
+	maxChunkBytes = 16 << 20
+	// maxSeen bounds the links of a batch that are remembered. Beyond it links
+	// are offered again, which the data owner bears.
+	maxSeen = 1 << 20
+)
 
 // save collects outcomes and stores them in chunks, one call of the data owner
 // per site and chunk. After an error it stores nothing more, ends the batch and
-// drains the stage.
-func (r *batchRun) save(ctx context.Context) error {
+// drains the stage. ctx must outlive the batch's: what is done is stored even
+// when the task is told to stop.
+func (r *batchRun) save(ctx context.Context) {
 	var (
 		chunk  []*outcome
 		bytes  int
-		failed error
+		failed bool
 	)
-	// What is done is stored even when the task is told to stop.
-	storing := context.WithoutCancel(ctx)
 	flush := func() {
-		if failed == nil && len(chunk) > 0 {
-			if failed = r.store(storing, chunk); failed != nil {
-				r.fail(failed)
+		if !failed && len(chunk) > 0 {
+			if err := r.store(ctx, chunk); err != nil {
+				failed = true
+				r.fail(err)
 			}
 		}
+		clear(chunk) // lets go of the files
 		chunk, bytes = chunk[:0], 0
 	}
 	timer := time.NewTimer(time.Hour)
@@ -37,7 +43,7 @@ func (r *batchRun) save(ctx context.Context) error {
 		case out, open := <-r.saves:
 			if !open {
 				flush()
-				return failed
+				return
 			}
 			if len(chunk) == 0 {
 				timer.Reset(r.Config.ChunkTime)
@@ -56,7 +62,7 @@ func (r *batchRun) save(ctx context.Context) error {
 // store hands a chunk to the data owner, site by site, in order of arrival. A
 // link met before in this batch is not offered again.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
-	if r.batch.DBMode&dc.DBWrite == 0 {
+	if !r.writes() {
 		return nil
 	}
 	bySite := map[string][]dc.Fetched{}
@@ -66,28 +72,60 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 		if bySite[id] == nil {
 			order = append(order, id)
 		}
-		if site := r.sites[id]; site != nil {
-			out.result.NewURLs = site.unseen(out.result.NewURLs)
-		}
+		out.result.NewURLs = r.seen.unseen(id, out.result.NewURLs)
 		bySite[id] = append(bySite[id], out.result)
 	}
 	for _, id := range order {
-		if err := r.Data.SaveCrawl(ctx, id, r.batch.ID, bySite[id]); err != nil {
-			return fmt.Errorf("crawl.save: site %s: %w", id, err)
+		if err := r.saveSite(ctx, id, bySite[id]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// unseen drops the URLs that this batch has offered already. The save stage
-// alone calls it.
-func (s *siteWork) unseen(urls []dc.URL) []dc.URL {
+// saveSite hands results of one site to the data owner.
+func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched) error {
+	err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
+	if gone(err) {
+		r.log.Warn("the site is gone; its results are dropped", "site", id, "items", len(results))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("crawl.save: site %s: %w", id, err)
+	}
+	return nil
+}
+
+// seenLinks are the links that a batch has offered to the data owner, by site and
+// key. The zero value is ready; it is for one goroutine.
+type seenLinks struct {
+	keys  map[string]map[string]struct{}
+	count int
+}
+
+// unseen drops the URLs that were offered already, in place.
+func (s *seenLinks) unseen(site string, urls []dc.URL) []dc.URL {
+	if len(urls) == 0 {
+		return nil
+	}
+	if s.count >= maxSeen {
+		s.keys, s.count = nil, 0
+	}
+	if s.keys == nil {
+		s.keys = map[string]map[string]struct{}{}
+	}
+	keys := s.keys[site]
+	if keys == nil {
+		keys = map[string]struct{}{}
+		s.keys[site] = keys
+	}
 	kept := urls[:0]
 	for _, u := range urls {
-		if _, ok := s.seen[u.URLMd5]; ok {
+		if _, ok := keys[u.URLMd5]; ok {
 			continue
 		}
-		s.seen[u.URLMd5] = struct{}{}
+		keys[u.URLMd5] = struct{}{}
+		s.count++
 		kept = append(kept, u)
 	}
 	return kept

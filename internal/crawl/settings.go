@@ -29,6 +29,8 @@ type settings struct {
 	schemes        canon.Schemes
 	insecureTLS    bool
 	concurrency    int
+
+	bits dc.ErrorMask // of properties that could not be read, for the site
 }
 
 // propertyError says which property of a site could not be read. It stops only

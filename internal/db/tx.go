@@ -101,9 +101,6 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 	}
 }
 
-// Context is the transaction's context.
-func (t *Tx) Context() context.Context { return t.ctx }
-
 // Exec runs one statement and tells how many rows it changed. It looks at the
 // context before, not during: a condition from outside belongs into Each,
 // which a cancelled context interrupts.

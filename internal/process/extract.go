@@ -1,10 +1,14 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"mime"
+	"runtime/debug"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"hce/dc/internal/dc"
 	"hce/dc/internal/extract/article"
@@ -19,14 +23,7 @@ func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	var content []byte
 	var tags tagList
 	if it.row.HTTPCode == 200 {
-		tags, bits = j.tags(ctx, it, log)
-		if bits == 0 {
-			var err error
-			if content, err = tags.content(it.URLID, j.Now().Sub(start)); err != nil {
-				log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "reason", err)
-				bits |= dc.ErrScraper
-			}
-		}
+		tags, content, bits = j.content(ctx, it, start, log)
 	}
 	now := j.Now()
 	date := dc.DateOf(now)
@@ -65,6 +62,26 @@ func firstDate(dates ...dc.Date) dc.Date {
 	return ""
 }
 
+// content gives the item's tags and their JSON. A page that makes a parser panic
+// fails alone, with bit 51.
+func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.Logger) (tags tagList, content []byte, bits dc.ErrorMask) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			log.Error("the page panicked", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
+			tags, content, bits = tagList{}, nil, dc.ErrBatchItem
+		}
+	}()
+	if tags, bits = j.tags(ctx, it, log); bits != 0 {
+		return tagList{}, nil, bits
+	}
+	content, err := tags.content(it.URLID, j.Now().Sub(start))
+	if err != nil {
+		log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		return tagList{}, nil, dc.ErrScraper
+	}
+	return tags, content, 0
+}
+
 // tags gives what the item's newest raw content says.
 func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc.ErrorMask) {
 	raw, err := j.Data.RawContent(ctx, it.SiteID, it.URLID)
@@ -73,23 +90,34 @@ func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc
 		return tagList{}, dc.ErrRawMissing
 	}
 	if most := j.Config.MaxContentSize; most > 0 && int64(len(raw)) > most {
+		for most > 0 && !utf8.RuneStart(raw[most]) {
+			most--
+		}
 		raw = raw[:most]
 	}
+	kind := it.row.ContentType
 	// The crawler stores texts as UTF-8, whatever the page says of itself.
-	text, _, err := charset.Decode(raw, mime.FormatMediaType(it.row.ContentType, map[string]string{"charset": "utf-8"}))
-	if err != nil && text == nil {
+	text, _, err := charset.Decode(raw, mime.FormatMediaType(kind, map[string]string{"charset": "utf-8"}))
+	if err != nil && text == nil || !isText(kind) && bytes.IndexByte(text, 0) >= 0 {
+		log.Warn("the raw content is no text", "site", it.SiteID, "url", it.row.URL, "type", kind, "reason", err)
 		return tagList{}, dc.ErrRawDecoding
 	}
 	var a article.Article
 	err = nil
-	if strings.Contains(it.row.ContentType, "html") {
+	if strings.Contains(kind, "html") {
 		a, err = article.Extract(text, it.row.URL)
 	} else {
-		a = article.Plain(text, it.row.ContentType, it.row.URL)
+		a = article.Plain(text, kind, it.row.URL)
 	}
 	if err != nil {
 		log.Warn("nothing was extracted", "site", it.SiteID, "url", it.row.URL, "reason", err)
 		return tagList{}, dc.ErrScraper
 	}
 	return newTags(a, it.row.URL), 0
+}
+
+// isText reports whether the crawler has stored a content of the type as text.
+// Others are taken for text as well (JSON, XML), unless they hold a NUL.
+func isText(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
 }

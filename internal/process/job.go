@@ -14,7 +14,9 @@ import (
 )
 
 // Data is what the processor needs of the data owner. Errors mean that nothing
-// of the call was stored.
+// of the call was stored, and end the batch; but one with dc.CodeNotFound says
+// that the site was deleted meanwhile, which ends only its items. It is used by
+// several goroutines.
 type Data interface {
 	// Site reads a site with its properties; nil when it is unknown.
 	Site(ctx context.Context, id string) (*dc.Site, error)
@@ -23,7 +25,8 @@ type Data interface {
 	// MarkProcessing takes rows into work and gives them; a key that is not in
 	// the answer could not be taken.
 	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]dc.URL, error)
-	// RawContent reads the newest raw content; nil when there is none.
+	// RawContent reads the newest raw content; nil when there is none. Its error
+	// is that of one item.
 	RawContent(ctx context.Context, site, md5 string) ([]byte, error)
 	// SaveProcess stores outcomes: contents, then rows and counters.
 	SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error
@@ -48,14 +51,18 @@ type Job struct {
 type item struct {
 	dc.BatchItem
 	row    dc.URL
-	site   *dc.Site
-	taken  bool // its row is marked Processing
+	taken  bool // its row is taken; it is to be processed
 	late   bool // not started: handed back
 	result dc.Extracted
 }
 
+// maxChunkBytes bounds the contents that wait for one transaction.
+const maxChunkBytes = 16 << 20
+
 // Run processes the Batch on stdin and answers with it, its items as they are
-// now (processing 1.1).
+// now (processing 1.1). When ctx ends, what was extracted is stored and the rest
+// is handed back. The error is critical when the data owner fails; what was not
+// stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &dc.Notes{}
 	batch, err := dc.ReadBatch(request, notes)
@@ -76,37 +83,45 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		deadline = start.Add(limit)
 	}
 	if err := j.run(ctx, &batch, deadline, log); err != nil {
-		return nil, err
+		return nil, task.Critical(fmt.Errorf("process.Run: batch %d: %w", batch.ID, err))
 	}
 	log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
 	return batch, nil
 }
 
+// run drives the stages and puts the items of the answer into batch, in order.
 func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log *slog.Logger) error {
-	work, err := j.plan(ctx, batch, log)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Rows that are selected have to be taken before they can be handed back, and
+	// what is done is stored, so both go on when the task is told to stop.
+	storing := context.WithoutCancel(ctx)
+	work, err := j.plan(storing, batch, log)
 	if err != nil {
-		return task.Critical(err)
+		return err
 	}
 	over := func() bool {
 		return ctx.Err() != nil || (!deadline.IsZero() && !j.Now().Before(deadline))
 	}
 	var (
-		queue = make(chan *item)
-		ready = make(chan *item, j.Config.ChunkItems)
-		group sync.WaitGroup
-		save  sync.WaitGroup
+		queue   = make(chan *item)
+		ready   = make(chan *item, runtime.GOMAXPROCS(0))
+		reading sync.WaitGroup
+		saving  sync.WaitGroup
+		saveErr error
 	)
-	var saveErr error
-	save.Go(func() { saveErr = j.save(context.WithoutCancel(ctx), batch, ready) })
+	saving.Go(func() {
+		saveErr = j.save(storing, batch, ready, log, cancel)
+	})
 	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
+		reading.Go(func() {
 			for it := range queue {
 				switch {
 				case !it.taken:
 				case over():
 					it.handBack(dc.DateOf(j.Now()))
 				default:
-					j.extract(ctx, it, log)
+					j.extract(storing, it, log)
 				}
 				ready <- it
 			}
@@ -116,11 +131,11 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 		queue <- it
 	}
 	close(queue)
-	group.Wait()
+	reading.Wait()
 	close(ready)
-	save.Wait()
+	saving.Wait()
 	if saveErr != nil {
-		return task.Critical(fmt.Errorf("process.Run: batch %d: %w", batch.ID, saveErr))
+		return saveErr
 	}
 	left := []dc.BatchItem{}
 	for _, it := range work {
@@ -136,19 +151,28 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 }
 
 // save stores results in chunks, one call of the data owner per site and chunk.
-// After an error it stores nothing more and drains the stage.
-func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item) error {
+// After an error, which it returns, it calls off the rest, stores nothing more
+// and drains the stage.
+func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item, log *slog.Logger, callOff func()) error {
 	var failed error
 	chunk := map[string][]dc.Extracted{}
 	var order []string
-	count := 0
+	count, bytes := 0, 0
 	flush := func() {
 		for _, id := range order {
-			if failed == nil && batch.DBMode&dc.DBWrite != 0 {
-				failed = j.Data.SaveProcess(ctx, id, batch.ID, chunk[id])
+			if failed != nil || batch.DBMode&dc.DBWrite == 0 {
+				break
+			}
+			err := j.Data.SaveProcess(ctx, id, batch.ID, chunk[id])
+			switch {
+			case gone(err):
+				log.Warn("the site is gone; its results are dropped", "site", id, "items", len(chunk[id]))
+			case err != nil:
+				failed = fmt.Errorf("process.save: site %s: %w", id, err)
+				callOff()
 			}
 		}
-		chunk, order, count = map[string][]dc.Extracted{}, nil, 0
+		chunk, order, count, bytes = map[string][]dc.Extracted{}, nil, 0, 0
 	}
 	for it := range ready {
 		if it.result.URLMd5 == "" {
@@ -158,7 +182,10 @@ func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item) err
 			order = append(order, it.SiteID)
 		}
 		chunk[it.SiteID] = append(chunk[it.SiteID], it.result)
-		if count++; count >= j.Config.ChunkItems {
+		count++
+		bytes += len(it.result.Content)
+		it.result = dc.Extracted{} // the chunk has it now
+		if count >= j.Config.ChunkItems || bytes >= maxChunkBytes {
 			flush()
 		}
 	}

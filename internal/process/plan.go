@@ -2,8 +2,10 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/dc"
@@ -33,51 +35,99 @@ func (j *Job) plan(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*i
 }
 
 func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []*item, log *slog.Logger) error {
-	site, err := j.Data.Site(ctx, id)
+	stored, err := j.Data.Site(ctx, id)
 	if err != nil {
 		return err
 	}
-	if site == nil {
-		for _, it := range items {
-			it.row.ErrorMask |= dc.ErrBatchItem
-		}
-		log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
+	if stored == nil {
+		unknown(id, items, log)
 		return nil
 	}
-	for _, it := range items {
-		it.Site.Apply(site)
-	}
-	if err := j.mark(ctx, batch, id, items); err != nil {
+	if err := j.mark(ctx, batch, id, items, log); err != nil {
 		return err
 	}
-	now := dc.DateOf(j.Now())
-	if bits := overLimits(site); bits != 0 {
-		log.Warn("the site passed a limit and is suspended", "site", id, "errors", bits.Names())
-		if err := j.Data.Suspend(ctx, id, bits, len(items)); err != nil {
+	byOverlay := map[string][]*item{}
+	var order []string
+	for _, it := range items {
+		if !it.taken {
+			continue
+		}
+		key := ""
+		if it.Site != nil {
+			text, err := json.Marshal(it.Site)
+			if err != nil {
+				return err
+			}
+			key = string(text)
+		}
+		if byOverlay[key] == nil {
+			order = append(order, key)
+		}
+		byOverlay[key] = append(byOverlay[key], it)
+	}
+	for _, key := range order {
+		site := *stored
+		// The overlay appends: to a list of its own, not to what others share.
+		site.Properties = slices.Clip(stored.Properties)
+		byOverlay[key][0].Site.Apply(&site)
+		if err := j.judge(ctx, batch, &site, byOverlay[key], log); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// judge refuses what may not be processed of the items that see one site (seed,
+// processor steps 4, 5, 7).
+func (j *Job) judge(ctx context.Context, batch *dc.Batch, site *dc.Site, items []*item, log *slog.Logger) error {
+	now := dc.DateOf(j.Now())
+	refuse := func(bits dc.ErrorMask) {
 		for _, it := range items {
 			it.refuse(bits, dc.URLEnabled, now)
 		}
+	}
+	if !active(batch, site) {
+		log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
+		refuse(dc.ErrSiteState)
 		return nil
 	}
-	if site.State != dc.SiteActive {
-		log.Info("the site is not active; its items are skipped", "site", id, "state", site.State)
-		for _, it := range items {
-			it.refuse(dc.ErrSiteState, dc.URLEnabled, now)
+	if bits := overLimits(site); bits != 0 {
+		log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
+		refuse(bits)
+		if batch.DBMode&dc.DBWrite == 0 {
+			return nil
 		}
-		return nil
+		return j.Data.Suspend(ctx, site.ID, bits, len(items))
 	}
 	for _, it := range items {
-		it.site = site
-		if it.taken && !processed(site, it.Properties, it.row.ContentType) {
+		if !processed(site, it.Properties, it.row.ContentType) {
 			it.refuse(dc.ErrUnsupportedType, dc.URLError, now)
 		}
 	}
 	return nil
 }
 
-func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*item) error {
+// active reports whether the site may be processed. Clients may ask in real time
+// for pages of a site that rests (processing 6.1 #1).
+func active(batch *dc.Batch, site *dc.Site) bool {
+	if batch.CrawlerType == dc.CrawlRealTime {
+		return site.State != dc.SiteDisabled
+	}
+	return site.State == dc.SiteActive
+}
+
+// unknown marks the items of a site that does not exist, or not any more. They
+// stay in the batch as they are.
+func unknown(id string, items []*item, log *slog.Logger) {
+	for _, it := range items {
+		it.row.ErrorMask |= dc.ErrBatchItem
+	}
+	log.Warn("the site is not known; its items are left out", "site", id, "items", len(items))
+}
+
+// mark takes the rows of a site into work. A row that could not be taken stays
+// in the batch as it is.
+func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*item, log *slog.Logger) error {
 	if batch.DBMode&dc.DBWrite == 0 {
 		for _, it := range items {
 			it.taken = true
@@ -89,6 +139,10 @@ func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*ite
 		md5s = append(md5s, it.URLID)
 	}
 	rows, err := j.Data.MarkProcessing(ctx, id, batch.ID, md5s)
+	if gone(err) {
+		unknown(id, items, log)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -100,6 +154,9 @@ func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*ite
 	}
 	return nil
 }
+
+// gone tells that a site was deleted since it was read: no fault of the batch.
+func gone(err error) bool { return dc.CodeOf(err) == dc.CodeNotFound }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
 // (DECISIONS 3.2).
@@ -143,9 +200,6 @@ func processed(site *dc.Site, over map[string]string, contentType string) bool {
 // refuse ends an item that may not be processed: Crawled as before, with its
 // bit; State Error keeps it from being selected again (processing 6.1 #14).
 func (it *item) refuse(bits dc.ErrorMask, state int64, now dc.Date) {
-	if !it.taken {
-		return
-	}
 	it.taken = false
 	it.row.ErrorMask |= bits
 	it.row.Status, it.row.State = dc.StatusCrawled, state

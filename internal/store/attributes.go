@@ -25,11 +25,11 @@ func (t *tx) setAttributes(site, md5 string, list []dc.Attribute) error {
 // fillAttributes reads the attributes of URLs of one site into them. Names that
 // hold "*" mean all, no names none.
 func (t *tx) fillAttributes(site string, urls []*dc.URL, names []string) error {
-	var any1 int
 	if len(names) == 0 || len(urls) == 0 {
 		return nil
 	}
-	if found, err := t.Get("attributes_any", []any{site}, &any1); err != nil || !found {
+	var one int
+	if found, err := t.Get("attributes_any", []any{site}, &one); err != nil || !found {
 		return err
 	}
 	byMd5 := make(map[string]*dc.URL, len(urls))

@@ -56,10 +56,11 @@ func names(p dc.Patch) []string {
 	return list
 }
 
-// insert puts one row; verb is "INSERT" or "INSERT OR IGNORE". Dates that may not
-// be NULL become now. Expressions may refer to the row itself: they are
-// evaluated when it stands, key chooses it then.
-func (t *tx) insert(verb string, g target, p dc.Patch, key func(rowid int64) (where string, arg any)) (bool, error) {
+// insert puts one row; verb is "INSERT" or "INSERT OR IGNORE", whose inserted is
+// false when the row is there. A creation date that is not given is now.
+// Expressions may refer to the row itself: they are evaluated when it stands, and
+// key chooses it then.
+func (t *tx) insert(verb string, g target, p dc.Patch, key func(rowid int64) (where string, arg any)) (inserted bool, err error) {
 	var columns []string
 	var args []any
 	later := dc.Patch{}
@@ -122,7 +123,7 @@ func (t *tx) set(g target, p dc.Patch, extra []string, where string, args ...any
 
 func (t *tx) assignments(g target, p dc.Patch) (assign []string, args []any, err error) {
 	for _, name := range names(p) {
-		text, value := "?", p[name]
+		value := p[name]
 		switch x := value.(type) {
 		case nil:
 			if name == "CDate" {
@@ -144,7 +145,7 @@ func (t *tx) assignments(g target, p dc.Patch) (assign []string, args []any, err
 			args = append(args, s.Args...)
 			continue
 		}
-		assign = append(assign, "`"+name+"` = "+text)
+		assign = append(assign, "`"+name+"` = ?")
 		args = append(args, value)
 	}
 	return assign, args, nil

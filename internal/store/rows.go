@@ -55,7 +55,7 @@ func (s *Store) Columns(ctx context.Context, site, md5 string, names []string) (
 	return fields, err
 }
 
-// TrashItem are files to remove: the contents of one URL, or of a whole site when
+// TrashItem names files to remove: those of one URL, or of a whole site when
 // URLMd5 is "".
 type TrashItem struct {
 	ID             int64

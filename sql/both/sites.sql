@@ -2,9 +2,6 @@
 -- The id of a site as it is stored.
 SELECT Id FROM {dc_sites.sites} WHERE Id = ?;
 
--- name: site_ids
-SELECT Id FROM {dc_sites.sites} ORDER BY Id;
-
 -- name: site_delete
 DELETE FROM {dc_sites.sites} WHERE Id = ?;
 

@@ -158,7 +158,7 @@ CREATE TABLE {dc_urls_deleted.urls} (
   ClassifierMask  INTEGER NOT NULL DEFAULT 0,
   Attempts        INTEGER NOT NULL DEFAULT 0  -- ours: batches that lost the row, since it last left one
 );
--- Copies of one URL (deleted_drop).
+-- Copies of one URL (URL_PURGE).
 CREATE INDEX {dc_urls_deleted.urls.md5} ON {dc_urls_deleted.urls} (Site_Id, URLMd5);
 
 CREATE TRIGGER {dc_urls_deleted.urls.inserted} AFTER INSERT ON {dc_urls_deleted.urls} BEGIN

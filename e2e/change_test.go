@@ -1,0 +1,120 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+// A page changed, a page removed, a page unchanged, then SITE_DELETE: tables and
+// folders hold exactly what storage.md says.
+func TestChangesAndDeletion(t *testing.T) {
+	content := tree(6)
+	w := newWitness(t, content)
+	data := t.TempDir()
+	r := start(t, data)
+	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
+	finish(t, r, id)
+	before := rows(t, r, id)
+
+	content.set("/p1.html", "<html lang=en><title>Changed</title><body><p>This page was changed after it had been crawled for the first time.</p></body></html>")
+	content.set("/p2.html", "")
+	again(t, r, id, before[w.URL+"/p1.html"], before[w.URL+"/p2.html"], before[w.URL+"/p3.html"])
+	finish(t, r, id)
+	after := rows(t, r, id)
+	if len(after) != len(before) {
+		t.Errorf("%d rows became %d", len(before), len(after))
+	}
+
+	changed, old := after[w.URL+"/p1.html"], before[w.URL+"/p1.html"]
+	if changed.RawContentMd5 == old.RawContentMd5 || changed.Crawled != 2 || changed.Processed != 2 || changed.Status != dc.StatusProcessed {
+		t.Errorf("changed page: %+v", changed)
+	}
+	if n := versions(t, data, id, changed.URLMd5); n != 2 {
+		t.Errorf("the changed page has %d versions, want 2", n)
+	}
+	contents, err := r.Contents(t.Context(), id, []rig.Row{{URL: changed.URL, MD5: changed.URLMd5}})
+	if err != nil || len(contents) != 1 || contents[0].Title != "Changed" {
+		t.Errorf("processed content of the changed page: %+v, %v", contents, err)
+	}
+
+	removed := after[w.URL+"/p2.html"]
+	if removed.HTTPCode != 404 || removed.State != dc.URLError || removed.Status != dc.StatusCrawled || removed.ErrorMask&dc.ErrHTTP == 0 || removed.Crawled != 2 {
+		t.Errorf("removed page: %+v", removed)
+	}
+	if n := versions(t, data, id, removed.URLMd5); n != 1 {
+		t.Errorf("the removed page has %d versions, want the one that there was", n)
+	}
+
+	same := after[w.URL+"/p3.html"]
+	if same.RawContentMd5 != before[same.URL].RawContentMd5 || same.Crawled != 2 {
+		t.Errorf("unchanged page: %+v", same)
+	}
+	if n := versions(t, data, id, same.URLMd5); n != 1 {
+		t.Errorf("the unchanged page has %d versions, want 1", n)
+	}
+
+	d := database(t, data)
+	if n := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=?`, id); n != len(after) {
+		t.Errorf("the table has %d rows, the service %d", n, len(after))
+	}
+	var answer dc.GeneralResponse
+	if err := r.Ask(t.Context(), "SITE_DELETE", map[string]any{"id": id}, &answer); err != nil || answer.ErrorCode != 0 || answer.ErrorMessage != "OK" {
+		t.Fatalf("SITE_DELETE: %+v, %v", answer, err)
+	}
+	for _, table := range []string{"dc_urls.urls", "dc_urls_deleted.urls", "dc_attributes.att", "dc_stat_freqs.freq", "dc_stat_logs.log",
+		"dc_sites.sites_urls", "dc_sites.sites_filters", "dc_sites.sites_properties"} {
+		if n := number(t, d, `SELECT count(*) FROM "`+table+`" WHERE Site_Id=?`, id); n != 0 {
+			t.Errorf("%d rows are left in %s", n, table)
+		}
+	}
+	if n := number(t, d, `SELECT count(*) FROM "dc_sites.sites" WHERE Id=?`, id); n != 0 {
+		t.Error("the site's row is left")
+	}
+	if _, err := os.Stat(filepath.Join(data, "dc_rdata", id)); !os.IsNotExist(err) {
+		t.Errorf("the raw folder is left: %v", err)
+	}
+	for _, name := range files(t, filepath.Join(data, "dc_dbdata")) {
+		if strings.HasPrefix(name, id) {
+			t.Errorf("%s is left", name)
+		}
+	}
+	var site dc.Site
+	if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": id}, &site); err != nil || site.State != dc.SiteNotFound {
+		t.Errorf("SITE_STATUS of a deleted site: state %d, %v", site.State, err)
+	}
+}
+
+// again makes rows New, as an operator does with URL_UPDATE.
+func again(t *testing.T, r *rig.Rig, id string, urls ...dc.URL) {
+	t.Helper()
+	var list []any
+	for _, u := range urls {
+		if u.URLMd5 == "" {
+			t.Fatal("a page was not crawled")
+		}
+		list = append(list, map[string]any{"siteId": id, "urlMd5": u.URLMd5, "status": dc.StatusNew, "state": dc.URLEnabled})
+	}
+	var answer dc.GeneralResponse
+	if err := r.Ask(t.Context(), "URL_UPDATE", list, &answer); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// versions counts the raw contents of a page.
+func versions(t *testing.T, data, id, md5 string) int {
+	t.Helper()
+	n := 0
+	for _, name := range files(t, filepath.Join(data, "dc_rdata", id, md5[:2], md5[2:])) {
+		if strings.HasSuffix(name, ".bin") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,282 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/md5"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+const (
+	bin = "../bin"
+	ini = "../ini"
+)
+
+// crawlLimit ends a test whose crawl hangs; nothing is decided by it.
+const crawlLimit = 5 * time.Minute
+
+// start runs a daemon on a data folder of the test.
+func start(t *testing.T, data string, env ...string) *rig.Rig {
+	t.Helper()
+	r, err := rig.Start(t.Context(), rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		if t.Failed() {
+			t.Logf("daemon said:\n%s", tail(filepath.Join(data, "daemon.out")))
+			for _, name := range []string{"crawler-task", "processor-task", "db-task"} {
+				t.Logf("%s said:\n%s", name, tail(filepath.Join(data, "log", name+".log")))
+			}
+		}
+	})
+	return r
+}
+
+func tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	if len(b) > 4000 {
+		b = b[len(b)-4000:]
+	}
+	return string(b)
+}
+
+// newSite makes a site of everything below root.
+func newSite(t *testing.T, r *rig.Rig, s rig.Site) string {
+	t.Helper()
+	id, err := r.NewSite(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// finish waits until nothing of the sites is left to do.
+func finish(t *testing.T, r *rig.Rig, ids ...string) {
+	t.Helper()
+	deadline := time.Now().Add(crawlLimit)
+	for _, id := range ids {
+		for {
+			s, err := r.Status(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := r.Done(t.Context(), id, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("site %s is not finished after %v: %+v", id, crawlLimit, s)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+}
+
+// rows reads all rows of a site.
+func rows(t *testing.T, r *rig.Rig, id string) map[string]dc.URL {
+	t.Helper()
+	all := map[string]dc.URL{}
+	for offset := 0; ; offset += 500 {
+		var page []dc.URL
+		err := r.Ask(t.Context(), "URL_FETCH", []any{map[string]any{
+			"sitesList": []string{id}, "sitesCriterions": map[string]any{"WHERE": "`State` IN (1,2,3)"},
+			"urlsCriterions": map[string]any{"ORDER BY": "`URLMd5` ASC", "LIMIT": []int{offset, 500}},
+			"maxURLs":        500, "attributeNames": []string{},
+		}}, &page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range page {
+			if _, twice := all[u.URL]; twice {
+				t.Errorf("%s is there twice", u.URL)
+			}
+			all[u.URL] = u
+		}
+		if len(page) < 500 {
+			return all
+		}
+	}
+}
+
+// database opens the SQL database of a data folder for reading.
+func database(t *testing.T, data string) *sql.DB {
+	t.Helper()
+	d, err := sql.Open("sqlite3", "file:"+filepath.Join(data, "dc.db")+"?mode=ro&_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func number(t *testing.T, d *sql.DB, query string, args ...any) int {
+	t.Helper()
+	var n int
+	if err := d.QueryRow(query, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// visit is one request that a witness saw.
+type visit struct {
+	URL        string // path and query
+	Agent      string
+	Code       int
+	MD5        string // of the body
+	Start, End time.Time
+}
+
+// witness is a server that remembers its requests.
+type witness struct {
+	*httptest.Server
+	mu     sync.Mutex
+	visits []visit
+}
+
+func newWitness(t *testing.T, h http.Handler) *witness {
+	t.Helper()
+	w := &witness{}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		v := visit{URL: r.URL.RequestURI(), Agent: r.UserAgent(), Start: time.Now()}
+		seen := &seenWriter{ResponseWriter: rw, sum: md5.New(), code: 200}
+		defer func() {
+			v.End, v.Code, v.MD5 = time.Now(), seen.code, hex.EncodeToString(seen.sum.Sum(nil))
+			w.mu.Lock()
+			w.visits = append(w.visits, v)
+			w.mu.Unlock()
+		}()
+		h.ServeHTTP(seen, r)
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// requests gives what was asked for since the last call, in order of arrival.
+func (w *witness) requests() []visit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.visits
+	w.visits = nil
+	return list
+}
+
+type seenWriter struct {
+	http.ResponseWriter
+	sum interface {
+		Write([]byte) (int, error)
+		Sum([]byte) []byte
+	}
+	code int
+}
+
+func (s *seenWriter) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func (s *seenWriter) Write(b []byte) (int, error) {
+	s.sum.Write(b)
+	return s.ResponseWriter.Write(b)
+}
+
+func (s *seenWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// pages is a small site in memory that tests change while it is served.
+type pages struct {
+	mu    sync.Mutex
+	texts map[string]string
+	delay time.Duration // before each answer
+}
+
+func (p *pages) set(path, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text == "" {
+		delete(p.texts, path)
+		return
+	}
+	p.texts[path] = text
+}
+
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	text, ok := p.texts[r.URL.Path]
+	p.mu.Unlock()
+	time.Sleep(p.delay)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, text)
+}
+
+// tree is a site of n pages, each linking to the next ones, and all to the root.
+func tree(n int) *pages {
+	p := &pages{texts: map[string]string{}}
+	for i := range n {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<html lang=en><head><title>Page %d</title></head><body><h1>Page %d</h1><p>This is page number %d of a site that grows like a tree, made for a test of the crawler and of nothing else.</p>", i, i, i)
+		for _, c := range []int{4*i + 1, 4*i + 2, 4*i + 3, 4*i + 4, 0} {
+			if c < n {
+				fmt.Fprintf(&b, `<a href="/p%d.html">%d</a> `, c, c)
+			}
+		}
+		b.WriteString("</body></html>")
+		p.texts[fmt.Sprintf("/p%d.html", i)] = b.String()
+	}
+	p.texts["/"] = p.texts["/p0.html"]
+	return p
+}
+
+// files lists the files below dir, relative to it.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil
+		}
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			list = append(list, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,338 @@
+package crawl_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/internal/crawl"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/hostgate"
+)
+
+// batchID is the batch of all tests.
+const batchID = 7
+
+// memory is a data owner that keeps everything in maps, by the rules that store
+// promises.
+type memory struct {
+	mu    sync.Mutex
+	sites map[string]*dc.Site
+	rows  map[string]dc.URL // by site and key
+	files map[string][]dc.File
+	saved map[string]int // outcomes by site and key
+	last  map[string]dc.Fetched
+	calls []string
+
+	suspended dc.ErrorMask
+	siteBits  dc.ErrorMask
+	fails     map[string]error // by method
+}
+
+func newMemory() *memory {
+	return &memory{
+		sites: map[string]*dc.Site{}, rows: map[string]dc.URL{}, files: map[string][]dc.File{},
+		saved: map[string]int{}, last: map[string]dc.Fetched{}, fails: map[string]error{},
+	}
+}
+
+func (m *memory) begin(method string) (func(), error) {
+	m.mu.Lock()
+	m.calls = append(m.calls, method)
+	return m.mu.Unlock, m.fails[method]
+}
+
+func (m *memory) Site(ctx context.Context, id string) (*dc.Site, error) {
+	end, err := m.begin("Site")
+	defer end()
+	if s := m.sites[id]; s != nil && err == nil {
+		c := *s
+		return &c, ctx.Err()
+	}
+	return nil, err
+}
+
+func (m *memory) Suspend(_ context.Context, id string, bits dc.ErrorMask, items int) error {
+	end, err := m.begin("Suspend")
+	defer end()
+	if err == nil {
+		m.suspended |= bits
+		m.sites[id].State = dc.SiteSuspended
+		m.sites[id].Errors += int64(items)
+	}
+	return err
+}
+
+func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+	end, err := m.begin("MarkCrawling")
+	defer end()
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return nil, err
+	}
+	marks := map[string]dc.Mark{}
+	for _, u := range items {
+		key := site + " " + u.URLMd5
+		row, known := m.rows[key]
+		if !known {
+			row = u
+		}
+		mark := dc.Mark{Row: row, Known: known}
+		mark.Done = known && row.Status >= dc.StatusCrawled && row.Status <= dc.StatusProcessed && row.BatchID == batch
+		mark.Busy = known && (row.Status == dc.StatusCrawling || row.Status == dc.StatusSelectedCrawling) && row.BatchID != batch && row.BatchID != 0
+		marks[u.URLMd5] = mark
+		if !mark.Done && !mark.Busy {
+			row.Status, row.BatchID, row.ErrorMask = dc.StatusCrawling, batch, 0
+			m.rows[key] = row
+		}
+	}
+	return marks, nil
+}
+
+func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
+	end, err := m.begin("SaveCrawl")
+	defer end()
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	for _, r := range results {
+		key := site + " " + r.URLMd5
+		row := m.rows[key]
+		m.saved[key]++
+		m.last[key] = r
+		if row.Status != dc.StatusCrawling || row.BatchID != batch {
+			continue
+		}
+		dc.Apply(&row, dc.URLColumns, r.Set, "")
+		if r.Crawled {
+			row.Crawled++
+		}
+		m.rows[key] = row
+		m.siteBits |= r.SiteBits
+		if len(r.Files) > 0 {
+			m.files[key] = r.Files
+		}
+		for _, u := range r.NewURLs {
+			if _, known := m.rows[site+" "+u.URLMd5]; !known {
+				m.rows[site+" "+u.URLMd5] = u
+			}
+		}
+	}
+	return nil
+}
+
+// visitLog is one request as its server saw it.
+type visitLog struct {
+	path       string
+	start, end time.Time
+}
+
+// server is a host that remembers who came when.
+type server struct {
+	*httptest.Server
+	host string
+
+	mu     sync.Mutex
+	visits []visitLog
+	now    int // requests under way
+	most   int // the most that there were
+}
+
+func newServer(t testing.TB, handler http.HandlerFunc) *server {
+	t.Helper()
+	s := &server{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := visitLog{path: r.URL.Path, start: time.Now()}
+		s.mu.Lock()
+		s.now++
+		s.most = max(s.most, s.now)
+		s.mu.Unlock()
+		defer func() {
+			v.end = time.Now()
+			s.mu.Lock()
+			s.now--
+			s.visits = append(s.visits, v)
+			s.mu.Unlock()
+		}()
+		handler(w, r)
+	}))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	s.Start()
+	t.Cleanup(s.Close)
+	s.host = strings.TrimPrefix(s.URL, "http://")
+	return s
+}
+
+func (s *server) paths() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []string
+	for _, v := range s.visits {
+		list = append(list, v.path)
+	}
+	return list
+}
+
+// checkGaps fails when a request began sooner than gap after the end of the one
+// before it.
+func (s *server) checkGaps(t *testing.T, gap time.Duration) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.SortedFunc(slices.Values(s.visits), func(a, b visitLog) int { return a.start.Compare(b.start) })
+	for i := 1; i < len(list); i++ {
+		if got := list[i].start.Sub(list[i-1].end); got < gap {
+			t.Errorf("%s began %v after the end of %s, want at least %v", list[i].path, got, list[i-1].path, gap)
+		}
+	}
+}
+
+// page answers with a small HTML page.
+func page(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprint(w, body)
+}
+
+// names resolves what ends in .test to this machine and nothing else.
+type names struct{}
+
+func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if strings.HasSuffix(host, ".test") {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+// world is a job and everything around it.
+type world struct {
+	testing.TB
+	*memory
+	job *crawl.Job
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	gates, err := hostgate.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: names{}})
+	t.Cleanup(func() {
+		client.Close()
+		if err := gates.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	data := newMemory()
+	return &world{TB: t, memory: data, job: &crawl.Job{
+		Data: data, Fetch: client, Gates: gates, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Config: crawl.Config{
+			Headers: []crawl.Header{{Name: "User-Agent", Value: "test/1"}}, Cookie: "default=1",
+			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
+			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour,
+		},
+	}}
+}
+
+// addSite stores a site that takes every link, without robots.txt; properties are
+// pairs of name and value and may say otherwise.
+func (w *world) addSite(id string, properties ...string) *dc.Site {
+	s := &dc.Site{
+		ID: id, State: dc.SiteActive, HTTPTimeout: 5000,
+		Filters: []dc.SiteFilter{{Pattern: "(.*)", Stage: 5, Action: 1, Type: 1, State: 1}},
+	}
+	properties = append([]string{"ROBOTS_MODE", "0"}, properties...)
+	for i := 0; i < len(properties); i += 2 {
+		s.Properties = append(s.Properties, dc.SiteProperty{SiteID: id, Name: properties[i], Value: properties[i+1]})
+	}
+	w.sites[id] = s
+	return s
+}
+
+// item makes a selected row of a site and an item of it.
+func (w *world) item(site, target string, change ...func(*dc.URL)) dc.BatchItem {
+	u := dc.NewURL(site, target)
+	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 5000, dc.StatusSelectedCrawling, batchID, 0
+	for _, f := range change {
+		f(&u)
+	}
+	w.rows[site+" "+u.URLMd5] = u
+	return dc.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
+}
+
+func (w *world) row(it dc.BatchItem) dc.URL { return w.rows[it.SiteID+" "+it.URLID] }
+
+func (w *world) file(it dc.BatchItem, kind int) string {
+	for _, f := range w.files[it.SiteID+" "+it.URLID] {
+		if f.Type == kind {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// links are the URLs found on an item's page, in order.
+func (w *world) links(it dc.BatchItem) []string {
+	var list []string
+	for _, u := range w.last[it.SiteID+" "+it.URLID].NewURLs {
+		list = append(list, u.URL)
+	}
+	return list
+}
+
+func batchOf(items ...dc.BatchItem) dc.Batch {
+	return dc.Batch{ID: batchID, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 1, Items: items}
+}
+
+// run crawls a batch that must not fail.
+func (w *world) run(b dc.Batch) dc.Batch {
+	w.Helper()
+	answer, err := w.try(context.Background(), b)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer
+}
+
+func (w *world) try(ctx context.Context, b dc.Batch) (dc.Batch, error) {
+	w.Helper()
+	raw, err := json.Marshal(b)
+	if err != nil {
+		w.Fatal(err)
+	}
+	answer, err := w.job.Run(ctx, raw)
+	if err != nil {
+		return dc.Batch{}, err
+	}
+	return answer.(dc.Batch), nil
+}
+
+// left are the URLs of the items of an answer.
+func left(b dc.Batch) []string {
+	var list []string
+	for _, it := range b.Items {
+		u, err := url.Parse(it.URL.URL)
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, u.Path)
+	}
+	return list
+}
+
+func bitNames(m dc.ErrorMask) string { return strings.Join(m.Names(), " ") }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
