@@ -79,10 +79,23 @@ func judge(t *testing.T, w *witness) map[string]string {
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 8 { // 8: some 404
 		t.Fatalf("wget: %v\n%s", err, out)
 	}
-	got := map[string]string{}
+	// wget notes a redirect's target as a page of its own; here the page stands
+	// under the URL that a link named (crawling 4.4). A target that no link names
+	// is so the URL that leads to it.
+	got, leads := map[string]string{}, map[string]string{}
 	for _, v := range w.requests() {
-		if v.Code == http.StatusOK && !strings.HasPrefix(v.URL, "/robots.txt") {
+		switch {
+		case strings.HasPrefix(v.URL, "/robots.txt"):
+		case v.Code == http.StatusOK:
 			got[v.URL] = v.MD5
+		case v.Location != "":
+			leads[v.URL] = v.Location
+		}
+	}
+	for from, to := range leads {
+		if sum, ok := got[to]; ok {
+			got[from] = sum
+			delete(got, to)
 		}
 	}
 	return got

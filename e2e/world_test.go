@@ -148,6 +148,7 @@ type visit struct {
 	Agent      string
 	Code       int
 	MD5        string // of the body
+	Location   string // path that a redirect leads to
 	Start, End time.Time
 }
 
@@ -166,6 +167,9 @@ func newWitness(t *testing.T, h http.Handler) *witness {
 		seen := &seenWriter{ResponseWriter: rw, sum: md5.New(), code: 200}
 		defer func() {
 			v.End, v.Code, v.MD5 = time.Now(), seen.code, hex.EncodeToString(seen.sum.Sum(nil))
+			if to, err := r.URL.Parse(rw.Header().Get("Location")); err == nil && rw.Header().Get("Location") != "" {
+				v.Location = to.RequestURI()
+			}
 			w.mu.Lock()
 			w.visits = append(w.visits, v)
 			w.mu.Unlock()

@@ -47,7 +47,10 @@ type batch struct {
 	due   time.Time
 	pause time.Duration
 	late  bool // its rows could not be returned: it keeps its slot
-	// until is when a selection whose answer was lost can mark no more rows.
+
+	// stray is a selection that brought no answer, and so no task: there may be
+	// rows to return. Until until it may mark more of them.
+	stray bool
 	until time.Time
 }
 

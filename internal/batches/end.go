@@ -173,11 +173,14 @@ func (q *queue) returnRows(b *batch) {
 		if n > 0 {
 			q.Log().Info("rows returned", "batch", b.id, "urls", n)
 		}
-		if b.end.Task != "" && !b.end.good() && b.urls == 0 {
-			q.urlsFault += int64(n) // of a task that selects for itself
-		}
 		b.keys = nil
 		q.advance(b, forgetting)
+		if b.stray {
+			return // the next selection would end as this one
+		}
+		if !b.end.good() && b.urls == 0 {
+			q.urlsFault += int64(n) // of a task that selects for itself
+		}
 		q.free() // its sites are free again
 	})
 }
@@ -208,14 +211,13 @@ func (q *queue) forget(b *batch) {
 // rows until it is killed: then they are returned again and again until that is
 // sure.
 func (q *queue) selectionLost(id int64, err error) {
-	b := &batch{id: id, task: taskID(q.kind, id)}
+	b := &batch{id: id, task: taskID(q.kind, id), stray: true}
 	if errors.Is(err, manager.ErrNoAnswer) {
 		b.until = q.Now().Add(lostLimit)
 	}
 	if errors.Is(err, bus.ErrBusy) || errors.Is(err, bus.ErrGone) {
 		return // it was never sent
 	}
-	b.end.State = env.Cancelled
 	q.batches[b.task] = b
 	q.advance(b, returning)
 }

@@ -527,6 +527,14 @@ func newRig(t *testing.T, w *world) *rig {
 	return r
 }
 
+// restarted is another daemon over the same environment and nodes.
+func (r *rig) restarted() *rig {
+	r.t.Helper()
+	next := newRig(r.t, r.world)
+	next.env = r.env
+	return next
+}
+
 // base has a short poll, so that a turn is short when only the clock has moved.
 func (r *rig) base(ready chan struct{}) manager.Config {
 	return manager.Config{
@@ -631,10 +639,20 @@ func (r *rig) until(what string, cond func() bool) {
 // empty waits until the manager has nothing under way, and the environment too.
 func (r *rig) empty() {
 	r.t.Helper()
+	var under []batch
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("under way: %+v, in the environment: %d", under, r.env.left())
+		}
+	}()
 	r.until("nothing is under way", func() bool {
-		n := -1
-		r.inside(func() { n = len(r.queue.batches) })
-		return n == 0 && r.env.left() == 0
+		r.inside(func() {
+			under = nil
+			for _, b := range r.queue.batches {
+				under = append(under, *b)
+			}
+		})
+		return len(under) == 0 && r.env.left() == 0
 	})
 }
 

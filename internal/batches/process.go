@@ -73,12 +73,12 @@ func (p *Process) fill() {
 	case p.slots() >= p.MaxTasks:
 		p.cancelled++
 		return
+	case p.idle && p.slots() > 0:
+		p.again = true
+		return
 	}
-	for p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() < p.MaxTasks {
-		if p.idle && p.slots() > 0 {
-			p.again = true
-			return
-		}
+	p.start()
+	for !p.idle && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() < p.MaxTasks {
 		p.start()
 	}
 }

@@ -149,7 +149,10 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 // element.
 func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
 	scan := links.HTML
-	if isXML(kind) && !strings.Contains(kind, "html") {
+	switch {
+	case kind == "text/css":
+		scan = links.CSS
+	case isXML(kind) && !strings.Contains(kind, "html"):
 		scan = links.XML
 	}
 	found := scan(text, r.Config.MaxLinks)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -238,7 +237,7 @@ func newWorld(t testing.TB) *world {
 	})
 	data := newMemory()
 	return &world{TB: t, memory: data, job: &crawl.Job{
-		Data: data, Fetch: client, Gates: gates, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Data: data, Fetch: client, Gates: &recorder{Gates: gates}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Config: crawl.Config{
 			Headers: []crawl.Header{{Name: "User-Agent", Value: "test/1"}}, Cookie: "default=1",
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
@@ -335,4 +334,27 @@ func left(b dc.Batch) []string {
 
 func bitNames(m dc.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// recorder notes which delay each host was last asked with.
+type recorder struct {
+	crawl.Gates
+	mu     sync.Mutex
+	delays map[string]time.Duration
+}
+
+func (r *recorder) Acquire(ctx context.Context, host string, delay time.Duration, n int) (*hostgate.Pass, error) {
+	pass, err := r.Gates.Acquire(ctx, host, delay, n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.delays == nil {
+		r.delays = map[string]time.Duration{}
+	}
+	r.delays[host] = delay
+	return pass, err
+}
+
+func (w *world) lastDelay(host string) time.Duration {
+	r := w.job.Gates.(*recorder)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.delays[host]
+}

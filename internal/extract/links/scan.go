@@ -9,8 +9,9 @@ import (
 
 // HTML returns the links of an HTML page, at most maxLinks of them (0 = all).
 // text is UTF-8; broken mark-up is read as the tokenizer of the HTML standard
-// reads it. Comments, scripts and styles hold no links; noscript and noframes
-// do, as nobody here runs scripts or draws frames. Time is linear in the text.
+// reads it. Comments and scripts hold no links; noscript and noframes do, as
+// nobody here runs scripts or draws frames, and so do style elements and
+// attributes. Time is linear in the text.
 func HTML(text []byte, maxLinks int) Page { return scan(text, maxLinks, false) }
 
 // XML returns the links of a feed, a site map or any other XML document: the
@@ -33,6 +34,7 @@ type scanner struct {
 
 	text    []byte // of the XML element textOf, which holds a URL
 	textOf  string
+	inStyle bool
 	sawRoot bool
 	sawBase bool
 }
@@ -57,6 +59,7 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 			s.start(z)
 		case html.EndTagToken:
 			s.endText()
+			s.inStyle = false
 			if s.inTitle {
 				s.endTitle()
 			}
@@ -64,9 +67,14 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 	}
 }
 
+// styleURL tells the tags whose style attribute is worth reading.
+var styleURL = []byte("url(")
+
 // take keeps the text at hand when somebody waits for it.
 func (s *scanner) take(z *html.Tokenizer) {
 	switch {
+	case s.inStyle:
+		s.style(z.Text())
 	case s.textOf != "":
 		if len(s.text) <= maxURL {
 			s.text = append(s.text, z.Text()...)
@@ -80,6 +88,7 @@ func (s *scanner) take(z *html.Tokenizer) {
 
 // start reads one start tag.
 func (s *scanner) start(z *html.Tokenizer) {
+	styled := bytes.Contains(z.Raw(), styleURL)
 	name, more := z.TagName()
 	if s.xml {
 		z.NextIsNotRawText()
@@ -102,9 +111,12 @@ func (s *scanner) start(z *html.Tokenizer) {
 	case "noscript", "noframes":
 		z.NextIsNotRawText()
 		return
+	case "style":
+		s.inStyle = true
+		return
 	}
 	root := !s.sawRoot && (s.xml || string(name) == "html")
-	if len(rules) == 0 && !feed && !root && string(name) != "base" && string(name) != "meta" {
+	if len(rules) == 0 && !feed && !root && !styled && string(name) != "base" && string(name) != "meta" {
 		return
 	}
 
@@ -130,6 +142,9 @@ func (s *scanner) start(z *html.Tokenizer) {
 		if v := s.value(r.attr); v != "" {
 			s.addAll(v, r, tag, rel)
 		}
+	}
+	if styled {
+		s.style([]byte(s.value("style")))
 	}
 	if feed && s.value("href") == "" && !strings.EqualFold(s.value("ispermalink"), "false") {
 		s.textOf, s.text = tag, s.text[:0]
@@ -176,6 +191,8 @@ func asked(key []byte, rules []rule) string {
 		return "xml:lang"
 	case "ispermalink":
 		return "ispermalink"
+	case "style":
+		return "style"
 	}
 	return ""
 }

@@ -1,0 +1,182 @@
+package batches
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+)
+
+// processed is the answer of a processing task that selected n URLs.
+func processed(n int) string {
+	list := []map[string]string{}
+	for i := range n {
+		list = append(list, map[string]string{"siteId": "s", "urlId": dc.Md5(fmt.Sprint(i))})
+	}
+	raw, err := json.Marshal(map[string]any{"id": 1, "items": list})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+func TestProcessingTask(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	r.process(func(cfg *ProcessConfig) {
+		cfg.MaxURLs, cfg.SitesCriterion.Where, cfg.URLsCriterion.Where = 30, "`State`=1", "`Status`=4"
+	})
+	task := r.submitted()
+	if task.Type != ProcessTask || len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" {
+		t.Errorf("task %+v", task)
+	}
+	var call dc.Call
+	if err := json.Unmarshal(task.Stdin, &call); err != nil || call.Op != dc.URLFetch {
+		t.Fatalf("stdin %s: %v", task.Stdin, err)
+	}
+	var notes dc.Notes
+	list, err := dc.ReadURLFetch(call.Object, &notes)
+	if err != nil || len(notes.Unknown) > 0 {
+		t.Fatal(err, notes.Unknown)
+	}
+	q := list[0]
+	if q.AsBatch != batchOf(task.Labels) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
+		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != "`Status`=4" ||
+		q.URLUpdate["Status"] != int64(dc.StatusSelectedProcessing) || q.URLUpdate["Batch_Id"] != q.AsBatch {
+		t.Errorf("selection %+v", q)
+	}
+	if _, ok := q.SiteUpdate["TcDateProcess"]; !ok {
+		t.Errorf("siteUpdate %v", q.SiteUpdate)
+	}
+}
+
+// One probe runs while it is not known whether there is work; while there is,
+// all slots; and after an empty answer none until the period or a hint.
+func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 3 })
+	probe := r.submitted()
+	r.settled()
+	if n := r.env.left(); n != 1 {
+		t.Fatalf("%d tasks while nothing is known", n)
+	}
+	r.env.end(probe.ID, env.Finished, processed(10))
+	tasks := []env.Task{r.submitted(), r.submitted(), r.submitted()}
+	r.env.end(tasks[0].ID, env.Finished, processed(4))
+	tasks[0] = r.submitted()
+	for _, task := range tasks {
+		r.env.end(task.ID, env.Finished, processed(0))
+	}
+	r.empty()
+	r.settled()
+	if r.env.most != 3 || r.env.submits != 5 {
+		t.Errorf("%d tasks, at most %d at once", r.env.submits, r.env.most)
+	}
+	r.inside(func() {
+		if p.total != 5 || p.filled != 2 || p.items != 14 || p.faults != 0 {
+			t.Errorf("total %d filled %d items %d faults %d", p.total, p.filled, p.items, p.faults)
+		}
+	})
+	if n := len(r.world.requests(dc.URLReturn)); n != 3 { // the recovery, and two that had rows
+		t.Errorf("%d returns", n)
+	}
+	r.work() // as after a crawl batch
+	last := r.submitted()
+	r.work() // while it runs: it may have selected too early
+	r.until("the hint is noted", func() (noted bool) {
+		r.inside(func() { noted = p.again })
+		return noted
+	})
+	r.env.end(last.ID, env.Finished, processed(0))
+	r.env.end(r.submitted().ID, env.Finished, processed(0))
+	r.empty()
+	r.clock.pass(time.Hour)
+	r.env.end(r.submitted().ID, env.Finished, processed(0))
+	r.empty()
+}
+
+func TestProcessingFaults(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		state env.State
+		out   string
+		rests bool
+	}{
+		{"failed", env.Failed, "", true},
+		{"timed out", env.TimedOut, "", false},
+		{"lost", env.Lost, "", false},
+		{"no batch", env.Finished, `["URL_FETCH",{}]`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(1, 1, 6)
+			r := newRig(t, w)
+			p := r.process(nil)
+			task := r.submitted()
+			id := batchOf(task.Labels)
+			w.set(func() { // the first stage selected, then it happened
+				for i, k := range w.order {
+					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id
+				}
+			})
+			r.env.end(task.ID, test.state, test.out)
+			r.empty()
+			if n := w.count(dc.StatusCrawled); n != 6 {
+				t.Errorf("%d rows to be processed again, want 6", n)
+			}
+			got := w.returns(t, id)
+			if len(got) != 1 || !got[0].Fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
+				t.Errorf("URL_RETURN %+v", got)
+			}
+			r.settled()
+			if r.env.submits != 1 {
+				t.Errorf("%d tasks: a fault turns in a circle", r.env.submits)
+			}
+			r.inside(func() {
+				if p.faults != 1 || p.urlsFault != 6 || !p.idle || p.Now().Before(p.awake) != test.rests {
+					t.Errorf("faults %d of %d URLs, idle %v", p.faults, p.urlsFault, p.idle)
+				}
+			})
+			r.clock.pass(time.Hour)
+			r.env.end(r.submitted().ID, env.Finished, processed(0))
+			r.empty()
+		})
+	}
+}
+
+func TestProcessingSuspended(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	p := r.process(nil)
+	task := r.submitted()
+	r.inside(func() { p.Suspend(true) })
+	r.env.end(task.ID, env.Finished, processed(10))
+	r.empty()
+	r.work()
+	r.settled()
+	if r.env.submits != 1 {
+		t.Errorf("%d tasks", r.env.submits)
+	}
+	r.inside(func() { p.Suspend(false) })
+	r.env.end(r.submitted().ID, env.Finished, processed(0))
+	r.empty()
+	r.inside(func() { p.cfg.Period = 0 })
+	r.work()
+	r.settled()
+}
+
+func TestProcessingRefused(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	r.env.refuse = env.ErrRefused
+	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 4 })
+	r.until("the refusal is counted", func() (counted bool) {
+		r.inside(func() { counted = p.faults == 1 })
+		return counted
+	})
+	r.empty()
+	r.work()
+	r.settled()
+	if r.env.submits != 1 {
+		t.Errorf("%d tries", r.env.submits)
+	}
+}

@@ -1,0 +1,221 @@
+package crawl_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"hce/dc/internal/dc"
+)
+
+// hostile is a server with one path for each way to misbehave.
+func hostile(t *testing.T) *server {
+	return newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		raw := func(text string) {
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprint(c, text)
+		}
+		switch path := r.URL.Path; path {
+		case "/401", "/403", "/404", "/407", "/500", "/503":
+			var code int
+			fmt.Sscanf(path, "/%d", &code)
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(code)
+			fmt.Fprint(w, "sorry")
+		case "/empty", "/204":
+			w.Header().Set("Content-Type", "text/html")
+			if path == "/204" {
+				w.WriteHeader(http.StatusNoContent)
+			}
+		case "/hang":
+			<-r.Context().Done()
+		case "/stall":
+			page(w, "<p>the beginning")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case "/endless":
+			w.Header().Set("Content-Type", "text/html")
+			chunk := bytes.Repeat([]byte("x"), 32<<10)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		case "/large":
+			page(w, strings.Repeat("x", 100_000))
+		case "/bomb":
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			z.Write(make([]byte, 8<<20))
+			z.Close()
+		case "/gzip-cut":
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			fmt.Fprint(z, strings.Repeat("some words to be packed ", 1000))
+			z.Close()
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(b.Bytes()[:b.Len()/2])
+		case "/cut":
+			raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\nonly this")
+		case "/chunk":
+			raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nno number\r\n")
+		case "/noise":
+			raw("SSH-2.0-OpenSSH_9.6\r\n")
+		case "/close":
+			raw("")
+		case "/loop":
+			http.Redirect(w, r, "/loop2", http.StatusFound)
+		case "/loop2":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/many":
+			http.Redirect(w, r, "/many?"+r.URL.RawQuery+"x", http.StatusMovedPermanently)
+		case "/nowhere":
+			w.WriteHeader(http.StatusFound)
+		case "/mail":
+			w.Header().Set("Location", "mailto:a@b.c")
+			w.WriteHeader(http.StatusFound)
+		case "/inside":
+			http.Redirect(w, r, "http://10.1.2.3/", http.StatusFound)
+		case "/pdf":
+			w.Header().Set("Content-Type", "application/pdf")
+			fmt.Fprint(w, "%PDF-1.7")
+		case "/bad-utf8":
+			w.Header().Set("Content-Type", "text/html; charset=shift_jis")
+			fmt.Fprint(w, "<html><body>\x82\xa0\xfd\xfe\xff</body></html>")
+		default:
+			page(w, "<p>page "+path)
+		}
+	})
+}
+
+// TestFaults brings each error of steps 11 to 15 of the seed: bits, HTTP code,
+// and that the item leaves the batch (step 16).
+func TestFaults(t *testing.T) {
+	const both = "+ site"
+	tests := []struct {
+		name, target string // a target without host is on the hostile server
+		bits         dc.ErrorMask
+		code         int64
+		site         string // both: the site gets the bits as well
+		properties   []string
+		change       func(*dc.Site, *dc.URL)
+	}{
+		{name: "dead server", target: "http://127.0.0.1:1/", bits: dc.ErrConnection, code: 400},
+		{name: "unresolvable name", target: "http://nobody.invalid/", bits: dc.ErrConnection, code: 400},
+		{name: "address inside", target: "http://10.1.2.3/", bits: dc.ErrConnection | dc.ErrGuard, code: 400},
+		{name: "redirect to an address inside", target: "/inside", bits: dc.ErrConnection | dc.ErrGuard, code: 400},
+		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: dc.ErrBadURL, code: 400},
+		{name: "port that is none", target: "http://127.0.0.1:99999/", bits: dc.ErrBadURL, code: 400},
+		{name: "401", target: "/401", bits: dc.ErrHTTP | dc.ErrAuthorization, code: 401, site: both},
+		{name: "403", target: "/403", bits: dc.ErrHTTP | dc.ErrForbidden, code: 403, site: both},
+		{name: "404", target: "/404", bits: dc.ErrHTTP, code: 404, site: both},
+		{name: "407", target: "/407", bits: dc.ErrHTTP | dc.ErrAuthorization, code: 407, site: both},
+		{name: "500", target: "/500", bits: dc.ErrHTTP, code: 500, site: both},
+		{name: "503", target: "/503", bits: dc.ErrHTTP, code: 503, site: both},
+		{name: "empty body", target: "/empty", bits: dc.ErrEmpty, code: 200, site: both},
+		{name: "no content", target: "/204", bits: dc.ErrEmpty, code: 204, site: both},
+		{name: "no answer", target: "/hang", bits: dc.ErrTimeout, code: 400, change: func(_ *dc.Site, u *dc.URL) { u.HTTPTimeout = 60 }},
+		{name: "answer that stalls", target: "/stall", bits: dc.ErrTimeout, code: 400, change: func(_ *dc.Site, u *dc.URL) { u.HTTPTimeout = 60 }},
+		{name: "endless body", target: "/endless", bits: dc.ErrSize, code: 200, site: both},
+		{name: "larger than the site allows", target: "/large", bits: dc.ErrSize, code: 200, site: both,
+			change: func(s *dc.Site, _ *dc.URL) { s.MaxResourceSize = 99_999 }},
+		{name: "compressed bomb", target: "/bomb", bits: dc.ErrSize, code: 200, site: both},
+		{name: "gzip cut off", target: "/gzip-cut", bits: dc.ErrPageConvert, code: 400},
+		{name: "body cut off", target: "/cut", bits: dc.ErrPageConvert, code: 400},
+		{name: "broken chunk", target: "/chunk", bits: dc.ErrPageConvert, code: 400},
+		{name: "not HTTP", target: "/noise", bits: dc.ErrFetchHTTP, code: 400},
+		{name: "closed without an answer", target: "/close", bits: dc.ErrConnection, code: 400},
+		{name: "redirect loop", target: "/loop", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both},
+		{name: "too many redirects", target: "/many", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both},
+		{name: "no redirects wanted", target: "/loop", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both, properties: []string{"HTTP_REDIRECTS_MAX", "0"}},
+		{name: "redirect without Location", target: "/nowhere", bits: dc.ErrBadRedirection, code: 400},
+		{name: "redirect to no page", target: "/mail", bits: dc.ErrBadRedirection, code: 400},
+		{name: "wrong MIME", target: "/pdf", bits: dc.ErrMIME, code: 200, properties: []string{"ALLOWED_CTYPES", "text/html, text/plain"}},
+		{name: "header that cannot be sent", target: "/ok", bits: dc.ErrFetchAmbiguous, code: 400, properties: []string{"HTTP_COOKIE", "a=\x01"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, w := hostile(t), newWorld(t)
+			site := w.addSite("s", tt.properties...)
+			target := tt.target
+			if strings.HasPrefix(target, "/") {
+				target = s.URL + target
+			}
+			bad := w.item("s", target, func(u *dc.URL) {
+				u.State, u.Crawled = dc.URLEnabled, 3
+				if tt.change != nil {
+					tt.change(site, u)
+				}
+			})
+			good := w.item("s", s.URL+"/good")
+			if tt.target == "/ok" {
+				good = w.item("s", s.URL+"/ok2")
+			}
+			answer := w.run(batchOf(bad, good))
+			row := w.row(bad)
+			if row.Status != dc.StatusCrawled || row.State != dc.URLError || row.ErrorMask != tt.bits || row.HTTPCode != tt.code || row.Crawled != 4 {
+				t.Errorf("row: status %d, state %d, %s, code %d, crawled %d", row.Status, row.State, bitNames(row.ErrorMask), row.HTTPCode, row.Crawled)
+			}
+			if row.UDate == "" || row.TcDate == "" {
+				t.Error("the row has no dates")
+			}
+			onSite := dc.ErrorMask(0)
+			if tt.site == both {
+				onSite = tt.bits &^ (dc.ErrAuthorization | dc.ErrForbidden)
+			}
+			if w.siteBits != onSite {
+				t.Errorf("site: %s, want %s", bitNames(w.siteBits), bitNames(onSite))
+			}
+			if w.file(bad, dc.ContentRaw) != "" {
+				t.Error("a body is stored")
+			}
+			if tt.target != "/ok" && strings.Join(left(answer), " ") != "/good" {
+				t.Errorf("left: %v", left(answer))
+			}
+			if answer.ErrorMask&tt.bits != tt.bits {
+				t.Errorf("batch: %s", bitNames(answer.ErrorMask))
+			}
+			if s.most > 1 {
+				t.Errorf("%d requests at once", s.most)
+			}
+		})
+	}
+}
+
+func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
+	s, w := hostile(t), newWorld(t)
+	w.addSite("s")
+	it := w.item("s", s.URL+"/bad-utf8")
+	answer := w.run(batchOf(it))
+	row, body := w.row(it), w.file(it, dc.ContentRaw)
+	if row.ErrorMask != dc.ErrBadEncoding || row.State != dc.URLEnabled || row.Charset != "shift_jis" || len(answer.Items) != 1 {
+		t.Errorf("%s, state %d, charset %q", bitNames(row.ErrorMask), row.State, row.Charset)
+	}
+	if !utf8.ValidString(body) || !strings.Contains(body, "あ") {
+		t.Errorf("stored %q", body)
+	}
+}
+
+// TestFailedItemsStayInRealTime: the client waits for their bits (crawling 7.1 #2).
+func TestFailedItemsStayInRealTime(t *testing.T) {
+	s, w := hostile(t), newWorld(t)
+	w.addSite("s").State = dc.SiteSuspended
+	b := batchOf(w.item("s", s.URL+"/404"))
+	b.CrawlerType, b.DBMode = dc.CrawlRealTime, dc.DBRead
+	answer := w.run(b)
+	if len(answer.Items) != 1 || answer.Items[0].URL.ErrorMask != dc.ErrHTTP || answer.Items[0].URL.HTTPCode != 404 {
+		t.Errorf("%+v", answer.Items)
+	}
+}

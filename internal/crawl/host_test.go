@@ -1,0 +1,254 @@
+package crawl_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/hostgate"
+)
+
+// TestDelay is judged by the server's own clock: robots.txt, pages and redirect
+// hops of two sites are all a delay apart.
+func TestDelay(t *testing.T) {
+	const gap = 40 * time.Millisecond
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.NotFound(w, r)
+		case "/moved":
+			http.Redirect(w, r, "/moved-again", http.StatusFound)
+		case "/moved-again":
+			http.Redirect(w, r, "/there", http.StatusFound)
+		default:
+			page(w, "<p>x")
+		}
+	})
+	w := newWorld(t)
+	w.addSite("a", "ROBOTS_MODE", "1")
+	w.addSite("b")
+	slow := func(u *dc.URL) { u.RequestDelay = gap.Milliseconds() }
+	w.run(batchOf(w.item("a", s.URL+"/1", slow), w.item("b", s.URL+"/2", slow), w.item("a", s.URL+"/moved", slow), w.item("b", s.URL+"/3", slow)))
+	if got, want := s.paths(), []string{"/robots.txt", "/1", "/2", "/moved", "/moved-again", "/there", "/3"}; !slices.Equal(got, want) {
+		t.Errorf("visits %v, want %v", got, want)
+	}
+	s.checkGaps(t, gap)
+	if s.most != 1 {
+		t.Errorf("%d requests at once", s.most)
+	}
+}
+
+// TestTwoProcesses of the same gates keep the delay together.
+func TestTwoProcesses(t *testing.T) {
+	const gap = 30 * time.Millisecond
+	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") })
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for n := range 2 {
+		gates, err := hostgate.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gates.Close()
+		w := newWorld(t)
+		w.job.Gates = gates
+		w.addSite("s")
+		b := batchOf()
+		for i := range 3 {
+			b.Items = append(b.Items, w.item("s", fmt.Sprintf("%s/%d-%d", s.URL, n, i), func(u *dc.URL) { u.RequestDelay = gap.Milliseconds() }))
+		}
+		group.Go(func() { w.run(b) })
+	}
+	group.Wait()
+	if got := len(s.paths()); got != 6 {
+		t.Errorf("%d requests", got)
+	}
+	s.checkGaps(t, gap)
+}
+
+func TestHostConcurrency(t *testing.T) {
+	const most = 3
+	var inside atomic.Int32
+	full := make(chan struct{})
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if inside.Add(1) == most {
+			close(full)
+		}
+		select {
+		case <-full: // only all three together can open it
+		case <-r.Context().Done():
+		}
+		page(w, "<p>x")
+	})
+	w := newWorld(t)
+	w.addSite("s", "HostConcurrency", "3")
+	b := batchOf()
+	for i := range 12 {
+		b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i)))
+	}
+	if answer := w.run(b); len(answer.Items) != 12 {
+		t.Errorf("%d of 12 items are left: %s", len(answer.Items), bitNames(answer.ErrorMask))
+	}
+	if s.most != most {
+		t.Errorf("%d requests at once", s.most)
+	}
+}
+
+// TestSlowHostHoldsNoOther: while one host does not answer, all of another are
+// fetched.
+func TestSlowHostHoldsNoOther(t *testing.T) {
+	const pages = 5
+	var served atomic.Int32
+	done := make(chan struct{})
+	quick := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		if served.Add(1) == pages {
+			close(done)
+		}
+		page(w, "<p>x")
+	})
+	slow := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-done:
+		case <-r.Context().Done():
+		}
+		page(w, "<p>x")
+	})
+	w := newWorld(t)
+	w.addSite("s")
+	b := batchOf(w.item("s", slow.URL+"/slow"))
+	for i := range pages {
+		b.Items = append(b.Items, w.item("s", fmt.Sprint(quick.URL, "/", i)))
+	}
+	if answer := w.run(b); len(answer.Items) != pages+1 {
+		t.Errorf("left: %v", left(answer))
+	}
+}
+
+// TestWaitingHostHoldsNoSlot: with one slot, a host that waits a day for its gap
+// keeps no other from being asked.
+func TestWaitingHostHoldsNoSlot(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var served atomic.Int32
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		page(w, "<p>x")
+		if served.Add(1) == 1+3 {
+			time.AfterFunc(200*time.Millisecond, stop) // the pages are on their way
+		}
+	}
+	slow, quick := newServer(t, answer), newServer(t, answer)
+	w := newWorld(t)
+	w.job.Config.MaxHosts = 1
+	w.addSite("s")
+	day := func(u *dc.URL) { u.RequestDelay = 24 * 60 * 60 * 1000 }
+	first, second := w.item("s", slow.URL+"/1", day), w.item("s", slow.URL+"/2", day)
+	b := batchOf(first, second)
+	for i := range 3 {
+		b.Items = append(b.Items, w.item("s", fmt.Sprint(quick.URL, "/", i)))
+	}
+	if _, err := w.try(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(quick.paths()); got != 3 {
+		t.Errorf("the quick host saw %d requests", got)
+	}
+	if row := w.row(second); row.Status != dc.StatusNew {
+		t.Errorf("the second item of the slow host has status %d", row.Status)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	other := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprint(w, "User-agent: *\nDisallow: /closed")
+			return
+		}
+		page(w, `<a href="here">x</a>`)
+	})
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /closed")
+		case "/to-other":
+			http.Redirect(w, r, other.URL+"/dir/open#part", http.StatusPermanentRedirect)
+		case "/to-other-closed":
+			http.Redirect(w, r, other.URL+"/closed", http.StatusSeeOther)
+		case "/to-closed":
+			http.Redirect(w, r, "/closed/x", http.StatusFound)
+		case "/to-dead":
+			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusFound)
+		case "/to-out":
+			http.Redirect(w, r, "/out", http.StatusFound)
+		case "/to-extra":
+			http.Redirect(w, r, "/extra", http.StatusFound)
+		default:
+			page(w, "<p>x")
+		}
+	})
+	tests := []struct {
+		name, path string
+		child      bool
+		want       dc.ErrorMask
+	}{
+		{"root to another host", "/to-other", false, 0},
+		{"closed by the other's robots.txt", "/to-other-closed", false, dc.ErrRobots},
+		{"closed by its own robots.txt", "/to-closed", false, dc.ErrRobots},
+		{"to a dead host", "/to-dead", false, dc.ErrConnection},
+		{"root out of the filters", "/to-out", false, 0},
+		{"link out of the filters", "/to-out", true, dc.ErrFiltersBreak},
+		{"link to another host", "/to-other", true, dc.ErrFiltersBreak},
+		{"link let in by a rule of redirects", "/to-extra", true, 0},
+		{"link that the filters refuse by now", "/out", true, dc.ErrFiltersBreak},
+		{"root that the filters refuse", "/out", false, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.addSite("s", "ROBOTS_MODE", "1").Filters = []dc.SiteFilter{
+				{Pattern: `^` + s.URL + `/to-`, Stage: 0, Action: 1, State: 1},
+				{Pattern: `/extra$`, Stage: 8, Action: 1, State: 1},
+			}
+			it := w.item("s", s.URL+tt.path, func(u *dc.URL) {
+				if tt.child {
+					u.ParentMd5 = dc.Md5("parent")
+				}
+			})
+			answer := w.run(batchOf(it))
+			if row := w.row(it); row.ErrorMask != tt.want || row.URL != s.URL+tt.path {
+				t.Errorf("%s at %s", bitNames(row.ErrorMask), row.URL)
+			}
+			if tt.path == "/to-other" && tt.want == 0 && answer.Items[0].BaseURL != other.URL+"/dir/open" {
+				t.Errorf("base URL %q", answer.Items[0].BaseURL)
+			}
+		})
+	}
+}
+
+// TestDeepestLinks: a limit of depth that let a link in lets it be fetched too.
+func TestDeepestLinks(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/1" {
+			http.Redirect(w, r, "/2", http.StatusFound)
+			return
+		}
+		page(w, `<a href="/next">x</a>`)
+	})
+	w := newWorld(t)
+	site := w.addSite("s")
+	site.Filters = append(site.Filters, dc.SiteFilter{Pattern: "%MAX_DEPTH%", Subject: "1", OpCode: 4, Stage: 5, Action: 1, State: 1})
+	for depth, want := range []int{1, 1, 0} { // links of a page at the depth
+		it := w.item("s", fmt.Sprint(s.URL, "/", depth), func(u *dc.URL) {
+			u.Depth, u.ParentMd5 = int64(depth), dc.Md5("parent")
+		})
+		w.run(batchOf(it))
+		if row := w.row(it); row.ErrorMask != 0 || len(w.links(it)) != want {
+			t.Errorf("depth %d: %s, links %v", depth, bitNames(row.ErrorMask), w.links(it))
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package crawl
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hce/dc/internal/canon"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/filter"
+	"hce/dc/internal/robots"
+)
+
+// reader is a batch without servers, for the page stage alone.
+func reader(t testing.TB) (*batchRun, *item) {
+	t.Helper()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := &batchRun{
+		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
+		log: slog.New(slog.DiscardHandler),
+	}
+	r.robots.entry("http://page.test").stored.Store(&robotsAnswer{
+		rules: robots.FromStatus(200, []byte("User-agent: *\nDisallow: /closed")), ends: now.Add(time.Hour),
+	})
+	site := &siteWork{Site: dc.Site{ID: "s", MaxURLsFromPage: 200}}
+	var problems []error
+	site.filters, problems = filter.Compile([]filter.Rule{
+		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
+	})
+	set, errs := readSettings(&site.Site, nil, r.Config)
+	if len(problems)+len(errs) > 0 {
+		t.Fatal(problems, errs)
+	}
+	u := dc.NewURL("s", "http://page.test/dir/page")
+	u.MaxURLsFromPage = 0
+	return r, &item{BatchItem: dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: &set, url: u, row: u, started: true}
+}
+
+// TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and harms no
+// other.
+func TestPanicIsTheItemsOwn(t *testing.T) {
+	r, it := reader(t)
+	out := r.read(page{item: it}) // without a response
+	if it.url.ErrorMask != dc.ErrHTMLParse || it.url.State != dc.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(dc.StatusCrawled) {
+		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
+	}
+}
+
+// FuzzPage holds what is read of any page to its promises.
+func FuzzPage(f *testing.F) {
+	for _, seed := range []struct{ kind, body string }{
+		{"text/html", `<base href="//x.test/"><a href="a">1</a><a href="/closed/b">2</a><a href="c.exe">3</a>`},
+		{"text/html; charset=utf-16", "\xff\xfe<\x00a\x00 \x00h\x00r\x00e\x00f\x00=\x00x\x00>\x00"},
+		{"text/html", `<base href="http://[::1"><a href="http://user:pw@h:0/">x</a><a href="http://%41/">y</a>`},
+		{"application/rss+xml", `<?xml version="1.0" encoding="koi8-r"?><rss><link>a</link><guid isPermaLink="false">b</guid></rss>`},
+		{"application/xhtml+xml", `<a href="&#x110000;&amp;&#0;"/>`},
+		{"text/html", `<img srcset="a 1x, b 2x, ,"><meta http-equiv=refresh content="0; url='x">`},
+		{"image/png", "\x89PNG\r\n\x1a\n"},
+		{"", "<!doctype html><a href=\xff\xfe>"},
+		{"text/plain;;", "\x00"},
+	} {
+		f.Add(seed.kind, []byte(seed.body))
+	}
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		r, it := reader(t)
+		resp := &fetch.Response{
+			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Now(), Total: time.Millisecond,
+			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
+		}
+		out := r.read(page{item: it, response: resp})
+		u := it.url
+		if u.ErrorMask&dc.ErrHTMLParse != 0 {
+			t.Fatal("the page panicked")
+		}
+		if len(body) == 0 {
+			if u.ErrorMask != dc.ErrEmpty || !it.empty {
+				t.Fatalf("no body: %v", u.ErrorMask.Names())
+			}
+			return
+		}
+		if len(out.result.NewURLs) > 200 {
+			t.Fatalf("%d links", len(out.result.NewURLs))
+		}
+		met := map[string]bool{u.URL: true}
+		for _, link := range out.result.NewURLs {
+			again, err := canon.Canonical(link.URL)
+			switch {
+			case err != nil || again != link.URL && again+"#" != link.URL:
+				t.Fatalf("link %q is not canonical: %q, %v", link.URL, again, err)
+			case !strings.HasPrefix(link.URL, "http://") && !strings.HasPrefix(link.URL, "https://"):
+				t.Fatalf("link %q", link.URL)
+			case link.URLMd5 != dc.Md5(link.URL) || link.SiteID != "s" || link.ParentMd5 != it.URLID || link.Depth != 1:
+				t.Fatalf("row %+v", link)
+			case met[link.URL]:
+				t.Fatalf("link %q twice", link.URL)
+			case strings.HasPrefix(link.URL, "http://page.test/closed"), strings.HasSuffix(link.URL, ".exe"):
+				t.Fatalf("link %q is let in", link.URL)
+			case canon.Host(link.URL) == "":
+				t.Fatalf("link %q has no host", link.URL)
+			}
+			met[link.URL] = true
+		}
+		if int64(len(out.result.NewURLs)) > u.LinksI+u.LinksE {
+			t.Fatalf("%d links, %d counted", len(out.result.NewURLs), u.LinksI+u.LinksE)
+		}
+		for _, text := range []string{u.ContentType, u.Charset, u.ETag, it.baseURL} {
+			if !utf8.ValidString(text) {
+				t.Fatalf("text %q", text)
+			}
+		}
+		if len(u.ContentType) > 32 || len(u.Charset) > 32 || len(u.ETag) > 128 {
+			t.Fatalf("columns %q, %q, %q", u.ContentType, u.Charset, u.ETag)
+		}
+		size := 0
+		for _, f := range out.result.Files {
+			size += len(f.Data)
+			if (f.Type != dc.ContentRaw || isText(u.ContentType)) && !utf8.Valid(f.Data) {
+				t.Fatalf("file %d is no text: %q", f.Type, f.Data)
+			}
+		}
+		if size != out.bytes {
+			t.Fatalf("%d bytes of %d", out.bytes, size)
+		}
+	})
+}
+
+// TestLinksSeen: beyond its bound the memory of links starts anew.
+func TestLinksSeen(t *testing.T) {
+	var seen seenLinks
+	row := func(text string) []dc.URL { return []dc.URL{dc.NewURL("s", text)} }
+	if len(seen.unseen("s", row("a"))) != 1 || len(seen.unseen("s", row("a"))) != 0 || len(seen.unseen("t", row("a"))) != 1 {
+		t.Error("a link is offered once for each site")
+	}
+	seen.count = maxSeen
+	if len(seen.unseen("s", row("a"))) != 1 || seen.count != 1 {
+		t.Errorf("%d links are remembered", seen.count)
+	}
+}

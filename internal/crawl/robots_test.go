@@ -1,0 +1,212 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/dc"
+)
+
+func TestRobots(t *testing.T) {
+	const (
+		denied  = dc.ErrRobots
+		allowed = dc.ErrorMask(0)
+	)
+	long := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# a comment as long as the file needs\n", 20_000)
+	tests := []struct {
+		name    string
+		robots  func(w http.ResponseWriter, r *http.Request)
+		want    dc.ErrorMask // of /private/x
+		public  dc.ErrorMask // of /public
+		rounds  int          // requests for robots.txt
+		visited bool         // of /private/x
+	}{
+		{"denied", text("User-agent: *\nDisallow: /private"), denied, allowed, 1, false},
+		{"meant for others", text("User-agent: other\nDisallow: /"), allowed, allowed, 1, true},
+		{"meant for us", text("User-agent: *\nDisallow:\n\nUser-agent: hce-dc\nDisallow: /private"), denied, allowed, 1, false},
+		{"not found", status(404), allowed, allowed, 1, true},
+		{"forbidden", status(403), allowed, allowed, 1, true},
+		{"server error", status(503), denied, denied, 1, false},
+		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, dc.ErrConnection, dc.ErrConnection, 1, false},
+		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, "User-agent: *\n")
+		}, dc.ErrPageConvert, dc.ErrPageConvert, 1, false},
+		{"larger than needed", text(long + strings.Repeat("x", 2<<20)), denied, allowed, 1, false},
+		{"larger than needed, length given", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(long)))
+			fmt.Fprint(w, long)
+		}, denied, allowed, 1, false},
+		{"gzip that is none", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			fmt.Fprint(w, "User-agent: *\nDisallow: /private")
+		}, allowed, allowed, 1, true},
+		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, allowed, allowed, 1, true},
+		{"moved", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.Redirect(w, r, "/robots.txt2", http.StatusMovedPermanently)
+				return
+			}
+			fmt.Fprint(w, "User-agent: *\nDisallow: /private")
+		}, denied, allowed, 2, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/robots.txt") {
+					tt.robots(w, r)
+					return
+				}
+				page(w, "<p>a page")
+			})
+			w := newWorld(t)
+			w.addSite("s", "ROBOTS_MODE", "1")
+			private, public := w.item("s", s.URL+"/private/x"), w.item("s", s.URL+"/public")
+			w.run(batchOf(private, public, w.item("s", s.URL+"/public/2")))
+			if row := w.row(private); row.ErrorMask != tt.want || row.Crawled != 1 || (row.State == dc.URLError) != (tt.want != 0) {
+				t.Errorf("private: %s, state %d, crawled %d", bitNames(row.ErrorMask), row.State, row.Crawled)
+			}
+			if row := w.row(public); row.ErrorMask != tt.public {
+				t.Errorf("public: %s", bitNames(row.ErrorMask))
+			}
+			if onSite := w.siteBits&denied != 0; onSite != (tt.want == denied) {
+				t.Errorf("site: %s", bitNames(w.siteBits))
+			}
+			rounds := 0
+			for _, path := range s.paths() {
+				if strings.HasPrefix(path, "/robots.txt") {
+					rounds++
+				}
+			}
+			if rounds != tt.rounds {
+				t.Errorf("robots.txt was asked for %d times: %v", rounds, s.paths())
+			}
+			if slices.Contains(s.paths(), "/private/x") != tt.visited {
+				t.Errorf("visited: %v", s.paths())
+			}
+		})
+	}
+}
+
+func text(body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
+}
+
+func status(code int) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// TestDeadHostIsAskedOnce: an origin without robots.txt for want of an answer is
+// left alone for the batch, and asked again by the next one.
+func TestDeadHostIsAskedOnce(t *testing.T) {
+	s := newServer(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	w := newWorld(t)
+	w.addSite("s", "ROBOTS_MODE", "1")
+	b := batchOf()
+	for i := range 5 {
+		b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i)))
+	}
+	w.run(b)
+	if got := len(s.paths()); got != 1 {
+		t.Errorf("%d requests in the first batch", got)
+	}
+	b.ID++
+	w.run(b)
+	if got := len(s.paths()); got != 2 {
+		t.Errorf("%d requests in both", got)
+	}
+}
+
+// TestRobotsAreKept for as long as the ini says, those of a failing server for
+// minutes, and for the batch in any case.
+func TestRobotsAreKept(t *testing.T) {
+	tests := []struct {
+		name  string
+		ttl   time.Duration
+		code  int
+		after time.Duration
+		want  int // requests for robots.txt in two batches
+	}{
+		{"young", time.Hour, 200, 59 * time.Minute, 1},
+		{"old", time.Hour, 200, 61 * time.Minute, 2},
+		{"not kept", 0, 200, 0, 2},
+		{"server error, at once", time.Hour, 500, time.Minute, 1},
+		{"server error, later", time.Hour, 500, 6 * time.Minute, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					w.WriteHeader(tt.code)
+				}
+				page(w, "<p>x")
+			})
+			w := newWorld(t)
+			clock := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+			w.job.Now = func() time.Time { return clock }
+			w.job.Config.RobotsTTL = tt.ttl
+			w.addSite("s", "ROBOTS_MODE", "1")
+			b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2"))
+			w.run(b)
+			clock = clock.Add(tt.after + time.Second)
+			b.ID++
+			w.run(b)
+			got := 0
+			for _, path := range s.paths() {
+				if path == "/robots.txt" {
+					got++
+				}
+			}
+			if got != tt.want {
+				t.Errorf("asked %d times, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCrawlDelay(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprint(w, "User-agent: *\nCrawl-delay: 0.15\n")
+			return
+		}
+		page(w, "<p>x")
+	})
+	w := newWorld(t)
+	w.addSite("s", "ROBOTS_MODE", "1")
+	w.run(batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2")))
+	if got := len(s.paths()); got != 3 {
+		t.Fatalf("%d requests", got)
+	}
+	s.checkGaps(t, 150*time.Millisecond)
+}
+
+// TestCrawlDelayOfOneHostIsNotThatOfAnother: what the first host of a redirect
+// asks for does not hold for the second.
+func TestCrawlDelayOfOneHostIsNotThatOfAnother(t *testing.T) {
+	target := newServer(t, func(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") })
+	from := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fmt.Fprint(w, "User-agent: *\nCrawl-delay: 0.05\n")
+			return
+		}
+		http.Redirect(w, r, target.URL+r.URL.Path, http.StatusFound)
+	})
+	w := newWorld(t)
+	w.addSite("s", "ROBOTS_MODE", "1")
+	w.run(batchOf(w.item("s", from.URL+"/1")))
+	if got := target.paths(); !slices.Equal(got, []string{"/robots.txt", "/1"}) {
+		t.Fatalf("the second host saw %v", got)
+	}
+	if gap := w.lastDelay(target.host); gap != 0 {
+		t.Errorf("the second host is left alone for %v", gap)
+	}
+	if gap := w.lastDelay(from.host); gap != 50*time.Millisecond {
+		t.Errorf("the first host is left alone for %v", gap)
+	}
+}

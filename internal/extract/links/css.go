@@ -1,0 +1,95 @@
+package links
+
+import (
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+)
+
+// CSS returns the links of a style sheet, at most maxLinks of them (0 = all):
+// what stands in url() and what @import names. text is UTF-8; broken sheets are
+// read as the tokenizer of CSS Syntax reads them. They are relative to the URL of
+// the sheet. Time is linear in the text.
+func CSS(text []byte, maxLinks int) Page {
+	s := scanner{max: maxLinks, seen: make(map[string]bool)}
+	s.style(text)
+	return s.page
+}
+
+// style adds the links of a style sheet, a style element or a style attribute.
+func (s *scanner) style(text []byte) {
+	input := parse.NewInputBytes(text)
+	defer input.Restore() // it puts a mark behind text, which may be in use there
+	lexer := css.NewLexer(input)
+	importing := false
+	for {
+		kind, token := lexer.Next()
+		switch kind {
+		case css.ErrorToken:
+			return
+		case css.AtKeywordToken:
+			importing = strings.EqualFold(string(token), "@import")
+			continue
+		case css.WhitespaceToken, css.CommentToken:
+			continue
+		case css.URLToken:
+			s.styleLink(unquoted(strings.TrimSuffix(string(token[len("url("):]), ")")))
+		case css.StringToken:
+			if importing {
+				s.styleLink(unquoted(string(token)))
+			}
+		}
+		importing = false
+	}
+}
+
+func (s *scanner) styleLink(text string) {
+	s.addAll(text, rule{attr: "style"}, "style", "")
+}
+
+// unquoted takes quotes and escapes off a CSS text.
+func unquoted(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {
+		text = text[1 : len(text)-1]
+	}
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			b.WriteByte(text[i])
+			continue
+		}
+		code, n := 0, 0
+		for n < 6 && i+1+n < len(text) && isHex(text[i+1+n]) {
+			code = code*16 + hexValue(text[i+1+n])
+			n++
+		}
+		switch {
+		case n > 0:
+			b.WriteRune(rune(code))
+			i += n
+			if i+1 < len(text) && text[i+1] == ' ' {
+				i++
+			}
+		case i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func hexValue(c byte) int {
+	if c <= '9' {
+		return int(c - '0')
+	}
+	return int(c|0x20-'a') + 10
+}
