@@ -107,7 +107,7 @@ func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, 
 	defer cancel()
 	args = append([]string{"--config", filepath.Join(r.options.Ini, program+".ini")}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(r.options.Bin, program), args...)
-	cmd.Env = r.environment()
+	cmd.Env = r.Env()
 	cmd.SysProcAttr = childAttributes()
 	cmd.WaitDelay = time.Second
 	var out, talk bytes.Buffer

@@ -90,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	defer out.Close() // the daemon has its own copy
 
 	r.daemon = exec.Command(filepath.Join(o.Bin, "dc-daemon"), "-c", filepath.Join(o.Ini, "dc-daemon.ini"))
-	r.daemon.Env = append(r.environment(), o.Env...)
+	r.daemon.Env = append(r.Env(), o.Env...)
 	r.daemon.Stdout, r.daemon.Stderr = out, out
 	r.daemon.SysProcAttr = childAttributes()
 	if err := r.daemon.Start(); err != nil {
@@ -107,8 +107,8 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	return r, nil
 }
 
-// environment is what daemon, client and admin tool share.
-func (r *Rig) environment() []string {
+// Env is the environment that daemon, client and admin tool share.
+func (r *Rig) Env() []string {
 	env := append(os.Environ(),
 		"DC_Application_data_dir="+r.options.Data,
 		"DC_ClientInterfaceService_serverPort="+strconv.Itoa(r.clientPort),

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -69,9 +68,9 @@ func ReadConfig(f *config.File, dataDir string) Config {
 
 // Open opens all stores of the node; close ends them. The contents that a killed
 // process left to be removed are removed.
-func Open(ctx context.Context, c Config, log *slog.Logger) (owner *Owner, closeAll func(), err error) {
+func Open(ctx context.Context, c Config, log *slog.Logger) (_ *Owner, _ func(), err error) {
 	var closers []func() error
-	closeAll = func() {
+	closeAll := func() {
 		for i := len(closers) - 1; i >= 0; i-- {
 			if err := closers[i](); err != nil {
 				log.Warn("a store is not closed well", "error", err)
@@ -100,7 +99,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (owner *Owner, closeA
 		return nil, nil, err
 	}
 	closers = append(closers, contents.Close)
-	owner = &Owner{
+	owner := &Owner{
 		Store: store.Open(database, store.Options{Log: log, MaxAttempts: c.Attempts, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
 		Raw:   files, Contents: contents, Now: time.Now, Log: log,
 	}
@@ -110,14 +109,10 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (owner *Owner, closeA
 	return owner, closeAll, nil
 }
 
-// Dirs are the folders that Open makes when they are not there.
-func (c Config) Dirs() []string {
-	return []string{filepath.Dir(c.DB.Path), c.RawDir, c.KeyDir}
-}
-
 // Critical tells the errors of the disk and the database after which nothing of
 // this process can be trusted.
 func Critical(err error) bool {
 	return db.Critical(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
-		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT)
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, syscall.EFBIG)
 }

@@ -1,0 +1,246 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+// run starts a program of bin/ and gives its output and exit status.
+func run(t *testing.T, program string, args []string, stdin string, env ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(limited(t), filepath.Join(bin, program), args...)
+	return output(t, cmd, stdin, env...)
+}
+
+func output(t *testing.T, cmd *exec.Cmd, stdin string, env ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, talk strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &talk
+	cmd.Env = append(os.Environ(), env...)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), talk.String(), cmd.ProcessState.ExitCode()
+}
+
+var programs = []string{"dc-daemon", "dc-client", "dc-admin", "db-task", "crawler-task", "processor-task"}
+
+// A missing or unreadable ini file: one line, and exit 1 (2 of dc-admin, whose
+// exit codes daemon 4.3 lists).
+func TestIniThatCannotBeRead(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.ini")
+	if err := os.WriteFile(broken, []byte("[TasksManager\nx"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range programs {
+		for name, path := range map[string]string{"missing": broken + ".not", "broken": broken, "a folder": filepath.Dir(broken)} {
+			_, stderr, status := run(t, program, []string{"-c", path}, "")
+			want := 1
+			if program == "dc-admin" {
+				want = 2
+			}
+			if status != want || strings.Count(strings.TrimSpace(stderr), "\n") != 0 || !strings.Contains(stderr, filepath.Base(path)) {
+				t.Errorf("%s, %s ini: status %d, said %q", program, name, status, stderr)
+			}
+		}
+		stdout, stderr, status := run(t, program, []string{"--help"}, "")
+		if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: "+program) || !strings.Contains(stdout, "Exit status") {
+			t.Errorf("%s --help: status %d, %d bytes, said %q", program, status, len(stdout), stderr)
+		}
+	}
+}
+
+// What clients get wrong is an error that names the field and the value; nothing
+// is stored and the daemon goes on.
+func TestRequestsThatAreWrong(t *testing.T) {
+	data := t.TempDir()
+	r := start(t, data)
+	before := number(t, database(t, data), `SELECT count(*) FROM "dc_sites.sites"`)
+	cases := []struct {
+		name, command, request string
+		status                 int
+		says                   []string
+	}{
+		{"no JSON", "SITE_NEW", `{"id": `, 1, []string{"Wrong JSON format"}},
+		{"wrong type", "SITE_NEW", `{"id":"abc","maxURLs":"many"}`, 1, []string{"Site.maxURLs", "many"}},
+		{"unknown command", "SITE_MAKE", `{}`, 2, []string{"SITE_MAKE"}},
+		{"id with a slash", "SITE_NEW", `{"id":"a/b","urls":["http://h/"]}`, 0, []string{"Site.id", "a/b"}},
+		{"id that climbs", "SITE_NEW", `{"id":"..","urls":["http://h/"]}`, 0, []string{"Site.id", `..`}},
+		{"id of 33", "SITE_STATUS", `{"id":"` + strings.Repeat("a", 33) + `"}`, 0, []string{"SiteStatus.id", strings.Repeat("a", 33)}},
+		{"md5 that is none", "URL_STATUS", `[{"siteId":"0","url":"nomd5","urlType":1}]`, 0, []string{"URLStatus[0].url", "nomd5"}},
+		{"md5 that climbs", "URL_CONTENT", `[{"siteId":"0","url":"","urlMd5":"../../etc/passwd","contentTypeMask":3}]`, 0, []string{"urlMd5", "etc/passwd"}},
+		{"not served yet", "URL_AGE", `[]`, 0, []string{"URL_AGE is not served yet"}},
+		{"batch", "BATCH", `{"id":1,"items":[]}`, 0, []string{"BATCH is not served yet"}},
+		{"SQL that is none", "URL_FETCH", `[{"urlsCriterions":{"WHERE":"SLEEP(5)"}}]`, 0, []string{"SLEEP"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "request.json")
+			if err := os.WriteFile(file, []byte(c.request), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			stdout, _, status := run(t, "dc-client", []string{"-c", filepath.Join(ini, "dc-client.ini"), "-cmd", c.command, "-f", file}, "", r.Env()...)
+			if status != c.status {
+				t.Errorf("exit status %d, want %d", status, c.status)
+			}
+			if time.Since(began) > 30*time.Second {
+				t.Error("the answer did not come at once")
+			}
+			var answer struct {
+				ErrorMessage string `json:"error_message"`
+				ItemsList    []dc.ClientResponseItem
+			}
+			if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
+				t.Fatalf("%v in %s", err, stdout)
+			}
+			message := answer.ErrorMessage
+			for _, item := range answer.ItemsList {
+				message += item.ErrorMessage
+				if item.ErrorCode == float64(0) {
+					t.Errorf("the item has no error: %s", stdout)
+				}
+			}
+			for _, want := range c.says {
+				if !strings.Contains(message, want) {
+					t.Errorf("%q does not name %q", message, want)
+				}
+			}
+		})
+	}
+	if n := number(t, database(t, data), `SELECT count(*) FROM "dc_sites.sites"`); n != before {
+		t.Errorf("%d sites became %d", before, n)
+	}
+	if _, err := r.Stat(t.Context(), "SitesManager"); err != nil {
+		t.Errorf("the daemon does not go on: %v", err)
+	}
+}
+
+// A second daemon on the same data folder is refused with a clear message.
+func TestSecondDaemon(t *testing.T) {
+	data := t.TempDir()
+	start(t, data)
+	_, stderr, status := run(t, "dc-daemon", []string{"-c", filepath.Join(ini, "dc-daemon.ini")}, "",
+		"DC_Application_data_dir="+data, "DC_ClientInterfaceService_serverPort=0", "DC_AdminInterfaceServer_serverPort=0")
+	if status != 1 || !strings.Contains(stderr, data) {
+		t.Errorf("status %d, said %q", status, stderr)
+	}
+}
+
+const batch = `{"id":7,"items":[{"siteId":"%s","urlId":"","urlObj":{"url":"%s","status":1}}]}`
+
+// A full disk ends the task with 1; no row says that there is what is not there.
+func TestFullDisk(t *testing.T) {
+	w := newWitness(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		rw.Write([]byte("<title>Large</title>" + strings.Repeat("<p>Nothing to see here, move along.</p>", 100_000)))
+	}))
+	data, env := prepared(t, w.URL+"/")
+	request := strings.NewReplacer("%s", rig.SiteID(w.URL+"/")).Replace(strings.Replace(batch, `"url":"%s"`, `"url":"`+w.URL+`/"`, 1))
+	// 1 MiB is the most that a file may grow to: the page does not fit.
+	cmd := exec.CommandContext(limited(t), "bash", "-c", `ulimit -f 1024; trap "" XFSZ; exec "$@"`, "-", filepath.Join(bin, "crawler-task"), "-c", filepath.Join(ini, "crawler-task.ini"))
+	stdout, stderr, status := output(t, cmd, request, env...)
+	if status != 1 || stdout != "" || stderr == "" {
+		t.Errorf("status %d, answer %q, said %q", status, stdout, stderr)
+	}
+	d := database(t, data)
+	if n := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Status=4 OR Crawled>0`); n != 0 {
+		t.Errorf("%d rows are crawled", n)
+	}
+	if list := files(t, filepath.Join(data, "dc_rdata")); len(list) != 0 {
+		t.Errorf("files are left: %q", list)
+	}
+	// With room again the same batch does its work.
+	stdout, stderr, status = run(t, "crawler-task", []string{"-c", filepath.Join(ini, "crawler-task.ini")}, request, env...)
+	if status != 0 || !strings.Contains(stdout, `"status":4`) {
+		t.Errorf("second run: status %d, answer %.300q, said %q", status, stdout, stderr)
+	}
+}
+
+// A folder that cannot be written ends each task with 1.
+func TestReadOnlyData(t *testing.T) {
+	data, env := prepared(t, "http://127.0.0.1:9/")
+	seal(t, data)
+	for program, request := range map[string]string{
+		"crawler-task":   strings.NewReplacer("%s", rig.SiteID("http://127.0.0.1:9/")).Replace(strings.Replace(batch, `"url":"%s"`, `"url":"http://127.0.0.1:9/"`, 1)),
+		"processor-task": `{"id":7,"items":[]}`,
+		"db-task":        `["SITE_NEW",{"urls":["http://127.0.0.1:9/x"]}]`,
+	} {
+		here, err := filepath.Abs(filepath.Join(bin, program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(limited(t), here, "-c", filepath.Join(ini, program+".ini"))
+		unprivileged(t, cmd)
+		stdout, stderr, status := output(t, cmd, request, append(env, "DC_Application_log=stderr")...)
+		if status != 1 || stdout != "" || !strings.Contains(stderr, program+": ") {
+			t.Errorf("%s: status %d, answer %q, said %q", program, status, stdout, stderr)
+		}
+	}
+}
+
+// prepared makes a data folder with one site.
+func prepared(t *testing.T, root string) (data string, env []string) {
+	t.Helper()
+	data = t.TempDir()
+	env = []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+	stdout, stderr, status := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, `["SITE_NEW",{"urls":["`+root+`"],"requestDelay":0}]`, env...)
+	if status != 0 || !strings.Contains(stdout, rig.SiteID(root)) {
+		t.Fatalf("status %d, answer %q, said %q", status, stdout, stderr)
+	}
+	return data, env
+}
+
+// seal takes the right to write away from everybody but root.
+func seal(t *testing.T, dir string) {
+	t.Helper()
+	for parent := dir; parent != filepath.Dir(os.TempDir()); parent = filepath.Dir(parent) {
+		if info, err := os.Stat(parent); err == nil && parent != os.TempDir() {
+			os.Chmod(parent, info.Mode().Perm()|0o555)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o555)
+		}
+		return os.Chmod(path, 0o444)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				os.Chmod(path, 0o755)
+			}
+			return nil
+		})
+	})
+}
+
+// unprivileged lets a command run as nobody when the test runs as root, for whom
+// nothing is read-only.
+func unprivileged(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+}
