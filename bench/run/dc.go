@@ -20,16 +20,24 @@ const (
 )
 
 // crawlWithDC crawls the site at root with dc-daemon on a fresh data folder,
-// from SITE_NEW until no URL is new, in flight or waiting to be processed. CPU
-// time and memory are those of the daemon and all processes below it in that
-// time. The folder is removed at the end.
-func crawlWithDC(ctx context.Context, root, bin, ini string) (report Report, err error) {
+// from SITE_NEW until no URL is new or in flight and, with processing, none waits
+// to be processed. CPU time and memory are those of the daemon and all processes
+// below it in that time. The folder is removed at the end.
+func crawlWithDC(ctx context.Context, root, bin, ini string, processing bool) (report Report, err error) {
 	data, err := os.MkdirTemp("", "dc-bench-")
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	r, err := rig.Start(ctx, rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true})
+	o := rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true}
+	done, last := (*rig.Rig).Done, rig.StatusProcessed
+	report.Name = "dc, stored, processed"
+	if !processing {
+		o.Env = []string{"DC_BatchTasksManagerProcess_ProcessingMode=0"}
+		done, last = (*rig.Rig).Crawled, rig.StatusCrawled
+		report.Name = "dc, stored"
+	}
+	r, err := rig.Start(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -49,7 +57,7 @@ func crawlWithDC(ctx context.Context, root, bin, ini string) (report Report, err
 	if err != nil {
 		return Report{}, err
 	}
-	if err := wait(ctx, r, id); err != nil {
+	if err := wait(ctx, r, id, done); err != nil {
 		return Report{}, err
 	}
 	report.Seconds = time.Since(begin).Seconds()
@@ -60,8 +68,6 @@ func crawlWithDC(ctx context.Context, root, bin, ini string) (report Report, err
 	stopWatching()
 	report.PeakMemory = <-peak
 	report.CPUSeconds = (after.CPU - before.CPU).Seconds()
-	report.Name = "dc, stored, processed"
-
 	rows, err := r.AllRows(ctx, id)
 	if err != nil {
 		return Report{}, err
@@ -69,15 +75,15 @@ func crawlWithDC(ctx context.Context, root, bin, ini string) (report Report, err
 	for _, row := range rows {
 		report.URLs++
 		report.Bytes += row.Size
-		if row.Status == rig.StatusProcessed && row.HTTPCode == 200 && row.ErrorMask == 0 {
+		if row.Status == last && row.ContentType == "text/html" && row.HTTPCode == 200 && row.ErrorMask == 0 {
 			report.Pages++
 		}
 	}
 	return report, r.Stop(ctx)
 }
 
-// wait returns when the site has nothing left to do.
-func wait(ctx context.Context, r *rig.Rig, id string) error {
+// wait returns when the site is done.
+func wait(ctx context.Context, r *rig.Rig, id string, done func(*rig.Rig, context.Context, string, rig.Status) (bool, error)) error {
 	var last rig.Status
 	changed := time.Now()
 	for {
@@ -88,7 +94,7 @@ func wait(ctx context.Context, r *rig.Rig, id string) error {
 		if status != last {
 			last, changed = status, time.Now()
 		}
-		if done, err := r.Done(ctx, id, status); err != nil || done {
+		if over, err := done(r, ctx, id, status); err != nil || over {
 			return err
 		}
 		if time.Since(changed) > stallLimit {

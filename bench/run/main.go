@@ -79,8 +79,9 @@ func (r Report) rate() float64 {
 	return float64(r.Pages) / r.Seconds
 }
 
-// run does all crawls, prints the table and gives the ratio of the real system
-// to the floor with one connection.
+// run does all crawls, prints the table and gives the ratio of the crawl with
+// everything stored to the floor with one connection. The last line adds the
+// processing of every page, on the same processors.
 func run(ctx context.Context, dir, bin, ini string, repeat int, out io.Writer) (float64, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return 0, fmt.Errorf("%s is no folder", dir)
@@ -102,22 +103,26 @@ func run(ctx context.Context, dir, bin, ini string, repeat int, out io.Writer) (
 		}
 		reports = append(reports, report)
 	}
-	real, err := crawlWithDC(ctx, root, bin, ini)
-	if err != nil {
-		return 0, err
+	for _, processing := range []bool{false, true} {
+		report, err := crawlWithDC(ctx, root, bin, ini, processing)
+		if err != nil {
+			return 0, err
+		}
+		reports = append(reports, report)
 	}
-	reports = append(reports, real)
 	if err := printTable(out, reports); err != nil {
 		return 0, err
 	}
-	floor := reports[0]
-	if real.Pages != floor.Pages {
-		return 0, fmt.Errorf("the crawls differ: %d pages, and the floor has %d", real.Pages, floor.Pages)
+	floor, stored := reports[0], reports[2]
+	for _, r := range reports[1:] {
+		if r.Pages != floor.Pages {
+			return 0, fmt.Errorf("the crawls differ: %s has %d pages, the floor %d", r.Name, r.Pages, floor.Pages)
+		}
 	}
 	if floor.rate() == 0 {
 		return 0, errors.New("the floor found no page")
 	}
-	return real.rate() / floor.rate(), nil
+	return stored.rate() / floor.rate(), nil
 }
 
 // printTable writes one line for each report; ratios are to the first one.

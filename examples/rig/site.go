@@ -122,8 +122,12 @@ type Row struct {
 	ErrorNames  []string `json:"errorNames"`
 }
 
-// StatusProcessed is the last status of a page: objects.md 5.3.
-const StatusProcessed = 7
+// Statuses of a page that was crawled, and of one that was processed after that:
+// objects.md 5.3.
+const (
+	StatusCrawled   = 4
+	StatusProcessed = 7
+)
 
 // Rows lists the rows of a site that pass where ("" means all), by URL, at most
 // limit beginning at offset.
@@ -181,4 +185,14 @@ func (r *Rig) Done(ctx context.Context, id string, s Status) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Crawled says whether a site has nothing left to crawl: no row is new or being
+// crawled. Pages may still wait to be processed.
+func (r *Rig) Crawled(ctx context.Context, id string, s Status) (bool, error) {
+	if s.State == SiteActive && s.NewURLs > 0 {
+		return false, nil
+	}
+	rows, err := r.Rows(ctx, id, waitsForCrawling, 0, 1)
+	return len(rows) == 0, err
 }

@@ -158,11 +158,16 @@ func TestProcessingSuspended(t *testing.T) {
 		t.Errorf("%d tasks", r.env.submits)
 	}
 	r.inside(func() { p.Suspend(false) })
-	r.env.end(r.submitted().ID, env.Finished, processed(0))
+	for range 2 { // there was work, so both slots are used
+		r.env.end(r.submitted().ID, env.Finished, processed(0))
+	}
 	r.empty()
 	r.inside(func() { p.cfg.Period = 0 })
 	r.work()
 	r.settled()
+	if r.env.submits != 3 {
+		t.Errorf("%d tasks, the last after the period was set to 0", r.env.submits)
+	}
 }
 
 func TestProcessingRefused(t *testing.T) {

@@ -92,7 +92,7 @@ type batchRun struct {
 	slots chan struct{} // one token for each request under way
 	pages chan page     // fetched, to be read
 	saves chan *outcome // read, to be saved
-	seen  seenLinks     // of the save stage
+	seen  seenLinks
 
 	mu     sync.Mutex
 	down   map[string]error // origins that could not be reached, and why

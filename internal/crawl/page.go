@@ -12,14 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"hce/dc/internal/canon"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/extract/charset"
-	"hce/dc/internal/extract/links"
 	"hce/dc/internal/fetch"
-	"hce/dc/internal/filter"
 )
 
 // page is a response on its way from the fetch to the save stage.
@@ -143,93 +139,6 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 	}
 }
 
-// collect finds the page's outlinks, counts them and makes rows of those that
-// belong to the site, each once, in the order of the page (seed, crawler steps
-// 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of its base
-// element.
-func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
-	scan := links.HTML
-	switch {
-	case kind == "text/css":
-		scan = links.CSS
-	case isXML(kind) && !strings.Contains(kind, "html"):
-		scan = links.XML
-	}
-	found := scan(text, r.Config.MaxLinks)
-	home := siteOf(p.item.baseURL)
-	base := p.item.baseURL
-	if found.Base != "" {
-		if b, err := p.settings.schemes.Resolve(base, found.Base); err == nil {
-			base = b
-		}
-	}
-	p.item.baseURL = base
-	u := &p.item.url
-	limit := int(u.MaxURLsFromPage)
-	if limit <= 0 {
-		limit = int(p.site.MaxURLsFromPage)
-	}
-	if found.Refresh != nil { // may be missing where the links were cut
-		found.Links = append(found.Links, links.Link{URL: found.Refresh.URL})
-	}
-	env := filter.Env{Now: now, Depth: int(u.Depth)}
-	met := map[string]bool{u.URL: true}
-	var rows []dc.URL
-	for _, l := range found.Links {
-		target, err := p.settings.schemes.Resolve(base, l.URL)
-		if err == nil && p.settings.mask != canon.Main {
-			target, err = p.settings.schemes.Normalize(target, p.settings.mask)
-		}
-		if err != nil || met[target] {
-			continue
-		}
-		met[target] = true
-		if siteOf(target) == home {
-			u.LinksI++
-		} else {
-			u.LinksE++
-		}
-		if limit > 0 && len(rows) >= limit {
-			continue
-		}
-		if p.site.filters.Accept(linkStage, target, env) && r.robotsAllow(p.settings, target) {
-			rows = append(rows, p.discovered(target, now))
-		}
-	}
-	return rows
-}
-
-// robotsAllow judges a link by rules that are known already: a link is no
-// reason to ask a host for its robots.txt.
-func (r *batchRun) robotsAllow(s *settings, target string) bool {
-	if !s.robots || !s.robotsLinks {
-		return true
-	}
-	rules := r.known(originOf(target))
-	if rules == nil {
-		return true
-	}
-	ok, _ := rules.Allowed(r.Config.RobotsAgent, pathOf(target))
-	return ok
-}
-
-// discovered is the row of a new URL: type, delay and time-out from the site,
-// depth and priority from the page (crawling 5.12, 7.1 #14).
-func (p page) discovered(target string, now time.Time) dc.URL {
-	u := dc.NewURL(p.SiteID, target)
-	date := dc.DateOf(now)
-	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout
-	u.ProcessingDelay, u.MaxURLsFromPage = p.site.ProcessingDelay, p.site.MaxURLsFromPage
-	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.item.url.Depth+1, p.item.url.Priority
-	u.CDate, u.UDate, u.TcDate = date, date, date
-	return u
-}
-
-// collects reports whether links are collected from a URL of the type.
-func collects(urlType int64) bool {
-	return urlType != dc.TypeSingle && urlType != dc.TypeChain
-}
-
 // mediaType is the content type without parameters, lower case, and the header
 // as it came. Without a header the body decides.
 func mediaType(resp *fetch.Response) (kind, declared string) {
@@ -264,19 +173,6 @@ func allowedType(kind string, allowed []string) bool {
 		}
 	}
 	return false
-}
-
-// siteOf is what links are called internal by: the registrable domain, or the
-// host where there is none (crawling F48).
-func siteOf(target string) string {
-	host := canon.Host(target)
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return domain
-	}
-	return host
 }
 
 func etag(h http.Header) string {

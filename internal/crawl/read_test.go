@@ -131,12 +131,28 @@ func FuzzPage(f *testing.F) {
 // TestLinksSeen: beyond its bound the memory of links starts anew.
 func TestLinksSeen(t *testing.T) {
 	var seen seenLinks
-	row := func(text string) []dc.URL { return []dc.URL{dc.NewURL("s", text)} }
-	if len(seen.unseen("s", row("a"))) != 1 || len(seen.unseen("s", row("a"))) != 0 || len(seen.unseen("t", row("a"))) != 1 {
-		t.Error("a link is offered once for each site")
+	key := [16]byte{1}
+	if seen.has("s", key) || !seen.add("s", key) || !seen.has("s", key) || seen.add("s", key) || !seen.add("t", key) {
+		t.Error("a link is new once for each site")
 	}
 	seen.count = maxSeen
-	if len(seen.unseen("s", row("a"))) != 1 || seen.count != 1 {
+	if seen.add("s", key) || !seen.add("s", [16]byte{2}) || seen.has("s", key) || seen.count != 1 {
 		t.Errorf("%d links are remembered", seen.count)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for target, want := range map[string][2]string{
+		"http://h/":           {"http://h", "/"},
+		"http://h":            {"http://h", "/"},
+		"https://h:1/a?b#c":   {"https://h:1", "/a?b"},
+		"http://h?q":          {"http://h", "?q"},
+		"http://h#f":          {"http://h", "/"},
+		"http://u:p@h/a//b":   {"http://u:p@h", "/a//b"},
+		"http://h/?u=http://": {"http://h", "/?u=http://"},
+	} {
+		if origin, path := split(target); origin != want[0] || path != want[1] {
+			t.Errorf("%s: %q %q", target, origin, path)
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hce/dc/internal/canon"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/robots"
@@ -96,7 +95,8 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	if delay, ok := rules.Delay(v.Config.RobotsAgent); ok && delay > v.delay {
 		v.delay = delay
 	}
-	if ok, line := rules.Allowed(v.Config.RobotsAgent, pathOf(target)); !ok {
+	_, path := split(target)
+	if ok, line := rules.Allowed(v.Config.RobotsAgent, path); !ok {
 		return refusal{dc.ErrRobots, "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 
 // rules gives the rules for target, asking its origin when they are not known.
 func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error) {
-	origin := originOf(target)
+	origin, _ := split(target)
 	e := v.robots.entry(origin)
 	if known := v.valid(e); known != nil {
 		return known, nil
@@ -185,17 +185,18 @@ func (r *batchRun) setDown(origin string, err error) {
 	r.down[origin] = err
 }
 
-// originOf is scheme, host and port of a URL: what one robots.txt rules.
-func originOf(target string) string {
-	return strings.TrimSuffix(canon.SiteURL(target), "/")
-}
-
-// pathOf is what robots.txt rules are compared with: path and query.
-func pathOf(target string) string {
-	rest := strings.TrimPrefix(target, originOf(target))
-	rest, _, _ = strings.Cut(rest, "#")
-	if rest == "" {
-		return "/"
+// split cuts a URL into its origin (scheme, host and port), which one robots.txt
+// rules, and what the rules are compared with: path and query.
+func split(target string) (origin, path string) {
+	_, rest, _ := strings.Cut(target, "://")
+	end := strings.IndexAny(rest, `/\?#`)
+	if end < 0 {
+		return target, "/"
 	}
-	return rest
+	end += len(target) - len(rest)
+	path, _, _ = strings.Cut(target[end:], "#")
+	if path == "" {
+		path = "/"
+	}
+	return target[:end], path
 }

@@ -8,13 +8,8 @@ import (
 	"hce/dc/internal/dc"
 )
 
-const (
-	// maxChunkBytes bounds the file bytes that wait for one transaction.
-	maxChunkBytes = 16 << 20
-	// maxSeen bounds the links of a batch that are remembered. Beyond it links
-	// are offered again, which the data owner bears.
-	maxSeen = 1 << 20
-)
+// maxChunkBytes bounds the file bytes that wait for one transaction.
+const maxChunkBytes = 16 << 20
 
 // save collects outcomes and stores them in chunks, one call of the data owner
 // per site and chunk. After an error it stores nothing more, ends the batch and
@@ -59,8 +54,7 @@ func (r *batchRun) save(ctx context.Context) {
 	}
 }
 
-// store hands a chunk to the data owner, site by site, in order of arrival. A
-// link met before in this batch is not offered again.
+// store hands a chunk to the data owner, site by site, in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 	if !r.writes() {
 		return nil
@@ -72,7 +66,6 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 		if bySite[id] == nil {
 			order = append(order, id)
 		}
-		out.result.NewURLs = r.seen.unseen(id, out.result.NewURLs)
 		bySite[id] = append(bySite[id], out.result)
 	}
 	for _, id := range order {
@@ -94,39 +87,4 @@ func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched
 		return fmt.Errorf("crawl.save: site %s: %w", id, err)
 	}
 	return nil
-}
-
-// seenLinks are the links that a batch has offered to the data owner, by site and
-// key. The zero value is ready; it is for one goroutine.
-type seenLinks struct {
-	keys  map[string]map[string]struct{}
-	count int
-}
-
-// unseen drops the URLs that were offered already, in place.
-func (s *seenLinks) unseen(site string, urls []dc.URL) []dc.URL {
-	if len(urls) == 0 {
-		return nil
-	}
-	if s.count >= maxSeen {
-		s.keys, s.count = nil, 0
-	}
-	if s.keys == nil {
-		s.keys = map[string]map[string]struct{}{}
-	}
-	keys := s.keys[site]
-	if keys == nil {
-		keys = map[string]struct{}{}
-		s.keys[site] = keys
-	}
-	kept := urls[:0]
-	for _, u := range urls {
-		if _, ok := keys[u.URLMd5]; ok {
-			continue
-		}
-		keys[u.URLMd5] = struct{}{}
-		s.count++
-		kept = append(kept, u)
-	}
-	return kept
 }
