@@ -19,7 +19,7 @@ const (
 	crawlURLs    = "`Status`=1 AND `State`=0"
 	processSites = modesFlag + "2 > 0"
 	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
-	orderURLs    = "`Priority` DESC, `Depth` ASC, `CDate` ASC"
+	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
 )
 
 // environment reads [Environment]: the local pool of task programs.

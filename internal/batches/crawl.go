@@ -41,7 +41,7 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
 	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
-	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { c.Kick(CrawlTask) })
+	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, c.hint)
 	c.watch()
 	c.Every(CrawlTask, func() time.Duration { return c.cfg.Period }, func(time.Time) { c.fill() })
 	c.declare()
@@ -100,6 +100,12 @@ func (q *queue) variables(period *time.Duration, periodName string, mode *bool, 
 	)
 }
 
+// hint is somebody's word that there may be work.
+func (c *Crawl) hint(manager.Peer, dc.Event) {
+	c.again = c.selecting
+	c.Kick(CrawlTask)
+}
+
 // goOn looks for work at once when there is a slot for it.
 func (c *Crawl) goOn() {
 	if c.slots() < c.MaxTasks {
@@ -115,7 +121,6 @@ func (c *Crawl) fill() {
 	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
 		return
 	case c.selecting:
-		c.again = true
 		return
 	case c.slots() >= c.MaxTasks:
 		c.cancelled++

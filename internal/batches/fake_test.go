@@ -260,6 +260,13 @@ func (w *world) requests(op dc.Op) []json.RawMessage {
 	return all
 }
 
+// ops are the operations asked for so far, in order.
+func (w *world) ops() []dc.Op {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.asked)
+}
+
 // returns are the URL_RETURN requests for one batch, or for all others with 0.
 func (w *world) returns(t *testing.T, id int64) []dc.URLReturnRequest {
 	t.Helper()
@@ -518,6 +525,8 @@ type rig struct {
 	stop  func()
 	do    chan func()
 	hint  *managertest.Caller
+
+	selecting func() bool // asked inside the loop
 }
 
 func newRig(t *testing.T, w *world) *rig {
@@ -577,6 +586,7 @@ func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
 	}
 	ready := make(chan struct{})
 	c := NewCrawl(r.base(ready), cfg)
+	r.selecting = func() bool { return c.selecting }
 	r.run(CrawlName, c, &c.queue, ready)
 	return c
 }
@@ -592,6 +602,7 @@ func (r *rig) process(change func(*ProcessConfig)) *Process {
 	}
 	ready := make(chan struct{})
 	p := NewProcess(r.base(ready), cfg)
+	r.selecting = func() bool { return false }
 	r.run(ProcessName, p, &p.queue, ready)
 	return p
 }
@@ -646,13 +657,26 @@ func (r *rig) empty() {
 		}
 	}()
 	r.until("nothing is under way", func() bool {
+		selecting := false
 		r.inside(func() {
-			under = nil
+			under, selecting = nil, r.selecting()
 			for _, b := range r.queue.batches {
 				under = append(under, *b)
 			}
 		})
-		return len(under) == 0 && r.env.left() == 0
+		return len(under) == 0 && !selecting && r.env.left() == 0
+	})
+}
+
+// drained is empty while the time goes on: what failed is tried again, and
+// selections whose answer was lost are looked after for minutes.
+func (r *rig) drained() {
+	r.t.Helper()
+	r.until("all is at its end", func() bool {
+		r.clock.pass(time.Second)
+		left := true
+		r.inside(func() { left = len(r.queue.batches) > 0 || r.selecting() })
+		return !left && r.env.left() == 0
 	})
 }
 

@@ -107,7 +107,7 @@ func TestSeveralNodesHandBack(t *testing.T) {
 	for _, k := range keys {
 		settledRow(t, w, k)
 	}
-	asked := w.asked
+	asked := w.ops()
 	news, back := slices.Index(asked, dc.URLUpdate), slices.Index(asked[1:], dc.URLReturn)+1
 	if news > back {
 		t.Errorf("rows are returned before the other nodes know what is crawled: %v", asked)

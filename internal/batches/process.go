@@ -35,7 +35,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
-	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, func(manager.Peer, dc.Event) { p.Kick(ProcessTask) })
+	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, p.hint)
 	p.watch()
 	p.Every(ProcessTask, func() time.Duration { return p.cfg.Period }, func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
@@ -57,6 +57,12 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	return p
 }
 
+// hint is somebody's word that there may be work.
+func (p *Process) hint(manager.Peer, dc.Event) {
+	p.again = p.slots() > 0
+	p.Kick(ProcessTask)
+}
+
 // goOn looks for work at once while there is some.
 func (p *Process) goOn() {
 	if !p.idle {
@@ -74,7 +80,6 @@ func (p *Process) fill() {
 		p.cancelled++
 		return
 	case p.idle && p.slots() > 0:
-		p.again = true
 		return
 	}
 	p.start()

@@ -138,11 +138,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 		r.work()
 		r.inside(func() {})
 	}
-	for left := 1; left > 0; { // selections whose answer was lost are looked after for a while
-		r.clock.pass(time.Second)
-		r.inside(func() { left = len(r.queue.batches) })
-	}
-	r.empty()
+	r.drained()
 	if r.env.most > randomTasks {
 		t.Errorf("%d tasks at once, want at most %d", r.env.most, randomTasks)
 	}

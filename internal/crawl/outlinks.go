@@ -139,7 +139,6 @@ func siteOf(target string) string {
 	return host
 }
 
-
 // maxSeen bounds the links of a batch that are remembered. Beyond it links are
 // offered again, which the data owner bears.
 const maxSeen = 1 << 20

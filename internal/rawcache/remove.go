@@ -179,7 +179,7 @@ func (c *Cache) sweepTemp(name string, e fs.DirEntry) error {
 // removeAll removes a folder. A Put elsewhere may add a file meanwhile, so it
 // tries again.
 func (c *Cache) removeAll(dir string) (err error) {
-	for range 4 {
+	for range folderTries {
 		if err = c.root.RemoveAll(dir); err == nil {
 			return nil
 		}

@@ -113,12 +113,15 @@ func (s *Stage) write(f staged, data []byte) error {
 	return err
 }
 
-// create opens the temporary file and makes its folder when that is missing. A
-// DeleteURL elsewhere may take the folder away in between, so it tries again.
+// folderTries is how often a Put and a DeleteURL of two processes may take a
+// folder away from each other, or fill it again, before one of them gives up.
+const folderTries = 100
+
+// create opens the temporary file and makes its folder when that is missing.
 func (s *Stage) create(f staged) (*os.File, error) {
 	for try := 0; ; try++ {
 		file, err := s.c.root.OpenFile(f.dir+"/"+f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == 3 {
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == folderTries {
 			return file, err
 		}
 		if err := s.c.root.MkdirAll(f.dir, 0o755); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -40,8 +40,8 @@ type Program struct {
 // A task lives on short-lived objects, so collecting garbage less often buys time
 // with memory, up to a limit that the collector then keeps.
 const (
-	gcPercent   = 400
-	memoryLimit = 768 << 20 // bytes, soft
+	gcPercent   = 200
+	memoryLimit = 512 << 20 // bytes, soft
 )
 
 // Run is the program; it gives the exit status.

@@ -1,0 +1,345 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/internal/dc"
+)
+
+// The README is run as a reader would run it: all its sh blocks, in order, in one
+// shell, in a folder with the repository's bin, ini and examples. Only the ports
+// are others, so that it does not meet a daemon of this machine.
+
+// readmeLimit ends a run that hangs; nothing is decided by it.
+const readmeLimit = 3 * time.Minute
+
+// readmePort is where the request files expect the example site.
+const readmePort = "8080"
+
+func TestReadme(t *testing.T) {
+	tree := newReadmeTree(t)
+	commands := readmeCommands(t)
+	for i, command := range commands {
+		// A whole demo, and all tests, are run by others.
+		if target, ok := strings.CutPrefix(command, "make "); ok {
+			if !readmeTarget(t, target) {
+				t.Errorf("README: the Makefile has no target %s", target)
+			}
+			commands[i] = ""
+		}
+	}
+	said := tree.run(t, commands)
+	answers := func(i int) [][]byte { return bytes.Split(bytes.TrimSpace(said[i]), []byte("\n")) }
+	met := map[string]bool{}
+	for i, command := range commands {
+		for name, check := range readmeFacts {
+			if !strings.Contains(command, name) {
+				continue
+			}
+			met[name] = true
+			if err := check(said[i]); err != nil {
+				t.Errorf("%s: %v\n%s", command, err, readmeStart(said[i]))
+			}
+		}
+		if strings.Contains(command, "< examples/") && len(answers(i)) != 1 {
+			t.Errorf("%s: %d lines, want one", command, len(answers(i)))
+		}
+		if strings.HasPrefix(command, "cat ") && len(answers(i)) != 2 {
+			t.Errorf("%s: %d lines, want two", command, len(answers(i)))
+		}
+	}
+	for name := range readmeFacts {
+		if !met[name] {
+			t.Errorf("README has no command with %q", name)
+		}
+	}
+}
+
+// readmeFacts are what the output of commands has to say, by a part of the
+// command.
+var readmeFacts = map[string]func(out []byte) error{
+	"-cmd SITE_NEW": func(out []byte) error {
+		var answer dc.GeneralResponse
+		if err := readmeObject(out, &answer); err != nil {
+			return err
+		}
+		if answer.ErrorCode != 0 || len(answer.Statuses) != 1 {
+			return fmt.Errorf("the site is not made: %+v", answer)
+		}
+		return nil
+	},
+	"-cmd SITE_STATUS": func(out []byte) error {
+		var site dc.Site
+		if err := readmeObject(out, &site); err != nil {
+			return err
+		}
+		if site.State != dc.SiteActive || site.Contents == 0 {
+			return fmt.Errorf("state %d, %d contents", site.State, site.Contents)
+		}
+		return nil
+	},
+	"-cmd URL_FETCH": func(out []byte) error {
+		var urls []dc.URL
+		if err := readmeObject(out, &urls); err != nil {
+			return err
+		}
+		if len(urls) == 0 || urls[0].Status != dc.StatusProcessed {
+			return fmt.Errorf("%d URLs", len(urls))
+		}
+		return nil
+	},
+	"-cmd URL_CONTENT": func(out []byte) error {
+		var contents []struct {
+			Processed []dc.Content `json:"processedContents"`
+		}
+		if err := readmeObject(out, &contents); err != nil {
+			return err
+		}
+		if len(contents) != 1 || len(contents[0].Processed) != 1 {
+			return errors.New("it has not one content")
+		}
+		var text []byte
+		quoted := []byte(`"` + contents[0].Processed[0].Buffer + `"`)
+		if err := json.Unmarshal(quoted, &text); err != nil { // base64
+			return err
+		}
+		return readmeHas(text, `"data":["The tide mill"]`)
+	},
+	"--cmd STAT":         func(out []byte) error { return readmeHas(out, `"batches_crawl_total"`) },
+	"--cmd STOP":         func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
+	"bin/crawler-task":   func(out []byte) error { return readmeBatch(out, dc.StatusCrawled) },
+	"bin/processor-task": func(out []byte) error { return readmeBatch(out, dc.StatusProcessed) },
+	"bin/db-task":        func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
+	"dc_urls.urls":       func(out []byte) error { return readmeHas(out, "7|200|") },
+	"FROM articles":      func(out []byte) error { return readmeHas(out, `"tagList"`) },
+	"ls data/dc_rdata":   func(out []byte) error { return readmeHas(out, ".headers.txt") },
+}
+
+func readmeHas(out []byte, part string) error {
+	if !bytes.Contains(out, []byte(part)) {
+		return fmt.Errorf("the output has no %s", part)
+	}
+	return nil
+}
+
+// readmeBatch checks the answer of a task: both items, in the status.
+func readmeBatch(out []byte, status int64) error {
+	var batch dc.Batch
+	if err := json.Unmarshal(out, &batch); err != nil {
+		return err
+	}
+	if len(batch.Items) != 2 {
+		return fmt.Errorf("%d items", len(batch.Items))
+	}
+	for _, it := range batch.Items {
+		if it.URL.Status != status || it.URL.ErrorMask != 0 {
+			return fmt.Errorf("%s is in status %d with %v", it.URL.URL, it.URL.Status, it.URL.ErrorMask.Names())
+		}
+	}
+	return nil
+}
+
+// readmeObject reads what the only node answered to dc-client.
+func readmeObject(out []byte, into any) error {
+	var answer struct {
+		Code  int `json:"errorCode"`
+		Items []struct {
+			Code   int             `json:"errorCode"`
+			Object json.RawMessage `json:"itemObject"`
+		} `json:"itemsList"`
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return err
+	}
+	if answer.Code != 0 || len(answer.Items) != 1 || answer.Items[0].Code != 0 {
+		return errors.New("the answer is an error")
+	}
+	return json.Unmarshal(answer.Items[0].Object, into)
+}
+
+func readmeStart(out []byte) []byte { return out[:min(len(out), 2000)] }
+
+// readmeCommands are the lines of the README's sh blocks.
+func readmeCommands(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "```sh":
+			inside = true
+		case line == "```":
+			inside = false
+		case inside && strings.TrimSpace(line) != "":
+			commands = append(commands, line)
+		}
+	}
+	if inside || len(commands) < 10 {
+		t.Fatalf("README has %d commands in its sh blocks", len(commands))
+	}
+	return commands
+}
+
+// readmeTarget reports whether make knows a target.
+func readmeTarget(t *testing.T, target string) bool {
+	t.Helper()
+	file, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).Match(file)
+}
+
+// readmeTree is the repository as the README's reader has it after make build.
+type readmeTree struct {
+	dir  string
+	site string            // port of the example site
+	env  []string          // ports of the daemon
+	keys *strings.Replacer // 8080 and the md5s of its URLs, to those of site
+}
+
+// readmeURL finds the URLs of the request files.
+var readmeURL = regexp.MustCompile(`http://127\.0\.0\.1:` + readmePort + `[^"\\]*`)
+
+// newReadmeTree copies what the commands need. The keys of URLs are md5s of their
+// text, so another port needs other keys.
+func newReadmeTree(t *testing.T) readmeTree {
+	t.Helper()
+	f := readmeTree{dir: t.TempDir()}
+	ports := readmePorts(t, 3)
+	f.site = ports[0]
+	f.env = append(os.Environ(),
+		"DC_ClientInterfaceService_serverPort="+ports[1], "DC_dcc_clientPort="+ports[1],
+		"DC_AdminInterfaceServer_serverPort="+ports[2], "DC_dtma_clientPort="+ports[2])
+	bin, err := filepath.Abs("../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(bin, filepath.Join(f.dir, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	f.copy(t, "ini", "../ini/*", strings.NewReplacer())
+	requests, err := filepath.Glob("../examples/*.json")
+	if err != nil || len(requests) == 0 {
+		t.Fatalf("%d request files, %v", len(requests), err)
+	}
+	pairs := []string{":" + readmePort, ":" + f.site}
+	for _, path := range requests {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, url := range readmeURL.FindAllString(string(text), -1) {
+			old, now := dc.Md5(url), dc.Md5(strings.Replace(url, readmePort, f.site, 1))
+			pairs = append(pairs, old, now, old[:2]+"/"+old[2:], now[:2]+"/"+now[2:])
+		}
+	}
+	f.keys = strings.NewReplacer(pairs...)
+	f.copy(t, "examples", "../examples/*.json", f.keys)
+	return f
+}
+
+// copy copies files that match into a folder of f.
+func (f readmeTree) copy(t *testing.T, folder, match string, change *strings.Replacer) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(f.dir, folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(match)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(f.dir, folder, filepath.Base(path)), []byte(change.Replace(string(text))), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readmePorts finds n ports of 127.0.0.1 that nobody listens on.
+func readmePorts(t *testing.T, n int) []string {
+	t.Helper()
+	var ports []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+// run runs the commands, "" being none, in one bash that ends at the first
+// failure, and gives what each wrote on stdout. What they left running in the
+// background ends with it.
+func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
+	t.Helper()
+	const mark = "@@ command "
+	var script strings.Builder
+	script.WriteString("set -e\n")
+	for i, command := range commands {
+		if background, ok := strings.CutSuffix(command, "&"); ok {
+			command = background + ">>background.out &" // not among the answers
+		}
+		fmt.Fprintf(&script, "echo '%s%d'\n%s\n", mark, i, f.keys.Replace(command))
+	}
+	script.WriteString("wait\n") // STOP and kill have to end what runs in the background
+	ctx, cancel := context.WithTimeout(t.Context(), readmeLimit)
+	defer cancel()
+	bash := exec.CommandContext(ctx, "bash", "-c", script.String())
+	bash.Dir, bash.Env = f.dir, append(f.env, "PWD="+f.dir)
+	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	everything := func() error { return syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }
+	bash.Cancel, bash.WaitDelay = everything, 5*time.Second
+	var out, complaints bytes.Buffer
+	bash.Stdout, bash.Stderr = &out, &complaints
+	err := bash.Run()
+	if bash.Process != nil {
+		_ = everything() // who is gone needs no signal
+	}
+	said := make([][]byte, len(commands))
+	last := -1
+	for line := range bytes.Lines(out.Bytes()) {
+		if n, ok := bytes.CutPrefix(line, []byte(mark)); ok {
+			last, _ = strconv.Atoi(string(bytes.TrimSpace(n))) // we wrote it
+		} else if last >= 0 {
+			said[last] = append(said[last], line...)
+		}
+	}
+	if err != nil {
+		command := "the start"
+		if last >= 0 {
+			command = commands[last]
+		}
+		t.Fatalf("%s: %v\n%s\ndaemon: %s", command, err, complaints.String(), tail(filepath.Join(f.dir, "dc-daemon.log")))
+	}
+	return said
+}
