@@ -120,8 +120,8 @@ func TestSlotsAreRefilledAtOnce(t *testing.T) {
 		}
 	}
 	r.empty()
-	if r.env.most != 2 || r.world.count(dc.StatusCrawled) != 25 {
-		t.Errorf("at most %d tasks at once, %d URLs crawled", r.env.most, r.world.count(dc.StatusCrawled))
+	if _, most := r.env.counts(); most != 2 || r.world.count(dc.StatusCrawled) != 25 {
+		t.Errorf("at most %d tasks at once, %d URLs crawled", most, r.world.count(dc.StatusCrawled))
 	}
 }
 
@@ -453,11 +453,7 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 				t.Error("a lost selection takes a slot")
 			}
 		})
-		for range 200 {
-			r.clock.pass(time.Second)
-			r.settled()
-		}
-		r.empty()
+		r.drained()
 		if n := r.world.count(dc.StatusNew); n != 4 {
 			t.Errorf("%d rows are New, want 4", n)
 		}
@@ -504,8 +500,8 @@ func TestReturnFailsThenWorks(t *testing.T) {
 		r.finish(r.submitted(), 0, 4)
 	}
 	r.empty()
-	if r.env.most != 1 {
-		t.Errorf("%d tasks at once", r.env.most)
+	if _, most := r.env.counts(); most != 1 {
+		t.Errorf("%d tasks at once", most)
 	}
 }
 

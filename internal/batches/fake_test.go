@@ -179,6 +179,14 @@ func (f *fakeEnv) task(id string) env.Task {
 	return f.tasks[id]
 }
 
+// counts are the calls of Submit so far, and how many tasks were alive at once
+// at most.
+func (f *fakeEnv) counts() (submits, most int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.submits, f.most
+}
+
 func (f *fakeEnv) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

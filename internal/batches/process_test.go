@@ -70,8 +70,8 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 		r.env.end(task.ID, env.Finished, processed(0))
 	}
 	r.nothingLeft()
-	if r.env.most != 3 || r.env.submits > 6 { // 5, and one when the last three end at once
-		t.Errorf("%d tasks, at most %d at once", r.env.submits, r.env.most)
+	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one when the last three end at once
+		t.Errorf("%d tasks, at most %d at once", submits, most)
 	}
 	r.inside(func() {
 		if p.total > 6 || p.filled != 2 || p.items != 14 || p.faults != 0 {
@@ -142,8 +142,8 @@ func TestProcessingFaults(t *testing.T) {
 				t.Errorf("URL_RETURN %+v", got)
 			}
 			r.settled()
-			if r.env.submits != 1 {
-				t.Errorf("%d tasks: a fault turns in a circle", r.env.submits)
+			if submits, _ := r.env.counts(); submits != 1 {
+				t.Errorf("%d tasks: a fault turns in a circle", submits)
 			}
 			r.inside(func() {
 				if p.faults != 1 || p.urlsFault != 6 || !p.idle || p.Now().Before(p.awake) != test.rests {
@@ -166,17 +166,17 @@ func TestProcessingSuspended(t *testing.T) {
 	r.empty()
 	r.work()
 	r.settled()
-	if r.env.submits != 1 {
-		t.Errorf("%d tasks", r.env.submits)
+	if submits, _ := r.env.counts(); submits != 1 {
+		t.Errorf("%d tasks", submits)
 	}
 	r.inside(func() { p.Suspend(false) })
 	r.env.end(r.submitted().ID, env.Finished, processed(0))
 	r.nothingLeft()
 	r.inside(func() { p.cfg.Period = 0 })
-	before := r.env.submits
+	before, _ := r.env.counts()
 	r.work()
 	r.settled()
-	if r.env.submits != before {
+	if submits, _ := r.env.counts(); submits != before {
 		t.Error("a task after the period was set to 0")
 	}
 }
@@ -192,7 +192,7 @@ func TestProcessingRefused(t *testing.T) {
 	r.empty()
 	r.work()
 	r.settled()
-	if r.env.submits != 1 {
-		t.Errorf("%d tries", r.env.submits)
+	if submits, _ := r.env.counts(); submits != 1 {
+		t.Errorf("%d tries", submits)
 	}
 }

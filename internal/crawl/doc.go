@@ -10,8 +10,17 @@
 //	save     chunks to the data owner: files first, then one transaction
 //
 // Every item leaves by exactly one of: saved with its outcome, or handed back as
-// New because the time was over or the task was told to stop. What the data
-// owner cannot store ends the task (exit 1), and the batch is a fault.
+// New because the time was over or the task was told to stop. A page that breaks
+// a parser fails alone. What the data owner cannot store ends the task (exit 1),
+// and the batch is a fault.
+//
+// A host's turn and a slot are two things. Each host of the batch waits for its
+// own gate, as long as its delay asks; only then does it need one of the slots
+// (Config.MaxHosts), which bound the requests under way and with them the memory.
+// So hosts that wait never keep others from being asked.
+//
+//	job := &crawl.Job{Data: owner, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
+//	answer, err := job.Run(ctx, batchJSON) // a dc.Batch
 //
 // Neighbours: fetch makes requests behind the egress guard, hostgate keeps hosts
 // apart across processes, robots and filter judge, extract reads pages. The

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
 	"hce/dc/internal/hostgate"
 )
 
@@ -250,5 +252,55 @@ func TestDeepestLinks(t *testing.T) {
 		if row := w.row(it); row.ErrorMask != 0 || len(w.links(it)) != want {
 			t.Errorf("depth %d: %s, links %v", depth, bitNames(row.ErrorMask), w.links(it))
 		}
+	}
+}
+
+// fetcher stands for a client where no server could do what the test needs.
+type fetcher func(context.Context, fetch.Request) (*fetch.Response, error)
+
+func (f fetcher) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error) { return f(ctx, r) }
+
+// TestEndOfTheBatchCutsRequests: a request may outlive the batch's limit by
+// seconds alone. One that is cut by that, not by its own time-out, tells nothing.
+func TestEndOfTheBatchCutsRequests(t *testing.T) {
+	w := newWorld(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w.job.Now = func() time.Time { return now }
+	timeouts := map[string]time.Duration{}
+	w.job.Fetch = fetcher(func(_ context.Context, r fetch.Request) (*fetch.Response, error) {
+		timeouts[r.URL] = r.Timeout
+		return nil, &fetch.Fault{Kind: fetch.Timeout, URL: r.URL}
+	})
+	w.addSite("s")
+	short := w.item("s", "http://a.test/short", func(u *dc.URL) { u.HTTPTimeout = 5000 })
+	long := w.item("s", "http://a.test/long", func(u *dc.URL) { u.HTTPTimeout = 3_600_000 })
+	none := w.item("s", "http://a.test/none", func(u *dc.URL) { u.HTTPTimeout = -1 })
+	b := batchOf(short, long, none)
+	b.MaxExecutionTime = 60
+	w.run(b)
+	if timeouts["http://a.test/short"] != 5*time.Second || timeouts["http://a.test/none"] != 30*time.Second || timeouts["http://a.test/long"] != 80*time.Second {
+		t.Errorf("time-outs %v", timeouts)
+	}
+	if a, b := w.row(short), w.row(long); a.ErrorMask != dc.ErrTimeout || b.Status != dc.StatusNew || b.ErrorMask != 0 {
+		t.Errorf("%s, status %d", bitNames(a.ErrorMask), b.Status)
+	}
+}
+
+// TestPanicOfAFetchIsTheItemsOwn, and its host can be asked again.
+func TestPanicOfAFetchIsTheItemsOwn(t *testing.T) {
+	s, w := newServer(t, ok), newWorld(t)
+	client := w.job.Fetch
+	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+		if strings.HasSuffix(r.URL, "/bad") {
+			panic("hostile header")
+		}
+		return client.Get(ctx, r)
+	})
+	w.job.Config.MaxHosts = 1
+	w.addSite("s")
+	bad, good := w.item("s", s.URL+"/bad"), w.item("s", s.URL+"/good")
+	w.run(batchOf(bad, good))
+	if a, b := w.row(bad), w.row(good); a.ErrorMask != dc.ErrGeneralCrawler || a.State != dc.URLError || b.ErrorMask != 0 || b.Status != dc.StatusCrawled {
+		t.Errorf("%s, then %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), b.Status)
 	}
 }

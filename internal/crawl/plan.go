@@ -90,7 +90,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 	if bits := overLimits(&site.Site); bits != 0 {
 		r.log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
 		if r.writes() {
-			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil {
+			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !gone(err) {
 				return err
 			}
 		}

@@ -46,6 +46,12 @@ func TestRobots(t *testing.T) {
 			fmt.Fprint(w, "User-agent: *\nDisallow: /private")
 		}, allowed, allowed, 1, true},
 		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, allowed, allowed, 1, true},
+		{"redirect to an address inside", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://10.1.2.3/robots.txt", http.StatusFound)
+		}, allowed, allowed, 1, true},
+		{"redirect to a dead host", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/robots.txt", http.StatusFound)
+		}, dc.ErrConnection, dc.ErrConnection, 1, false},
 		{"moved", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				http.Redirect(w, r, "/robots.txt2", http.StatusMovedPermanently)

@@ -1,6 +1,9 @@
 package dc
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // GeneralResponse answers the operations that change something (objects 3.3).
 // Statuses has one element per item of the request.
@@ -117,7 +120,13 @@ type Refusal struct {
 	Refused      bool   `json:"refused"`
 }
 
-// Refuse makes the Refusal for err.
+// Refuse makes the Refusal for err. A wrong field speaks for itself: where in the
+// program it was found is nothing to the asker.
 func Refuse(err error) Refusal {
-	return Refusal{ErrorCode: max(CodeOf(err), CodeFailed), ErrorMessage: err.Error(), Statuses: []any{}, Refused: true}
+	message := err.Error()
+	var field *FieldError
+	if errors.As(err, &field) {
+		message = field.Error()
+	}
+	return Refusal{ErrorCode: max(CodeOf(err), CodeFailed), ErrorMessage: message, Statuses: []any{}, Refused: true}
 }

@@ -97,7 +97,10 @@ func (j *Job) judge(ctx context.Context, batch *dc.Batch, site *dc.Site, items [
 		if batch.DBMode&dc.DBWrite == 0 {
 			return nil
 		}
-		return j.Data.Suspend(ctx, site.ID, bits, len(items))
+		if err := j.Data.Suspend(ctx, site.ID, bits, len(items)); !gone(err) {
+			return err
+		}
+		return nil
 	}
 	for _, it := range items {
 		if !processed(site, it.Properties, it.row.ContentType) {
