@@ -293,7 +293,7 @@ func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 		if background, ok := strings.CutSuffix(command, "&"); ok {
 			command = background + ">>background.out &" // not among the answers
 		}
-		fmt.Fprintf(&script, "echo '%s%d'\n%s\n", mark, i, f.keys.Replace(command))
+		fmt.Fprintf(&script, "printf '\\n%s%d\\n'\n%s\n", mark, i, f.keys.Replace(command))
 	}
 	script.WriteString("wait\n") // STOP and kill have to end what runs in the background
 	ctx, cancel := context.WithTimeout(t.Context(), readmeLimit)
