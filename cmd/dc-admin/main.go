@@ -23,6 +23,7 @@ const notes = `Commands of --cmd:
   SET   changes variables until the daemon ends: --fields name:value,...
         or a JSON object; \, stands for a comma in a value
   STOP  stops the managers of --classes, or all and with them the daemon
+  SUSPEND  --fields 1: the managers start nothing new; --fields 0: they go on
 
 Examples:
   dc-admin --cmd STAT --classes BatchTasksManager
@@ -31,7 +32,8 @@ Examples:
 
 stdout is a list with one pair per class: [object, 0], or [object, 1] for a class
 that did not answer. Exit status: 0 all answered, 1 a class did not answer or
-refused, 2 wrong options or an unreadable ini file.`
+refused, no ini file was found, or the command is unknown; 2 wrong options, fields
+or classes, or an unreadable ini file.`
 
 // sequence is the order in which the daemon starts its managers (DECISIONS 8.1).
 var sequence = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManager", "BatchTasksManagerProcess", "BatchTasksManagerRealTime", "ClientInterfaceService"}
@@ -74,7 +76,8 @@ func run(ctx context.Context, path, command, fields, classes string) client.Outc
 	}
 	path, err := config.Find("dc-admin", path)
 	if err != nil {
-		return wrong(err)
+		fmt.Fprintln(os.Stderr, "dc-admin:", err)
+		return client.AdminFailure(client.AdminFailed, err.Error())
 	}
 	f, err := config.Load(path)
 	if err != nil {
@@ -94,7 +97,7 @@ func run(ctx context.Context, path, command, fields, classes string) client.Outc
 		return wrong(err)
 	}
 	if command == "" {
-		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of STAT, GET, SET, STOP")
+		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of STAT, GET, SET, STOP, SUSPEND")
 	}
 	if c.Fields, err = client.Fields(command, fields); err != nil {
 		return wrong(err)

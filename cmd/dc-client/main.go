@@ -74,9 +74,11 @@ func main() {
 // run does what the options say.
 func (o options) run(ctx context.Context) client.Outcome {
 	server, err := o.server()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dc-client:", err)
-		return client.Outcome{JSON: client.Failure(client.ExitFailure, err.Error()).JSON, Exit: 1}
+	switch {
+	case errors.Is(err, errPort):
+		return client.Failure(client.ExitFailure, err.Error())
+	case err != nil:
+		return client.Outcome{JSON: client.Failure(client.ExitFailure, "Error loading application config file. "+err.Error()).JSON, Exit: 1}
 	}
 	if o.command == "" {
 		return client.Failure(client.ExitArguments, "Not present [--help] or [--command] mandatory args")
@@ -107,6 +109,12 @@ func (o options) run(ctx context.Context) client.Outcome {
 	return call.Do(ctx)
 }
 
+var errPort = errors.New("[--dcc_clientPort] is not a number from 1 to 65535")
+
+// longestWait bounds --dcc_timeout.
+const longestWait = 24 * time.Hour
+
+// server is where the ini file says, or the options.
 func (o options) server() (client.Server, error) {
 	path, err := config.Find("dc-client", o.config)
 	if err != nil {
@@ -120,7 +128,7 @@ func (o options) server() (client.Server, error) {
 	server := client.Server{
 		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
 		Port:    int(s.Int("clientPort", 5504, 1, 65535)),
-		Timeout: s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, 24*time.Hour),
+		Timeout: s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, longestWait),
 	}
 	if err := f.Err(); err != nil {
 		return server, err
@@ -128,16 +136,22 @@ func (o options) server() (client.Server, error) {
 	if o.host != "" {
 		server.Host = strings.Trim(o.host, `"'`)
 	}
-	if n, err := strconv.Atoi(o.port); err == nil && n > 0 && n < 65536 {
-		server.Port = n
+	if o.port != "" {
+		n, err := strconv.ParseUint(o.port, 10, 16)
+		if err != nil || n == 0 {
+			return server, fmt.Errorf("%w: %q", errPort, o.port)
+		}
+		server.Port = int(n)
 	}
-	if n, err := strconv.Atoi(o.timeout); err == nil && n > 0 {
-		server.Timeout = time.Duration(n) * time.Millisecond
+	// What is not all digits is ignored (objects 6.1).
+	if n, err := strconv.ParseUint(o.timeout, 10, 63); err == nil && n > 0 {
+		server.Timeout = time.Duration(min(n, uint64(longestWait/time.Millisecond))) * time.Millisecond
 	}
 	return server, nil
 }
 
-// print writes the outcome and gives the exit status.
+// print writes the outcome, without a final newline (objects 3), and gives the
+// exit status.
 func (o options) print(out client.Outcome) int {
 	text, err := client.Text(out.JSON)
 	if err != nil {
@@ -145,7 +159,6 @@ func (o options) print(out client.Outcome) int {
 		out.Exit = failure.Exit
 		text, _ = client.Text(failure.JSON) // plain texts and numbers
 	}
-	text = append(text, '\n')
 	if o.output != "" {
 		err = os.WriteFile(o.output, text, 0o644)
 	} else {
@@ -162,7 +175,7 @@ func (o options) print(out client.Outcome) int {
 		}
 		_ = json.Unmarshal(text, &e) // absent in an answer of the service
 		report, _ := client.Text(map[string]any{"errorCode": e.Code, "errorMessage": e.Message})
-		if err := os.WriteFile(o.errorFile, append(report, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(o.errorFile, report, 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "dc-client:", err)
 			return client.ExitFailure
 		}

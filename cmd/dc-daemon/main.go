@@ -61,6 +61,9 @@ func run(path, name string) error {
 		return err
 	}
 	defer closeLog()
+	for _, idle := range f.Idle() {
+		log.Info("configuration", "file", f.Path, "note", idle)
+	}
 	for _, unknown := range f.Unknown() {
 		log.Warn("configuration", "file", f.Path, "warning", unknown)
 	}

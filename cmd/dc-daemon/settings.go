@@ -66,6 +66,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	}
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
+	markIdle(f)
 	return cfg
 }
 

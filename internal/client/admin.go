@@ -16,12 +16,12 @@ const (
 	AdminOK      = 0
 	AdminFailed  = 1 // a class did not answer or refused, or the command is unknown
 	AdminWrong   = 2 // ini, fields or classes are missing or malformed
-	adminTimeout = 1
+	adminTimeout = 1 // of a pair, not of the program
 )
 
 // Command is one command of dc-admin for one or more classes.
 type Command struct {
-	Name    string // STAT, GET, SET, STOP
+	Name    string // STAT, GET, SET, STOP, SUSPEND
 	Fields  map[string]any
 	Classes []string // in the order of their answers
 	Server  Server
@@ -46,6 +46,7 @@ func Fields(command, text string) (map[string]any, error) {
 			continue
 		}
 		name, value, hasValue := strings.Cut(part, ":")
+		name = strings.TrimSpace(name)
 		switch {
 		case command == "SET" && (!hasValue || name == ""):
 			return nil, fmt.Errorf("--fields: %q is not name:value", part)
@@ -62,19 +63,25 @@ func Fields(command, text string) (map[string]any, error) {
 
 var adminTypes = map[string]int{"STAT": dc.AdminStat, "GET": dc.AdminGet, "SET": dc.AdminSet, "STOP": dc.AdminState}
 
+// suspend is the one command that is for the whole daemon.
+const suspend = "SUSPEND"
+
 // Do asks one class after the other and gives the list of pairs that dc-admin
 // prints: [object, 0], or [empty object, 1] for a class that did not answer
 // (daemon 4.3).
 func (c Command) Do(ctx context.Context) Outcome {
 	eventType, ok := adminTypes[c.Name]
-	if !ok {
-		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of STAT, GET, SET, STOP", c.Name))
+	if !ok && c.Name != suspend {
+		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of STAT, GET, SET, STOP, SUSPEND", c.Name))
 	}
 	b, err := bus.New()
 	if err != nil {
 		return AdminFailure(AdminFailed, err.Error())
 	}
 	defer b.Term(0)
+	if c.Name == suspend {
+		return c.suspend(ctx, b)
+	}
 	exit := AdminOK
 	pairs := []any{}
 	for _, class := range c.Classes {
@@ -105,6 +112,32 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 	return answer.Object, 0
 }
 
+// suspend asks the daemon to suspend all its managers, with the field "1", or to
+// let them run, with any other. Without fields nothing is asked (daemon 4.2).
+func (c Command) suspend(ctx context.Context, b *bus.Bus) Outcome {
+	if len(c.Fields) == 0 {
+		return Outcome{JSON: []any{}}
+	}
+	kind := 1
+	if _, ok := c.Fields["1"]; ok {
+		kind = 0
+	}
+	empty := dc.GeneralResponse{}
+	raw, err := json.Marshal(map[string]int{"suspendType": kind})
+	if err != nil {
+		return AdminFailure(AdminFailed, err.Error())
+	}
+	answer, err := c.Server.ask(ctx, b, dc.Event{Class: dc.ClassAdmin, UID: bus.NewUID(), Type: dc.AdminSuspend, Object: raw})
+	if err != nil {
+		return Outcome{Exit: AdminFailed, JSON: []any{[]any{withError(empty, c.reason(err)), adminTimeout}}}
+	}
+	exit := AdminOK
+	if json.Unmarshal(answer.Object, &empty) != nil || empty.ErrorCode != 0 || answer.Type != dc.AdminSuspendAns {
+		exit = AdminFailed
+	}
+	return Outcome{Exit: exit, JSON: []any{[]any{answer.Object, 0}}}
+}
+
 func (c Command) reason(err error) string {
 	if errors.Is(err, errTimeout) {
 		return fmt.Sprintf("no answer from %s:%d within %d ms; does dc-daemon run there?", c.Server.Host, c.Server.Port, c.Server.Timeout.Milliseconds())
@@ -125,12 +158,15 @@ func refused(object any) bool {
 	return json.Unmarshal(raw, &o) != nil || o.Command == dc.CommandError || len(o.Errors) > 0
 }
 
-// AdminFailure is the output of a usage or configuration error.
+// AdminFailure is the output of a usage or configuration error: one empty object
+// with the error and without a code beside it.
 func AdminFailure(exit int, message string) Outcome {
-	return Outcome{Exit: exit, JSON: []any{[]any{withError(dc.AdminFields{Fields: map[string]any{}}, message), exit}}}
+	m := withError(dc.AdminFields{Fields: map[string]any{}}, message)
+	m["errorCode"] = exit
+	return Outcome{Exit: exit, JSON: []any{[]any{m}}}
 }
 
-func withError(object any, message string) any {
+func withError(object any, message string) map[string]any {
 	raw, err := json.Marshal(object)
 	m := map[string]any{}
 	if err == nil {

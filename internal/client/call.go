@@ -63,21 +63,23 @@ func (c Call) Do(ctx context.Context) Outcome {
 	case errors.Is(err, errTimeout):
 		return Failure(ExitRefused, fmt.Sprintf("Network communicate timeout=%d mls: no answer from %s:%d; does dc-daemon run there?",
 			c.Server.Timeout.Milliseconds(), c.Server.Host, c.Server.Port))
+	case errors.Is(err, errAddress):
+		return Failure(ExitFailure, err.Error())
 	case err != nil:
 		return Failure(ExitTransport, "Error: "+err.Error())
 	}
 	var shape struct {
 		ItemsList *[]json.RawMessage `json:"itemsList"`
 	}
-	if json.Unmarshal(answer.Object, &shape) != nil || shape.ItemsList == nil {
+	if answer.Type != e.Type+dc.ResponseOffset || json.Unmarshal(answer.Object, &shape) != nil || shape.ItemsList == nil {
 		return Failure(ExitRefused, fmt.Sprintf("Wrong Response eventObject type for %s must be ClientResponse", c.Op))
 	}
 	return Outcome{JSON: answer.Object}
 }
 
 // Check refuses an object that cannot be op's request: wrong shape, wrong types,
-// missing fields. Operations without a reader here are checked for being an
-// object or a list.
+// missing fields. Of operations that dc has no reader for only the shape is
+// checked: an object, or a list of them.
 func Check(op dc.Op, raw json.RawMessage) error {
 	var err error
 	switch op {
@@ -103,6 +105,28 @@ func Check(op dc.Op, raw json.RawMessage) error {
 		_, err = dc.ReadURLContent(raw, nil)
 	case dc.BatchRun:
 		_, err = dc.ReadBatch(raw, nil)
+	default:
+		err = checkShape(op, raw)
 	}
 	return err
+}
+
+func checkShape(op dc.Op, raw json.RawMessage) error {
+	var object map[string]json.RawMessage
+	if !op.ListRequest() {
+		if json.Unmarshal(raw, &object) != nil || object == nil {
+			return &dc.FieldError{Object: op.String(), Reason: "is not an object"}
+		}
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		return &dc.FieldError{Object: op.String(), Reason: "is not a list"}
+	}
+	for i, element := range list {
+		if json.Unmarshal(element, &object) != nil {
+			return &dc.FieldError{Object: fmt.Sprintf("%s[%d]", op, i), Reason: "is not an object"}
+		}
+	}
+	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/dc"
@@ -30,11 +32,14 @@ var (
 func Request(op dc.Op, file, fields string, mode int) (json.RawMessage, error) {
 	var over map[string]any
 	if fields != "" {
-		if err := decode([]byte(fields), &over); err != nil || over == nil {
-			return nil, fmt.Errorf("DCC exception msg=--fields is not a JSON object: %v", err)
+		err := decode([]byte(fields), &over)
+		if err == nil && over == nil {
+			err = errors.New("it is null")
 		}
-		var err error
-		if over, err = withFiles(over); err != nil {
+		if err != nil {
+			return nil, fmt.Errorf("DCC exception msg=--fields is not a JSON object: %w", err)
+		}
+		if err := withFiles(over); err != nil {
 			return nil, err
 		}
 	}
@@ -72,40 +77,49 @@ func decode(text []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
 	}
-	if d.More() {
-		return fmt.Errorf("at byte %d: more than one value", d.InputOffset())
+	end := d.InputOffset()
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("at byte %d: more than one value", end)
 	}
 	return nil
 }
 
+// lay puts the fields of over into object. It changes nothing of over, which is
+// laid over every element of a list.
 func lay(object, over map[string]any, mode int) {
 	for key, value := range over {
-		old, exists := object[key]
+		old := object[key]
 		oldMap, isMap := old.(map[string]any)
 		newMap, newIsMap := value.(map[string]any)
 		oldList, isList := old.([]any)
 		newList, newIsList := value.([]any)
 		switch {
-		case mode != Replace && isMap && newIsMap:
-			if mode == Merge {
-				for k := range newMap {
-					if _, ok := oldMap[k]; !ok {
-						delete(newMap, k)
-					}
-				}
-			}
+		case mode == Merge && isMap && newIsMap:
+			lay(oldMap, known(oldMap, newMap), mode)
+		case mode == Append && isMap && newIsMap:
 			lay(oldMap, newMap, mode)
-		case mode == Append && exists && isList && newIsList:
-			object[key] = append(oldList, newList...)
+		case mode == Append && isList && newIsList:
+			object[key] = slices.Concat(oldList, newList)
 		default:
 			object[key] = value
 		}
 	}
 }
 
+// known is what over has of the keys of object.
+func known(object, over map[string]any) map[string]any {
+	both := map[string]any{}
+	for key, value := range over {
+		if _, ok := object[key]; ok {
+			both[key] = value
+		}
+	}
+	return both
+}
+
 // withFiles replaces texts that start with file:// by the files' contents, in
 // nested objects too, not in lists (objects 6.2).
-func withFiles(m map[string]any) (map[string]any, error) {
+func withFiles(m map[string]any) error {
 	for key, value := range m {
 		switch x := value.(type) {
 		case string:
@@ -115,14 +129,14 @@ func withFiles(m map[string]any) (map[string]any, error) {
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
-				return nil, fmt.Errorf("DCC exception msg=--fields %s: %w", key, err)
+				return fmt.Errorf("DCC exception msg=--fields %s: %w", key, err)
 			}
 			m[key] = string(text)
 		case map[string]any:
-			if _, err := withFiles(x); err != nil {
-				return nil, err
+			if err := withFiles(x); err != nil {
+				return err
 			}
 		}
 	}
-	return m, nil
+	return nil
 }

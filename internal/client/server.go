@@ -21,11 +21,18 @@ type Server struct {
 // same.
 var errTimeout = errors.New("no answer in time")
 
+// errAddress says that no connection can be made to such an address.
+var errAddress = errors.New("wrong address")
+
+// maxAnswer bounds the frame of an answer, in bytes. The daemon's own limit is
+// for what it is asked.
+const maxAnswer = 1 << 30
+
 // ask sends e and waits for the answer with its uid.
 func (s Server) ask(ctx context.Context, b *bus.Bus, e dc.Event) (dc.Event, error) {
-	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1})
+	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer})
 	if err != nil {
-		return dc.Event{}, fmt.Errorf("client.ask: %w", err)
+		return dc.Event{}, fmt.Errorf("%w: %w", errAddress, err)
 	}
 	defer socket.Close()
 	if _, err := socket.Send(nil, e); err != nil {

@@ -63,12 +63,28 @@ func TestValues(t *testing.T) {
 	if b.Bool("Mode", true) != true {
 		t.Error("a default is lost")
 	}
+	if b.Idle("Where", "Nothing"); !reflect.DeepEqual(f.Idle(), []string{"key Where of section [Batch] has no effect yet"}) {
+		t.Errorf("idle = %q", f.Idle())
+	}
 	if err := f.Err(); err != nil {
 		t.Error(err)
 	}
 	want := []string{"key Modus of section [Batch] is unknown; did you mean Mode?", "section [Other] is unknown"}
 	if got := f.Unknown(); !reflect.DeepEqual(got, want) {
 		t.Errorf("unknown = %q", got)
+	}
+}
+
+func TestNearestName(t *testing.T) {
+	known := map[string]bool{"serverPort": true, "serverHost": true, "AllowInsecureRemoteAccess": true, "Mode": true}
+	for name, want := range map[string]string{"serverPrt": "serverPort", "SERVERHOST": "serverHost", "Modus": "Mode", "quite different": ""} {
+		got := nearest(name, known)
+		if want != "" {
+			want = "; did you mean " + want + "?"
+		}
+		if got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
 	}
 }
 

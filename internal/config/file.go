@@ -23,6 +23,7 @@ type File struct {
 
 	values map[string]map[string]string
 	known  map[string]map[string]bool
+	idle   []string
 	errs   []error
 	getenv func(string) (string, bool)
 }
@@ -127,6 +128,9 @@ func (f *File) Err() error {
 	return errors.Join(f.errs...)
 }
 
+// Idle lists the keys of the file that are known and have no effect yet.
+func (f *File) Idle() []string { return f.idle }
+
 // Unknown lists the sections and keys of the file that nobody has asked for,
 // each with the nearest known name. Call it after everything was read.
 func (f *File) Unknown() []string {
@@ -150,11 +154,14 @@ func (f *File) Unknown() []string {
 	return list
 }
 
+// tooFar is the number of slips above which a name is another name.
+const tooFar = 4
+
 func nearest[V any](name string, known map[string]V) string {
-	best, distance := "", 4
+	best, distance := "", tooFar
 	for k := range known {
-		d := editDistance(strings.ToLower(name), strings.ToLower(k), distance)
-		if d < distance || (d == distance && d < 4 && k < best) {
+		d := editDistance(strings.ToLower(name), strings.ToLower(k), tooFar)
+		if d < distance || (d == distance && d < tooFar && k < best) {
 			best, distance = k, d
 		}
 	}
@@ -164,8 +171,8 @@ func nearest[V any](name string, known map[string]V) string {
 	return "; did you mean " + best + "?"
 }
 
-// editDistance counts the letters to insert, delete or replace; it may stop at
-// most.
+// editDistance counts the letters to insert, delete or replace; most stands for
+// that many or more.
 func editDistance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most
@@ -185,5 +192,5 @@ func editDistance(a, b string, most int) int {
 			diagonal, row[j] = row[j], cost
 		}
 	}
-	return row[len(b)]
+	return min(row[len(b)], most)
 }

@@ -44,6 +44,16 @@ func (s *Section) Accept(keys ...string) {
 	}
 }
 
+// Idle marks keys as known whose values have no effect yet; File.Idle lists those
+// that have one.
+func (s *Section) Idle(keys ...string) {
+	for _, k := range keys {
+		if s.Has(k) {
+			s.file.idle = append(s.file.idle, fmt.Sprintf("key %s of section [%s] has no effect yet", k, s.name))
+		}
+	}
+}
+
 // Text is the value of key, or def.
 func (s *Section) Text(key, def string) string {
 	if v, _, ok := s.get(key); ok {

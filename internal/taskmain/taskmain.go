@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -90,15 +91,18 @@ func Run(p Program) int {
 	defer stop()
 	job, closeJob, err := p.Open(ctx, f, app, log, flags)
 	if err != nil {
-		log.Error("start failed", "error", err)
+		if app.Log.File != "" { // else it says it once, below
+			log.Error("start failed", "error", err)
+		}
 		return p.failed(err)
 	}
 	defer closeJob()
 	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Log: log})
 }
 
+// failed says in one line why the program cannot work.
 func (p Program) failed(err error) int {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
+	fmt.Fprintf(os.Stderr, "%s: %s\n", p.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
 	return task.ExitCritical
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon"
+	"hce/dc/internal/env"
+)
+
+func read(t *testing.T, text string) (daemon.Config, *config.File) {
+	t.Helper()
+	var f *config.File
+	var err error
+	if text == "" {
+		f, err = config.Load(filepath.Join("..", "..", "ini", "dc-daemon.ini"))
+	} else {
+		f, err = config.Parse("/x/dc-daemon.ini", []byte(text))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Application("dc-daemon", "stderr")
+	return settings(f, "/data"), f
+}
+
+// The shipped file says what the defaults are: nothing unknown, nothing without
+// effect, nothing different but where the programs are.
+func TestShippedIni(t *testing.T) {
+	shipped, f := read(t, "")
+	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) > 0 {
+		t.Errorf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
+	}
+	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=4\nslots_process=2\n")
+	for _, c := range []*daemon.Config{&shipped, &defaults} {
+		c.Sites.DBTask, c.Crawl.Crawler, c.Process.Selector, c.Process.Processor = env.Stage{}, env.Stage{}, env.Stage{}, env.Stage{}
+	}
+	if !reflect.DeepEqual(shipped.Crawl, defaults.Crawl) {
+		t.Errorf("[BatchTasksManager]\nshipped %+v\ndefault %+v", shipped.Crawl, defaults.Crawl)
+	}
+	if !reflect.DeepEqual(shipped.Process, defaults.Process) {
+		t.Errorf("[BatchTasksManagerProcess]\nshipped %+v\ndefault %+v", shipped.Process, defaults.Process)
+	}
+	if !reflect.DeepEqual(shipped.Env, defaults.Env) {
+		t.Errorf("[Environment]\nshipped %+v\ndefault %+v", shipped.Env, defaults.Env)
+	}
+}
+
+func TestWrongValuesAreNamed(t *testing.T) {
+	_, f := read(t, "[Application]\n[BatchTasksManager]\nBatchMaxExecutionTime = 300\nBatchDefaultMaxExecutionTime = 300\nBatchDefaultMaxURLs = none\n[Environment]\nslots_db = 0\n")
+	err := f.Err()
+	for _, want := range []string{"BatchMaxExecutionTime", "is not below", "BatchDefaultMaxURLs", "none", "slots_db"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// Files of the first implementation start, with a word on what has no effect.
+func TestKeysOfTheFirstImplementation(t *testing.T) {
+	_, f := read(t, "[Application]\n[BatchTasksManager]\nDTMDHost = 127.0.0.1\nPurgeMode = 1\n[SitesManager]\nRecrawlSiteMode = 1\nDRCEHost = x\n[BatchTasksManagerRealTime]\nMaxThreads = 6\n")
+	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) != 3 {
+		t.Errorf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
+	}
+}
