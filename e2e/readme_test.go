@@ -282,8 +282,9 @@ func readmePorts(t *testing.T, n int) []string {
 }
 
 // run runs the commands, "" being none, in one bash that ends at the first
-// failure, and gives what each wrote on stdout. What they left running in the
-// background ends with it.
+// failure, and gives what each wrote on stdout. It waits for what they started
+// in the background, which they have to end themselves; after a failure it is
+// killed.
 func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 	t.Helper()
 	const mark = "@@ command "
@@ -306,7 +307,7 @@ func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 	var out, complaints bytes.Buffer
 	bash.Stdout, bash.Stderr = &out, &complaints
 	err := bash.Run()
-	if bash.Process != nil {
+	if err != nil && bash.Process != nil {
 		_ = everything() // who is gone needs no signal
 	}
 	said := make([][]byte, len(commands))

@@ -5,8 +5,8 @@
 # what to install and exits 1. It says nothing when nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
-#   scripts/setup.sh test     the same, wget, and the documentation packages
-#                             that are the tests' real input
+#   scripts/setup.sh test     the same, wget, sqlite3, and the documentation
+#                             packages that are the tests' real input
 #
 # What it has to keep goes to .cache/ of the repository: .cache/go, a Go
 # toolchain (the Makefile looks there first), and .cache/docs, documentation
@@ -206,6 +206,7 @@ esac
 check_build
 if [ "${1:-}" = test ]; then
 	command -v wget >/dev/null 2>&1 || need wget
+	command -v sqlite3 >/dev/null 2>&1 || need sqlite3
 fi
 # shellcheck disable=SC2086 # a list of packages
 [ -z "$missing" ] || install_packages $missing

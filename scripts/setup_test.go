@@ -248,6 +248,7 @@ func TestDocumentation(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
 		m.stub("wget", "")
+		m.stub("sqlite3", "")
 		m.debian("")
 		m.root()
 		for _, page := range firstPages {
@@ -263,7 +264,7 @@ func TestDocumentation(t *testing.T) {
 		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; printf '#!/bin/sh\n' >"$BIN/wget"; chmod +x "$BIN/wget"`)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
@@ -271,6 +272,7 @@ func TestDocumentation(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
 		m.stub("wget", "")
+		m.stub("sqlite3", "")
 		m.stub("dpkg", "")
 		m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; [ "$1" = download ] && touch "$3_1.0_all.deb"`)
 		m.stub("dpkg-deb", `for p in `+strings.Join(firstPages, " ")+`; do mkdir -p "$3/usr/share/doc/$(dirname $p)"; echo page >"$3/usr/share/doc/$p"; done
@@ -295,6 +297,7 @@ ln -s ../../../../javascript/jquery/jquery.js "$3/usr/share/doc/python3.11/html/
 		m := newMachine(t)
 		m.complete()
 		m.stub("wget", "")
+		m.stub("sqlite3", "")
 		if code, said, _ := m.run("test"); code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "postgresql-doc-15") {
 			t.Errorf("exit %d, said %q", code, said)
 		}

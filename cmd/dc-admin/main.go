@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -71,6 +72,7 @@ func main() {
 
 func run(ctx context.Context, path, command, fields, classes string) client.Outcome {
 	wrong := func(err error) client.Outcome {
+		err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // one line, whatever is wrong
 		fmt.Fprintln(os.Stderr, "dc-admin:", err)
 		return client.AdminFailure(client.AdminWrong, err.Error())
 	}

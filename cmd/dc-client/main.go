@@ -78,6 +78,8 @@ func (o options) run(ctx context.Context) client.Outcome {
 	case errors.Is(err, errPort):
 		return client.Failure(client.ExitFailure, err.Error())
 	case err != nil:
+		err = oneLine(err)
+		fmt.Fprintln(os.Stderr, "dc-client:", err)
 		return client.Outcome{JSON: client.Failure(client.ExitFailure, "Error loading application config file. "+err.Error()).JSON, Exit: 1}
 	}
 	if o.command == "" {
@@ -107,6 +109,11 @@ func (o options) run(ctx context.Context) client.Outcome {
 		fmt.Fprintf(os.Stderr, "dc-client: %s to %s:%d\n", op, server.Host, server.Port)
 	}
 	return call.Do(ctx)
+}
+
+// oneLine joins the complaints about several values of an ini file.
+func oneLine(err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 var errPort = errors.New("[--dcc_clientPort] is not a number from 1 to 65535")

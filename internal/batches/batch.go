@@ -90,8 +90,10 @@ func (o outcome) good() bool { return o.State == env.Finished && o.Batch }
 func (o outcome) expired() bool { return o.State == env.Refused && !o.Unsubmitted }
 
 // attempt reports whether the end counts as an attempt of the URLs that the
-// batch still holds: any end but one on request (DECISIONS 3.5).
-func (o outcome) attempt() bool { return o.State != env.Cancelled }
+// batch still holds (DECISIONS 3.5). An end on request does not, nor does that of
+// the environment: a daemon that is restarted often must not turn pages that it
+// never asked for into errors.
+func (o outcome) attempt() bool { return o.State != env.Cancelled && o.State != env.Lost }
 
 // hopeless reports whether the next batch would most likely end in the same
 // way, and at once.

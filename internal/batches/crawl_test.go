@@ -168,7 +168,7 @@ func TestEndsOfATask(t *testing.T) {
 			}},
 		{name: "timed out", fault: true, new: 4, submitted: true,
 			end: func(r *rig, task env.Task) { r.env.end(task.ID, env.TimedOut, "") }},
-		{name: "lost", fault: true, new: 4, submitted: true,
+		{name: "lost", new: 4, submitted: true,
 			end: func(r *rig, task env.Task) { r.env.end(task.ID, env.Lost, "") }},
 		{name: "cancelled", new: 4, submitted: true,
 			end: func(r *rig, task env.Task) { r.env.end(task.ID, env.Cancelled, "") }},

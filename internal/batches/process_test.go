@@ -115,11 +115,12 @@ func TestProcessingFaults(t *testing.T) {
 		state env.State
 		out   string
 		rests bool
+		fault bool
 	}{
-		{"failed", env.Failed, "", true},
-		{"timed out", env.TimedOut, "", false},
-		{"lost", env.Lost, "", false},
-		{"no batch", env.Finished, `["URL_FETCH",{}]`, true},
+		{"failed", env.Failed, "", true, true},
+		{"timed out", env.TimedOut, "", false, true},
+		{"lost", env.Lost, "", false, false},
+		{"no batch", env.Finished, `["URL_FETCH",{}]`, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(1, 1, 6)
@@ -138,7 +139,7 @@ func TestProcessingFaults(t *testing.T) {
 				t.Errorf("%d rows to be processed again, want 6", n)
 			}
 			got := w.returns(t, id)
-			if len(got) != 1 || !got[0].Fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
+			if len(got) != 1 || got[0].Fault != test.fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
 				t.Errorf("URL_RETURN %+v", got)
 			}
 			r.settled()

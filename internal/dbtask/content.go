@@ -27,6 +27,7 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes
 		}
 	}
 	answers := []*dc.URLContentResponse{}
+	size := 0
 	for _, r := range list {
 		if r.Null {
 			answers = append(answers, nil)
@@ -51,9 +52,36 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes
 				return nil, err
 			}
 			answers = append(answers, &answer)
+			if size += weight(&answer); size > maxContents {
+				return nil, fmt.Errorf("the contents asked for are larger than %d bytes; ask for fewer URLs at once", maxContents)
+			}
 		}
 	}
 	return answers, nil
+}
+
+// maxContents bounds the contents in one answer, in bytes of base64.
+const maxContents = 512 << 20
+
+// weight is the size of an answer's contents.
+func weight(a *dc.URLContentResponse) int {
+	n := 0
+	for _, c := range a.RawContents {
+		n += len(c.Buffer)
+	}
+	for _, list := range [][]*dc.Content{a.Headers, a.Requests, a.Meta, a.Cookies} {
+		for _, c := range list {
+			if c != nil {
+				n += len(c.Buffer)
+			}
+		}
+	}
+	for _, p := range a.ProcessedContents {
+		if c, ok := p.(dc.Content); ok {
+			n += len(c.Buffer)
+		}
+	}
+	return n
 }
 
 // contents answers for one URL.

@@ -90,10 +90,15 @@ func (o *Owner) siteNew(ctx context.Context, raw json.RawMessage, n *dc.Notes) (
 	if err != nil {
 		return nil, err
 	}
-	if answer.ErrorCode == dc.CodeOK {
-		if err := o.Contents.Create(r.ID); err != nil {
+	if answer.ErrorCode != dc.CodeOK {
+		return answer, nil
+	}
+	if err := o.Contents.Create(r.ID); err != nil {
+		if Critical(err) {
 			return nil, err
 		}
+		// The site stands, and its first content makes the file.
+		o.Log.Warn("no file for processed contents yet", "site", r.ID, "error", err)
 	}
 	return answer, nil
 }
@@ -163,6 +168,9 @@ func (o *Owner) urlNew(ctx context.Context, raw json.RawMessage, n *dc.Notes) (a
 		if err := r.Check(fmt.Sprintf("URLNew[%d]", i)); err != nil {
 			return nil, err
 		}
+		if err := checkPut(fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, r.Row.Text("URLMd5")); err != nil {
+			return nil, err
+		}
 	}
 	answer, keys, err := o.Store.URLNew(ctx, list)
 	if err != nil {
@@ -199,6 +207,12 @@ func (o *Owner) urlUpdate(ctx context.Context, raw json.RawMessage, n *dc.Notes)
 	}
 	for i, r := range list {
 		if err := r.Check(fmt.Sprintf("URLUpdate[%d]", i)); err != nil {
+			return nil, err
+		}
+		if r.URLMd5 == "" {
+			continue // chosen by a criterion: its urlPut has no one URL
+		}
+		if err := checkPut(fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.URLMd5); err != nil {
 			return nil, err
 		}
 	}

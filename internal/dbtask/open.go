@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -102,6 +103,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (_ *Owner, _ func(), 
 	owner := &Owner{
 		Store: store.Open(database, store.Options{Log: log, MaxAttempts: c.Attempts, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
 		Raw:   files, Contents: contents, Now: time.Now, Log: log,
+		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"),
 	}
 	if err := owner.EmptyTrash(ctx); err != nil {
 		return nil, nil, fmt.Errorf("dbtask.Open: %w", err)

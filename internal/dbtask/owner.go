@@ -2,7 +2,9 @@ package dbtask
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strconv"
 	"time"
@@ -20,6 +22,9 @@ type Owner struct {
 	Contents *kv.Store
 	Now      func() time.Time
 	Log      *slog.Logger
+	// TrashLock is a file that the processes of the node share: one of them at a
+	// time empties the trash. "" when there is but this one.
+	TrashLock string
 }
 
 // Site reads a site with its lists; nil when it is unknown.
@@ -32,8 +37,12 @@ func (o *Owner) Suspend(ctx context.Context, id string, bits dc.ErrorMask, items
 	return o.Store.Suspend(ctx, id, bits, items)
 }
 
-// MarkCrawling takes rows into work; see store.MarkCrawling.
+// MarkCrawling takes rows into work; see store.MarkCrawling. The trash is emptied
+// first: what a cleanup left there must not take along what this batch writes.
 func (o *Owner) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+	if err := o.EmptyTrash(ctx); err != nil {
+		return nil, err
+	}
 	taken, err := o.Store.MarkCrawling(ctx, site, batch, items)
 	marks := make(map[string]dc.Mark, len(taken))
 	for md5, m := range taken {
@@ -42,8 +51,12 @@ func (o *Owner) MarkCrawling(ctx context.Context, site string, batch int64, item
 	return marks, err
 }
 
-// MarkProcessing takes rows into work; see store.MarkProcessing.
+// MarkProcessing takes rows into work; see store.MarkProcessing. The trash is
+// emptied first, as for MarkCrawling.
 func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]dc.URL, error) {
+	if err := o.EmptyTrash(ctx); err != nil {
+		return nil, err
+	}
 	return o.Store.MarkProcessing(ctx, site, batch, md5s)
 }
 
@@ -107,7 +120,11 @@ func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) 
 	if err != nil || !ok {
 		return nil, err
 	}
-	return o.Raw.Read(v)
+	data, err := o.Raw.Read(v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // deleted meanwhile
+	}
+	return data, err
 }
 
 // SaveProcess stores outcomes of processing: the contents, then the rows, each
@@ -128,35 +145,4 @@ func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, resul
 		return fmt.Errorf("dbtask.SaveProcess: %w", err)
 	}
 	return nil
-}
-
-// EmptyTrash removes the contents that deleted rows left behind, also those of a
-// process that was killed before it could.
-func (o *Owner) EmptyTrash(ctx context.Context) error {
-	items, err := o.Store.Trash(ctx)
-	if err != nil || len(items) == 0 {
-		return err
-	}
-	bySite := map[string][]string{}
-	for _, it := range items {
-		if it.URLMd5 != "" {
-			bySite[it.SiteID] = append(bySite[it.SiteID], it.URLMd5)
-			continue
-		}
-		if err := o.Raw.DeleteSite(it.SiteID); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
-		}
-		if err := o.Contents.DeleteSite(it.SiteID); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
-		}
-	}
-	for site, md5s := range bySite {
-		if err := o.Raw.DeleteURLs(site, md5s); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
-		}
-		if err := o.Contents.Delete(ctx, site, md5s...); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
-		}
-	}
-	return o.Store.TrashDone(ctx, items)
 }

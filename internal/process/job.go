@@ -85,7 +85,9 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if err := j.run(ctx, &batch, deadline, log); err != nil {
 		return nil, task.Critical(fmt.Errorf("process.Run: batch %d: %w", batch.ID, err))
 	}
-	log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
+	if len(batch.Items) > 0 { // an idle daemon asks every other second
+		log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
+	}
 	return batch, nil
 }
 

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+)
+
+// binary is the program, built for these tests.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "dc-admin-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	binary = filepath.Join(folder, "dc-admin")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// program starts the program in a folder and gives its output and exit status.
+func program(t *testing.T, folder string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), binary, args...)
+	c.Dir = folder
+	c.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// daemon answers for every class with what was asked, in the way of a manager
+// that refuses the variable "fixed"; nothing for the class Silent. It gives the
+// port.
+func daemon(t *testing.T) string {
+	t.Helper()
+	b, err := bus.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Bind("tcp://127.0.0.1:*", bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Endpoint(), "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var joined sync.WaitGroup
+	joined.Go(func() {
+		defer s.Close()
+		poll := bus.NewPoller(s)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if ready, err := poll.Wait(5 * time.Millisecond); err != nil || len(ready) == 0 {
+				continue
+			}
+			m, err := s.Recv()
+			if err != nil {
+				continue
+			}
+			if answer, ok := manager(m.Event); ok {
+				if _, err := s.Send(m.Route, answer); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(stop)
+		joined.Wait()
+		if err := b.Term(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	return port
+}
+
+func manager(e dc.Event) (answer dc.Event, ok bool) {
+	var asked dc.AdminFields
+	if json.Unmarshal(e.Object, &asked) != nil || asked.ClassName == "Silent" {
+		return dc.Event{}, false
+	}
+	answer = dc.Event{Class: e.Class, UID: e.UID, Object: e.Object}
+	switch e.Type {
+	case dc.AdminStat:
+		answer.Type = dc.AdminStatAns
+	case dc.AdminGet:
+		answer.Type = dc.AdminGetAns
+	case dc.AdminSet:
+		answer.Type = dc.AdminSetAns
+		if _, refused := asked.Fields["fixed"]; refused {
+			answer.Object = json.RawMessage(`{"className":"X","fields":{"fixed":null},"errors":{"fixed":"fixed cannot be changed"}}`)
+		}
+	case dc.AdminState:
+		answer.Type = dc.AdminStateAns
+	case dc.AdminSuspend:
+		answer.Type, answer.Object = dc.AdminSuspendAns, json.RawMessage(`{"errorCode":0,"errorMessage":"","statuses":[]}`)
+	}
+	if asked.ClassName == "Unknown" {
+		answer.Type, answer.Object = dc.AdminStateAns, json.RawMessage(`{"className":"Unknown","command":7}`)
+	}
+	return answer, true
+}
+
+func write(t *testing.T, folder, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The table of daemon 4.3, with DECISIONS 8.4.
+func TestExitStatus(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[Server]\ninstantiateSequence = One, Two\n")
+	write(t, folder, "quick.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 100\n[Server]\ninstantiateSequence = One, Two\nshutdownSequence = Last\n")
+	write(t, folder, "bad.ini", "[dtma]\nclientPort = many\ntimeout = soon\n")
+	write(t, folder, "broken.ini", "[dtma\n")
+	cases := map[string]struct {
+		args    []string
+		status  int
+		classes string // of the answer, with the code of each
+		says    string
+		stderr  string
+	}{
+		"statistics of all":       {args: []string{"--cmd", "STAT"}, classes: "One 0 Two 0"},
+		"statistics, one dash":    {args: []string{"-cmd", "STAT", "-classes", "B,A", "-fields", "n:1,m"}, classes: "B 0 A 0", says: `"m": null`},
+		"variables":               {args: []string{"--cmd", "GET", "--classes", "A", "--fields", "*"}, classes: "A 0", says: `"*": ""`},
+		"set":                     {args: []string{"--cmd", "SET", "--classes", "A", "--fields", `u:tcp://h:1,v:1\,2`}, classes: "A 0", says: `"v": "1,2"`},
+		"set JSON":                {args: []string{"--cmd", "SET", "--classes", "A", "--fields", `{"u":9007199254740993}`}, classes: "A 0", says: `"u": 9007199254740993`},
+		"stop all, in reverse":    {args: []string{"--cmd", "STOP"}, classes: "Two 0 One 0", says: `"command": 2`},
+		"stop by the other key":   {args: []string{"-c", "quick.ini", "--cmd", "STOP"}, classes: "Last 0"},
+		"suspend":                 {args: []string{"--cmd", "SUSPEND", "--fields", "1"}, says: `"statuses"`},
+		"refused value":           {args: []string{"--cmd", "SET", "--classes", "A", "--fields", "fixed:1"}, status: 1, classes: "X 0", says: "cannot be changed"},
+		"unknown class":           {args: []string{"--cmd", "STAT", "--classes", "A,Unknown"}, status: 1, classes: "A 0 Unknown 0"},
+		"a class is silent":       {args: []string{"-c", "quick.ini", "--cmd", "STAT", "--classes", "Silent,A"}, status: 1, classes: "Silent 1 A 0"},
+		"no command":              {status: 1, says: `"errorCode": 1`},
+		"unknown command":         {args: []string{"--cmd", "EVAL"}, status: 1, says: "EVAL"},
+		"no classes":              {args: []string{"--cmd", "GET", "--fields", "a"}, status: 2, says: `"errorCode": 2`, stderr: "--classes is missing"},
+		"no fields":               {args: []string{"--cmd", "SET", "--classes", "A"}, status: 2, says: `"errorCode": 2`, stderr: "--fields is missing"},
+		"malformed fields":        {args: []string{"--cmd", "SET", "--classes", "A", "--fields", "a"}, status: 2, says: `"errorCode": 2`, stderr: "not name:value"},
+		"malformed JSON":          {args: []string{"--cmd", "SET", "--classes", "A", "--fields", `{"a":1}}`}, status: 2, stderr: "more than one value"},
+		"wrong argument":          {args: []string{"--no-such", "1"}, status: 2, stderr: "--no-such is unknown"},
+		"ini file cannot be read": {args: []string{"-c", "none.ini", "--cmd", "STAT"}, status: 2, says: `"errorCode": 2`, stderr: "none.ini"},
+		"ini file is broken":      {args: []string{"-c", "broken.ini", "--cmd", "STAT"}, status: 2, stderr: "broken.ini"},
+		"ini file is wrong":       {args: []string{"-c", "bad.ini", "--cmd", "STAT"}, status: 2, stderr: "clientPort"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, status := program(t, folder, c.args...)
+			if status != c.status || !strings.Contains(stdout, c.says) {
+				t.Errorf("status %d, said %s\nwant %d %s", status, stdout, c.status, c.says)
+			}
+			if !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("stderr %q, want one line of %q", stderr, c.stderr)
+			}
+			if name == "wrong argument" {
+				return
+			}
+			var pairs [][]any
+			if err := json.Unmarshal([]byte(stdout), &pairs); err != nil {
+				t.Fatalf("%q: %v", stdout, err)
+			}
+			var got []string
+			for _, p := range pairs {
+				object, _ := p[0].(map[string]any)
+				if len(p) == 2 && object["className"] != nil {
+					got = append(got, fmt.Sprint(object["className"], " ", p[1]))
+				}
+			}
+			if strings.Join(got, " ") != c.classes {
+				t.Errorf("classes %v, want %s", got, c.classes)
+			}
+		})
+	}
+	t.Run("no ini file", func(t *testing.T) {
+		stdout, stderr, status := program(t, t.TempDir(), "--cmd", "STAT")
+		if status != 1 || !strings.Contains(stdout, `"errorCode": 1`) || !strings.Contains(stderr, "dc-admin.ini") {
+			t.Errorf("status %d, %q, %q", status, stdout, stderr)
+		}
+	})
+}
+
+func TestHelp(t *testing.T) {
+	stdout, stderr, status := program(t, t.TempDir(), "-h")
+	if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: dc-admin") || !strings.Contains(stdout, "Exit status") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+)
+
+// binary is the program, built for these tests.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "dc-client-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	binary = filepath.Join(folder, "dc-client")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// program starts the program in a folder and gives its output and exit status.
+func program(t *testing.T, folder string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), binary, args...)
+	c.Dir = folder
+	c.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// daemon answers each operation; nothing for SITE_FIND, a wrong shape for
+// SITE_CLEANUP. It gives the port.
+func daemon(t *testing.T) string {
+	t.Helper()
+	b, err := bus.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Bind("tcp://127.0.0.1:*", bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Endpoint(), "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var joined sync.WaitGroup
+	joined.Go(func() {
+		defer s.Close()
+		poll := bus.NewPoller(s)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if ready, err := poll.Wait(5 * time.Millisecond); err != nil || len(ready) == 0 {
+				continue
+			}
+			m, err := s.Recv()
+			if err != nil {
+				continue
+			}
+			answer := dc.Event{Class: m.Event.Class, UID: m.Event.UID, Type: m.Event.Type + dc.ResponseOffset}
+			switch dc.Op(m.Event.Type) {
+			case dc.SiteFind:
+				continue
+			case dc.SiteCleanup:
+				answer.Object = json.RawMessage(`{"errorCode":0}`)
+			case dc.SiteDelete:
+				answer.Object = json.RawMessage(`{"errorCode":2,"errorMessage":"empty list of nodes","itemsList":[]}`)
+			default:
+				item := dc.ClientResponseItem{ErrorCode: 0, ItemObject: m.Event.Object}
+				if answer.Object, err = json.Marshal(dc.ClientResponse{ItemsList: []dc.ClientResponseItem{item}}); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := s.Send(m.Route, answer); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(stop)
+		joined.Wait()
+		if err := b.Term(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	return port
+}
+
+// write makes a file in a folder.
+func write(t *testing.T, folder, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The table of objects 6.3.
+func TestExitStatus(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	write(t, folder, "dc-client.ini", "[dcc]\nclientHost = \"127.0.0.1\"\nclientPort = "+port+"\ntimeout = 20000\n")
+	write(t, folder, "bad.ini", "[dcc]\nclientPort = many\ntimeout = soon\n")
+	write(t, folder, "broken.ini", "[dcc\n")
+	write(t, folder, "site.json", `{"id":"a","description":"ü"}`)
+	write(t, folder, "broken.json", `{"id":`)
+	status := func(more ...string) []string { return append([]string{"-cmd", "SITE_STATUS"}, more...) }
+	cases := map[string]struct {
+		args   []string
+		status int
+		code   int // error_code of the answer
+		says   string
+		stderr string
+	}{
+		"ok":                   {args: status("-f", "site.json"), says: `"id": "a"`},
+		"not ASCII":            {args: status("-f", "site.json"), says: `\u00fc`},
+		"fields alone":         {args: status("--fields", `{"id":"b"}`), says: `"id": "b"`},
+		"fields over a file":   {args: status("-f", "site.json", "-ff", `{"id":"b"}`), says: `"id": "b"`},
+		"error of the service": {args: []string{"-cmd", "SITE_DELETE", "-ff", `{"id":"a"}`}, says: `"errorCode": 2`},
+		"--name=value, a prefix": {args: []string{"--comm=SITE_STATUS", "--fi=site.json"}, status: 1,
+			stderr: "could be"}, // --file and --fields
+		"a unique prefix":        {args: []string{"--comm=SITE_STATUS", "-f=site.json", "--verb=1"}, says: `"id": "a"`, stderr: "SITE_STATUS to 127.0.0.1"},
+		"wrong argument":         {args: status("--no-such", "1"), status: 1, stderr: "--no-such is unknown"},
+		"no ini file":            {args: status("-c", "none.ini", "-f", "site.json"), status: 1, code: 5, says: "Error loading application config file.", stderr: "none.ini"},
+		"ini file is broken":     {args: status("-c", "broken.ini", "-f", "site.json"), status: 1, code: 5, says: "broken.ini", stderr: "broken.ini"},
+		"ini file is wrong":      {args: status("-c", "bad.ini", "-f", "site.json"), status: 1, code: 5, says: "clientPort", stderr: "timeout"},
+		"bad host":               {args: status("-f", "site.json", "-dcc_clientHost", "no such host"), status: 5, code: 5},
+		"bad port":               {args: status("-f", "site.json", "-dcc_clientPort", "99999"), status: 5, code: 5, says: "99999"},
+		"no command":             {args: []string{"-f", "site.json"}, status: 2, code: 2, says: "Not present [--help] or [--command] mandatory args"},
+		"unknown command":        {args: []string{"-cmd", "site_status", "-f", "site.json"}, status: 2, code: 2, says: "[--command] arg's value not present in value's list"},
+		"internal command":       {args: []string{"-cmd", "URL_RETURN", "-ff", "{}"}, status: 2, code: 2, says: "not present in value's list"},
+		"neither file nor field": {args: status(), status: 2, code: 2, says: "Absent [--file] or [--fields] arg with [--commands] arg"},
+		"wrong mode":             {args: status("-f", "site.json", "-mode", "3"), status: 2, code: 2, says: "[--mode]"},
+		"file is missing":        {args: status("-f", "none.json"), status: 1, code: 1, says: "[--file] wrong filename"},
+		"file is no JSON":        {args: status("-f", "broken.json"), status: 1, code: 1, says: "Wrong JSON format"},
+		"fields are no JSON":     {args: status("-ff", "{"), status: 1, code: 1, says: "DCC exception msg="},
+		"object is refused":      {args: []string{"-cmd", "URL_STATUS", "-f", "site.json"}, status: 1, code: 1, says: "DCC exception msg="},
+		"no answer in time":      {args: []string{"-cmd", "SITE_FIND", "-ff", `{"url":"http://x"}`, "--dcc_timeout", "100"}, status: 1, code: 1, says: "Network communicate timeout=100 mls"},
+		"timeout of other signs": {args: status("-f", "site.json", "--dcc_timeout", "-1"), says: `"id": "a"`},
+		"timeout beyond all":     {args: status("-f", "site.json", "--dcc_timeout", "9223372036854775807"), says: `"id": "a"`},
+		"answer of other shape":  {args: []string{"-cmd", "SITE_CLEANUP", "-ff", `{"id":"a"}`}, status: 1, code: 1, says: "Wrong Response eventObject type for SITE_CLEANUP must be ClientResponse"},
+		"output cannot be made":  {args: status("-f", "site.json", "-o", "no/such/folder/x"), status: 5, stderr: "no/such/folder"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, status := program(t, folder, c.args...)
+			if status != c.status || !strings.Contains(stdout, c.says) {
+				t.Errorf("status %d, said %s\nwant %d %s", status, stdout, c.status, c.says)
+			}
+			if !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("stderr %q, want one line of %q", stderr, c.stderr)
+			}
+			if c.status == 1 && c.code == 0 || c.status == 5 && c.code == 0 {
+				if stdout != "" {
+					t.Errorf("stdout %q, want nothing", stdout)
+				}
+				return
+			}
+			var answer struct {
+				Code *int `json:"error_code"`
+				List any  `json:"itemsList"`
+			}
+			if err := json.Unmarshal([]byte(stdout), &answer); err != nil || answer.List == nil {
+				t.Fatalf("%q: %v", stdout, err)
+			}
+			if (answer.Code != nil) != (c.code != 0) || answer.Code != nil && *answer.Code != c.code {
+				t.Errorf("error_code %v, want %d", answer.Code, c.code)
+			}
+			if strings.HasSuffix(stdout, "\n") {
+				t.Error("a final newline")
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	stdout, stderr, status := program(t, t.TempDir(), "--help")
+	if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: dc-client") || !strings.Contains(stdout, "--dcc_clientPort") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	write(t, folder, "dc-client.ini", "[dcc]\nclientPort = 1\n")
+	for name, c := range map[string]struct {
+		fields       string
+		status, code float64
+		message      string
+	}{
+		"fine":    {`{"id":"a"}`, 0, 0, ""},
+		"refused": {`[]`, 1, 1, "DCC exception msg="},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, status := program(t, folder, "-cmd", "SITE_STATUS", "-ff", c.fields, "-dcc_clientPort", port, "-o", "out.json", "-e", "error.json")
+			if float64(status) != c.status || stdout != "" || stderr != "" {
+				t.Fatalf("status %d, %q, %q", status, stdout, stderr)
+			}
+			var out, report map[string]any
+			for file, into := range map[string]*map[string]any{"out.json": &out, "error.json": &report} {
+				raw, err := os.ReadFile(filepath.Join(folder, file))
+				if err == nil {
+					err = json.Unmarshal(raw, into)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, ok := out["itemsList"]; !ok {
+				t.Errorf("answer %v", out)
+			}
+			message, _ := report["errorMessage"].(string)
+			if len(report) != 2 || report["errorCode"] != c.code || !strings.HasPrefix(message, c.message) || (message == "") != (c.message == "") {
+				t.Errorf("report %v", report)
+			}
+		})
+	}
+}

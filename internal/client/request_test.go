@@ -1,0 +1,141 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/dc"
+)
+
+func TestRequest(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "text")
+	if err := os.WriteFile(text, []byte("<b>\n\"ü\"</b>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		op           dc.Op
+		file, fields string // file: its content; "-" for none
+		mode         int
+		want         string
+		err          error
+		says         string
+	}{
+		"file alone":               {op: dc.SiteStatus, file: `{"id":"a"}`, want: `{"id":"a"}`},
+		"byte order mark":          {op: dc.SiteStatus, file: "\xef\xbb\xbf{\"id\":\"a\"}\r\n", want: `{"id":"a"}`},
+		"big integer":              {op: dc.SiteStatus, file: `{"n":9007199254740993,"f":1.50}`, want: `{"f":1.50,"n":9007199254740993}`},
+		"two values":               {op: dc.SiteStatus, file: `{"id":"a"} {"id":"b"}`, err: ErrJSON, says: "more than one value"},
+		"a bracket too many":       {op: dc.SiteStatus, file: `{"id":"a"}}`, err: ErrJSON, says: "more than one value"},
+		"a list bracket too many":  {op: dc.SiteStatus, file: `{"id":"a"}]`, err: ErrJSON, says: "more than one value"},
+		"empty file":               {op: dc.SiteStatus, file: ``, err: ErrJSON},
+		"no JSON":                  {op: dc.SiteStatus, file: "{'id':1}", err: ErrJSON, says: "at byte"},
+		"no file":                  {op: dc.SiteStatus, file: "missing", err: ErrFile},
+		"fields alone":             {op: dc.SiteStatus, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
+		"fields alone, list":       {op: dc.URLNew, file: "-", fields: `{"url":"u"}`, want: `[{"url":"u"}]`},
+		"fields alone, one of two": {op: dc.SiteDelete, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
+		"fields are a list":        {op: dc.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "--fields is not a JSON object"},
+		"fields are null":          {op: dc.URLNew, file: "-", fields: `null`, says: "--fields is not a JSON object: it is null"},
+		"fields are no JSON":       {op: dc.URLNew, file: "-", fields: `{`, says: "--fields is not a JSON object"},
+		"fields are two":           {op: dc.URLNew, file: "-", fields: `{} {}`, says: "more than one value"},
+		"mode 0":                   {op: dc.SiteNew, file: `{"a":{"x":1,"y":2},"l":[1],"k":1}`, fields: `{"a":{"z":3},"l":[2],"n":null}`, want: `{"a":{"z":3},"k":1,"l":[2],"n":null}`},
+		"mode 1":                   {op: dc.SiteNew, mode: 1, file: `{"a":{"x":1,"y":{"p":1}},"l":[1]}`, fields: `{"a":{"x":9,"z":3,"y":{"p":2,"q":3}},"l":[2]}`, want: `{"a":{"x":9,"y":{"p":2}},"l":[2]}`},
+		"mode 1, other kind":       {op: dc.SiteNew, mode: 1, file: `{"a":[1],"b":{"x":1}}`, fields: `{"a":{"x":1},"b":7}`, want: `{"a":{"x":1},"b":7}`},
+		"mode 2":                   {op: dc.SiteNew, mode: 2, file: `{"a":{"x":1,"y":{"p":[1]}},"l":[1]}`, fields: `{"a":{"x":9,"z":3,"y":{"p":[2]}},"l":[2],"n":{"m":[]}}`, want: `{"a":{"x":9,"y":{"p":[1,2]},"z":3},"l":[1,2],"n":{"m":[]}}`},
+		"every element":            {op: dc.URLNew, file: `[{"url":"a"},{"url":"b"},7]`, fields: `{"siteId":"0"}`, want: `[{"siteId":"0","url":"a"},{"siteId":"0","url":"b"},7]`},
+		// One element without a key must not hide it from the next.
+		"mode 1, every element": {op: dc.URLNew, mode: 1, file: `[{"a":{"x":1}},{"a":{"x":1,"y":2}}]`, fields: `{"a":{"x":5,"y":6}}`, want: `[{"a":{"x":5}},{"a":{"x":5,"y":6}}]`},
+		// Nor may two elements grow one list.
+		"mode 2, every element": {op: dc.URLNew, mode: 2, file: `[{"a":{}},{"a":{"l":[1]}},{}]`, fields: `{"a":{"l":[2]}}`, want: `[{"a":{"l":[2]}},{"a":{"l":[1,2]}},{"a":{"l":[2]}}]`},
+		"file values": {op: dc.URLPut, file: "-", fields: `{"d":{"data":"file://` + text + `"},"l":["file://` + text + `"],"p":"file:/x"}`,
+			want: `[{"d":{"data":"<b>\n\"ü\"</b>"},"l":["file://` + text + `"],"p":"file:/x"}]`},
+		"file value is missing": {op: dc.URLPut, file: "-", fields: `{"d":{"data":"file://` + text + `.not"}}`, says: "--fields data: open"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := ""
+			switch {
+			case c.err == ErrFile:
+				path = filepath.Join(folder, "missing")
+			case c.file != "-":
+				path = filepath.Join(t.TempDir(), "request.json")
+				if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			raw, err := Request(c.op, path, c.fields, c.mode)
+			if c.want == "" {
+				if err == nil || c.err != nil && !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.says) {
+					t.Fatalf("%s, error %v; want %v %q", raw, err, c.err, c.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if err := decode(raw, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := decode([]byte(c.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			g, _ := json.Marshal(got)
+			w, _ := json.Marshal(want)
+			if string(g) != string(w) {
+				t.Errorf("%s, want %s", g, w)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		op   dc.Op
+		raw  string
+		ok   bool
+	}{
+		{"site", dc.SiteStatus, `{"id":"a"}`, true},
+		{"site is a list", dc.SiteStatus, `[{"id":"a"}]`, false},
+		{"one or many", dc.SiteDelete, `[{"id":"a"}]`, true},
+		{"list is an object", dc.URLStatus, `{"url":"a"}`, false},
+		{"wrong type", dc.URLFetch, `[{"maxURLs":"many"}]`, false},
+		{"text", dc.SiteNew, `"x"`, false},
+		{"null", dc.SiteNew, `null`, false},
+		{"no reader, object", dc.SiteUpdate, `{"id":"a"}`, true},
+		{"no reader, list for an object", dc.SiteUpdate, `[]`, false},
+		{"no reader, null for an object", dc.SiteUpdate, `null`, false},
+		{"no reader, list", dc.URLPut, `[{}]`, true},
+		{"no reader, object for a list", dc.URLPut, `{}`, false},
+		{"no reader, element", dc.URLPut, `[{},7]`, false},
+		{"batch", dc.BatchRun, `{"id":1,"items":[]}`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := Check(c.op, json.RawMessage(c.raw)); (err == nil) != c.ok {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	f.Add(`{"a":{"x":1},"l":[1]}`, `{"a":{"x":2},"l":[2]}`, 1)
+	f.Add(`[{"a":1},2]`, `{"a":null}`, 2)
+	f.Fuzz(func(t *testing.T, file, fields string, mode int) {
+		if strings.Contains(fields, "file:") || strings.Contains(fields, `\`) {
+			return // reads what it names
+		}
+		path := filepath.Join(t.TempDir(), "r")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := Request(dc.URLNew, path, fields, mode%3)
+		if err == nil && !json.Valid(raw) {
+			t.Errorf("%q is no JSON", raw)
+		}
+	})
+}

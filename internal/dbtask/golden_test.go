@@ -1,0 +1,154 @@
+package dbtask
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/db"
+	"hce/dc/internal/kv"
+	"hce/dc/internal/rawcache"
+	"hce/dc/internal/store"
+)
+
+var update = flag.Bool("update", false, "write the answers of testdata anew")
+
+// node is a data node in a folder of the test, with a clock that stands.
+type node struct {
+	*Owner
+	t                   testing.TB
+	job                 Job
+	raw, keys, database string
+	now                 time.Time
+}
+
+func newNode(t testing.TB) *node {
+	t.Helper()
+	folder := t.TempDir()
+	n := &node{
+		t: t, raw: filepath.Join(folder, "raw"), keys: filepath.Join(folder, "keys"), database: filepath.Join(folder, "dc.db"),
+		now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC),
+	}
+	d, err := db.Open(t.Context(), db.Config{Path: n.database})
+	n.must(err)
+	t.Cleanup(func() { n.must(d.Close()) })
+	files, err := rawcache.Open(n.raw, rawcache.Options{NoSync: true})
+	n.must(err)
+	t.Cleanup(func() { n.must(files.Close()) })
+	contents, err := kv.Open(n.keys, kv.Options{Now: func() time.Time { return n.now }, Open: func(path string) (*sql.DB, error) {
+		return db.OpenFile(path, db.FileOptions{Synchronous: "NORMAL"})
+	}})
+	n.must(err)
+	t.Cleanup(func() { n.must(contents.Close()) })
+	clock := func() time.Time { return n.now }
+	n.Owner = &Owner{
+		Store: store.Open(d, store.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
+		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"),
+	}
+	n.job = Job{Owner: n.Owner, Critical: Critical}
+	return n
+}
+
+func (n *node) must(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// run answers one request as a client of the task's loop would read it.
+func (n *node) run(request string) string {
+	n.t.Helper()
+	answer, err := n.job.Run(context.Background(), json.RawMessage(request))
+	if err != nil {
+		answer = ErrorAnswer(json.RawMessage(request), err)
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	n.must(e.Encode(answer))
+	return strings.TrimSpace(out.String())
+}
+
+// good is run for a request that must be done.
+func (n *node) good(request string) string {
+	n.t.Helper()
+	answer := n.run(request)
+	if strings.Contains(answer, `"refused":true`) {
+		n.t.Fatalf("%s\nis refused: %s", request, answer)
+	}
+	return answer
+}
+
+// golden is one file of testdata: what is done before, a request, its answer.
+// It is the contract with those who read answers.
+type golden struct {
+	Before  []json.RawMessage `json:"before,omitempty"`
+	Request json.RawMessage   `json:"request"`
+	Answer  json.RawMessage   `json:"answer"`
+}
+
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			t.Parallel()
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var g golden
+			if err := json.Unmarshal(raw, &g); err != nil {
+				t.Fatal(err)
+			}
+			n := newNode(t)
+			for _, request := range g.Before {
+				n.good(string(request))
+			}
+			got := indented(t, []byte(n.run(string(g.Request))))
+			if *update {
+				g.Answer = json.RawMessage(got)
+				var out bytes.Buffer
+				e := json.NewEncoder(&out)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				n.must(e.Encode(g))
+				n.must(os.WriteFile(file, out.Bytes(), 0o644))
+				return
+			}
+			if want := indented(t, g.Answer); got != want {
+				t.Errorf("answer\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// indented is JSON in one form, its keys in order.
+func indented(t *testing.T, raw []byte) string {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
