@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -79,6 +80,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err != nil {
 		return nil, nil, err
 	}
+	go sweep(ctx, hosts, log)
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
 	closeAll := func() {
 		client.Close()
@@ -88,4 +90,19 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 		closeStores()
 	}
 	return &crawl.Job{Data: owner, Fetch: client, Gates: hosts, Config: cfg, Now: time.Now, Log: log}, closeAll, nil
+}
+
+// gateAge is how long the gate of a host that nobody asks is kept.
+const gateAge = 7 * 24 * time.Hour
+
+// sweep removes the gates of hosts that were not asked for long; it ends with ctx
+// or with the gates.
+func sweep(ctx context.Context, hosts *hostgate.Gates, log *slog.Logger) {
+	n, err := hosts.Sweep(ctx, gateAge)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, hostgate.ErrClosed) {
+		log.Warn("old host gates are not removed", "error", err)
+	}
+	if n > 0 {
+		log.Info("old host gates are removed", "gates", n)
+	}
 }

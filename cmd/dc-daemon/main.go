@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -75,8 +74,8 @@ func run(path, name string) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // from then on a signal ends the process
 	err = daemon.Run(ctx, cfg)
-	if err != nil {
-		log.Error("daemon failed", slog.Any("error", err))
+	if err != nil && app.Log.File != "" { // main says it on stderr
+		log.Error("daemon failed", "error", err)
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
 		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Version:       version(),
+		Version:       builtVersion(),
 	}
 
 	s = f.Section(clients.Name)
@@ -88,17 +88,14 @@ func port(s *config.Section) int {
 	return -1
 }
 
-// version is the module's version, "(devel)" for a build from a working tree,
-// with the revision when the build knows it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+// version is set by the Makefile: -X main.version=...
+var version string
+
+// builtVersion is the version of the build, or of the module when the build was
+// told none.
+func builtVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return info.Main.Version
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return info.Main.Version + " " + s.Value
-		}
-	}
-	return info.Main.Version
+	return version
 }

@@ -33,7 +33,7 @@ func lockFolder(folder string) (*lock, error) {
 			return nil, fmt.Errorf("daemon: lock %s: %w", path, err)
 		}
 		pid, _ := io.ReadAll(io.LimitReader(f, 32))
-		return nil, fmt.Errorf("daemon: another daemon works in %s: process %s", folder, strings.TrimSpace(string(pid)))
+		return nil, fmt.Errorf("another daemon works in %s: process %s", folder, strings.TrimSpace(string(pid)))
 	}
 	err = f.Truncate(0)
 	if err == nil {

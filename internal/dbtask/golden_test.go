@@ -67,6 +67,9 @@ func (n *node) must(err error) {
 // run answers one request as a client of the task's loop would read it.
 func (n *node) run(request string) string {
 	n.t.Helper()
+	var line bytes.Buffer // as it arrives: a refusal quotes it
+	n.must(json.Compact(&line, []byte(request)))
+	request = line.String()
 	answer, err := n.job.Run(context.Background(), json.RawMessage(request))
 	if err != nil {
 		answer = ErrorAnswer(json.RawMessage(request), err)
