@@ -45,7 +45,7 @@ func TestKilledTasks(t *testing.T) {
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
 	data := t.TempDir()
 	// Attempts without end: what is killed here is not the URLs' fault.
-	r := start(t, data, "DC_BatchTasksManager_BatchDefaultMaxAttempts=1000", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=1000")
+	r := start(t, data, "DC_BatchTasksManager_BatchDefaultMaxAttempts=0", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=0")
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	killed := 0

@@ -12,7 +12,13 @@
 // What a batch did is known from the stored rows, not from its answer: at its
 // end, whatever the end was, URL_RETURN sends the rows that it still holds back
 // to where they can be selected again. So every URL leaves a batch once, in one
-// state, and a lost answer loses nothing.
+// state, and a lost answer loses nothing. What fails of an end is tried again
+// until it is done; a batch whose rows cannot be returned keeps its slot, and
+// after a task that would fail again nothing starts for a while.
+//
+// With several nodes the one that runs the task crawls; the others hold copies
+// of its rows meanwhile, and learn of those it crawled before the rest goes back
+// (DECISIONS 3.3).
 //
 // The queue is durable because the environment is: after a restart the managers
 // learn the tasks that are known, take up those that live, end the others, and

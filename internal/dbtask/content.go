@@ -227,7 +227,7 @@ func processed(entry kv.Entry, mask int64) []any {
 	}
 	list := []any{}
 	var ready []json.RawMessage
-	if json.Unmarshal(text, &ready) == nil {
+	if json.Unmarshal(text, &ready) == nil && ready != nil {
 		if mask&dc.MaskProcessed != 0 {
 			list = append(list, content(text))
 		}

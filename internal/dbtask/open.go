@@ -28,7 +28,6 @@ type Config struct {
 	NoSync   bool
 	StatFreq bool
 	StatLog  bool
-	Attempts int
 }
 
 // names of the keys that rename databases.
@@ -54,7 +53,6 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		NoSync:   !s.Bool("raw_sync", true),
 		StatFreq: s.Bool("stats_freq_enabled", false),
 		StatLog:  s.Bool("stats_log_enabled", false),
-		Attempts: int(s.Int("max_attempts", 5, 0, 1000)),
 	}
 	for _, k := range databaseKeys {
 		if name := s.Text(k.key, k.database); name != k.database {
@@ -101,7 +99,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (_ *Owner, _ func(), 
 	}
 	closers = append(closers, contents.Close)
 	owner := &Owner{
-		Store: store.Open(database, store.Options{Log: log, MaxAttempts: c.Attempts, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
+		Store: store.Open(database, store.Options{Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
 		Raw:   files, Contents: contents, Now: time.Now, Log: log,
 		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"),
 	}

@@ -250,6 +250,9 @@ func TestSiteDeleteLeavesNothing(t *testing.T) {
 	n := withPage(t)
 	n.fill()
 	n.good(`["SITE_NEW",{"id":"other","urls":["http://other.test/"]}]`)
+	if rows := n.left(); len(rows) < 3 {
+		t.Fatalf("before: rows %v", rows)
+	}
 	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q}]`, site))
 	if rows := n.left(); len(rows) != 0 {
 		t.Errorf("rows %v", rows)

@@ -181,9 +181,10 @@ func TestURLReturn(t *testing.T) {
 	}{
 		"of a batch": {dc.URLReturnRequest{BatchID: 7}, 6, map[string]string{"selected": "1/0/0", "crawling": "1/0/0", "incremental": "1/0/0",
 			"process": "4/0/0", "processing": "4/0/0", "done": "4/0/7", "other": "3/0/8", "tired": "1/0/0"}},
-		"of all others": {dc.URLReturnRequest{Except: []int64{7}}, 1, map[string]string{"crawling": "3/0/7", "other": "1/0/0"}},
-		"of all":        {dc.URLReturnRequest{}, 7, map[string]string{"crawling": "1/0/0", "other": "1/0/0"}},
-		"elsewhere":     {dc.URLReturnRequest{BatchID: 7, Sites: []string{"0", "nobody"}}, 0, map[string]string{"crawling": "3/0/7"}},
+		"of all others":    {dc.URLReturnRequest{Except: []int64{7}}, 1, map[string]string{"crawling": "3/0/7", "other": "1/0/0"}},
+		"processing alone": {dc.URLReturnRequest{Statuses: []int64{5, 6}}, 2, map[string]string{"crawling": "3/0/7", "other": "3/0/8", "process": "4/0/0"}},
+		"of all":           {dc.URLReturnRequest{}, 7, map[string]string{"crawling": "1/0/0", "other": "1/0/0"}},
+		"elsewhere":        {dc.URLReturnRequest{BatchID: 7, Sites: []string{"0", "nobody"}}, 0, map[string]string{"crawling": "3/0/7"}},
 		"fault": {dc.URLReturnRequest{BatchID: 7, Fault: true, MaxAttempts: 3, Sites: []string{"s"}}, 6,
 			map[string]string{"crawling": "1/0/0", "processing": "4/0/0", "tired": "4/2/0"}},
 		"fault, no bound": {dc.URLReturnRequest{BatchID: 7, Fault: true}, 6, map[string]string{"tired": "1/0/0"}},

@@ -8,10 +8,10 @@ import (
 )
 
 // URLReturn frees the rows that batches hold (DECISIONS 3.4, 3.5): Status 2, 3
-// and 8 go back to 1, 5 and 6 to 4, all with State 0 and without a batch. With
-// Fault an attempt is counted; a row whose attempts reach the bound ends in State
-// 2, Status 4 with bit 52 instead. It tells how many rows were freed. Unknown
-// sites are passed over.
+// and 8 go back to 1, 5 and 6 to 4, all with State 0 and without a batch; with
+// Statuses those alone. With Fault an attempt is counted; a row whose attempts
+// reach MaxAttempts ends in State 2, Status 4 with bit 52 instead. It tells how
+// many rows were freed. Unknown sites are passed over.
 func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned int, err error) {
 	err = s.update(ctx, "URLReturn", func(t *tx) error {
 		sites := r.Sites
@@ -60,6 +60,9 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 	err := t.All("urls_in_work", []any{site}, func(scan func(...any) error) error {
 		var h held
 		err := scan(&h.rowid, &h.status, &h.batch, &h.attempts)
+		if len(r.Statuses) > 0 && !slices.Contains(r.Statuses, h.status) {
+			return err
+		}
 		if r.BatchID != 0 && h.batch == r.BatchID || r.BatchID == 0 && !slices.Contains(r.Except, h.batch) {
 			rows = append(rows, h)
 		}
@@ -67,10 +70,6 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 	})
 	if err != nil {
 		return 0, err
-	}
-	bound := r.MaxAttempts
-	if bound == 0 {
-		bound = int64(t.s.o.MaxAttempts)
 	}
 	var attempt int64
 	if r.Fault {
@@ -81,7 +80,7 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 		if h.status == dc.StatusSelectedProcessing || h.status == dc.StatusProcessing {
 			status = dc.StatusCrawled
 		}
-		if r.Fault && bound > 0 && h.attempts+attempt >= bound {
+		if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
 			_, err = t.Do("urls_give_up", int64(dc.ErrMaxExecutionTime), t.now, h.rowid)
 		} else {
 			_, err = t.Do("urls_return", status, attempt, t.now, h.rowid)

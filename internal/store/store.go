@@ -39,11 +39,10 @@ import (
 
 // Options of a Store.
 type Options struct {
-	Now         func() time.Time // time.Now when nil
-	Log         *slog.Logger     // nothing is logged when nil
-	MaxAttempts int              // of URLReturn when the request gives none; 0: no limit
-	StatsFreq   bool             // keep freq_ where a site's properties do not say (storage 4.0.3)
-	StatsLog    bool             // keep log_ where a site's properties do not say
+	Now       func() time.Time // time.Now when nil
+	Log       *slog.Logger     // nothing is logged when nil
+	StatsFreq bool             // keep freq_ where a site's properties do not say (storage 4.0.3)
+	StatsLog  bool             // keep log_ where a site's properties do not say
 }
 
 // Store is sites and URLs in an open database.
