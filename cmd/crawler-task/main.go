@@ -60,6 +60,10 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err := stores.Err(); err != nil {
 		return nil, nil, err
 	}
+	// A page is stored as UTF-8, which may take three times its bytes.
+	if cfg.MaxResourceSize > data.MaxFile/3 {
+		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
+	}
 	headers, err := os.ReadFile(headersFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("headers_file: %w", err)

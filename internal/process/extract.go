@@ -71,7 +71,8 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 			tags, content, bits = tagList{}, nil, dc.ErrBatchItem
 		}
 	}()
-	if tags, bits = j.tags(ctx, it, log); bits != 0 {
+	tags, bits = j.tags(ctx, it, log)
+	if tags.count() == 0 {
 		return tagList{}, nil, bits
 	}
 	content, err := tags.content(it.URLID, j.Now().Sub(start))
@@ -79,7 +80,7 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 		log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "reason", err)
 		return tagList{}, nil, dc.ErrScraper
 	}
-	return tags, content, 0
+	return tags, content, bits
 }
 
 // tags gives what the item's newest raw content says.
@@ -110,8 +111,9 @@ func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc
 		a = article.Plain(text, kind, it.row.URL)
 	}
 	if err != nil {
-		log.Warn("nothing was extracted", "site", it.SiteID, "url", it.row.URL, "reason", err)
-		return tagList{}, dc.ErrScraper
+		// The visible text is there all the same.
+		log.Warn("the page defeats the extractor", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		return newTags(a, it.row.URL), dc.ErrScraper
 	}
 	return newTags(a, it.row.URL), 0
 }

@@ -38,7 +38,7 @@ func newNode(t testing.TB) *node {
 	n := &node{TB: t, dir: t.TempDir()}
 	log := slog.New(slog.DiscardHandler)
 	owner, closeStores, err := dbtask.Open(context.Background(), dbtask.Config{
-		DB: db.Config{Path: filepath.Join(n.dir, "dc.db")}, RawDir: filepath.Join(n.dir, "raw"), KeyDir: filepath.Join(n.dir, "kv"), NoSync: true, Attempts: 5,
+		DB: db.Config{Path: filepath.Join(n.dir, "dc.db")}, RawDir: filepath.Join(n.dir, "raw"), KeyDir: filepath.Join(n.dir, "kv"), NoSync: true,
 	}, log)
 	if err != nil {
 		t.Fatal(err)
