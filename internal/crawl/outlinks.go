@@ -27,7 +27,10 @@ func collects(urlType int64) bool {
 // its base element.
 func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
 	scan := links.HTML
-	if isXML(kind) && !strings.Contains(kind, "html") {
+	switch {
+	case kind == "text/css":
+		scan = links.CSS
+	case isXML(kind) && !strings.Contains(kind, "html"):
 		scan = links.XML
 	}
 	found := scan(text, r.Config.MaxLinks)

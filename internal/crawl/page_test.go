@@ -55,6 +55,7 @@ func TestLinks(t *testing.T) {
 		{name: "single page", body: `<a href="/a">1</a>`, change: func(s *dc.Site, u *dc.URL) { u.Type = dc.TypeSingle }},
 		{name: "feed", kind: "application/rss+xml", body: `<rss><channel><item><link>http://x.test/1</link></item></channel></rss>`, want: []string{"http://x.test/1"}, ex: 1},
 		{name: "XHTML", kind: "application/xhtml+xml", body: `<html><a href="/a"/></html>`, want: []string{"/a"}, in: 1},
+		{name: "style sheet", kind: "text/css", body: `@import "a.css"; p { background: url(/b.png) }`, want: []string{"/dir/a.css", "/b.png"}, in: 2},
 		{name: "no text", kind: "application/octet-stream", body: `<a href="/a">1</a>`},
 		{name: "Latin 1", kind: "text/html; charset=iso-8859-1", body: "<a href='/caf\xe9'>1</a>", want: []string{"/caf%C3%A9"}, in: 1},
 	}
