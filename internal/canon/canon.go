@@ -1,4 +1,4 @@
-// Package canon turns one URL text into its canonical form and its key.
+// Package canon turns one URL text into its canonical form.
 //
 // Two texts that name the same page must give one row, one file and one fetch;
 // so every URL passes here before it is compared, stored or hashed. Whoever
@@ -7,7 +7,6 @@
 //
 //	u, err := canon.Resolve("http://example.com/a/b.html", "../c?d=1#top")
 //	// u == "http://example.com/c?d=1"
-//	key := canon.Key(u) // URLMd5
 //
 // # The form
 //

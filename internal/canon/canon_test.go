@@ -169,9 +169,6 @@ func TestParts(t *testing.T) {
 			t.Errorf("SiteURL(%q) = %q, want %q", c.url, got, c.site)
 		}
 	}
-	if got := Key("http://example.com/"); got != "a6bf1757fff057f266b697df9cf176fd" {
-		t.Errorf("Key = %s", got)
-	}
 }
 
 // The parser's panics are malformed URLs, not the end of a crawl.

@@ -1,17 +1,6 @@
 package canon
 
-import (
-	"crypto/md5"
-	"encoding/hex"
-	"strings"
-)
-
-// Key returns the md5 of the bytes of url, 32 lower-case hex digits: URLMd5 of
-// the URL when url is canonical. Source: objects 4.1.
-func Key(url string) string {
-	sum := md5.Sum([]byte(url))
-	return hex.EncodeToString(sum[:])
-}
+import "strings"
 
 // Host returns the authority by which politeness counts: the host in lower
 // case, with ":port" unless the port is the scheme's own. http and https of
