@@ -180,7 +180,8 @@ type URLFetchRequest struct {
 
 	// Ours, set by the daemon: leave out sites with rows in flight (Status 2, 3
 	// or 8), and take from a site at most as many rows as its RequestDelay lets
-	// it fetch in PaceTime ms.
+	// it fetch in PaceTime ms. SiteUpdate is then, and with AsBatch, applied to
+	// the sites that gave rows alone.
 	SkipBusySites bool
 	PaceTime      int64
 	// Ours: answer with a Batch of this id instead of a list of URLs, so that a

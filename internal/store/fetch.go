@@ -71,6 +71,10 @@ func (f *fetch) run() error {
 	return f.mark()
 }
 
+// lazy reports whether siteUpdate is for the sites that gave rows alone: the
+// daemon asks every few seconds, and an idle one must not write.
+func (f *fetch) lazy() bool { return f.r.SkipBusySites || f.r.AsBatch != 0 }
+
 // full reports whether the request has as many rows as it wants.
 func (f *fetch) full() bool { return f.r.MaxURLs > 0 && int64(len(f.urls)) >= f.r.MaxURLs }
 
@@ -178,7 +182,7 @@ func (f *fetch) proportional(sites []*candidate) error {
 // prepare begins the visit of a site: siteUpdate, then the queries whose values
 // the criterion's macros take, then the criterion.
 func (f *fetch) prepare(c *candidate) (clauses, error) {
-	if len(f.r.SiteUpdate) > 0 && !f.visits[c.id] {
+	if len(f.r.SiteUpdate) > 0 && !f.lazy() && !f.visits[c.id] {
 		f.visits[c.id] = true
 		if err := f.updateSite(f.object+".siteUpdate", c.id, f.r.SiteUpdate); err != nil {
 			return clauses{}, err
@@ -295,6 +299,11 @@ func (f *fetch) mark() error {
 		bySite[u.SiteID] = append(bySite[u.SiteID], u)
 	}
 	for _, site := range order {
+		if len(f.r.SiteUpdate) > 0 && f.lazy() {
+			if err := f.updateSite(f.object+".siteUpdate", site, f.r.SiteUpdate); err != nil {
+				return err
+			}
+		}
 		if err := f.fillAttributes(site, bySite[site], f.r.AttributeNames); err != nil {
 			return err
 		}

@@ -68,6 +68,7 @@ func TestURLFetchSelects(t *testing.T) {
 
 func TestURLFetchMarks(t *testing.T) {
 	b := newBench(t)
+	b.newSite(`{"id":"empty","priority":1000}`)
 	b.fill(3, 3)
 	const request = `[{"maxURLs":4,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,
 		"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()"}}]`
@@ -76,7 +77,7 @@ func TestURLFetchMarks(t *testing.T) {
 	same(t, "in the answer", []any{urls[0].Status, urls[0].BatchID, urls[0].UDate}, []any{int64(2), int64(0), dc.Date("")})
 	u := b.row("s0", "0/0")
 	same(t, "stored", []any{u.Status, u.BatchID, u.UDate}, []any{int64(2), int64(7), dc.Date("2026-01-05 10:00:00")})
-	same(t, "visited", []dc.Date{b.site("s0").TcDate, b.site("s2").TcDate}, []dc.Date{"2026-01-05 10:00:00", ""})
+	same(t, "gave rows", []dc.Date{b.site("s0").TcDate, b.site("s2").TcDate, b.site("empty").TcDate}, []dc.Date{"2026-01-05 10:00:00", "", ""})
 	urls = b.fetch(request) // s0 and s1 have rows in flight
 	same(t, "busy sites are left out", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
 	same(t, "nothing is due", b.fetch(request), []dc.URL{})
