@@ -70,6 +70,9 @@ func TestIniThatCannotBeRead(t *testing.T) {
 func TestRequestsThatAreWrong(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, data)
+	if _, err := r.Status(t.Context(), "0"); err != nil { // makes the database
+		t.Fatal(err)
+	}
 	before := number(t, database(t, data), `SELECT count(*) FROM "dc_sites.sites"`)
 	cases := []struct {
 		name, command, request string
