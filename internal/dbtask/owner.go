@@ -43,12 +43,7 @@ func (o *Owner) MarkCrawling(ctx context.Context, site string, batch int64, item
 	if err := o.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	taken, err := o.Store.MarkCrawling(ctx, site, batch, items)
-	marks := make(map[string]dc.Mark, len(taken))
-	for md5, m := range taken {
-		marks[md5] = dc.Mark(m)
-	}
-	return marks, err
+	return o.Store.MarkCrawling(ctx, site, batch, items)
 }
 
 // MarkProcessing takes rows into work; see store.MarkProcessing. The trash is
@@ -66,9 +61,7 @@ func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md
 func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
 	stage := o.Raw.Stage()
 	defer stage.Abort()
-	rows := make([]store.CrawlResult, 0, len(results))
 	for _, r := range results {
-		rows = append(rows, store.CrawlResult{URLMd5: r.URLMd5, Set: r.Set, CountCrawled: r.Crawled, NewURLs: r.NewURLs, SiteErrorMask: r.SiteBits})
 		if len(r.Files) == 0 {
 			continue
 		}
@@ -88,7 +81,7 @@ func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results
 	if err := stage.Commit(); err != nil {
 		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
 	}
-	if err := o.Store.FinishCrawl(ctx, site, batch, rows); err != nil {
+	if err := o.Store.FinishCrawl(ctx, site, batch, results); err != nil {
 		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
 	}
 	o.trim(ctx, site, results)
@@ -131,9 +124,7 @@ func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) 
 // in one transaction.
 func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error {
 	var entries []kv.Entry
-	rows := make([]store.ProcessResult, 0, len(results))
 	for _, r := range results {
-		rows = append(rows, store.ProcessResult{URLMd5: r.URLMd5, Set: r.Set, CountProcessed: r.Processed})
 		if r.Content != nil {
 			entries = append(entries, kv.Entry{ID: r.URLMd5, Data: r.Content})
 		}
@@ -141,7 +132,7 @@ func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, resul
 	if _, err := o.Contents.PutAll(ctx, site, entries); err != nil {
 		return fmt.Errorf("dbtask.SaveProcess: %w", err)
 	}
-	if err := o.Store.FinishProcess(ctx, site, batch, rows); err != nil {
+	if err := o.Store.FinishProcess(ctx, site, batch, results); err != nil {
 		return fmt.Errorf("dbtask.SaveProcess: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ type Mark struct {
 type Fetched struct {
 	URLMd5   string
 	Set      Patch // columns of the URL's row
-	Crawled  bool  // count a crawl
+	Crawled  bool  // Crawled + 1, whatever Set says
 	NewURLs  []URL // rows to insert unless they are known
 	SiteBits ErrorMask
 	Same     bool      // the body is the one stored last: no new version is needed
@@ -32,6 +32,6 @@ type File struct {
 type Extracted struct {
 	URLMd5    string
 	Set       Patch
-	Processed bool   // count a processing
+	Processed bool   // Processed + 1, whatever Set says
 	Content   []byte // JSON for the key-value store; nil stores nothing
 }

@@ -52,12 +52,12 @@ func BenchmarkFinishCrawl(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				batch++
-				var list []CrawlResult
+				var list []dc.Fetched
 				var items []dc.URL
 				for i := range results {
 					item := linkTo((int(batch)*results + i) % known)
 					items = append(items, item)
-					r := CrawlResult{URLMd5: item.URLMd5, CountCrawled: true, Set: dc.Patch{"Status": int64(4), "Size": int64(30000),
+					r := dc.Fetched{URLMd5: item.URLMd5, Crawled: true, Set: dc.Patch{"Status": int64(4), "Size": int64(30000),
 						"CrawlingTime": int64(250), "HTTPCode": int64(200), "ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0),
 						"RawContentMd5": item.URLMd5, "TcDate": "2026-01-05 10:00:00", "UDate": "2026-01-05 10:00:00", "LinksI": int64(100), "ETag": "x"}}
 					for j := range links {

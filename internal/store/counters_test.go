@@ -130,14 +130,14 @@ func TestCountersEqualTheRows(t *testing.T) {
 			}
 			link := dc.NewURL("s", url())
 			link.ParentMd5 = u.URLMd5
-			return b.FinishCrawl(ctx, "s", 1, []CrawlResult{{URLMd5: u.URLMd5, Set: row(), CountCrawled: r.IntN(2) == 0, NewURLs: []dc.URL{link}}})
+			return b.FinishCrawl(ctx, "s", 1, []dc.Fetched{{URLMd5: u.URLMd5, Set: row(), Crawled: r.IntN(2) == 0, NewURLs: []dc.URL{link}}})
 		}},
 		{"process", func() error {
 			md5 := dc.Md5(url())
 			if _, err := b.MarkProcessing(ctx, "s", 1, []string{md5}); err != nil {
 				return err
 			}
-			return b.FinishProcess(ctx, "s", 1, []ProcessResult{{URLMd5: md5, Set: row(), CountProcessed: r.IntN(2) == 0}})
+			return b.FinishProcess(ctx, "s", 1, []dc.Extracted{{URLMd5: md5, Set: row(), Processed: r.IntN(2) == 0}})
 		}},
 		{"URL_RETURN", func() error {
 			_, err := b.URLReturn(ctx, dc.URLReturnRequest{BatchID: 1, Fault: r.IntN(2) == 0, MaxAttempts: 2})

@@ -6,22 +6,14 @@ import (
 	"hce/dc/internal/dc"
 )
 
-// Mark tells what MarkCrawling found for an item.
-type Mark struct {
-	Row   dc.URL // the row as it was before, or the item itself when there was none
-	Known bool   // the row was there before
-	Done  bool   // this very batch has finished it: do not crawl it again
-	Busy  bool   // another batch holds it: what this batch brings would be dropped
-}
-
 // MarkCrawling takes rows of a site for a batch: those in Status 1 and 4 to 7,
 // and those in 2, 3, 8 that no other batch holds, become Status 3 with the
 // batch's id and without errors; rows that are missing are inserted. Batch 0 is
 // a run without a batch. The marks are by URLMd5. With batchID not 0, a row that
 // this batch brought to Status 4 to 7 is Done and stays, so that a second run of
 // a batch does no harm.
-func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []dc.URL) (map[string]Mark, error) {
-	var marks map[string]Mark
+func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []dc.URL) (map[string]dc.Mark, error) {
+	var marks map[string]dc.Mark
 	err := s.update(ctx, "MarkCrawling", func(t *tx) (err error) {
 		marks, err = t.markCrawling(site, batchID, items)
 		return err
@@ -29,7 +21,7 @@ func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, it
 	return marks, err
 }
 
-func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[string]Mark, error) {
+func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[string]dc.Mark, error) {
 	site, err := t.mustKnow(site)
 	if err != nil {
 		return nil, err
@@ -42,7 +34,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	marks := make(map[string]Mark, len(items))
+	marks := make(map[string]dc.Mark, len(items))
 	var take []string
 	for _, item := range items {
 		if _, twice := marks[item.URLMd5]; twice {
@@ -50,7 +42,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 		}
 		row, known := rows[item.URLMd5]
 		if !known {
-			marks[item.URLMd5] = Mark{Row: item}
+			marks[item.URLMd5] = dc.Mark{Row: item}
 			item.Status, item.BatchID, item.ErrorMask = dc.StatusCrawling, batchID, 0
 			item.TcDate, item.UDate = dc.Date(t.now), dc.Date(t.now)
 			if _, err := t.putURL(site, &item); err != nil {
@@ -61,7 +53,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 			}
 			continue
 		}
-		m := Mark{Row: row, Known: true}
+		m := dc.Mark{Row: row, Known: true}
 		switch row.Status {
 		case dc.StatusSelectedCrawling, dc.StatusCrawling, dc.StatusSelectedIncremental:
 			m.Busy = row.BatchID != batchID && row.BatchID != 0
@@ -107,21 +99,12 @@ func (t *tx) mustKnow(id string) (string, error) {
 	return site, err
 }
 
-// CrawlResult is what the crawl of one URL brings.
-type CrawlResult struct {
-	URLMd5        string
-	Set           dc.Patch // columns of the row, keys left out; its Status ends the batch's hold
-	CountCrawled  bool     // Crawled + 1, whatever Set says
-	NewURLs       []dc.URL // links found; those that are known change nothing
-	SiteErrorMask dc.ErrorMask
-}
-
 // FinishCrawl stores results of a batch. Only rows that the batch still holds
 // (Status 3) are changed, and only their links are taken: what a lost task brings
 // late is dropped. Links are inserted in their order as long as the site has
 // fewer rows of its own than MaxURLs (0: no limit). The site's TcDate becomes
 // now. An unknown site is an error with CodeNotFound.
-func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []CrawlResult) error {
+func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []dc.Fetched) error {
 	return s.update(ctx, "FinishCrawl", func(t *tx) error {
 		site, err := t.mustKnow(site)
 		if err != nil {
@@ -136,14 +119,14 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		var links []*dc.URL
 		for i := range results {
 			r := &results[i]
-			held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.CountCrawled)
+			held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
 			if err != nil {
 				return err
 			}
 			if !held {
 				continue
 			}
-			mask |= r.SiteErrorMask
+			mask |= r.SiteBits
 			for j := range r.NewURLs {
 				links = append(links, &r.NewURLs[j])
 			}

@@ -92,11 +92,11 @@ func TestFinishCrawl(t *testing.T) {
 		l.ParentMd5 = dc.Md5("u")
 		return l
 	}
-	b.must(b.FinishCrawl(ctx, "s", 7, []CrawlResult{
-		{URLMd5: dc.Md5("u"), CountCrawled: true, SiteErrorMask: dc.ErrRobots, NewURLs: []dc.URL{link("u"), link("x"), link("x"), link("y")},
+	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{
+		{URLMd5: dc.Md5("u"), Crawled: true, SiteBits: dc.ErrRobots, NewURLs: []dc.URL{link("u"), link("x"), link("x"), link("y")},
 			Set: dc.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
 		{URLMd5: dc.Md5("v"), Set: dc.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
-		{URLMd5: dc.Md5("lost"), Set: dc.Patch{"Status": int64(4)}, CountCrawled: true, SiteErrorMask: dc.ErrBadURL, NewURLs: []dc.URL{link("late")}},
+		{URLMd5: dc.Md5("lost"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, SiteBits: dc.ErrBadURL, NewURLs: []dc.URL{link("late")}},
 		{URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(4)}},
 	}))
 	u := b.row("s", "u")
@@ -111,7 +111,7 @@ func TestFinishCrawl(t *testing.T) {
 		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), dc.ErrRobots, dc.Date("2026-01-05 10:00:00")})
 
 	// A second report of the same result changes nothing.
-	b.must(b.FinishCrawl(ctx, "s", 7, []CrawlResult{{URLMd5: dc.Md5("u"), CountCrawled: true, Set: dc.Patch{"Status": int64(1)}}}))
+	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Crawled: true, Set: dc.Patch{"Status": int64(1)}}}))
 	same(t, "second time", []int64{b.row("s", "u").Status, b.row("s", "u").Crawled}, []int64{4, 1})
 	same(t, "unknown site", dc.CodeOf(b.FinishCrawl(ctx, "nobody", 7, nil)), dc.CodeNotFound)
 }
@@ -125,7 +125,7 @@ func TestMaxURLsLeavesOutForeignRows(t *testing.T) {
 	_, err := b.MarkCrawling(ctx, "s", 7, []dc.URL{dc.NewURL("s", "u")})
 	b.must(err)
 	links := []dc.URL{dc.NewURL("s", "l1"), dc.NewURL("s", "foreign1"), dc.NewURL("s", "l2"), dc.NewURL("s", "l3")}
-	b.must(b.FinishCrawl(ctx, "s", 7, []CrawlResult{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, CountCrawled: true, NewURLs: links}}))
+	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, NewURLs: links}}))
 	same(t, "rows", b.site("s").NewURLs, int64(2))
 }
 
@@ -152,7 +152,7 @@ func TestProcessing(t *testing.T) {
 			b.must(err)
 			row, taken := rows[md5]
 			same(t, "taken", []any{taken, len(rows) == 1}, []any{c.taken, c.taken})
-			results := []ProcessResult{{URLMd5: md5, CountProcessed: true, Set: dc.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(7)}}}
+			results := []dc.Extracted{{URLMd5: md5, Processed: true, Set: dc.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(7)}}}
 			b.must(b.FinishProcess(ctx, "s", 9, results))
 			b.must(b.FinishProcess(ctx, "s", 9, results))
 			u, s := b.row("s", "u"), b.site("s")
@@ -217,7 +217,7 @@ func TestAttempts(t *testing.T) {
 		_, err := b.MarkCrawling(ctx, "s", batch, []dc.URL{dc.NewURL("s", "u")})
 		b.must(err)
 		if !lost {
-			b.must(b.FinishCrawl(ctx, "s", batch, []CrawlResult{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, CountCrawled: true}}))
+			b.must(b.FinishCrawl(ctx, "s", batch, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true}}))
 		}
 		_, err = b.URLReturn(ctx, dc.URLReturnRequest{BatchID: batch, Fault: true, MaxAttempts: 3})
 		b.must(err)

@@ -40,13 +40,13 @@ func crawlForever(path string) error {
 		if _, err := s.MarkCrawling(ctx, "s", 1, []dc.URL{item}); err != nil {
 			return err
 		}
-		r := CrawlResult{URLMd5: item.URLMd5, Set: dc.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"}, CountCrawled: true}
+		r := dc.Fetched{URLMd5: item.URLMd5, Set: dc.Patch{"Status": int64(4), "Size": int64(10), "ContentType": "text/html"}, Crawled: true}
 		for i := range linksOfPage {
 			link := dc.NewURL("s", fmt.Sprintf("page%d/%d", page, i))
 			link.ParentMd5 = item.URLMd5
 			r.NewURLs = append(r.NewURLs, link)
 		}
-		if err := s.FinishCrawl(ctx, "s", 1, []CrawlResult{r}); err != nil {
+		if err := s.FinishCrawl(ctx, "s", 1, []dc.Fetched{r}); err != nil {
 			return err
 		}
 		fmt.Println(page)

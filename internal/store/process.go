@@ -54,18 +54,10 @@ func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, 
 	return taken, err
 }
 
-// ProcessResult is what the processing of one URL brings.
-type ProcessResult struct {
-	URLMd5         string
-	Set            dc.Patch // columns of the row, keys left out; its Status ends the batch's hold
-	CountProcessed bool     // Processed + 1, whatever Set says
-	SiteErrorMask  dc.ErrorMask
-}
-
 // FinishProcess stores results of a batch, of the rows that it still holds
 // (Status 6) alone. The site's TcDateProcess becomes now. An unknown site is an
 // error with CodeNotFound.
-func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []ProcessResult) error {
+func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []dc.Extracted) error {
 	return s.update(ctx, "FinishProcess", func(t *tx) error {
 		site, err := t.mustKnow(site)
 		if err != nil {
@@ -76,17 +68,12 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusProcessing, stats: stats}
-		var mask dc.ErrorMask
 		for _, r := range results {
-			held, err := h.finish(r.URLMd5, r.Set, "Processed", r.CountProcessed)
-			if err != nil {
+			if _, err := h.finish(r.URLMd5, r.Set, "Processed", r.Processed); err != nil {
 				return err
 			}
-			if held {
-				mask |= r.SiteErrorMask
-			}
 		}
-		_, err = t.Do("site_touch_process", t.now, int64(mask), int64(mask), site)
+		_, err = t.Do("site_touch_process", t.now, site)
 		return err
 	})
 }

@@ -10,7 +10,7 @@ DELETE FROM {dc_sites.sites} WHERE Id = ?;
 UPDATE {dc_sites.sites} SET TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ? WHERE Id = ?;
 
 -- name: site_touch_process
-UPDATE {dc_sites.sites} SET TcDateProcess = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ? WHERE Id = ?;
+UPDATE {dc_sites.sites} SET TcDateProcess = ? WHERE Id = ?;
 
 -- name: site_suspend
 UPDATE {dc_sites.sites} SET State = 3, TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ?, Errors = Errors + ? WHERE Id = ?;
