@@ -87,7 +87,7 @@ func (h *hostWork) run(ctx context.Context) {
 // one brings one item through robots.txt, gate and request (seed, crawler steps
 // 8 to 13).
 func (h *hostWork) one(ctx context.Context, it *item) {
-	if h.over(ctx) {
+	if _, gone := h.goneSites.Load(it.SiteID); gone || h.over(ctx) {
 		h.saves <- it.back(0, dc.DateOf(h.Now()))
 		return
 	}

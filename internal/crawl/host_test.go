@@ -286,6 +286,35 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 	}
 }
 
+// TestDeletedSiteIsAskedNoMore: once a save finds the site gone, the rest of its
+// items are not fetched. Each request waits until those before it were saved.
+func TestDeletedSiteIsAskedNoMore(t *testing.T) {
+	s, w := newServer(t, ok), newWorld(t)
+	w.job.Config.ChunkItems = 1
+	w.memory.fails["SaveCrawl"] = &dc.Error{Op: "test", Code: dc.CodeNotFound}
+	client, asked := w.job.Fetch, 0
+	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+		if strings.Contains(r.URL, "/page") {
+			for saves := -1; saves < asked && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+				w.memory.mu.Lock()
+				saves = len(slices.DeleteFunc(slices.Clone(w.memory.calls), func(call string) bool { return call != "SaveCrawl" }))
+				w.memory.mu.Unlock()
+			}
+			asked++
+		}
+		return client.Get(ctx, r)
+	})
+	w.addSite("s")
+	var items []dc.BatchItem
+	for i := range 10 {
+		items = append(items, w.item("s", fmt.Sprintf("%s/page%d", s.URL, i)))
+	}
+	w.run(batchOf(items...))
+	if asked > 3 {
+		t.Errorf("%d pages of a deleted site were asked for", asked)
+	}
+}
+
 // TestPanicOfAFetchIsTheItemsOwn, and its host can be asked again.
 func TestPanicOfAFetchIsTheItemsOwn(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)

@@ -94,6 +94,8 @@ type batchRun struct {
 	saves chan *outcome // read, to be saved
 	seen  seenLinks
 
+	goneSites sync.Map // ids of sites that were deleted since the batch began
+
 	mu     sync.Mutex
 	down   map[string]error // origins that could not be reached, and why
 	broken error            // the first failure that ends the batch

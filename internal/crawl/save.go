@@ -81,6 +81,7 @@ func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched
 	err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
 	if gone(err) {
 		r.log.Warn("the site is gone; its results are dropped", "site", id, "items", len(results))
+		r.goneSites.Store(id, true) // its hosts are asked no more
 		return nil
 	}
 	if err != nil {

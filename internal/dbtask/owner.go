@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -58,9 +59,13 @@ func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md
 // SaveCrawl stores outcomes of crawling: the files of all of them, made durable
 // at once, then the rows in one transaction. A body that is stored already makes
 // no new version (DECISIONS 5.3).
+//
+// Files of rows that were deleted since they were taken into work are removed
+// again; that of a deleted site is also an error with CodeNotFound.
 func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
 	stage := o.Raw.Stage()
 	defer stage.Abort()
+	var written []string
 	for _, r := range results {
 		if len(r.Files) == 0 {
 			continue
@@ -72,6 +77,7 @@ func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results
 				continue
 			}
 		}
+		written = append(written, r.URLMd5)
 		for _, f := range r.Files {
 			if err := stage.Put(site, r.URLMd5, r.At, rawcache.Kind(f.Type), f.Data); err != nil {
 				return fmt.Errorf("dbtask.SaveCrawl: %w", err)
@@ -81,7 +87,11 @@ func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results
 	if err := stage.Commit(); err != nil {
 		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
 	}
-	if err := o.Store.FinishCrawl(ctx, site, batch, results); err != nil {
+	err := o.Store.FinishCrawl(ctx, site, batch, results)
+	if err == nil || dc.CodeOf(err) == dc.CodeNotFound {
+		err = errors.Join(err, o.dropDeleted(ctx, site, written))
+	}
+	if err != nil {
 		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
 	}
 	o.trim(ctx, site, results)
@@ -121,19 +131,48 @@ func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) 
 }
 
 // SaveProcess stores outcomes of processing: the contents, then the rows, each
-// in one transaction.
+// in one transaction. For rows and sites that were deleted meanwhile see SaveCrawl.
 func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error {
-	var entries []kv.Entry
+	var (
+		entries []kv.Entry
+		written []string
+	)
 	for _, r := range results {
 		if r.Content != nil {
 			entries = append(entries, kv.Entry{ID: r.URLMd5, Data: r.Content})
+			written = append(written, r.URLMd5)
 		}
 	}
 	if _, err := o.Contents.PutAll(ctx, site, entries); err != nil {
 		return fmt.Errorf("dbtask.SaveProcess: %w", err)
 	}
-	if err := o.Store.FinishProcess(ctx, site, batch, results); err != nil {
+	err := o.Store.FinishProcess(ctx, site, batch, results)
+	if err == nil || dc.CodeOf(err) == dc.CodeNotFound {
+		err = errors.Join(err, o.dropDeleted(ctx, site, written))
+	}
+	if err != nil {
 		return fmt.Errorf("dbtask.SaveProcess: %w", err)
 	}
 	return nil
+}
+
+// dropDeleted removes what was written for rows that are gone: contents come
+// before rows, and a deletion may come between. It takes no more of a deleted
+// site than that, as delayed deletion keeps the rest.
+func (o *Owner) dropDeleted(ctx context.Context, site string, md5s []string) error {
+	if len(md5s) == 0 {
+		return nil
+	}
+	rows, err := o.Store.Rows(ctx, site, md5s)
+	if err != nil {
+		return err
+	}
+	lost := slices.DeleteFunc(md5s, func(md5 string) bool {
+		_, kept := rows[md5]
+		return kept
+	})
+	if len(lost) == 0 {
+		return nil
+	}
+	return errors.Join(o.Raw.DeleteURLs(site, lost), o.Contents.Delete(ctx, site, lost...))
 }

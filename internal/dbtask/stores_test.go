@@ -489,6 +489,36 @@ func TestSaveProcessTwice(t *testing.T) {
 	}
 }
 
+// What a task brings for rows that were deleted under it leaves nothing behind.
+func TestSaveAfterDeletion(t *testing.T) {
+	for _, tt := range []struct {
+		request string
+		code    int
+	}{
+		{`["SITE_DELETE",{"id":%q}]`, dc.CodeNotFound},
+		{`["SITE_CLEANUP",{"id":%q}]`, dc.CodeOK},
+	} {
+		t.Run(tt.request[2:14], func(t *testing.T) {
+			n := withPage(t)
+			n.taken()
+			n.good(fmt.Sprintf(tt.request, site))
+			if err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)); dc.CodeOf(err) != tt.code {
+				t.Errorf("crawl: %v, want code %d", err, tt.code)
+			}
+			if _, stored, err := n.Raw.Newest(site, md5, rawcache.Raw); stored || err != nil {
+				t.Errorf("raw content: %v %v", stored, err)
+			}
+			err := n.SaveProcess(t.Context(), site, 7, []dc.Extracted{{URLMd5: md5, Set: dc.Patch{}, Processed: true, Content: []byte("{}")}})
+			if dc.CodeOf(err) != tt.code {
+				t.Errorf("process: %v, want code %d", err, tt.code)
+			}
+			if found, err := n.Contents.GetAll(t.Context(), site, md5); len(found) != 0 || err != nil {
+				t.Errorf("contents: %v %v", found, err)
+			}
+		})
+	}
+}
+
 // URL_RETURN of a batch frees its rows and no others, and counts attempts.
 func TestURLReturn(t *testing.T) {
 	n := withPage(t)
