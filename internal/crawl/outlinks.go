@@ -34,6 +34,9 @@ func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc
 		scan = links.XML
 	}
 	found := scan(text, r.Config.MaxLinks)
+	if found.Cut {
+		r.log.Warn("the page has more links than max_links; the rest is left out", "site", p.item.SiteID, "url", p.item.url.URL, "max_links", r.Config.MaxLinks)
+	}
 	if found.Refresh != nil { // may be missing where the links were cut
 		found.Links = append(found.Links, links.Link{URL: found.Refresh.URL})
 	}

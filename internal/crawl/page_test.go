@@ -258,6 +258,7 @@ func TestProperties(t *testing.T) {
 		{name: "defaults", header: "default=1|"},
 		{name: "text", site: []string{"HTTP_COOKIE", "c=1", "HTTP_HEADERS", "X-A: one\n# X-A: two\n\n"}, header: "c=1|one"},
 		{name: "JSON", site: []string{"HTTP_COOKIE", `{".*": {"stage": 2, "cookie": "c=2"}}`, "HTTP_HEADERS", `{"X-A": "two"}`}, header: "c=2|two"},
+		{name: "number", site: []string{"HTTP_HEADERS", `{"X-A": 7}`}, header: "default=1|7"},
 		{name: "cookie of another stage", site: []string{"HTTP_COOKIE", `{".*": {"stage": 1, "cookie": "c=2"}}`}, header: "default=1|"},
 		{name: "last value wins", site: []string{"HTTP_COOKIE", "c=1", "HTTP_COOKIE", "c=3"}, header: "c=3|"},
 		{name: "the item's win", site: []string{"HTTP_COOKIE", "c=1"}, item: map[string]string{"HTTP_COOKIE": "c=4"}, header: "c=4|"},

@@ -145,7 +145,8 @@ func (p *properties) schemes(name string) canon.Schemes {
 }
 
 // headers reads header lines, or {"Name": "value" or ["value", ...]}: a first {
-// decides (DECISIONS 6.4). Of several values the first is taken.
+// decides (DECISIONS 6.4). Of several values the first is taken; a number, true
+// or false is sent as it is written.
 func (p *properties) headers(name string) []Header {
 	text := strings.TrimSpace(p.values[name])
 	if text == "" {
@@ -171,6 +172,8 @@ func (p *properties) headers(name string) []Header {
 		case json.Unmarshal(raw, &one) == nil:
 		case json.Unmarshal(raw, &many) == nil && len(many) > 0:
 			one = many[0]
+		case strings.ContainsRune("-0123456789tf", rune(raw[0])):
+			one = string(raw)
 		default:
 			p.fail(name, fmt.Sprintf("gives %q no text and no list of texts", clip(key)))
 			continue
