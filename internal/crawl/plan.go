@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"hce/dc/internal/dc"
 	"hce/dc/internal/filter"
@@ -71,8 +70,6 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 	}
 	for _, key := range order {
 		site := &siteWork{Site: *stored, settings: map[string]*settings{}}
-		// The overlay appends: to lists of its own, not to what others share.
-		site.Filters, site.Properties = slices.Clip(stored.Filters), slices.Clip(stored.Properties)
 		byOverlay[key][0].Site.Apply(&site.Site)
 		if err := r.planItems(ctx, site, byOverlay[key]); err != nil {
 			return err

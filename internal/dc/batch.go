@@ -3,6 +3,7 @@ package dc
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Batch is the unit of work of crawler-task and processor-task (objects 2.11).
@@ -148,12 +149,14 @@ func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverl
 	return s, o.end(n)
 }
 
-// Apply lays the overlay over site.
+// Apply lays the overlay over site. Copies of one site can take different
+// overlays: what is appended goes to lists of the copy's own.
 func (o *SiteOverlay) Apply(site *Site) {
 	if o == nil {
 		return
 	}
 	Apply(site, SiteColumns, o.Row, "")
+	site.Filters, site.Properties = slices.Clip(site.Filters), slices.Clip(site.Properties)
 	for _, p := range o.Filters {
 		var f SiteFilter
 		Apply(&f, FilterColumns, p, "")

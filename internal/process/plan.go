@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"hce/dc/internal/dc"
@@ -67,8 +66,6 @@ func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []
 	}
 	for _, key := range order {
 		site := *stored
-		// The overlay appends: to a list of its own, not to what others share.
-		site.Properties = slices.Clip(stored.Properties)
 		byOverlay[key][0].Site.Apply(&site)
 		if err := j.judge(ctx, batch, &site, byOverlay[key], log); err != nil {
 			return err
