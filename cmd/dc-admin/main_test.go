@@ -10,12 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
+	"hce/dc/internal/manager/managertest"
 )
 
 // binary is the program, built for these tests.
@@ -59,59 +57,20 @@ func program(t *testing.T, folder string, args ...string) (stdout, stderr string
 // port.
 func daemon(t *testing.T) string {
 	t.Helper()
-	b, err := bus.New()
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", manager)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Bind("tcp://127.0.0.1:*", bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Endpoint(), "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var joined sync.WaitGroup
-	joined.Go(func() {
-		defer s.Close()
-		poll := bus.NewPoller(s)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if ready, err := poll.Wait(5 * time.Millisecond); err != nil || len(ready) == 0 {
-				continue
-			}
-			m, err := s.Recv()
-			if err != nil {
-				continue
-			}
-			if answer, ok := manager(m.Event); ok {
-				if _, err := s.Send(m.Route, answer); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	t.Cleanup(func() {
-		close(stop)
-		joined.Wait()
-		if err := b.Term(5 * time.Second); err != nil {
-			t.Error(err)
-		}
-	})
 	return port
 }
 
-func manager(e dc.Event) (answer dc.Event, ok bool) {
+func manager(e dc.Event) []dc.Event {
 	var asked dc.AdminFields
 	if json.Unmarshal(e.Object, &asked) != nil || asked.ClassName == "Silent" {
-		return dc.Event{}, false
+		return nil
 	}
-	answer = dc.Event{Class: e.Class, UID: e.UID, Object: e.Object}
+	answer := dc.Event{Class: e.Class, UID: e.UID, Object: e.Object}
 	switch e.Type {
 	case dc.AdminStat:
 		answer.Type = dc.AdminStatAns
@@ -130,7 +89,7 @@ func manager(e dc.Event) (answer dc.Event, ok bool) {
 	if asked.ClassName == "Unknown" {
 		answer.Type, answer.Object = dc.AdminStateAns, json.RawMessage(`{"className":"Unknown","command":7}`)
 	}
-	return answer, true
+	return []dc.Event{answer}
 }
 
 func write(t *testing.T, folder, name, text string) {

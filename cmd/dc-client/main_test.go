@@ -10,12 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
+	"hce/dc/internal/manager/managertest"
 )
 
 // binary is the program, built for these tests.
@@ -58,62 +56,28 @@ func program(t *testing.T, folder string, args ...string) (stdout, stderr string
 // SITE_CLEANUP. It gives the port.
 func daemon(t *testing.T) string {
 	t.Helper()
-	b, err := bus.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := b.Bind("tcp://127.0.0.1:*", bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Endpoint(), "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var joined sync.WaitGroup
-	joined.Go(func() {
-		defer s.Close()
-		poll := bus.NewPoller(s)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if ready, err := poll.Wait(5 * time.Millisecond); err != nil || len(ready) == 0 {
-				continue
-			}
-			m, err := s.Recv()
-			if err != nil {
-				continue
-			}
-			answer := dc.Event{Class: m.Event.Class, UID: m.Event.UID, Type: m.Event.Type + dc.ResponseOffset}
-			switch dc.Op(m.Event.Type) {
-			case dc.SiteFind:
-				continue
-			case dc.SiteCleanup:
-				answer.Object = json.RawMessage(`{"errorCode":0}`)
-			case dc.SiteDelete:
-				answer.Object = json.RawMessage(`{"errorCode":2,"errorMessage":"empty list of nodes","itemsList":[]}`)
-			default:
-				item := dc.ClientResponseItem{ErrorCode: 0, ItemObject: m.Event.Object}
-				if answer.Object, err = json.Marshal(dc.ClientResponse{ItemsList: []dc.ClientResponseItem{item}}); err != nil {
-					t.Error(err)
-				}
-			}
-			if _, err := s.Send(m.Route, answer); err != nil {
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e dc.Event) []dc.Event {
+		answer := dc.Event{Class: e.Class, UID: e.UID, Type: e.Type + dc.ResponseOffset}
+		switch dc.Op(e.Type) {
+		case dc.SiteFind:
+			return nil
+		case dc.SiteCleanup:
+			answer.Object = json.RawMessage(`{"errorCode":0}`)
+		case dc.SiteDelete:
+			answer.Object = json.RawMessage(`{"errorCode":2,"errorMessage":"empty list of nodes","itemsList":[]}`)
+		default:
+			var err error
+			item := dc.ClientResponseItem{ErrorCode: 0, ItemObject: e.Object}
+			if answer.Object, err = json.Marshal(dc.ClientResponse{ItemsList: []dc.ClientResponseItem{item}}); err != nil {
 				t.Error(err)
 			}
 		}
+		return []dc.Event{answer}
 	})
-	t.Cleanup(func() {
-		close(stop)
-		joined.Wait()
-		if err := b.Term(5 * time.Second); err != nil {
-			t.Error(err)
-		}
-	})
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return port
 }
 

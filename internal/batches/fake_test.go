@@ -3,7 +3,6 @@ package batches
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -476,49 +475,18 @@ func (w *world) work(stdin []byte, node, done int) string {
 // run serves on SitesManager's inproc name until the test ends.
 func (w *world) run(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	s, err := b.Bind(bus.Inproc(SitesSocket), bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var joined sync.WaitGroup
-	joined.Go(func() {
-		defer s.Close()
-		poll := bus.NewPoller(s)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if _, err := poll.Wait(5 * time.Millisecond); err != nil {
-				t.Error(err)
-				return
-			}
-			for {
-				m, err := s.Recv()
-				if errors.Is(err, bus.ErrNone) {
-					break
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				response := w.serve(dc.Op(m.Event.Type), m.Event.Object)
-				if response == nil {
-					continue
-				}
-				answer, err := m.Event.Answer(m.Event.Type+dc.ResponseOffset, response)
-				if err == nil {
-					_, err = s.Send(m.Route, answer)
-				}
-				if err != nil && !errors.Is(err, bus.ErrGone) {
-					t.Error(err)
-				}
-			}
+	managertest.Serve(t, b, bus.Inproc(SitesSocket), func(e dc.Event) []dc.Event {
+		response := w.serve(dc.Op(e.Type), e.Object)
+		if response == nil {
+			return nil
 		}
+		answer, err := e.Answer(e.Type+dc.ResponseOffset, response)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		return []dc.Event{answer}
 	})
-	t.Cleanup(func() { close(stop); joined.Wait() })
 }
 
 // rig is one manager over a fake environment and a fake SitesManager.

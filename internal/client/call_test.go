@@ -3,75 +3,26 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
+	"hce/dc/internal/manager/managertest"
 )
 
 // daemon is a ROUTER socket that answers each event with what answer gives;
 // nothing for an event without a class.
 func daemon(t *testing.T, answer func(e dc.Event) []dc.Event) Server {
 	t.Helper()
-	b, err := bus.New()
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", answer)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Bind("tcp://127.0.0.1:*", bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Endpoint(), "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var joined sync.WaitGroup
-	joined.Go(func() {
-		defer s.Close()
-		poll := bus.NewPoller(s)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			ready, err := poll.Wait(5 * time.Millisecond)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if len(ready) == 0 {
-				continue
-			}
-			m, err := s.Recv()
-			if errors.Is(err, bus.ErrNone) {
-				continue
-			}
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for _, e := range answer(m.Event) {
-				if _, err := s.Send(m.Route, e); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	t.Cleanup(func() {
-		close(stop)
-		joined.Wait()
-		if err := b.Term(5 * time.Second); err != nil {
-			t.Error(err)
-		}
-	})
 	n, err := strconv.Atoi(port)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package managertest is what the tests of managers share: a bus that must be
-// left clean, a manager that runs until the test ends, a peer that asks it, an
-// environment that is a function.
+// left clean, a manager that runs until the test ends, a peer that asks it, a
+// server and an environment that are functions.
 //
 //	b := managertest.Bus(t)
 //	ready := make(chan struct{})
@@ -17,6 +17,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +94,54 @@ func Run(t testing.TB, m Runner, ready <-chan struct{}) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// Serve binds an endpoint and sends what answer gives for each event, in a
+// goroutine of its own, until the test ends. A peer that left meanwhile is no
+// fault. It gives the endpoint, with its port where the system chose that.
+func Serve(t testing.TB, b *bus.Bus, endpoint string, answer func(e dc.Event) []dc.Event) string {
+	t.Helper()
+	s, err := b.Bind(endpoint, bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var joined sync.WaitGroup
+	joined.Go(func() {
+		defer s.Close()
+		poll := bus.NewPoller(s)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := poll.Wait(5 * time.Millisecond); err != nil {
+				t.Error(err)
+				return
+			}
+			for {
+				m, err := s.Recv()
+				if errors.Is(err, bus.ErrNone) {
+					break
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, e := range answer(m.Event) {
+					if _, err := s.Send(m.Route, e); err != nil && !errors.Is(err, bus.ErrGone) {
+						t.Error(err)
+					}
+				}
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(stop)
+		joined.Wait()
+	})
+	return s.Endpoint()
 }
 
 // Caller is a peer of the test's goroutine.
