@@ -7,13 +7,13 @@ export CGO_ENABLED := 1
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 # A copy without its git history builds like any other.
 GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
-FUZZTIME ?= 10s
+FUZZTIME ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit e2e demo bench fuzz lint clean
+.PHONY: help setup setup-test build test unit e2e demo bench bench-sites fuzz lint clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo '  make demo SITE=https://example.org/   crawl that site, politely'
 	@echo '  make demo DIR=/some/html/folder       serve that folder and crawl it without delay'
 
@@ -29,9 +29,12 @@ build: setup ## build the programs to bin/
 
 test: setup-test lint build unit e2e ## set up what the tests need and run all of them
 
+# The race detector makes the sequence of random operations too slow to be long, so
+# the long one, of ten thousand, comes without it.
 unit:
 	go test -race ./...
 	cd bench && go test -race ./...
+	go test -run '^TestRandom$$' ./internal/optest/random
 
 # -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
 e2e: build
@@ -45,7 +48,10 @@ bench: setup-test build ## compare with a program that only fetches and tokenise
 	@cd bench && $(GO_BUILD) -o ../bin/bench-run ./run
 	@bin/bench-run -bin bin -ini ini $${DIR:+-dir "$$DIR"}
 
-fuzz: setup ## run every fuzz target for FUZZTIME (10s)
+bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
+	go test ./internal/store -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
+
+fuzz: setup-test ## run every fuzz target for FUZZTIME (1m), and new random sequences
 	@scripts/fuzz.sh $(FUZZTIME)
 
 lint: setup ## gofmt and vet

@@ -87,7 +87,8 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		{"id of 33", "SITE_STATUS", `{"id":"` + strings.Repeat("a", 33) + `"}`, 0, []string{"SiteStatus.id", strings.Repeat("a", 33)}},
 		{"md5 that is none", "URL_STATUS", `[{"siteId":"0","url":"nomd5","urlType":1}]`, 0, []string{"URLStatus[0].url", "nomd5"}},
 		{"md5 that climbs", "URL_CONTENT", `[{"siteId":"0","url":"","urlMd5":"../../etc/passwd","contentTypeMask":3}]`, 0, []string{"urlMd5", "etc/passwd"}},
-		{"not served yet", "URL_AGE", `[]`, 0, []string{"URL_AGE is not served yet"}},
+		{"no condition", "URL_AGE", `[{"maxURLs":1}]`, 1, []string{"URLAge", "WHERE"}},
+		{"range", "SITE_UPDATE", `{"id":"0","state":999}`, 1, []string{"SiteUpdate.state", "999", "255"}},
 		{"batch", "BATCH", `{"id":1,"items":[]}`, 0, []string{"BATCH is not served yet"}},
 		{"SQL that is none", "URL_FETCH", `[{"urlsCriterions":{"WHERE":"SLEEP(5)"}}]`, 0, []string{"SLEEP"}},
 	}

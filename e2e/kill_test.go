@@ -19,10 +19,12 @@ import (
 
 // kill -9 of the daemon in the middle of a crawl, again and again, then a new
 // start: the crawl ends with the same pages as without the kills.
-func TestKilledDaemon(t *testing.T) {
+func TestKilledDaemon(t *testing.T) { onBothDatabases(t, testKilledDaemon) }
+
+func testKilledDaemon(t *testing.T, env []string) {
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
 	data := t.TempDir()
-	r := start(t, data)
+	r := start(t, data, env...)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	for range 4 {
@@ -33,7 +35,7 @@ func TestKilledDaemon(t *testing.T) {
 		}
 		<-r.Ended()
 		gone(t, children)
-		r = start(t, data)
+		r = start(t, data, env...)
 	}
 	finish(t, r, id)
 	checkTree(t, r, data, id, w.URL, 300)

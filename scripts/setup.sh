@@ -5,7 +5,8 @@
 # what to install and exits 1. It says nothing when nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
-#   scripts/setup.sh test     the same, wget, sqlite3, and the documentation
+#   scripts/setup.sh test     the same, wget, sqlite3, MariaDB's server (started
+#                             by the tests alone), and the documentation
 #                             packages that are the tests' real input
 #
 # What it has to keep goes to .cache/ of the repository: .cache/go, a Go
@@ -18,6 +19,7 @@ cache=$(pwd)/.cache
 PATH=$cache/go/bin:$PATH
 docs_root=${DOCS_ROOT:-/usr/share/doc}
 usual_go=${USUAL_GO:-/usr/local/go}
+server_root=${SERVER_ROOT:-/usr/sbin}
 log=
 
 say() { echo "setup: $*" >&2; }
@@ -150,6 +152,17 @@ check_build() {
 	command -v make >/dev/null 2>&1 || need make
 }
 
+# have_server: MariaDB's server and the program that makes its tables are there.
+# Servers are not in everyone's PATH.
+have_server() {
+	found_server=
+	for server in mariadbd mysqld "$server_root/mariadbd" "$server_root/mysqld"; do
+		! command -v "$server" >/dev/null 2>&1 || found_server=yes
+	done
+	[ -n "$found_server" ] || return 1
+	command -v mariadb-install-db >/dev/null 2>&1 || command -v mysql_install_db >/dev/null 2>&1
+}
+
 # --- Documentation ------------------------------------------------------------------
 
 # have_docs FILE: the documentation with this file is on the system or in the
@@ -207,6 +220,8 @@ check_build
 if [ "${1:-}" = test ]; then
 	command -v wget >/dev/null 2>&1 || need wget
 	command -v sqlite3 >/dev/null 2>&1 || need sqlite3
+	# The core packages hold the programs alone: no service is set up.
+	have_server || need mariadb-server-core mariadb-client-core
 fi
 # shellcheck disable=SC2086 # a list of packages
 [ -z "$missing" ] || install_packages $missing

@@ -75,6 +75,13 @@ func (m *machine) debian(install string) {
 	m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; case $1 in install) `+install+` ;; esac`)
 }
 
+// testTools puts in the programs that the tests need.
+func (m *machine) testTools() {
+	for _, name := range []string{"wget", "sqlite3", "mariadbd", "mariadb-install-db"} {
+		m.stub(name, "")
+	}
+}
+
 func (m *machine) root() { m.stub("id", "echo 0") }
 
 // run runs the script and gives its exit code, what it said and the log.
@@ -82,7 +89,7 @@ func (m *machine) run(args ...string) (code int, said, log string) {
 	m.t.Helper()
 	logFile := filepath.Join(m.repo, "calls")
 	cmd := exec.Command(filepath.Join(m.repo, "scripts/setup.sh"), args...)
-	cmd.Env = []string{"PATH=" + m.path, "BIN=" + m.path, "LOG=" + logFile, "DOCS_ROOT=" + m.docs, "USUAL_GO=" + m.goroot, "TMPDIR=" + m.t.TempDir()}
+	cmd.Env = []string{"PATH=" + m.path, "BIN=" + m.path, "LOG=" + logFile, "DOCS_ROOT=" + m.docs, "USUAL_GO=" + m.goroot, "SERVER_ROOT=" + filepath.Join(m.path, "sbin"), "TMPDIR=" + m.t.TempDir()}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		if _, ok := err.(*exec.ExitError); !ok {
@@ -247,8 +254,7 @@ func TestDocumentation(t *testing.T) {
 	t.Run("there", func(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
-		m.stub("wget", "")
-		m.stub("sqlite3", "")
+		m.testTools()
 		m.debian("")
 		m.root()
 		for _, page := range firstPages {
@@ -264,15 +270,14 @@ func TestDocumentation(t *testing.T) {
 		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; printf '#!/bin/sh\n' >"$BIN/wget"; chmod +x "$BIN/wget"`)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 mariadb-server-core mariadb-client-core\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
 	t.Run("left out by dpkg, or no root", func(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
-		m.stub("wget", "")
-		m.stub("sqlite3", "")
+		m.testTools()
 		m.stub("dpkg", "")
 		m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; [ "$1" = download ] && touch "$3_1.0_all.deb"`)
 		m.stub("dpkg-deb", `for p in `+strings.Join(firstPages, " ")+`; do mkdir -p "$3/usr/share/doc/$(dirname $p)"; echo page >"$3/usr/share/doc/$p"; done
@@ -296,10 +301,43 @@ ln -s ../../../../javascript/jquery/jquery.js "$3/usr/share/doc/python3.11/html/
 	t.Run("not to be had", func(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
-		m.stub("wget", "")
-		m.stub("sqlite3", "")
+		m.testTools()
 		if code, said, _ := m.run("test"); code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "postgresql-doc-15") {
 			t.Errorf("exit %d, said %q", code, said)
 		}
 	})
+}
+
+func TestServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		programs []string
+		missing  bool
+	}{
+		"nothing":             {nil, true},
+		"no tables":           {[]string{"mariadbd"}, true},
+		"no server":           {[]string{"mariadb-install-db"}, true},
+		"MariaDB":             {[]string{"mariadbd", "mariadb-install-db"}, false},
+		"its old names":       {[]string{"mysqld", "mysql_install_db"}, false},
+		"server not in PATH":  {[]string{"sbin/mariadbd", "mariadb-install-db"}, false},
+		"server by both ways": {[]string{"sbin/mysqld", "mariadbd", "mariadb-install-db"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.complete()
+			m.stub("wget", "")
+			m.stub("sqlite3", "")
+			for _, page := range firstPages {
+				m.write(filepath.Join(m.docs, page), "page", 0o644)
+			}
+			for _, program := range c.programs {
+				m.stub(program, "")
+			}
+			m.debian("")
+			m.root()
+			code, said, log := m.run("test")
+			if code != 0 || strings.Contains(log, "mariadb-server-core mariadb-client-core") != c.missing || (said == "") == c.missing {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+		})
+	}
 }

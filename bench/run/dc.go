@@ -79,6 +79,11 @@ func crawlWithDC(ctx context.Context, root, bin, ini string, processing bool) (r
 			report.Pages++
 		}
 	}
+	// On a database server the site would outlive its data folder, and the next
+	// measurement makes the same one.
+	if err := r.DeleteSite(ctx, id); err != nil {
+		return Report{}, err
+	}
 	return report, r.Stop(ctx)
 }
 

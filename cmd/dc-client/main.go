@@ -21,14 +21,22 @@ import (
 )
 
 const notes = `Operations of --command:
-  SITE_NEW SITE_STATUS SITE_FIND SITE_DELETE SITE_CLEANUP
-  URL_NEW URL_STATUS URL_UPDATE URL_FETCH URL_CONTENT
-Others are known and answered with "not served yet".
+  sites       SITE_NEW SITE_UPDATE SITE_STATUS SITE_FIND SITE_CLEANUP SITE_DELETE
+  URLs        URL_NEW URL_UPDATE URL_STATUS URL_FETCH URL_CLEANUP URL_DELETE
+              URL_AGE URL_PURGE URL_VERIFY
+  contents    URL_CONTENT URL_PUT
+  statistics  URL_HISTORY URL_STATS F_RECALC
+  attributes  ATTRIBUTE_SET ATTRIBUTE_UPDATE ATTRIBUTE_FETCH ATTRIBUTE_DELETE
+  proxies     PROXY_NEW PROXY_UPDATE PROXY_STATUS PROXY_FIND PROXY_DELETE
+  SQL         SQL_CUSTOM, when SQLCustom of db-task.ini allows it
+BATCH is known and answered with "not served yet".
 
 Examples:
   dc-client -cmd SITE_NEW -f site.json
   dc-client -cmd SITE_STATUS -ff '{"id":"<site id>"}'
+  dc-client -cmd SITE_UPDATE -ff '{"id":"<site id>","state":3,"updateType":2}'
   dc-client -cmd URL_FETCH -ff '{"sitesList":["<site id>"],"maxURLs":5}'
+  dc-client -cmd URL_DELETE -ff '{"siteId":"<site id>","url":"http://h/old.html"}'
 
 The answer is one JSON text on stdout. Exit status: 0 an answer of the service
 (look at errorCode in it), 1 a refused request, an unreadable ini file or no

@@ -211,3 +211,31 @@ func TestFiles(t *testing.T) {
 		})
 	}
 }
+
+// Only 0 and false ask for one item per node; without --merge the service decides.
+func TestMergeOption(t *testing.T) {
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e dc.Event) []dc.Event {
+		object := `{"errorCode":0,"errorMessage":"cookie ` + string(e.Cookie["MERGE_RESULTS"]) + `.","itemsList":[]}`
+		return []dc.Event{{Class: e.Class, UID: e.UID, Type: e.Type + dc.ResponseOffset, Object: json.RawMessage(object)}}
+	})
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write(t, folder, "dc-client.ini", "[dcc]\nclientHost = 127.0.0.1\nclientPort = "+port+"\ntimeout = 20000\n")
+	write(t, folder, "site.json", `{"id":"a"}`)
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "cookie ."},
+		{[]string{"--merge=0"}, "cookie 0."}, {[]string{"--merge", "false"}, "cookie 0."}, {[]string{"-mrg", "False"}, "cookie 0."},
+		{[]string{"--merge=1"}, "cookie 1."}, {[]string{"-mrg", "true"}, "cookie 1."},
+	} {
+		out, stderr, status := program(t, folder, append([]string{"-cmd", "SITE_STATUS", "-f", "site.json"}, tc.args...)...)
+		if status != 0 || !strings.Contains(out, tc.want) {
+			t.Errorf("%v: status %d, %s%s", tc.args, status, out, stderr)
+		}
+	}
+}

@@ -63,6 +63,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
 		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
+		Nodes:    int(nodes),
 	}
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)

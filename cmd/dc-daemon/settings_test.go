@@ -49,6 +49,16 @@ func TestShippedIni(t *testing.T) {
 	}
 }
 
+// Who merges answers and who divides limits go by the same number.
+func TestNumberOfNodes(t *testing.T) {
+	for text, want := range map[string]int{"": 1, "DRCENodes = 3\n": 3} {
+		cfg, f := read(t, "[Application]\n"+text)
+		if f.Err() != nil || cfg.Clients.Nodes != want || cfg.Sites.Nodes != want {
+			t.Errorf("%q: clients %d, sites %d, %v", text, cfg.Clients.Nodes, cfg.Sites.Nodes, f.Err())
+		}
+	}
+}
+
 func TestWrongValuesAreNamed(t *testing.T) {
 	_, f := read(t, "[Application]\n[BatchTasksManager]\nBatchMaxExecutionTime = 300\nBatchDefaultMaxExecutionTime = 300\nBatchDefaultMaxURLs = none\n[Environment]\nslots_db = 0\n")
 	err := f.Err()

@@ -83,6 +83,11 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 	return request.ID, nil
 }
 
+// DeleteSite deletes the site with all its URLs and contents at once.
+func (r *Rig) DeleteSite(ctx context.Context, id string) error {
+	return r.Ask(ctx, "SITE_DELETE", []any{map[string]any{"id": id, "taskType": 1, "delayedType": 1}}, nil)
+}
+
 // Status is what SITE_STATUS tells of a site.
 type Status struct {
 	State         int   `json:"state"` // 1 active, 3 suspended, 9 not found

@@ -78,55 +78,44 @@ func (c Call) Do(ctx context.Context) Outcome {
 }
 
 // Check refuses an object that cannot be op's request: wrong shape, wrong types,
-// missing fields. Of operations that dc has no reader for only the shape is
-// checked: an object, or a list of them.
+// missing fields.
 func Check(op dc.Op, raw json.RawMessage) error {
-	var err error
-	switch op {
-	case dc.SiteNew:
-		_, err = dc.ReadSiteNew(raw, nil)
-	case dc.SiteStatus:
-		_, err = dc.ReadSiteStatus(raw, nil)
-	case dc.SiteFind:
-		_, err = dc.ReadSiteFind(raw, nil)
-	case dc.SiteDelete:
-		_, err = dc.ReadSiteDelete(raw, nil)
-	case dc.SiteCleanup:
-		_, err = dc.ReadSiteCleanup(raw, nil)
-	case dc.URLNew:
-		_, err = dc.ReadURLNew(raw, nil)
-	case dc.URLStatus:
-		_, err = dc.ReadURLStatus(raw, nil)
-	case dc.URLUpdate:
-		_, err = dc.ReadURLUpdate(raw, nil)
-	case dc.URLFetch:
-		_, err = dc.ReadURLFetch(raw, nil)
-	case dc.URLContent:
-		_, err = dc.ReadURLContent(raw, nil)
-	case dc.BatchRun:
-		_, err = dc.ReadBatch(raw, nil)
-	default:
-		err = checkShape(op, raw)
+	read, ok := readers[op]
+	if !ok {
+		return fmt.Errorf("%s is not an operation of clients", op)
 	}
-	return err
+	return read(raw)
 }
 
-func checkShape(op dc.Op, raw json.RawMessage) error {
-	var object map[string]json.RawMessage
-	if !op.ListRequest() {
-		if json.Unmarshal(raw, &object) != nil || object == nil {
-			return &dc.FieldError{Object: op.String(), Reason: "is not an object"}
-		}
-		return nil
+// readers read the request of each operation.
+var readers = map[dc.Op]func(json.RawMessage) error{
+	dc.SiteNew: reads(dc.ReadSiteNew), dc.SiteUpdate: reads(dc.ReadSiteUpdate), dc.SiteStatus: reads(dc.ReadSiteStatus),
+	dc.SiteFind: reads(dc.ReadSiteFind), dc.SiteDelete: reads(dc.ReadSiteDelete), dc.SiteCleanup: reads(dc.ReadSiteCleanup),
+	dc.URLNew: reads(dc.ReadURLNew), dc.URLStatus: reads(dc.ReadURLStatus), dc.URLUpdate: reads(dc.ReadURLUpdate),
+	dc.URLFetch: reads(dc.ReadURLFetch), dc.URLContent: reads(dc.ReadURLContent), dc.URLDelete: reads(dc.ReadURLDelete),
+	dc.URLCleanup: reads(dc.ReadURLCleanup), dc.URLPurge: reads(dc.ReadURLPurge), dc.URLAge: reads(dc.ReadURLAge),
+	dc.URLPut: reads(dc.ReadURLPut), dc.URLVerify: reads(dc.ReadURLVerify), dc.URLHistory: reads(dc.ReadURLHistory),
+	dc.URLStats: reads(dc.ReadURLStats), dc.FieldRecalc: reads(dc.ReadRecalc), dc.SQLCustom: reads(dc.ReadCustom),
+	dc.ProxyNew: readsAs("ProxyNew", dc.ReadProxies), dc.ProxyUpdate: readsAs("ProxyUpdate", dc.ReadProxies),
+	dc.ProxyDelete: readsAs("ProxyDelete", dc.ReadProxySelections), dc.ProxyStatus: readsAs("ProxyStatus", dc.ReadProxySelections),
+	dc.ProxyFind:    readsAs("ProxyFind", dc.ReadProxyFind),
+	dc.AttributeSet: readsAs("AttributeSet", dc.ReadAttributes), dc.AttributeUpdate: readsAs("AttributeUpdate", dc.ReadAttributes),
+	dc.AttributeDelete: readsAs("AttributeDelete", dc.ReadAttributeSelections), dc.AttributeFetch: readsAs("AttributeFetch", dc.ReadAttributeSelections),
+	dc.BatchRun: reads(dc.ReadBatch),
+}
+
+func reads[R any](read func(json.RawMessage, *dc.Notes) (R, error)) func(json.RawMessage) error {
+	return func(raw json.RawMessage) error {
+		_, err := read(raw, nil)
+		return err
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || list == nil {
-		return &dc.FieldError{Object: op.String(), Reason: "is not a list"}
+}
+
+// readsAs is reads for a reader of several operations, which is told how errors
+// call the list.
+func readsAs[R any](object string, read func(string, json.RawMessage, *dc.Notes) (R, error)) func(json.RawMessage) error {
+	return func(raw json.RawMessage) error {
+		_, err := read(object, raw, nil)
+		return err
 	}
-	for i, element := range list {
-		if json.Unmarshal(element, &object) != nil {
-			return &dc.FieldError{Object: fmt.Sprintf("%s[%d]", op, i), Reason: "is not an object"}
-		}
-	}
-	return nil
 }

@@ -11,18 +11,21 @@
 // (errorCode 1) or when the daemon stops. Requests go on under uids of our own,
 // so two clients that chose the same uid each get their own answer.
 //
-// Neighbours: manager below; sites and realtime serve what it passes on.
+// Neighbours: manager and merge below; sites and realtime serve what it passes on.
 package clients
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/manager"
+	"hce/dc/internal/merge"
 )
 
 // Name is the class name.
@@ -53,7 +56,7 @@ type Config struct {
 	// BatchTimeout is the same for BATCH (BatchTimeout, ms); default 1210 s.
 	BatchTimeout time.Duration
 	// Nodes is the number of data nodes ([Application] DRCENodes); default 1.
-	// Answers are merged when there are several.
+	// Answers are merged when there are several (package merge).
 	Nodes int
 }
 
@@ -115,14 +118,14 @@ func (s *Service) request(from manager.Peer, e dc.Event) {
 	if op == dc.BatchRun {
 		to, timeout = realTime, s.cfg.BatchTimeout
 	}
-	request := e
+	request, object := e, s.merging(op, e)
 	e.Object = nil // thousands may wait here; only the answerer needs what they ask
 	s.Forward(manager.Peer{Socket: to}, request, timeout, func(answer dc.Event, err error) {
 		if err != nil {
 			s.Reply(from, e, e.Type+dc.ResponseOffset, refusal(err, timeout))
 			return
 		}
-		s.Reply(from, e, answer.Type, s.merged(op, e, answer.Object))
+		s.Reply(from, e, answer.Type, object(answer.Object))
 	})
 }
 
@@ -142,29 +145,42 @@ func refusal(err error, timeout time.Duration) dc.ClientResponse {
 	return dc.ErrorItem(err.Error())
 }
 
-// merged is the object of the answer for the client. With one node it is what
-// the manager said, untouched.
-func (s *Service) merged(op dc.Op, e dc.Event, object json.RawMessage) json.RawMessage {
+// merging makes what the client gets of what the manager says to its request.
+// With one node, or when the client does not want it, that is the same, untouched.
+func (s *Service) merging(op dc.Op, e dc.Event) func(json.RawMessage) json.RawMessage {
 	if s.cfg.Nodes < 2 || !wantsMerging(e.Cookie) {
-		return object
+		return func(said json.RawMessage) json.RawMessage { return said }
 	}
+	m, uid := merge.For(op, e.Object), e.UID
+	return func(said json.RawMessage) json.RawMessage {
+		merged, err := merged(m, said)
+		if err != nil {
+			s.Log().Error("answers not merged", "uid", uid, "op", op.String(), "error", err)
+			return said
+		}
+		return merged
+	}
+}
+
+// merged merges the items of a ClientResponse. Numbers of items keep all digits.
+func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
 	var response dc.ClientResponse
-	if err := json.Unmarshal(object, &response); err != nil {
-		s.Log().Error("answer is no ClientResponse", "uid", e.UID, "op", op.String(), "error", err)
-		return object
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if err := d.Decode(&response); err != nil {
+		return nil, fmt.Errorf("clients.merged: %w", err)
 	}
-	merged, err := json.Marshal(Merge(op, response))
+	raw, err := json.Marshal(m.Merge(response))
 	if err != nil {
-		s.Log().Error("answers not merged", "uid", e.UID, "op", op.String(), "error", err)
-		return object
+		return nil, fmt.Errorf("clients.merged: %w", err)
 	}
-	return merged
+	return raw, nil
 }
 
 // wantsMerging reads the cookie MERGE_RESULTS: 0 and false, as JSON or as text,
 // say no; anything else and its absence say yes (objects 6.4).
 func wantsMerging(cookie map[string]json.RawMessage) bool {
-	switch string(cookie["MERGE_RESULTS"]) {
+	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
 	case `0`, `"0"`, `false`, `"false"`:
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/dc"
 	"hce/dc/internal/manager"
 	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/merge"
 )
 
 // start runs a service and answers its TCP endpoint.
@@ -151,44 +152,6 @@ func item(node string, object string) dc.ClientResponseItem {
 	return dc.ClientResponseItem{ErrorCode: 0, Host: node, Node: node, Port: 1, Time: 5, ID: 3, ItemObject: json.RawMessage(object)}
 }
 
-func TestMerge(t *testing.T) {
-	failed := dc.ClientResponseItem{ErrorCode: 2, ErrorMessage: "lost", Host: "c", Node: "c", Port: 1, Time: 5, ID: 3, ItemObject: json.RawMessage("null")}
-	general := func(code int, statuses string) string {
-		return fmt.Sprintf(`{"errorCode":%d,"errorMessage":"m%d","statuses":%s}`, code, code, statuses)
-	}
-	cases := []struct {
-		name  string
-		op    dc.Op
-		items []dc.ClientResponseItem
-		want  []string // of the items: error code, node, object
-	}{
-		{"none", dc.SiteNew, nil, nil},
-		{"one", dc.SiteNew, []dc.ClientResponseItem{item("a", general(0, "[1]"))}, []string{`0 a {"errorCode":0,"errorMessage":"m0","statuses":[1]}`}},
-		{"two", dc.SiteNew, []dc.ClientResponseItem{item("a", general(0, "[1]")), item("b", general(2020, `["x"]`))},
-			[]string{`0;0 a;b {"errorCode":"0;2020","errorMessage":"m0;m2020","statuses":[1,"x"]}`}},
-		{"two and a lost one", dc.URLNew, []dc.ClientResponseItem{failed, item("a", general(0, "[]")), item("b", general(0, "null"))},
-			[]string{`0;0 a;b {"errorCode":"0;0","errorMessage":"m0;m0","statuses":[]}`, `2 c null`}},
-		{"one and a lost one", dc.URLNew, []dc.ClientResponseItem{failed, item("a", general(0, "[]"))},
-			[]string{`2 c null`, `0 a {"errorCode":0,"errorMessage":"m0","statuses":[]}`}},
-		{"lists", dc.BatchRun, []dc.ClientResponseItem{item("a", "[1,null]"), item("b", "[]"), item("c", `[{"u":2}]`)},
-			[]string{`0;0;0 a;b;c [1,{"u":2}]`}},
-		{"another form", dc.BatchRun, []dc.ClientResponseItem{item("a", "[1]"), item("b", "5")}, []string{`0 a [1]`, `0 b 5`}},
-		{"not merged", dc.URLHistory, []dc.ClientResponseItem{item("a", "[1]"), item("b", "[2]")}, []string{`0 a [1]`, `0 b [2]`}},
-	}
-	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
-			got := Merge(tc.op, dc.ClientResponse{ErrorCode: 0, ItemsList: tc.items})
-			var texts []string
-			for _, i := range got.ItemsList {
-				texts = append(texts, fmt.Sprintf("%v %s %s", i.ErrorCode, i.Node, i.ItemObject))
-			}
-			if strings.Join(texts, "\n") != strings.Join(tc.want, "\n") {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(texts, "\n"), strings.Join(tc.want, "\n"))
-			}
-		})
-	}
-}
-
 func TestMergingIsOptional(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", func(dc.Event) (dc.ClientResponse, bool) {
@@ -198,7 +161,7 @@ func TestMergingIsOptional(t *testing.T) {
 	})
 	endpoint, _ := start(t, b, Config{Nodes: 2})
 	c := managertest.Call(t, b, endpoint)
-	for cookie, items := range map[string]int{"": 1, "1": 1, `"1"`: 1, "0": 2, `"0"`: 2, "false": 2} {
+	for cookie, items := range map[string]int{"": 1, "1": 1, `"1"`: 1, "0": 2, `"0"`: 2, "false": 2, `"False"`: 2, "true": 1, "null": 1} {
 		e := managertest.Event(t, dc.ClassClient, int(dc.SiteNew), nil)
 		if cookie != "" {
 			e.Cookie = map[string]json.RawMessage{"MERGE_RESULTS": json.RawMessage(cookie)}
@@ -206,6 +169,32 @@ func TestMergingIsOptional(t *testing.T) {
 		c.Send(e)
 		if r := managertest.Object[dc.ClientResponse](t, c.Recv()); len(r.ItemsList) != items {
 			t.Errorf("cookie %s: %d items", cookie, len(r.ItemsList))
+		}
+	}
+}
+
+// What is asked says how the merged answer is sorted, and numbers stay exact.
+func TestMergedByTheRequest(t *testing.T) {
+	b := managertest.Bus(t)
+	answerer(t, b, "SitesManager", func(dc.Event) (dc.ClientResponse, bool) {
+		a, z := item("a", `[{"urlMd5":"m","size":1,"batchId":9007199254740993}]`), item("b", `[{"urlMd5":"n","size":2}]`)
+		a.ID, a.Time = int64(9007199254740993), 21000000
+		return dc.ClientResponse{ItemsList: []dc.ClientResponseItem{a, z}}, true
+	})
+	endpoint, _ := start(t, b, Config{Nodes: 2})
+	request := json.RawMessage(`[{"urlsCriterions":{"ORDER BY":"Size DESC"}}]`)
+	e := managertest.Call(t, b, endpoint).Ask(dc.ClassClient, int(dc.URLFetch), request)
+	want := `"time":"21000000;5","id":9007199254740993,"itemObject":[{"host":"b","size":2,"urlMd5":"n"},` +
+		`{"batchId":9007199254740993,"host":"a","size":1,"urlMd5":"m"}]}]}`
+	if !strings.HasSuffix(string(e.Object), want) {
+		t.Errorf("got %s", e.Object)
+	}
+}
+
+func TestAnswerThatIsNoResponse(t *testing.T) {
+	for _, object := range []string{`{"itemsList":5}`, `[1]`} {
+		if got, err := merged(merge.For(dc.URLFetch, nil), json.RawMessage(object)); err == nil {
+			t.Errorf("%s: %s", object, got)
 		}
 	}
 }

@@ -31,6 +31,13 @@ func (s *Section) refuse(origin, value, reason string) {
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, value, reason))
 }
 
+// Fail adds an error about the value of a key, which it does not show: for values
+// that may hold a secret.
+func (s *Section) Fail(key, reason string) {
+	_, origin, _ := s.get(key)
+	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
+}
+
 // Has reports whether key has a value.
 func (s *Section) Has(key string) bool {
 	_, _, ok := s.get(key)

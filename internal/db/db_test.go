@@ -50,7 +50,7 @@ func TestEveryStatementCanBePrepared(t *testing.T) {
 	}
 	must(t, d.View(ctx, func(tx *Tx) error {
 		for _, name := range names {
-			text, err := d.Text(name)
+			text, err := d.Text(name, "0")
 			must(t, err)
 			s, err := tx.conn.PrepareContext(ctx, text)
 			if err != nil {
@@ -61,7 +61,7 @@ func TestEveryStatementCanBePrepared(t *testing.T) {
 		}
 		return nil
 	}))
-	if _, err := d.Text("no_such_statement"); err == nil {
+	if _, err := d.Text("no_such_statement", "0"); err == nil {
 		t.Error("an unknown statement has a text")
 	}
 }
@@ -83,7 +83,7 @@ func TestAddTexts(t *testing.T) {
 			}
 			if c.fail == "" {
 				d := DB{cfg: Config{Names: map[string]string{"dc_urls": `live"`}}}
-				if got := d.fill(texts["b"]); got != `SELECT "live"".urls"` || d.fill(texts["a"]) != "SELECT 1" {
+				if got := d.fill(texts["b"], "s"); got != `SELECT "live"".urls"` || d.fill(texts["a"], "") != "SELECT 1" {
 					t.Errorf("texts = %q", got)
 				}
 			}
@@ -339,5 +339,38 @@ func BenchmarkOpen(b *testing.B) {
 		must(b, err)
 		must(b, d.Update(ctx, func(*Tx) error { return nil }))
 		d.Close()
+	}
+}
+
+// A database of an older program is brought up to date, and keeps its rows.
+func TestOlderSchemaIsMigrated(t *testing.T) {
+	whole := openTest(t, fresh(t))
+	path := fresh(t)
+	old := &DB{cfg: Config{Path: path, Busy: time.Second}, steps: whole.steps[:2], dialect: whole.dialect}
+	must(t, old.openSQLite(ctx))
+	must(t, old.migrate(ctx))
+	must(t, old.Update(ctx, func(tx *Tx) error {
+		for _, text := range []string{
+			"INSERT INTO " + old.Table(Sites, "sites") + " (Id, CDate) VALUES ('s', '2026-01-05 10:00:00')",
+			"INSERT INTO " + old.SiteTable(URLs, "s") + " (Site_Id, URL, URLMd5, CDate) VALUES ('s', 'u', 'm', '2026-01-05 10:00:00')",
+		} {
+			if _, err := tx.Exec(text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	must(t, old.Close())
+	d := openTest(t, path)
+	for text, want := range map[string]int64{
+		"SELECT MAX(Number) FROM " + d.Table(Sites, "schema_steps"):          int64(len(d.steps)),
+		"SELECT NewURLs FROM " + d.Table(Sites, "sites") + " WHERE Id = 's'": 1,
+		"SELECT COUNT(*) FROM " + d.SiteTable(URLs, "s"):                     1,
+		"SELECT COUNT(*) FROM sqlite_master WHERE type = 'trigger'":          0,
+		"SELECT COUNT(*) FROM " + d.Table(Sites, "sites_proxy"):              0,
+	} {
+		if n := d.number(t, text); n != want {
+			t.Errorf("%s = %d, want %d", text, n, want)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"hce/dc/internal/db/mariadbtest"
 )
 
 // The tests below need other processes: the test program starts itself with the
@@ -19,7 +21,7 @@ const partVariable = "DC_DB_TEST_PART"
 func TestMain(m *testing.M) {
 	play := map[string]func(path string) error{"open": playOpen, "hold": playHold, "nobody": playNobody}[os.Getenv(partVariable)]
 	if play == nil {
-		os.Exit(m.Run())
+		os.Exit(mariadbtest.Main(m))
 	}
 	if err := play(os.Getenv("DC_DB_TEST_PATH")); err != nil {
 		fmt.Println("error:", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/expr"
 	sqltext "hce/dc/sql"
 )
 
@@ -17,10 +18,13 @@ import (
 type step struct {
 	number int
 	name   string
+	site   bool // about the tables of a site: run for each one, and for each new one
 	text   template
 }
 
-var stepName = regexp.MustCompile(`^(\d{3})_(\w+)\.sql$`)
+// stepName: a step about the tables of each site is NNN_name.site.sql. On SQLite
+// sites share tables, and there are none such.
+var stepName = regexp.MustCompile(`^(\d{3})_(\w+)(\.site)?\.sql$`)
 
 func loadSteps(driver string) ([]step, error) {
 	entries, err := fs.ReadDir(sqltext.FS, driver+"/schema")
@@ -41,7 +45,7 @@ func loadSteps(driver string) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, step{number: number, name: m[2], text: parseTemplate(string(raw))})
+		steps = append(steps, step{number: number, name: m[2], site: m[3] != "", text: parseTemplate(string(raw))})
 	}
 	return steps, nil
 }
@@ -49,6 +53,9 @@ func loadSteps(driver string) ([]step, error) {
 // migrate runs the steps that the database has not seen, all in one
 // transaction. A database that is up to date is only read.
 func (d *DB) migrate(ctx context.Context) error {
+	if d.dialect == expr.MySQL {
+		return d.migrateMySQL(ctx)
+	}
 	last := 0
 	err := d.View(ctx, func(tx *Tx) (err error) {
 		last, err = tx.lastStep()
@@ -96,7 +103,7 @@ func (t *Tx) migrate(last *int) error {
 		if s.number <= *last {
 			continue
 		}
-		if _, err := t.Exec(strings.ReplaceAll(t.DB.fill(s.text), "%NOW%", now)); err != nil {
+		if _, err := t.Exec(strings.ReplaceAll(t.DB.fill(s.text, ""), "%NOW%", now)); err != nil {
 			return fmt.Errorf("schema step %03d_%s: %w", s.number, s.name, err)
 		}
 		if _, err := t.Exec("INSERT INTO "+steps+" (Number, Name, CDate) VALUES (?, ?, ?)", s.number, s.name, now); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,6 +16,39 @@ import (
 
 	"hce/dc/internal/expr"
 )
+
+// openSQLite makes the pools of one file, and its folder.
+func (d *DB) openSQLite(context.Context) error {
+	if d.cfg.Path == "" {
+		return errors.New("no path is given")
+	}
+	if d.cfg.Readers == 0 {
+		d.cfg.Readers = readersDefault
+	}
+	if d.cfg.CacheKB == 0 {
+		d.cfg.CacheKB = 16384
+	}
+	if err := os.MkdirAll(filepath.Dir(d.cfg.Path), 0o755); err != nil {
+		return err
+	}
+	options := FileOptions{Synchronous: d.cfg.Synchronous, Busy: writerBusy, CacheKB: d.cfg.CacheKB}
+	w, err := newConnector(d.cfg.Path, options)
+	if err != nil {
+		return err
+	}
+	options.Busy, options.queryOnly = d.cfg.Busy, true
+	r, err := newConnector(d.cfg.Path, options)
+	if err != nil {
+		return err
+	}
+	d.writer = make(chan *sql.Conn, 1)
+	d.writer <- nil
+	d.writers, d.readers = sql.OpenDB(w), sql.OpenDB(r)
+	d.writers.SetMaxOpenConns(1)
+	d.readers.SetMaxOpenConns(d.cfg.Readers)
+	d.readers.SetMaxIdleConns(d.cfg.Readers)
+	return nil
+}
 
 // FileOptions says how OpenFile opens a file.
 type FileOptions struct {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
+	"hce/dc/internal/expr"
 	sqltext "hce/dc/sql"
 )
 
@@ -21,6 +23,15 @@ type part struct {
 	text, database string
 }
 
+// perSite reports whether the text names a table that each site has its own of.
+func (t template) perSite() bool {
+	return slices.ContainsFunc(t.parts, part.perSite)
+}
+
+func (p part) perSite() bool { return p.database != "" && siteTables[p.database] == p.text }
+
+// tablePattern finds {database.table}, and {rowid}, the column that tells the
+// order of a list's rows.
 var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w.]+)\}`)
 
 func parseTemplate(text string) template {
@@ -37,25 +48,52 @@ func parseTemplate(text string) template {
 	return t
 }
 
-func (d *DB) fill(t template) string {
+// fill writes the text for a site; "" when it names no table of a site.
+func (d *DB) fill(t template, site string) string {
 	var b strings.Builder
 	for _, p := range t.parts {
-		if p.database != "" {
+		switch {
+		case p.perSite():
+			b.WriteString(d.SiteTable(p.database, site))
+		case p.database != "":
 			b.WriteString(d.Table(p.database, p.text))
-		} else {
-			b.WriteString(p.text)
+		default:
+			b.WriteString(strings.ReplaceAll(p.text, "{rowid}", d.RowID()))
 		}
 	}
 	return b.String()
 }
 
-// Text is the named statement of sql/.
-func (d *DB) Text(name string) (string, error) {
-	text, ok := d.texts[name]
-	if !ok {
+// Text is the named statement of sql/, for the tables of a site; site is ""
+// where none is named.
+func (d *DB) Text(name, site string) (string, error) {
+	t, ok := d.texts[name]
+	switch {
+	case !ok:
 		return "", fmt.Errorf("db.Text: statement %q is not in sql/", name)
+	case t.filled != "":
+		return t.filled, nil
+	case site == "":
+		return "", fmt.Errorf("db.Text: statement %q is about tables of a site, and none is given", name)
 	}
-	return text, nil
+	return d.fill(t.template, site), nil
+}
+
+// text is a named statement; filled is "" when it must be filled for each site.
+type text struct {
+	template
+	filled string
+}
+
+func (d *DB) setTexts(templates map[string]template) {
+	d.texts = make(map[string]text, len(templates))
+	for name, t := range templates {
+		x := text{template: t}
+		if d.dialect != expr.MySQL || !t.perSite() {
+			x.filled = d.fill(t, "")
+		}
+		d.texts[name] = x
+	}
 }
 
 // Statements lists the names of all named statements.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"hce/dc/internal/expr"
 )
 
 // Tx is a transaction. It is used by one goroutine, within the function that it
@@ -16,32 +18,69 @@ type Tx struct {
 	DB   *DB
 	ctx  context.Context
 	conn *sql.Conn
+	site string // whose tables named statements mean, or ""
+	mark *marks // what is to be done after the commit
+}
+
+type marks struct {
+	drops  bool
+	strays bool // a statement from outside may have changed the connection (Any)
+}
+
+// Of is the same transaction, in which named statements mean the tables of a
+// site. Its id must be checked.
+func (t *Tx) Of(site string) *Tx {
+	c := *t
+	c.site = site
+	return &c
 }
 
 // ErrClosed is the error of a transaction on a closed DB.
 var ErrClosed = errors.New("the database is closed")
 
 // View runs read in a transaction that sees one state of the database and
-// changes nothing: a statement that writes fails. Its error is the result.
+// changes nothing: a statement that writes fails. Its error is the result. Read
+// may run several times, when the server was away or a table came or went: it
+// begins with its results empty.
 func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
+	var err error
+	for try := 0; try < 3; try++ {
+		if err = d.view(ctx, read); err == nil || !moved(err) && !unreachable(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
 	conn, err := d.readers.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("db.View: %w", err)
+		return fmt.Errorf("db.View: %w", d.away(err))
 	}
 	defer conn.Close()
+	begin := "BEGIN"
+	if d.dialect == expr.MySQL {
+		begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+	}
 	whole := context.WithoutCancel(ctx)
-	if _, err := conn.ExecContext(whole, "BEGIN"); err != nil {
-		return fmt.Errorf("db.View: %w", err)
+	if _, err := conn.ExecContext(whole, begin); err != nil {
+		return fmt.Errorf("db.View: %w", d.away(err))
 	}
 	defer conn.ExecContext(whole, "ROLLBACK")
-	return read(&Tx{DB: d, ctx: ctx, conn: conn})
+	return d.away(read(&Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}))
 }
 
 // Update runs change in a transaction that holds the write lock from its begin,
 // and commits it when change returns nil; otherwise nothing is changed. It waits
 // for other writers, within the process by turn, of other processes up to
 // Config.Busy, then fails with an error that answers to Busy.
+//
+// On MySQL transactions run side by side, and lock rows. Change may run several
+// times, when it has to yield: it begins with its results empty.
 func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
+	if d.dialect == expr.MySQL {
+		return d.updateMySQL(ctx, change)
+	}
 	var conn *sql.Conn
 	var open bool
 	select {
@@ -75,7 +114,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 			conn = nil
 		}
 	}()
-	if err := change(&Tx{DB: d, ctx: ctx, conn: conn}); err != nil {
+	if err := change(&Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
@@ -115,17 +154,17 @@ func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	return r.RowsAffected()
 }
 
-// Insert is Exec for an INSERT of at most one row; it gives the row's number.
+// Insert is Exec for an INSERT of one row; it gives the row's number. Inserted is
+// false when a row with one of its keys is there, which stays.
 func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, false, err
 	}
 	r, err := t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
-	if err != nil {
-		return 0, false, err
+	if duplicate(err) {
+		return 0, false, nil
 	}
-	n, err := r.RowsAffected()
-	if err != nil || n == 0 {
+	if err != nil {
 		return 0, false, err
 	}
 	rowid, err = r.LastInsertId()
@@ -135,6 +174,7 @@ func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err e
 // Each calls row for every row of a query, with the scan function of that row,
 // until it returns an error. A cancelled context interrupts the query.
 func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) error) error {
+	defer t.DB.interrupted(t.ctx, t.conn)()
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
 	if err != nil {
 		return err
@@ -159,7 +199,7 @@ func (t *Tx) Row(text string, args []any, into ...any) (found bool, err error) {
 
 // Do runs the named statement.
 func (t *Tx) Do(name string, args ...any) (changed int64, err error) {
-	text, err := t.DB.Text(name)
+	text, err := t.DB.Text(name, t.site)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +211,7 @@ func (t *Tx) Do(name string, args ...any) (changed int64, err error) {
 
 // Get scans the first row of the named query.
 func (t *Tx) Get(name string, args []any, into ...any) (found bool, err error) {
-	text, err := t.DB.Text(name)
+	text, err := t.DB.Text(name, t.site)
 	if err != nil {
 		return false, err
 	}
@@ -183,7 +223,7 @@ func (t *Tx) Get(name string, args []any, into ...any) (found bool, err error) {
 
 // All is Each of the named query.
 func (t *Tx) All(name string, args []any, row func(scan func(...any) error) error) error {
-	text, err := t.DB.Text(name)
+	text, err := t.DB.Text(name, t.site)
 	if err != nil {
 		return err
 	}
@@ -202,11 +242,11 @@ func (t *Tx) Try(part func() error) error {
 	err := part()
 	whole := context.WithoutCancel(t.ctx)
 	if err != nil {
-		if _, e := t.conn.ExecContext(whole, "ROLLBACK TO part"); e != nil {
+		if _, e := t.conn.ExecContext(whole, "ROLLBACK TO SAVEPOINT part"); e != nil {
 			return errors.Join(err, e)
 		}
 	}
-	if _, e := t.conn.ExecContext(whole, "RELEASE part"); e != nil {
+	if _, e := t.conn.ExecContext(whole, "RELEASE SAVEPOINT part"); e != nil {
 		return errors.Join(err, e)
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hce/dc/internal/dc"
-	"hce/dc/internal/kv"
 	"hce/dc/internal/rawcache"
+	"hce/dc/internal/store"
 )
 
 // urlContent answers URL_CONTENT (storage 4.13): one answer per element, or per
@@ -22,29 +22,27 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes
 		return nil, err
 	}
 	for i, r := range list {
-		if err := r.Check(fmt.Sprintf("URLContentObject[%d]", i)); err != nil {
+		object := fmt.Sprintf("URLContentObject[%d]", i)
+		if r.Fetch != nil {
+			if err := r.Fetch.SiteLists.Normalize(object+".urlFetch.siteUpdate", normalized); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.Check(object); err != nil {
 			return nil, err
 		}
 	}
 	answers := []*dc.URLContentResponse{}
+	var notes []store.ContentNote
 	size := 0
 	for _, r := range list {
 		if r.Null {
 			answers = append(answers, nil)
 			continue
 		}
-		requests := []dc.URLContentRequest{r}
-		if r.Fetch != nil {
-			urls, err := o.Store.URLFetch(ctx, []dc.URLFetchRequest{*r.Fetch})
-			if err != nil {
-				return nil, err
-			}
-			requests = requests[:0]
-			for _, u := range urls {
-				found := r
-				found.SiteID, found.URL, found.URLMd5 = u.SiteID, u.URL, u.URLMd5
-				requests = append(requests, found)
-			}
+		requests, err := o.contentRequests(ctx, r)
+		if err != nil {
+			return nil, err
 		}
 		for _, request := range requests {
 			answer, err := o.contents(ctx, request)
@@ -55,9 +53,52 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes
 			if size += weight(&answer); size > maxContents {
 				return nil, fmt.Errorf("the contents asked for are larger than %d bytes; ask for fewer URLs at once", maxContents)
 			}
+			notes = append(notes, store.ContentNote{SiteID: request.SiteID, URLMd5s: []string{request.URLMd5}, Object: request.URLContentRequest})
 		}
 	}
-	return answers, nil
+	return answers, o.Store.NoteContents(ctx, notes)
+}
+
+// contentRequest is the request for the contents of one URL, with its row; nil
+// without one.
+type contentRequest struct {
+	dc.URLContentRequest
+	row *dc.URL
+}
+
+// contentRequests are what an element asks for: one URL, or those that its
+// urlFetch finds.
+func (o *Owner) contentRequests(ctx context.Context, r dc.URLContentRequest) ([]contentRequest, error) {
+	wantAttributes := r.Mask&dc.MaskAttributes != 0
+	if r.Fetch == nil {
+		rows, err := o.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
+		if err != nil {
+			return nil, err
+		}
+		row, ok := rows[r.URLMd5]
+		if !ok {
+			return []contentRequest{{r, nil}}, nil
+		}
+		if wantAttributes {
+			row.Attributes, err = o.Store.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
+		}
+		return []contentRequest{{r, &row}}, err
+	}
+	fetch := *r.Fetch
+	if fetch.AttributeNames = nil; wantAttributes {
+		fetch.AttributeNames = r.AttributeNames
+	}
+	urls, err := o.fetch(ctx, "URLContentObject.urlFetch", []dc.URLFetchRequest{fetch})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([]contentRequest, len(urls))
+	for i := range urls {
+		found := r
+		found.SiteID, found.URL, found.URLMd5 = urls[i].SiteID, urls[i].URL, urls[i].URLMd5
+		requests[i] = contentRequest{found, &urls[i]}
+	}
+	return requests, nil
 }
 
 // maxContents bounds the contents in one answer, in bytes of base64.
@@ -77,30 +118,29 @@ func weight(a *dc.URLContentResponse) int {
 		}
 	}
 	for _, p := range a.ProcessedContents {
-		if c, ok := p.(dc.Content); ok {
-			n += len(c.Buffer)
+		pair, ok := p.([]any)
+		if !ok {
+			pair = []any{p}
+		}
+		for _, half := range pair {
+			if c, ok := half.(dc.Content); ok {
+				n += len(c.Buffer)
+			}
 		}
 	}
 	return n
 }
 
 // contents answers for one URL.
-func (o *Owner) contents(ctx context.Context, r dc.URLContentRequest) (dc.URLContentResponse, error) {
+func (o *Owner) contents(ctx context.Context, r contentRequest) (dc.URLContentResponse, error) {
 	answer := dc.NewURLContentResponse(r.URL)
-	rows, err := o.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
-	if err != nil {
-		return answer, err
-	}
-	if row, ok := rows[r.URLMd5]; ok {
+	if row := r.row; row != nil {
+		r.SiteID = row.SiteID
 		answer.URL, answer.URLMd5, answer.SiteID, answer.Status = row.URL, &row.URLMd5, row.SiteID, row.Status
 		answer.RawContentMd5, answer.ContentURLMd5 = row.RawContentMd5, row.ContentURLMd5
-		if answer.DBFields, err = o.Store.Columns(ctx, r.SiteID, r.URLMd5, r.DBFields); err != nil {
-			return answer, err
-		}
-		if r.Mask&dc.MaskAttributes != 0 {
-			if answer.Attributes, err = o.Store.Attributes(ctx, r.SiteID, r.URLMd5, r.AttributeNames); err != nil {
-				return answer, err
-			}
+		answer.DBFields = store.Fields(row, r.DBFields)
+		if r.Mask&dc.MaskAttributes != 0 && row.Attributes != nil {
+			answer.Attributes = row.Attributes
 		}
 	}
 	if r.Mask&(dc.MaskProcessed|dc.MaskInternal|dc.MaskCustom) != 0 {
@@ -112,7 +152,7 @@ func (o *Owner) contents(ctx context.Context, r dc.URLContentRequest) (dc.URLCon
 			answer.ProcessedContents = processed(entry, r.Mask)
 		}
 	}
-	return answer, o.rawContents(r, &answer)
+	return answer, o.rawContents(r.URLContentRequest, &answer)
 }
 
 // rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
@@ -217,7 +257,7 @@ func (o *Owner) file(v rawcache.Version) (*dc.Content, error) {
 
 // processed gives what the bits ask for of one stored value (storage 3.3). What
 // has no known shape gives nothing.
-func processed(entry kv.Entry, mask int64) []any {
+func processed(entry dc.Entry, mask int64) []any {
 	text := entry.Data
 	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
 		text = data

@@ -11,5 +11,8 @@
 // they spoke of, and what is still to be removed is kept in the database until
 // it is gone.
 //
+// Processed contents are in one of two places (Contents); MoveContents moves them
+// from one to the other.
+//
 // It alone imports store, rawcache and kv.
 package dbtask

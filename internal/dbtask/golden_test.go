@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"hce/dc/internal/db"
+	"hce/dc/internal/db/dbtest"
+	"hce/dc/internal/db/mariadbtest"
 	"hce/dc/internal/kv"
 	"hce/dc/internal/rawcache"
 	"hce/dc/internal/store"
@@ -21,23 +23,39 @@ import (
 
 var update = flag.Bool("update", false, "write the answers of testdata anew")
 
+// backend is the database that the tests run on; TestMain runs them on each.
+var backend = db.DriverSQLite
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	backend = db.DriverMySQL
+	os.Exit(max(code, mariadbtest.Main(m)))
+}
+
 // node is a data node in a folder of the test, with a clock that stands.
 type node struct {
 	*Owner
-	t                   testing.TB
-	job                 Job
-	raw, keys, database string
-	now                 time.Time
+	t         testing.TB
+	job       Job
+	raw, keys string
+	config    db.Config
+	now       time.Time
 }
 
 func newNode(t testing.TB) *node {
 	t.Helper()
+	t.Log("backend", backend)
+	return newNodeOn(t, dbtest.Config(t, backend))
+}
+
+func newNodeOn(t testing.TB, config db.Config) *node {
+	t.Helper()
 	folder := t.TempDir()
 	n := &node{
-		t: t, raw: filepath.Join(folder, "raw"), keys: filepath.Join(folder, "keys"), database: filepath.Join(folder, "dc.db"),
+		t: t, raw: filepath.Join(folder, "raw"), keys: filepath.Join(folder, "keys"), config: config,
 		now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC),
 	}
-	d, err := db.Open(t.Context(), db.Config{Path: n.database})
+	d, err := db.Open(t.Context(), n.config)
 	n.must(err)
 	t.Cleanup(func() { n.must(d.Close()) })
 	files, err := rawcache.Open(n.raw, rawcache.Options{NoSync: true})
@@ -51,7 +69,7 @@ func newNode(t testing.TB) *node {
 	clock := func() time.Time { return n.now }
 	n.Owner = &Owner{
 		Store: store.Open(d, store.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
-		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"),
+		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"), SQLCustom: store.CustomRead,
 	}
 	n.job = Job{Owner: n.Owner, Critical: Critical}
 	return n

@@ -22,6 +22,7 @@ type handler func(o *Owner, ctx context.Context, raw json.RawMessage, n *dc.Note
 
 var handlers = map[dc.Op]handler{
 	dc.SiteNew:     (*Owner).siteNew,
+	dc.SiteUpdate:  (*Owner).siteUpdate,
 	dc.SiteStatus:  (*Owner).siteStatus,
 	dc.SiteFind:    (*Owner).siteFind,
 	dc.SiteDelete:  (*Owner).siteDelete,
@@ -31,7 +32,27 @@ var handlers = map[dc.Op]handler{
 	dc.URLUpdate:   (*Owner).urlUpdate,
 	dc.URLFetch:    (*Owner).urlFetch,
 	dc.URLContent:  (*Owner).urlContent,
+	dc.URLDelete:   (*Owner).urlDelete,
+	dc.URLCleanup:  (*Owner).urlCleanup,
+	dc.URLPurge:    (*Owner).urlPurge,
+	dc.URLAge:      (*Owner).urlAge,
+	dc.URLPut:      (*Owner).urlPut,
+	dc.URLVerify:   (*Owner).urlVerify,
+	dc.URLHistory:  (*Owner).urlHistory,
+	dc.URLStats:    (*Owner).urlStats,
+	dc.FieldRecalc: (*Owner).fieldRecalc,
 	dc.URLReturn:   (*Owner).urlReturn,
+
+	dc.ProxyNew:        (*Owner).proxyNew,
+	dc.ProxyUpdate:     (*Owner).proxyUpdate,
+	dc.ProxyDelete:     (*Owner).proxyDelete,
+	dc.ProxyStatus:     (*Owner).proxyStatus,
+	dc.ProxyFind:       (*Owner).proxyFind,
+	dc.AttributeSet:    (*Owner).attributeSet,
+	dc.AttributeUpdate: (*Owner).attributeUpdate,
+	dc.AttributeDelete: (*Owner).attributeDelete,
+	dc.AttributeFetch:  (*Owner).attributeFetch,
+	dc.SQLCustom:       (*Owner).sqlCustom,
 }
 
 // Run answers one request. A refusal is an answer; an error of the database or
@@ -78,6 +99,9 @@ func (o *Owner) siteNew(ctx context.Context, raw json.RawMessage, n *dc.Notes) (
 	if err != nil {
 		return nil, err
 	}
+	if err := r.Normalize(normalized); err != nil {
+		return nil, err
+	}
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -93,12 +117,12 @@ func (o *Owner) siteNew(ctx context.Context, raw json.RawMessage, n *dc.Notes) (
 	if answer.ErrorCode != dc.CodeOK {
 		return answer, nil
 	}
-	if err := o.Contents.Create(r.ID); err != nil {
+	if err := o.Contents.Create(ctx, r.ID); err != nil {
 		if Critical(err) {
 			return nil, err
 		}
-		// The site stands, and its first content makes the file.
-		o.Log.Warn("no file for processed contents yet", "site", r.ID, "error", err)
+		// The site stands, and its first content makes the place.
+		o.Log.Warn("no place for processed contents yet", "site", r.ID, "error", err)
 	}
 	return answer, nil
 }
@@ -241,7 +265,7 @@ func (o *Owner) urlFetch(ctx context.Context, raw json.RawMessage, n *dc.Notes) 
 			return nil, err
 		}
 	}
-	urls, err := o.Store.URLFetch(ctx, list)
+	urls, err := o.fetch(ctx, "URLFetch", list)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hce/dc/internal/dc"
-	"hce/dc/internal/kv"
 	"hce/dc/internal/rawcache"
 	"hce/dc/internal/store"
 )
@@ -20,12 +19,13 @@ import (
 type Owner struct {
 	Store    *store.Store
 	Raw      *rawcache.Cache
-	Contents *kv.Store
+	Contents Contents
 	Now      func() time.Time
 	Log      *slog.Logger
 	// TrashLock is a file that the processes of the node share: one of them at a
 	// time empties the trash. "" when there is but this one.
 	TrashLock string
+	SQLCustom store.CustomMode // what SQL_CUSTOM may do; nothing when ""
 }
 
 // Site reads a site with its lists; nil when it is unknown.
@@ -94,13 +94,17 @@ func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results
 	if err != nil {
 		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
 	}
-	o.trim(ctx, site, results)
+	stored := make([]string, len(results))
+	for i, r := range results {
+		stored[i] = r.URLMd5
+	}
+	o.trim(ctx, site, stored)
 	return nil
 }
 
 // trim removes old versions of what was stored, as RAW_VERSIONS_MAX of the site
 // says. Versions that stay too long do no harm, so errors are only logged.
-func (o *Owner) trim(ctx context.Context, site string, results []dc.Fetched) {
+func (o *Owner) trim(ctx context.Context, site string, md5s []string) {
 	s, err := o.Store.Site(ctx, site)
 	if err != nil || s == nil {
 		return
@@ -110,9 +114,9 @@ func (o *Owner) trim(ctx context.Context, site string, results []dc.Fetched) {
 	if err != nil || most <= 0 {
 		return
 	}
-	for _, r := range results {
-		if _, err := o.Raw.Trim(site, r.URLMd5, most); err != nil {
-			o.Log.Warn("old versions are not removed", "site", site, "md5", r.URLMd5, "error", err)
+	for _, md5 := range md5s {
+		if _, err := o.Raw.Trim(site, md5, most); err != nil {
+			o.Log.Warn("old versions are not removed", "site", site, "md5", md5, "error", err)
 		}
 	}
 }
@@ -134,12 +138,12 @@ func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) 
 // in one transaction. For rows and sites that were deleted meanwhile see SaveCrawl.
 func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error {
 	var (
-		entries []kv.Entry
+		entries []dc.Entry
 		written []string
 	)
 	for _, r := range results {
 		if r.Content != nil {
-			entries = append(entries, kv.Entry{ID: r.URLMd5, Data: r.Content})
+			entries = append(entries, dc.Entry{ID: r.URLMd5, Data: r.Content})
 			written = append(written, r.URLMd5)
 		}
 	}

@@ -1,7 +1,6 @@
 package dbtask
 
 import (
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 
 	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
-	"hce/dc/internal/kv"
 	"hce/dc/internal/rawcache"
 )
 
@@ -163,7 +161,7 @@ func TestProcessedMasks(t *testing.T) {
 		t.Run(fmt.Sprint(c.stored, " ", c.mask), func(t *testing.T) {
 			for name, data := range map[string][]byte{"plain": []byte(c.stored), "base64": []byte(base64.StdEncoding.EncodeToString([]byte(c.stored)))} {
 				var got []string
-				for _, p := range processed(kv.Entry{Data: data}, int64(c.mask)) {
+				for _, p := range processed(dc.Entry{Data: data}, int64(c.mask)) {
 					switch x := p.(type) {
 					case dc.Content:
 						got = append(got, strings.TrimPrefix(texts(t, []dc.Content{x}), "10:"))
@@ -186,7 +184,7 @@ func TestProcessedMasks(t *testing.T) {
 func FuzzProcessed(f *testing.F) {
 	f.Add([]byte(`{"default":1,"internal":[null],"custom":["x"]}`), int64(0x7fff))
 	f.Fuzz(func(t *testing.T, data []byte, mask int64) {
-		if _, err := json.Marshal(processed(kv.Entry{Data: data}, mask)); err != nil {
+		if _, err := json.Marshal(processed(dc.Entry{Data: data}, mask)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -212,27 +210,36 @@ func files(t testing.TB, folder string) []string {
 // left are the rows of each table that name the site.
 func (n *node) left() map[string]int {
 	n.t.Helper()
-	d, err := sql.Open("sqlite3", n.database)
+	d, err := db.Open(n.t.Context(), n.config)
 	n.must(err)
 	defer d.Close()
-	names, err := d.Query("SELECT name FROM sqlite_master WHERE type = 'table'")
-	n.must(err)
-	var tables []string
-	for names.Next() {
-		var name string
-		n.must(names.Scan(&name))
-		tables = append(tables, name)
-	}
-	n.must(names.Err())
 	rows := map[string]int{}
-	for _, table := range tables {
-		for _, column := range []string{"Site_Id", "Id"} {
+	n.must(d.View(n.t.Context(), func(t *db.Tx) error {
+		clear(rows)
+		count := func(name, table, column string) error {
 			var count int
-			if err := d.QueryRow("SELECT COUNT(*) FROM `"+table+"` WHERE `"+column+"` = ?", site).Scan(&count); err == nil && count > 0 {
-				rows[table] += count
+			_, err := t.Row("SELECT COUNT(*) FROM "+table+" WHERE "+column+" = ?", []any{site}, &count)
+			if count > 0 {
+				rows[name] = count
+			}
+			return err
+		}
+		for table, column := range map[string]string{"sites": "Id", "sites_urls": "Site_Id", "sites_filters": "Site_Id", "sites_properties": "Site_Id", "trash": "Site_Id"} {
+			if err := count("dc_sites."+table, d.Table(db.Sites, table), column); err != nil {
+				return err
 			}
 		}
-	}
+		for _, database := range db.SiteDatabases {
+			has, err := t.HasSite(database, site)
+			if err == nil && has {
+				err = count(database, d.SiteTable(database, site), "Site_Id")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	return rows
 }
 
@@ -242,7 +249,7 @@ func (n *node) fill() {
 	stage := n.Raw.Stage()
 	n.must(stage.Put(site, md5, n.now, rawcache.Raw, []byte("raw")))
 	n.must(stage.Commit())
-	_, err := n.Contents.PutAll(n.t.Context(), site, []kv.Entry{{ID: md5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
+	_, err := n.Contents.PutAll(n.t.Context(), site, []dc.Entry{{ID: md5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
 	n.must(err)
 }
 
@@ -427,7 +434,7 @@ func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := exec.CommandContext(t.Context(), program, "-test.run=^TestSaveCrawlInReadOnlyFolder$", "-test.v")
-		c.Dir, c.Env = folder, []string{asNobody + "=1", "TMPDIR=" + folder, "GORACE=atexit_sleep_ms=0"}
+		c.Dir, c.Env = folder, []string{asNobody + "=1", "TMPDIR=" + folder, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		out, err := c.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS") {
@@ -512,8 +519,8 @@ func TestSaveAfterDeletion(t *testing.T) {
 			if dc.CodeOf(err) != tt.code {
 				t.Errorf("process: %v, want code %d", err, tt.code)
 			}
-			if found, err := n.Contents.GetAll(t.Context(), site, md5); len(found) != 0 || err != nil {
-				t.Errorf("contents: %v %v", found, err)
+			if e, found, err := n.Contents.Get(t.Context(), site, md5); found || err != nil {
+				t.Errorf("contents: %v %v", e, err)
 			}
 		})
 	}
@@ -575,7 +582,7 @@ func TestCompatibleRequests(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
 		t.Skip("the samples are not here")
 	}
-	for _, op := range []dc.Op{dc.SiteNew, dc.SiteStatus, dc.SiteFind, dc.SiteDelete, dc.SiteCleanup, dc.URLNew, dc.URLStatus, dc.URLUpdate, dc.URLFetch, dc.URLContent} {
+	for _, op := range []dc.Op{dc.SiteNew, dc.SiteUpdate, dc.SiteStatus, dc.SiteFind, dc.SiteDelete, dc.SiteCleanup, dc.URLNew, dc.URLStatus, dc.URLUpdate, dc.URLFetch, dc.URLContent} {
 		samples, err := filepath.Glob(filepath.Join(folder, op.String(), "*"))
 		if err != nil || len(samples) == 0 {
 			t.Fatalf("no samples of %s: %v", op, err)

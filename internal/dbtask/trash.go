@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"hce/dc/internal/store"
 )
 
 // EmptyTrash removes the contents that deleted rows left behind, also those of a
@@ -23,9 +25,21 @@ func (o *Owner) EmptyTrash(ctx context.Context) error {
 		return fmt.Errorf("dbtask.EmptyTrash: %w", err)
 	}
 	defer unlock()
-	if items, err = o.Store.Trash(ctx); err != nil {
-		return err
+	for {
+		if items, err = o.Store.Trash(ctx); err != nil {
+			return err
+		}
+		if err := o.remove(ctx, items); err != nil {
+			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		}
+		if err := o.Store.TrashDone(ctx, items); err != nil || len(items) < store.TrashPage {
+			return err
+		}
 	}
+}
+
+// remove removes what a page of the trash names.
+func (o *Owner) remove(ctx context.Context, items []store.TrashItem) error {
 	bySite := map[string][]string{}
 	for _, it := range items {
 		if it.URLMd5 != "" {
@@ -33,21 +47,21 @@ func (o *Owner) EmptyTrash(ctx context.Context) error {
 			continue
 		}
 		if err := o.Raw.DeleteSite(it.SiteID); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+			return err
 		}
-		if err := o.Contents.DeleteSite(it.SiteID); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		if err := o.Contents.DeleteSite(ctx, it.SiteID); err != nil {
+			return err
 		}
 	}
 	for site, md5s := range bySite {
 		if err := o.Raw.DeleteURLs(site, md5s); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+			return err
 		}
 		if err := o.Contents.Delete(ctx, site, md5s...); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+			return err
 		}
 	}
-	return o.Store.TrashDone(ctx, items)
+	return nil
 }
 
 // lockPause is how long a process waits before it asks for the lock again.

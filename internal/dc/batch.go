@@ -3,6 +3,7 @@ package dc
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -45,7 +46,7 @@ type SiteOverlay struct {
 func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 	o := readObject("Batch", raw)
 	b := Batch{
-		ID:                o.int("id", 0),
+		ID:                batchID(o),
 		CrawlerType:       o.int("crawlerType", CrawlNormal),
 		ErrorMask:         ErrorMask(o.int("errorMask", 0)),
 		DBMode:            o.int("dbMode", DBRead|DBWrite),
@@ -71,6 +72,17 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 	return b, o.end(n)
 }
 
+// batchID reads the id, an unsigned number of 32 bits. Old clients write it as a
+// signed one.
+func batchID(o *object) int64 {
+	b := boundsOf("u32")
+	n := o.bounded("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
+	if n < 0 {
+		n += b.Max + 1
+	}
+	return n
+}
+
 func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error) {
 	o := readObject(name, raw)
 	item := BatchItem{SiteID: o.text("siteId", ""), URLID: o.text("urlId", ""), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl", "")}
@@ -83,6 +95,7 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 		return item, o.err
 	}
 	u := readObject(name+".urlObj", o.raw("urlObj"))
+	u.loose = true // one task brings it to the next
 	item.Given = u.columns(URLColumns)
 	if text := item.Given.Text("URL"); u.err == nil && text == "" {
 		u.fail("url", "is missing")

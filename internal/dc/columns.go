@@ -10,6 +10,7 @@ type Column struct {
 	JSON string // name on the wire
 	Name string // name in the database
 	Kind Kind
+	Bounds
 
 	index int // of the struct's field
 }
@@ -18,13 +19,13 @@ type Column struct {
 var (
 	SiteColumns     = columnsOf(Site{})
 	URLColumns      = columnsOf(URL{})
-	RootURLColumns  = append(columnsOf(URL{}), Column{JSON: "userId", Name: "User_Id", Kind: KindInt, index: -1})
+	RootURLColumns  = append(columnsOf(URL{}), Column{JSON: "userId", Name: "User_Id", Kind: KindInt, Bounds: boundsOf("u64"), index: -1})
 	FilterColumns   = columnsOf(SiteFilter{})
 	PropertyColumns = columnsOf(SiteProperty{})
 )
 
-// columnsOf reads the struct tags of a row: `json:"name" col:"Name"`. Fields
-// without a col tag are not stored.
+// columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`.
+// Fields without a col tag are not stored; fit is explained by Bounds.
 func columnsOf(row any) []Column {
 	t := reflect.TypeOf(row)
 	var list []Column
@@ -35,7 +36,7 @@ func columnsOf(row any) []Column {
 			continue
 		}
 		wire, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{JSON: wire, Name: name, index: i}
+		c := Column{JSON: wire, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), index: i}
 		switch {
 		case f.Type == reflect.TypeFor[Date]():
 			c.Kind = KindDate

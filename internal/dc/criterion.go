@@ -47,11 +47,28 @@ func readCriterion(name string, raw json.RawMessage, def Criterion) (Criterion, 
 		c.Limit = readLimit(o, raw)
 	}
 	if o.has("SQL") {
-		if json.Unmarshal(o.fields["SQL"], &c.SQL) != nil {
-			o.fail("SQL", "is not an object of texts")
-		}
+		c.SQL = readQueries(o)
 	}
 	return c, o.err
+}
+
+// readQueries reads the object name -> query.
+func readQueries(o *object) map[string]string {
+	var raw map[string]json.RawMessage
+	ok := json.Unmarshal(o.fields["SQL"], &raw) == nil
+	queries := make(map[string]string, len(raw))
+	for name, query := range raw {
+		if len(query) == 0 || query[0] != '"' {
+			ok = ok && isNull(query)
+			continue
+		}
+		text, good := readText(query)
+		queries[name], ok = text, ok && good
+	}
+	if !ok {
+		o.fail("SQL", "is not an object of texts")
+	}
+	return queries
 }
 
 // readLimit accepts a number, a text or [offset, count].

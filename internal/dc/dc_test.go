@@ -149,25 +149,3 @@ func TestCallKeepsTheSpelling(t *testing.T) {
 		}
 	}
 }
-
-func FuzzReaders(f *testing.F) {
-	for _, s := range []string{`{"id":"a","urls":["u"]}`, `[{"url":"u","siteId":null,"attributes":[{"a":1}]}]`, `{"items":[{"siteId":"1","urlObj":{"url":"x"}}]}`, `[10,[{"sitesList":[]}]]`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if !json.Valid(b) {
-			return
-		}
-		_ = siteNew(b)
-		_ = urlNew(b)
-		_ = batch(b)
-		_, _ = ReadURLUpdate(b, nil)
-		_, _ = ReadURLFetch(b, nil)
-		_, _ = ReadURLContent(b, nil)
-		_, _ = ReadURLStatus(b, nil)
-		_, _ = ReadSiteFind(b, nil)
-		_, _ = ReadSiteDelete(b, nil)
-		_, _ = ReadSiteCleanup(b, nil)
-		_, _ = ParseEvent(b)
-	})
-}

@@ -5,7 +5,8 @@
 //
 // Wire names and numbers are the specification's and are mapped here and
 // nowhere else. The struct tags of Site, URL and their rows are the catalogue
-// of database columns: json is the name on the wire, col the name in SQL.
+// of database columns: json is the name on the wire, col the name in SQL, fit what
+// the column holds on every database.
 //
 // A request says which columns it sets and leaves the others alone; it is read
 // into a [Patch], a map from column to value. A stored row has all columns; it

@@ -15,6 +15,8 @@ type SiteNewRequest struct {
 	URLs       []Patch // rows of sites_urls; URL and URLMd5 are set
 	Filters    []Patch
 	Properties []Patch
+
+	masks []int64 // of URLs, in their order
 }
 
 // Keys of site requests that are known and do nothing here.
@@ -26,18 +28,19 @@ func ReadSiteNew(raw json.RawMessage, n *Notes) (SiteNewRequest, error) {
 	o := readObject("Site", raw)
 	r := SiteNewRequest{MoveURLs: o.bool("moveURLs", true)}
 	r.Site = o.columns(SiteColumns)
+	mask := o.int("_urlNormalizeMask", 0)
 	o.accept(siteExtras...)
 	r.ID = r.Site.Text("Id")
-	user, hasUser := r.Site["User_Id"]
 	for i, elem := range o.list("urls") {
-		row, err := readRootURL(fmt.Sprintf("Site.urls[%d]", i), elem, n)
+		row, mask, err := readRootURL(fmt.Sprintf("Site.urls[%d]", i), elem, mask, n)
+		if err == nil {
+			row, err = rootRow(fmt.Sprintf("Site.urls[%d]", i), row)
+		}
 		if err != nil {
 			return r, err
 		}
-		if _, ok := row["User_Id"]; !ok && hasUser {
-			row["User_Id"] = user
-		}
-		r.URLs = append(r.URLs, row)
+		ownedBy(row, r.Site)
+		r.URLs, r.masks = append(r.URLs, row), append(r.masks, mask)
 	}
 	if r.ID == "" && len(r.URLs) > 0 {
 		r.ID = Md5(r.URLs[0].Text("URL"))
@@ -62,6 +65,39 @@ func ReadSiteNew(raw json.RawMessage, n *Notes) (SiteNewRequest, error) {
 	return r, o.end(n)
 }
 
+// ownedBy gives a root URL the owner of its site, unless it has one.
+func ownedBy(row, site Patch) {
+	user, given := site["User_Id"]
+	if _, own := row["User_Id"]; given && !own {
+		row["User_Id"] = user
+	}
+}
+
+// Normalize brings the root URLs to the form that their masks ask for (objects
+// 2.2, 4.2): form gives it, or an error, which is the request's. Without a mask
+// a URL stays as it is. The site's ID is made of the URL as it was given.
+func (r *SiteNewRequest) Normalize(form func(text string, mask int64) (string, error)) error {
+	return normalize("Site", r.URLs, r.masks, form)
+}
+
+func normalize(object string, rows []Patch, masks []int64, form func(string, int64) (string, error)) error {
+	for i, row := range rows {
+		text := row.Text("URL")
+		if i >= len(masks) || masks[i] == 0 || text == "" {
+			continue
+		}
+		fine, err := form(text, masks[i])
+		if err != nil {
+			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: "cannot be normalized: " + err.Error()}
+		}
+		if row["URLMd5"] == Md5(text) {
+			row["URLMd5"] = Md5(fine)
+		}
+		row["URL"] = fine
+	}
+	return nil
+}
+
 // Check refuses ids and keys that cannot be stored (DECISIONS 4).
 func (r SiteNewRequest) Check() error {
 	if err := CheckSiteID("Site", "id", r.ID); err != nil {
@@ -77,32 +113,40 @@ func (r SiteNewRequest) Check() error {
 		if err := CheckSiteID(object, "siteId", p.Text("Site_Id")); err != nil {
 			return err
 		}
-		if md5 := p.Text("URLMd5"); md5 != "" {
-			if err := CheckMd5(object, "urlMd5", md5); err != nil {
-				return err
-			}
+		if err := checkPropertyURL(object, p); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// readRootURL reads an item of Site.urls: the URL as a text, or its fields
-// (objects 2.2).
-func readRootURL(name string, raw json.RawMessage, n *Notes) (Patch, error) {
+func checkPropertyURL(object string, p Patch) error {
+	if md5 := p.Text("URLMd5"); md5 != "" {
+		return CheckMd5(object, "urlMd5", md5)
+	}
+	return nil
+}
+
+// readRootURL reads an item of a site's urls: the URL as a text, which has the
+// request's mask, or its fields with a mask of their own (objects 2.2).
+func readRootURL(name string, raw json.RawMessage, mask int64, n *Notes) (Patch, int64, error) {
 	if len(raw) > 0 && raw[0] == '"' {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, &FieldError{Object: name, Value: clip(raw), Reason: "is not a text"}
+		text, ok := readText(raw)
+		if !ok {
+			return nil, 0, &FieldError{Object: name, Value: clip(raw), Reason: KindText.reason(raw)}
 		}
-		return rootRow(name, Patch{"URL": text})
+		for _, c := range URLColumns {
+			if reason := c.refusal(text); c.Name == "URL" && reason != "" {
+				return nil, 0, &FieldError{Object: name, Field: "url", Value: clip(raw), Reason: reason}
+			}
+		}
+		return Patch{"URL": text}, mask, nil
 	}
 	o := readObject(name, raw)
 	row := o.columns(RootURLColumns)
-	o.accept("_normalizeMask", "siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
-	if err := o.end(n); err != nil {
-		return nil, err
-	}
-	return rootRow(name, row)
+	mask = o.int("_normalizeMask", 0)
+	o.accept("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
+	return row, mask, o.end(n)
 }
 
 func rootRow(name string, row Patch) (Patch, error) {
@@ -117,20 +161,29 @@ func rootRow(name string, row Patch) (Patch, error) {
 
 // readFilter reads a SiteFilter with the defaults of objects 2.3.
 func readFilter(name, siteID string, raw json.RawMessage, n *Notes) (Patch, error) {
-	o := readObject(name, raw)
-	row := o.columns(FilterColumns)
-	if o.err == nil && !o.has("pattern") {
-		o.fail("pattern", "is missing")
-	}
-	for column, def := range map[string]any{"Subject": "", "OperationCode": int64(0), "Stage": int64(5), "Action": int64(1),
+	row, err := readFilterFields(name, raw, n)
+	for column, def := range map[string]any{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0), "Site_Id": siteID} {
 		if _, ok := row[column]; !ok {
 			row[column] = def
 		}
 	}
-	// An exclude written the seed's way carries no action: the type decides.
-	if row["Type"] == int64(0) && !o.has("action") {
-		row["Action"] = int64(-1)
+	if _, given := row["Action"]; !given {
+		row["Action"] = int64(1)
+		// An exclude written the seed's way carries no action: the type decides.
+		if row["Type"] == int64(0) {
+			row["Action"] = int64(-1)
+		}
+	}
+	return row, err
+}
+
+// readFilterFields reads what the object gives alone.
+func readFilterFields(name string, raw json.RawMessage, n *Notes) (Patch, error) {
+	o := readObject(name, raw)
+	row := o.columns(FilterColumns)
+	if o.err == nil && !o.has("pattern") {
+		o.fail("pattern", "is missing")
 	}
 	return row, o.end(n)
 }
@@ -161,15 +214,17 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 		}
 		switch value[0] {
 		case '[':
-			var triple []*string
-			if json.Unmarshal(value, &triple) != nil || len(triple) != 3 {
+			var triple []json.RawMessage
+			texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
+			for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
+				if !texts || isNull(triple[i]) {
+					continue
+				}
+				row[column], texts = readText(triple[i])
+			}
+			if !texts {
 				o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
 				return nil, o.err
-			}
-			for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
-				if triple[i] != nil {
-					row[column] = *triple[i]
-				}
 			}
 		case '{':
 			// A JSON value given as it is, not as its text.
@@ -177,10 +232,20 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 		default:
 			text, ok := readText(value)
 			if !ok {
-				o.fail(key, kindReason[KindText])
+				o.fail(key, KindText.reason(value))
 				return nil, o.err
 			}
 			row["Value"] = text
+		}
+		for _, c := range PropertyColumns {
+			reason := c.refusal(row[c.Name])
+			if reason == "" && !clean(row.Text(c.Name)) {
+				reason = "has NUL, or bytes that are no character"
+			}
+			if reason != "" {
+				o.fail(key, reason)
+				return nil, o.err
+			}
 		}
 		rows = append(rows, propertyRow(row, siteID))
 	}
@@ -287,7 +352,7 @@ func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error
 			DelayedType:    o.int("delayedType", Immediate),
 			MoveURLs:       o.bool("moveURLs", o.bool("moveUrls", true)),
 			SaveRootURLs:   o.bool("saveRootURLs", o.bool("saveRootUrls", true)),
-			State:          o.int("state", SiteActive),
+			State:          o.bounded("state", SiteActive, boundsOf("u8")),
 			HistoryCleanUp: o.int("historyCleanUp", 0),
 		}
 		o.int("taskType", 1)

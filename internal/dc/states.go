@@ -13,6 +13,13 @@ const (
 	SiteNotFound    = 9 // in answers only
 )
 
+// What SITE_UPDATE does to the lists that it has (objects 2.5).
+const (
+	UpdateAppend    = 0
+	UpdateOverwrite = 1 // what is there goes first
+	UpdateRows      = 2 // rows that are there change, none is added
+)
+
 // States of a URL (objects 5.3).
 const (
 	URLEnabled  = 0

@@ -2,7 +2,9 @@ package dc
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"strings"
 )
 
 // URLNewRequest is one element of URL_NEW (objects 2.7). Row holds the columns
@@ -58,8 +60,14 @@ func (o *object) attributes() []Attribute {
 			if isNull(value) {
 				continue
 			}
-			if text, ok := readText(value); ok {
+			text, ok := readText(value)
+			switch reason := AttributeName.text(name); {
+			case reason != "" || strings.ContainsRune(name, 0):
+				o.fail("attributes", "has a name that is not 1 to 255 characters other than NUL")
+			case ok:
 				list = append(list, Attribute{Name: name, Value: text})
+			case value[0] == '"':
+				o.fail("attributes", KindText.reason(value))
 			}
 		}
 	}
@@ -175,6 +183,7 @@ type URLFetchRequest struct {
 	Locking        bool
 	LockTimeout    int64 // seconds between tries
 	SiteUpdate     Patch // columns of sites to set for every visited site
+	SiteLists      SiteLists
 	URLUpdate      Patch // columns to set in every row returned
 	AttributeNames []string
 
@@ -209,15 +218,14 @@ func readURLFetch(name string, raw json.RawMessage, n *Notes) (URLFetchRequest, 
 		AttributeNames: o.texts("attributeNames", []string{"*"}),
 		SkipBusySites:  o.bool("skipBusySites", false),
 		PaceTime:       o.int("paceTime", 0),
-		AsBatch:        o.int("asBatch", 0),
+		AsBatch:        o.bounded("asBatch", 0, boundsOf("u32")),
 	}
 	if raw := o.raw("siteUpdate"); raw != nil && raw[0] == '{' {
-		u := readObject(name+".siteUpdate", raw)
-		r.SiteUpdate = u.columns(SiteColumns)
-		delete(r.SiteUpdate, "Id")
-		if u.err != nil {
-			return r, u.err
+		u, err := readSiteUpdate(name+".siteUpdate", raw, nil)
+		if err != nil {
+			return r, err
 		}
+		r.SiteUpdate, r.SiteLists = u.Set, u.SiteLists
 	}
 	if raw := o.raw("urlUpdate"); raw != nil && raw[0] == '{' {
 		u, err := readURLUpdate(name+".urlUpdate", raw, nil)
@@ -237,6 +245,9 @@ func readURLFetch(name string, raw json.RawMessage, n *Notes) (URLFetchRequest, 
 
 // Check refuses ids that cannot be stored.
 func (r URLFetchRequest) Check(object string) error {
+	if err := r.SiteLists.check(object + ".siteUpdate"); err != nil {
+		return err
+	}
 	for _, id := range r.Sites {
 		if err := CheckSiteID(object, "sitesList", id); err != nil {
 			return err
@@ -251,16 +262,17 @@ var DBFields = []string{"Status", "Crawled", "Processed", "ContentType", "Charse
 	"ProcessingTime", "HTTPCode", "Size", "LinksI", "LinksE", "RawContentMd5", "LastModified", "CDate", "UDate",
 	"TagsMask", "TagsCount", "PDate", "ContentURLMd5", "Batch_Id"}
 
-// URLContentRequest is one element of URL_CONTENT (objects 2.9, storage 4.13).
+// URLContentRequest is one element of URL_CONTENT (objects 2.9, storage 4.13). As
+// JSON it is what the journal keeps of it, keys in order.
 type URLContentRequest struct {
-	Null           bool // the element was null and is answered with null
-	SiteID         string
-	URL            string
-	URLMd5         string
-	Mask           int64
-	Fetch          *URLFetchRequest
-	AttributeNames []string
-	DBFields       []string
+	Null           bool             `json:"-"` // the element was null and is answered with null
+	Fetch          *URLFetchRequest `json:"-"`
+	AttributeNames []string         `json:"attributeNames"`
+	Mask           int64            `json:"contentTypeMask"`
+	DBFields       []string         `json:"dbFieldsList"`
+	SiteID         string           `json:"siteId"`
+	URL            string           `json:"url"`
+	URLMd5         string           `json:"urlMd5"`
 }
 
 // ReadURLContent reads the list of URL_CONTENT.
@@ -317,53 +329,109 @@ func (r URLContentRequest) Check(object string) error {
 
 // URLPutRequest is one element of URL_PUT (objects 2.9, storage 4.16).
 type URLPutRequest struct {
-	SiteID      string  `json:"siteId"`
-	URLMd5      string  `json:"urlMd5"`
-	ContentType int64   `json:"contentType"`
-	PutDict     PutDict `json:"putDict"`
-	Suffix      string  `json:"fileStorageSuffix"`
+	SiteID      string
+	URLMd5      string // "": the URLs that Criterion selects
+	Criterion   Criterion
+	ContentType int64
+	PutDict     PutDict
+	Suffix      string // of the files' names; "": they are named by the time
 }
 
 // PutDict is the content of a URLPutRequest.
 type PutDict struct {
-	ID         string          `json:"id"`
-	Data       *string         `json:"data"`
-	CDate      string          `json:"cDate"`
-	Properties json.RawMessage `json:"properties,omitempty"`
+	ID    string  // of a processed content; "": the key of the URL
+	Data  *string // nil when it is missing
+	CDate Date    // of a processed content; "": now
 }
 
 var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{0,64}$`)
 
-// ReadURLPutObject reads one URLPut; siteID and urlMd5 stand in for null ones.
+// ReadURLPut reads the list of URL_PUT. Data that are missing are the answer's
+// to complain about.
+func ReadURLPut(raw json.RawMessage, n *Notes) ([]URLPutRequest, error) {
+	return readList("URLPutObj", raw, func(name string, raw json.RawMessage) (URLPutRequest, error) {
+		o := readObject(name, raw)
+		return o.urlPut(n)
+	})
+}
+
+// ReadURLPutObject reads one URLPut that another operation carries; siteID and
+// urlMd5 stand in for null ones. It checks it, too.
 func ReadURLPutObject(name string, raw json.RawMessage, siteID, urlMd5 string) (URLPutRequest, error) {
 	o := readObject(name, raw)
+	r, err := o.urlPut(nil)
+	if err != nil {
+		return r, err
+	}
+	if !o.has("siteId") {
+		r.SiteID = siteID
+	}
+	if r.URLMd5 == "" {
+		r.URLMd5 = urlMd5
+	}
+	if r.PutDict.Data == nil {
+		return r, &FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"}
+	}
+	if err := CheckMd5(name, "urlMd5", r.URLMd5); err != nil {
+		return r, err
+	}
+	return r, r.Check(name)
+}
+
+func (o *object) urlPut(n *Notes) (URLPutRequest, error) {
 	r := URLPutRequest{
-		SiteID: o.text("siteId", siteID), URLMd5: o.text("urlMd5", urlMd5),
+		SiteID: o.siteID(), URLMd5: o.text("urlMd5", ""), Criterion: o.criterion("criterions", Criterion{}),
 		ContentType: o.int("contentType", ContentRaw), Suffix: o.text("fileStorageSuffix", ""),
 	}
 	if !o.has("putDict") {
 		o.fail("putDict", "is missing")
 		return r, o.err
 	}
-	d := readObject(name+".putDict", o.raw("putDict"))
-	r.PutDict = PutDict{ID: d.text("id", r.URLMd5), Data: d.textOrNil("data"), CDate: d.text("cDate", "")}
-	if d.err != nil {
-		return r, d.err
-	}
-	if r.PutDict.Data == nil {
-		d.fail("data", "is missing")
-		return r, d.err
-	}
-	if !suffixPattern.MatchString(r.Suffix) {
-		o.fail("fileStorageSuffix", "is not of letters, digits, - or _")
-	}
-	if o.err != nil {
-		return r, o.err
-	}
-	if err := CheckSiteID(name, "siteId", r.SiteID); err != nil {
+	d := readObject(o.name+".putDict", o.raw("putDict"))
+	r.PutDict = PutDict{ID: d.text("id", ""), Data: d.bytesOrNil("data"), CDate: d.moment("CDate")}
+	d.accept("cDate", "properties")
+	if err := d.end(n); err != nil {
 		return r, err
 	}
-	return r, CheckMd5(name, "urlMd5", r.URLMd5)
+	return r, o.end(n)
+}
+
+// moment reads a plain date; "" for none, and for an expression.
+func (o *object) moment(field string) Date {
+	if !o.has(field) {
+		return ""
+	}
+	value, _, ok := readDate(o.fields[field])
+	if !ok {
+		o.fail(field, KindDate.reason(o.fields[field]))
+	}
+	text, _ := value.(string)
+	return Date(text)
+}
+
+// Check refuses ids, keys, types and names that cannot be stored.
+func (r URLPutRequest) Check(object string) error {
+	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
+		return err
+	}
+	if r.URLMd5 != "" {
+		if err := CheckMd5(object, "urlMd5", r.URLMd5); err != nil {
+			return err
+		}
+	}
+	if !suffixPattern.MatchString(r.Suffix) {
+		return &FieldError{Object: object, Field: "fileStorageSuffix", Value: clip(quoteJSON(r.Suffix)), Reason: "is not of letters, digits, - or _"}
+	}
+	switch r.ContentType {
+	case ContentProcessed:
+		if r.PutDict.ID != "" {
+			return CheckMd5(object+".putDict", "id", r.PutDict.ID)
+		}
+	case ContentRaw, ContentTidy, ContentHeaders, ContentRequests, ContentMeta, ContentCookies, ContentDynamic, ContentChain:
+	default:
+		return &FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
+	}
+	return nil
 }
 
 // URLReturnRequest is the object of URL_RETURN, our own operation: rows that a

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // DateLayout is how dates are stored and answered: UTC, whole seconds.
@@ -140,6 +142,16 @@ func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
+// ReadInt reads a whole number as requests may write it: a number, whose
+// fraction is cut, a bool, or a text of decimal digits. It answers false for
+// anything else, null and nothing included. Whole numbers of 64 bits stay exact.
+func ReadInt(raw json.RawMessage) (int64, bool) {
+	if isNull(raw) {
+		return 0, false
+	}
+	return readInt(raw)
+}
+
 // readInt accepts a number (cut toward 0), a bool, or a text with a decimal
 // integer.
 func readInt(raw json.RawMessage) (int64, bool) {
@@ -182,37 +194,82 @@ func readFloat(raw json.RawMessage) (float64, bool) {
 	}
 }
 
-// readText accepts a text; a number or bool becomes its text.
+// readText accepts a text; a number or bool becomes its text. What MySQL cannot
+// store is no text: NUL, and bytes or escapes that are no characters.
 func readText(raw json.RawMessage) (string, bool) {
 	switch raw[0] {
 	case '"':
 		var s string
-		return s, json.Unmarshal(raw, &s) == nil
+		ok := json.Unmarshal(raw, &s) == nil && utf8.Valid(raw) && strings.IndexByte(s, 0) < 0
+		// A lone surrogate, \ud800, is read as U+FFFD.
+		return s, ok && (!strings.ContainsRune(s, utf8.RuneError) || wholePairs(raw))
 	case '{', '[':
 		return "", false
 	}
 	return string(raw), true
 }
 
-var plainDate = regexp.MustCompile(`^'?(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?'?$`)
+// wholePairs reports whether the escapes of a JSON text name whole characters.
+func wholePairs(raw json.RawMessage) bool {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++
+		r := escaped(raw, i)
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		if i += 6; utf16.DecodeRune(r, escaped(raw, i)) == utf8.RuneError || raw[i-1] != '\\' {
+			return false
+		}
+	}
+	return true
+}
 
-// readDate accepts a text or {"str": text}: a plain date becomes a value, NULL
-// becomes nil, anything else an expression; "" means not set (DECISIONS 1.6).
+// escaped is what the escape uXXXX at i names, or -1.
+func escaped(raw json.RawMessage, i int) rune {
+	if i+5 > len(raw) || raw[i] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[i+1:i+5]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+var plainDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?$`)
+
+// unquoted drops the quotes around a text, which dates may have or not (objects
+// 4.3).
+func unquoted(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		return strings.TrimSpace(s[1 : n-1])
+	}
+	return s
+}
+
+// readDate accepts a text or {"str": text}: a plain date of the years 1000 to
+// 9999 becomes a value, NULL becomes nil, anything else an expression; "" means
+// not set (DECISIONS 1.6).
 func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	var text string
 	switch raw[0] {
 	case '"':
-		if json.Unmarshal(raw, &text) != nil {
+		if text, ok = readText(raw); !ok {
 			return nil, false, false
 		}
 	case '{':
 		var tagged struct {
-			Str *string `json:"str"`
+			Str json.RawMessage `json:"str"`
 		}
-		if json.Unmarshal(raw, &tagged) != nil || tagged.Str == nil {
+		if json.Unmarshal(raw, &tagged) != nil || len(tagged.Str) == 0 || tagged.Str[0] != '"' {
 			return nil, false, false
 		}
-		text = *tagged.Str
+		if text, ok = readText(tagged.Str); !ok {
+			return nil, false, false
+		}
 	default:
 		return nil, false, true // other types silently mean "not set"
 	}
@@ -223,15 +280,12 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	case strings.EqualFold(text, "NULL"):
 		return nil, true, true
 	}
-	if m := plainDate.FindStringSubmatch(text); m != nil {
+	if m := plainDate.FindStringSubmatch(unquoted(text)); m != nil {
 		if m[2] == "" {
 			m[2] = "00:00:00"
 		}
 		d := m[1] + " " + m[2]
-		if _, err := time.Parse(DateLayout, d); err == nil {
-			return d, true, true
-		}
-		return nil, false, false
+		return d, true, storable(d)
 	}
 	return Expr(text), true, true
 }
@@ -240,7 +294,15 @@ var kindReason = map[Kind]string{
 	KindInt:   "is not a whole number",
 	KindFloat: "is not a number",
 	KindText:  "is not a text",
-	KindDate:  "is not a date or an SQL expression",
+	KindDate:  "is not a date of the years 1000 to 9999 or an SQL expression",
+}
+
+// reason tells why a value is not read as k.
+func (k Kind) reason(raw json.RawMessage) string {
+	if _, ok := readText(raw); !ok && raw[0] == '"' && k != KindInt && k != KindFloat {
+		return "has NUL, or bytes or escapes that are no character"
+	}
+	return kindReason[k]
 }
 
 // readKind reads one value that is not null; set is false when the value means

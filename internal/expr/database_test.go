@@ -3,6 +3,8 @@ package expr
 import (
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ var urlColumns = map[string]Kind{
 }
 
 var siteColumns = map[string]Kind{
-	"Id": Key, "Description": Text, "CDate": Time, "UDate": Time, "TcDate": Time, "Resources": Int, "Contents": Int, "CollectedURLs": Int,
+	"Id": Key, "Description": Text, "CDate": Time, "UDate": Time, "TcDate": Time, "TcDateProcess": Time, "Resources": Int, "Contents": Int, "CollectedURLs": Int,
 	"Iterations": Int, "State": Int, "Priority": Int, "MaxURLs": Int, "Errors": Int, "Size": Int, "AVGSpeed": Int, "User_Id": Int,
 	"RecrawlPeriod": Int, "RecrawlDate": Time, "HTTPTimeout": Float,
 }
@@ -85,8 +87,8 @@ func openTest(t testing.TB) *sql.DB {
 	})
 	for _, table := range []Table{urlTable, siteTable, propertyTable, proxyTable} {
 		text := ""
-		for name, kind := range table.Columns {
-			text += ", " + tick(name) + " " + kindNames[kind]
+		for _, name := range columnsOf(table) {
+			text += ", " + tick(name) + " " + kindNames[table.Columns[name]]
 		}
 		run(t, db, "CREATE TABLE "+tick(table.Name)+" ("+text[2:]+")")
 	}
@@ -127,6 +129,8 @@ func openTest(t testing.TB) *sql.DB {
 	}
 	return db
 }
+
+func columnsOf(table Table) []string { return slices.Sorted(maps.Keys(table.Columns)) }
 
 func run(t testing.TB, db *sql.DB, text string, args ...any) {
 	t.Helper()

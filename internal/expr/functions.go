@@ -45,9 +45,9 @@ func init() {
 		"ROUND":    {1, 2, round("my_round")},
 		"TRUNCATE": {2, 2, round("my_truncate")},
 		"SIGN":     {1, 1, native("my_sign", classInt, asNumber)},
-		"POW":      {2, 2, native("my_pow", classReal, asNumber)},
-		"POWER":    {2, 2, native("my_pow", classReal, asNumber)},
-		"SQRT":     {1, 1, native("my_sqrt", classReal, asNumber)},
+		"POW":      {2, 2, float("my_pow")},
+		"POWER":    {2, 2, float("my_pow")},
+		"SQRT":     {1, 1, float("my_sqrt")},
 
 		"LENGTH":           {1, 1, byteLength},
 		"OCTET_LENGTH":     {1, 1, byteLength},
@@ -136,6 +136,16 @@ func native(name string, c class, conversions ...conversion) func(*sqliteWriter,
 	}
 }
 
+// float calls a function of numbers that yields a double.
+func float(name string) func(*sqliteWriter, *call) piece {
+	write := native(name, classReal, asNumber)
+	return func(w *sqliteWriter, n *call) piece {
+		p := write(w, n)
+		p.float = true
+		return p
+	}
+}
+
 func instant(c class) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
 		if !wholeSeconds(n) {
@@ -189,7 +199,7 @@ func firstKnown(w *sqliteWriter, n *call) piece {
 
 func nullIf(w *sqliteWriter, n *call) piece {
 	a, b := w.value(n.args[0]), w.value(n.args[1])
-	if l, r, collation := w.align(a, b); l.text == a.text && !a.lit && collation == "" {
+	if l, r := w.align(a, b); l.text == a.text && !a.lit {
 		return shared(w.form(classNull, "nullif(", a, ", ", r, ")"), []piece{a})
 	}
 	return shared(w.form(classNull, "CASE WHEN ", w.compare("=", a, b), " THEN NULL ELSE ", a, " END"), []piece{a})
@@ -215,14 +225,16 @@ func extreme(name string) func(*sqliteWriter, *call) piece {
 			args[0] = w.form(classText, args[0], " COLLATE NOCASE")
 		}
 		q := w.form(p.class, name+"(", w.joined(p.class, ", ", args), ")")
-		q.small, q.exact = p.small, p.exact
+		q.small, q.exact, q.bytes, q.float = p.small, p.exact, p.bytes, p.float
 		return q
 	}
 }
 
 func absolute(w *sqliteWriter, n *call) piece {
 	p := w.number(w.value(n.args[0]))
-	return w.form(p.class, "my_abs(", p, ")")
+	q := w.form(p.class, "my_abs(", p, ")")
+	q.float = p.float
+	return q
 }
 
 // wholeNumber is CEIL or FLOOR, which leave integers alone.
@@ -232,8 +244,17 @@ func wholeNumber(name string) func(*sqliteWriter, *call) piece {
 		if p.class == classInt {
 			return p
 		}
-		return w.form(classInt, name+"(", p, ")")
+		q := w.form(classInt, name+"(", p, ")")
+		return asDouble(q, p.float)
 	}
+}
+
+// asDouble keeps a whole double one: MySQL's arithmetic stays with doubles.
+func asDouble(p piece, float bool) piece {
+	if p.float = float; float {
+		p.class = classReal
+	}
+	return p
 }
 
 func round(name string) func(*sqliteWriter, *call) piece {
@@ -247,7 +268,11 @@ func round(name string) func(*sqliteWriter, *call) piece {
 		if d, ok := literalInt(digits); ok && d <= 0 {
 			c = classInt
 		}
-		return w.form(c, name+"(", p, ", ", digits, ")")
+		function := name
+		if p.float && name == "my_round" {
+			function = "my_rint" // halves of doubles go to even numbers
+		}
+		return asDouble(w.form(c, function+"(", p, ", ", digits, ")"), p.float && p.class == classReal)
 	}
 }
 
@@ -295,6 +320,9 @@ func addInterval(name string) func(*sqliteWriter, *call) piece {
 		if count.class != classText {
 			count = w.number(count)
 		}
+		if count.float && unit != "SECOND" {
+			count = w.form(classInt, "my_rint(", count, ", 0)")
+		}
 		c := classText // MySQL gives a text for a text
 		switch x.class {
 		case classDateTime:
@@ -305,7 +333,9 @@ func addInterval(name string) func(*sqliteWriter, *call) piece {
 				c = classDate
 			}
 		}
-		return w.form(c, name+"(", x, ", ", count, ", '"+unit+"')")
+		p := w.form(c, name+"(", x, ", ", count, ", '"+unit+"')")
+		p.date = c == classText
+		return p
 	}
 }
 

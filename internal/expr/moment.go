@@ -300,11 +300,12 @@ func clockOfText(s string) (span, bool) {
 	}
 	g := clockText.FindStringSubmatch(s)
 	if g == nil {
-		number, ok := leadingNumber(s).(int64)
-		if !ok || number == 0 && !strings.HasPrefix(s, "0") {
+		prefix, _ := numberPrefix(s)
+		number := numberOf(leadingNumber(s))
+		if number == 0 && !strings.HasPrefix(s, "0") || math.Abs(number) > 1e15 || strings.ContainsAny(prefix, "eE") {
 			return 0, false
 		}
-		return clockOfNumber(number)
+		return clockOfNumber(int64(number))
 	}
 	at := func(i int) span { n, _ := strconv.Atoi(g[i]); return span(n) }
 	if at(4) > 59 || at(5) > 59 {

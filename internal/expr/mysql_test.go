@@ -82,3 +82,52 @@ func TestMySQLFunctions(t *testing.T) {
 		}
 	}
 }
+
+// TestLengths holds that MySQL reads the stored length of a column, wherever
+// the column stands, and SQLite never does.
+func TestLengths(t *testing.T) {
+	s := siteScope()
+	s.Foreign = append([]Table{}, s.Foreign...)
+	for i := range s.Foreign {
+		if s.Foreign[i].Name == urlTable.Name {
+			s.Foreign[i].Lengths = map[string]string{"ParentMd5": "ParentLen"}
+		}
+	}
+	u := urlScope()
+	u.Table.Lengths = map[string]string{"ParentMd5": "ParentLen"}
+	for _, c := range []struct {
+		name  string
+		scope Scope
+		text  string
+		mysql string
+	}{
+		{"length", u, "LENGTH(ParentMd5)", "`ParentLen`"},
+		{"octet length, other case", u, "octet_length(parentmd5) = 0", "(`ParentLen` = ?)"},
+		{"another column", u, "LENGTH(URLMd5)", "LENGTH(`URLMd5`)"},
+		{"signs are not bytes", u, "CHAR_LENGTH(ParentMd5)", "CHAR_LENGTH(`ParentMd5`)"},
+		{"an expression", u, "LENGTH(CONCAT(ParentMd5))", "LENGTH(CONCAT(CAST(`ParentMd5` AS CHAR)))"},
+		{"in a sub-select", s, "(SELECT MAX(LENGTH(u.ParentMd5)) FROM dc_urls.urls_s1 u)", "(SELECT MAX(`u`.`ParentLen`) FROM `dc_urls`.`urls_s1` AS `u`)"},
+		{"alias that hides the column", s, "(SELECT Status AS ParentMd5 FROM dc_urls.urls_s1 ORDER BY LENGTH(ParentMd5) LIMIT 1)", "(SELECT `dc_urls`.`urls_s1`.`Status` FROM `dc_urls`.`urls_s1` ORDER BY LENGTH(`dc_urls`.`urls_s1`.`Status`) LIMIT ? OFFSET ?)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			scope := c.scope
+			scope.Dialect, scope.Quote = MySQL, nil
+			q, err := scope.Value(c.text)
+			if err != nil || q.Text != c.mysql {
+				t.Errorf("%q, %v; want %q", q.Text, err, c.mysql)
+			}
+			scope.Dialect = SQLite
+			if q, err = scope.Value(c.text); err != nil || strings.Contains(q.Text, "ParentLen") {
+				t.Errorf("SQLite: %q, %v", q.Text, err)
+			}
+		})
+	}
+	u.Dialect, u.Quote = MySQL, nil
+	if q, err := u.OrderBy("LENGTH(`ParentMd5`) ASC, Priority DESC"); err != nil || q.Text != "`ParentLen`, `Priority` DESC" {
+		t.Errorf("order %q, %v", q.Text, err)
+	}
+	u.Table.Alias, u.Joined = "x", []Table{siteTable}
+	if q, err := u.OrderBy("LENGTH(ParentMd5)"); err != nil || q.Text != "`x`.`ParentLen`" {
+		t.Errorf("order with a join %q, %v", q.Text, err)
+	}
+}

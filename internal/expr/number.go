@@ -131,7 +131,10 @@ func textOf(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		if a := math.Abs(v); a != 0 && (a >= 1e15 || a < 1e-15) {
+		if v == 0 {
+			return "0" // never "-0"
+		}
+		if a := math.Abs(v); a >= 1e15 || a < 1e-15 {
 			return strings.Replace(strconv.FormatFloat(v, 'e', -1, 64), "e+", "e", 1)
 		}
 		return strconv.FormatFloat(v, 'f', -1, 64)
@@ -145,7 +148,7 @@ func numberOf(v any) float64 {
 	case int64:
 		return float64(v)
 	case float64:
-		return v
+		return math.Max(math.Min(v, math.MaxFloat64), -math.MaxFloat64)
 	case string:
 		return numberOf(leadingNumber(v))
 	case []byte:

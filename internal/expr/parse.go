@@ -71,8 +71,23 @@ func parseQuery(text string) (*query, error) {
 	return q, c.failure()
 }
 
-// parseSelect runs the parser. text is what the outsider wrote of sql.
-func parseSelect(sql, text string) (stmt *ast.SelectStmt, err error) {
+// parseSelect parses one SELECT. text is what the outsider wrote of sql.
+func parseSelect(sql, text string) (*ast.SelectStmt, error) {
+	stmt, err := parseOne(sql, text)
+	if err != nil {
+		return nil, err
+	}
+	switch s := stmt.(type) {
+	case *ast.SelectStmt:
+		return s, nil
+	case *ast.SetOprStmt:
+		return nil, refuse("UNION")
+	}
+	return nil, refuse("statement " + strings.ToUpper(lead(strings.TrimSpace(sql))))
+}
+
+// parseOne runs the parser. text is what the outsider wrote of sql.
+func parseOne(sql, text string) (stmt ast.StmtNode, err error) {
 	p := parsers.Get().(*parser.Parser)
 	defer func() {
 		// A parser that panicked is not used again.
@@ -90,13 +105,7 @@ func parseSelect(sql, text string) (stmt *ast.SelectStmt, err error) {
 	if len(stmts) != 1 {
 		return nil, &Error{Part: "text", Reason: "is not one statement"}
 	}
-	switch s := stmts[0].(type) {
-	case *ast.SelectStmt:
-		return s, nil
-	case *ast.SetOprStmt:
-		return nil, refuse("UNION")
-	}
-	return nil, refuse("statement " + strings.ToUpper(lead(strings.TrimSpace(sql))))
+	return stmts[0], nil
 }
 
 var nearText = regexp.MustCompile(`(?s)near "(.*)"`)
@@ -261,11 +270,13 @@ func (c *converter) value(v *driver.ValueExpr) node {
 	case driver.KindFloat32, driver.KindFloat64:
 		return &literal{kind: litReal, f: v.GetFloat64()}
 	case driver.KindMysqlDecimal:
-		f, err := strconv.ParseFloat(v.GetMysqlDecimal().String(), 64)
+		text := v.GetMysqlDecimal().String()
+		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return c.fail(&Error{Part: "number " + v.GetMysqlDecimal().String(), Reason: "is out of range"})
+			return c.fail(&Error{Part: "number " + text, Reason: "is out of range"})
 		}
-		return &literal{kind: litReal, f: f}
+		_, digits, _ := strings.Cut(text, ".")
+		return &literal{kind: litReal, f: f, decimal: true, scale: len(digits)}
 	case driver.KindString:
 		return &literal{kind: litText, s: v.GetString()}
 	case driver.KindBytes, driver.KindBinaryLiteral:
@@ -286,7 +297,7 @@ func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
 			case l.kind == litInt && l.i != math.MinInt64, l.kind == litUint && l.i == math.MinInt64:
 				return &literal{kind: litInt, i: -l.i}
 			case l.kind == litReal:
-				return &literal{kind: litReal, f: -l.f}
+				return &literal{kind: litReal, f: -l.f, decimal: l.decimal, scale: l.scale}
 			}
 		}
 		return &unary{op: "-", x: x}

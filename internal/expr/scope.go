@@ -37,6 +37,10 @@ type Table struct {
 	Alias string
 	// Columns are matched without ASCII case and written as spelled here.
 	Columns map[string]Kind
+	// Lengths names, for some of Columns as spelled there, the column that
+	// stores their length in bytes. MySQL's text of LENGTH(column) reads it, so
+	// that an index on it can serve; SQLite's indexes expressions itself.
+	Lengths map[string]string
 }
 
 // Scope is what a text may mean: the tables it may read, the instant it is
@@ -54,6 +58,9 @@ type Scope struct {
 	Joined []Table
 	// Foreign are the tables that sub-selects may read, besides the above.
 	Foreign []Table
+	// Find gives a table that a FROM names and that is not among the above, nil
+	// when there is none. Database is "" when the text does not name it.
+	Find func(database, table string) *Table
 	// Quote writes a table's name for the dialect. nil quotes both parts.
 	Quote func(database, table string) string
 	// Macros replace %NAME%, keys given without the % signs, before parsing.
@@ -121,20 +128,41 @@ func (s Scope) OrderBy(text string) (SQL, error) {
 	return w.result(w.sortKeys(keys))
 }
 
-// Select writes one whole SELECT over Table, Joined and Foreign (SQL_CUSTOM,
-// queries of a criterion's SQL). Each field gets the name that MySQL gives it.
+// Select writes one whole SELECT over Table, Joined, Foreign and what Find gives
+// (queries of a criterion's SQL). Each field gets the name that MySQL gives it.
 func (s Scope) Select(text string) (SQL, error) {
+	written, _, err := s.Query(text)
+	return written, err
+}
+
+// Query is Select that also tells what the columns of the result are
+// (SQL_CUSTOM).
+func (s Scope) Query(text string) (SQL, []Field, error) {
 	text, err := expand(text, s.Macros)
 	if err != nil || strings.TrimSpace(text) == "" {
-		return SQL{}, err
+		return SQL{}, nil, err
 	}
 	q, err := trees.query(text)
 	if err != nil {
-		return SQL{}, err
+		return SQL{}, nil, err
 	}
+	written, result, err := s.query(q)
+	if err != nil || s.Dialect == SQLite {
+		return written, result, err
+	}
+	// The writer for SQLite is the one that knows of each piece what it is.
+	s.Dialect = SQLite
+	if _, known, err := s.query(q); err == nil {
+		result = known
+	}
+	return written, result, nil
+}
+
+func (s Scope) query(q *query) (SQL, []Field, error) {
 	w := newWriter(s)
 	w.levels = nil // the statement has no row around it
-	return w.result(w.query(q, whole))
+	written, err := w.result(w.query(q, whole))
+	return written, w.results, err
 }
 
 func (s Scope) expression(text string, write func(*writer, node) piece) (SQL, error) {

@@ -2,10 +2,13 @@ package expr
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pingcap/tidb/pkg/parser"
 )
 
 func TestParseLimit(t *testing.T) {
@@ -182,31 +185,38 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// FuzzWhere holds that no text makes the package panic, that what it accepts
-// can be prepared on SQLite, and that every value is bound.
-func FuzzWhere(f *testing.F) {
-	for _, seed := range []string{
-		typical, agingURLs, "NOW()-UDate>0", "(SELECT COUNT(*) FROM sites s WHERE s.Id=Site_Id GROUP BY State HAVING MAX(Size)>1 ORDER BY 1)", "a IN (1,'b',NULL) XOR ~1>>2", "CASE URL WHEN 1 THEN 'a' ELSE NOW() END",
-		"TRIM(BOTH 'x' FROM URL) LIKE '%a' ESCAPE '|'", "EXISTS (SELECT DISTINCT * FROM sites JOIN sites_properties p ON p.Site_Id=Id)", "DATE '2026-01-01' BETWEEN CURDATE() AND '2026'", "LENGTH(ParentMd5), Priority DESC", "CAST(x'41' AS CHAR(1)) <=> BINARY URL",
-		"TIMEDIFF(NOW(), UDate) > 10000", "GREATEST(1,'a',NOW())", "NULLIF(~0, -1) & 0xff", "`Status` IS NOT TRUE", "1.5e3 DIV -2 % 3 || 'x'", "COALESCE(TIME(UDate), CURTIME(), 5)", "(SELECT MIN(URL) x FROM urls_s1 u ORDER BY x)",
-		"(SELECT BIT_XOR(Value) FROM sites_properties) + (SELECT AVG(DISTINCT UDate) FROM sites)", "ROUND('1.25', Status) = TRUNCATE(Size, '1')", "INSTR(URL, 1) = LOCATE('a', URL, Status)", "%SITE_ID%", "((SELECT 1))", "1 IN ((SELECT 1))", "(SELECT Status FROM sites ORDER BY (SELECT State))",
-	} {
+// seeds are texts with a bit of everything.
+var seeds = []string{
+	typical, agingURLs, "NOW()-UDate>0", "(SELECT COUNT(*) FROM sites s WHERE s.Id=Site_Id GROUP BY State HAVING MAX(Size)>1 ORDER BY 1)", "a IN (1,'b',NULL) XOR ~1>>2", "CASE URL WHEN 1 THEN 'a' ELSE NOW() END",
+	"SELECT Status, COUNT(*) AS n FROM urls_s1 GROUP BY Status HAVING n > 1 ORDER BY n DESC LIMIT 2, 5", "SELECT u.*, 0x41 `a b` FROM urls_s1 u LEFT JOIN sites s ON s.Id = u.Site_Id WHERE u.URL LIKE 'a%'", "SELECT DISTINCT 1 + 1", "TagsMask >> Status & ~'7' | b'101' ^ x''", "LENGTH(ParentMd5) + CHAR_LENGTH(URL)", "2026-01-05T10:00:00Z", "URLMd5 COLLATE utf8_bin IN ('a', ParentMd5)",
+	"TRIM(BOTH 'x' FROM URL) LIKE '%a' ESCAPE '|'", "EXISTS (SELECT DISTINCT * FROM sites JOIN sites_properties p ON p.Site_Id=Id)", "DATE '2026-01-01' BETWEEN CURDATE() AND '2026'", "LENGTH(ParentMd5), Priority DESC", "CAST(x'41' AS CHAR(1)) <=> BINARY URL",
+	"TIMEDIFF(NOW(), UDate) > 10000", "GREATEST(1,'a',NOW())", "NULLIF(~0, -1) & 0xff", "`Status` IS NOT TRUE", "1.5e3 DIV -2 % 3 || 'x'", "COALESCE(TIME(UDate), CURTIME(), 5)", "(SELECT MIN(URL) x FROM urls_s1 u ORDER BY x)",
+	"(SELECT BIT_XOR(Value) FROM sites_properties) + (SELECT AVG(DISTINCT UDate) FROM sites)", "ROUND('1.25', Status) = TRUNCATE(Size, '1')", "INSTR(URL, 1) = LOCATE('a', URL, Status)", "%SITE_ID%", "((SELECT 1))", "1 IN ((SELECT 1))", "(SELECT Status FROM sites ORDER BY (SELECT State))",
+}
+
+// fuzz holds that no text makes the package panic; that what it accepts can be
+// prepared on SQLite and reads as MySQL; that every value is bound; and that
+// both dialects accept the same.
+func fuzz(f *testing.F, statement string, write func(Scope, string) (SQL, error)) {
+	for _, seed := range seeds {
 		f.Add(seed)
 	}
-	db := openTest(f)
+	for text := range valueCases {
+		f.Add(text)
+	}
+	for _, c := range whereCases {
+		f.Add(c.where)
+	}
+	for _, c := range orderCases {
+		f.Add(c.order)
+	}
+	db, p := openTest(f), parser.New()
 	f.Fuzz(func(t *testing.T, text string) {
 		s := urlScope()
 		s.Macros = map[string]string{"SITE_ID": "s1"}
-		check := func(statement string, write func(string) (SQL, error)) {
-			q, err := write(text)
-			if err != nil || q.Text == "" {
-				return
-			}
-			if strings.Count(q.Text, "?") != len(q.Args) {
-				if !strings.Contains(q.Text, "AS `") { // a field's label may hold the sign
-					t.Errorf("%q: %q has %d arguments", text, q.Text, len(q.Args))
-				}
-			}
+		q, err := write(s, text)
+		if err == nil && q.Text != "" {
+			checkBound(t, text, q)
 			prepared, err := db.Prepare(statement + q.Text)
 			if err != nil {
 				t.Fatalf("%q\n%q: %v", text, q.Text, err)
@@ -215,14 +225,46 @@ func FuzzWhere(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		check("SELECT 1 FROM urls_s1 WHERE ", s.Where)
-		check("SELECT 1 FROM urls_s1 ORDER BY ", s.OrderBy)
-		check("", s.Select)
-		check("UPDATE urls_s1 SET UDate = ", func(text string) (SQL, error) { return s.Assign("UDate", text) })
-		check("UPDATE urls_s1 SET Size = ", func(text string) (SQL, error) { return s.Assign("Size", text) })
-		s.Dialect = MySQL
-		if _, err := s.Where(text); err != nil && err.Error() == "" {
-			t.Error("an error without words")
+		s.Dialect, s.Quote = MySQL, nil
+		m, other := write(s, text)
+		if other == nil && m.Text != "" {
+			checkBound(t, text, m)
+			if _, _, err := p.ParseSQL(statement + m.Text); err != nil {
+				t.Fatalf("%q\n%q: %v", text, m.Text, err)
+			}
 		}
+		if err == nil && other != nil {
+			t.Errorf("%q: for SQLite %q, for MySQL %v", text, q.Text, other)
+		}
+		for _, err := range []error{err, other} {
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || e.Part == "" || e.Reason == "") {
+				t.Errorf("%q: error %v", text, err)
+			}
+		}
+	})
+}
+
+// checkBound counts the signs for bound values. A field's label may hold one too.
+func checkBound(t *testing.T, text string, q SQL) {
+	t.Helper()
+	if strings.Count(q.Text, "?") != len(q.Args) && !strings.Contains(q.Text, " AS `") {
+		t.Errorf("%q: %q has %d arguments", text, q.Text, len(q.Args))
+	}
+}
+
+func FuzzWhere(f *testing.F)   { fuzz(f, "SELECT 1 FROM urls_s1 WHERE ", Scope.Where) }
+func FuzzOrderBy(f *testing.F) { fuzz(f, "SELECT 1 FROM urls_s1 ORDER BY ", Scope.OrderBy) }
+func FuzzValue(f *testing.F)   { fuzz(f, "UPDATE urls_s1 SET Charset = ", Scope.Value) }
+func FuzzSelect(f *testing.F)  { fuzz(f, "", Scope.Select) }
+
+func FuzzAssign(f *testing.F) {
+	fuzz(f, "UPDATE urls_s1 SET UDate = ", func(s Scope, text string) (SQL, error) {
+		for _, column := range []string{"Size", "MRate", "URL"} {
+			if _, err := s.Assign(column, text); err != nil {
+				break
+			}
+		}
+		return s.Assign("UDate", text)
 	})
 }

@@ -67,7 +67,7 @@ func (w *sqliteWriter) value(n node) piece {
 	case *scalar:
 		p := w.query(n.sub, oneField)
 		q := w.form(p.class, "(", p, ")")
-		q.exact, q.mask, q.small = p.exact, p.mask, p.small
+		q.exact, q.bytes, q.float, q.mask, q.small = p.exact, p.bytes, p.float, p.mask, p.small
 		return q
 	}
 	return w.fail(refuse("expression"))
@@ -89,11 +89,15 @@ func (w *sqliteWriter) sortKey(n node) piece {
 	p := w.value(n)
 	switch {
 	case p.class == classText && !p.exact:
-		return w.form(p.class, p, " COLLATE NOCASE")
+		return w.folded(p)
+	case p.class == classText && !p.bytes:
+		return w.trimmed(p)
 	case p.class == classTime:
 		return w.seconds(p)
+	case p.class == classInt && p.mask: // turns the top bit: unsigned order as signed
+		return w.form(classInt, "my_xor(", p, ", ", bindValue(classInt, int64(math.MinInt64)), ")")
 	}
-	return w.unsigned(p)
+	return p
 }
 
 func (w *sqliteWriter) assign(kind Kind, n node) piece {
@@ -108,8 +112,11 @@ func (w *sqliteWriter) assign(kind Kind, n node) piece {
 		return w.number(p)
 	case Time:
 		q, ok := w.dateTime(p)
-		if !ok {
+		switch {
+		case !ok || p.class == classTime:
 			return w.fail(&Error{Part: "value", Reason: "is not a date"})
+		case !q.lit && strings.Contains(q.text, "'SECOND'"): // may have a fraction
+			return w.form(classDateTime, "substr(", q, ", 1, 19)")
 		}
 		return q
 	case Blob:
@@ -147,7 +154,7 @@ func literalPiece(l *literal) piece {
 		return bindValue(classText, l.s)
 	case litBytes:
 		p := bindValue(classText, l.s)
-		p.exact, p.mask = true, true // mask: a number by its bytes
+		p.exact, p.bytes, p.mask = true, true, true // mask: a number by its bytes
 		return p
 	case litDateTime:
 		return bindValue(classDateTime, l.s)
@@ -172,11 +179,13 @@ func (w *sqliteWriter) columnPiece(c *column) piece {
 	case Int:
 		p.class, p.small = classInt, true
 	case Float:
-		p.class = classReal
+		p.class, p.float = classReal, true
 	case Time:
 		p.class = classDateTime
-	case Key, Blob:
-		p.class, p.exact = classText, true
+	case Key:
+		p.class, p.exact, p.key = classText, true, true
+	case Blob:
+		p.class, p.exact, p.bytes = classText, true, true
 	default:
 		p.class = classText
 	}
@@ -193,7 +202,9 @@ func (w *sqliteWriter) unary(n *unary) piece {
 		return p
 	}
 	x := w.number(w.value(n.x))
-	return w.form(x.class, "(-", x, ")")
+	p := w.form(x.class, "(-", x, ")")
+	p.float = x.float
+	return p
 }
 
 func (w *sqliteWriter) binary(n *binary) piece {
@@ -210,8 +221,14 @@ func (w *sqliteWriter) binary(n *binary) piece {
 
 func (w *sqliteWriter) arithmetic(op string, l, r piece) piece {
 	l, r = w.number(l), w.number(r)
+	p := w.calculation(op, l, r)
+	p.float = l.float || r.float
+	return p
+}
+
+func (w *sqliteWriter) calculation(op string, l, r piece) piece {
 	c := classReal
-	if l.class == classInt && r.class == classInt {
+	if l.class <= classInt && r.class <= classInt {
 		c = classInt
 	}
 	switch op {
@@ -293,7 +310,12 @@ func (w *sqliteWriter) number(p piece) piece {
 		if p.lit {
 			return literalNumber(p)
 		}
-		return w.form(classReal, "CAST(", p, " AS NUMERIC)")
+		if p.date {
+			return w.form(classInt, "my_number(", p, ")")
+		}
+		q := w.form(classReal, "CAST(", p, " AS NUMERIC)")
+		q.float = true
+		return q
 	case classDateTime, classDate, classTime:
 		if p.lit {
 			return bindValue(classInt, momentNumber(p.args[0]))
@@ -308,7 +330,9 @@ func literalNumber(p piece) piece {
 	if p.mask {
 		return numberPiece(bytesNumber(s))
 	}
-	return numberPiece(leadingNumber(s))
+	q := numberPiece(leadingNumber(s))
+	q.float = true
+	return q
 }
 
 func numberPiece(v any) piece {
@@ -332,6 +356,9 @@ func (w *sqliteWriter) bits(p piece) piece {
 		if p.lit {
 			return numberPiece(roundInt(p.args[0].(float64)))
 		}
+		if p.float {
+			return w.form(classInt, "CAST(my_rint(", p, ", ", bindValue(classInt, int64(0)), ") AS INTEGER)")
+		}
 		return w.form(classInt, "CAST(round(", p, ") AS INTEGER)")
 	case classText:
 		if p.lit {
@@ -339,6 +366,9 @@ func (w *sqliteWriter) bits(p piece) piece {
 				return q
 			}
 			return numberPiece(leadingInt(p.args[0].(string)))
+		}
+		if p.date {
+			return w.number(p)
 		}
 		return w.form(classInt, "CAST(", p, " AS INTEGER)")
 	case classDateTime, classDate, classTime:
@@ -354,7 +384,10 @@ func (w *sqliteWriter) text(p piece) piece {
 		if p.lit && !p.mask {
 			return bindValue(classText, textOf(p.args[0]))
 		}
-		return w.form(classText, "CAST(", w.unsigned(p), " AS TEXT)")
+		if p.mask {
+			return w.form(classText, "my_unsigned_text(", p, ")")
+		}
+		return w.form(classText, "CAST(", p, " AS TEXT)")
 	case classReal:
 		if p.lit {
 			return bindValue(classText, textOf(p.args[0]))
@@ -387,6 +420,17 @@ func (w *sqliteWriter) dateTime(p piece) (piece, bool) {
 	return w.form(classDateTime, "my_datetime(", p, ")"), true
 }
 
+// instant is dateTime for a comparison: a text that is no date is before all.
+func (w *sqliteWriter) instant(p piece) (piece, bool) {
+	if p.class == classText && !p.lit {
+		return w.form(classDateTime, "my_instant(", p, ")"), true
+	}
+	if q, ok := w.dateTime(p); ok || p.class != classText {
+		return q, ok
+	}
+	return bindValue(classDateTime, noInstant), true
+}
+
 // seconds converts a span of time, or a text or number that means one.
 func (w *sqliteWriter) seconds(p piece) piece {
 	if p.lit {
@@ -399,65 +443,89 @@ func (w *sqliteWriter) seconds(p piece) piece {
 	return w.form(classReal, "my_seconds(", p, ")")
 }
 
-// align converts two operands to what MySQL compares them as. The third value
-// is a collation to write after the left one.
-func (w *sqliteWriter) align(a, b piece) (piece, piece, string) {
+// align converts two operands to what MySQL compares them as.
+func (w *sqliteWriter) align(a, b piece) (piece, piece) {
 	dated := func(p piece) bool { return p.class == classDateTime || p.class == classDate }
 	numeric := func(p piece) bool { return p.class == classInt || p.class == classReal }
 	switch {
 	case a.class == classNull || b.class == classNull:
-		return a, b, ""
+		return a, b
 	case a.class == classDate && b.class == classDate:
-		return a, b, ""
+		return a, b
 	case dated(a) && dated(b), dated(a) && b.class == classText, a.class == classText && dated(b),
 		dated(a) && numeric(b) && b.lit, numeric(a) && a.lit && dated(b):
-		p, ok := w.dateTime(a)
-		q, also := w.dateTime(b)
-		switch {
-		case ok && also:
-			return p, q, ""
-		case numeric(a) || numeric(b):
-			return w.number(a), w.number(b), ""
+		p, ok := w.instant(a)
+		q, also := w.instant(b)
+		if ok && also {
+			return p, q
 		}
-		return a, b, "" // a text that is no date: no instant equals it
+		return w.number(a), w.number(b)
 	case a.class == classTime && (b.class == classTime || b.class == classText || numeric(b) && b.lit),
 		b.class == classTime && (a.class == classText || numeric(a) && a.lit):
-		return w.seconds(a), w.seconds(b), ""
+		return w.seconds(a), w.seconds(b)
 	case a.class == classText && b.class == classText:
-		if a.exact || b.exact {
-			return a, b, ""
+		switch {
+		case a.bytes || b.bytes:
+			return a, b
+		case a.exact || b.exact:
+			return w.trimmed(a), w.trimmed(b)
 		}
-		return w.trimmed(a), w.trimmed(b), " COLLATE NOCASE"
+		return w.folded(a), w.folded(b)
 	}
-	return w.number(a), w.number(b), ""
+	return w.number(a), w.number(b)
 }
 
-// trimmed drops trailing spaces, which MySQL's collations do not compare.
+// trimmed drops trailing spaces, which MySQL's collations do not compare. Keys
+// are taken to have none, so that their index can serve.
 func (w *sqliteWriter) trimmed(p piece) piece {
-	if p.lit {
+	switch {
+	case p.lit:
 		s, _ := p.args[0].(string)
 		return bindValue(classText, strings.TrimRight(s, " "))
+	case p.key:
+		return p
 	}
 	return w.form(classText, "rtrim(", p, ")")
+}
+
+// folded is a text as MySQL's collation orders it. It compares capital letters:
+// "_" comes after them, where SQLite's NOCASE has it before.
+func (w *sqliteWriter) folded(p piece) piece {
+	if p.lit {
+		s, _ := p.args[0].(string)
+		return bindValue(classText, upperASCII(strings.TrimRight(s, " ")))
+	}
+	return w.form(classText, "upper(rtrim(", p, "))")
+}
+
+// upperASCII is SQLite's upper.
+func upperASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 func (w *sqliteWriter) compare(op string, a, b piece) piece {
 	if a.mask && b.mask && a.class == classInt && b.class == classInt && (op == "=" || op == "<>" || op == "<=>") {
 		a.mask, b.mask = false, false // patterns are equal or not, whatever their sign
 	}
-	l, r, collation := w.align(a, b)
+	l, r := w.align(a, b)
 	if op == "<=>" {
 		op = "IS"
 	}
-	return w.truth(w.form(classInt, "(", l, collation+" "+op+" ", r, ")"))
+	return w.truth(w.form(classInt, "(", l, " "+op+" ", r, ")"))
 }
 
 func (w *sqliteWriter) between(n *between) piece {
-	x, lo, hi := w.value(n.x), w.value(n.lo), w.value(n.hi)
-	a, l, collation := w.align(x, lo)
-	b, h, other := w.align(x, hi)
-	if a.text == b.text && collation == other && !a.lit {
-		return w.truth(w.form(classInt, "(", a, collation, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")"))
+	sides := collated([]piece{w.value(n.x), w.value(n.lo), w.value(n.hi)})
+	x, lo, hi := sides[0], sides[1], sides[2]
+	a, l := w.align(x, lo)
+	b, h := w.align(x, hi)
+	if a.text == b.text && !a.lit {
+		return w.truth(w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")"))
 	}
 	p := w.form(classInt, "(", w.compare(">=", x, lo), " AND ", w.compare("<=", x, hi), ")")
 	if n.not {
@@ -471,17 +539,20 @@ func (w *sqliteWriter) in(n *in) piece {
 	if n.sub != nil {
 		return w.inQuery(n, x)
 	}
+	sides := []piece{x}
+	for _, item := range n.list {
+		sides = append(sides, w.value(item))
+	}
+	sides = collated(sides)
+	x = sides[0]
 	// Items that MySQL compares in different ways make separate lists.
 	type group struct {
 		left  piece
 		items []piece
 	}
 	var groups []*group
-	for _, item := range n.list {
-		l, r, collation := w.align(x, w.value(item))
-		if collation != "" {
-			l = w.form(l.class, l, collation)
-		}
+	for _, item := range sides[1:] {
+		l, r := w.align(x, item)
 		var g *group
 		for _, known := range groups {
 			if known.left.text == l.text && (!l.lit || known.left.args[0] == l.args[0]) {
@@ -505,14 +576,28 @@ func (w *sqliteWriter) in(n *in) piece {
 	return w.truth(p)
 }
 
+// collated lets all texts compare exactly when one of them does.
+func collated(pieces []piece) []piece {
+	exact := false
+	for _, p := range pieces {
+		exact = exact || p.exact && !p.bytes
+	}
+	for i := range pieces {
+		if pieces[i].class == classText && exact {
+			pieces[i].exact = true
+		}
+	}
+	return pieces
+}
+
 func (w *sqliteWriter) inQuery(n *in, x piece) piece {
-	left, collation := x, ""
+	left := x
 	sub := w.queryAs(n.sub, oneField, func(f piece) piece {
-		l, r, c := w.align(x, f)
-		left, collation = l, c
+		l, r := w.align(x, f)
+		left = l
 		return r
 	})
-	return w.truth(w.form(classInt, "(", left, collation, " ", negate(n.not), "IN (", sub, "))"))
+	return w.truth(w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))"))
 }
 
 func (w *sqliteWriter) like(n *like) piece {
@@ -558,9 +643,11 @@ func (w *sqliteWriter) cast(n *cast) piece {
 		p.mask = !p.small
 		return p
 	case "DOUBLE":
-		return w.form(classReal, "CAST(", w.number(p), " AS REAL)")
+		p = w.form(classReal, "CAST(", w.number(p), " AS REAL)")
+		p.float = true
+		return p
 	case "DECIMAL":
-		return w.form(classReal, "my_round(", w.number(p), ", ", bindValue(classInt, int64(n.decimals)), ")")
+		return w.form(classReal, "my_decimal(", w.number(p), ", ", bindValue(classInt, int64(n.length)), ", ", bindValue(classInt, int64(n.decimals)), ")")
 	case "DATETIME":
 		return w.form(classDateTime, "my_datetime(", p, ")")
 	case "DATE":
@@ -569,10 +656,12 @@ func (w *sqliteWriter) cast(n *cast) piece {
 		return w.form(classTime, "my_time(", p, ")")
 	}
 	p = w.text(p)
+	p.class = classText // a NULL too
 	if n.length >= 0 {
 		p = w.form(classText, "my_left(", p, ", ", bindValue(classInt, int64(n.length)), ")")
 	}
 	p.exact = n.to == "BINARY"
+	p.bytes = p.exact
 	return p
 }
 
@@ -613,8 +702,8 @@ func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
 	tests = make([]piece, len(n.whens))
 	same := true
 	for i, branch := range n.whens {
-		l, r, collation := w.align(x, w.value(branch.test))
-		l = w.form(l.class, " ", l, collation)
+		l, r := w.align(x, w.value(branch.test))
+		l = w.form(l.class, " ", l)
 		if i == 0 {
 			subject = l
 		}
@@ -632,30 +721,28 @@ func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
 
 // shared gives a piece the class and marks that unified pieces have in common.
 func shared(p piece, unified []piece) piece {
-	p.small, p.exact = true, true
+	p.small = true
 	for _, u := range unified {
 		if u.class == classNull {
 			continue
 		}
 		p.class = u.class
 		p.small = p.small && u.small
-		p.exact = p.exact && (u.exact || u.lit)
+		p.exact = p.exact || u.exact
+		p.bytes = p.bytes || u.bytes
+		p.float = p.float || u.float
 		p.mask = p.mask || u.mask
+	}
+	if p.class != classReal {
+		p.float = false
 	}
 	if p.class != classInt {
 		p.small, p.mask = false, false
 	}
-	p.exact = p.exact && p.class == classText && !allLiteral(unified)
-	return p
-}
-
-func allLiteral(pieces []piece) bool {
-	for _, p := range pieces {
-		if !p.lit && p.class != classNull {
-			return false
-		}
+	if p.class != classText {
+		p.exact, p.bytes = false, false
 	}
-	return true
+	return p
 }
 
 // unify converts alternatives to the one class that MySQL gives their whole.
@@ -664,10 +751,18 @@ func (w *sqliteWriter) unify(pieces []piece) []piece {
 	for _, p := range pieces {
 		common = commonClass(common, p.class)
 	}
+	masks, negative := false, false
+	for _, p := range pieces {
+		masks = masks || p.class == classInt && p.mask
+		negative = negative || p.class == classInt && !p.mask && !p.small
+	}
 	unified := make([]piece, len(pieces))
 	for i, p := range pieces {
 		switch {
 		case p.class == classNull:
+		case common == classInt && masks && negative: // no pattern holds both
+			p = w.unsigned(p)
+			p.mask = false
 		case common == classText:
 			p = w.text(p)
 		case common == classDateTime:
@@ -702,7 +797,11 @@ func (w *sqliteWriter) aggregate(n *aggregate) piece {
 		distinct = "DISTINCT "
 	}
 	if x.class == classText && !x.exact {
-		x = w.form(classText, x, " COLLATE NOCASE")
+		if n.name == "COUNT" && n.distinct {
+			x = w.folded(x)
+		} else {
+			x = w.form(classText, x, " COLLATE NOCASE")
+		}
 	}
 	switch n.name {
 	case "COUNT":
@@ -711,12 +810,17 @@ func (w *sqliteWriter) aggregate(n *aggregate) piece {
 		return p
 	case "SUM":
 		x = w.number(x)
-		return w.form(x.class, "sum("+distinct, x, ")")
+		p := w.form(x.class, "sum("+distinct, x, ")")
+		p.float = x.float
+		return p
 	case "AVG":
-		return w.form(classReal, "avg("+distinct, w.number(x), ")")
+		x = w.number(x)
+		p := w.form(classReal, "avg("+distinct, x, ")")
+		p.float = x.float
+		return p
 	case "MIN", "MAX":
 		p := w.form(x.class, strings.ToLower(n.name)+"(", w.unsigned(x), ")")
-		p.exact, p.small = x.exact, x.small
+		p.exact, p.bytes, p.float, p.small = x.exact, x.bytes, x.float, x.small
 		return p
 	}
 	p := w.form(classInt, "my_"+strings.ToLower(n.name)+"(", w.bits(x), ")")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -110,21 +111,24 @@ func (s scalarFunction) impl(name string) func(...any) (any, error) {
 // scalars are the functions by name. Comments say what MySQL calls them where
 // the name does not.
 var scalars = map[string]scalarFunction{
-	"my_text":        {1, 1, func(a []any) any { return textOf(a[0]) }, false},
-	"my_number":      {1, 1, func(a []any) any { return momentNumber(a[0]) }, false},
-	"my_unsigned":    {1, 1, unsignedOf, false},
-	"my_shift_left":  {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x << n }) }, false},
-	"my_shift_right": {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x >> n }) }, false},
-	"my_xor":         {2, 2, func(a []any) any { return intOf(a[0]) ^ intOf(a[1]) }, false},
-	"my_mod":         {2, 2, mod, false},
-	"my_abs":         {1, 1, abs, false},
-	"my_sign":        {1, 1, sign, false},
-	"my_ceil":        {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }, false},
-	"my_floor":       {1, 1, func(a []any) any { return integral(math.Floor(numberOf(a[0]))) }, false},
-	"my_round":       {2, 2, func(a []any) any { return toDigits(a, math.Round) }, false},
-	"my_truncate":    {2, 2, func(a []any) any { return toDigits(a, math.Trunc) }, false},
-	"my_pow":         {2, 2, func(a []any) any { return math.Pow(numberOf(a[0]), numberOf(a[1])) }, false},
-	"my_sqrt":        {1, 1, func(a []any) any { return math.Sqrt(numberOf(a[0])) }, false},
+	"my_text":          {1, 1, func(a []any) any { return textOf(a[0]) }, false},
+	"my_number":        {1, 1, func(a []any) any { return momentNumber(a[0]) }, false},
+	"my_unsigned":      {1, 1, unsignedOf, false},
+	"my_unsigned_text": {1, 1, func(a []any) any { return strconv.FormatUint(uint64(intOf(a[0])), 10) }, false},
+	"my_shift_left":    {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x << n }) }, false},
+	"my_shift_right":   {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x >> n }) }, false},
+	"my_xor":           {2, 2, func(a []any) any { return intOf(a[0]) ^ intOf(a[1]) }, false},
+	"my_mod":           {2, 2, mod, false},
+	"my_abs":           {1, 1, abs, false},
+	"my_sign":          {1, 1, sign, false},
+	"my_ceil":          {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }, false},
+	"my_floor":         {1, 1, func(a []any) any { return integral(math.Floor(numberOf(a[0]))) }, false},
+	"my_round":         {2, 2, func(a []any) any { return toDigits(a, math.Round) }, false},
+	"my_rint":          {2, 2, roundDouble, false}, // ROUND of a double
+	"my_truncate":      {2, 2, func(a []any) any { return toDigits(a, math.Trunc) }, false},
+	"my_decimal":       {3, 3, decimalOf, false},
+	"my_pow":           {2, 2, func(a []any) any { return math.Pow(numberOf(a[0]), numberOf(a[1])) }, false},
+	"my_sqrt":          {1, 1, func(a []any) any { return math.Sqrt(numberOf(a[0])) }, false},
 
 	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(textOf(a[0])) }, false},
 	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }, false},
@@ -143,6 +147,7 @@ var scalars = map[string]scalarFunction{
 	"my_md5":             {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }, false},
 
 	"my_datetime":       {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateTimeText() }) }, false},
+	"my_instant":        {1, 1, instantOf, false}, // what a text is compared with a date as
 	"my_date":           {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateText() }) }, false},
 	"my_last_day":       {1, 1, func(a []any) any { return dated(a[0], lastDay) }, false},
 	"my_date_format":    {2, 2, func(a []any) any { return dated(a[0], func(m moment) any { return m.format(textOf(a[1])) }) }, false},
@@ -221,6 +226,28 @@ func toDigits(a []any, round func(float64) float64) any {
 	}
 	// 1.005 is stored a little below itself; MySQL's decimals are not.
 	return round(x*power*(1+1e-15)) / power
+}
+
+// roundDouble is ROUND of a double, which is never taken for the decimal that it
+// was written as: halves go to the even number.
+func roundDouble(a []any) any {
+	x, digits := numberOf(a[0]), min(max(intOf(a[1]), -30), 30)
+	power := math.Pow(10, math.Abs(float64(digits)))
+	switch {
+	case digits <= 0:
+		return integral(math.RoundToEven(x/power) * power)
+	case math.Abs(x)*power > 1<<53:
+		return x
+	}
+	return math.RoundToEven(x*power) / power
+}
+
+// decimalOf is CAST(x AS DECIMAL(length, decimals)); what does not fit becomes
+// the biggest number that does.
+func decimalOf(a []any) any {
+	length, decimals := min(intOf(a[1]), 65), min(intOf(a[2]), 30)
+	limit := math.Pow(10, float64(length-decimals)) - math.Pow(10, -float64(decimals))
+	return toDigits([]any{math.Max(math.Min(numberOf(a[0]), limit), -limit), decimals}, math.Round)
 }
 
 // cut takes count signs of s from a 0-based place.
@@ -413,6 +440,18 @@ func clocked(v any, f func(span) any) any {
 	return f(d)
 }
 
+// noInstant is what MariaDB compares with a date for a text that is none.
+const noInstant = "0000-00-00 00:00:00"
+
+// instantOf is a date with a time; a text that is none is before all dates.
+func instantOf(a []any) any {
+	m, ok := parseMoment(a[0])
+	if !ok {
+		return noInstant
+	}
+	return m.dateTimeText()
+}
+
 func lastDay(m moment) any {
 	return moment{t: m.t.AddDate(0, 1, -m.t.Day())}.dateText()
 }
@@ -465,13 +504,21 @@ func timestampDifference(a []any) any {
 	})
 }
 
-// timeDiff is TIMEDIFF: both must be dates with a time, or both spans.
+// timeDiff is TIMEDIFF: both must be dates with a time, both dates or both spans.
 func timeDiff(a []any) any {
-	isDate := func(v any) bool { s := textOf(v); return len(s) > 8 && s[4] == '-' }
-	if isDate(a[0]) != isDate(a[1]) {
+	shape := func(v any) string {
+		switch s := textOf(v); {
+		case len(s) <= 8 || s[4] != '-':
+			return "time"
+		case len(s) <= 10:
+			return "date"
+		}
+		return "date and time"
+	}
+	if shape(a[0]) != shape(a[1]) {
 		return nil
 	}
-	if isDate(a[0]) {
+	if shape(a[0]) != "time" {
 		return dated(a[0], func(x moment) any {
 			return dated(a[1], func(y moment) any { return span(x.t.UnixMicro() - y.t.UnixMicro()).clamp().String() })
 		})

@@ -25,6 +25,10 @@ type (
 		i    int64
 		f    float64
 		s    string
+		// decimal: a litReal that was written without an exponent, a DECIMAL in
+		// MySQL, with scale digits behind the point.
+		decimal bool
+		scale   int
 	}
 	column struct{ database, table, name string }
 	unary  struct {

@@ -11,76 +11,84 @@ import (
 // the sub-selects tied to their own site (DECISIONS 4).
 const (
 	notRoot   = "`ParentMd5`<>''"
-	flag      = "(SELECT Value FROM dc_sites.sites_properties WHERE Site_Id=sites.Id AND Name='MODES_FLAG' LIMIT 1)"
+	modesFlag = "(SELECT Value FROM dc_sites.sites_properties WHERE Site_Id=sites.Id AND Name='MODES_FLAG' LIMIT 1)"
 	agingURLs = "DATE_ADD(IFNULL(UDate, CDate), INTERVAL (SELECT RecrawlPeriod*2 FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%') MINUTE) < NOW() AND " + notRoot
 )
 
-// TestWhere runs conditions on the rows of openTest and names the keys found.
+// whereCases are conditions and the keys of the rows of openTest that they find.
+// "!" is one that is refused.
+var whereCases = []struct {
+	name  string
+	sites bool // on the table of sites
+	where string
+	want  string
+}{
+	{"crawl URLs", false, "Status=1 AND State=0", "a"},
+	{"crawl sites", true, "`State`=1 AND (" + modesFlag + " IS NULL OR " + modesFlag + " & 1 > 0)", "s1 0"},
+	{"process URLs", false, "`Type`<>6 AND `Status`=4 AND `State`=0 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `ContentType` IN ('text/html','text/xml') AND HTTPCode='200' AND " + notRoot, "b c"},
+	{"process sites", true, "Id<>'0' AND State=1 AND IFNULL(" + modesFlag + ", 255) & 2", "s2"},
+	{"aging URLs", false, agingURLs, "c d f g h"},
+	{"aging sites", true, "`Id`<>'0' AND `State` IN (1,3) AND (" + modesFlag + " & 16 OR " + modesFlag + " IS NULL)", "s3"},
+	{"re-crawl sites", true, "State=1 AND RecrawlDate IS NOT NULL AND RecrawlDate<NOW() AND " + modesFlag + " & 8 <> 0", "s1"},
+	{"re-crawl resets roots", false, "ParentMd5=''", "a"},
+	{"re-crawl resets crawled", false, "`State`=0 AND `Status`>3 AND `Crawled`>0", "b c d e f"},
+	{"re-crawl deletes old", false, notRoot + " AND ((Status=4 AND Crawled=0 AND Processed=0) OR (Crawled>0 AND ErrorMask>0 AND Processed=0) OR (Status=7 AND TagsCount=0))", "c e h"},
+	{"auto-remove", false, notRoot + " AND Status IN (4,7) AND (DATE_ADD(UDate, INTERVAL %RecrawlPeriod% MINUTE)<NOW() OR (UDate IS NULL AND DATE_ADD(CDate, INTERVAL %RecrawlPeriod% MINUTE)<NOW()))", "b c d f h"},
+	{"return of stuck URLs", false, "`Status` IN (2,3,5,6) AND DATE_ADD(`UDate`, INTERVAL 60 MINUTE)<NOW()", "g"},
+	{"contents by date", false, "Status=7 AND TagsCount>3 AND PDate >= '2026-01-01' AND PDate<DATE_SUB(NOW(), INTERVAL 1 DAY) AND TagsMask & 1", "f"},
+	{"date range", false, "CDate BETWEEN '2025-01-01' AND NOW()", "a b c d e f g h"},
+	{"this node", false, "NOT (Status=4 AND Crawled=0)", "a b c d e f g"},
+	{"subtraction of dates", false, "NOW()-UDate>0 AND NOW()-UDate<10000", "a"},
+	{"subtraction of a day", false, "NOW()-UDate>=1000000", "c d f"},
+	{"TIMEDIFF", false, "TIMEDIFF(NOW(), UDate) > '05:00:00'", "c d f"},
+	{"incremental", false, "Status BETWEEN 4 AND 7 AND State=0 AND TIMEDIFF(NOW(), TcDate) > TIMEDIFF(TcDate, LastModified)", ""},
+	{"text ignores case and trailing spaces", false, "ContentType='Text/Html'", "a b c e h"},
+	{"keys are exact", false, "URLMd5='A'", ""},
+	{"column = column", false, "URLMd5=ParentMd5 OR Site_Id=Description", "!"},
+	{"text IN", false, "ContentType NOT IN ('TEXT/HTML', 'text/xml')", "d g"},
+	{"text as number", false, "HTTPCode='404'", "e"},
+	{"text as condition", true, "Id AND 1", ""},
+	{"bit 52", false, "ErrorMask & (1<<52)", "g"},
+	{"bit 52 as literal", false, "ErrorMask = 4503599627370496", "g"},
+	{"LIKE prefix", false, "URL LIKE 'HTTP://x.org/%' AND URLMd5 LIKE('%B%')", "b"},
+	{"bare 1", false, "1", "a b c d e f g h"},
+	{"1 = 1", false, "1 = 1", "a b c d e f g h"},
+	{"= NULL", false, "UDate = NULL", ""},
+	{"OR stays inside", false, "Status=1 OR 1", "a b c d e f g h"},
+	{"LENGTH", false, "LENGTH(ParentMd5)=0", "a"},
+	{"ratio", false, "Size/2000 = 0.5", "b"},
+	{"IN sub-select", false, "Site_Id IN (SELECT Id FROM sites WHERE State=1) AND Status=1", "a"},
+	{"NOT IN sub-select", false, "Site_Id NOT IN (SELECT Id FROM sites WHERE State=1)", ""},
+	{"EXISTS, correlated", true, "EXISTS (SELECT 1 FROM dc_urls.urls_s1 u WHERE u.Site_Id = sites.Id)", "s1"},
+	{"outer bare column", true, "(SELECT COUNT(*) FROM sites_properties WHERE Site_Id=Id)>0", "s1 s2 s3"},
+	{"database.table.column", true, "`dc_sites`.`sites`.`Id`='s1'", "s1"},
+	{"column case", false, "status=1 and STATE=0", "a"},
+	{"REGEXP", false, "URL REGEXP 'org/[ab]$'", "a b"},
+	{"date as text", false, "UDate LIKE '2026-01-05%'", "a b e g"},
+	{"date against a number", false, "UDate > 20260105", "a b e g"},
+	{"date against no date", false, "UDate = ''", ""},
+	{"date part", false, "HOUR(UDate)=13", "b"},
+	{"CASE", false, "CASE Status WHEN 1 THEN 1 WHEN '7' THEN 1 ELSE 0 END", "a f"},
+	{"NULL-safe", false, "UDate <=> NULL", "h"},
+	{"null text", false, "IFNULL(UDate, '') = ''", "h"},
+	{"float", false, "HTTPTimeout=30000 AND MRate<0.6 AND URLMd5='a'", "a"},
+	{"IF", false, "IF(Status=1, State=0, 0)", "a"},
+	{"old macro stays", false, "URL LIKE '%NAME%'", ""},
+}
+
+// TestWhere runs whereCases on SQLite.
 func TestWhere(t *testing.T) {
 	db := openTest(t)
 	urls, sites := urlScope(), siteScope()
 	urls.Macros = map[string]string{"SITE_ID": "s1", "RecrawlPeriod": "60"}
 	sites.Macros = urls.Macros
-	for _, c := range []struct {
-		name  string
-		scope Scope
-		where string
-		want  string
-	}{
-		{"crawl URLs", urls, "Status=1 AND State=0", "a"},
-		{"crawl sites", sites, "`State`=1 AND (" + flag + " IS NULL OR " + flag + " & 1 > 0)", "s1 0"},
-		{"process URLs", urls, "`Type`<>6 AND `Status`=4 AND `State`=0 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `ContentType` IN ('text/html','text/xml') AND HTTPCode='200' AND " + notRoot, "b c"},
-		{"process sites", sites, "Id<>'0' AND State=1 AND IFNULL(" + flag + ", 255) & 2", "s2"},
-		{"aging URLs", urls, agingURLs, "c d f g h"},
-		{"aging sites", sites, "`Id`<>'0' AND `State` IN (1,3) AND (" + flag + " & 16 OR " + flag + " IS NULL)", "s3"},
-		{"re-crawl sites", sites, "State=1 AND RecrawlDate IS NOT NULL AND RecrawlDate<NOW() AND " + flag + " & 8 <> 0", "s1"},
-		{"re-crawl resets roots", urls, "ParentMd5=''", "a"},
-		{"re-crawl resets crawled", urls, "`State`=0 AND `Status`>3 AND `Crawled`>0", "b c d e f"},
-		{"re-crawl deletes old", urls, notRoot + " AND ((Status=4 AND Crawled=0 AND Processed=0) OR (Crawled>0 AND ErrorMask>0 AND Processed=0) OR (Status=7 AND TagsCount=0))", "c e h"},
-		{"auto-remove", urls, notRoot + " AND Status IN (4,7) AND (DATE_ADD(UDate, INTERVAL %RecrawlPeriod% MINUTE)<NOW() OR (UDate IS NULL AND DATE_ADD(CDate, INTERVAL %RecrawlPeriod% MINUTE)<NOW()))", "b c d f h"},
-		{"return of stuck URLs", urls, "`Status` IN (2,3,5,6) AND DATE_ADD(`UDate`, INTERVAL 60 MINUTE)<NOW()", "g"},
-		{"contents by date", urls, "Status=7 AND TagsCount>3 AND PDate >= '2026-01-01' AND PDate<DATE_SUB(NOW(), INTERVAL 1 DAY) AND TagsMask & 1", "f"},
-		{"date range", urls, "CDate BETWEEN '2025-01-01' AND NOW()", "a b c d e f g h"},
-		{"this node", urls, "NOT (Status=4 AND Crawled=0)", "a b c d e f g"},
-		{"subtraction of dates", urls, "NOW()-UDate>0 AND NOW()-UDate<10000", "a"},
-		{"subtraction of a day", urls, "NOW()-UDate>=1000000", "c d f"},
-		{"TIMEDIFF", urls, "TIMEDIFF(NOW(), UDate) > '05:00:00'", "c d f"},
-		{"incremental", urls, "Status BETWEEN 4 AND 7 AND State=0 AND TIMEDIFF(NOW(), TcDate) > TIMEDIFF(TcDate, LastModified)", ""},
-		{"text ignores case and trailing spaces", urls, "ContentType='Text/Html'", "a b c e h"},
-		{"keys are exact", urls, "URLMd5='A'", ""},
-		{"column = column", urls, "URLMd5=ParentMd5 OR Site_Id=Description", "!"},
-		{"text IN", urls, "ContentType NOT IN ('TEXT/HTML', 'text/xml')", "d g"},
-		{"text as number", urls, "HTTPCode='404'", "e"},
-		{"text as condition", sites, "Id AND 1", ""},
-		{"bit 52", urls, "ErrorMask & (1<<52)", "g"},
-		{"bit 52 as literal", urls, "ErrorMask = 4503599627370496", "g"},
-		{"LIKE prefix", urls, "URL LIKE 'HTTP://x.org/%' AND URLMd5 LIKE('%B%')", "b"},
-		{"bare 1", urls, "1", "a b c d e f g h"},
-		{"1 = 1", urls, "1 = 1", "a b c d e f g h"},
-		{"= NULL", urls, "UDate = NULL", ""},
-		{"OR stays inside", urls, "Status=1 OR 1", "a b c d e f g h"},
-		{"LENGTH", urls, "LENGTH(ParentMd5)=0", "a"},
-		{"ratio", urls, "Size/2000 = 0.5", "b"},
-		{"IN sub-select", urls, "Site_Id IN (SELECT Id FROM sites WHERE State=1) AND Status=1", "a"},
-		{"NOT IN sub-select", urls, "Site_Id NOT IN (SELECT Id FROM sites WHERE State=1)", ""},
-		{"EXISTS, correlated", sites, "EXISTS (SELECT 1 FROM dc_urls.urls_s1 u WHERE u.Site_Id = sites.Id)", "s1"},
-		{"outer bare column", sites, "(SELECT COUNT(*) FROM sites_properties WHERE Site_Id=Id)>0", "s1 s2 s3"},
-		{"database.table.column", sites, "`dc_sites`.`sites`.`Id`='s1'", "s1"},
-		{"column case", urls, "status=1 and STATE=0", "a"},
-		{"REGEXP", urls, "URL REGEXP 'org/[ab]$'", "a b"},
-		{"date as text", urls, "UDate LIKE '2026-01-05%'", "a b e g"},
-		{"date against a number", urls, "UDate > 20260105", "a b e g"},
-		{"date against no date", urls, "UDate = ''", ""},
-		{"date part", urls, "HOUR(UDate)=13", "b"},
-		{"CASE", urls, "CASE Status WHEN 1 THEN 1 WHEN '7' THEN 1 ELSE 0 END", "a f"},
-		{"NULL-safe", urls, "UDate <=> NULL", "h"},
-		{"null text", urls, "IFNULL(UDate, '') = ''", "h"},
-		{"float", urls, "HTTPTimeout=30000 AND MRate<0.6 AND URLMd5='a'", "a"},
-		{"IF", urls, "IF(Status=1, State=0, 0)", "a"},
-		{"old macro stays", urls, "URL LIKE '%NAME%'", ""},
-	} {
+	for _, c := range whereCases {
+		scope := urls
+		if c.sites {
+			scope = sites
+		}
 		t.Run(c.name, func(t *testing.T) {
-			q, err := c.scope.Where(c.where)
+			q, err := scope.Where(c.where)
 			if c.want == "!" {
 				if err == nil {
 					t.Fatalf("accepted: %s", q.Text)
@@ -93,7 +101,7 @@ func TestWhere(t *testing.T) {
 			if !strings.HasPrefix(q.Text, "(") || !strings.HasSuffix(q.Text, ")") {
 				t.Errorf("not in parentheses: %s", q.Text)
 			}
-			key, table := "URLMd5", c.scope.Table.Name
+			key, table := "URLMd5", scope.Table.Name
 			if table == "sites" {
 				key = "Id"
 			}
@@ -113,8 +121,8 @@ func TestWhereText(t *testing.T) {
 		{"date", "UDate<NOW() AND UDate>='2026-01-01'", "(((`UDate` < ?) AND (`UDate` >= ?)))", "[2026-01-05 14:30:45 2026-01-01 00:00:00]"},
 		{"number as text", "HTTPCode='200'", "((`HTTPCode` = ?))", "[200]"},
 		{"between", "Status BETWEEN 1 AND '4'", "((`Status` BETWEEN ? AND ?))", "[1 4]"},
-		{"text", "ContentType='A '", "((rtrim(`ContentType`) COLLATE NOCASE = ?))", "[A]"},
-		{"question mark", "URL='a?b' AND Status=1", "(((rtrim(`URL`) COLLATE NOCASE = ?) AND (`Status` = ?)))", "[a?b 1]"},
+		{"text", "ContentType='A '", "((upper(rtrim(`ContentType`)) = ?))", "[A]"},
+		{"question mark", "URL='a?b' AND Status=1", "(((upper(rtrim(`URL`)) = ?) AND (`Status` = ?)))", "[A?B 1]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q, err := urlScope().Where(c.where)
@@ -153,25 +161,28 @@ func TestIndexUse(t *testing.T) {
 	}
 }
 
+// orderCases are order lists and the keys of the rows of openTest in that order.
+var orderCases = []struct{ name, order, want string }{
+	{"roots first", "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC", "a h g f e d c b"},
+	{"date", "`UDate` DESC", "e a b g c f d h"},
+	{"nulls first", "UDate ASC, URLMd5", "h d f c g b a e"},
+	{"text without case", "ContentType, URLMd5 DESC", "g d h e c b a f"},
+	{"condition", "Status=7 DESC, URLMd5", "f a b c d e g h"},
+	{"sub-select", "(SELECT COUNT(*) FROM urls_s1 c WHERE c.ParentMd5 = urls_s1.URLMd5) DESC, URLMd5", "a b c d e f g h"},
+	{"negative", "-Depth", "h g f e d c b a"},
+	{"IFNULL", "IFNULL(UDate, CDate) ASC LIMIT", "!"},
+	{"position", "1", "!"},
+	{"aggregate", "COUNT(*)", "!"},
+	{"two statements", "a; DROP TABLE x", "!"},
+	{"INTO", "Status INTO OUTFILE '/tmp/x'", "!"},
+	{"lock", "Status FOR UPDATE", "!"},
+	{"LIMIT", "Status LIMIT 5", "!"},
+	{"UNION", "Status UNION SELECT 1", "!"},
+}
+
 func TestOrderBy(t *testing.T) {
 	db := openTest(t)
-	for _, c := range []struct{ name, order, want string }{
-		{"roots first", "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC", "a h g f e d c b"},
-		{"date", "`UDate` DESC", "e a b g c f d h"},
-		{"nulls first", "UDate ASC, URLMd5", "h d f c g b a e"},
-		{"text without case", "ContentType, URLMd5 DESC", "g d h e b a c f"},
-		{"condition", "Status=7 DESC, URLMd5", "f a b c d e g h"},
-		{"sub-select", "(SELECT COUNT(*) FROM urls_s1 c WHERE c.ParentMd5 = urls_s1.URLMd5) DESC, URLMd5", "a b c d e f g h"},
-		{"negative", "-Depth", "h g f e d c b a"},
-		{"IFNULL", "IFNULL(UDate, CDate) ASC LIMIT", "!"},
-		{"position", "1", "!"},
-		{"aggregate", "COUNT(*)", "!"},
-		{"two statements", "a; DROP TABLE x", "!"},
-		{"INTO", "Status INTO OUTFILE '/tmp/x'", "!"},
-		{"lock", "Status FOR UPDATE", "!"},
-		{"LIMIT", "Status LIMIT 5", "!"},
-		{"UNION", "Status UNION SELECT 1", "!"},
-	} {
+	for _, c := range orderCases {
 		t.Run(c.name, func(t *testing.T) {
 			q, err := urlScope().OrderBy(c.order)
 			if c.want == "!" {
@@ -192,32 +203,36 @@ func TestOrderBy(t *testing.T) {
 	}
 }
 
-// TestAssign writes values into a row and reads them back.
+// assignCases are values for columns of the site s1, and what the column holds
+// then.
+var assignCases = []struct {
+	name, column, text string
+	want               any
+}{
+	{"now", "UDate", "NOW()", "2026-01-05 14:30:45"},
+	{"null", "UDate", "NULL", nil},
+	{"date becomes midnight", "UDate", "CURDATE()", "2026-01-05 00:00:00"},
+	{"plain date", "UDate", "2026-01-05", "2026-01-05 00:00:00"},
+	{"quoted date", "UDate", "'2026-01-05 10:00:00'", "2026-01-05 10:00:00"},
+	{"no date", "UDate", "'soon'", "!"},
+	{"impossible date", "UDate", "2026-13-05 00:00:00", "!"},
+	{"column", "RecrawlDate", "DATE_ADD(NOW(), INTERVAL `RecrawlPeriod` MINUTE)", "2026-01-05 15:30:45"},
+	{"shipped re-crawl date", "RecrawlDate", `DATE_ADD(DATE_FORMAT(NOW(),"%Y-%m-%d 00:00:00"), INTERVAL ((((HOUR(NOW())*60 + MINUTE(NOW()) + SECOND(NOW())/60) DIV (RecrawlPeriod+1)+1)*RecrawlPeriod) + 15) MINUTE)`, "2026-01-05 15:15:00"},
+	{"counter", "Iterations", "Iterations+1", int64(4)},
+	{"mask", "Errors", "`Errors` | 3", int64(7)},
+	{"number as text", "Iterations", "'7'", int64(7)},
+	{"rounded", "Iterations", "2.5", int64(3)},
+	{"text", "Description", "'it''s'", "it's"},
+	{"text of a number", "Description", "12", "12"},
+	{"float", "HTTPTimeout", "'1.5'", 1.5},
+	{"unknown", "Nothing", "1", "!"},
+	{"nothing", "Iterations", " ", ""},
+}
+
+// TestAssign writes assignCases into a row and reads them back.
 func TestAssign(t *testing.T) {
 	db := openTest(t)
-	for _, c := range []struct {
-		name, column, text string
-		want               any
-	}{
-		{"now", "UDate", "NOW()", "2026-01-05 14:30:45"},
-		{"null", "UDate", "NULL", nil},
-		{"date becomes midnight", "UDate", "CURDATE()", "2026-01-05 00:00:00"},
-		{"plain date", "UDate", "2026-01-05", "2026-01-05 00:00:00"},
-		{"quoted date", "UDate", "'2026-01-05 10:00:00'", "2026-01-05 10:00:00"},
-		{"no date", "UDate", "'soon'", "!"},
-		{"impossible date", "UDate", "2026-13-05 00:00:00", "!"},
-		{"column", "RecrawlDate", "DATE_ADD(NOW(), INTERVAL `RecrawlPeriod` MINUTE)", "2026-01-05 15:30:45"},
-		{"shipped re-crawl date", "RecrawlDate", `DATE_ADD(DATE_FORMAT(NOW(),"%Y-%m-%d 00:00:00"), INTERVAL ((((HOUR(NOW())*60 + MINUTE(NOW()) + SECOND(NOW())/60) DIV (RecrawlPeriod+1)+1)*RecrawlPeriod) + 15) MINUTE)`, "2026-01-05 15:15:00"},
-		{"counter", "Iterations", "Iterations+1", int64(4)},
-		{"mask", "Errors", "`Errors` | 3", int64(7)},
-		{"number as text", "Iterations", "'7'", int64(7)},
-		{"rounded", "Iterations", "2.5", int64(3)},
-		{"text", "Description", "'it''s'", "it's"},
-		{"text of a number", "Description", "12", "12"},
-		{"float", "HTTPTimeout", "'1.5'", 1.5},
-		{"unknown", "Nothing", "1", "!"},
-		{"nothing", "Iterations", " ", ""},
-	} {
+	for _, c := range assignCases {
 		t.Run(c.name, func(t *testing.T) {
 			q, err := siteScope().Assign(c.column, c.text)
 			switch {

@@ -25,7 +25,11 @@ type piece struct {
 	args  []any
 	class class
 	lit   bool // the whole piece is one bound value
-	exact bool // compares with case and trailing spaces
+	exact bool // compares with case
+	bytes bool // and with trailing spaces
+	key   bool // a Key column itself
+	date  bool // a text that is a date or a time as a number
+	float bool // a number that is a double for MySQL, not a decimal
 	mask  bool // a 64-bit pattern whose top bit may be set: read it as unsigned
 	small bool // an integer known to be 0 or more
 }
@@ -49,6 +53,8 @@ type writer struct {
 
 	aggregates bool // an aggregate may stand here
 	inside     bool // within an aggregate's argument
+
+	results []Field // of a whole SELECT
 }
 
 // level is one FROM and the names it gives.
@@ -164,9 +170,10 @@ func bindValue(c class, v any) piece {
 
 // resolved is a column found.
 type resolved struct {
-	text  string
-	kind  Kind
-	local bool // of the innermost FROM
+	text   string
+	kind   Kind
+	local  bool   // of the innermost FROM
+	length string // the column that holds its length in bytes, written like text; "" without one
 }
 
 // column looks a name up, innermost FROM first.
@@ -190,9 +197,13 @@ func (w *writer) column(c *column) (resolved, bool) {
 				w.fail(&Error{Part: "column " + tick(c.name), Reason: "is ambiguous"})
 				return resolved{}, false
 			}
-			found = resolved{text: tick(spelled), kind: kind, local: i == len(w.levels)-1}
+			qualifier := ""
 			if len(w.levels) > 1 || len(l.tables) > 1 {
-				found.text = b.as + "." + found.text
+				qualifier = b.as + "."
+			}
+			found = resolved{text: qualifier + tick(spelled), kind: kind, local: i == len(w.levels)-1}
+			if length, ok := b.table.Lengths[spelled]; ok {
+				found.length = qualifier + tick(length)
 			}
 		}
 		if hits > 0 {
@@ -269,12 +280,19 @@ func (w *writer) source(s *source) *Table {
 			consider(&w.scope.Foreign[i])
 		}
 	}
+	if found == nil && w.scope.Find != nil {
+		found = w.scope.Find(s.database, s.name)
+	}
 	if found == nil {
 		name := tick(s.name)
 		if s.database != "" {
 			name = tick(s.database) + "." + name
 		}
-		w.fail(refuse("sub-select on " + name))
+		reason := refuse("sub-select on " + name)
+		if w.scope.Find != nil {
+			reason = &Error{Part: "table " + name, Reason: "is not known"}
+		}
+		w.fail(reason)
 	}
 	return found
 }
@@ -337,7 +355,7 @@ func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) pi
 		parts = append(parts, piece{text: limit.Text, args: limit.Args})
 	}
 	p := w.form(c.class, parts...)
-	p.exact, p.mask, p.small = c.exact, c.mask, c.small
+	p.exact, p.bytes, p.float, p.mask, p.small = c.exact, c.bytes, c.float, c.mask, c.small
 	return p
 }
 
@@ -397,6 +415,9 @@ func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (pi
 			if form == existence {
 				star = piece{text: "1"}
 			}
+			if form == whole {
+				w.results = append(w.results, w.starFields(f.table)...)
+			}
 			pieces = append(pieces, star)
 			continue
 		}
@@ -405,6 +426,7 @@ func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (pi
 			last = convert(last)
 		}
 		if form == whole {
+			w.results = append(w.results, Field{Name: label(&f), Time: last.class == classDateTime, Decimals: w.decimals(f.x)})
 			last = w.form(last.class, last, " AS ", tick(label(&f)))
 		}
 		pieces = append(pieces, last)

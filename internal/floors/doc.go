@@ -8,11 +8,11 @@
 //	3  manager <- admin clients sites batches realtime
 //	                                          one goroutine each: its sockets, its state
 //	2  task <- crawl process dbtask           one request in, one answer out
-//	1  config cli bus env rawcache fetch hostgate kv   db <- store
+//	1  config cli bus env rawcache fetch hostgate kv   db <- store original
 //	                                          one outside thing each
-//	0  dc canon robots expr polite filter extract
+//	0  dc canon robots expr polite filter extract merge
 //	                                          words and rules: no I/O, clock, goroutine
 //
 // Managers never see stores, fetchers or extractors; jobs never see sockets or
-// managers; dbtask alone sees store, rawcache and kv.
+// managers; dbtask alone sees store, rawcache, kv and original.
 package floors

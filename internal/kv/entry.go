@@ -97,12 +97,10 @@ func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[str
 			}
 			defer rows.Close()
 			for rows.Next() {
-				var e Entry
-				var date sql.NullString
-				if err := rows.Scan(&e.ID, &e.Data, &date); err != nil {
+				e, err := scanEntry(rows)
+				if err != nil {
 					return err
 				}
-				e.CDate = parseDate(date.String)
 				found[e.ID] = e
 			}
 			return rows.Err()
@@ -112,6 +110,15 @@ func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[str
 		return nil, fmt.Errorf("kv: get: %w", err)
 	}
 	return found, nil
+}
+
+// scanEntry reads a row of selectEntry.
+func scanEntry(rows *sql.Rows) (Entry, error) {
+	var e Entry
+	var date sql.NullString
+	err := rows.Scan(&e.ID, &e.Data, &date)
+	e.CDate = parseDate(date.String)
+	return e, err
 }
 
 // Delete removes the entries of ids in one transaction. Missing ones, and a

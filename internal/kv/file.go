@@ -223,8 +223,7 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Create makes the file of a site when it is missing.
-func (s *Store) Create(site string) error {
-	ctx := context.Background()
+func (s *Store) Create(ctx context.Context, site string) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
 		return err
@@ -236,13 +235,15 @@ func (s *Store) Create(site string) error {
 // DeleteSite removes the file of a site and <site>_fields.db beside it, where
 // the first implementation kept more of the site's pages. Other processes
 // notice at their next operation. A site without files is no error.
-func (s *Store) DeleteSite(site string) error {
-	ctx := context.Background()
+func (s *Store) DeleteSite(ctx context.Context, site string) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
 		return err
 	}
 	defer s.release(f)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
@@ -253,31 +254,30 @@ func (s *Store) DeleteSite(site string) error {
 	defer f.close()
 	names := []string{f.path, f.path + "-wal", f.path + "-shm"}
 	fields := strings.TrimSuffix(f.path, ".db") + "_fields.db"
-	if foreign, err := s.isStore(ctx, fields); err != nil {
-		return err
-	} else if !foreign {
+	// An error says that it is no database at all; a cancelled context must not.
+	if foreign, err := s.isStore(context.WithoutCancel(ctx), fields); err != nil || !foreign {
 		names = append(names, fields, fields+"-wal", fields+"-shm")
 	}
 	return remove(names...)
 }
 
-// isStore tells whether path is a key-value file of articles: that of a site
-// whose id happens to end in "_fields".
+// isStore tells whether path is a file of articles, as that of a site whose id
+// happens to end in "_fields" is. The caller holds the lock of the folder.
 func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
-		return false, fmt.Errorf("kv: delete: %w", err)
+		return false, err
 	}
 	db, err := s.o.Open(path)
 	if err != nil {
-		return false, nil // no database at all
+		return false, err
 	}
 	defer db.Close()
 	var n int
-	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type='table' AND name='articles'").Scan(&n)
-	return err == nil && n > 0, nil
+	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'articles'").Scan(&n)
+	return n > 0, err
 }
 
 // remove removes files that may be missing.

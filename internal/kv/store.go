@@ -1,5 +1,5 @@
 // Package kv keeps the processed contents of pages: one SQLite file per site,
-// one record per URL.
+// one record per URL. It is one of the two places of dbtask.Contents.
 //
 // dbtask owns the store; process hands it what extract made of a page. What a
 // value means (base64 of JSON, storage 3.3) is unknown here, and so is which
@@ -41,6 +41,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"hce/dc/internal/dc"
 )
 
 // Defaults of Options.
@@ -71,12 +73,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Entry is one processed content. Source: storage 3.1.
-type Entry struct {
-	ID    string    // key of the URL
-	Data  []byte    // text, as URL_PUT brought it
-	CDate time.Time // when it was stored; UTC, whole seconds. Zero in PutAll: now
-}
+// Entry is one processed content.
+type Entry = dc.Entry
 
 // Store is a folder of key-value files. Goroutines may share it.
 type Store struct {

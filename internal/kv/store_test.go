@@ -134,7 +134,7 @@ func TestBadNames(t *testing.T) {
 		_, err2 := s.PutAll(ctx, "s", []Entry{{ID: "good"}, {ID: bad}})
 		_, _, err3 := s.Get(ctx, bad, "a")
 		_, err4 := s.GetAll(ctx, "s", bad)
-		for i, err := range []error{err1, err2, err3, err4, s.Delete(ctx, bad), s.Delete(ctx, "s", bad), s.Create(bad), s.DeleteSite(bad)} {
+		for i, err := range []error{err1, err2, err3, err4, s.Delete(ctx, bad), s.Delete(ctx, "s", bad), s.Create(ctx, bad), s.DeleteSite(ctx, bad)} {
 			if !errors.Is(err, ErrName) {
 				t.Errorf("%q, call %d: %v", bad, i+1, err)
 			}
@@ -187,7 +187,7 @@ func TestNoDatabase(t *testing.T) {
 	if _, _, err := s.Get(ctx, "s", "a"); err == nil {
 		t.Error("get from a broken file")
 	}
-	want(t, s.DeleteSite("s"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, put(t, s, "s", "a", "1"), []bool{true})
 }
 
@@ -230,9 +230,9 @@ func TestDeleteSite(t *testing.T) {
 	if err := os.WriteFile(fields, []byte("titles"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want(t, s.DeleteSite("s"), nil)
-	want(t, s.DeleteSite("s"), nil)
-	want(t, s.DeleteSite("none"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
+	want(t, s.DeleteSite(ctx, "none"), nil)
 	for _, suffix := range []string{".db", ".db-wal", ".db-shm", "_fields.db"} {
 		if exists(filepath.Join(dir, "s"+suffix)) {
 			t.Errorf("s%s is left", suffix)
@@ -240,16 +240,16 @@ func TestDeleteSite(t *testing.T) {
 	}
 	want(t, get(t, s, "s", "a"), "-")
 	want(t, get(t, s, "s-2", "a"), "kept")
-	want(t, s.Create("s"), nil)
-	want(t, s.Create("s"), nil)
+	want(t, s.Create(ctx, "s"), nil)
+	want(t, s.Create(ctx, "s"), nil)
 	want(t, exists(filepath.Join(dir, "s.db")), true)
 	want(t, put(t, s, "s", "a", "2"), []bool{true})
 
 	// A site whose id ends in _fields is not that file.
 	put(t, s, "s_fields", "a", "a site")
-	want(t, s.DeleteSite("s"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, get(t, s, "s_fields", "a"), "a site")
-	want(t, s.DeleteSite("s_fields"), nil)
+	want(t, s.DeleteSite(ctx, "s_fields"), nil)
 	want(t, get(t, s, "s_fields", "a"), "-")
 }
 
@@ -310,9 +310,9 @@ func TestLockWaitEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, errors.Is(waiter.Create("s"), context.DeadlineExceeded), true)
+	want(t, errors.Is(waiter.Create(ctx, "s"), context.DeadlineExceeded), true)
 	unlock()
-	want(t, waiter.Create("s"), nil)
+	want(t, waiter.Create(ctx, "s"), nil)
 }
 
 // TestMain lets this binary be the second process. It obeys lines on stdin and
@@ -346,7 +346,7 @@ func obey(s *Store, words []string) (string, error) {
 		e, ok, err := s.Get(ctx, words[1], words[2])
 		return fmt.Sprint(string(e.Data), ok), err
 	case "delete":
-		return "ok", s.DeleteSite(words[1])
+		return "ok", s.DeleteSite(ctx, words[1])
 	case "many": // entries of its own, each in a transaction
 		for i := range 60 {
 			if _, err := s.PutAll(ctx, words[1], []Entry{{ID: fmt.Sprint(words[2], i), Data: []byte("x")}}); err != nil {
@@ -429,7 +429,7 @@ func TestTwoProcesses(t *testing.T) {
 	want(t, get(t, s, "s", "a"), "theirs")
 
 	// Both hold the file; one deletes it.
-	want(t, s.DeleteSite("s"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, p.ask("get s a"), "false")
 	want(t, p.ask("put s b again"), "[true]")
 	want(t, get(t, s, "s", "b"), "again")
@@ -447,7 +447,7 @@ func TestDeadHolderSparesSuccessor(t *testing.T) {
 	s := open(t, dir, Options{})
 	p := start(t, dir)
 	want(t, p.ask("put s a old"), "[true]")
-	want(t, s.DeleteSite("s"), nil)
+	want(t, s.DeleteSite(ctx, "s"), nil)
 	put(t, s, "s", "b", "new")
 	p.stop() // closes the dead file without a look at it
 	want(t, exists(filepath.Join(dir, "s.db-wal")), true)
@@ -467,7 +467,7 @@ func TestProcessesTogether(t *testing.T) {
 	p.send("many s p")
 	q.send("many s q")
 	for i := range 30 {
-		if err := s.DeleteSite("s"); err != nil {
+		if err := s.DeleteSite(ctx, "s"); err != nil {
 			t.Fatal(err)
 		}
 		put(t, s, "s", fmt.Sprint("m", i), "x")

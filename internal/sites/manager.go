@@ -1,6 +1,7 @@
 // Package sites is SitesManager: the manager of all that asks or changes sites
 // and URLs. Each request becomes one run of db-task on every data node, and the
-// nodes' answers one ClientResponse (daemon 1.6, 1.7).
+// nodes' answers one ClientResponse (daemon 1.6, 1.7). With several nodes each
+// gets its share of the limits in SITE_NEW and SITE_UPDATE (objects 2.1).
 //
 //	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
 //		sites.Config{Env: pool, DBTask: env.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})
@@ -60,6 +61,9 @@ type Config struct {
 	Workers int
 	// MaxQueue bounds the requests that wait (CommonQueueMax); default 1000.
 	MaxQueue int
+	// Nodes is the number of data nodes that share a site's limits
+	// ([Application] DRCENodes); default 1.
+	Nodes int
 }
 
 // Manager is the manager. Create it with New.
@@ -90,6 +94,9 @@ func New(base manager.Config, cfg Config) *Manager {
 	if cfg.MaxQueue <= 0 {
 		cfg.MaxQueue = 1000
 	}
+	if cfg.Nodes <= 0 {
+		cfg.Nodes = 1
+	}
 	base.Name, base.MaxWorkers = Name, maxWorkers
 	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[string]*job{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
@@ -103,6 +110,7 @@ func New(base manager.Config, cfg Config) *Manager {
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
 		manager.Int("CommonQueueMax", &m.cfg.MaxQueue, 1, 100000),
+		manager.Int("DRCENodes", &m.cfg.Nodes, 1, 10000),
 	)
 	m.Counter("common_operations_cnt", &m.operations)
 	m.Counter("sites_recrawl_drce_cnt", &m.nodeRequests)
@@ -162,7 +170,7 @@ func (m *Manager) mayRun(peer string) bool {
 
 func (m *Manager) start(j *job) {
 	call := dc.Call{Op: dc.Op(j.event.Type), Object: j.event.Object}
-	run := runner{env: m.cfg.Env, program: m.cfg.DBTask, limit: j.deadline.Sub(m.Now())}
+	run := runner{env: m.cfg.Env, program: m.cfg.DBTask, limit: j.deadline.Sub(m.Now()), nodes: m.cfg.Nodes}
 	var uid string
 	uid, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
 		response := run.do(ctx, call)

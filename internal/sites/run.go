@@ -29,6 +29,7 @@ type runner struct {
 	env     env.Environment
 	program env.Stage
 	limit   time.Duration
+	nodes   int // that share a site's limits
 }
 
 // do answers with one item per node: its object with errorCode 0, errorCode 1
@@ -36,6 +37,11 @@ type runner struct {
 // (objects 3.2). Without any node the response has errorCode 2, without any
 // answer in time 1 (objects 3.1).
 func (r runner) do(ctx context.Context, call dc.Call) dc.ClientResponse {
+	object, err := divided(call.Op, call.Object, r.nodes)
+	if err != nil {
+		return dc.ErrorItem(fmt.Sprintf("the request cannot be divided among %d nodes: %v", r.nodes, err))
+	}
+	call.Object = object
 	stdin, err := json.Marshal(call)
 	if err != nil {
 		return dc.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))

@@ -2,35 +2,24 @@ package store
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
 // big is a site s with n rows in Status 1.
 func big(b *testing.B, n int, synchronous string) *bench {
 	b.Helper()
-	path := filepath.Join(b.TempDir(), "dc.db")
-	d, err := db.Open(ctx, db.Config{Path: path, Synchronous: synchronous})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { d.Close() })
-	s := &bench{TB: b, path: path, now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
-	s.Store = Open(d, Options{Now: func() time.Time { return s.now }})
+	s := newBenchOf(b, synchronous)
 	s.newSite(`{"id":"s","urls":["http://example.com/"]}`)
 	for from := 0; from < n; from += 10000 {
 		s.must(s.update(ctx, "test", func(t *tx) error {
+			var rows []*dc.URL
 			for i := from; i < min(from+10000, n); i++ {
 				u := linkTo(i)
-				if _, err := t.putURL("s", &u); err != nil {
-					return err
-				}
+				rows = append(rows, &u)
 			}
-			return nil
+			return t.addURLs("s", rows, &statistics{})
 		}))
 	}
 	return s
@@ -182,5 +171,19 @@ func BenchmarkSiteNew(b *testing.B) {
 	for b.Loop() {
 		n++
 		s.newSite(fmt.Sprintf(`{"id":"n%d","urls":["http://n%d/"],"properties":{"A":"1","B":"2"}}`, n, n))
+	}
+}
+
+// Deletion with delay of a large site's URLs by a condition, then their purge.
+func BenchmarkURLDeleteOfMany(b *testing.B) {
+	const rows = 100000
+	for b.Loop() {
+		b.StopTimer()
+		s := big(b, rows, "FULL")
+		b.StartTimer()
+		_, err := s.URLDelete(ctx, []dc.URLDeleteRequest{{SiteID: "s", Criterion: dc.Criterion{Where: "ParentMd5<>''"}, DelayedType: dc.Delayed}})
+		s.must(err)
+		_, err = s.URLPurge(ctx, []dc.URLPurgeRequest{{SiteID: "s"}})
+		s.must(err)
 	}
 }

@@ -14,6 +14,9 @@ var (
 	urlColumns      = columnList(dc.URLColumns)
 	filterColumns   = columnList(dc.FilterColumns)
 	propertyColumns = columnList(dc.PropertyColumns)
+	proxyColumns    = columnList(dc.ProxyColumns)
+	logColumns      = columnList(dc.LogColumns)
+	freqColumns     = columnList(dc.FreqColumns)
 )
 
 func columnList(columns []dc.Column) string {
@@ -31,7 +34,14 @@ var (
 	rootKinds     = kinds(dc.RootURLColumns)
 	filterKinds   = kinds(dc.FilterColumns)
 	propertyKinds = kinds(dc.PropertyColumns)
+	proxyKinds    = kinds(dc.ProxyColumns)
+	logKinds      = kinds(dc.LogColumns)
+	freqKinds     = kinds(dc.FreqColumns)
 )
+
+// attributeKinds are those of att_<site>. Names are told apart by case, as keys
+// are; values may be anything.
+var attributeKinds = map[string]expr.Kind{"Id": expr.Int, "Name": expr.Key, "URLMd5": expr.Key, "Value": expr.Blob, "CDate": expr.Time}
 
 var keyColumns = map[string]bool{"Id": true, "Site_Id": true, "URLMd5": true, "ParentMd5": true}
 
@@ -56,64 +66,124 @@ func kinds(columns []dc.Column) map[string]expr.Kind {
 }
 
 func (s *Store) sitesTable() expr.Table {
-	return expr.Table{Database: s.db.Name(db.Sites), Name: "sites", Columns: siteKinds}
+	return expr.Table{Database: db.Sites, Name: "sites", Columns: siteKinds}
 }
 
 // urlsTable is the table of a site's URLs as texts from outside name it; see
 // named.
 func (s *Store) urlsTable(site string) expr.Table {
-	return expr.Table{Database: s.db.Name(db.URLs), Name: "urls_" + site, Columns: urlKinds}
+	return expr.Table{Database: db.URLs, Name: "urls_" + site, Columns: urlKinds, Lengths: urlLengths}
 }
 
-// urlTable has the URLs of all sites. Where texts from outside may name it, it
-// goes by "urls_<site>"; our texts always choose the site.
-func (t *tx) urlTable() string { return t.DB.Table(db.URLs, "urls") }
+// table is where a site's rows stand, on SQLite together with those of other
+// sites: our texts always choose the site. Where texts from outside may name the
+// table of URLs, it goes by "urls_<site>".
+func (t *tx) table(database, site string) string { return t.DB.SiteTable(database, site) }
 
 func as(site string) string { return " AS `urls_" + site + "`" }
 
-// named lets sub-selects of a text read the site's URLs as urls_<site>.
+// named lets sub-selects of a text read the tables of a site by the names that
+// the specification gives them, where no table has that name.
 func (t *tx) named(site, text string) string {
-	name := t.DB.Table(db.URLs, "urls_"+site)
-	if !strings.Contains(text, name) {
+	var with []string
+	for _, s := range siteTables {
+		name := t.DB.Table(s.database, s.prefix+site)
+		if table := t.table(s.database, site); name != table && strings.Contains(text, name) {
+			with = append(with, name+" AS (SELECT * FROM "+table+" WHERE Site_Id = '"+site+"')")
+		}
+	}
+	if len(with) == 0 {
 		return text
 	}
-	return "WITH " + name + " AS (SELECT * FROM " + t.urlTable() + " WHERE Site_Id = '" + site + "') " + text
+	return "WITH " + strings.Join(with, ", ") + " " + text
 }
 
 func ofSite(site string) expr.SQL {
 	return expr.SQL{Text: "(Site_Id = ?)", Args: []any{site}}
 }
 
+// urlLengths are the lengths that MySQL keeps in columns, for an index: it has
+// none on expressions.
+var urlLengths = map[string]string{"ParentMd5": "ParentLength"}
+
 // lists are the tables beside sites that hold rows of each site.
 func (s *Store) lists() []expr.Table {
-	database := s.db.Name(db.Sites)
 	return []expr.Table{
-		{Database: database, Name: "sites_urls", Columns: rootKinds},
-		{Database: database, Name: "sites_properties", Columns: propertyKinds},
-		{Database: database, Name: "sites_filters", Columns: filterKinds},
+		{Database: db.Sites, Name: "sites_urls", Columns: rootKinds},
+		{Database: db.Sites, Name: "sites_properties", Columns: propertyKinds},
+		{Database: db.Sites, Name: "sites_filters", Columns: filterKinds},
 	}
 }
 
-// siteScope is what a condition on sites may mean.
-func (t *tx) siteScope() expr.Scope {
-	return expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: db.Quote, Table: t.s.sitesTable(), Foreign: t.s.lists()}
+// scope is what a text on a table may mean: that table, and the others in
+// sub-selects. It may call databases by the names of the specification, and by
+// those that they have.
+func (t *tx) scope(table expr.Table, others ...expr.Table) expr.Scope {
+	s := expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: t.DB.Table, Table: table, Foreign: others}
+	for _, o := range append([]expr.Table{table}, others...) {
+		if name := t.DB.Name(o.Database); name != o.Database && o.Name != "" {
+			o.Database, o.Alias = name, ""
+			s.Foreign = append(s.Foreign, o)
+		}
+	}
+	return s
 }
+
+// siteScope is what a condition on sites may mean.
+func (t *tx) siteScope() expr.Scope { return t.scope(t.s.sitesTable(), t.s.lists()...) }
 
 // urlScope is what a condition on a site's URLs may mean.
 func (t *tx) urlScope(site string) expr.Scope {
 	table := t.s.urlsTable(site)
 	table.Alias = table.Name
-	return expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: db.Quote, Table: table,
-		Foreign: append(t.s.lists(), t.s.sitesTable()), Macros: map[string]string{"SITE_ID": site}}
+	s := t.scope(table, append(t.s.lists(), t.s.sitesTable())...)
+	s.Macros = map[string]string{"SITE_ID": site}
+	return s
+}
+
+// rowsScope is what a condition on a site's table in one of siteTables may mean.
+func (t *tx) rowsScope(database, site string) expr.Scope {
+	if database == db.URLs {
+		return t.urlScope(site)
+	}
+	var table expr.Table
+	for _, s := range siteTables {
+		if s.database == database {
+			table = expr.Table{Database: database, Name: s.prefix + site, Alias: s.prefix + site, Columns: s.kinds}
+		}
+	}
+	s := t.scope(table, append(t.s.lists(), t.s.sitesTable())...)
+	s.Macros = map[string]string{"SITE_ID": site}
+	return s
 }
 
 // rowScope is what an expression for a column of a list's row may mean.
 func (t *tx) rowScope(table string) expr.Scope {
-	scope := expr.Scope{Dialect: t.DB.Dialect(), Now: t.time, Quote: db.Quote, Foreign: []expr.Table{t.s.sitesTable()}}
+	var own expr.Table
 	for _, l := range t.s.lists() {
 		if l.Name == table {
-			scope.Table = l
+			own = l
 		}
 	}
-	return scope
+	return t.scope(own, t.s.sitesTable())
+}
+
+// proxyScope is what a condition on proxies may mean; site is the one that the
+// request is about, or "".
+func (t *tx) proxyScope(site string) expr.Scope {
+	table := expr.Table{Database: db.Sites, Name: "sites_proxy", Columns: proxyKinds}
+	s := t.scope(table, append(t.s.lists(), t.s.sitesTable())...)
+	if site != "" {
+		s.Macros = map[string]string{"SITE_ID": site}
+	}
+	return s
+}
+
+// attributeScope is what a condition on a site's attributes may mean.
+func (t *tx) attributeScope(site string) expr.Scope {
+	name := "att_" + site
+	table := expr.Table{Database: db.Attributes, Name: name, Alias: name, Columns: attributeKinds}
+	s := t.scope(table, append(t.s.lists(), t.s.sitesTable(), t.s.urlsTable(site))...)
+	s.Macros = map[string]string{"SITE_ID": site}
+	return s
 }

@@ -15,9 +15,10 @@ import (
 // the rows that go to dc_urls_deleted; immediate cleanup leaves the files of the
 // whole site to Trash.
 func (s *Store) SiteCleanup(ctx context.Context, list []dc.SiteCleanupRequest) (dc.GeneralResponse, error) {
-	answer := dc.GeneralResponse{Statuses: []any{}}
+	var answer dc.GeneralResponse
 	var texts []string
 	err := s.update(ctx, "SiteCleanup", func(t *tx) error {
+		answer, texts = dc.GeneralResponse{Statuses: []any{}}, nil
 		for _, r := range list {
 			id, err := t.known(r.ID)
 			if err != nil {
@@ -40,7 +41,7 @@ func (s *Store) SiteCleanup(ctx context.Context, list []dc.SiteCleanupRequest) (
 }
 
 func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
-	going, remove := t.urlTable()+" WHERE Site_Id = ?", "urls_delete"
+	going, remove := t.table(db.URLs, id)+" WHERE Site_Id = ?", "urls_delete"
 	if r.SaveRootURLs {
 		going, remove = going+" AND ParentMd5 <> ''", "urls_delete_found"
 	}
@@ -49,14 +50,14 @@ func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
 		return err
 	}
 	if stats.freq && r.HistoryCleanUp < 2 {
-		_, err := t.Exec("UPDATE "+t.DB.Table(db.Freqs, "freq")+" SET FDeleted = FDeleted + 1, MDate = ? WHERE Site_Id = ? AND URLMd5 IN (SELECT URLMd5 FROM "+going+")", t.now, id, id)
+		_, err := t.Exec("UPDATE "+t.table(db.Freqs, id)+" SET FDeleted = FDeleted + 1, MDate = ? WHERE Site_Id = ? AND URLMd5 IN (SELECT URLMd5 FROM "+going+")", t.now, id, id)
 		if err != nil {
 			return err
 		}
 	}
 	if r.DelayedType == dc.Delayed {
 		columns := urlColumns + ", Attempts"
-		_, err := t.Exec("INSERT INTO "+t.DB.Table(db.Deleted, "urls")+" ("+columns+") SELECT "+columns+" FROM "+going, id)
+		_, err := t.Exec("INSERT INTO "+t.table(db.Deleted, id)+" ("+columns+") SELECT "+columns+" FROM "+going, id)
 		if err != nil {
 			return err
 		}
@@ -74,18 +75,18 @@ func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
 		steps = append(steps, "freq_delete")
 	}
 	for _, name := range steps {
-		if _, err := t.Do(name, id); err != nil {
+		if _, err := t.Of(id).Do(name, id); err != nil {
 			return err
 		}
 	}
-	if _, err := t.Do("urls_reset", t.now, id); err != nil {
+	if _, err := t.Of(id).Do("urls_reset", t.now, id); err != nil {
 		return err
 	}
 	if _, err := t.Do("site_cleaned", t.now, r.State, id); err != nil {
 		return err
 	}
 	if r.MoveURLs {
-		if err := t.copyRoots(id, stats); err != nil {
+		if err := t.copyRoots(id, true); err != nil {
 			return err
 		}
 	}
@@ -93,22 +94,20 @@ func (t *tx) cleanSite(id string, r dc.SiteCleanupRequest) error {
 }
 
 // copyRoots puts the root URLs of sites_urls that are not there into the site's
-// URLs, as they are.
-func (t *tx) copyRoots(id string, stats *statistics) error {
+// URLs: as they are, or fresh, which is ready to be crawled. SITE_UPDATE gives
+// its root URLs Status 7 (objects 2.2), in which a site that begins anew would
+// wait for its re-crawl.
+func (t *tx) copyRoots(id string, fresh bool) error {
 	roots, err := t.roots(id)
 	if err != nil {
 		return err
 	}
-	for _, root := range roots {
-		inserted, err := t.putURL(id, &root.URL)
-		if err != nil {
-			return err
-		}
-		if inserted {
-			if err := stats.inserted(root.URLMd5, root.Status, root.URL); err != nil {
-				return err
-			}
+	urls := make([]*dc.URL, len(roots))
+	for i := range roots {
+		urls[i] = &roots[i].URL
+		if fresh {
+			urls[i].Status, urls[i].Crawled, urls[i].Processed, urls[i].BatchID = dc.StatusNew, 0, 0, 0
 		}
 	}
-	return nil
+	return t.addMissing(id, urls)
 }

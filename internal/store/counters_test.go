@@ -16,7 +16,7 @@ func (b *bench) counts(site string) map[string]int64 {
 	c := map[string]int64{}
 	b.must(b.view(ctx, "test", func(t *tx) error {
 		var speeds int64
-		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.urlTable()+" WHERE Site_Id = ?", []any{site}, func(u dc.URL) {
+		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.table(db.URLs, site)+" WHERE Site_Id = ?", []any{site}, func(u dc.URL) {
 			own := !(u.Status == 4 && u.Crawled == 0)
 			add := func(name string, n int64, when bool) {
 				if when {
@@ -47,7 +47,7 @@ func (b *bench) counts(site string) map[string]int64 {
 			c["AVGSpeed"] = speeds / c["AVGSpeedCounter"]
 		}
 		var deleted int64
-		_, err = t.Row("SELECT COUNT(*) FROM "+t.DB.Table(db.Deleted, "urls")+" WHERE Site_Id = ?", []any{site}, &deleted)
+		_, err = t.Row("SELECT COUNT(*) FROM "+t.table(db.Deleted, site)+" WHERE Site_Id = ?", []any{site}, &deleted)
 		c["DeletedURLs"] = deleted
 		return err
 	}))
@@ -59,7 +59,7 @@ func (b *bench) checkCounters(site, after string) {
 	s := b.site(site)
 	p := dc.PatchOf(&s, dc.SiteColumns)
 	want := b.counts(site)
-	for _, name := range counted {
+	for _, name := range countedColumns {
 		if p[name] != want[name] {
 			b.Errorf("after %s: %s = %v, the rows say %d", after, name, p[name], want[name])
 		}
@@ -141,6 +141,33 @@ func TestCountersEqualTheRows(t *testing.T) {
 		}},
 		{"URL_RETURN", func() error {
 			_, err := b.URLReturn(ctx, dc.URLReturnRequest{BatchID: 1, Fault: r.IntN(2) == 0, MaxAttempts: 2})
+			return err
+		}},
+		{"SITE_UPDATE", func() error {
+			u, old := url(), url()
+			root := dc.Patch{"URL": u, "URLMd5": dc.Md5(u), "ParentMd5": "", "Status": int64(7)}
+			l := dc.SiteLists{UpdateType: pick(0, 1, 2), URLs: []dc.Patch{root}}
+			if l.UpdateType == dc.UpdateRows && r.IntN(2) == 0 {
+				root["URLMd5"] = dc.Md5(old)
+			}
+			_, err := b.SiteUpdate(ctx, dc.SiteUpdateRequest{ID: "s", Set: dc.Patch{"State": pick(1, 6), "Errors": int64(9)}, SiteLists: l})
+			return err
+		}},
+		{"URL_DELETE", func() error {
+			_, err := b.URLDelete(ctx, []dc.URLDeleteRequest{{SiteID: "s", URLMd5: dc.Md5(url()), DelayedType: pick(0, 1)},
+				{SiteID: "s", Criterion: dc.Criterion{Where: "Status IN (4, 7)", Limit: "1"}, DelayedType: pick(0, 1)}})
+			return err
+		}},
+		{"URL_CLEANUP", func() error {
+			_, err := b.URLCleanup(ctx, []dc.URLCleanupRequest{{SiteID: "s", URLMd5: dc.Md5(url()), State: pick(0, 1, 2), Status: pick(1, 4, 7), DelayedType: pick(0, 1)}})
+			return err
+		}},
+		{"URL_PURGE", func() error {
+			_, err := b.URLPurge(ctx, []dc.URLPurgeRequest{{SiteID: "s", Criterion: dc.Criterion{Limit: "3"}}})
+			return err
+		}},
+		{"URL_AGE", func() error {
+			_, err := b.URLAge(ctx, []dc.URLAgeRequest{{URLsCriterion: dc.Criterion{Where: "ErrorMask<>0"}, MaxURLs: 2, DelayedType: pick(0, 1)}})
 			return err
 		}},
 		{"SITE_CLEANUP", func() error {

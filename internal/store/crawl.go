@@ -2,7 +2,11 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -36,6 +40,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 	}
 	marks := make(map[string]dc.Mark, len(items))
 	var take []string
+	var fresh []*dc.URL
 	for _, item := range items {
 		if _, twice := marks[item.URLMd5]; twice {
 			continue
@@ -45,12 +50,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 			marks[item.URLMd5] = dc.Mark{Row: item}
 			item.Status, item.BatchID, item.ErrorMask = dc.StatusCrawling, batchID, 0
 			item.TcDate, item.UDate = dc.Date(t.now), dc.Date(t.now)
-			if _, err := t.putURL(site, &item); err != nil {
-				return nil, err
-			}
-			if err := stats.inserted(item.URLMd5, item.Status, item); err != nil {
-				return nil, err
-			}
+			fresh = append(fresh, &item)
 			continue
 		}
 		m := dc.Mark{Row: row, Known: true}
@@ -65,10 +65,15 @@ func (t *tx) markCrawling(site string, batchID int64, items []dc.URL) (map[strin
 			take = append(take, item.URLMd5)
 		}
 	}
-	err = chunks(take, func(in string, args []any) error {
-		_, err := t.Exec("UPDATE "+t.urlTable()+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
-			append([]any{batchID, t.now, t.now, site}, args...)...)
-		return err
+	if err := t.addURLs(site, fresh, stats); err != nil {
+		return nil, err
+	}
+	err = t.counted(site, take, func() error {
+		return chunks(take, func(in string, args []any) error {
+			_, err := t.Exec("UPDATE "+t.table(db.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
+				append([]any{batchID, t.now, t.now, site}, args...)...)
+			return err
+		})
 	})
 	if err != nil || stats.off() {
 		return marks, err
@@ -117,19 +122,29 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusCrawling, stats: stats}
 		var mask dc.ErrorMask
 		var links []*dc.URL
+		keys := make([]string, len(results))
 		for i := range results {
-			r := &results[i]
-			held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
-			if err != nil {
-				return err
+			keys[i] = results[i].URLMd5
+		}
+		err = t.counted(site, keys, func() error {
+			for i := range results {
+				r := &results[i]
+				held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
+				if err != nil {
+					return err
+				}
+				if !held {
+					continue
+				}
+				mask |= r.SiteBits
+				for j := range r.NewURLs {
+					links = append(links, &r.NewURLs[j])
+				}
 			}
-			if !held {
-				continue
-			}
-			mask |= r.SiteBits
-			for j := range r.NewURLs {
-				links = append(links, &r.NewURLs[j])
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		if err := t.putLinks(site, links, stats); err != nil {
 			return err
@@ -149,9 +164,10 @@ type hold struct {
 
 // finish changes a row that is held; held is false when it is not, and nothing
 // is changed. A row that reaches the end of its stage forgets the batches that
-// lost it; one that is handed back unfinished does not.
+// lost it; one that is handed back unfinished does not. Values that do not fit
+// their columns are made to: they come from pages and servers.
 func (h *hold) finish(md5 string, set dc.Patch, counter string, count bool) (held bool, err error) {
-	set = clone(set)
+	set = dc.Fit(set, dc.URLColumns)
 	for _, column := range []string{"Site_Id", "URL", "URLMd5"} {
 		delete(set, column)
 	}
@@ -174,26 +190,18 @@ func (h *hold) finish(md5 string, set dc.Patch, counter string, count bool) (hel
 	return true, err
 }
 
+// storableURL tells a text that is stored as it is: a URL that is cut or mended
+// names another page.
+func storableURL(text string) bool {
+	return text != "" && len(text) <= maxURL && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}
+
 // putLinks inserts the links that are not known, within the site's limit. Most
 // links of a site are known: looking up their keys first is several times faster
 // than inserting into nothing.
 func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
-	keys := make([]string, 0, len(links))
-	fresh := make(map[string]*dc.URL, len(links))
-	for _, u := range links {
-		if fresh[u.URLMd5] == nil && u.URL != "" && len(u.URL) <= maxURL {
-			fresh[u.URLMd5] = u
-			keys = append(keys, u.URLMd5)
-		}
-	}
-	err := chunks(keys, func(in string, args []any) error {
-		return t.Each("SELECT URLMd5 FROM "+t.urlTable()+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...), func(scan func(...any) error) error {
-			var md5 string
-			err := scan(&md5)
-			delete(fresh, md5)
-			return err
-		})
-	})
+	links = slices.DeleteFunc(links, func(u *dc.URL) bool { return !storableURL(u.URL) })
+	fresh, err := t.missing(site, links)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
@@ -201,25 +209,13 @@ func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
 	if _, err := t.Get("site_room", []any{site}, &limit, &own); err != nil {
 		return err
 	}
-	for _, md5 := range keys {
-		u := fresh[md5]
-		if u == nil {
-			continue
-		}
-		if limit > 0 && own >= limit {
-			return nil
-		}
-		link := *u
-		inserted, err := t.putURL(site, &link)
-		if err != nil {
-			return err
-		}
-		if inserted {
-			own++
-			if err := stats.inserted(md5, link.Status, link); err != nil {
-				return err
-			}
-		}
+	if limit > 0 {
+		fresh = fresh[:min(int64(len(fresh)), max(limit-own, 0))]
 	}
-	return nil
+	rows := make([]*dc.URL, len(fresh))
+	for i, u := range fresh {
+		row := *u // the caller keeps its own
+		rows[i] = &row
+	}
+	return t.addURLs(site, rows, stats)
 }

@@ -13,8 +13,10 @@ func (b *bench) put(url string, p dc.Patch) {
 	b.must(b.update(ctx, "test", func(t *tx) error {
 		row := clone(p)
 		row["URL"], row["URLMd5"], row["Site_Id"] = url, dc.Md5(url), "s"
-		_, err := t.insert("INSERT", t.urlsTarget("", "s"), row, byRow)
-		return err
+		return t.counted("s", []string{dc.Md5(url)}, func() error {
+			_, err := t.insert(t.urlsTarget("", "s"), row)
+			return err
+		})
 	}))
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/expr"
 )
@@ -24,6 +25,17 @@ func (t *tx) urlClauses(object, site string, scope expr.Scope, c dc.Criterion) (
 	scope.Table.Alias = name
 	p, err := t.clauses(object, scope, c)
 	p.as = " AS `" + name + "`"
+	return p, err
+}
+
+// rowsClauses checks a criterion on a site's table in one of siteTables.
+func (t *tx) rowsClauses(database, object, site string, c dc.Criterion) (clauses, error) {
+	scope := t.rowsScope(database, site)
+	if database == db.URLs {
+		return t.urlClauses(object, site, scope, c)
+	}
+	p, err := t.clauses(object, scope, c)
+	p.as = " AS `" + scope.Table.Alias + "`"
 	return p, err
 }
 
@@ -70,6 +82,15 @@ func (s *statement) order(o expr.SQL) {
 	}
 }
 
+// inOrder lets a key decide what an order leaves open, so that a LIMIT cuts the
+// same rows each time, on both databases.
+func inOrder(o expr.SQL, key string) expr.SQL {
+	if o.Text != "" {
+		key = o.Text + ", " + key
+	}
+	return expr.SQL{Text: key, Args: o.Args}
+}
+
 func (s *statement) limit(l expr.Limit) {
 	q := l.SQL()
 	s.add(q.Text, q.Args...)
@@ -87,7 +108,7 @@ func (t *tx) selection(object, site string, c dc.Criterion, md5 string) (string,
 		key = expr.SQL{Text: "(URLMd5 = ?)", Args: []any{md5}}
 	}
 	var s statement
-	s.add(" FROM " + t.urlTable() + p.as)
+	s.add(" FROM " + t.table(db.URLs, site) + p.as)
 	s.where(ofSite(site), key, p.where)
 	s.order(p.order)
 	s.limit(p.limit)

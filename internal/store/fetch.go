@@ -16,16 +16,17 @@ import (
 // empty and not nil when nothing is due. A condition that is refused is an error
 // that names its clause.
 func (s *Store) URLFetch(ctx context.Context, list []dc.URLFetchRequest) ([]dc.URL, error) {
-	urls := []dc.URL{}
+	var urls []dc.URL
 	writes := false
 	for _, r := range list {
-		writes = writes || len(r.SiteUpdate) > 0 || len(r.URLUpdate) > 0
+		writes = writes || updatesSites(r) || len(r.URLUpdate) > 0
 	}
 	run := s.view
 	if writes {
 		run = s.update
 	}
 	err := run(ctx, "URLFetch", func(t *tx) error {
+		urls = []dc.URL{}
 		for i, r := range list {
 			f := fetch{tx: t, r: r, object: fmt.Sprintf("URLFetch[%d]", i)}
 			if err := f.run(); err != nil {
@@ -37,6 +38,9 @@ func (s *Store) URLFetch(ctx context.Context, list []dc.URLFetchRequest) ([]dc.U
 	})
 	return urls, err
 }
+
+// updatesSites reports whether r has something to change in a site.
+func updatesSites(r dc.URLFetchRequest) bool { return len(r.SiteUpdate) > 0 || r.SiteLists.Given() }
 
 // fetch is one request of URL_FETCH under way.
 type fetch struct {
@@ -102,7 +106,7 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	var s statement
 	s.add("SELECT Id, RequestDelay FROM " + f.DB.Table(db.Sites, "sites"))
 	s.where(p.where, busy, listed)
-	s.order(p.order)
+	s.order(inOrder(p.order, "Id"))
 	s.limit(p.limit)
 	var sites []*candidate
 	byID := map[string]*candidate{}
@@ -182,9 +186,12 @@ func (f *fetch) proportional(sites []*candidate) error {
 // prepare begins the visit of a site: siteUpdate, then the queries whose values
 // the criterion's macros take, then the criterion.
 func (f *fetch) prepare(c *candidate) (clauses, error) {
-	if len(f.r.SiteUpdate) > 0 && !f.lazy() && !f.visits[c.id] {
+	if _, err := f.known(c.id); err != nil { // locks it when rows are marked
+		return clauses{}, err
+	}
+	if updatesSites(f.r) && !f.lazy() && !f.visits[c.id] {
 		f.visits[c.id] = true
-		if err := f.updateSite(f.object+".siteUpdate", c.id, f.r.SiteUpdate); err != nil {
+		if _, err := f.updateSite(f.object+".siteUpdate", c.id, f.r.SiteUpdate, f.r.SiteLists); err != nil {
 			return clauses{}, err
 		}
 	}
@@ -208,7 +215,7 @@ func (f *fetch) cell(site, query string) (string, error) {
 	}
 	var value *string
 	if q.Text != "" {
-		if _, err := f.Row(f.named(site, "SELECT * FROM ("+q.Text+") LIMIT 1"), q.Args, &value); err != nil {
+		if _, err := f.Row(f.named(site, "SELECT * FROM ("+q.Text+") AS query LIMIT 1"), q.Args, &value); err != nil {
 			return "", err
 		}
 	}
@@ -231,27 +238,27 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if left := f.r.MaxURLs - int64(len(f.urls)); f.r.MaxURLs > 0 && (!limit.Set || left < limit.Count) {
 		limit.Count, limit.Set = left, true
 	}
-	// Numbers of rows first: SQLite so sorts numbers, not rows, and a site that has
-	// nothing to give costs little.
+	// Keys first: the database so sorts keys, not rows, and a site that has nothing
+	// to give costs little.
 	var s statement
-	s.add("SELECT rowid FROM " + f.urlTable() + p.as)
+	s.add("SELECT URLMd5 FROM " + f.table(db.URLs, c.id) + p.as)
 	s.where(ofSite(c.id), p.where)
 	s.order(p.order)
 	s.limit(limit)
-	var ids []int64
+	var keys []string
 	err := f.Each(f.named(c.id, s.text.String()), s.args, func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
+		var md5 string
+		err := scan(&md5)
+		keys = append(keys, md5)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	if err := f.read(c.id, ids); err != nil {
+	if err := f.read(c.id, keys); err != nil {
 		return 0, err
 	}
-	n := int64(len(ids))
+	n := int64(len(keys))
 	if c.left > 0 {
 		c.left -= n
 	}
@@ -261,25 +268,11 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	return n, nil
 }
 
-// read appends rows of a site in the order of their numbers' list.
-func (f *fetch) read(site string, ids []int64) error {
-	place := make(map[int64]int, len(ids))
-	for i, id := range ids {
-		place[id] = i
-	}
-	rows := make([]dc.URL, len(ids))
-	err := chunks(ids, func(in string, args []any) error {
-		var id int64
-		row := dc.URL{SiteSelect: dc.SelectNone}
-		targets := append(dc.Targets(&row, dc.URLColumns), &id)
-		return f.Each("SELECT "+urlColumns+", rowid FROM "+f.urlTable()+" WHERE rowid IN ("+in+")", args, func(scan func(...any) error) error {
-			err := scan(targets...)
-			rows[place[id]] = row
-			return err
-		})
-	})
-	for _, row := range rows {
-		if row.SiteID != "" && row.URL != "" {
+// read appends rows of a site in the order of their keys.
+func (f *fetch) read(site string, keys []string) error {
+	rows, err := f.tx.urls(site, keys)
+	for _, md5 := range keys {
+		if row := rows[md5]; row.SiteID != "" && row.URL != "" {
 			f.urls = append(f.urls, row)
 		}
 	}
@@ -299,8 +292,8 @@ func (f *fetch) mark() error {
 		bySite[u.SiteID] = append(bySite[u.SiteID], u)
 	}
 	for _, site := range order {
-		if len(f.r.SiteUpdate) > 0 && f.lazy() {
-			if err := f.updateSite(f.object+".siteUpdate", site, f.r.SiteUpdate); err != nil {
+		if updatesSites(f.r) && f.lazy() {
+			if _, err := f.updateSite(f.object+".siteUpdate", site, f.r.SiteUpdate, f.r.SiteLists); err != nil {
 				return err
 			}
 		}
@@ -319,16 +312,10 @@ func (f *fetch) mark() error {
 
 func (f *fetch) markSite(site string, urls []*dc.URL) error {
 	rows := make([]chosen, len(urls))
-	keys := make([]string, len(urls))
 	for i, u := range urls {
-		rows[i], keys[i] = chosen{md5: u.URLMd5, status: u.Status}, u.URLMd5
+		rows[i] = chosen{md5: u.URLMd5, status: u.Status}
 	}
-	g := f.urlsTarget(f.object+".urlUpdate", site)
-	err := chunks(keys, func(in string, args []any) error {
-		_, err := f.set(g, f.r.URLUpdate, nil, "Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...)...)
-		return err
-	})
-	if err != nil {
+	if err := f.setURLs(f.urlsTarget(f.object+".urlUpdate", site), rows, f.r.URLUpdate); err != nil {
 		return err
 	}
 	if status, ok := f.r.URLUpdate["Status"].(int64); ok {
@@ -341,20 +328,4 @@ func (f *fetch) markSite(site string, urls []*dc.URL) error {
 		return err
 	}
 	return stats.updated(rows, f.r.URLUpdate)
-}
-
-// updateSite sets columns of a site; State 6 restarts it (storage 4.2 step 6).
-func (t *tx) updateSite(object, id string, p dc.Patch) error {
-	p = uncounted(p)
-	restart := p["State"] == int64(dc.SiteRestart)
-	if restart {
-		delete(p, "State")
-	}
-	if _, err := t.set(t.sitesTarget(object), p, nil, "Id = ?", id); err != nil || !restart {
-		return err
-	}
-	if _, err := t.Do("site_restart", t.now, id); err != nil {
-		return err
-	}
-	return t.recount(id)
 }

@@ -52,7 +52,7 @@ func TestURLFetchSelects(t *testing.T) {
 	b.must(b.Suspend(ctx, "s3", dc.ErrSiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // the general site is another matter here
 	b.must(b.update(ctx, "test", func(t *tx) error {
-		_, err := t.insert("INSERT", t.listTarget("", "sites_properties", dc.PropertyColumns), dc.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"}, byRow)
+		_, err := t.insert(t.listTarget("", "sites_properties", dc.PropertyColumns), dc.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {

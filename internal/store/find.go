@@ -12,7 +12,8 @@ import (
 
 // SiteFind reads the sites that a criterion selects, each once, with the lists
 // that are not excluded (storage 4.4). With a URL that is not empty, those alone
-// that have a root URL beginning with it, case ignored. A criterion is on
+// that have a root URL beginning with it, ASCII case ignored; % and _ in it are
+// wildcards. A criterion is on
 // columns of sites, and of the tables that TABLES or the WHERE names: sites_urls,
 // sites_properties, sites_filters, joined by the site's id. The result is empty,
 // not nil, when nothing matches. A criterion that is refused is an error that
@@ -23,8 +24,8 @@ func (s *Store) SiteFind(ctx context.Context, r dc.SiteFindRequest) ([]dc.Site, 
 		var prefix expr.SQL
 		if r.URL != nil && *r.URL != "" {
 			prefix = expr.SQL{
-				Text: "(" + t.DB.Table(db.Sites, "sites") + ".Id IN (SELECT Site_Id FROM " + t.DB.Table(db.Sites, "sites_urls") + ` WHERE URL LIKE ? ESCAPE '\'))`,
-				Args: []any{escapeLike(*r.URL) + "%"},
+				Text: "(" + t.DB.Table(db.Sites, "sites") + ".Id IN (SELECT Site_Id FROM " + t.DB.Table(db.Sites, "sites_urls") + ` WHERE LOWER(URL) LIKE LOWER(?) ESCAPE '|'))`,
+				Args: []any{prefixPattern(*r.URL)},
 			}
 		}
 		ids, err := t.selectSites("SiteFind.criterions", r.Criterion, prefix)
@@ -45,8 +46,25 @@ func (s *Store) SiteFind(ctx context.Context, r dc.SiteFindRequest) ([]dc.Site, 
 	return sites, err
 }
 
-func escapeLike(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(s)
+// prefixPattern is the pattern of what begins like text, in which % and _ stand
+// for any texts and any character, and a backslash takes that from them. The sign
+// for it is |, as a backslash in a text of SQL means one thing to SQLite and
+// another to MySQL.
+func prefixPattern(text string) string {
+	var b strings.Builder
+	plain := false
+	for _, r := range text {
+		switch {
+		case r == '\\' && !plain:
+			plain = true
+			continue
+		case r == '|', plain && (r == '%' || r == '_'):
+			b.WriteByte('|')
+		}
+		plain = false
+		b.WriteRune(r)
+	}
+	return b.String() + "%"
 }
 
 var errTable = errors.New("is not sites, sites_urls, sites_properties or sites_filters")
@@ -68,14 +86,14 @@ func (t *tx) selectSites(object string, c dc.Criterion, own expr.SQL) ([]string,
 	var s statement
 	s.add("SELECT " + sites + ".Id FROM " + sites)
 	for _, l := range joined {
-		name := db.Quote(l.Database, l.Name)
+		name := t.DB.Table(l.Database, l.Name)
 		s.add(" JOIN " + name + " ON " + name + ".Site_Id = " + sites + ".Id")
 	}
 	s.where(own, p.where)
 	if len(joined) > 0 {
 		s.add(" GROUP BY " + sites + ".Id")
 	}
-	s.order(p.order)
+	s.order(inOrder(p.order, sites+".Id"))
 	s.limit(p.limit)
 	var ids []string
 	err = t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
@@ -91,9 +109,12 @@ func (t *tx) selectSites(object string, c dc.Criterion, own expr.SQL) ([]string,
 // as a qualifier, as in sites_urls.URL.
 func (t *tx) joined(object string, c dc.Criterion) ([]expr.Table, error) {
 	wanted := map[string]bool{}
-	for _, name := range strings.Split(c.Tables, ",") {
-		name = strings.NewReplacer("`", "", `"`, "").Replace(strings.TrimSpace(name))
-		name = strings.TrimPrefix(name, t.DB.Name(db.Sites)+".")
+	for _, given := range strings.Split(c.Tables, ",") {
+		name := strings.NewReplacer("`", "", `"`, "").Replace(strings.TrimSpace(given))
+		if name == "" && strings.TrimSpace(given) != "" {
+			name = given // quotes alone are no name
+		}
+		name = strings.TrimPrefix(strings.TrimPrefix(name, db.Sites+"."), t.DB.Name(db.Sites)+".")
 		if name != "" && name != "sites" {
 			wanted[name] = true
 		}

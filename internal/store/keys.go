@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -41,7 +42,7 @@ func holes(n int) string { return "?" + strings.Repeat(", ?", n-1) }
 func (t *tx) urls(site string, md5s []string) (map[string]dc.URL, error) {
 	found := make(map[string]dc.URL, len(md5s))
 	err := chunks(md5s, func(in string, args []any) error {
-		return t.eachURL("SELECT "+urlColumns+" FROM "+t.urlTable()+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...),
+		return t.eachURL("SELECT "+urlColumns+" FROM "+t.table(db.URLs, site)+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...),
 			func(u dc.URL) { found[u.URLMd5] = u })
 	})
 	return found, err

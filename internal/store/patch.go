@@ -2,19 +2,22 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/expr"
 )
 
 // target is a table that patches are written to.
 type target struct {
-	object  string // how errors call the row: "Site", "URLNew[0]"
-	table   string // quoted
-	as      string // " AS name" by which expressions call it, or ""
-	site    string // whose URLs sub-selects may read, or ""
+	object  string   // how errors call the row: "Site", "URLNew[0]"
+	key     []string // columns that tell a row; nil: only the order in which it came
+	table   string   // quoted
+	as      string   // " AS name" by which expressions call it, or ""
+	site    string   // whose URLs sub-selects may read, or ""
 	columns []dc.Column
 	scope   expr.Scope
 }
@@ -37,7 +40,7 @@ func (g target) fail(column, value string, err error) error {
 func refused(err error) bool {
 	var field *dc.FieldError
 	var text *expr.Error
-	return errors.As(err, &field) || errors.As(err, &text)
+	return errors.As(err, &field) || errors.As(err, &text) || db.BadValue(err)
 }
 
 // isNow spares the most frequent expression the way through the parser.
@@ -56,11 +59,10 @@ func names(p dc.Patch) []string {
 	return list
 }
 
-// insert puts one row; verb is "INSERT" or "INSERT OR IGNORE", whose inserted is
-// false when the row is there. A creation date that is not given is now.
-// Expressions may refer to the row itself: they are evaluated when it stands, and
-// key chooses it then.
-func (t *tx) insert(verb string, g target, p dc.Patch, key func(rowid int64) (where string, arg any)) (inserted bool, err error) {
+// insert puts one row; inserted is false when there is one with its key. A
+// creation date that is not given is now. Expressions may refer to the row
+// itself: they are evaluated when it stands.
+func (t *tx) insert(g target, p dc.Patch) (inserted bool, err error) {
 	var columns []string
 	var args []any
 	later := dc.Patch{}
@@ -82,17 +84,21 @@ func (t *tx) insert(verb string, g target, p dc.Patch, key func(rowid int64) (wh
 		columns = append(columns, "`"+name+"`")
 		args = append(args, value)
 	}
-	text := verb + " INTO " + g.table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	text := "INSERT INTO " + g.table + " (" + strings.Join(columns, ", ") + ") VALUES (" + holes(len(columns)) + ")"
 	rowid, inserted, err := t.Insert(text, args...)
 	if err != nil || !inserted || len(later) == 0 {
 		return inserted, err
 	}
-	where, arg := key(rowid)
-	_, err = t.set(g, later, nil, where, arg)
+	where, values := t.DB.RowID()+" = ?", []any{rowid}
+	if g.key != nil {
+		where, values = strings.Join(g.key, " = ? AND ")+" = ?", nil
+		for _, name := range g.key {
+			values = append(values, p[name])
+		}
+	}
+	_, err = t.set(g, later, nil, where, values...)
 	return true, err
 }
-
-func byRow(rowid int64) (string, any) { return "rowid = ?", rowid }
 
 func clone(p dc.Patch) dc.Patch {
 	c := make(dc.Patch, len(p)+1)
@@ -114,11 +120,103 @@ func (t *tx) set(g target, p dc.Patch, extra []string, where string, args ...any
 	if len(assign) == 0 {
 		return 0, nil
 	}
+	if t.DB.Dialect() == expr.MySQL && hasExpressions(p) {
+		return t.setFound(g, p, extra, where, args)
+	}
 	text := "UPDATE " + g.table + g.as + " SET " + strings.Join(assign, ", ") + " WHERE " + where
 	if g.site != "" {
 		text = t.named(g.site, text)
 	}
 	return t.Exec(text, append(values, args...)...)
+}
+
+func hasExpressions(p dc.Patch) bool {
+	for _, v := range p {
+		if e, ok := v.(dc.Expr); ok && !isNow(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// setFound is set with expressions on MySQL, which would give an expression the
+// new values of the columns before it, and refuses one that reads the table it
+// changes. Values are read first; rows that get the same ones are changed
+// together.
+func (t *tx) setFound(g target, p dc.Patch, extra []string, where string, args []any) (int64, error) {
+	key := t.DB.RowID()
+	if g.key != nil {
+		key = g.key[len(g.key)-1]
+	}
+	plain := clone(p)
+	var columns []string
+	var s statement
+	s.add("SELECT " + key)
+	for _, name := range names(p) {
+		e, ok := p[name].(dc.Expr)
+		if !ok || isNow(e) {
+			continue
+		}
+		delete(plain, name)
+		v, err := g.scope.Assign(name, string(e))
+		if err != nil {
+			return 0, g.fail(name, string(e), err)
+		}
+		if v.Text == "" {
+			continue
+		}
+		columns = append(columns, name)
+		s.add(", "+v.Text, v.Args...)
+	}
+	s.add(" FROM "+g.table+g.as+" WHERE "+where+t.DB.ForUpdate(), args...)
+	type group struct {
+		values []any
+		keys   []any
+	}
+	var groups []*group
+	byValues := map[string]*group{}
+	err := t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
+		row := make([]any, len(columns)+1)
+		into := make([]any, len(row))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := scan(into...); err != nil {
+			return err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		same := fmt.Sprintf("%q", row[1:])
+		found := byValues[same]
+		if found == nil {
+			found = &group{values: row[1:]}
+			byValues[same], groups = found, append(groups, found)
+		}
+		found.keys = append(found.keys, row[0])
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	var changed int64
+	for _, found := range groups {
+		values := clone(plain)
+		for i, name := range columns {
+			values[name] = found.values[i]
+		}
+		err := chunks(found.keys, func(in string, keys []any) error {
+			n, err := t.set(g, values, extra, "("+where+") AND "+key+" IN ("+in+")", append(slices.Clone(args), keys...)...)
+			changed += n
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return changed, nil
 }
 
 func (t *tx) assignments(g target, p dc.Patch) (assign []string, args []any, err error) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -32,10 +33,12 @@ func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, 
 				delete(taken, md5)
 			}
 		}
-		err = chunks(take, func(in string, args []any) error {
-			_, err := t.Exec("UPDATE "+t.urlTable()+" SET Status = 6, Batch_Id = ?, TcDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
-				append([]any{batchID, t.now, site}, args...)...)
-			return err
+		err = t.counted(site, take, func() error {
+			return chunks(take, func(in string, args []any) error {
+				_, err := t.Exec("UPDATE "+t.table(db.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
+					append([]any{batchID, t.now, site}, args...)...)
+				return err
+			})
 		})
 		if err != nil {
 			return err
@@ -68,10 +71,20 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusProcessing, stats: stats}
-		for _, r := range results {
-			if _, err := h.finish(r.URLMd5, r.Set, "Processed", r.Processed); err != nil {
-				return err
+		keys := make([]string, len(results))
+		for i, r := range results {
+			keys[i] = r.URLMd5
+		}
+		err = t.counted(site, keys, func() error {
+			for _, r := range results {
+				if _, err := h.finish(r.URLMd5, r.Set, "Processed", r.Processed); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		_, err = t.Do("site_touch_process", t.now, site)
 		return err

@@ -14,6 +14,7 @@ import (
 // many rows were freed. Unknown sites are passed over.
 func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned int, err error) {
 	err = s.update(ctx, "URLReturn", func(t *tx) error {
+		returned = 0
 		sites := r.Sites
 		if len(sites) == 0 {
 			if sites, err = t.texts("sites_in_work"); err != nil {
@@ -55,11 +56,14 @@ func (t *tx) texts(name string, args ...any) ([]string, error) {
 }
 
 func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
-	type held struct{ rowid, status, batch, attempts int64 }
+	type held struct {
+		md5                     string
+		status, batch, attempts int64
+	}
 	var rows []held
-	err := t.All("urls_in_work", []any{site}, func(scan func(...any) error) error {
+	err := t.Of(site).All("urls_in_work", []any{site}, func(scan func(...any) error) error {
 		var h held
-		err := scan(&h.rowid, &h.status, &h.batch, &h.attempts)
+		err := scan(&h.md5, &h.status, &h.batch, &h.attempts)
 		if len(r.Statuses) > 0 && !slices.Contains(r.Statuses, h.status) {
 			return err
 		}
@@ -75,19 +79,26 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 	if r.Fault {
 		attempt = 1
 	}
-	for _, h := range rows {
-		status := dc.StatusNew
-		if h.status == dc.StatusSelectedProcessing || h.status == dc.StatusProcessing {
-			status = dc.StatusCrawled
-		}
-		if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
-			_, err = t.Do("urls_give_up", int64(dc.ErrMaxExecutionTime), t.now, h.rowid)
-		} else {
-			_, err = t.Do("urls_return", status, attempt, t.now, h.rowid)
-		}
-		if err != nil {
-			return 0, err
-		}
+	keys := make([]string, len(rows))
+	for i, h := range rows {
+		keys[i] = h.md5
 	}
-	return len(rows), nil
+	urls := t.Of(site)
+	return len(rows), t.counted(site, keys, func() error {
+		for _, h := range rows {
+			status := dc.StatusNew
+			if h.status == dc.StatusSelectedProcessing || h.status == dc.StatusProcessing {
+				status = dc.StatusCrawled
+			}
+			if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
+				_, err = urls.Do("urls_give_up", int64(dc.ErrMaxExecutionTime), t.now, site, h.md5)
+			} else {
+				_, err = urls.Do("urls_return", status, attempt, t.now, site, h.md5)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -22,37 +23,36 @@ func (s *Store) Rows(ctx context.Context, site string, md5s []string) (map[strin
 	return rows, err
 }
 
-// Columns reads named columns of one row, for dbFields of URL_CONTENT (storage
-// 4.13). Keys are the names as asked, which match columns without regard to
-// case; values are int64, float64, string, or nil for a name that is no column
-// and for a NULL date. Without a row the map is empty.
-func (s *Store) Columns(ctx context.Context, site, md5 string, names []string) (map[string]any, error) {
-	fields := map[string]any{}
-	err := s.view(ctx, "Columns", func(t *tx) error {
-		stored, err := t.known(site)
-		if err != nil || stored == "" {
-			return err
-		}
-		rows, err := t.urls(stored, []string{md5})
-		if err != nil {
-			return err
-		}
-		row, found := rows[md5]
-		if !found {
-			return nil
-		}
-		values := dc.PatchOf(&row, dc.URLColumns)
-		for _, name := range names {
-			fields[name] = nil
-			for _, c := range dc.URLColumns {
-				if strings.EqualFold(c.Name, name) {
-					fields[name] = values[c.Name]
-				}
+// Fields are named columns of a row, for dbFields of URL_CONTENT (storage 4.13).
+// Keys are the names as asked, which match columns without regard to case; values
+// are int64, float64, string, or nil for a name that is no column and for a NULL
+// date.
+func Fields(row *dc.URL, names []string) map[string]any {
+	fields := make(map[string]any, len(names))
+	values := dc.PatchOf(row, dc.URLColumns)
+	for _, name := range names {
+		fields[name] = nil
+		for _, c := range dc.URLColumns {
+			if strings.EqualFold(c.Name, name) {
+				fields[name] = values[c.Name]
 			}
 		}
-		return nil
+	}
+	return fields
+}
+
+// StoredID is the id of a site as it is stored, which names its contents; that of
+// an unknown site is as asked.
+func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
+	stored := ""
+	err := s.view(ctx, "StoredID", func(t *tx) (err error) {
+		stored, err = t.known(id)
+		return err
 	})
-	return fields, err
+	if stored == "" {
+		stored = id
+	}
+	return stored, err
 }
 
 // TrashItem names files to remove: those of one URL, or of a whole site when
@@ -62,13 +62,17 @@ type TrashItem struct {
 	SiteID, URLMd5 string
 }
 
-// Trash lists what is left to be removed, oldest first. What removes files runs
-// it after each change and when it starts, before it writes: a kill between a
-// commit and the removal is mended so.
+// TrashPage is how many items Trash lists at once.
+const TrashPage = 5000
+
+// Trash lists what is left to be removed, oldest first, at most TrashPage. What
+// removes files runs it after each change and when it starts, before it writes: a
+// kill between a commit and the removal is mended so.
 func (s *Store) Trash(ctx context.Context) ([]TrashItem, error) {
 	var list []TrashItem
 	err := s.view(ctx, "Trash", func(t *tx) error {
-		return t.All("trash_all", nil, func(scan func(...any) error) error {
+		list = nil
+		return t.All("trash_oldest", []any{TrashPage}, func(scan func(...any) error) error {
 			var item TrashItem
 			err := scan(&item.ID, &item.SiteID, &item.URLMd5)
 			list = append(list, item)
@@ -84,12 +88,14 @@ func (s *Store) TrashDone(ctx context.Context, list []TrashItem) error {
 		return nil
 	}
 	return s.update(ctx, "TrashDone", func(t *tx) error {
-		for _, item := range list {
-			if _, err := t.Do("trash_done", item.ID); err != nil {
-				return err
-			}
+		ids := make([]int64, len(list))
+		for i, item := range list {
+			ids[i] = item.ID
 		}
-		return nil
+		return chunks(ids, func(in string, args []any) error {
+			_, err := t.Exec("DELETE FROM "+t.DB.Table(db.Sites, "trash")+" WHERE Id IN ("+in+")", args...)
+			return err
+		})
 	})
 }
 
@@ -101,4 +107,61 @@ func (s *Store) Attributes(ctx context.Context, site, md5 string, names []string
 		return t.fillAttributes(site, []*dc.URL{&u}, names)
 	})
 	return u.Attributes, err
+}
+
+// ContentNote tells the journal that contents of URLs of a site were read, and
+// what asked.
+type ContentNote struct {
+	SiteID  string
+	URLMd5s []string
+	Object  any
+}
+
+// NoteContents writes notes to the journals that are kept; others, and unknown
+// sites, cost no writing.
+func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
+	var wanted []ContentNote
+	err := s.view(ctx, "NoteContents", func(t *tx) error {
+		wanted = nil
+		on := map[string]bool{}
+		for _, n := range notes {
+			log, asked := on[n.SiteID]
+			if !asked {
+				stats, err := t.journalOf(n.SiteID)
+				if err != nil {
+					return err
+				}
+				log = stats.log
+				on[n.SiteID] = log
+			}
+			if log {
+				wanted = append(wanted, n)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	return s.update(ctx, "NoteContents", func(t *tx) error {
+		for _, n := range wanted {
+			stats, err := t.journalOf(n.SiteID)
+			if err != nil {
+				return err
+			}
+			if err := stats.events(n.URLMd5s, nil, logContent, n.Object); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// journalOf gives the statistics of a site; those of an unknown one are off.
+func (t *tx) journalOf(id string) (*statistics, error) {
+	site, err := t.known(id)
+	if err != nil || site == "" {
+		return &statistics{}, err
+	}
+	return t.statistics(site)
 }

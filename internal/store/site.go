@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"hce/dc/internal/db"
@@ -20,6 +21,9 @@ var errLongURL = errors.New("is longer than 4096 bytes")
 // that names field and part. Statuses hold the id, or null.
 func (s *Store) SiteNew(ctx context.Context, r dc.SiteNewRequest) (dc.GeneralResponse, error) {
 	err := s.update(ctx, "SiteNew", func(t *tx) error { return t.newSite(r) })
+	if err != nil && !errors.Is(err, errDuplicate) {
+		s.unmake(ctx, r.ID)
+	}
 	switch {
 	case errors.Is(err, errDuplicate):
 		return dc.GeneralResponse{ErrorCode: dc.CodeDuplicateSite, ErrorMessage: "Duplicate site", Statuses: []any{nil}}, nil
@@ -31,50 +35,96 @@ func (s *Store) SiteNew(ctx context.Context, r dc.SiteNewRequest) (dc.GeneralRes
 	return dc.GeneralResponse{Statuses: []any{r.ID}}, nil
 }
 
+// unmake drops the tables of a site that could not be made. What rows of a site
+// that was deleted with delay still need stays. Should it fail, empty tables are
+// left, which the next site of that name takes.
+func (s *Store) unmake(ctx context.Context, id string) {
+	err := s.update(ctx, "SiteNew", func(t *tx) error {
+		free, err := t.claim(id)
+		if err != nil || !free {
+			return err
+		}
+		gone := []string{db.URLs, db.Attributes, db.Freqs, db.Logs}
+		waits, err := t.HasSite(db.Deleted, id)
+		if err == nil && waits {
+			var one int
+			waits, err = t.Of(id).Get("deleted_any", []any{id}, &one)
+		}
+		if err != nil {
+			return err
+		}
+		if !waits {
+			gone = append(gone, db.Deleted, db.Contents)
+		}
+		return t.DropSite(id, gone...)
+	})
+	if err != nil {
+		s.o.Log.Warn("tables of a site that was not made are left", "site", id, "error", err)
+	}
+}
+
 var errDuplicate = errors.New("duplicate site")
 
 // message is the part of an error that its asker can act on.
 func message(err error) string {
 	var field *dc.FieldError
-	if errors.As(err, &field) {
+	switch {
+	case errors.As(err, &field):
 		return field.Error()
+	case db.BadValue(err):
+		return "an expression gives a value that does not fit its column"
 	}
 	return err.Error()
 }
 
 func (t *tx) sitesTarget(object string) target {
-	return target{object: object, table: t.DB.Table(db.Sites, "sites"), columns: dc.SiteColumns, scope: t.siteScope()}
+	return target{object: object, key: []string{"Id"}, table: t.DB.Table(db.Sites, "sites"), columns: dc.SiteColumns, scope: t.siteScope()}
 }
 
 func (t *tx) urlsTarget(object, site string) target {
-	return target{object: object, table: t.urlTable(), as: as(site), site: site, columns: dc.URLColumns, scope: t.urlScope(site)}
+	return target{object: object, key: []string{"Site_Id", "URLMd5"}, table: t.table(db.URLs, site), as: as(site), site: site, columns: dc.URLColumns, scope: t.urlScope(site)}
 }
 
 func (t *tx) listTarget(object, table string, columns []dc.Column) target {
-	return target{object: object, table: t.DB.Table(db.Sites, table), columns: columns, scope: t.rowScope(table)}
+	g := target{object: object, table: t.DB.Table(db.Sites, table), columns: columns, scope: t.rowScope(table)}
+	if table == "sites_urls" {
+		g.key = []string{"Site_Id", "URLMd5"}
+	}
+	return g
 }
 
 func (t *tx) newSite(r dc.SiteNewRequest) error {
-	if stored, err := t.known(r.ID); err != nil || stored != "" {
-		return errors.Join(err, duplicate(stored))
+	switch stored, err := t.known(r.ID); {
+	case err != nil:
+		return err
+	case stored != "":
+		return errDuplicate
+	}
+	if err := t.MakeSite(r.ID); err != nil {
+		return err
 	}
 	row := uncounted(r.Site)
 	row["Id"] = r.ID
-	_, err := t.insert("INSERT", t.sitesTarget("Site"), row, func(int64) (string, any) { return "Id = ?", r.ID })
-	if err != nil {
+	switch inserted, err := t.insert(t.sitesTarget("Site"), row); {
+	case err != nil:
+		return err
+	case !inserted:
+		return errDuplicate
+	}
+	if err := t.SiteMade(r.ID); err != nil {
 		return err
 	}
-	for _, p := range r.Filters {
-		if _, err := t.insert("INSERT", t.listTarget("Site.filters", "sites_filters", dc.FilterColumns), p, byRow); err != nil {
-			return err
-		}
+	if _, err := t.Of(r.ID).Do("site_deleted_count", r.ID, r.ID); err != nil {
+		return err
 	}
-	for _, p := range r.Properties {
-		if _, err := t.insert("INSERT", t.listTarget("Site.properties", "sites_properties", dc.PropertyColumns), p, byRow); err != nil {
-			return err
-		}
+	if err := t.putList("Site.filters", "sites_filters", dc.FilterColumns, r.ID, r.Filters); err != nil {
+		return err
 	}
-	if err := t.newRoots(r); err != nil {
+	if err := t.putList("Site.properties", "sites_properties", dc.PropertyColumns, r.ID, r.Properties); err != nil {
+		return err
+	}
+	defaults := rootDefaults(r.Site.Int("MaxURLsFromPage", 200))
+	if err := t.putRoots("Site.urls", r.ID, r.URLs, defaults); err != nil {
 		return err
 	}
 	if !r.MoveURLs {
@@ -83,32 +133,40 @@ func (t *tx) newSite(r dc.SiteNewRequest) error {
 	return t.moveRoots(r.ID, r.Site)
 }
 
-func duplicate(stored string) error {
-	if stored == "" {
-		return nil
+// putList inserts rows of a site's list. They are the site's own, whatever site
+// they name.
+func (t *tx) putList(object, table string, columns []dc.Column, id string, rows []dc.Patch) error {
+	for i, p := range rows {
+		p = clone(p)
+		p["Site_Id"] = id
+		if _, err := t.insert(t.listTarget(fmt.Sprintf("%s[%d]", object, i), table, columns), p); err != nil {
+			return err
+		}
 	}
-	return errDuplicate
+	return nil
 }
 
-// newRoots puts the root URLs into sites_urls; one that is given twice stays
-// once.
-func (t *tx) newRoots(r dc.SiteNewRequest) error {
-	g := t.listTarget("Site.urls", "sites_urls", dc.RootURLColumns)
-	for _, p := range r.URLs {
+// rootDefaults are the values of a new root URL that gives none (objects 2.2).
+func rootDefaults(fromPage int64) dc.Patch {
+	return dc.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
+}
+
+// putRoots puts root URLs into sites_urls; one that is there, or is given twice,
+// stays as it is.
+func (t *tx) putRoots(object, id string, rows []dc.Patch, defaults dc.Patch) error {
+	for i, p := range rows {
+		g := t.listTarget(fmt.Sprintf("%s[%d]", object, i), "sites_urls", dc.RootURLColumns)
 		if len(p.Text("URL")) > maxURL {
 			return g.fail("URL", p.Text("URL"), errLongURL)
 		}
 		p = clone(p)
-		p["Site_Id"] = r.ID
-		for column, value := range map[string]any{"HTTPMethod": "get", "ProcessingDelay": int64(500)} {
+		p["Site_Id"] = id
+		for column, value := range defaults {
 			if _, given := p[column]; !given {
 				p[column] = value
 			}
 		}
-		if _, given := p["MaxURLsFromPage"]; !given {
-			p["MaxURLsFromPage"] = r.Site.Int("MaxURLsFromPage", 200)
-		}
-		if _, err := t.insert("INSERT OR IGNORE", g, p, byRow); err != nil {
+		if _, err := t.insert(g, p); err != nil {
 			return err
 		}
 	}
@@ -123,10 +181,7 @@ func (t *tx) moveRoots(id string, given dc.Patch) error {
 	if err != nil {
 		return err
 	}
-	stats, err := t.statistics(id)
-	if err != nil {
-		return err
-	}
+	urls := make([]*dc.URL, 0, len(roots))
 	for _, root := range roots {
 		u := root.URL
 		u.URLMd5 = dc.Md5(u.URL)
@@ -139,32 +194,9 @@ func (t *tx) moveRoots(id string, given dc.Patch) error {
 		if f, ok := given["HTTPTimeout"].(float64); ok {
 			u.HTTPTimeout = f
 		}
-		inserted, err := t.putURL(id, &u)
-		if err != nil {
-			return err
-		}
-		if inserted {
-			if err := stats.inserted(u.URLMd5, u.Status, u); err != nil {
-				return err
-			}
-		}
+		urls = append(urls, &u)
 	}
-	return nil
-}
-
-// putURL inserts a whole row, or leaves the one that is there.
-func (t *tx) putURL(site string, u *dc.URL) (inserted bool, err error) {
-	u.SiteID = site
-	if u.CDate == "" {
-		u.CDate = dc.Date(t.now)
-	}
-	p := dc.PatchOf(u, dc.URLColumns)
-	args := make([]any, len(dc.URLColumns))
-	for i, c := range dc.URLColumns {
-		args[i] = p[c.Name]
-	}
-	_, inserted, err = t.Insert("INSERT OR IGNORE INTO "+t.urlTable()+" ("+urlColumns+") VALUES ("+holes(len(args))+")", args...)
-	return inserted, err
+	return t.addMissing(id, urls)
 }
 
 // Site reads a site with all its lists; nil when it is unknown.
@@ -180,7 +212,8 @@ func (s *Store) SiteStatus(ctx context.Context, r dc.SiteStatusRequest) (dc.Site
 		return dc.Site{}, err
 	}
 	if site == nil {
-		site = &dc.Site{ID: r.ID, State: dc.SiteNotFound, MoveURLs: true}
+		// The fields of a new site (objects 2.1, 3.4).
+		site = &dc.Site{ID: r.ID, State: dc.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
 		if !slices.Contains(r.Exclude, listURLs) {
 			site.URLs = []dc.SiteURL{}
 		}
@@ -239,7 +272,7 @@ func (t *tx) site(id string, exclude []string) (*dc.Site, error) {
 
 func rowsOf[Row any](t *tx, table, list string, columns []dc.Column, site string) ([]Row, error) {
 	rows := []Row{}
-	err := t.Each("SELECT "+list+" FROM "+t.DB.Table(db.Sites, table)+" WHERE Site_Id = ? ORDER BY rowid", []any{site},
+	err := t.Each("SELECT "+list+" FROM "+t.DB.Table(db.Sites, table)+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
 		func(scan func(...any) error) error {
 			var row Row
 			err := scan(dc.Targets(&row, columns)...)
@@ -252,7 +285,7 @@ func rowsOf[Row any](t *tx, table, list string, columns []dc.Column, site string
 // roots reads the root URLs of a site in the order they came.
 func (t *tx) roots(site string) ([]dc.SiteURL, error) {
 	roots := []dc.SiteURL{}
-	err := t.Each("SELECT "+urlColumns+", User_Id FROM "+t.DB.Table(db.Sites, "sites_urls")+" WHERE Site_Id = ? ORDER BY rowid", []any{site},
+	err := t.Each("SELECT "+urlColumns+", User_Id FROM "+t.DB.Table(db.Sites, "sites_urls")+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
 		func(scan func(...any) error) error {
 			var u dc.SiteURL
 			u.SiteSelect = dc.SelectNone

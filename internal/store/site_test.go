@@ -39,7 +39,6 @@ func TestSiteNewRefusals(t *testing.T) {
 		"function":             {`{"id":"new","recrawlDate":"SLEEP(5)"}`, dc.CodeSQLError, "Site.recrawlDate"},
 		"column":               {`{"id":"new","recrawlDate":"Nothing + 1"}`, dc.CodeSQLError, "Nothing"},
 		"expression in a list": {`{"id":"new","filters":[{"pattern":"x","uDate":"(SELECT 1 FROM mysql.user)"}]}`, dc.CodeSQLError, "uDate"},
-		"root URL of 4097":     {`{"id":"new","urls":["http://a/` + strings.Repeat("x", 4088) + `"]}`, dc.CodeSQLError, "4096"},
 		"expression of a root": {`{"id":"new","urls":[{"url":"http://a/","pDate":"LOAD_FILE('x')"}]}`, dc.CodeSQLError, "pDate"},
 	}
 	b := newBench(t)
@@ -86,8 +85,11 @@ func TestSiteFind(t *testing.T) {
 	cases := map[string]struct{ raw, want, fail string }{
 		"prefix, each once":    {`{"url":"http://a.x/"}`, "s1", ""},
 		"prefix ignores case":  {`{"url":"HTTP://A.X/"}`, "s1", ""},
-		"_ and % are texts":    {`{"url":"http://a_x/100%"}`, "s3", ""},
-		"% alone":              {`{"url":"%"}`, "", ""},
+		"_ is any character":   {`{"url":"http://a_x/"}`, "s3 s1", ""},
+		"% is any text":        {`{"url":"%.X/2"}`, "s1", ""},
+		"_ and % as texts":     {`{"url":"http://a\\_x/100\\%"}`, "s3", ""},
+		"a backslash and a |":  {`{"url":"http://a\\|"}`, "", ""},
+		"% alone":              {`{"url":"%"}`, "s3 s2 s1", ""},
 		"any":                  {`{"url":"","criterions":{"WHERE":"Id<>'0'"}}`, "s3 s2 s1", ""},
 		"order and limit":      {`{"url":null,"criterions":{"WHERE":"Id LIKE 's%'","ORDER BY":"Id","LIMIT":"1,1"}}`, "s2", ""},
 		"prefix and criterion": {`{"url":"http://","criterions":{"WHERE":"Priority=5 OR Id='s2'"}}`, "s2 s1", ""},

@@ -11,11 +11,12 @@
 // (processing) with its Batch_Id. What a batch brings later than that is left
 // alone, so that a lost task that comes back does no harm.
 //
-// The specification has tables urls_<site>; the rows of all sites stand in one
-// table here (package db says why), and texts from outside may use those names.
+// The specification has tables urls_<site>. On SQLite the rows of all sites stand
+// in one table (package db says why): each of our texts chooses the site, and
+// texts from outside may use those names on both databases.
 //
-// The counters of a site's row (storage 4.0.4) are kept by triggers in the same
-// transaction as the change they count; see counters.go for what is lazy.
+// The counters of a site's row (storage 4.0.4) change in the same transaction as
+// the rows that they count; counters.go says how, and what is lazy.
 //
 // What a request gets wrong, as an unknown site or an expression that package
 // expr refuses, is part of its answer where the answer has a place for it; an
@@ -43,6 +44,8 @@ type Options struct {
 	Log       *slog.Logger     // nothing is logged when nil
 	StatsFreq bool             // keep freq_ where a site's properties do not say (storage 4.0.3)
 	StatsLog  bool             // keep log_ where a site's properties do not say
+
+	CustomTime time.Duration // how long one SQL_CUSTOM may take; 30 s when 0
 }
 
 // Store is sites and URLs in an open database.
@@ -59,6 +62,9 @@ func Open(d *db.DB, o Options) *Store {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.CustomTime == 0 {
+		o.CustomTime = 30 * time.Second
+	}
 	return &Store{db: d, o: o}
 }
 
@@ -68,6 +74,7 @@ type tx struct {
 	s    *Store
 	time time.Time
 	now  string // time as dates are stored
+	lock bool   // the transaction changes sites: one that it knows is locked
 }
 
 func (s *Store) tx(t *db.Tx) *tx {
@@ -83,17 +90,29 @@ func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error
 	return nil
 }
 
+// update runs change in a transaction. It may run several times, when databases
+// make it yield to another transaction: it begins with its results empty.
 func (s *Store) update(ctx context.Context, op string, change func(*tx) error) error {
-	err := s.db.Update(ctx, func(t *db.Tx) error { return change(s.tx(t)) })
+	err := s.db.Update(ctx, func(dt *db.Tx) error {
+		t := s.tx(dt)
+		t.lock = true
+		return change(t)
+	})
 	if err != nil {
 		return fmt.Errorf("store.%s: %w", op, err)
 	}
 	return nil
 }
 
-// known gives the id of a site as it is stored, or "" for an unknown one.
+// known gives the id of a site as it is stored, or "" for an unknown one. In a
+// transaction that changes something it locks the site, which comes before any
+// change of the site's rows: so changes of one site come one after the other.
 func (t *tx) known(id string) (string, error) {
+	text := "SELECT Id FROM " + t.DB.Table(db.Sites, "sites") + " WHERE Id = ?"
+	if t.lock {
+		text += t.DB.ForUpdate()
+	}
 	var stored string
-	_, err := t.Get("site_known", []any{id}, &stored)
+	_, err := t.Row(text, []any{id}, &stored)
 	return stored, err
 }

@@ -4,28 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"os"
 	"testing"
 	"time"
 
 	"hce/dc/internal/db"
+	"hce/dc/internal/db/dbtest"
+	"hce/dc/internal/db/mariadbtest"
 	"hce/dc/internal/dc"
 )
 
 var ctx = context.Background()
 
-// bench is a store on a fresh file, with a clock that the test turns.
+// backend is the database that the tests run on; TestMain runs them on each.
+var backend = db.DriverSQLite
+
+func TestMain(m *testing.M) {
+	if config := os.Getenv(killVariable); config != "" {
+		fmt.Println("error:", crawlForever(config))
+		os.Exit(1)
+	}
+	code := m.Run()
+	backend = db.DriverMySQL
+	os.Exit(max(code, mariadbtest.Main(m)))
+}
+
+// bench is a store on a fresh database, with a clock that the test turns.
 type bench struct {
 	*Store
 	testing.TB
-	now  time.Time
-	path string
+	now    time.Time
+	config db.Config
 }
 
-func newBench(t testing.TB) *bench {
+func newBench(t testing.TB) *bench { return newBenchOf(t, "") }
+
+// newBenchOf opens a fresh database of the backend; synchronous is SQLite's.
+func newBenchOf(t testing.TB, synchronous string) *bench {
 	t.Helper()
-	b := &bench{TB: t, path: filepath.Join(t.TempDir(), "dc.db"), now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
-	d, err := db.Open(ctx, db.Config{Path: b.path})
+	t.Log("backend", backend)
+	b := &bench{TB: t, config: dbtest.Config(t, backend), now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
+	b.config.Synchronous = synchronous
+	d, err := db.Open(ctx, b.config)
 	if err != nil {
 		t.Fatal(err)
 	}

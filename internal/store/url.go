@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"hce/dc/internal/db"
 	"hce/dc/internal/dc"
 )
 
@@ -27,100 +28,6 @@ var (
 	errSelection = errors.New("is not 0, 1, 2 or 3")
 	errScheme    = errors.New("has no scheme and host to make a site of")
 )
-
-// URLNew inserts URLs (storage 4.7). Statuses has 0 inserted, 1 failed, 2 exists
-// for each; what failed is left out, and the first reason stands in
-// ErrorMessage. Keys tell where each URL is stored, for the URL_PUT that an
-// element may carry; the key of a failed one is zero.
-func (s *Store) URLNew(ctx context.Context, list []dc.URLNewRequest) (dc.GeneralResponse, []Key, error) {
-	answer := dc.GeneralResponse{Statuses: []any{}}
-	var keys []Key
-	err := s.update(ctx, "URLNew", func(t *tx) error {
-		for i, r := range list {
-			status, key := urlFailed, Key{}
-			err := t.Try(func() (err error) {
-				status, key, err = t.newURL(fmt.Sprintf("URLNew[%d]", i), r)
-				return err
-			})
-			if err != nil {
-				if !refused(err) {
-					return err
-				}
-				status, key = urlFailed, Key{}
-				complain(&answer, err)
-			}
-			answer.Statuses, keys = append(answer.Statuses, status), append(keys, key)
-		}
-		return nil
-	})
-	return answer, keys, err
-}
-
-// complain keeps the first reason.
-func complain(answer *dc.GeneralResponse, err error) {
-	if answer.ErrorMessage == "" {
-		answer.ErrorMessage = message(err)
-	}
-}
-
-func (t *tx) newURL(object string, r dc.URLNewRequest) (status int, key Key, err error) {
-	text := r.Row.Text("URL")
-	if len(text) > maxURL {
-		return urlFailed, Key{}, &dc.FieldError{Object: object, Field: "url", Value: text[:100] + "...", Reason: errLongURL.Error()}
-	}
-	site, err := t.siteFor(object, r, text)
-	if err != nil {
-		return urlFailed, Key{}, err
-	}
-	key = Key{SiteID: site, URLMd5: r.Row.Text("URLMd5")}
-	var known int64
-	found, err := t.Row("SELECT Status FROM "+t.urlTable()+" WHERE Site_Id = ? AND URLMd5 = ?", []any{site, key.URLMd5}, &known)
-	if err != nil {
-		return urlFailed, key, err
-	}
-	if found {
-		if r.Update != nil {
-			update := *r.Update
-			update.SiteID, update.URLMd5 = site, key.URLMd5
-			if _, err := t.updateURL(object+".urlUpdate", update); err != nil {
-				return urlFailed, key, err
-			}
-		}
-		return urlExists, key, t.setAttributes(site, key.URLMd5, r.Attributes)
-	}
-	row, err := t.withDefaults(r.Row, site)
-	if err != nil {
-		return urlFailed, key, err
-	}
-	if _, err := t.insert("INSERT", t.urlsTarget(object, site), row, byRow); err != nil {
-		return urlFailed, key, err
-	}
-	stats, err := t.statistics(site)
-	if err != nil {
-		return urlFailed, key, err
-	}
-	if err := stats.inserted(key.URLMd5, row.Int("Status", dc.StatusNew), row); err != nil {
-		return urlFailed, key, err
-	}
-	return urlInserted, key, t.setAttributes(site, key.URLMd5, r.Attributes)
-}
-
-// withDefaults takes what the URL does not say from its site.
-func (t *tx) withDefaults(row dc.Patch, site string) (dc.Patch, error) {
-	row = clone(row)
-	row["Site_Id"] = site
-	var delay, kind int64
-	var timeout float64
-	if _, err := t.Get("site_url_defaults", []any{site}, &delay, &timeout, &kind); err != nil {
-		return nil, err
-	}
-	for column, value := range map[string]any{"RequestDelay": delay, "HTTPTimeout": timeout, "Type": kind} {
-		if _, given := row[column]; !given {
-			row[column] = value
-		}
-	}
-	return row, nil
-}
 
 // siteFor chooses the site of a new URL: the one that it names, else the one of
 // the longest root URL that begins it, else by siteSelect.
@@ -164,34 +71,45 @@ func clip(s string) string {
 }
 
 // siteOf finds the site whose root URL is the longest one that text begins with,
-// or "". The last root URL in order that is not behind text is either that one,
-// or no longer beginning can be one: the search goes on with what both share.
+// or "". Keys tell root URLs exactly, where an order of texts ignores case: those
+// of all beginnings are asked for, the longest first.
 func (t *tx) siteOf(text string) (string, error) {
-	for bound := text; bound != ""; {
-		var root, site string
-		found, err := t.Get("root_before", []any{bound}, &root, &site)
-		if err != nil || !found {
-			return "", err
-		}
-		if strings.HasPrefix(text, root) {
-			return site, nil
-		}
-		shared := 0
-		for shared < len(root) && shared < len(bound) && root[shared] == bound[shared] {
-			shared++
-		}
-		bound = bound[:shared]
+	keys := make([]string, len(text))
+	length := make(map[string]int, len(text))
+	for n := len(text); n > 0; n-- {
+		md5 := dc.Md5(text[:n])
+		keys[len(text)-n], length[md5] = md5, n
 	}
-	return "", nil
+	site, longest := "", 0
+	err := chunks(keys, func(in string, args []any) error {
+		if longest > 0 {
+			return nil // what follows is shorter
+		}
+		return t.Each("SELECT URLMd5, Site_Id FROM "+t.DB.Table(db.Sites, "sites_urls")+" WHERE URLMd5 IN ("+in+") ORDER BY Site_Id DESC", args,
+			func(scan func(...any) error) error {
+				var md5, of string
+				err := scan(&md5, &of)
+				if n := length[md5]; n >= longest {
+					site, longest = of, n
+				}
+				return err
+			})
+	})
+	return site, err
 }
 
-// baseOf is scheme://host[:port]/ of a URL.
+// baseOf is scheme://netloc/ of a URL as it is written, a user and a port
+// included (objects 4.1).
 func baseOf(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme == "" || u.Host == "" {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if err != nil || u.Host == "" || !ok {
 		return "", errScheme
 	}
-	return u.Scheme + "://" + u.Host + "/", nil
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return scheme + "://" + rest + "/", nil
 }
 
 // autoSite is the site that URL_NEW makes for a base URL (objects 2.1, column
@@ -243,26 +161,7 @@ func (s *Store) URLStatus(ctx context.Context, list []dc.URLStatusRequest) ([]dc
 // unknown site, for an element that chooses no row, and for one that is refused;
 // the first refusal stands in ErrorMessage.
 func (s *Store) URLUpdate(ctx context.Context, list []dc.URLUpdateRequest) (dc.GeneralResponse, error) {
-	answer := dc.GeneralResponse{Statuses: []any{}}
-	err := s.update(ctx, "URLUpdate", func(t *tx) error {
-		for i, r := range list {
-			written := false
-			err := t.Try(func() (err error) {
-				written, err = t.updateURL(fmt.Sprintf("URLUpdate[%d]", i), r)
-				return err
-			})
-			if err != nil {
-				if !refused(err) {
-					return err
-				}
-				written = false
-				complain(&answer, err)
-			}
-			answer.Statuses = append(answer.Statuses, written)
-		}
-		return nil
-	})
-	return answer, err
+	return changeEach(ctx, s, "URLUpdate", list, false, (*tx).updateURL)
 }
 
 func (t *tx) updateURL(object string, r dc.URLUpdateRequest) (written bool, err error) {
@@ -289,15 +188,7 @@ func (t *tx) updateURL(object string, r dc.URLUpdateRequest) (written bool, err 
 	if _, _, err := t.assignments(g, set); err != nil { // refused, be there rows or not
 		return false, err
 	}
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.id
-	}
-	err = chunks(ids, func(in string, args []any) error {
-		_, err := t.set(g, set, nil, "rowid IN ("+in+")", args...)
-		return err
-	})
-	if err != nil {
+	if err := t.setURLs(g, rows, set); err != nil {
 		return false, err
 	}
 	if err := stats.updated(rows, set); err != nil {
@@ -311,9 +202,22 @@ func (t *tx) updateURL(object string, r dc.URLUpdateRequest) (written bool, err 
 
 // chosen is a row that a criterion selects.
 type chosen struct {
-	id     int64
 	md5    string
 	status int64
+}
+
+// setURLs changes chosen rows of g's site and counts.
+func (t *tx) setURLs(g target, rows []chosen, set dc.Patch) error {
+	keys := make([]string, len(rows))
+	for i, row := range rows {
+		keys[i] = row.md5
+	}
+	return t.counted(g.site, keys, func() error {
+		return chunks(keys, func(in string, args []any) error {
+			_, err := t.set(g, set, nil, "Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{g.site}, args...)...)
+			return err
+		})
+	})
 }
 
 // choose selects rows of a site by a criterion and, when it is not "", a key. It
@@ -324,9 +228,9 @@ func (t *tx) choose(object, site string, c dc.Criterion, md5 string) ([]chosen, 
 		return nil, err
 	}
 	var rows []chosen
-	err = t.Each(t.named(site, "SELECT rowid, URLMd5, Status"+text), args, func(scan func(...any) error) error {
+	err = t.Each(t.named(site, "SELECT URLMd5, Status"+text), args, func(scan func(...any) error) error {
 		var row chosen
-		err := scan(&row.id, &row.md5, &row.status)
+		err := scan(&row.md5, &row.status)
 		rows = append(rows, row)
 		return err
 	})

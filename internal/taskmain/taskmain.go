@@ -36,6 +36,17 @@ type Program struct {
 	// ends what it opened. An error is a critical failure.
 	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
 	ErrorAnswer func(request json.RawMessage, err error) any
+	Commands    []Command
+}
+
+// Command is one thing that a program does instead of answering requests, when
+// its option is given.
+type Command struct {
+	Option, Value, Help string         // --Option VALUE
+	More                func(*cli.Set) // declares further options of the command; may be nil
+	// Run does it, and writes its result, if it has one, to stdout. An error is a
+	// critical failure.
+	Run func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error
 }
 
 // A task lives on short-lived objects, so collecting garbage less often buys time
@@ -50,10 +61,17 @@ func Run(p Program) int {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
 	var path, maxTime string
+	values := make([]string, len(p.Commands))
 	s := cli.New(p.Name, p.Summary)
 	s.Text(&path, "config", "c", "FILE", "ini file; without it "+p.Name+".ini is looked for in the current\nfolder and in /etc/"+p.Name+"/")
 	if p.Batches {
 		s.Text(&maxTime, "maxtime", "m", "SECONDS", "limit for a batch that names none")
+	}
+	for i, c := range p.Commands {
+		s.Text(&values[i], c.Option, "", c.Value, c.Help)
+		if c.More != nil {
+			c.More(s)
+		}
 	}
 	s.Note(p.Notes)
 	err := s.Parse(os.Args[1:])
@@ -89,6 +107,15 @@ func Run(p Program) int {
 	log = log.With("program", p.Name, "pid", os.Getpid())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	for i, c := range p.Commands {
+		if !s.Given(c.Option) {
+			continue
+		}
+		if err := c.Run(ctx, f, app, log, values[i]); err != nil {
+			return p.failed(err)
+		}
+		return task.ExitTrusted
+	}
 	job, closeJob, err := p.Open(ctx, f, app, log, flags)
 	if err != nil {
 		if app.Log.File != "" { // else it says it once, below

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		os.Exit(Run(Program{
 			Name: "test-task", Summary: "echoes", Notes: "Exit status: 0 or 1.", Batches: os.Getenv(asProgram) == "batches", Open: open,
 			ErrorAnswer: func(_ json.RawMessage, err error) any { return err.Error() },
+			Commands:    []Command{{Option: "turn", Value: "WORD", Help: "turns", Run: turn}},
 		}))
 	}
 	os.Exit(m.Run())
@@ -44,6 +45,20 @@ func open(_ context.Context, f *config.File, app config.Application, log *slog.L
 		return []any{request, n, m, flags.MaxTime.Seconds()}, nil
 	})
 	return job, func() { fmt.Fprintln(os.Stderr, "closed") }, nil
+}
+
+// turn is the command of the test program.
+func turn(_ context.Context, f *config.File, _ config.Application, log *slog.Logger, word string) error {
+	n := f.Section("Task").Int("n", 1, 1, 9)
+	if err := Checked(f, log); err != nil {
+		return err
+	}
+	if word == "" {
+		return errors.New("nothing to turn")
+	}
+	fmt.Println(n, word)
+	fmt.Fprintln(os.Stderr, "turned")
+	return nil
 }
 
 func run(t *testing.T, folder, kind string, args ...string) (stdout, stderr string, status int) {
@@ -80,6 +95,9 @@ func TestRun(t *testing.T) {
 		"maxtime is no number":       {ini: good, kind: "batches", args: []string{"--maxtime", "1s"}, status: 1, says: `"1s"`},
 		"maxtime is more than a day": {ini: good, kind: "batches", args: []string{"--maxtime", "86401"}, status: 1, says: "86400"},
 		"maxtime of no batches":      {ini: good, args: []string{"--maxtime", "9"}, status: 1, says: "--maxtime is unknown"},
+		"command":                    {ini: good, args: []string{"--turn", "it"}, out: "3 it", says: "turned"},
+		"command that fails":         {ini: good, args: []string{"--turn="}, status: 1, says: "test-task: nothing to turn"},
+		"command without a value":    {ini: good, args: []string{"--turn"}, status: 1, says: "--turn needs a value (WORD)"},
 		"unknown option":             {ini: good, args: []string{"--no-such"}, status: 1, says: "--no-such is unknown"},
 		"no ini file":                {status: 1, says: "no configuration file"},
 		"explicit file is missing":   {ini: good, args: []string{"--config", "none.ini"}, status: 1, says: "none.ini"},

@@ -1,7 +1,3 @@
--- name: site_known
--- The id of a site as it is stored.
-SELECT Id FROM {dc_sites.sites} WHERE Id = ?;
-
 -- name: site_delete
 DELETE FROM {dc_sites.sites} WHERE Id = ?;
 
@@ -33,16 +29,13 @@ SELECT Id FROM {dc_sites.sites} WHERE InFlight > 0 OR InProcess > 0 ORDER BY Id;
 -- name: site_own_mask
 SELECT SiteMask FROM {dc_sites.sites} WHERE Id = ?;
 
--- name: site_masks
--- The different error masks of a site's rows of this node.
-SELECT DISTINCT ErrorMask FROM {dc_urls.urls} WHERE Site_Id = ? AND ErrorMask <> 0 AND (Status <> 4 OR Crawled <> 0);
+-- name: site_mask_above
+-- The next larger error mask of a site's rows of this node.
+SELECT ErrorMask FROM {dc_urls.urls} WHERE Site_Id = ? AND ErrorMask > ? AND ErrorMask <> 0 AND (Status <> 4 OR Crawled <> 0)
+ORDER BY ErrorMask LIMIT 1;
 
 -- name: site_set_mask
 UPDATE {dc_sites.sites} SET ErrorMask = ?, MaskStale = 0 WHERE Id = ?;
-
--- name: root_before
--- The last root URL at or before a text.
-SELECT URL, Site_Id FROM {dc_sites.sites_urls} WHERE URL <= ? ORDER BY URL DESC LIMIT 1;
 
 -- name: roots_delete
 DELETE FROM {dc_sites.sites_urls} WHERE Site_Id = ?;
@@ -53,23 +46,26 @@ DELETE FROM {dc_sites.sites_filters} WHERE Site_Id = ?;
 -- name: properties_delete
 DELETE FROM {dc_sites.sites_properties} WHERE Site_Id = ?;
 
+-- name: site_statistics
+-- What switches a site's statistics; the first row of a name comes last (objects 2.4).
+SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('STATS_FREQ_ENABLED', 'STATS_LOG_ENABLED')
+ORDER BY {rowid} DESC;
+
 -- name: site_property
--- The first of a site's properties with a name (objects 2.4).
-SELECT Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name = ? ORDER BY rowid LIMIT 1;
+-- A site's properties with a name, the first row first (objects 2.4).
+SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name = ? ORDER BY {rowid};
 
 -- name: site_counter_properties
+-- Conditions of counters; the first row of a name comes last.
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('COUNTER_CRIT_RESOURCES',
   'COUNTER_CRIT_CONTENTS', 'COUNTER_CRIT_CLURLS', 'COUNTER_CRIT_NURLS', 'COUNTER_CRIT_DURLS', 'COUNTER_CRIT_ERRORS')
-ORDER BY rowid DESC;
+ORDER BY {rowid} DESC;
 
 -- name: trash_put
 INSERT INTO {dc_sites.trash} (Site_Id, URLMd5) VALUES (?, ?);
 
--- name: trash_all
-SELECT Id, Site_Id, URLMd5 FROM {dc_sites.trash} ORDER BY Id;
-
--- name: trash_done
-DELETE FROM {dc_sites.trash} WHERE Id = ?;
+-- name: trash_oldest
+SELECT Id, Site_Id, URLMd5 FROM {dc_sites.trash} ORDER BY Id LIMIT ?;
 
 -- name: site_stale
 SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
@@ -77,3 +73,28 @@ SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
 -- name: site_url_defaults
 -- What a new URL takes from its site (storage 4.7 step 2).
 SELECT RequestDelay, HTTPTimeout, URLType FROM {dc_sites.sites} WHERE Id = ?;
+
+-- name: site_recrawl_period
+SELECT RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
+
+-- name: site_deleted_more
+-- Rows came to those that wait for URL_PURGE.
+UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + ? WHERE Id = ?;
+
+-- name: site_deleted_less
+-- Rows were purged. A condition of the site's own may have counted fewer.
+UPDATE {dc_sites.sites} SET DeletedURLs = CASE WHEN DeletedURLs > ? THEN DeletedURLs - ? ELSE 0 END WHERE Id = ?;
+
+-- name: site_deleted_count
+-- Rows that wait for URL_PURGE since a site of the id was deleted.
+UPDATE {dc_sites.sites} SET DeletedURLs = (SELECT COUNT(*) FROM {dc_urls_deleted.urls} WHERE Site_Id = ?) WHERE Id = ?;
+
+-- name: site_claim
+-- See tx.claim.
+INSERT INTO {dc_sites.sites} (Id, CDate) VALUES (?, ?);
+
+-- name: deleted_any
+SELECT 1 FROM {dc_urls_deleted.urls} WHERE Site_Id = ? LIMIT 1;
+
+-- name: sites_all
+SELECT Id FROM {dc_sites.sites};

@@ -1,15 +1,17 @@
 -- name: urls_return
 -- Rows that a batch held and that may be tried again (DECISIONS 3.4, 3.5).
-UPDATE {dc_urls.urls} SET Status = ?, State = 0, Batch_Id = 0, Attempts = Attempts + ?, TcDate = ? WHERE rowid = ?;
+UPDATE {dc_urls.urls} SET Status = ?, State = 0, Batch_Id = 0, Attempts = Attempts + ?, TcDate = ?
+WHERE Site_Id = ? AND URLMd5 = ?;
 
 -- name: urls_give_up
 -- Rows whose attempts are used up: State 2 with bit 52 of ErrorMask. Crawled is
 -- not left at 0, which with Status 4 would mark a row of another node.
-UPDATE {dc_urls.urls} SET Status = 4, State = 2, Crawled = Crawled + (Crawled = 0), Batch_Id = 0, Attempts = 0, ErrorMask = ErrorMask | ?, TcDate = ? WHERE rowid = ?;
+UPDATE {dc_urls.urls} SET Status = 4, State = 2, Crawled = Crawled + (Crawled = 0), Batch_Id = 0, Attempts = 0, ErrorMask = ErrorMask | ?, TcDate = ?
+WHERE Site_Id = ? AND URLMd5 = ?;
 
 -- name: urls_in_work
 -- Rows that some batch holds.
-SELECT rowid, Status, Batch_Id, Attempts FROM {dc_urls.urls} WHERE Site_Id = ? AND Status IN (2, 3, 5, 6, 8);
+SELECT URLMd5, Status, Batch_Id, Attempts FROM {dc_urls.urls} WHERE Site_Id = ? AND Status IN (2, 3, 5, 6, 8);
 
 -- name: urls_delete
 DELETE FROM {dc_urls.urls} WHERE Site_Id = ?;
@@ -27,18 +29,6 @@ UPDATE {dc_urls.urls} SET Status = 1, State = 0, Crawled = 0, Processed = 0, Bat
 
 -- name: contents_delete
 DELETE FROM {dc_contents.contents} WHERE Site_Id = ?;
-
--- name: attributes_delete
-DELETE FROM {dc_attributes.att} WHERE Site_Id = ?;
-
--- name: attributes_any
-SELECT 1 FROM {dc_attributes.att} WHERE Site_Id = ? LIMIT 1;
-
--- name: attribute_set
-UPDATE {dc_attributes.att} SET Value = ? WHERE Site_Id = ? AND URLMd5 = ? AND Name = ?;
-
--- name: attribute_new
-INSERT INTO {dc_attributes.att} (Site_Id, URLMd5, Name, Value, CDate) VALUES (?, ?, ?, ?, ?);
 
 -- name: deleted_delete
 DELETE FROM {dc_urls_deleted.urls} WHERE Site_Id = ?;

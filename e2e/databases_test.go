@@ -1,0 +1,123 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/db/dbtest"
+	"hce/dc/internal/db/mariadbtest"
+	"hce/dc/internal/dbtask"
+	"hce/dc/internal/dc"
+)
+
+func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
+
+// onBothDatabases runs a test on SQLite and on MariaDB; env are the settings of
+// the daemon and its tasks.
+func onBothDatabases(t *testing.T, test func(t *testing.T, env []string)) {
+	for _, backend := range dbtest.Backends {
+		t.Run(backend, func(t *testing.T) {
+			env := []string{"DC_TasksManager_db_driver=" + backend}
+			c := dbtest.Config(t, backend)
+			if c.Server.Socket != "" {
+				env = append(env, "DC_TasksManager_db_socket="+c.Server.Socket, "DC_TasksManager_db_user="+c.Server.User)
+			}
+			for key, database := range dbtask.DatabaseKeys() {
+				if name, ok := c.Names[database]; ok {
+					env = append(env, "DC_TasksManager_"+key+"="+name)
+				}
+			}
+			test(t, env)
+		})
+	}
+}
+
+// compatOrder is the order in which the samples of the original's users are
+// sent, so that most of them find what they are about.
+var compatOrder = []string{"SITE_NEW", "URL_NEW", "URL_PUT", "PROXY_NEW", "SITE_UPDATE", "SITE_STATUS", "SITE_FIND", "URL_STATUS", "URL_UPDATE",
+	"URL_FETCH", "URL_CONTENT", "URL_HISTORY", "URL_STATS", "SQL_CUSTOM", "PROXY_STATUS", "PROXY_FIND", "PROXY_UPDATE", "URL_CLEANUP", "URL_DELETE",
+	"PROXY_DELETE", "SITE_CLEANUP", "SITE_DELETE", "BATCH"}
+
+// tooLong is what the one sample deserves that names a site by 35 characters
+// (DECISIONS 4).
+const tooLong = `\"b85ab149a528bd0a024fa0f43e80b5fc000\" is not a site id`
+
+// Every sample is taken by dc-client and answered: no operation is refused, no
+// database complains. BATCH is not served yet, and says so.
+func TestSamplesOfTheOriginalsUsers(t *testing.T) {
+	folder := filepath.Join("..", "..", "shared", "compat")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("the samples are not here")
+	}
+	found, err := filepath.Glob(filepath.Join(folder, "*", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	onBothDatabases(t, func(t *testing.T, env []string) {
+		r := start(t, t.TempDir(), append(env, "DC_TasksManager_SQLCustom=read")...)
+		sent := 0
+		for _, op := range compatOrder {
+			files, err := filepath.Glob(filepath.Join(folder, op, "*.json"))
+			if err != nil || len(files) == 0 {
+				t.Errorf("%s: no samples: %v", op, err)
+			}
+			for _, file := range files {
+				sent++
+				stdout, stderr, status := run(t, "dc-client", []string{"-c", filepath.Join(ini, "dc-client.ini"), "-cmd", op, "-f", file}, "", r.Env()...)
+				name := op + "/" + filepath.Base(file)
+				if status != 0 || stderr != "" {
+					t.Errorf("%s: exit status %d, said %s %.500s", name, status, stderr, stdout)
+					continue
+				}
+				if complaint := complaintOf(op, stdout); complaint != "" && !strings.Contains(complaint, tooLong) {
+					t.Errorf("%s: %s", name, complaint)
+				}
+			}
+		}
+		if sent != len(found) {
+			t.Errorf("%d of %d samples were sent", sent, len(found))
+		}
+	})
+}
+
+// complaintOf says what is wrong with an answer, or "".
+func complaintOf(op, stdout string) string {
+	var answer struct {
+		ErrorCode    int                     `json:"errorCode"`
+		ErrorMessage string                  `json:"errorMessage"`
+		ClientError  string                  `json:"error_message"`
+		ItemsList    []dc.ClientResponseItem `json:"itemsList"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
+		return err.Error()
+	}
+	if answer.ErrorCode != 0 || answer.ClientError != "" || len(answer.ItemsList) != 1 {
+		return fmt.Sprintf("%.500s", stdout)
+	}
+	item := answer.ItemsList[0]
+	if op == "BATCH" {
+		if !strings.Contains(item.ErrorMessage, "not served yet") {
+			return fmt.Sprintf("BATCH answers %.500s: judge it as the others", stdout)
+		}
+		return ""
+	}
+	var object struct {
+		ErrorCode    int     `json:"errorCode"`
+		ErrorMessage string  `json:"errorMessage"`
+		ErrString    *string `json:"errString"`
+	}
+	_ = json.Unmarshal(item.ItemObject, &object) // a list has no code
+	switch {
+	case fmt.Sprint(item.ErrorCode) != "0" || item.ErrorMessage != "":
+	case object.ErrString != nil:
+	case object.ErrorCode == dc.CodeOK, object.ErrorCode == dc.CodeDuplicateSite && op == "SITE_NEW", object.ErrorCode == dc.CodeNotFound && op == "SITE_CLEANUP":
+		return ""
+	}
+	return fmt.Sprintf("%.800s", stdout)
+}

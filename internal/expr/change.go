@@ -1,0 +1,211 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+)
+
+// Change is an INSERT of values, an UPDATE or a DELETE on one table, in parts
+// that the caller puts together.
+type Change struct {
+	Verb    string // INSERT, UPDATE or DELETE
+	Table   *Table
+	Columns []string // that are set, as the table spells them
+	Rows    [][]SQL  // their values: of each row of an INSERT, one list for an UPDATE
+	Where   SQL      // in parentheses; zero: every row
+}
+
+// Change reads a statement that changes one table, which Find gives (SQL_CUSTOM).
+// Its expressions see that table alone, those of an INSERT none.
+func (s Scope) Change(text string) (Change, error) {
+	if err := guard(text); err != nil {
+		return Change{}, err
+	}
+	stmt, err := parseOne(text, text)
+	if err != nil {
+		return Change{}, err
+	}
+	c := &converter{}
+	p := c.change(stmt)
+	if err := c.failure(); err != nil {
+		return Change{}, err
+	}
+	return s.change(p)
+}
+
+// parsedChange is a Change before its names are looked up.
+type parsedChange struct {
+	verb    string
+	table   source
+	columns []string
+	rows    [][]node
+	where   node
+}
+
+func (c *converter) change(stmt ast.StmtNode) (p parsedChange) {
+	var tables *ast.TableRefsClause
+	switch s := stmt.(type) {
+	case *ast.InsertStmt:
+		p.verb, tables = "INSERT", s.Table
+		switch {
+		case s.IsReplace:
+			c.fail(refuse("REPLACE"))
+		case s.IgnoreErr || len(s.OnDuplicate) > 0 || s.Select != nil || len(s.PartitionNames) > 0 || len(s.TableHints) > 0 || len(s.Columns) == 0:
+			c.fail(refuse("INSERT other than INSERT INTO table (columns) VALUES"))
+		}
+		for _, name := range s.Columns {
+			p.columns = append(p.columns, name.Name.O)
+		}
+		for _, list := range s.Lists {
+			if len(list) != len(p.columns) {
+				c.fail(&Error{Part: "VALUES", Reason: "are not as many as the columns"})
+			}
+			p.rows = append(p.rows, c.list(list, 0))
+		}
+	case *ast.UpdateStmt:
+		p.verb, tables = "UPDATE", s.TableRefs
+		if s.MultipleTable || s.IgnoreErr || s.Order != nil || s.Limit != nil || s.With != nil || len(s.TableHints) > 0 {
+			c.fail(refuse("UPDATE other than UPDATE table SET columns WHERE condition"))
+		}
+		row := []node{}
+		for _, a := range s.List {
+			p.columns = append(p.columns, a.Column.Name.O)
+			row = append(row, c.expr(a.Expr, 0))
+		}
+		p.rows = [][]node{row}
+		p.where = c.optional(s.Where)
+	case *ast.DeleteStmt:
+		p.verb, tables = "DELETE", s.TableRefs
+		if s.IsMultiTable || s.IgnoreErr || s.Quick || s.Order != nil || s.Limit != nil || s.With != nil || len(s.TableHints) > 0 {
+			c.fail(refuse("DELETE other than DELETE FROM table WHERE condition"))
+		}
+		p.where = c.optional(s.Where)
+	default:
+		c.fail(refuse("statement other than SELECT, INSERT, UPDATE and DELETE"))
+		return p
+	}
+	q := &query{}
+	if c.from(q, tables.TableRefs, 0); len(q.from) != 1 {
+		c.fail(refuse(p.verb + " of several tables"))
+		return p
+	}
+	p.table = q.from[0]
+	return p
+}
+
+func (c *converter) optional(e ast.ExprNode) node {
+	if e == nil {
+		return nil
+	}
+	return c.expr(e, 0)
+}
+
+// change looks the names up and writes the parts.
+func (s Scope) change(p parsedChange) (Change, error) {
+	if p.table.alias != "" {
+		return Change{}, refuse("alias of a changed table")
+	}
+	w := newWriter(s)
+	table := w.source(&p.table)
+	if table == nil {
+		return Change{}, w.err
+	}
+	change := Change{Verb: p.verb, Table: table}
+	inner := Scope{Dialect: s.Dialect, Now: s.Now, Quote: s.Quote, Table: *table}
+	kinds := make([]Kind, len(p.columns))
+	for i, name := range p.columns {
+		kind, spelled, ok := table.column(name)
+		switch {
+		case !ok:
+			return Change{}, &Error{Part: "column " + tick(name), Reason: "is not known"}
+		case slices.Contains(change.Columns, spelled):
+			return Change{}, &Error{Part: "column " + tick(name), Reason: "is set twice"}
+		}
+		kinds[i] = kind
+		change.Columns = append(change.Columns, spelled)
+	}
+	for _, row := range p.rows {
+		values := make([]SQL, len(row))
+		for i, n := range row {
+			w := newWriter(inner)
+			if p.verb == "INSERT" {
+				w.levels = nil // the row is not there yet
+			}
+			var err error
+			if values[i], err = w.result(w.emit.assign(kinds[i], n)); err != nil {
+				return Change{}, err
+			}
+		}
+		change.Rows = append(change.Rows, values)
+	}
+	if p.where == nil {
+		return change, nil
+	}
+	w = newWriter(inner)
+	condition := w.emit.condition(p.where)
+	var err error
+	change.Where, err = w.result(w.form(condition.class, "(", condition, ")"))
+	return change, err
+}
+
+// Text writes the change of the table that goes by a name in the database. Own
+// is a condition of the caller's, for UPDATE and DELETE; extra are columns of
+// the caller's in each row of an INSERT that does not set them.
+func (c Change) Text(table string, own SQL, extra map[string]any) SQL {
+	var text strings.Builder
+	var args []any
+	switch c.Verb {
+	case "INSERT":
+		return c.insert(table, extra)
+	case "UPDATE":
+		text.WriteString("UPDATE " + table + " SET ")
+		for i, name := range c.Columns {
+			if i > 0 {
+				text.WriteString(", ")
+			}
+			text.WriteString(tick(name) + " = " + c.Rows[0][i].Text)
+			args = append(args, c.Rows[0][i].Args...)
+		}
+	default:
+		text.WriteString("DELETE FROM " + table)
+	}
+	word := " WHERE "
+	for _, condition := range []SQL{own, c.Where} {
+		if condition.Text != "" {
+			text.WriteString(word + condition.Text)
+			args = append(args, condition.Args...)
+			word = " AND "
+		}
+	}
+	return SQL{Text: text.String(), Args: args}
+}
+
+func (c Change) insert(table string, extra map[string]any) SQL {
+	var columns, more []string
+	for name := range extra {
+		if !slices.Contains(c.Columns, name) {
+			more = append(more, name)
+		}
+	}
+	slices.Sort(more)
+	for _, name := range append(slices.Clone(c.Columns), more...) {
+		columns = append(columns, tick(name))
+	}
+	var rows []string
+	var args []any
+	for _, row := range c.Rows {
+		var values []string
+		for _, v := range row {
+			values = append(values, v.Text)
+			args = append(args, v.Args...)
+		}
+		for _, name := range more {
+			values = append(values, "?")
+			args = append(args, extra[name])
+		}
+		rows = append(rows, "("+strings.Join(values, ", ")+")")
+	}
+	return SQL{Text: "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + strings.Join(rows, ", "), Args: args}
+}

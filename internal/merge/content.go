@@ -1,0 +1,102 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// contents piles up lists of URLContentResponses: those with contents, each page
+// once, where it came first. Two are one page when they are of one site and of
+// one URL, or have the same raw or processed content by their md5.
+type contents struct {
+	elements
+	// byKey has the place of each kept response under each of its keys.
+	byKey map[contentKey]int
+}
+
+// contentKey is one of the md5 values by which a response of a site is known.
+type contentKey struct{ site, field, md5 string }
+
+// contentFields are the fields with such values.
+var contentFields = [...]string{"urlMd5", "rawContentMd5", "contentURLMd5"}
+
+func newContents(by order) *contents {
+	return &contents{elements: elements{order: by, rank: by.ofContent}, byKey: map[contentKey]int{}}
+}
+
+func (c *contents) add(host string, raw json.RawMessage) bool {
+	return c.each(host, raw, func(o object) {
+		if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) {
+			return
+		}
+		place, ok := c.find(o)
+		if !ok {
+			c.enter(o, c.keep(o))
+			return
+		}
+		if earlier := c.list[place].object; supersedes(o, earlier) {
+			c.remove(earlier, place)
+			c.list[place].object = o
+			c.enter(o, place)
+		}
+	})
+}
+
+// find is the first kept response that is the same page as o.
+func (c *contents) find(o object) (place int, ok bool) {
+	for _, key := range contentKeys(o) {
+		if p, known := c.byKey[key]; known && (!ok || p < place) {
+			place, ok = p, true
+		}
+	}
+	return place, ok
+}
+
+func (c *contents) enter(o object, place int) {
+	for _, key := range contentKeys(o) {
+		if _, taken := c.byKey[key]; !taken {
+			c.byKey[key] = place
+		}
+	}
+}
+
+// remove forgets the keys of a response that another takes the place of.
+func (c *contents) remove(o object, place int) {
+	for _, key := range contentKeys(o) {
+		if c.byKey[key] == place {
+			delete(c.byKey, key)
+		}
+	}
+}
+
+func contentKeys(o object) []contentKey {
+	keys := make([]contentKey, 0, len(contentFields))
+	for _, field := range contentFields {
+		if md5 := o.word(field); md5 != "" && md5 != `""` {
+			keys = append(keys, contentKey{o.word("siteId"), field, md5})
+		}
+	}
+	return keys
+}
+
+// supersedes reports whether a later response of a page is shown instead of the
+// earlier one, by the columns of their rows. A column that was not asked for, or
+// cannot be read, is 0 (objects 6.4).
+func supersedes(later, earlier object) bool {
+	now, was := columns(later), columns(earlier)
+	return was.int("Batch_Id") == 0 && now.int("Batch_Id") != 0 ||
+		now.int("Status") > was.int("Status") ||
+		now.newer(was, "UDate")
+}
+
+// columns are a response's dbFields; none when they are no object.
+func columns(o object) object {
+	fields, _ := readObject(o["dbFields"])
+	return fields
+}
+
+// isEmpty reports whether a value is an empty list, null or absent. It does not
+// read the contents, which are long.
+func isEmpty(raw json.RawMessage) bool {
+	return isNull(raw) || raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}

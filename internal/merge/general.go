@@ -1,0 +1,44 @@
+package merge
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// general piles up GeneralResponses: the first, with codes and messages joined
+// as texts, all statuses, and the first node's host.
+type general struct {
+	first           object
+	codes, messages []string
+	statuses        []json.RawMessage
+}
+
+func (g *general) add(host string, raw json.RawMessage) bool {
+	o, ok := readObject(raw)
+	if !ok {
+		return false
+	}
+	code, codeOK := o.text("errorCode")
+	message, messageOK := o.text("errorMessage")
+	statuses, listOK := readList(o["statuses"])
+	if !codeOK || !messageOK || !listOK && !isNull(o["statuses"]) {
+		return false
+	}
+	if g.first == nil {
+		o.setHost(host)
+		g.first = o
+	}
+	g.codes, g.messages = append(g.codes, code), append(g.messages, message)
+	g.statuses = append(g.statuses, statuses...)
+	return true
+}
+
+func (g *general) object() (json.RawMessage, error) {
+	whole := map[string]any{}
+	for key, value := range g.first {
+		whole[key] = value
+	}
+	whole["errorCode"], whole["errorMessage"] = strings.Join(g.codes, ";"), strings.Join(g.messages, ";")
+	whole["statuses"] = append([]json.RawMessage{}, g.statuses...)
+	return json.Marshal(whole)
+}
