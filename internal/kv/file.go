@@ -38,21 +38,43 @@ CREATE INDEX IF NOT EXISTS articles_CDate ON articles(CDate);`
 // ready makes sure that conn is open on the file that now has the name. It
 // reports fs.ErrNotExist when there is none and create is not set.
 func (f *file) ready(ctx context.Context, create bool) error {
-	if f.conn != nil && f.alive() {
-		return nil
+	unlock, err := f.prepare(ctx, create, false)
+	if err == nil {
+		unlock()
 	}
-	_ = f.close() // a dead file has nothing to lose
-	if !create {
-		if _, err := os.Stat(f.path); err != nil {
-			return err
+	return err
+}
+
+// prepare is ready, with the lock of the folder held until unlock if hold is
+// set: nobody deletes the file meanwhile.
+func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), err error) {
+	open := f.conn != nil && f.alive()
+	if open && !hold {
+		return func() {}, nil
+	}
+	if !open {
+		_ = f.close() // a dead file has nothing to lose
+		if !create {
+			if _, err := os.Stat(f.path); err != nil {
+				return nil, err
+			}
 		}
 	}
-	unlock, err := f.store.lock(ctx)
-	if err != nil {
-		return err
+	if unlock, err = f.store.lock(ctx); err != nil {
+		return nil, err
 	}
-	defer unlock()
-	return f.open(ctx, create)
+	if f.conn == nil || !f.alive() {
+		_ = f.close()
+		if err := f.open(ctx, create); err != nil {
+			unlock()
+			return nil, err
+		}
+	}
+	if !hold {
+		unlock()
+		return func() {}, nil
+	}
+	return unlock, nil
 }
 
 // open opens the file. The caller holds the lock of the folder.
@@ -105,55 +127,53 @@ func (f *file) close() error {
 	return err
 }
 
-// maxTries bounds how often a write is repeated because its file was deleted.
+// maxTries bounds how often a step is repeated because its file was deleted or
+// its connection broke. From the second try on the step holds the lock of the
+// folder, so that deletions, however many, cannot outrun it.
 const maxTries = 5
 
 // read runs fn on the file of a site. Without a file fn does not run.
 func (s *Store) read(ctx context.Context, site string, fn func(*sql.Conn) error) error {
-	f, err := s.use(ctx, site)
-	if err != nil {
-		return err
-	}
-	defer s.release(f)
-	for try := 1; ; try++ {
-		err := f.ready(ctx, false)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err = fn(f.conn); err == nil || !f.dropBroken(err) || try == maxTries {
-			return err
-		}
-	}
+	return s.attempt(ctx, site, false, func(f *file) error { return fn(f.conn) })
 }
 
 // write runs fn in one transaction on the file of a site, again if the file was
 // deleted meanwhile. Without a file it is made when create is set, else fn does
 // not run.
 func (s *Store) write(ctx context.Context, site string, create bool, fn func(*sql.Conn) error) error {
+	return s.attempt(ctx, site, create, func(f *file) error {
+		if err := f.transact(ctx, fn); err != nil {
+			return err
+		}
+		if !f.alive() {
+			return errDeleted
+		}
+		return nil
+	})
+}
+
+// errDeleted says that a step was done on a file that has lost its name.
+var errDeleted = errors.New("kv: the file was deleted meanwhile")
+
+// attempt runs a step on the file of a site until it held.
+func (s *Store) attempt(ctx context.Context, site string, create bool, step func(*file) error) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
 		return err
 	}
 	defer s.release(f)
 	for try := 1; ; try++ {
-		err := f.ready(ctx, create)
+		unlock, err := f.prepare(ctx, create, try > 1)
 		if errors.Is(err, fs.ErrNotExist) && !create {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		err = f.transact(ctx, fn)
-		switch {
-		case err == nil && f.alive():
-			return nil
-		case err != nil && !f.dropBroken(err):
+		err = step(f)
+		unlock()
+		if err == nil || !f.dropBroken(err) || try == maxTries {
 			return err
-		case try == maxTries:
-			return errors.Join(err, fmt.Errorf("kv: %s is deleted again and again", f.path))
 		}
 	}
 }

@@ -325,14 +325,15 @@ func TestMain(m *testing.M) {
 	s, err := Open(dir, Options{Open: openFile})
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		var answer string
-		answer, err = obey(s, strings.Fields(in.Text()))
-		fmt.Println(answer)
+		if answer, err = obey(s, strings.Fields(in.Text())); err == nil {
+			fmt.Println(answer)
+		}
 	}
 	if err == nil {
 		err = s.Close()
 	}
 	if err != nil {
-		fmt.Println("error:", err)
+		fmt.Println("error:", err) // the answer, if one is awaited
 		os.Exit(1)
 	}
 }
