@@ -1,0 +1,239 @@
+// Package prop reads the JSON values of site properties.
+//
+// Properties are texts that people write by hand or old programs wrote for
+// them: numbers stand in quotes, a single text stands for a list of one, and
+// the order of an object's members means something ("first match wins"). The
+// types here take all of these forms; what cannot be meant is an error that
+// names the member.
+//
+//	var v struct {
+//		Tries prop.Int   `json:"tries_count"`
+//		Hosts prop.Texts `json:"domains"`
+//	}
+//	err := prop.Decode(text, &v)
+//
+// Neighbours: the packages that own a property (linkrules, proxies, ...) read it
+// with these types; crawl turns their errors into warnings and bit 50.
+// Source: crawling 3.
+package prop
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Decode reads the one JSON value that text is into v. Members that v does not
+// know are passed over. Empty text is an error.
+func Decode(text string, v any) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("is empty")
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(v); err != nil {
+		return explain(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("has more behind its JSON value")
+	}
+	return nil
+}
+
+// explain puts an error of encoding/json into words for who wrote the property.
+func explain(err error) error {
+	var (
+		syntax *json.SyntaxError
+		kind   *json.UnmarshalTypeError
+	)
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("is not valid JSON: %w at byte %d", err, syntax.Offset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("is not valid JSON: it ends too early")
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Errorf("has a %s at %q, where %s is wanted", kind.Value, kind.Field, words(kind.Type.Kind().String()))
+	case errors.As(err, &kind):
+		return fmt.Errorf("is a %s, where %s is wanted", kind.Value, words(kind.Type.Kind().String()))
+	}
+	return err
+}
+
+// words names a kind of Go in the words of JSON.
+func words(kind string) string {
+	switch kind {
+	case "struct", "map":
+		return "an object"
+	case "slice", "array":
+		return "a list"
+	case "string":
+		return "a text"
+	case "bool":
+		return "true or false"
+	}
+	return "a number"
+}
+
+// Member is one member of a JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Members are the members of a JSON object in the order of the text; of equal
+// names all are kept.
+type Members []Member
+
+// UnmarshalJSON reads an object; null gives none.
+func (m *Members) UnmarshalJSON(raw []byte) error {
+	*m = nil
+	d := json.NewDecoder(bytes.NewReader(raw))
+	switch t, err := d.Token(); {
+	case err != nil:
+		return err
+	case t == nil:
+		return nil
+	case t != json.Delim('{'):
+		return errors.New("is no JSON object")
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		member := Member{Name: name.(string)} // keys are texts, the decoder sees to it
+		if err := d.Decode(&member.Value); err != nil {
+			return err
+		}
+		*m = append(*m, member)
+	}
+	return nil
+}
+
+// Int is a whole number, as a number or in quotes; true and false are 1 and 0.
+type Int int64
+
+// UnmarshalJSON reads a number; null and an empty text leave n as it is.
+func (n *Int) UnmarshalJSON(raw []byte) error {
+	text, given, err := plain(raw)
+	if err != nil || !given {
+		return err
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*n = Int(i)
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return fmt.Errorf("has %s, where a whole number is wanted", clip(raw))
+	}
+	*n = Int(f)
+	return nil
+}
+
+// Float is a number, as a number or in quotes; never infinite.
+type Float float64
+
+// UnmarshalJSON reads a number; null and an empty text leave n as it is.
+func (n *Float) UnmarshalJSON(raw []byte) error {
+	text, given, err := plain(raw)
+	if err != nil || !given {
+		return err
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return fmt.Errorf("has %s, where a number is wanted", clip(raw))
+	}
+	*n = Float(f)
+	return nil
+}
+
+// Bool is true, false, a number (0 is false) or one of these in quotes.
+type Bool bool
+
+// UnmarshalJSON reads a truth value; null and an empty text leave b as it is.
+func (b *Bool) UnmarshalJSON(raw []byte) error {
+	var n Int
+	text, given, err := plain(raw)
+	if err != nil || !given {
+		return err
+	}
+	if err := n.UnmarshalJSON([]byte(strconv.Quote(text))); err != nil {
+		return fmt.Errorf("has %s, where 0 or 1 is wanted", clip(raw))
+	}
+	*b = n != 0
+	return nil
+}
+
+// Texts is a list of texts, or one text for a list of one. Numbers are texts as
+// they are written.
+type Texts []string
+
+// UnmarshalJSON reads the list; null gives none.
+func (t *Texts) UnmarshalJSON(raw []byte) error {
+	var list []json.RawMessage
+	switch {
+	case bytes.Equal(raw, []byte("null")):
+		*t = nil
+		return nil
+	case raw[0] != '[':
+		list = []json.RawMessage{raw}
+	default:
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return err
+		}
+	}
+	texts := make(Texts, 0, len(list))
+	for _, element := range list {
+		text, err := Text(element)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, text)
+	}
+	*t = texts
+	return nil
+}
+
+// Text reads a JSON text, or a number, true or false as it is written.
+func Text(raw json.RawMessage) (string, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > 0 && raw[0] == '"' {
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	}
+	if len(raw) > 0 && strings.IndexByte("-0123456789tf", raw[0]) >= 0 {
+		return string(raw), nil
+	}
+	return "", fmt.Errorf("has %s, where a text is wanted", clip(raw))
+}
+
+// plain gives the text of a scalar; given is false for null and for "".
+func plain(raw []byte) (text string, given bool, err error) {
+	if bytes.Equal(raw, []byte("null")) {
+		return "", false, nil
+	}
+	if text, err = Text(raw); err != nil {
+		return "", false, fmt.Errorf("has %s, where a number is wanted", clip(raw))
+	}
+	switch text = strings.TrimSpace(text); text {
+	case "true":
+		text = "1"
+	case "false":
+		text = "0"
+	}
+	return text, text != "", nil
+}
+
+// clip is the value for a message, cut where it is long.
+func clip(raw []byte) string {
+	if len(raw) > 80 {
+		return strings.ToValidUTF8(string(raw[:80]), "") + "..."
+	}
+	return string(raw)
+}
