@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -55,6 +57,19 @@ func (p *process) signal(s syscall.Signal) {
 	if !p.ended() {
 		syscall.Kill(p.pid, s)
 	}
+}
+
+// still tells whether every thread of the process stands: a signal is sent at
+// once, but each thread obeys when it next runs.
+func (p *process) still() bool {
+	stats, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.pid), "task", "*", "stat"))
+	for _, name := range stats {
+		stat, err := os.ReadFile(name)
+		if err == nil && !strings.Contains(string(stat), ") T ") && !p.ended() {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *process) kill() {

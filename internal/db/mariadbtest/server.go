@@ -129,11 +129,14 @@ func (s *Server) Kill() {
 	s.stopped = false
 }
 
-// Stop lets the server stand still (SIGSTOP): connections stay and answer
-// nothing until Restart.
+// Stop lets the server stand still (SIGSTOP): when it returns, connections stay
+// and answer nothing until Restart.
 func (s *Server) Stop() {
 	s.process.signal(syscall.SIGSTOP)
 	s.stopped = true
+	for deadline := time.Now().Add(patience); !s.process.still() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Restart brings a server back that was killed or stopped, on the same socket,
