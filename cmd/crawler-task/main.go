@@ -42,6 +42,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 		ChunkTime:        s.Duration("chunk_time", time.Millisecond, 500*time.Millisecond, time.Millisecond, time.Minute),
 		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
 		RobotsTTL:        s.Duration("robots_ttl", time.Hour, 24*time.Hour, 0, 24*time.Hour),
+		Backoff:          s.Duration("busy_backoff", time.Millisecond, time.Second, 0, time.Minute),
 	}
 	if flags.MaxTime > 0 {
 		cfg.MaxExecutionTime = flags.MaxTime

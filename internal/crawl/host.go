@@ -34,7 +34,7 @@ func (r *batchRun) hosts(work []*item) []*hostWork {
 		if !it.todo {
 			continue
 		}
-		name := webHost(it.url.URL)
+		name := webHost(it.target)
 		if name == "" {
 			it.started = true
 			r.saves <- it.failed(dc.ErrBadURL, 0, dc.DateOf(r.Now()))
@@ -93,7 +93,11 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	}
 	v := &visit{batchRun: h.batchRun, item: it, settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
-	response, err := v.fetch(ctx)
+	response, err := it.given()
+	if response == nil && err == nil {
+		response, err = v.fetch(ctx)
+	}
+	it.started = true
 	// The slot is kept until the body is handed over, so that there are never
 	// more bodies than slots.
 	defer v.leaveSlot()
@@ -124,6 +128,8 @@ type visit struct {
 	delay    time.Duration // the longer of it and the Crawl-delay of the host at hand
 
 	pass *hostgate.Pass
+	host string        // whose pass it is
+	hold time.Duration // how long its last answer asks it to be left alone
 	slot bool
 	cut  bool // the batch's end shortened the time-out of the request
 }
@@ -142,9 +148,9 @@ func (v *visit) fetch(ctx context.Context) (response *fetch.Response, err error)
 			response, err = nil, fmt.Errorf("crawl.fetch: panic: %v", p)
 		}
 	}()
-	target := v.item.url.URL
+	target := v.item.target
 	v.item.started = true
-	if err := v.admit(target); err != nil {
+	if err := v.admit(v.item.url.URL); err != nil {
 		return nil, err
 	}
 	if err := v.allowed(ctx, target); err != nil {
@@ -153,13 +159,14 @@ func (v *visit) fetch(ctx context.Context) (response *fetch.Response, err error)
 	if err := v.enter(ctx, target); err != nil {
 		return nil, err
 	}
-	return v.get(ctx, v.request(target))
+	return v.follow(ctx, target)
 }
 
 // get makes a request whose gate is held. One that only the end of the batch cut
 // short has told nothing about its URL.
 func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	response, err := v.Fetch.Get(ctx, r)
+	v.hold = v.troubles.after(v.host, response, fetch.KindOf(err), v.Config.Backoff, v.Now())
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", errNoTime, err)
 	}
@@ -253,7 +260,8 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		waiting, cancel = context.WithTimeout(ctx, v.deadline.Sub(v.Now()))
 		defer cancel()
 	}
-	pass, err := v.Gates.Acquire(waiting, canon.Host(target), v.delay, v.settings.concurrency)
+	v.host = canon.Host(target)
+	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
 	switch {
 	case err == nil:
 	case waiting.Err() != nil:
@@ -275,15 +283,15 @@ func (v *visit) enter(ctx context.Context, target string) error {
 }
 
 // leaveGate gives the gate back, if one is held; the next request of the host is
-// a whole delay away.
+// a whole delay away, or what its answer asked for, if that is longer.
 func (v *visit) leaveGate() {
 	if v.pass == nil {
 		return
 	}
-	if err := v.pass.Release(v.delay); err != nil {
+	if err := v.pass.Release(max(v.delay, v.hold)); err != nil {
 		v.fail(fmt.Errorf("crawl.leaveGate: %w", err))
 	}
-	v.pass = nil
+	v.pass, v.hold = nil, 0
 }
 
 // leaveSlot gives the slot back, if one is held.

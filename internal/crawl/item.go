@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"encoding/json"
+
 	"hce/dc/internal/dc"
 )
 
@@ -10,14 +12,20 @@ type item struct {
 	dc.BatchItem
 	site     *siteWork
 	settings *settings
-	url      dc.URL // the row as it will be answered
-	row      dc.URL // the row as it was before
+	url      dc.URL          // the row as it will be answered
+	row      dc.URL          // the row as it was before
+	target   string          // what is requested for it
+	put      json.RawMessage // content given by the client in place of the web's
 
+	single     bool // of a later pass: its links are not collected
+	cached     bool // its stored result is the answer
 	todo       bool // its row is taken; it is to be fetched
 	started    bool // a request was made, or was found not to be allowed
 	handedBack bool // not started; New again
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
+
+	found []dc.BatchItem // what its page brought for the next pass
 }
 
 // outcome is what the save stage stores for one item.

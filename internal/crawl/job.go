@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -28,6 +27,8 @@ type Data interface {
 	MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
 	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error
+	// KnownURLs tells which keys are rows of the site.
+	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 }
 
 // Fetcher makes one request; see fetch.Client.
@@ -52,6 +53,7 @@ type Config struct {
 	ChunkTime        time.Duration // the longest that a result waits for its transaction
 	MaxExecutionTime time.Duration // of a batch that names none; 0: no limit
 	RobotsTTL        time.Duration // how long a robots.txt is believed
+	Backoff          time.Duration // gap after a first answer that a host cannot keep up; it doubles
 }
 
 // Header is one request header, as written.
@@ -90,10 +92,12 @@ type batchRun struct {
 	deadline time.Time // zero: none
 
 	slots chan struct{} // one token for each request under way
-	pages chan page     // fetched, to be read
-	saves chan *outcome // read, to be saved
+	pages chan page     // of the pass: fetched, to be read
+	saves chan *outcome // of the pass: read, to be saved
+	last  bool          // no pass follows this one
 	seen  seenLinks
 
+	troubles  troubles
 	goneSites sync.Map // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
@@ -122,8 +126,6 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	r := &batchRun{
 		Job: j, batch: batch, log: log, start: j.Now(),
 		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
-		pages:  make(chan page, runtime.GOMAXPROCS(0)),
-		saves:  make(chan *outcome, 2*runtime.GOMAXPROCS(0)),
 		down:   map[string]error{},
 		cancel: cancel,
 	}
@@ -147,46 +149,6 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	return r.batch, nil
 }
 
-// run drives the four stages and gives the items of the answer in the order of
-// the batch.
-//
-// Memory is bounded by the stages, not by the batch: a body is held by a request
-// under way, by a reader or its queue, or by the chunk to be saved.
-func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
-	// Rows that are selected have to be taken before they can be handed back, so
-	// that this is done even when the task is told to stop.
-	work, err := r.plan(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
-	}
-	var fetching, reading, saving sync.WaitGroup
-	saving.Go(func() { r.save(context.WithoutCancel(ctx)) })
-	for range runtime.GOMAXPROCS(0) {
-		reading.Go(func() {
-			for p := range r.pages {
-				r.saves <- r.read(p)
-			}
-		})
-	}
-	waiting := make(chan struct{}, maxWaiting)
-	for _, h := range r.hosts(work) {
-		waiting <- struct{}{}
-		fetching.Go(func() {
-			defer func() { <-waiting }()
-			h.run(ctx)
-		})
-	}
-	fetching.Wait()
-	close(r.pages)
-	reading.Wait()
-	close(r.saves)
-	saving.Wait()
-	if r.broken != nil {
-		return nil, r.broken
-	}
-	return r.answer(work), nil
-}
-
 // answer lists the items that stay in the Batch and the union of their errors. A
 // client who waits for the batch is told of failed items as well (crawling 7.1
 // #2).
@@ -200,7 +162,7 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 			}
 		} else {
 			r.batch.ErrorMask |= it.url.ErrorMask
-			if it.empty && r.batch.CrawlerType != dc.CrawlRealTime {
+			if it.empty && !r.realTime() {
 				continue
 			}
 		}

@@ -1,8 +1,10 @@
 package crawl
 
 import (
+	"context"
 	"crypto/md5"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -16,16 +18,16 @@ import (
 	"hce/dc/internal/robots"
 )
 
-// collects reports whether links are collected from a URL of the type.
-func collects(urlType int64) bool {
-	return urlType != dc.TypeSingle && urlType != dc.TypeChain
+// collects reports whether links are collected from an item's page.
+func collects(it *item) bool {
+	return !it.single && it.url.Type != dc.TypeSingle && it.url.Type != dc.TypeChain
 }
 
 // collect finds the page's outlinks, counts them and makes rows of those that
 // belong to the site, each once in the batch, in the order of the page (seed,
 // crawler steps 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of
 // its base element.
-func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
+func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string, now time.Time) []dc.URL {
 	scan := links.HTML
 	switch {
 	case kind == "text/css":
@@ -99,7 +101,38 @@ func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc
 			rows = append(rows, row)
 		}
 	}
+	r.iterate(ctx, p.item, rows)
 	return rows
+}
+
+// iterate makes new rows of a page items of the next pass, if its item has depth
+// left (crawling 1.3, 1.5). They are of no depth themselves. Rows that were known
+// before are not crawled again.
+func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.URL) {
+	if r.last || it.Depth <= 0 || len(rows) == 0 {
+		return
+	}
+	var known map[string]bool
+	if r.writes() {
+		keys := make([]string, len(rows))
+		for i := range rows {
+			keys[i] = rows[i].URLMd5
+		}
+		var err error
+		if known, err = r.Data.KnownURLs(ctx, it.SiteID, keys); err != nil {
+			if !gone(err) {
+				r.fail(fmt.Errorf("crawl.iterate: site %s: %w", it.SiteID, err))
+			}
+			return
+		}
+	}
+	for _, row := range rows {
+		if !known[row.URLMd5] {
+			it.found = append(it.found, dc.BatchItem{
+				SiteID: it.SiteID, URLID: row.URLMd5, URL: row, Properties: it.Properties, Site: it.Site,
+			})
+		}
+	}
 }
 
 // origin is what all links of a page to one scheme, host and port share.

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bytes"
+	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -26,7 +27,7 @@ type page struct {
 
 // read turns a response into what is stored of it. A page that makes a parser
 // panic fails alone, with bit 12.
-func (r *batchRun) read(p page) (out *outcome) {
+func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
@@ -47,7 +48,7 @@ func (r *batchRun) read(p page) (out *outcome) {
 	if bits != 0 {
 		return r.refused(p, bits)
 	}
-	return r.taken(p, kind, declared)
+	return r.taken(ctx, p, kind, declared)
 }
 
 // refused is the outcome of a response that is not wanted: what was said is
@@ -63,7 +64,7 @@ func (r *batchRun) refused(p page, bits dc.ErrorMask) *outcome {
 
 // taken is the outcome of a page (seed, crawler steps 13 to 22; crawling 2.3
 // steps 24 to 40).
-func (r *batchRun) taken(p page, kind, declared string) *outcome {
+func (r *batchRun) taken(ctx context.Context, p page, kind, declared string) *outcome {
 	now := r.Now()
 	date := dc.DateOf(now)
 	resp := p.response
@@ -92,8 +93,8 @@ func (r *batchRun) taken(p page, kind, declared string) *outcome {
 		p.item.baseURL = base
 	}
 	u.LinksI, u.LinksE = 0, 0
-	if collects(u.Type) && (isText(kind) || isXML(kind)) {
-		out.result.NewURLs = r.collect(p, body, kind, now)
+	if collects(p.item) && (isText(kind) || isXML(kind)) {
+		out.result.NewURLs = r.collect(ctx, p, body, kind, now)
 	}
 	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
 	r.addExchange(out, p)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"hce/dc/internal/dc"
 	"hce/dc/internal/filter"
@@ -19,15 +21,14 @@ type siteWork struct {
 }
 
 // plan loads the sites, refuses what may not be crawled and marks the rest
-// Crawling (seed, crawler steps 2 to 9). It gives one item per item of the
-// batch, in order.
-func (r *batchRun) plan(ctx context.Context) ([]*item, error) {
-	work := make([]*item, len(r.batch.Items))
+// Crawling (seed, crawler steps 2 to 9). It gives one item per item of list, in
+// order.
+func (r *batchRun) plan(ctx context.Context, list []dc.BatchItem) ([]*item, error) {
+	work := make([]*item, len(list))
 	bySite := map[string][]*item{}
 	var order []string
-	for i, bi := range r.batch.Items {
-		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL}
-		it.url.ErrorMask = 0
+	for i, bi := range list {
+		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut}
 		work[i] = it
 		if bySite[bi.SiteID] == nil {
 			order = append(order, bi.SiteID)
@@ -47,6 +48,11 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 	stored, err := r.Data.Site(ctx, id)
 	if err != nil {
 		return err
+	}
+	if stored == nil && r.realTime() {
+		// A client may ask for a page of a site that nobody has stored; what it
+		// is like says siteObj (crawling 1.4). Without filters it takes any link.
+		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
 	}
 	if stored == nil {
 		r.unknown(id, items)
@@ -113,7 +119,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 func (r *batchRun) unknown(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
-		it.url.ErrorMask |= dc.ErrSynchronize
+		it.url.ErrorMask = dc.ErrSynchronize
 	}
 	r.log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
 }
@@ -121,11 +127,14 @@ func (r *batchRun) unknown(id string, items []*item) {
 // active reports whether the site may be crawled. Clients may ask in real time
 // for pages of a site that rests (crawling 2.1 step 8).
 func (r *batchRun) active(s *dc.Site) bool {
-	if r.batch.CrawlerType == dc.CrawlRealTime {
+	if r.realTime() {
 		return s.State != dc.SiteDisabled
 	}
 	return s.State == dc.SiteActive
 }
+
+// realTime tells a batch that a client waits for.
+func (r *batchRun) realTime() bool { return r.batch.CrawlerType == dc.CrawlRealTime }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
 // (DECISIONS 3.2).
@@ -188,12 +197,14 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	urls := make([]dc.URL, 0, len(items))
 	for _, it := range items {
-		if crawlable(it.url.Status) {
+		if r.realTime() && cached(&it.url, it.Properties) {
+			it.url.ContentMask, it.cached = 1, true
+		} else if crawlable(it.url.Status) {
 			urls = append(urls, it.url)
 		}
 	}
 	marks := make(map[string]dc.Mark, len(urls))
-	if r.writes() {
+	if r.writes() && len(urls) > 0 {
 		var err error
 		marks, err = r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
 		switch {
@@ -211,17 +222,18 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	for _, it := range items {
 		mark, ok := marks[it.URLID]
 		switch {
-		case !crawlable(it.url.Status):
+		case it.cached || !crawlable(it.url.Status):
 			// Skipped as it is (crawling 2.1 step 1).
 		case !ok:
 			it.empty = true
-			it.url.ErrorMask |= dc.ErrSynchronize
+			it.url.ErrorMask = dc.ErrSynchronize
 		case mark.Done || mark.Busy:
 			it.url = mark.Row // finished, or in another batch's hands
 		default:
 			it.todo = true
 			it.row, it.url = mark.Row, mark.Row
 			it.url.ErrorMask, it.url.BatchID = 0, r.batch.ID
+			it.target = it.url.URL
 		}
 	}
 	return nil
@@ -229,6 +241,14 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 
 // gone tells that a site was deleted since it was read: no fault of the batch.
 func gone(err error) bool { return dc.CodeOf(err) == dc.CodeNotFound }
+
+// cached tells a URL whose stored result answers a client as well: it was crawled
+// and processed without an error, and no recrawl is asked for (crawling 2.1 step
+// 11).
+func cached(u *dc.URL, properties map[string]string) bool {
+	again, err := strconv.Atoi(strings.TrimSpace(properties["recrawl"]))
+	return u.Crawled > 0 && u.ErrorMask == 0 && u.TagsCount > 0 && (err != nil || again == 0)
+}
 
 func crawlable(status int64) bool {
 	switch status {

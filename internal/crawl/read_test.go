@@ -44,7 +44,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 // other.
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
-	out := r.read(page{item: it}) // without a response
+	out := r.read(t.Context(), page{item: it}) // without a response
 	if it.url.ErrorMask != dc.ErrHTMLParse || it.url.State != dc.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(dc.StatusCrawled) {
 		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
 	}
@@ -71,7 +71,7 @@ func FuzzPage(f *testing.F) {
 			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.read(page{item: it, response: resp})
+		out := r.read(t.Context(), page{item: it, response: resp})
 		u := it.url
 		if u.ErrorMask&dc.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")

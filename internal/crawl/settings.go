@@ -22,6 +22,7 @@ type settings struct {
 	storeRequest   bool
 	storeCookies   bool
 	redirects      int
+	htmlRedirects  int // meta refreshes; below 1 they are not looked at
 	connectTimeout time.Duration
 	user, password string
 	contentTypes   []string // lower case; none: all
@@ -61,6 +62,7 @@ func readSettings(site *dc.Site, over map[string]string, def Config) (settings, 
 		storeRequest:   p.int("STORE_HTTP_REQUEST", 1) != 0,
 		storeCookies:   p.int("STORE_COOKIES", 1) > 0,
 		redirects:      int(min(p.int("HTTP_REDIRECTS_MAX", 5), 50)),
+		htmlRedirects:  int(min(p.int("HTML_REDIRECTS_MAX", 1), 50)),
 		connectTimeout: p.seconds("CONNECTION_TIMEOUT", 10*time.Second),
 		user:           values["HTTP_AUTH_NAME"],
 		password:       values["HTTP_AUTH_PWD"],

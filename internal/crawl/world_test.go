@@ -133,6 +133,18 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 	return nil
 }
 
+func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[string]bool, error) {
+	end, err := m.begin("KnownURLs")
+	defer end()
+	known := map[string]bool{}
+	for _, md5 := range md5s {
+		if _, ok := m.rows[site+" "+md5]; ok {
+			known[md5] = true
+		}
+	}
+	return known, err
+}
+
 // visitLog is one request as its server saw it.
 type visitLog struct {
 	path       string
@@ -241,7 +253,7 @@ func newWorld(t testing.TB) *world {
 		Config: crawl.Config{
 			Headers: []crawl.Header{{Name: "User-Agent", Value: "test/1"}}, Cookie: "default=1",
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
-			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour,
+			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour, Backoff: time.Millisecond,
 		},
 	}}
 }

@@ -1,0 +1,83 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+
+	"hce/dc/internal/canon"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/extract/links"
+	"hce/dc/internal/fetch"
+)
+
+// follow fetches target and what its meta refreshes lead to, as many as
+// HTML_REDIRECTS_MAX allows; one more is an error with bit 18. A page that only
+// reloads itself leads nowhere. With a maximum below 1 refreshes are not looked at
+// (crawling 4.4, F14, F15).
+func (v *visit) follow(ctx context.Context, target string) (*fetch.Response, error) {
+	met := map[string]bool{}
+	var before []fetch.Hop
+	for count := 0; ; count++ {
+		response, err := v.get(ctx, v.request(target))
+		if err != nil {
+			return nil, err
+		}
+		response.Redirects = append(before, response.Redirects...)
+		next := ""
+		if v.settings.htmlRedirects > 0 {
+			next = v.refresh(response)
+		}
+		met[target] = true
+		if next == "" || met[next] {
+			return response, nil
+		}
+		if count >= v.settings.htmlRedirects {
+			return nil, refusal{dc.ErrMaxHTMLRedirects, "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
+		}
+		u, err := url.Parse(next)
+		if err != nil {
+			return nil, refusal{dc.ErrBadRedirection, err.Error()}
+		}
+		if err := v.hop(ctx, u); err != nil {
+			return nil, err
+		}
+		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code})
+		target = next
+	}
+}
+
+// refresh is where a page's meta refresh leads: an absolute URL that is not the
+// page itself, "" for none.
+func (v *visit) refresh(response *fetch.Response) string {
+	kind, _ := mediaType(response)
+	if kind != "text/html" && kind != "application/xhtml+xml" || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
+		return ""
+	}
+	page := links.HTML(response.Body, 1)
+	if page.Refresh == nil {
+		return ""
+	}
+	base := response.FinalURL
+	if page.Base != "" {
+		if b, err := v.settings.schemes.Resolve(base, page.Base); err == nil {
+			base = b
+		}
+	}
+	next, err := v.settings.schemes.Resolve(base, page.Refresh.URL)
+	if err != nil {
+		return ""
+	}
+	if own, err := canon.Canonical(response.FinalURL); err == nil && own == next {
+		return ""
+	}
+	return next
+}
+
+// mentionsRefresh is a quick look that saves most pages a second reading. A meta
+// element stands near the top; what comes behind is the page.
+func mentionsRefresh(body []byte) bool {
+	const top = 64 << 10
+	return bytes.Contains(bytes.ToLower(body[:min(len(body), top)]), []byte("refresh"))
+}

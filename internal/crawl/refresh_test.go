@@ -1,0 +1,84 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/dc"
+)
+
+func TestMetaRefresh(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		refresh := func(target string) {
+			page(w, `<html><head><meta http-equiv='Refresh' content="0; url=`+target+`"></head>`)
+		}
+		switch r.URL.Path {
+		case "/one":
+			refresh("two")
+		case "/self":
+			refresh("/self")
+		case "/reload":
+			page(w, `<meta http-equiv=refresh content=30>`)
+		case "/loop1":
+			refresh("/loop2")
+		case "/loop2":
+			refresh("/loop1")
+		case "/three":
+			refresh("/one")
+		case "/out":
+			refresh("/closed")
+		case "/based":
+			page(w, `<base href="/dir/"><meta http-equiv=refresh content="1;url='page'">`)
+		case "/missing":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `<meta http-equiv=refresh content="0;url=/two">`)
+		case "/text":
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, `<meta http-equiv=refresh content="0;url=/two">`)
+		default:
+			page(w, `<a href="/from`+r.URL.Path+`">x</a>`)
+		}
+	})
+	tests := []struct {
+		path, most string
+		bits       dc.ErrorMask
+		base       string
+		requests   int
+	}{
+		{"/one", "1", 0, "/two", 2},
+		{"/one", "0", 0, "/one", 1},
+		{"/one", "-1", 0, "/one", 1},
+		{"/self", "1", 0, "/self", 1},
+		{"/reload", "1", 0, "/reload", 1},
+		{"/three", "2", 0, "/two", 3},
+		{"/three", "1", dc.ErrMaxHTMLRedirects, "", 2},
+		{"/loop1", "5", 0, "/loop2", 2},
+		{"/out", "1", dc.ErrFiltersBreak, "", 1},
+		{"/based", "1", 0, "/dir/page", 2},
+		{"/missing", "1", dc.ErrHTTP, "", 1},
+		{"/text", "1", 0, "/text", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.path+" "+tt.most, func(t *testing.T) {
+			w := newWorld(t)
+			w.addSite("s", "HTML_REDIRECTS_MAX", tt.most).Filters = append(w.sites["s"].Filters, dc.SiteFilter{Pattern: "/closed", Stage: 5, Action: -1, State: 1})
+			s.mu.Lock()
+			s.visits = nil
+			s.mu.Unlock()
+			it := w.item("s", s.URL+tt.path, func(u *dc.URL) { u.ParentMd5 = dc.Md5("parent") })
+			answer := w.run(batchOf(it))
+			if row := w.row(it); row.ErrorMask != tt.bits {
+				t.Errorf("%v, want %v", row.ErrorMask.Names(), tt.bits.Names())
+			}
+			if got := len(s.paths()); got != tt.requests {
+				t.Errorf("%d requests, want %d", got, tt.requests)
+			}
+			if tt.base != "" && (len(answer.Items) != 1 || !strings.HasSuffix(answer.Items[0].BaseURL, tt.base)) {
+				t.Errorf("answer %+v", answer.Items)
+			}
+		})
+	}
+}
