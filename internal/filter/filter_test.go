@@ -257,3 +257,34 @@ func BenchmarkAccept(b *testing.B) {
 		set.Accept(StageLinks, "http://site.example/news/2024/03/05/market-hall.html?page=2", Env{Now: noon})
 	}
 }
+
+func TestExplain(t *testing.T) {
+	rules := []Rule{
+		{Pattern: "a", Stage: StageAll, Action: 1, State: 1},
+		{Pattern: "b", Stage: StageLinks, Action: -1, State: 1},
+		{Pattern: "c", Stage: StageRaw, Action: -1, State: 1},
+		{Pattern: "off", Stage: StageAll, Action: -1},
+		{Pattern: "(", Stage: StageAll, Action: -1, State: 1},
+		{Pattern: "%MAX_DEPTH%", Subject: "3", OpCode: OpGreaterEqual, Stage: StageAll, Action: 1, State: 1},
+	}
+	set, _ := Compile(rules)
+	for url, want := range map[string]string{
+		"http://a/":  "include:true exclude:false -exclude:false broken:false condition:true accepted:true",
+		"http://ab/": "include:true exclude:true -exclude:false broken:false condition:true accepted:false",
+	} {
+		verdicts, ok := set.Explain(StageLinks, url, Env{Depth: 2})
+		got := ""
+		for _, v := range verdicts {
+			if !v.Applies {
+				got += "-"
+			}
+			got += fmt.Sprintf("%s:%t ", v.Effect, v.Matches)
+		}
+		if got += fmt.Sprintf("accepted:%t", ok); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", url, got, want)
+		}
+	}
+	if verdicts, ok := (*Set)(nil).Explain(StageLinks, "x", Env{}); verdicts != nil || !ok {
+		t.Error("the nil set does not accept")
+	}
+}

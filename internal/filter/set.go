@@ -109,15 +109,18 @@ func (s *Set) Has(stage int) bool {
 // rules of StageAll join StageLinks, StageRedirect and StageBeforeProcessor, those
 // of StageLinks join StageRedirect.
 func (s *Set) Accept(stage int, url string, env Env) bool {
-	return s.accept(url, &env, func(of int) bool {
-		switch stage {
-		case StageRedirect:
-			return of == stage || of == StageLinks || of == StageAll
-		case StageLinks, StageBeforeProcessor:
-			return of == stage || of == StageAll
-		}
-		return of == stage
-	})
+	return s.accept(url, &env, func(of int) bool { return asked(stage, of) })
+}
+
+// asked reports whether the rules of a stage are asked for URLs at another.
+func asked(stage, of int) bool {
+	switch stage {
+	case StageRedirect:
+		return of == stage || of == StageLinks || of == StageAll
+	case StageLinks, StageBeforeProcessor:
+		return of == stage || of == StageAll
+	}
+	return of == stage
 }
 
 // AcceptContent reports whether a content passes at the stage. The rules of
