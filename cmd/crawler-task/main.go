@@ -4,14 +4,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
+	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl"
+	"hce/dc/internal/dc"
 	"hce/dc/internal/dbtask"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/hostgate"
@@ -22,16 +25,57 @@ import (
 const notes = `stdin holds Batch objects, one after the other; each is answered with one line on
 stdout: the Batch with the items that are left (see examples/batch.json).
 
+With --explain nothing is read and nothing is stored: one JSON object on stdout tells
+every decision that the URL would meet. The host is asked for its robots.txt.
+
 Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
 unreadable input, database, disk.`
 
 func main() {
 	os.Exit(taskmain.Run(taskmain.Program{
 		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: open, Batches: true,
+		Commands: []taskmain.Command{explain()},
 	}))
 }
 
+// explain is the command --explain.
+func explain() taskmain.Command {
+	var site string
+	var fetch bool
+	return taskmain.Command{
+		Option: "explain", Value: "URL", Help: "tell as JSON what would be decided about the URL, and why",
+		More: func(s *cli.Set) {
+			s.Text(&site, "site", "", "ID", "with --explain: as a page of this site; without it the site\nwhose root URL the URL begins with")
+			s.Flag(&fetch, "fetch", "", "with --explain: make the request as well, and tell what came")
+		},
+		Run: func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
+			if site != "" {
+				if err := dc.CheckSiteID("option", "--site", site); err != nil {
+					return err
+				}
+			}
+			job, closeJob, err := openJob(ctx, f, app, log, taskmain.Flags{})
+			if err != nil {
+				return err
+			}
+			defer closeJob()
+			explanation, err := job.Explain(ctx, url, site, fetch)
+			if err != nil {
+				return err
+			}
+			out := json.NewEncoder(os.Stdout)
+			out.SetEscapeHTML(false)
+			out.SetIndent("", "  ")
+			return out.Encode(explanation)
+		},
+	}
+}
+
 func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+	return openJob(ctx, f, app, log, flags)
+}
+
+func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (*crawl.Job, func(), error) {
 	s := f.Section("CrawlerTask")
 	cfg := crawl.Config{
 		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),

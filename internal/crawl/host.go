@@ -91,8 +91,7 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		h.saves <- it.back(0, dc.DateOf(h.Now()))
 		return
 	}
-	v := &visit{batchRun: h.batchRun, item: it, settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
-	v.delay = v.patience
+	v := h.visit(it)
 	response, err := it.given()
 	if response == nil && err == nil {
 		response, err = v.fetch(ctx)
@@ -132,6 +131,12 @@ type visit struct {
 	hold time.Duration // how long its last answer asks it to be left alone
 	slot bool
 	cut  bool // the batch's end shortened the time-out of the request
+}
+
+func (r *batchRun) visit(it *item) *visit {
+	v := &visit{batchRun: r, item: it, settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
+	v.delay = v.patience
+	return v
 }
 
 // errNoTime says that the batch's time was over before the item was fetched.
@@ -240,11 +245,15 @@ func (v *visit) admit(target string) error {
 	if v.item.url.Root() {
 		return nil
 	}
-	env := filter.Env{Now: v.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
-	if !v.item.site.filters.Accept(linkStage, target, env) {
+	if !v.item.site.filters.Accept(linkStage, target, v.filterEnv()) {
 		return refusal{dc.ErrFiltersBreak, "the filters of the site refuse " + target}
 	}
 	return nil
+}
+
+// filterEnv is what the filters were asked with when the URL was found.
+func (v *visit) filterEnv() filter.Env {
+	return filter.Env{Now: v.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
 }
 
 // linkStage makes filter ask the rules of links, of redirects and of all stages:

@@ -29,6 +29,10 @@ type Data interface {
 	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error
 	// KnownURLs tells which keys are rows of the site.
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	// Rows reads rows of a site by key; missing ones are missing in the map.
+	Rows(ctx context.Context, site string, md5s []string) (map[string]dc.URL, error)
+	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
+	SiteOf(ctx context.Context, url string) (string, error)
 }
 
 // Fetcher makes one request; see fetch.Client.
@@ -39,6 +43,7 @@ type Fetcher interface {
 // Gates keeps requests to one host apart; see hostgate.Gates.
 type Gates interface {
 	Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*hostgate.Pass, error)
+	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
 // Config is what crawler-task.ini says.
@@ -106,6 +111,15 @@ type batchRun struct {
 	cancel context.CancelFunc
 }
 
+func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
+	return &batchRun{
+		Job: j, batch: batch, log: j.Log, start: j.Now(),
+		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
+		down:   map[string]error{},
+		cancel: cancel,
+	}
+}
+
 // Run crawls the Batch on stdin and answers with the Batch that is left: items
 // that failed without any content are gone, items that were not started are New
 // again (crawling 1.6, 1.7). When ctx ends, what was fetched is stored and the
@@ -123,12 +137,8 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &batchRun{
-		Job: j, batch: batch, log: log, start: j.Now(),
-		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
-		down:   map[string]error{},
-		cancel: cancel,
-	}
+	r := j.newRun(batch, cancel)
+	r.log = log
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
 	if limit == 0 {
 		limit = j.Config.MaxExecutionTime
@@ -186,6 +196,13 @@ func (r *batchRun) over(ctx context.Context) bool {
 
 // writes reports whether the batch may change anything that is stored.
 func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 }
+
+// brokenBy is what ended the batch; nil as long as it goes on.
+func (r *batchRun) brokenBy() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
 
 // fail ends the batch for a failure of what it stands on.
 func (r *batchRun) fail(err error) {

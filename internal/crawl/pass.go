@@ -73,9 +73,7 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	reading.Wait()
 	close(r.saves)
 	saving.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.broken
+	return r.brokenBy()
 }
 
 // further gives the items of the next pass: what the pages of work brought, each

@@ -145,6 +145,27 @@ func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[s
 	return known, err
 }
 
+func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string]dc.URL, error) {
+	end, err := m.begin("Rows")
+	defer end()
+	rows := map[string]dc.URL{}
+	for _, md5 := range md5s {
+		if row, ok := m.rows[site+" "+md5]; ok {
+			rows[md5] = row
+		}
+	}
+	return rows, err
+}
+
+func (m *memory) SiteOf(context.Context, string) (string, error) {
+	end, err := m.begin("SiteOf")
+	defer end()
+	for id := range m.sites {
+		return id, err
+	}
+	return dc.GeneralSite, err
+}
+
 // visitLog is one request as its server saw it.
 type visitLog struct {
 	path       string

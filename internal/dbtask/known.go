@@ -1,6 +1,10 @@
 package dbtask
 
-import "context"
+import (
+	"context"
+
+	"hce/dc/internal/dc"
+)
 
 // KnownURLs tells which keys are rows of the site.
 func (o *Owner) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
@@ -10,4 +14,14 @@ func (o *Owner) KnownURLs(ctx context.Context, site string, md5s []string) (map[
 		known[md5] = true
 	}
 	return known, err
+}
+
+// Rows reads rows of a site by key; missing ones are missing in the map.
+func (o *Owner) Rows(ctx context.Context, site string, md5s []string) (map[string]dc.URL, error) {
+	return o.Store.Rows(ctx, site, md5s)
+}
+
+// SiteOf finds the site that a URL without one belongs to; see store.SiteOf.
+func (o *Owner) SiteOf(ctx context.Context, url string) (string, error) {
+	return o.Store.SiteOf(ctx, url)
 }

@@ -1,0 +1,342 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/canon"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/filter"
+)
+
+// Explanation is every decision that a URL would meet, for people who ask why it
+// is or is not crawled. Parts that cannot be told are null.
+type Explanation struct {
+	URL        string               `json:"url"` // as asked
+	Canonical  string               `json:"canonical"`
+	URLMd5     string               `json:"urlMd5"`
+	Due        bool                 `json:"due"`     // the next batch of its site could bring it
+	Reasons    []string             `json:"reasons"` // why, or why not
+	Site       *ExplainedSite       `json:"site"`
+	Row        *ExplainedRow        `json:"row"`
+	Filters    *ExplainedFilters    `json:"filters"`
+	Robots     *ExplainedRobots     `json:"robots"`
+	Politeness *ExplainedPoliteness `json:"politeness"`
+	Request    *ExplainedRequest    `json:"request"`
+	Fetch      *ExplainedFetch      `json:"fetch"` // with --fetch
+}
+
+// ExplainedSite is the site that the URL belongs to; a limit of 0 is none.
+type ExplainedSite struct {
+	ID           string   `json:"id"`
+	State        int64    `json:"state"`
+	FetchType    int64    `json:"fetchType"`
+	ErrorNames   []string `json:"errorNames"`
+	MaxURLs      int64    `json:"maxURLs"`
+	URLs         int64    `json:"collectedURLs"`
+	MaxResources int64    `json:"maxResources"`
+	Resources    int64    `json:"resources"`
+	MaxErrors    int64    `json:"maxErrors"`
+	Errors       int64    `json:"errors"`
+	Warnings     []string `json:"warnings"` // properties and filters that cannot be read
+}
+
+// ExplainedRow is the URL's row as it is stored.
+type ExplainedRow struct {
+	Status     int64    `json:"status"`
+	State      int64    `json:"state"`
+	Type       int64    `json:"type"`
+	Depth      int64    `json:"depth"`
+	Root       bool     `json:"root"`
+	Crawled    int64    `json:"crawled"`
+	BatchID    int64    `json:"batchId"`
+	HTTPCode   int64    `json:"httpCode"`
+	ErrorNames []string `json:"errorNames"`
+	TcDate     dc.Date  `json:"tcDate"`
+	UDate      dc.Date  `json:"uDate"`
+}
+
+// ExplainedFilters is what the site's filters say of the URL as a link.
+type ExplainedFilters struct {
+	Accepted bool            `json:"accepted"`
+	Rules    []ExplainedRule `json:"rules"`
+}
+
+// ExplainedRule is one filter.
+type ExplainedRule struct {
+	Pattern   string `json:"pattern"`
+	Subject   string `json:"subject"`
+	Operation int    `json:"operationCode"`
+	Stage     int    `json:"stage"`
+	Group     int    `json:"groupId"`
+	Effect    string `json:"effect"`  // include, exclude, condition or broken
+	Applies   bool   `json:"applies"` // to links, which also is asked of redirects
+	Matches   bool   `json:"matches"`
+}
+
+// ExplainedRobots is what robots.txt says of the URL.
+type ExplainedRobots struct {
+	Mode       bool     `json:"mode"` // ROBOTS_MODE: it is asked at all
+	URL        string   `json:"url"`
+	Allowed    bool     `json:"allowed"`
+	Line       string   `json:"line"` // the line that decides; "" for none
+	CrawlDelay float64  `json:"crawlDelaySeconds"`
+	Sitemaps   []string `json:"sitemaps"`
+	Error      string   `json:"error,omitempty"` // why it could not be asked
+}
+
+// ExplainedPoliteness is when the host may be asked next.
+type ExplainedPoliteness struct {
+	Host        string    `json:"host"`
+	DelayMs     int64     `json:"delayMs"` // the longer of RequestDelay and Crawl-delay
+	Concurrency int       `json:"concurrency"`
+	InFlight    bool      `json:"inFlight"` // a request is under way, or was when its task died
+	NextFetch   time.Time `json:"nextFetch"`
+}
+
+// ExplainedRequest is the request that would be sent.
+type ExplainedRequest struct {
+	Method           string      `json:"method"`
+	URL              string      `json:"url"`
+	Header           http.Header `json:"headers"`
+	Cookie           string      `json:"cookie"`
+	Proxy            string      `json:"proxy"`
+	Fetcher          string      `json:"fetcher"` // static or dynamic
+	TimeoutMs        int64       `json:"timeoutMs"`
+	ConnectTimeoutMs int64       `json:"connectTimeoutMs"`
+	MaxBytes         int64       `json:"maxBytes"`
+	MaxRedirects     int         `json:"maxRedirects"`
+	MaxHTMLRedirects int         `json:"maxHtmlRedirects"`
+}
+
+// ExplainedFetch is what came of the real request. Nothing of it is stored.
+type ExplainedFetch struct {
+	Error       string      `json:"error,omitempty"`
+	ErrorNames  []string    `json:"errorNames"` // the bits that the URL would get
+	HTTPCode    int         `json:"httpCode"`
+	FinalURL    string      `json:"finalUrl"`
+	Redirects   []fetch.Hop `json:"redirects"`
+	Header      http.Header `json:"headers"`
+	RemoteAddr  string      `json:"remoteAddress"`
+	ContentType string      `json:"contentType"`
+	Charset     string      `json:"charset"`
+	Size        int64       `json:"size"`
+	TotalMs     int64       `json:"totalMs"`
+	LinksI      int64       `json:"linksI"`
+	LinksE      int64       `json:"linksE"`
+	NewURLs     []string    `json:"newUrls"` // links that would become rows, 100 at most
+}
+
+// mostExplained bounds the links of an Explanation.
+const mostExplained = 100
+
+// Explain tells every decision that a URL would meet, as a page of the site, or of
+// the one that its address belongs to when siteID is empty. It asks for the host's
+// robots.txt, and with fetch for the page itself, both politely; it stores nothing.
+func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e := &Explanation{URL: raw, Reasons: []string{}}
+	text, err := canon.Canonical(raw)
+	if err != nil {
+		e.Reasons = append(e.Reasons, "the URL has no canonical form: "+err.Error())
+		return e, nil
+	}
+	e.Canonical, e.URLMd5 = text, dc.Md5(text)
+	if siteID == "" {
+		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
+			return nil, fmt.Errorf("crawl.Explain: %w", err)
+		}
+	}
+	stored, err := j.Data.Site(ctx, siteID)
+	if err != nil {
+		return nil, fmt.Errorf("crawl.Explain: %w", err)
+	}
+	if stored == nil {
+		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
+		return e, nil
+	}
+	r := j.newRun(dc.Batch{CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead}, cancel)
+	r.last = true
+	site, it, err := r.explained(ctx, e, stored)
+	if err != nil {
+		return nil, fmt.Errorf("crawl.Explain: %w", err)
+	}
+	v := r.visit(it)
+	e.explainFilters(v, site)
+	if err := e.explainRobots(ctx, v); err != nil {
+		return nil, fmt.Errorf("crawl.Explain: %w", err)
+	}
+	host := canon.Host(it.target)
+	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.concurrency, j.Now())
+	if err != nil {
+		return nil, fmt.Errorf("crawl.Explain: %w", err)
+	}
+	e.Politeness = &ExplainedPoliteness{
+		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.concurrency, InFlight: inFlight, NextFetch: next.UTC(),
+	}
+	q := v.request(it.target)
+	e.Request = &ExplainedRequest{
+		Method: q.Method, URL: q.URL, Header: withoutSecrets(q.Header), Cookie: q.Cookie, Proxy: q.Proxy, Fetcher: "static",
+		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
+		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
+	}
+	e.judge(next.Sub(j.Now()))
+	if fetch {
+		e.Fetch = r.tryFetch(ctx, v, it)
+	}
+	return e, nil
+}
+
+// explained makes the item that a batch would have, and says what is known of it.
+func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Site) (*siteWork, *item, error) {
+	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
+	if err != nil {
+		return nil, nil, err
+	}
+	row, known := rows[e.URLMd5]
+	if known {
+		e.Row = &ExplainedRow{
+			Status: row.Status, State: row.State, Type: row.Type, Depth: row.Depth, Root: row.Root(), Crawled: row.Crawled,
+			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(), TcDate: row.TcDate, UDate: row.UDate,
+		}
+	} else {
+		row = dc.NewURL(stored.ID, e.Canonical)
+		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, dc.Md5("")
+	}
+	site := &siteWork{Site: *stored, settings: map[string]*settings{}}
+	var problems []error
+	site.filters, problems = filter.Compile(rules(site.Filters))
+	set, more := readSettings(&site.Site, nil, r.Config)
+	warnings := []string{}
+	for _, problem := range append(problems, more...) {
+		warnings = append(warnings, problem.Error())
+	}
+	e.Site = &ExplainedSite{
+		ID: site.ID, State: site.State, FetchType: site.FetchType, ErrorNames: site.ErrorMask.Names(),
+		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
+		MaxErrors: site.MaxErrors, Errors: site.Errors, Warnings: warnings,
+	}
+	it := &item{BatchItem: dc.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row, target: row.URL}
+	it.url.ErrorMask = 0
+	it.site, it.settings = site, &set
+	return site, it, nil
+}
+
+func (e *Explanation) explainFilters(v *visit, site *siteWork) {
+	env := v.filterEnv()
+	if e.Row == nil {
+		env.Depth = 0 // as a link of a root page
+	}
+	verdicts, accepted := site.filters.Explain(linkStage, e.Canonical, env)
+	e.Filters = &ExplainedFilters{Accepted: accepted, Rules: []ExplainedRule{}}
+	for _, d := range verdicts {
+		e.Filters.Rules = append(e.Filters.Rules, ExplainedRule{
+			Pattern: d.Rule.Pattern, Subject: d.Rule.Subject, Operation: d.Rule.OpCode, Stage: d.Rule.Stage, Group: d.Rule.Group,
+			Effect: d.Effect, Applies: d.Applies, Matches: d.Matches,
+		})
+	}
+}
+
+// explainRobots asks the host for its robots.txt, unless the site does not want
+// to know.
+func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
+	origin, path := split(v.item.target)
+	e.Robots = &ExplainedRobots{Mode: v.settings.robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
+	if !v.settings.robots {
+		return nil
+	}
+	found, err := v.rules(ctx, v.item.target)
+	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
+		return err
+	}
+	if err != nil {
+		e.Robots.Allowed, e.Robots.Error = false, err.Error()
+		return nil
+	}
+	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.Config.RobotsAgent, path)
+	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
+	if delay, ok := found.Delay(v.Config.RobotsAgent); ok {
+		e.Robots.CrawlDelay = delay.Seconds()
+		v.delay = max(v.delay, delay)
+	}
+	return nil
+}
+
+// judge says whether the next batch of the site could bring the URL, and why.
+func (e *Explanation) judge(wait time.Duration) {
+	var no []string
+	add := func(when bool, format string, args ...any) {
+		if when {
+			no = append(no, fmt.Sprintf(format, args...))
+		}
+	}
+	add(e.Site.State != dc.SiteActive, "the site is not active (state %d)", e.Site.State)
+	add(e.Site.MaxErrors > 0 && e.Site.Errors > e.Site.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", e.Site.Errors, e.Site.MaxErrors)
+	add(e.Site.MaxResources > 0 && e.Site.Resources > e.Site.MaxResources, "the site has more resources (%d) than maxResources (%d)", e.Site.Resources, e.Site.MaxResources)
+	add(e.Row == nil, "the URL is no row of the site: it was not found on a page yet, or was refused")
+	if row := e.Row; row != nil {
+		add(row.Status != dc.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
+		add(row.State != dc.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
+		add(!row.Root && !e.Filters.Accepted, "the filters of the site refuse it")
+	} else {
+		add(!e.Filters.Accepted, "the filters of the site would refuse it as a link")
+	}
+	add(!e.Robots.Allowed && e.Robots.Error == "", "robots.txt forbids it: %s", e.Robots.Line)
+	add(e.Robots.Error != "", "robots.txt cannot be had: %s", e.Robots.Error)
+	e.Due, e.Reasons = len(no) == 0, no
+	if e.Due {
+		e.Reasons = []string{"the row is New and enabled, its site active, filters and robots.txt let it pass"}
+		if wait > 0 {
+			e.Reasons = append(e.Reasons, fmt.Sprintf("its host may be asked in %v", wait.Round(time.Millisecond)))
+		}
+	}
+}
+
+// tryFetch makes the request and reads the page, as a batch would.
+func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
+	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
+	response, err := v.fetch(ctx)
+	v.leaveSlot()
+	if err != nil {
+		bits, code := faultBits(err)
+		f.Error, f.ErrorNames, f.HTTPCode = err.Error(), bits.Names(), code
+		var fault *fetch.Fault
+		if errors.As(err, &fault) && fault.Partial != nil {
+			response = fault.Partial
+		}
+	}
+	if response == nil {
+		return f
+	}
+	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, response.FinalURL, response.Header, response.RemoteAddr
+	f.Redirects = append(f.Redirects, response.Redirects...)
+	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
+	if err != nil {
+		return f
+	}
+	out := r.read(ctx, page{item: it, response: response})
+	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
+	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
+	for _, u := range out.result.NewURLs[:min(len(out.result.NewURLs), mostExplained)] {
+		f.NewURLs = append(f.NewURLs, u.URL)
+	}
+	return f
+}
+
+// withoutSecrets is a header that may be shown.
+func withoutSecrets(h http.Header) http.Header {
+	shown := h.Clone()
+	for name := range shown {
+		if slices.Contains([]string{"authorization", "proxy-authorization"}, strings.ToLower(name)) {
+			shown[name] = []string{"(set)"}
+		}
+	}
+	return shown
+}
