@@ -25,6 +25,9 @@ import (
 const notes = `stdin holds Batch objects, one after the other; each is answered with one line on
 stdout: the Batch with the items that are left (see examples/batch.json).
 
+ENV_CRAWLER_STORE_PATH, if set, begins the names of files that batches are also
+written to: <it>crawler.in.<id> and <it>crawler.out.<id>.
+
 With --explain nothing is read and nothing is stored: one JSON object on stdout tells
 every decision that the URL would meet. The host is asked for its robots.txt.
 
@@ -72,7 +75,14 @@ func explain() taskmain.Command {
 }
 
 func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
-	return openJob(ctx, f, app, log, flags)
+	job, closeJob, err := openJob(ctx, f, app, log, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if begin := os.Getenv(dumpVariable); begin != "" {
+		return dumped{Job: job, begin: begin, log: log}, closeJob, nil
+	}
+	return job, closeJob, nil
 }
 
 func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (*crawl.Job, func(), error) {
