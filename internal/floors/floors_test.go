@@ -15,7 +15,7 @@ const module = "hce/dc/"
 
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
-	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
+	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0, "content": 0, "modified": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
@@ -57,10 +57,13 @@ var outside = map[string][]string{
 	"github.com/markusmobius":                      {"extract"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"extract"},
 	"github.com/andybalholm/brotli":                {"fetch"},
+	"github.com/gabriel-vasile/mimetype":           {"content"},
 	"github.com/klauspost/compress":                {"fetch"},
 	"golang.org/x/net/html":                        {"extract"},
+	"golang.org/x/text/encoding":                   {"extract"},
+	"github.com/wlynxg/chardet":                    {"extract"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc"},
+	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified"},
 	"os/exec":                                      {"env"},
 }
 

@@ -1,0 +1,256 @@
+package content
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+const (
+	typeBinary = "application/octet-stream"
+	typeText   = "text/plain"
+	typeHTML   = "text/html"
+	typeXML    = "text/xml"
+	typeRSS    = "application/rss+xml"
+	typeAtom   = "application/atom+xml"
+	typeRDF    = "application/rdf+xml"
+	typeSVG    = "image/svg+xml"
+)
+
+const (
+	// sniffBytes is how much of a body is looked at. The standard asks for 1445.
+	sniffBytes = 4096
+	// maxType bounds a declared type; RFC 6838 4.2 allows 127 on either side.
+	maxType = 255
+	// maxDeclared bounds the header text that is read.
+	maxDeclared = 8 << 10
+)
+
+// Sniff returns the type of a response by the rules of the WHATWG MIME Sniffing
+// standard. declared is the value of the Content-Type header, several headers
+// joined by commas; it may be empty or nonsense. The result is never empty.
+//
+// A declared type is believed, but for these: one that says nothing, as
+// "application/unknown", is replaced by Detect; "text/plain" as old servers send
+// it for files they do not know is looked at for bytes that no text has, and is
+// never taken for HTML; "text/html" may turn out to be a feed; and of images,
+// audio and video the body knows the exact kind better.
+func Sniff(declared string, body []byte) string {
+	kind, full := declaredType(declared)
+	switch {
+	case kind == "":
+		return Detect(body)
+	case kind == typeText && namesNoCharset(full):
+		return textOrBinary(body)
+	case IsXML(kind):
+		return kind
+	case kind == typeHTML:
+		if feed := feedType(body); feed != "" {
+			return feed
+		}
+		return kind
+	}
+	family, _, _ := strings.Cut(kind, "/")
+	switch family {
+	case "image", "audio", "video":
+		if found := magic(body); strings.HasPrefix(found, family+"/") {
+			return found
+		}
+	}
+	return kind
+}
+
+// Detect returns the type that the first bytes of a body speak of, whatever was
+// declared: "text/plain" when they are text of no known kind or missing,
+// "application/octet-stream" when they are not text.
+func Detect(body []byte) string {
+	body = body[:min(len(body), sniffBytes)]
+	if feed := feedType(body); feed != "" {
+		return feed
+	}
+	root := rootElement(body)
+	switch {
+	case root.name == "html", htmlStarts[root.name] && !root.declared:
+		return typeHTML
+	case root.name == "svg":
+		return typeSVG
+	}
+	found := magic(body)
+	switch {
+	case found == typeText && (root.declared || root.name == "urlset" || root.name == "sitemapindex"):
+		return typeXML
+	case found == typeText && binary(body):
+		return typeBinary
+	case found == typeBinary && !binary(body):
+		return typeText
+	}
+	return found
+}
+
+// Normal returns the type that a Content-Type value states, lower case and
+// without parameters; "" when it states none. Of several types in one value the
+// last counts, as in the Fetch standard.
+func Normal(declared string) string {
+	kind, _ := declaredType(declared)
+	return kind
+}
+
+// declaredType returns the type of a header value, and the part of the value
+// that stated it.
+func declaredType(declared string) (kind, full string) {
+	declared = declared[:min(len(declared), maxDeclared)]
+	for part := range splitList(declared) {
+		essence, _, _ := strings.Cut(part, ";")
+		essence = strings.ToLower(strings.Trim(essence, " \t\r\n"))
+		if validType(essence) && !saysNothing[essence] {
+			kind, full = essence, part
+		}
+	}
+	return kind, full
+}
+
+// saysNothing are declared types that stand for "I do not know".
+var saysNothing = map[string]bool{
+	"unknown/unknown": true, "application/unknown": true, "*/*": true,
+	"text/*": true, "application/*": true, "application/x-unknown": true,
+	"application/x-unknown-content-type": true, "content/unknown": true,
+	"none/none": true, "null/null": true, "text/unknown": true,
+}
+
+// splitList gives the parts of a comma list; commas in quotes do not count.
+func splitList(list string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		begin, quoted := 0, false
+		for i := 0; i < len(list); i++ {
+			switch c := list[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case c == ',' && !quoted:
+				if !yield(list[begin:i]) {
+					return
+				}
+				begin = i + 1
+			}
+		}
+		yield(list[begin:])
+	}
+}
+
+// validType reports whether kind is "type/subtype" of token characters.
+func validType(kind string) bool {
+	family, sub, both := strings.Cut(kind, "/")
+	return both && len(kind) <= maxType && isToken(family) && isToken(sub)
+}
+
+// isToken reports whether s is a token (RFC 9110 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// namesNoCharset reports whether full is one of the values that servers send for
+// files whose type they do not know: they name no charset, or the server's own
+// default. Who names another has thought of it.
+func namesNoCharset(full string) bool {
+	_, parameters, some := strings.Cut(full, ";")
+	if !some {
+		return true
+	}
+	switch strings.ToLower(strings.ReplaceAll(strings.Trim(parameters, " \t;"), `"`, "")) {
+	case "", "charset=iso-8859-1", "charset=utf-8":
+		return true
+	}
+	return false
+}
+
+// textOrBinary tells a text from a file that was sent as one. What it finds can
+// carry no script.
+func textOrBinary(body []byte) string {
+	body = body[:min(len(body), sniffBytes)]
+	if hasMark(body) || !binary(body) {
+		return typeText
+	}
+	found := magic(body)
+	family, _, _ := strings.Cut(found, "/")
+	if IsHTML(found) || IsXML(found) || family == "text" {
+		return typeBinary
+	}
+	return found
+}
+
+// hasMark reports whether a byte order mark says that body is text.
+func hasMark(body []byte) bool {
+	return bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) ||
+		bytes.HasPrefix(body, []byte("\xEF\xBB\xBF"))
+}
+
+// binary reports whether body has a byte that no text has (MIME Sniffing 4,
+// "binary data byte").
+func binary(body []byte) bool {
+	for _, c := range body {
+		if c <= 0x08 || c == 0x0B || 0x0E <= c && c <= 0x1A || 0x1C <= c && c <= 0x1F {
+			return true
+		}
+	}
+	return false
+}
+
+// magic asks the library, which knows the first bytes of some hundred formats.
+func magic(body []byte) (kind string) {
+	defer func() {
+		if recover() != nil { // it reads what strangers wrote
+			kind = typeBinary
+		}
+	}()
+	kind, _, _ = strings.Cut(mimetype.Detect(body[:min(len(body), sniffBytes)]).String(), ";")
+	return strings.ToLower(kind)
+}
+
+// IsText reports whether bodies of the type are decoded and stored as UTF-8 text
+// (crawling 2.7).
+func IsText(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
+}
+
+// IsHTML reports whether the type is HTML, in its XML form too.
+func IsHTML(kind string) bool {
+	return kind == typeHTML || kind == "application/xhtml+xml"
+}
+
+// IsXML reports whether the type is XML of any kind.
+func IsXML(kind string) bool {
+	return kind == typeXML || kind == "application/xml" || strings.HasSuffix(kind, "+xml")
+}
+
+// IsFeed reports whether a body of the type may be a feed: the types of feeds,
+// and plain XML, which says nothing more.
+func IsFeed(kind string) bool {
+	switch kind {
+	case typeRSS, typeAtom, typeRDF, typeXML, "application/xml", "text/rss", "text/rss+xml",
+		"text/atom", "application/rss", "application/feed+json":
+		return true
+	}
+	return false
+}
+
+// IsBinary reports whether bodies of the type are no text in any sense, so that
+// nobody should look for words or links in them.
+func IsBinary(kind string) bool {
+	if IsText(kind) || IsXML(kind) {
+		return false
+	}
+	_, sub, _ := strings.Cut(kind, "/")
+	switch strings.TrimPrefix(sub, "x-") {
+	case "json", "ndjson", "javascript", "ecmascript", "yaml", "sh", "www-form-urlencoded", "x509-ca-cert", "rtf", "sql", "tex", "latex":
+		return false
+	}
+	return !strings.HasSuffix(sub, "+json") && !strings.HasSuffix(sub, "+yaml") && !strings.HasPrefix(kind, "message/")
+}

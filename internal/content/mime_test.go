@@ -1,0 +1,143 @@
+package content
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	png  = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+	jpeg = "\xff\xd8\xff\xe0\x00\x10JFIF\x00"
+	pdf  = "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
+	gif  = "GIF89a\x01\x00\x01\x00"
+	zip  = "PK\x03\x04\x14\x00\x00\x00\x08\x00"
+	page = "<!DOCTYPE html><html><body>x</body></html>"
+	rss  = `<?xml version="1.0"?><!-- made by hand --><rss version="2.0"><channel/></rss>`
+	atom = "\xEF\xBB\xBF  <feed xmlns=\"http://www.w3.org/2005/Atom\"></feed>"
+)
+
+func TestSniff(t *testing.T) {
+	tests := []struct{ name, declared, body, want string }{
+		{"plain", "text/html", page, "text/html"},
+		{"parameters and case", " Text/HTML ; Charset=utf-8", page, "text/html"},
+		{"last of two", "text/html, application/json", "{}", "application/json"},
+		{"last of two that is one", "text/html, */*", page, "text/html"},
+		{"comma in quotes", `text/html; charset="a,b/c"`, page, "text/html"},
+		{"quote that does not end", `text/html; charset="a, image/png`, page, "text/html"},
+		{"missing", "", page, "text/html"},
+		{"missing, png", "", png, "image/png"},
+		{"missing, text", "", "just words", "text/plain"},
+		{"missing, noise", "", "\x00\x01\x02\x03", "application/octet-stream"},
+		{"missing, nothing", "", "", "text/plain"},
+		{"missing, latin text", "", "caf\xe9 au lait", "text/plain"},
+		{"unknown", "application/unknown", pdf, "application/pdf"},
+		{"any", "*/*", gif, "image/gif"},
+		{"unknown/unknown", "unknown/unknown; charset=x", rss, "application/rss+xml"},
+		{"no slash", "html", page, "text/html"},
+		{"a charset alone", "UTF-8", page, "text/html"},
+		{"two slashes", "text/html/5", page, "text/html"},
+		{"header name in it", "Content-Type: text/html", page, "text/html"},
+		{"control bytes", "text/\x00html", page, "text/html"},
+		{"endless", "text/" + strings.Repeat("x", 100000), png, "image/png"},
+		{"never html from text", "text/plain", page, "text/plain"},
+		{"never html from text with nul", "text/plain", page + "\x00", "application/octet-stream"},
+		{"text that is a picture", "text/plain", png, "image/png"},
+		{"old server", "text/plain; charset=ISO-8859-1", zip, "application/zip"},
+		{"old server, new name", "text/plain; charset=UTF-8", jpeg, "image/jpeg"},
+		{"text with a thoughtful charset", "text/plain; charset=koi8-r", png, "text/plain"},
+		{"text in utf-16", "text/plain", "\xff\xfea\x00b\x00", "text/plain"},
+		{"text stays text", "text/plain", "GIF of a cat, in words", "text/plain"},
+		{"xml stays", "application/vnd.x+xml", page, "application/vnd.x+xml"},
+		{"text/xml stays", "text/xml", rss, "text/xml"},
+		{"html that is rss", "text/html", rss, "application/rss+xml"},
+		{"html that is atom", "text/html", atom, "application/atom+xml"},
+		{"html that is rss 1.0", "text/html", `<rdf:RDF xmlns="http://purl.org/rss/1.0/">`, "application/rdf+xml"},
+		{"html that is other rdf", "text/html", `<rdf:RDF xmlns="http://example.com/">`, "text/html"},
+		{"html about rss", "text/html", "<p>&lt;rss><rss>", "text/html"},
+		{"one picture for another", "image/jpeg", png, "image/png"},
+		{"picture that is none", "image/jpeg", page, "image/jpeg"},
+		{"bytes are believed", "application/octet-stream", page, "application/octet-stream"},
+		{"json", "application/json; charset=utf-8", "{}", "application/json"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Sniff(tt.declared, []byte(tt.body)); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDetect(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{"html by an element", "  <title>x</title>", "text/html"},
+		{"html in capitals", "<HTML>", "text/html"},
+		{"html after a comment", "<!-- hello --> <p>x", "text/html"},
+		{"xhtml", `<?xml version="1.0"?><!DOCTYPE html PUBLIC "x"><html xmlns="x">`, "text/html"},
+		{"xml", `<?xml version="1.0"?><a/>`, "text/xml"},
+		{"xml with a doctype", `<?xml version="1.0"?><!DOCTYPE note><note/>`, "text/xml"},
+		{"sitemap", `<urlset><url/></urlset>`, "text/xml"},
+		{"svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, "image/svg+xml"},
+		{"rss behind a doctype", `<!DOCTYPE rss><rss/>`, "application/rss+xml"},
+		{"json", `{"a": 1}`, "application/json"},
+		{"pdf", pdf, "application/pdf"},
+		{"a sign, no markup", "< 5", "text/plain"},
+		{"comment without end", "<!-- " + strings.Repeat("x", 10000), "text/html"},
+		{"instruction without end", "<?php " + strings.Repeat("x", 10000), "text/x-php"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Detect([]byte(tt.body)); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestKindsOfTypes(t *testing.T) {
+	tests := []struct {
+		kind                            string
+		text, html, xml, feed, isBinary bool
+	}{
+		{"text/html", true, true, false, false, false},
+		{"application/xhtml+xml", true, true, true, false, false},
+		{"text/plain", true, false, false, false, false},
+		{"text/xml", true, false, true, true, false},
+		{"application/xml", false, false, true, true, false},
+		{"application/rss+xml", false, false, true, true, false},
+		{"application/json", false, false, false, false, false},
+		{"application/ld+json", false, false, false, false, false},
+		{"application/x-javascript", false, false, false, false, false},
+		{"image/svg+xml", false, false, true, false, false},
+		{"image/png", false, false, false, false, true},
+		{"application/pdf", false, false, false, false, true},
+		{"application/octet-stream", false, false, false, false, true},
+		{"message/rfc822", false, false, false, false, false},
+	}
+	for _, tt := range tests {
+		got := [5]bool{IsText(tt.kind), IsHTML(tt.kind), IsXML(tt.kind), IsFeed(tt.kind), IsBinary(tt.kind)}
+		if want := [5]bool{tt.text, tt.html, tt.xml, tt.feed, tt.isBinary}; got != want {
+			t.Errorf("%s: text, HTML, XML, feed, binary = %v, want %v", tt.kind, got, want)
+		}
+	}
+}
+
+// FuzzSniff: whatever comes, the result is one type without parameters, and no
+// text becomes HTML.
+func FuzzSniff(f *testing.F) {
+	for _, s := range []string{page, rss, atom, png, pdf, "", "<!--", "<?xml", "<!doctype", "<rdf:rdf ", "a,b\nc,d\n"} {
+		f.Add("", []byte(s))
+		f.Add("text/plain", []byte(s))
+		f.Add(`text/html; charset="x, image/*`, []byte(s))
+	}
+	f.Fuzz(func(t *testing.T, declared string, body []byte) {
+		for _, kind := range []string{Sniff(declared, body), Detect(body)} {
+			if !validType(kind) || kind != strings.ToLower(kind) {
+				t.Fatalf("%q", kind)
+			}
+		}
+		if kind := Sniff("text/plain", body); IsHTML(kind) || IsXML(kind) {
+			t.Fatalf("text became %s", kind)
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package content
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goRegexp is a Regexp of the standard library, which bounds its time.
+type goRegexp struct{ *regexp.Regexp }
+
+func (r goRegexp) ReplaceAll(text, with string) (string, error) {
+	if with == "fails" {
+		return "", errors.New("out of time")
+	}
+	return r.ReplaceAllString(text, with), nil
+}
+
+func compile(text string) (Regexp, error) {
+	r, err := regexp.Compile(text)
+	return goRegexp{r}, err
+}
+
+// wantError checks an error's text, "" for none.
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case err == nil && want != "":
+		t.Fatalf("no error, want %q", want)
+	case err != nil && (want == "" || !strings.Contains(err.Error(), want)):
+		t.Fatalf("error %q, want %q", err, want)
+	}
+}
+
+func TestParseTypes(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       Types
+		err        string
+	}{
+		{"empty", "", nil, ""},
+		{"spaces", " , ,", nil, ""},
+		{"list", "Text/HTML, image/* ,application/xml;q=0.9", Types{"text/html", "image/*", "application/xml"}, ""},
+		{"all", "*", Types{"*/*"}, ""},
+		{"JSON", `["text/html", "a/b,c/d"]`, Types{"text/html", "a/b", "c/d"}, ""},
+		{"no type", "text/html, html", nil, `has "html"`},
+		{"broken JSON", `["a/b"`, nil, "is not valid JSON"},
+		{"too many", strings.Repeat("a/b,", 1001), nil, "more than 1000"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ParseTypes(tt.text)
+			wantError(t, err, tt.err)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTypesHold(t *testing.T) {
+	for _, tt := range []struct {
+		list, kind string
+		want       bool
+	}{
+		{"", "image/png", true},
+		{"*", "image/png", true},
+		{"text/html", "text/html", true},
+		{"text/html", "text/htmlx", false},
+		{"text/*", "text/css", true},
+		{"text/*", "textual/css", false},
+		{"image/svg*", "image/svg+xml", false}, // no wildcard of the standard
+		{"text/*,image/png", "image/png", true},
+		{"text/*", "", false},
+	} {
+		types, err := ParseTypes(tt.list)
+		if err != nil || types.Holds(tt.kind) != tt.want {
+			t.Errorf("%q holds %q: not %v (%v)", tt.list, tt.kind, tt.want, err)
+		}
+	}
+}
+
+func TestTypeMap(t *testing.T) {
+	m, err := ParseTypeMap(`{"Text/XML; x": "application/rss+xml", "application/rss+xml": "a/b", "image/*": "image/png", "": "text/html"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		"text/xml": "application/rss+xml", "image/gif": "image/png", "text/css": "text/css", "": "text/html",
+	} {
+		if got := m.Map(from); got != want {
+			t.Errorf("%q is mapped to %q, want %q", from, got, want)
+		}
+	}
+	if got := (TypeMap)(nil).Map("a/b"); got != "a/b" {
+		t.Error(got)
+	}
+	for text, want := range map[string]string{
+		"": "is empty", "[]": "is no JSON object", `{"a/b": {}}`: `at "a/b": has {}`, `{"a/b": "x"}`: `has "x" at "a/b"`,
+	} {
+		_, err := ParseTypeMap(text)
+		wantError(t, err, want)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	s, err := ParseStatuses(`{"404": 1, " 500 ": "7", "200": 4.0}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[int]int64{404: 1, 500: 7, 200: 4} {
+		if got, ok := s.Of(code); !ok || got != want {
+			t.Errorf("%d: %d, %v", code, got, ok)
+		}
+	}
+	if _, ok := s.Of(301); ok {
+		t.Error("301 has a status")
+	}
+	if _, ok := Statuses(nil).Of(200); ok {
+		t.Error("nothing has a status")
+	}
+	for text, want := range map[string]string{
+		"": "is empty", `{"x": 1}`: "has the name", `{"99": 1}`: "an HTTP code is wanted", `{"200": 9}`: "a status from 0 to 8",
+		`{"200": "x"}`: `at "200"`, `{"200": null}`: "a status from", `{"200": -1}`: "a status from",
+	} {
+		_, err := ParseStatuses(text)
+		wantError(t, err, want)
+	}
+}
+
+func TestAutoDetect(t *testing.T) {
+	type ask struct {
+		url     string
+		urlType int64
+		root    bool
+		kind    string
+		want    bool
+	}
+	tests := []struct {
+		name, text string
+		heads      bool
+		asks       []ask
+	}{
+		{"nothing", "", false, []ask{{"u", 0, true, "", false}}},
+		{"off", "0", false, []ask{{"u", 0, true, "", false}}},
+		{"content", "1", false, []ask{{"u", 0, true, "a/b", true}}},
+		{"content and heads", `"2"`, true, []ask{{"u", 0, true, "a/b", true}}},
+		{"no rules", "[]", false, []ask{{"u", 0, true, "", false}}},
+		{"a rule without conditions", "{}", false, []ask{{"u", 0, true, "", true}}},
+		{"unknown", `[{"mode": "1"}]`, false, []ask{{"u", 0, true, "", true}, {"u", 0, true, "application/octet-stream", true}, {"u", 0, true, "text/html", false}}},
+		{"listed, F10", `[{"mode": 2, "content_types": ["text/xml", "image/*"], "url_types": ["1", 3]}]`, false, []ask{
+			{"u", 1, true, "text/xml", true}, {"u", 3, true, "image/png", true}, {"u", 2, true, "text/xml", false}, {"u", 1, true, "text/html", false}}},
+		{"others, F10", `[{"mode": 3, "content_types": "text/html,text/css"}]`, false, []ask{
+			{"u", 0, true, "text/html", false}, {"u", 0, true, "text/css", false}, {"u", 0, true, "a/b", true}, {"u", 0, true, "", true}}},
+		{"listed of nothing", `[{"mode": 2}]`, false, []ask{{"u", 0, true, "a/b", false}}},
+		{"roots", `[{"url_parent": 0}]`, false, []ask{{"u", 0, true, "", true}, {"u", 0, false, "", false}}},
+		{"others than roots", `[{"url_parent": "1"}]`, false, []ask{{"u", 0, true, "", false}, {"u", 0, false, "", true}}},
+		{"expression", `[{"url_expression": "[.]pdf$"}]`, false, []ask{{"http://a/x.pdf", 0, true, "", true}, {"http://a/pdf", 0, true, "", false}}},
+		{"any rule is enough", `[{"url_expression": "a"}, {"url_expression": "b"}]`, false, []ask{{"b", 0, true, "", true}, {"c", 0, true, "", false}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, err := ParseAutoDetect(tt.text, compile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.HeadsLinks() != tt.heads {
+				t.Errorf("HeadsLinks() = %v", a.HeadsLinks())
+			}
+			for _, q := range tt.asks {
+				if got := a.Detects(q.url, q.urlType, q.root, q.kind); got != q.want {
+					t.Errorf("%+v", q)
+				}
+			}
+		})
+	}
+	for text, want := range map[string]string{
+		"3": "has 3, where 0, 1, 2 or a list", "x": "is not valid JSON", `"x"`: "a whole number is wanted", "true x": "more behind",
+		`[1]`: "has a rule 1 that is a number", `[{"mode": 4}]`: `has 4 at "mode"`, `[{"url_parent": 2}]`: `"url_parent"`,
+		`[{"url_types": "x"}]`: `"url_types"`, `[{"content_types": "x"}]`: `has "x"`, `[{"url_expression": "("}]`: "bad pattern",
+		"[" + strings.Repeat("{},", 1000) + "{}]": "more than 1000 rules",
+	} {
+		_, err := ParseAutoDetect(text, compile)
+		wantError(t, err, want)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	tests := []struct {
+		name, rules, in, want, err string
+	}{
+		{"one", `[{"WHERE":"RAW","WHAT":"b+","WITH":"x","CONDITION":""}]`, "abbc", "axc", ""},
+		{"without its list", `{"WHAT":"b","WITH":"x"}`, "abc", "axc", ""},
+		{"nothing in its place", `[{"WHAT":"b"}]`, "abc", "ac", ""},
+		{"each on the one before, F47", `[{"WHAT":"a","WITH":"b"},{"WHAT":"b","WITH":"c"}]`, "ab", "cc", ""},
+		{"condition holds", `[{"WHAT":"a","WITH":"b","CONDITION":"yes"}]`, "a", "b", ""},
+		{"condition does not", `[{"WHAT":"a","WITH":"b","CONDITION":"no"}]`, "a", "a", ""},
+		{"condition fails", `[{"WHAT":"a","WITH":"b","CONDITION":"broken"},{"WHAT":"a","WITH":"c"}]`, "a", "c", "rule 1: bad SQL"},
+		{"rule fails", `[{"WHAT":"a","WITH":"fails"},{"WHAT":"a","WITH":"c"}]`, "a", "c", "rule 1: out of time"},
+		{"growth", `[{"WHAT":"a","WITH":"` + strings.Repeat("x", 2000) + `"}]`, strings.Repeat("a", 1000), strings.Repeat("a", 1000), "result is too large"},
+	}
+	holds := func(condition string) (bool, error) {
+		if condition == "broken" {
+			return false, errors.New("bad SQL")
+		}
+		return condition == "yes", nil
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := ParseReplace(tt.rules, compile)
+			if err != nil || !r.Any() {
+				t.Fatal(err)
+			}
+			got, err := r.Apply(tt.in, holds)
+			wantError(t, err, tt.err)
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+	var none Replace
+	if got, err := none.Apply("a", nil); got != "a" || err != nil || none.Any() {
+		t.Errorf("%q, %v", got, err)
+	}
+	r, _ := ParseReplace(`{"WHAT":"a","CONDITION":"x"}`, compile)
+	_, err := r.Apply("a", nil)
+	wantError(t, err, "cannot be asked")
+	for text, want := range map[string]string{
+		"": "is empty", "7": "where a list is wanted", "[7]": "has a rule 1 that is a number", `[{"WHAT":"("}]`: "bad pattern",
+		`[{"WITH":"x"}]`: `no pattern at "WHAT"`, `[{"WHERE":"TIDY","WHAT":"x"}]`: `has "TIDY" at "WHERE"`,
+		"[" + strings.Repeat(`{"WHAT":"x"},`, 100) + `{"WHAT":"x"}]`: "more than 100",
+	} {
+		_, err := ParseReplace(text, compile)
+		wantError(t, err, want)
+	}
+}
+
+// FuzzProperties: no text of a property breaks a reader, and an error leaves the
+// zero value.
+func FuzzProperties(f *testing.F) {
+	for _, s := range []string{"", "1", "null", "[]", "{}", `[{"WHAT":"a"}]`, `{"200":4}`, `{"text/a":"b/c"}`, "text/html,*", `[{"mode":2,"url_types":[1]}]`, "[null]", `""`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if types, err := ParseTypes(text); err != nil && types != nil {
+			t.Error("types beside an error")
+		}
+		if m, err := ParseTypeMap(text); err != nil && m != nil {
+			t.Error("a map beside an error")
+		}
+		if s, err := ParseStatuses(text); err != nil && s != nil {
+			t.Error("statuses beside an error")
+		}
+		a, err := ParseAutoDetect(text, compile)
+		if a.Detects("u", 0, true, "") && err != nil {
+			t.Error("detection beside an error")
+		}
+		if r, err := ParseReplace(text, compile); err != nil && r.Any() {
+			t.Error("rules beside an error")
+		}
+		_, _ = ParseMask(text)
+	})
+}
