@@ -15,7 +15,7 @@ const module = "hce/dc/"
 
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
-	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
+	"dc": 0, "prop": 0, "pyre": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
@@ -33,7 +33,7 @@ var arrows = map[[2]string]bool{
 }
 
 // words are what every package of floor 0 may import of its own floor.
-var words = []string{"dc", "prop"}
+var words = []string{"dc", "prop", "pyre"}
 
 // onlyFor are packages that few may import, wherever they stand.
 var onlyFor = map[string][]string{
@@ -54,6 +54,7 @@ var outside = map[string][]string{
 	"github.com/go-sql-driver/mysql":               {"db"},
 	"github.com/pingcap/tidb":                      {"expr"},
 	"github.com/nlnwa/whatwg-url":                  {"canon"},
+	"github.com/dlclark/regexp2":                   {"pyre"},
 	"github.com/markusmobius":                      {"extract"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"extract"},
 	"github.com/andybalholm/brotli":                {"fetch"},

@@ -1,4 +1,4 @@
-package filter
+package pyre
 
 import (
 	"regexp"
@@ -28,7 +28,7 @@ type backtracking struct {
 // namedReference is how Python refers back to a named group.
 var namedReference = regexp.MustCompile(`\(\?P=(\w+)\)`)
 
-func compileBacktracking(text string) (matcher, error) {
+func compileBacktracking(text string) (*backtracking, error) {
 	text = namedReference.ReplaceAllString(strings.ReplaceAll(text, "(?P<", "(?<"), `\k<$1>`)
 	re, err := regexp2.Compile(text, regexp2.Multiline)
 	if err != nil {
