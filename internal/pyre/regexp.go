@@ -1,54 +1,112 @@
 package pyre
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// Regexp is a compiled expression. It is safe for use by many goroutines.
-type Regexp struct{ matcher }
+// MaxText is the longest expression that is compiled, in bytes.
+const MaxText = 64 << 10
 
-// matcher is an expression in one of the two engines.
-type matcher interface{ MatchString(string) bool }
+// maxPlaces bounds the groups of all matches that are in memory at once.
+const maxPlaces = 4 << 20
+
+// Regexp is a compiled expression. It is safe for use by many goroutines.
+type Regexp struct {
+	engine
+	names map[string]int // of the groups
+	count int            // of the groups, the whole match left out
+}
+
+// engine is an expression in one of the two engines.
+type engine interface {
+	// MatchString reports whether value holds a match.
+	MatchString(value string) bool
+
+	// start reports whether a match begins where value does.
+	start(value string) bool
+
+	// each calls found with the places of each match in value, in the manner of
+	// regexp.FindAllStringSubmatchIndex, until it returns false. It reports
+	// whether the whole value was searched.
+	each(value string, found func(places []int) bool) bool
+}
 
 // Compile compiles an expression, multi-line and Unicode. What runs in linear
 // time is preferred; look-around and back-references run in a backtracking
-// engine with a time limit.
-func Compile(text string) (*Regexp, error) {
-	text = globalFlags(text)
-	if linear, ok := translate(text); ok {
-		if re, err := regexp.Compile("(?m)" + linear); err == nil {
-			return &Regexp{re}, nil
+// engine with a time limit. An expression of more than MaxText bytes is an error.
+func Compile(text string) (*Regexp, error) { return compile(text, "") }
+
+// CompileFold is Compile for an expression that ignores case.
+func CompileFold(text string) (*Regexp, error) { return compile(text, "i") }
+
+func compile(text, flags string) (*Regexp, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("expression of %d bytes, where %d are the limit", len(text), MaxText)
+	}
+	own, text := globalFlags(text)
+	flags += own
+	if linear, ok := translate(text); ok && !strings.Contains(flags, "x") {
+		if re, err := regexp.Compile("(?m" + flags + ")" + linear); err == nil {
+			return &Regexp{linearEngine{re}, groupNames(re.SubexpNames()), re.NumSubexp()}, nil
 		}
 	}
-	re, err := compileBacktracking(text)
-	if err != nil {
-		return nil, err
+	return compileBacktracking(text, flags)
+}
+
+// MatchStart reports whether a match begins where value does, as by re.match.
+func (r *Regexp) MatchStart(value string) bool { return r.start(value) }
+
+// groupNames turns the names of groups by number, as package regexp has them,
+// round.
+func groupNames(byNumber []string) map[string]int {
+	names := map[string]int{}
+	for i, name := range byNumber {
+		if name != "" {
+			names[name] = i
+		}
 	}
-	return &Regexp{re}, nil
+	return names
+}
+
+// linearEngine is an expression of package regexp.
+type linearEngine struct{ *regexp.Regexp }
+
+func (e linearEngine) start(value string) bool {
+	at := e.FindStringIndex(value)
+	return at != nil && at[0] == 0
+}
+
+func (e linearEngine) each(value string, found func(places []int) bool) bool {
+	most := maxPlaces / (e.NumSubexp() + 1)
+	all := e.FindAllStringSubmatchIndex(value, most)
+	for _, places := range all {
+		if !found(places) {
+			return false
+		}
+	}
+	return len(all) < most
 }
 
 // leadingFlags are the flags that Python wants at the start of an expression.
 var leadingFlags = regexp.MustCompile(`^\(\?([aiLmsux]+)\)`)
 
-// globalFlags drops the flags that say what holds anyway.
-func globalFlags(text string) string {
+// globalFlags takes the flags off the start of an expression, without those
+// that say what holds anyway.
+func globalFlags(text string) (flags, rest string) {
 	m := leadingFlags.FindStringSubmatch(text)
 	if m == nil {
-		return text
+		return "", text
 	}
-	rest := text[len(m[0]):]
-	flags := strings.Map(func(r rune) rune {
+	flags = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("aLmu", r) {
 			return -1
 		}
 		return r
 	}, m[1])
-	if flags == "" {
-		return rest
-	}
-	return "(?" + flags + ")" + rest
+	return flags, text[len(m[0]):]
 }
 
 // classes are the classes of Python that are Unicode there and ASCII in package
