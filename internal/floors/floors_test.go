@@ -17,6 +17,7 @@ const module = "hce/dc/"
 var floor = map[string]int{
 	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
+	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
 	"daemon": 4, "client": 4,
@@ -27,6 +28,7 @@ var floor = map[string]int{
 // arrows are the imports within a floor that are allowed: from, to.
 var arrows = map[[2]string]bool{
 	{"store", "db"}: true, {"original", "db"}: true,
+	{"cookies", "statefile"}: true, {"rotation", "statefile"}: true, {"freq", "statefile"}: true, {"proxies", "statefile"}: true,
 	{"crawl", "task"}: true, {"process", "task"}: true, {"dbtask", "task"}: true,
 	{"admin", "manager"}: true, {"clients", "manager"}: true, {"sites", "manager"}: true,
 	{"batches", "manager"}: true, {"realtime", "manager"}: true,
@@ -59,8 +61,9 @@ var outside = map[string][]string{
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/klauspost/compress":                {"fetch"},
 	"golang.org/x/net/html":                        {"extract"},
+	"golang.org/x/net/publicsuffix":                {"cookies"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc"},
+	"net/http":                                     {"fetch", "crawl", "dc", "cookies"},
 	"os/exec":                                      {"env"},
 }
 
