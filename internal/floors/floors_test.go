@@ -61,7 +61,6 @@ var outside = map[string][]string{
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/klauspost/compress":                {"fetch"},
 	"golang.org/x/net/html":                        {"extract"},
-	"golang.org/x/net/publicsuffix":                {"cookies"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
 	"net/http":                                     {"fetch", "crawl", "dc", "cookies"},
 	"os/exec":                                      {"env"},
