@@ -9,6 +9,7 @@
 //	                                          one goroutine each: its sockets, its state
 //	2  task <- crawl process dbtask           one request in, one answer out
 //	1  config cli bus env rawcache fetch hostgate kv   db <- store original
+//	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
 //	0  dc prop canon robots expr polite filter extract merge content modified
 //	                                          words and rules: no I/O, clock, goroutine
