@@ -36,7 +36,7 @@ func answers() []Trap {
 		})},
 		{Path: "/answer/informational", What: "103 Early Hints without an end", Ends: ends(dc.ErrFetchHTTP, dc.ErrSize), serve: then("", "HTTP/1.1 103 Early Hints\r\nLink: </x.css>; rel=preload\r\n\r\n")},
 		{Path: "/answer/continues", What: "a hundred times 100 Continue, and then a page", Ends: ends(dc.ErrFetchHTTP, 0), serve: say(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100) + okHead + page)},
-		{Path: "/answer/switching", What: "101 Switching Protocols that nobody asked for, and then silence", Ends: ends(dc.ErrFetchHTTP, dc.ErrTimeout), Stalls: true, serve: stall("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")},
+		{Path: "/answer/switching", What: "101 Switching Protocols that nobody asked for, and then silence", Ends: broken, serve: stall("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")},
 
 		{Path: "/answer/http-0.9", What: "a page without any header, as in HTTP/0.9", Ends: broken, serve: say(page[2:])},
 		{Path: "/answer/smtp", What: "another protocol", Ends: broken, serve: say("220 mail.invalid ESMTP\r\n")},
