@@ -16,7 +16,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-var errClosed = errors.New("the Client is closed")
+var (
+	errClosed   = errors.New("the Client is closed")
+	errSwitched = errors.New("the server switches to another protocol, which nobody asked for")
+)
 
 // chain is one call of Get: the hops from its URL to the final one.
 type chain struct {
@@ -163,6 +166,9 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, ch.fault(BadResponse, errSwitched)
+	}
 	if isRedirect(resp.StatusCode) {
 		next, fault := ch.target(resp)
 		if fault == nil {

@@ -295,11 +295,13 @@ func TestAnswersThatAreNone(t *testing.T) {
 		{"bad status", "HTTP/1.1 abc OK\r\n\r\n", BadResponse},
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", BadResponse},
 		{"header flood", "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Flood: "+strings.Repeat("x", 100)+"\r\n", 1000) + "\r\n", TooLarge},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", BadResponse},
 		{"one endless field", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100_000), TooLarge},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if f := fails(t, c, Request{URL: say(t, tt.text)}, tt.want); f.Partial != nil || f.Code != 0 {
+			f := fails(t, c, Request{URL: say(t, tt.text)}, tt.want)
+			if f.Code != 0 && f.Code != http.StatusSwitchingProtocols || (f.Partial != nil) != (f.Code != 0) {
 				t.Errorf("fault %+v", f)
 			}
 		})

@@ -44,7 +44,7 @@ func Handler(o Options) http.Handler {
 		h = exampleSite(o)
 	}
 	if o.Log != nil {
-		h = &requestLog{next: h, to: o.Log}
+		h = Logged(h, o.Log)
 	}
 	return h
 }

@@ -25,7 +25,12 @@ type Request struct {
 	Agent  string `json:"agent"`
 }
 
-// requestLog writes a Request for each request that next has answered.
+// Logged answers with next and writes one JSON line, a Request, to the writer for
+// each request that has ended. Lines are written one at a time.
+func Logged(next http.Handler, to io.Writer) http.Handler {
+	return &requestLog{next: next, to: to}
+}
+
 type requestLog struct {
 	next http.Handler
 

@@ -1,0 +1,288 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/examples/hostileweb/web"
+	"hce/dc/examples/rig"
+	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/canon"
+	"hce/dc/internal/dc"
+)
+
+const (
+	// hostileMemory is the most that the crawler may ever hold, with bodies of up
+	// to 16 MiB. A task lets garbage grow up to 512 MiB before it hurries to
+	// collect it (package taskmain); the rest is what is no heap.
+	hostileMemory = 600 << 20
+	// hostileTime is the most that the whole hostile web may take. Some twenty
+	// answers end by their time-out alone.
+	hostileTime = 4 * time.Minute
+	stalled     = 1500 // ms until an answer that never ends is given up
+)
+
+// notYet are traps about what the crawler does not do yet: it keeps a page with a
+// refresh as it is, and takes the refresh for a link.
+var notYet = map[string]bool{
+	"/markup/refresh/self": true, "/markup/refresh/a": true, "/markup/refresh/b": true, "/markup/refresh/private": true,
+}
+
+// Every trap of the hostile web in one batch: each row gets the right bit, and
+// neither memory nor time is the servers' to choose.
+func TestHostileWeb(t *testing.T) {
+	data := t.TempDir()
+	logFile, err := os.Create(filepath.Join(data, "requests.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logFile.Close()
+	w, err := web.Start(web.Options{Log: logFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	authority := filepath.Join(data, "authority.pem")
+	if err := os.WriteFile(authority, w.Authority(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{
+		"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8",
+		"DC_CrawlerTask_max_resource_size=16777216", "SSL_CERT_FILE=" + authority,
+	}
+	id := rig.SiteID(w.Root())
+	newTaskSite(t, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0,
+		"properties": []map[string]any{{"name": "CONNECTION_TIMEOUT", "value": "3"}}}, env)
+
+	var items []any
+	for _, trap := range web.Traps() {
+		timeout := 60_000
+		if trap.Stalls {
+			timeout = stalled
+		}
+		items = append(items, batchItem(id, w.URL(trap), timeout, 0))
+	}
+	usage := crawl(t, batchOf(items, int(hostileTime.Seconds())), env)
+	t.Logf("%d traps in %v, peak of %d MiB", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
+	if usage.memory > hostileMemory {
+		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, hostileMemory>>20)
+	}
+	if usage.took > hostileTime {
+		t.Errorf("the crawl took %v, at most %v are right", usage.took, hostileTime)
+	}
+
+	var all []string
+	for _, trap := range web.Traps() {
+		all = append(all, w.URL(trap))
+	}
+	stored := status(t, id, all, env)
+	for _, trap := range web.Traps() {
+		name := strings.TrimSpace(trap.Host + " " + trap.Path[:min(len(trap.Path), 60)])
+		u, ok := stored[md5Of(t, w.URL(trap))]
+		switch {
+		case !ok:
+			t.Errorf("%s (%s): no row", name, trap.What)
+		case u.Status != dc.StatusCrawled:
+			t.Errorf("%s (%s): status %d, errors %v", name, trap.What, u.Status, u.ErrorMask.Names())
+		case notYet[trap.Path] && u.ErrorMask == 0:
+			t.Logf("%s (%s) ends without an error as yet, want %s", name, trap.What, trap.End())
+		case !trap.Fits(u.ErrorMask):
+			t.Errorf("%s (%s): code %d, errors %v, want %s", name, trap.What, u.HTTPCode, u.ErrorMask.Names(), trap.End())
+		}
+	}
+	checkLinkRows(t, data, id)
+	checkLog(t, logFile.Name())
+}
+
+// checkLinkRows: no page may bring more rows than max_links, and no row lies in a
+// private network beside those that the pages name openly.
+func checkLinkRows(t *testing.T, data, id string) {
+	t.Helper()
+	const maxLinks = 20_000 // of crawler-task.ini
+	d := database(t, data)
+	most := number(t, d, `SELECT coalesce(max(n),0) FROM (SELECT count(*) AS n FROM "dc_urls.urls" WHERE Site_Id=? AND ParentMd5<>'' GROUP BY ParentMd5)`, id)
+	if most == 0 || most > maxLinks {
+		t.Errorf("a page brought %d rows, at most %d are right", most, maxLinks)
+	}
+}
+
+// checkLog: no host was asked twice at once, whatever it did.
+func checkLog(t *testing.T, path string) {
+	t.Helper()
+	byHost := map[string][]visit{}
+	for _, r := range requestsIn(t, path) {
+		byHost[r.Host] = append(byHost[r.Host], visit{URL: r.Path, Start: time.Unix(0, r.Start), End: time.Unix(0, r.End)})
+	}
+	if len(byHost) < 20 {
+		t.Errorf("only %d hosts were asked", len(byHost))
+	}
+	for host, list := range byHost {
+		slices.SortFunc(list, func(a, b visit) int { return a.Start.Compare(b.Start) })
+		// The server learns only later that a client gave up, so ends are not
+		// compared here; starts tell of a second request before a time-out.
+		for i := 1; i < len(list); i++ {
+			if list[i].Start.Equal(list[i-1].Start) {
+				t.Errorf("%s: %s and %s came at once", host, list[i-1].URL, list[i].URL)
+			}
+		}
+	}
+}
+
+func requestsIn(t *testing.T, path string) []site.Request {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var list []site.Request
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r site.Request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%v in %s", err, lines.Text())
+		}
+		list = append(list, r)
+	}
+	if lines.Err() != nil {
+		t.Fatal(lines.Err())
+	}
+	return list
+}
+
+// newTaskSite makes a site by db-task.
+func newTaskSite(t *testing.T, request map[string]any, env []string) {
+	t.Helper()
+	text, err := json.Marshal([]any{"SITE_NEW", request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, string(text), env...)
+	if code != 0 || strings.Contains(stdout, `"errorCode":2`) {
+		t.Fatalf("SITE_NEW: status %d, answer %q, said %q", code, stdout, stderr)
+	}
+}
+
+func batchItem(site, url string, timeout, delay int) map[string]any {
+	return map[string]any{"siteId": site, "urlId": "", "urlObj": map[string]any{
+		"siteId": site, "url": url, "status": 1, "httpTimeout": timeout, "requestDelay": delay,
+	}}
+}
+
+func batchOf(items []any, seconds int) map[string]any {
+	return map[string]any{"id": 7, "crawlerType": 1, "dbMode": 3, "maxIterations": 1, "maxExecutionTime": seconds, "items": items}
+}
+
+// used is what a task process used in all.
+type used struct {
+	took   time.Duration
+	memory int64 // bytes, at the highest
+}
+
+// crawl pipes one batch to crawler-task.
+func crawl(t *testing.T, batch any, env []string) used {
+	t.Helper()
+	text, err := json.Marshal(batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "crawler-task"), "-c", filepath.Join(ini, "crawler-task.ini"))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &stdout, &stderr
+	cmd.Env = append(os.Environ(), env...)
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	memory := make(chan int64, 1)
+	go func() { memory <- peakMemory(cmd.Process.Pid, ended) }()
+	err = cmd.Wait()
+	u := used{took: time.Since(start)}
+	close(ended)
+	u.memory = <-memory
+	if err != nil {
+		t.Fatalf("crawler-task: %v, said %.2000q", err, stderr.String())
+	}
+	if n := strings.Count(stdout.String(), "\n"); n != 1 || !json.Valid(stdout.Bytes()) {
+		t.Errorf("%d lines of answer: %.300q", n, stdout.String())
+	}
+	if strings.Contains(stderr.String(), "panic") {
+		t.Errorf("a panic: %.4000s", stderr.String())
+	}
+	return u
+}
+
+// peakMemory follows the high-water mark of a process until it ends, and gives
+// the last one seen. Maxrss of its resource usage would count the memory of the
+// test as well, which it shares until it runs its own program.
+func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
+			var kb int64
+			fmt.Sscan(rest, &kb)
+			peak = max(peak, kb<<10)
+		}
+		select {
+		case <-ended:
+			return peak
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// status reads rows by db-task URL_STATUS, by key.
+func status(t *testing.T, site string, urls []string, env []string) map[string]dc.URL {
+	t.Helper()
+	found := map[string]dc.URL{}
+	for part := range slices.Chunk(urls, 100) {
+		var ask []any
+		for _, u := range part {
+			ask = append(ask, map[string]any{"siteId": site, "url": md5Of(t, u), "urlType": 1})
+		}
+		text, err := json.Marshal([]any{"URL_STATUS", ask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, string(text), env...)
+		var answer []json.RawMessage
+		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || code != 0 || len(answer) != 2 {
+			t.Fatalf("URL_STATUS: status %d, %v, answer %.300q, said %q", code, err, stdout, stderr)
+		}
+		var rows []dc.URL
+		if err := json.Unmarshal(answer[1], &rows); err != nil {
+			var whole struct{ ItemObject []dc.URL }
+			if err := json.Unmarshal(answer[1], &whole); err != nil {
+				t.Fatalf("%v in %.300q", err, stdout)
+			}
+			rows = whole.ItemObject
+		}
+		for _, u := range rows {
+			found[u.URLMd5] = u
+		}
+	}
+	return found
+}
+
+// md5Of is the key of a URL.
+func md5Of(t *testing.T, url string) string {
+	t.Helper()
+	target, err := canon.Canonical(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rig.SiteID(target)
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"hce/dc/internal/dc"
+)
+
+func bodies() []Trap {
+	small := "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
+	return []Trap{
+		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: ends(dc.ErrSize),
+			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "<p>And then the tide came in.</p>\n") })},
+		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: ends(dc.ErrSize),
+			serve: then(okHead+"\r\n", "<p>And then the tide went out.</p>\n")},
+		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: ends(dc.ErrSize),
+			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "\x00") })},
+		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: ends(dc.ErrSize),
+			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, gzipMember(), 256) })},
+		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: ends(dc.ErrSize),
+			serve: coded("gzip, gzip", func(w io.Writer) { _, _ = w.Write(nestedBomb()) })},
+		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: ends(dc.ErrPageConvert, dc.ErrSize),
+			serve: coded("gzip", func(w io.Writer) {
+				_, _ = io.WriteString(w, "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff")
+				flood(w, "name")
+			})},
+		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: ends(dc.ErrSize, dc.ErrPageConvert, dc.ErrTimeout), Stalls: true,
+			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, packGzip(nil), mostSent/23) })},
+		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: ends(dc.ErrSize),
+			serve: coded("deflate", func(w io.Writer) { _, _ = w.Write(zlibBomb()) })},
+		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: ends(dc.ErrSize),
+			serve: coded("br", func(w io.Writer) { _, _ = w.Write(brotliBomb()) })},
+		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: ends(dc.ErrSize),
+			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
+		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: ends(dc.ErrPageConvert),
+			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
+		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: ends(dc.ErrPageConvert),
+			serve: coded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
+				b := []byte(small)
+				for range 10 {
+					b = packGzip(b)
+				}
+				_, _ = w.Write(b)
+			})},
+		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: ends(dc.ErrPageConvert),
+			serve: coded("gzip", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
+		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: ends(dc.ErrPageConvert),
+			serve: coded("gzip", func(w io.Writer) {
+				b := packGzip([]byte(strings.Repeat(small, 100)))
+				_, _ = w.Write(b[:len(b)/2])
+			})},
+		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: ends(dc.ErrTimeout), Stalls: true,
+			serve: drip("drop ", 100*time.Millisecond)},
+		{Path: "/body/silent", What: "half a page, and then nothing", Ends: ends(dc.ErrTimeout), Stalls: true,
+			serve: stall(okHead + "\r\n<title>Half a page</title><p>And now")},
+		{Path: "/body/reset", What: "half a page, and a reset", Ends: ends(dc.ErrPageConvert, dc.ErrConnection),
+			serve: abort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
+		{Path: "/body/nul", What: "a page with NUL bytes in its words and tags",
+			serve: text(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
+		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(dc.ErrBadEncoding, 0),
+			serve: body(htmlUTF8, func(w io.Writer) { _, _ = w.Write(noise(200_000)) })},
+		{Path: "/body/empty", What: "no body at all", Ends: ends(dc.ErrEmpty), serve: text(htmlUTF8, "")},
+		{Path: "/body/space", What: "8 MB of spaces", serve: repeated("", " ", 8_000_000, "")},
+	}
+}
+
+// coded sends a body that is packed already.
+func coded(coding string, write func(w io.Writer)) http.HandlerFunc {
+	return raw(func(c net.Conn) {
+		if send(c, okHead+"Content-Encoding: "+coding+"\r\n\r\n") {
+			write(c)
+		}
+	})
+}
+
+func packGzip(plain []byte) []byte {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	// Neither call fails: the buffer takes everything.
+	_, _ = z.Write(plain)
+	_ = z.Close()
+	return packed.Bytes()
+}
+
+// gzipMember unpacks to 16 MiB, a thousand times its size.
+var gzipMember = sync.OnceValue(func() []byte { return packGzip(bytes.Repeat([]byte("a"), 16<<20)) })
+
+// nestedBomb is gzip of many equal gzip members, which pack well.
+var nestedBomb = sync.OnceValue(func() []byte { return packGzip(bytes.Repeat(gzipMember(), 128)) })
+
+var zlibBomb = sync.OnceValue(func() []byte {
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	repeat(z, "a", 64<<20)
+	_ = z.Close() // the buffer takes everything
+	return packed.Bytes()
+})
+
+// zstdBomb is one frame of n blocks that each repeat one byte 128 KiB long (RFC
+// 8878 3.1.1: window 8 MiB, RLE blocks).
+func zstdBomb(n int) []byte {
+	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x68}
+	for i := range n {
+		head := uint32(128<<10)<<3 | 1<<1
+		if i == n-1 {
+			head |= 1 // the last one
+		}
+		b = binary.LittleEndian.AppendUint32(b, head|'a'<<24)
+	}
+	return b
+}
+
+// noise is a run of bytes without any pattern, the same each time.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	x := uint32(2463534242)
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+func repeatBytes(w io.Writer, part []byte, n int) { repeat(w, string(part), n) }
+
+// brotliBomb is 256 MiB of one letter, packed as well as brotli can.
+var brotliBomb = sync.OnceValue(func() []byte {
+	b, err := base64.StdEncoding.DecodeString(packedBrotli)
+	if err != nil {
+		panic("web: the brotli constant is damaged: " + err.Error())
+	}
+	return b
+})
+
+const packedBrotli = "z///f/glwuKxQCD3/p/////wSwDEYQGA7v0/////4ZcAiMMiAN37f/7//8MvARCHBQC69//8//+HXwIgDgsAdO//+f//D78EQBwWAOje//P//x9+CYA4LADQvf/n//8//BIAcVgAoHv/z///f/glAOKwAED3/p/////wSwDEYQGA7v0/////4ZcAiMMCAN37f/7//8MvARCHBQC69//8//+HXwIgDgsAdO//+f//D78EQBwWAOje//P//x9+CYA4LADQvf/n//8//BIAcVgAoHv/Pw=="

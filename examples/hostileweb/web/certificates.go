@@ -1,0 +1,119 @@
+package web
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+
+	"hce/dc/internal/dc"
+)
+
+// tlsHost is a host that speaks TLS, and how.
+type tlsHost struct {
+	name, what string
+	ends       []dc.ErrorMask
+	cert       func(c *x509.Certificate) // changes what would be a good one
+	self       bool                      // signed by itself
+}
+
+func tlsTraps() []tlsHost {
+	gone := ends(dc.ErrConnection)
+	return []tlsHost{
+		{name: "tls-good", what: "a certificate of this web's own authority", cert: func(*x509.Certificate) {}},
+		{name: "tls-expired", what: "a certificate that ended yesterday", ends: gone, cert: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-24 * time.Hour) }},
+		{name: "tls-early", what: "a certificate that begins tomorrow", ends: gone, cert: func(c *x509.Certificate) { c.NotBefore = time.Now().Add(24 * time.Hour) }},
+		{name: "tls-name", what: "a certificate of another host", ends: gone, cert: func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.invalid"} }},
+		{name: "tls-self", what: "a certificate that nobody but itself vouches for", ends: gone, self: true, cert: func(*x509.Certificate) {}},
+		{name: "tls-client", what: "a certificate for clients", ends: gone, cert: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }},
+		{name: "tls-names", what: "a certificate for five thousand names", cert: func(c *x509.Certificate) {
+			for i := range 5000 {
+				c.DNSNames = append(c.DNSNames, fmt.Sprintf("h%d.invalid", i))
+			}
+		}},
+	}
+}
+
+func tlsHosts() []Trap {
+	var list []Trap
+	for _, h := range tlsTraps() {
+		list = append(list, Trap{Host: h.name, Path: "/page.html", What: "TLS: " + h.what, Ends: h.ends, serve: text(htmlUTF8, doc)})
+	}
+	return append(list,
+		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: ends(dc.ErrConnection)},
+		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: ends(dc.ErrConnection)},
+		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: ends(dc.ErrTimeout), Stalls: true},
+	)
+}
+
+// plainTalk are the hosts of the https scheme that do not speak TLS.
+var plainTalk = map[string]func(c net.Conn){
+	"tls-none": func(c net.Conn) { send(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nplain HTTP") },
+	"tls-noise": func(c net.Conn) {
+		// A record of the hand-shake kind, so that it is not refused at its first byte.
+		send(c, "\x16\x03\x03\x40\x00"+string(noise(1<<14)))
+		wait(c)
+	},
+	"tls-silent": func(c net.Conn) { wait(c) },
+}
+
+// authority signs the certificates of the TLS hosts. It is made at each start
+// and its key is never written anywhere.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority() (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the hostile web's authority"},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(30 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	return &authority{cert, key}, err
+}
+
+// pem is the authority's certificate, as a file of trusted authorities has it.
+func (a *authority) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// issue makes the certificate of one host at ip.
+func (a *authority) issue(h tlsHost, ip net.IP) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: h.name},
+		NotBefore: time.Now().Add(-47 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{ip},
+	}
+	h.cert(template)
+	parent, signer := a.cert, a.key
+	if h.self {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("web: the certificate of %s: %w", h.name, err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}

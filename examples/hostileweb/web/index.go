@@ -1,0 +1,69 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+
+	"hce/dc/internal/dc"
+)
+
+var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
+<html lang="en"><head><title>The hostile web</title></head>
+<body><h1>The hostile web</h1>
+<p>Every address below misbehaves in its own way. Beside each stands what its server does, and the error that a crawler has to note.</p>
+<table><tr><th>address</th><th>what it does</th><th>how it ends</th></tr>
+{{range .}}<tr><td><a href="{{.URL}}">{{.URL}}</a></td><td>{{.What}}</td><td>{{.End}}</td></tr>
+{{end}}</table></body></html>
+`))
+
+type indexRow struct{ URL, What, End string }
+
+func (w *Web) index(rw http.ResponseWriter, _ *http.Request) {
+	var rows []indexRow
+	for _, t := range Traps() {
+		rows = append(rows, indexRow{w.URL(t), t.What, t.End()})
+	}
+	rw.Header().Set("Content-Type", htmlUTF8)
+	_ = indexPage.Execute(rw, rows) // fails when the client leaves
+}
+
+// End tells in words how a crawl of the trap may end, as "REQUEST_TIMEOUT", or
+// "no error or BAD_ENCODING".
+func (t Trap) End() string {
+	if len(t.Ends) == 0 {
+		return "no error"
+	}
+	var texts []string
+	for _, mask := range t.Ends {
+		texts = append(texts, endText(mask))
+	}
+	return strings.Join(texts, " or ")
+}
+
+func endText(mask dc.ErrorMask) string {
+	if mask == 0 {
+		return "no error"
+	}
+	return strings.Join(mask.Names(), " and ")
+}
+
+// List writes a table of all traps: host, path, what it does, how it ends.
+func List(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tPATH\tWHAT IT DOES\tHOW IT ENDS")
+	for _, t := range Traps() {
+		host, path := t.Host, t.Path
+		if host == "" {
+			host = "main"
+		}
+		if len(path) > 40 {
+			path = path[:37] + "..."
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", host, path, t.What, t.End())
+	}
+	return table.Flush()
+}

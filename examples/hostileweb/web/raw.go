@@ -1,0 +1,144 @@
+package web
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const htmlUTF8 = "text/html; charset=utf-8"
+
+// Answers without an end have one all the same, for clients that have no limit.
+const (
+	mostSent    = 1 << 30
+	longestTalk = 10 * time.Minute
+)
+
+// raw lets talk answer on the bare connection, which is closed afterwards: for
+// everything that net/http is too honest to send.
+func raw(talk func(c net.Conn)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, "this connection cannot be broken", http.StatusHTTPVersionNotSupported)
+			return
+		}
+		defer c.Close()
+		if c.SetDeadline(time.Now().Add(longestTalk)) == nil {
+			talk(c)
+		}
+	}
+}
+
+// say is raw with one text.
+func say(text string) http.HandlerFunc {
+	return raw(func(c net.Conn) { send(c, text) })
+}
+
+// then says text, and goes on saying more until the client leaves.
+func then(text, more string) http.HandlerFunc {
+	return raw(func(c net.Conn) {
+		if send(c, text) {
+			flood(c, more)
+		}
+	})
+}
+
+// stall says text and keeps silent until the client leaves.
+func stall(text string) http.HandlerFunc {
+	return raw(func(c net.Conn) {
+		if send(c, text) {
+			wait(c)
+		}
+	})
+}
+
+// abort says text and resets the connection.
+func abort(text string) http.HandlerFunc {
+	return raw(func(c net.Conn) {
+		send(c, text)
+		time.Sleep(20 * time.Millisecond) // a reset overtakes what is still unread
+		if tcp, ok := c.(interface{ SetLinger(int) error }); ok {
+			_ = tcp.SetLinger(0)
+		}
+	})
+}
+
+// send reports whether the client still takes text.
+func send(c net.Conn, text string) bool {
+	_, err := io.WriteString(c, text)
+	return err == nil
+}
+
+// flood repeats text until the client leaves.
+func flood(c io.Writer, text string) {
+	block := []byte(strings.Repeat(text, max(1, 32<<10/len(text))))
+	for sent := 0; sent < mostSent; sent += len(block) {
+		if _, err := c.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// wait returns when the client leaves.
+func wait(c io.Reader) { _, _ = io.Copy(io.Discard, c) }
+
+// drip sends text one byte at a time, again and again.
+func drip(text string, every time.Duration) http.HandlerFunc {
+	return raw(func(c net.Conn) {
+		if !send(c, okHead+"\r\n<title>Drops</title>") {
+			return
+		}
+		for start := time.Now(); time.Since(start) < longestTalk; {
+			for i := range len(text) {
+				time.Sleep(every)
+				if !send(c, text[i:i+1]) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// okHead is a good header without its empty last line.
+const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
+
+// body is a handler for a text of one type that is made as it is sent.
+func body(kind string, write func(w io.Writer)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		if r.Method != http.MethodHead {
+			write(w)
+		}
+	}
+}
+
+// text is body of a constant.
+func text(kind, s string) http.HandlerFunc {
+	return body(kind, func(w io.Writer) { _, _ = io.WriteString(w, s) })
+}
+
+// repeated is an HTML page of start, n times part, and end.
+func repeated(start, part string, n int, end string) http.HandlerFunc {
+	return body(htmlUTF8, func(w io.Writer) {
+		_, _ = io.WriteString(w, start)
+		repeat(w, part, n)
+		_, _ = io.WriteString(w, end)
+	})
+}
+
+// repeat writes part n times in large blocks.
+func repeat(w io.Writer, part string, n int) {
+	at := max(1, 32<<10/len(part))
+	block := strings.Repeat(part, at)
+	for ; n > 0; n -= at {
+		if n < at {
+			block = block[:n*len(part)]
+		}
+		if _, err := io.WriteString(w, block); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package web
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hce/dc/examples/siteserver/site"
+)
+
+// Options says where the web listens. The zero value takes free ports of
+// 127.0.0.1 and keeps no log.
+type Options struct {
+	// Listen is the address of the main host. The others take the ports after
+	// it, or free ones if the port is 0. "" means 127.0.0.1:0.
+	Listen string
+	// Log receives one JSON line, a site.Request, for each HTTP request that has
+	// ended. Lines are written one at a time. Nil: no log.
+	Log io.Writer
+}
+
+// Web is a running hostile web. Its methods are safe for many goroutines.
+type Web struct {
+	hosts   map[string]string // name to scheme://address
+	order   []string
+	signer  *authority
+	servers []*http.Server
+	raws    []net.Listener
+	group   sync.WaitGroup
+
+	mu     sync.Mutex
+	open   map[net.Conn]struct{}
+	closed bool
+}
+
+// Start listens on all hosts. On an error nothing is left open. The caller
+// closes the Web.
+func Start(o Options) (w *Web, err error) {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	ip, port, err := listenAddress(o.Listen)
+	if err != nil {
+		return nil, err
+	}
+	w = &Web{hosts: map[string]string{}, open: map[net.Conn]struct{}{}}
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	if w.signer, err = newAuthority(); err != nil {
+		return nil, err
+	}
+	byHost := map[string][]Trap{}
+	for _, t := range Traps() {
+		if byHost[t.Host] == nil {
+			w.order = append(w.order, t.Host)
+		}
+		byHost[t.Host] = append(byHost[t.Host], t)
+	}
+	certificates := map[string]tlsHost{}
+	for _, h := range tlsTraps() {
+		certificates[h.name] = h
+	}
+	robots := map[string]http.HandlerFunc{}
+	for _, f := range robotsFiles() {
+		robots[f.name] = f.serve
+	}
+	for i, name := range w.order {
+		at := 0
+		if port != 0 {
+			at = port + i
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(at)))
+		if err != nil {
+			return nil, fmt.Errorf("web: the host %q: %w", name, err)
+		}
+		listener = &tracked{listener, w}
+		scheme := "http://"
+		if strings.HasPrefix(name, "tls-") {
+			scheme = "https://"
+		}
+		w.hosts[name] = scheme + listener.Addr().String()
+		if talk := plainTalk[name]; talk != nil {
+			w.raws = append(w.raws, listener)
+			w.group.Go(func() { answer(listener, talk) })
+			continue
+		}
+		if h, ok := certificates[name]; ok {
+			cert, err := w.signer.issue(h, ip)
+			if err != nil {
+				listener.Close()
+				return nil, err
+			}
+			listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}})
+		}
+		var h http.Handler = w.handler(name, byHost[name], robots[name])
+		if o.Log != nil {
+			h = site.Logged(h, o.Log)
+		}
+		// No write time-out: slow answers are what this server is for.
+		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+		w.servers = append(w.servers, server)
+		w.group.Go(func() { _ = server.Serve(listener) })
+	}
+	return w, nil
+}
+
+// listenAddress wants the address of this machine as a number, for certificates
+// name it.
+func listenAddress(text string) (net.IP, int, error) {
+	host, portText, err := net.SplitHostPort(text)
+	if err != nil {
+		return nil, 0, fmt.Errorf("web: listen on %q: %w", text, err)
+	}
+	ip := net.ParseIP(host)
+	port, err := strconv.Atoi(portText)
+	if ip == nil || err != nil || port < 0 || port+len(Traps()) > 65535 {
+		return nil, 0, fmt.Errorf("web: listen on %q: give an IP address and a port, such as 127.0.0.1:8990", text)
+	}
+	return ip, port, nil
+}
+
+// answer lets talk speak on every connection.
+func answer(l net.Listener, talk func(c net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if c.SetDeadline(time.Now().Add(longestTalk)) == nil {
+				talk(c)
+			}
+		}()
+	}
+}
+
+// handler answers for one host.
+func (w *Web) handler(name string, traps []Trap, robots http.HandlerFunc) http.Handler {
+	routes := map[string]http.HandlerFunc{}
+	for _, t := range traps {
+		routes[t.Path] = t.serve
+	}
+	if robots != nil {
+		routes["/robots.txt"] = robots
+	}
+	if name == "" {
+		routes["/"] = w.index
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		serve := routes[r.URL.Path]
+		switch {
+		case serve != nil:
+		case strings.HasPrefix(r.URL.Path, "/trap/grow/"):
+			serve = grow
+		case strings.HasPrefix(r.URL.Path, "/trap/session"):
+			serve = session
+		case strings.HasPrefix(r.URL.Path, "/trap/random/"):
+			serve = random
+		case strings.HasPrefix(r.URL.Path, "/trap/"):
+			serve = text(htmlUTF8, doc)
+		default:
+			serve = http.NotFound
+		}
+		serve(rw, r)
+	})
+}
+
+// URL is the address of a trap.
+func (w *Web) URL(t Trap) string { return w.hosts[t.Host] + t.Path }
+
+// Root is the address of the page that lists all traps.
+func (w *Web) Root() string { return w.hosts[""] + "/" }
+
+// Host is one server of the web.
+type Host struct{ Name, URL string }
+
+// Hosts lists all hosts, the main one, whose name is "", first.
+func (w *Web) Hosts() []Host {
+	var list []Host
+	for _, name := range w.order {
+		list = append(list, Host{name, w.hosts[name] + "/"})
+	}
+	return list
+}
+
+// Authority is the certificate, in PEM, that a client has to trust for the host
+// tls-good to be a good one. Without it every TLS host fails for the same reason.
+func (w *Web) Authority() []byte { return w.signer.pem() }
+
+// Close ends all connections and returns when nobody listens any more. It may be
+// called more than once.
+func (w *Web) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	var open []net.Conn
+	for c := range w.open {
+		open = append(open, c)
+	}
+	w.mu.Unlock()
+	var errs []error
+	for _, s := range w.servers {
+		errs = append(errs, s.Close())
+	}
+	for _, l := range w.raws {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	for _, c := range open {
+		c.Close() // hijacked ones are no concern of the servers
+	}
+	w.group.Wait()
+	return errors.Join(errs...)
+}
+
+// tracked remembers the connections of a listener until they close.
+type tracked struct {
+	net.Listener
+	web *Web
+}
+
+func (t *tracked) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		c.Close()
+		return nil, fmt.Errorf("web: a connection of type %T", c)
+	}
+	k := &known{tcp, t.web}
+	t.web.mu.Lock()
+	defer t.web.mu.Unlock()
+	if t.web.closed {
+		c.Close()
+		return nil, net.ErrClosed
+	}
+	t.web.open[k] = struct{}{}
+	return k, nil
+}
+
+// known is a connection that a Web remembers.
+type known struct {
+	*net.TCPConn
+	web *Web
+}
+
+func (k *known) Close() error {
+	k.web.mu.Lock()
+	delete(k.web.open, k)
+	k.web.mu.Unlock()
+	return k.TCPConn.Close()
+}
