@@ -11,7 +11,8 @@
 //	1  config cli bus env rawcache fetch hostgate kv   db <- store original
 //	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
-//	0  dc prop canon robots expr polite filter extract merge content modified
+//	0  dc prop pyre canon robots expr polite filter extract merge
+//	   content modified feed sitemap linkrules urlschema
 //	                                          words and rules: no I/O, clock, goroutine
 //
 // Managers never see stores, fetchers or extractors; jobs never see sockets or

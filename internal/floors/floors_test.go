@@ -15,8 +15,10 @@ const module = "hce/dc/"
 
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
-	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0, "content": 0, "modified": 0,
+	"dc": 0, "prop": 0, "pyre": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
+	"content": 0, "modified": 0, "feed": 0, "sitemap": 0, "linkrules": 0, "urlschema": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
+	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1, "browser": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
 	"daemon": 4, "client": 4,
@@ -27,13 +29,14 @@ var floor = map[string]int{
 // arrows are the imports within a floor that are allowed: from, to.
 var arrows = map[[2]string]bool{
 	{"store", "db"}: true, {"original", "db"}: true,
+	{"cookies", "statefile"}: true, {"rotation", "statefile"}: true, {"freq", "statefile"}: true, {"proxies", "statefile"}: true,
 	{"crawl", "task"}: true, {"process", "task"}: true, {"dbtask", "task"}: true,
 	{"admin", "manager"}: true, {"clients", "manager"}: true, {"sites", "manager"}: true,
 	{"batches", "manager"}: true, {"realtime", "manager"}: true,
 }
 
 // words are what every package of floor 0 may import of its own floor.
-var words = []string{"dc", "prop"}
+var words = []string{"dc", "prop", "pyre"}
 
 // onlyFor are packages that few may import, wherever they stand.
 var onlyFor = map[string][]string{
@@ -43,6 +46,7 @@ var onlyFor = map[string][]string{
 	"original": {"dbtask", "cmd"},
 	"fetch":    {"crawl", "cmd"},
 	"hostgate": {"crawl", "cmd"},
+	"browser":  {"crawl", "cmd"},
 	"extract":  {"crawl", "process"},
 }
 
@@ -63,8 +67,8 @@ var outside = map[string][]string{
 	"golang.org/x/text/encoding":                   {"extract"},
 	"github.com/wlynxg/chardet":                    {"extract"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified"},
-	"os/exec":                                      {"env"},
+	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified", "cookies", "browser"},
+	"os/exec":                                      {"env", "browser"},
 }
 
 type listed struct {
