@@ -161,6 +161,9 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	defer resp.Body.Close()
 	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, ch.fault(BadResponse, errors.New("switches to a protocol that nobody asked for"))
+	}
 	if resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP() {
 		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel it is the target's
 	}
