@@ -15,6 +15,7 @@ var faults = map[fetch.Kind]dc.ErrorMask{
 	fetch.BadURL:           dc.ErrBadURL,
 	fetch.Timeout:          dc.ErrTimeout,
 	fetch.Connect:          dc.ErrConnection,
+	fetch.Proxy:            dc.ErrConnection,
 	fetch.TooManyRedirects: dc.ErrMaxHTTPRedirects,
 	fetch.RedirectLoop:     dc.ErrMaxHTTPRedirects,
 	fetch.BadRedirect:      dc.ErrBadRedirection,

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
@@ -30,7 +29,7 @@ type chain struct {
 	body   []byte
 	url    *url.URL // of the hop at hand, with its fragment
 	trust  bool     // no redirect has left the site of the first URL yet
-	jar    *cookiejar.Jar
+	jar    Jar
 	seen   []string // what was asked for already: URL and cookies
 	left   time.Duration
 	proxy  *url.URL
@@ -78,7 +77,10 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	if !httpguts.ValidHeaderFieldValue(r.Cookie) {
 		return other(fmt.Errorf("cookie %q", r.Cookie))
 	}
-	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body}
+	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body, jar: r.Jar}
+	if ch.jar == nil {
+		ch.jar = &chainJar{}
+	}
 	ch.resp.FinalURL, ch.resp.Body = u.String(), []byte{}
 	ch.method = strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	if !httpguts.ValidHeaderFieldName(ch.method) || ch.method == http.MethodConnect {
@@ -151,20 +153,24 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 			return nil, fail(kindOfTrip(err, false), err)
 		}
 	}
-	transport := ch.client.verified
-	if ch.req.InsecureTLS {
-		transport = ch.client.insecure
-	}
+	transport := ch.client.transportFor(ch.proxy != nil, ch.req.InsecureTLS)
 	resp, err := transport.RoundTrip(ch.request(ctx, header))
 	var connected bool
 	connected, res.RemoteAddr, res.TTFB = w.report(begin)
 	res.RequestHeader = header
 	if err != nil {
-		return nil, fail(kindOfTrip(err, connected), err)
+		return nil, fail(w.kindOf(err, connected, ch.url), err)
 	}
 	defer resp.Body.Close()
 	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, ch.fault(BadResponse, errors.New("switches to a protocol that nobody asked for"))
+	}
+	if resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP() {
+		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel it is the target's
+	}
+	ch.keepCookies()
 
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil, ch.fault(BadResponse, errSwitched)
@@ -218,24 +224,4 @@ func (ch *chain) fault(kind Kind, err error) *Fault {
 		f.Partial = &ch.resp
 	}
 	return f
-}
-
-// parseProxy reads the URL of a proxy.
-func parseProxy(text string) (*url.URL, error) {
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	switch u.Scheme {
-	case "http", "socks5", "socks5h":
-	default:
-		return nil, fmt.Errorf("scheme %q", u.Scheme)
-	}
-	if u.Hostname() == "" {
-		return nil, errors.New("no host")
-	}
-	return u, nil
 }

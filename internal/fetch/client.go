@@ -79,7 +79,11 @@ type Client struct {
 	cfg      Config
 	verified *http.Transport
 	insecure *http.Transport // for requests with InsecureTLS
-	dial     *dialer
+	// The same for requests through a proxy. The pool of HTTP/2 does not ask by
+	// which way a connection goes, so these speak HTTP/1.1 alone.
+	proxied         *http.Transport
+	proxiedInsecure *http.Transport
+	dial            *dialer
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -98,8 +102,8 @@ func New(cfg Config) *Client {
 	c := &Client{cfg: cfg}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.dial = &dialer{resolver: cfg.Resolver, allowed: cfg.AllowedNetworks, life: c.life}
-	c.verified = c.transport(false)
-	c.insecure = c.transport(true)
+	c.verified, c.proxied = c.transport(false, false), c.transport(false, true)
+	c.insecure, c.proxiedInsecure = c.transport(true, false), c.transport(true, true)
 	return c
 }
 
@@ -107,27 +111,54 @@ func New(cfg Config) *Client {
 // connections. The Client must not be used afterwards.
 func (c *Client) Close() {
 	c.end()
-	c.verified.CloseIdleConnections()
-	c.insecure.CloseIdleConnections()
+	for _, t := range []*http.Transport{c.verified, c.insecure, c.proxied, c.proxiedInsecure} {
+		t.CloseIdleConnections()
+	}
 }
 
-// transport returns the connections of one kind of TLS check. They are kept
-// apart, or a request that asks for a check could be sent over a connection that
-// had none.
-func (c *Client) transport(insecure bool) *http.Transport {
+// transportFor returns the connections that a request may use.
+func (c *Client) transportFor(proxied, insecure bool) *http.Transport {
+	switch {
+	case proxied && insecure:
+		return c.proxiedInsecure
+	case proxied:
+		return c.proxied
+	case insecure:
+		return c.insecure
+	}
+	return c.verified
+}
+
+// transport returns the connections of one kind of TLS check, and of one kind of
+// way. They are kept apart, or a request that asks for a check could be sent over
+// a connection that had none.
+func (c *Client) transport(insecure, proxied bool) *http.Transport {
 	conf := &tls.Config{
 		RootCAs:            c.cfg.RootCAs,
 		InsecureSkipVerify: insecure, // asked for by the site property TLSVerify=0
 		NextProtos:         []string{"h2", "http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(0),
 	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(!proxied)
+	if proxied {
+		conf.NextProtos = []string{"http/1.1"}
+	}
 	return &http.Transport{
-		Proxy:                  func(r *http.Request) (*url.URL, error) { return hopOf(r.Context()).proxy, nil },
-		DialContext:            c.dial.plain,
-		DialTLSContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial.tls(ctx, addr, conf) },
+		Protocols:   &protocols,
+		Proxy:       func(r *http.Request) (*url.URL, error) { return hopOf(r.Context()).proxy, nil },
+		DialContext: c.dialPlain,
+		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			conn, err := c.dial.tls(ctx, addr, conf)
+			if err == nil {
+				c.limitProxy(conn, hopOf(ctx))
+			}
+			return conn, err
+		},
+		OnProxyConnectResponse: proxyAnswered,
 		TLSClientConfig:        conf, // for TLS through a proxy
 		TLSHandshakeTimeout:    DefaultConnectTimeout,
-		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // undone here, with limits
 		MaxIdleConns:           defaultIdle,
 		MaxIdleConnsPerHost:    c.cfg.MaxIdlePerHost,

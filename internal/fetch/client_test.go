@@ -390,7 +390,7 @@ func TestProxy(t *testing.T) {
 		t.Errorf("dialled %s", resp.RemoteAddr)
 	}
 	must(t, c, Request{URL: "http://site.test/y", Proxy: strings.TrimPrefix(proxy, "http://")})
-	fails(t, c, Request{URL: "https://site.test/z", Proxy: proxy}, Connect)
+	fails(t, c, Request{URL: "https://site.test/z", Proxy: proxy}, Proxy)
 	want := []string{"GET http://site.test/x Basic dTpw", "GET http://site.test/y ", "CONNECT site.test:443 "}
 	if !slices.Equal(asked, want) {
 		t.Errorf("proxy was asked %q, want %q", asked, want)

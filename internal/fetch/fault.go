@@ -32,6 +32,7 @@ const (
 	Truncated                    // the connection ended before the body did
 	BadEncoding                  // broken compression or chunking
 	Cancelled                    // the caller's context ended, or the Client was closed
+	Proxy                        // the proxy cannot be reached, or refuses: another may do
 )
 
 var kinds = [...]struct{ name, text string }{
@@ -50,6 +51,7 @@ var kinds = [...]struct{ name, text string }{
 	Truncated:        {"truncated", "response cut off"},
 	BadEncoding:      {"bad_encoding", "bad encoding of the body"},
 	Cancelled:        {"cancelled", "cancelled"},
+	Proxy:            {"proxy", "proxy failed"},
 }
 
 // String returns a word for logs, such as "too_large".

@@ -8,16 +8,17 @@ import (
 )
 
 // notSent are the fields of Request.Header that are set here or belong to a
-// connection. Some header files of old ask for "Connection: close".
+// connection. Some header files of old ask for "Connection: close". What a proxy
+// wants to know stands in its URL, and is for no target.
 var notSent = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Host": true,
-	"Keep-Alive": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Keep-Alive": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true,
 }
 
 // credentials are the fields that stay with the site they were meant for.
 var credentials = map[string]bool{
-	"Authorization": true, "Cookie": true, "Cookie2": true, "Proxy-Authorization": true,
+	"Authorization": true, "Cookie": true, "Cookie2": true,
 	"Www-Authenticate": true,
 }
 
@@ -59,33 +60,4 @@ func (ch *chain) header() http.Header {
 		h["Cookie"] = []string{line}
 	}
 	return h
-}
-
-// cookies returns the Cookie line: those given with the request, unless the
-// chain has left its site, then those that the chain has set, which win.
-func (ch *chain) cookies(given []string) string {
-	line := strings.Join(given, "; ")
-	if ch.trust && ch.req.Cookie != "" {
-		line = ch.req.Cookie
-	}
-	if ch.jar == nil {
-		return line
-	}
-	set := ch.jar.Cookies(ch.url)
-	var pairs []string
-	for pair := range strings.SplitSeq(line, ";") {
-		pair = strings.TrimSpace(pair)
-		name, _, _ := strings.Cut(pair, "=")
-		replaced := pair == ""
-		for _, c := range set {
-			replaced = replaced || c.Name == strings.TrimSpace(name)
-		}
-		if !replaced {
-			pairs = append(pairs, pair)
-		}
-	}
-	for _, c := range set {
-		pairs = append(pairs, c.Name+"="+c.Value)
-	}
-	return strings.Join(pairs, "; ")
 }

@@ -23,6 +23,7 @@ type hop struct {
 	connectTimeout time.Duration
 	proxy          *url.URL
 	cancel         context.CancelCauseFunc
+	tunnel         atomic.Bool // a proxy has opened one
 
 	mu        sync.Mutex
 	connected bool
@@ -56,11 +57,14 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	w.connected, w.remote = true, remote
 	w.mu.Unlock()
+	if w.proxy != nil && !info.Reused {
+		_ = info.Conn.SetDeadline(time.Time{}) // that of limitProxy
+	}
 	below := info.Conn
-	if t, ok := below.(*tls.Conn); ok {
-		if t.ConnectionState().NegotiatedProtocol == "h2" {
-			return // has many hops, and resends only what the server says it left
-		}
+	if t, ok := below.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
+		return // has many hops, and resends only what the server says it left
+	}
+	for t, ok := below.(*tls.Conn); ok; t, ok = below.(*tls.Conn) { // two of them through a proxy of https
 		below = t.NetConn()
 	}
 	if c, ok := below.(*conn); ok && info.Reused {

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"time"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // target returns where the redirect resp leads.
@@ -22,6 +19,10 @@ func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
 	next, err := resolveURL(ch.url, location)
 	if err != nil {
 		return nil, ch.fault(BadRedirect, err)
+	}
+	next.User = nil
+	if ch.trust && sameSite(ch.url, next) {
+		next.User = ch.url.User
 	}
 	if next.Fragment == "" {
 		next.Fragment, next.RawFragment = ch.url.Fragment, ch.url.RawFragment
@@ -35,12 +36,6 @@ func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
 // follow turns the chain to next, after asking Allow.
 func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
 	code := ch.resp.Code
-	if cookies := (&http.Response{Header: ch.resp.Header}).Cookies(); len(cookies) > 0 {
-		if ch.jar == nil {
-			ch.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-		}
-		ch.jar.SetCookies(ch.url, cookies)
-	}
 	if fault := ch.ask(ctx, next); fault != nil {
 		return fault
 	}

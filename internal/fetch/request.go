@@ -10,7 +10,8 @@ import (
 // Request is one URL to fetch. Only URL is needed.
 type Request struct {
 	// URL is absolute, http or https. User and password in it are sent as basic
-	// authorization; a fragment is not sent.
+	// authorization, to its own site alone; a fragment is not sent. Those in the
+	// URL of a redirect are left out: a server does not choose what to log in with.
 	URL string
 	// Method is GET when empty.
 	Method string
@@ -18,8 +19,11 @@ type Request struct {
 	// that belong to a connection are left out: they are set here.
 	Header http.Header
 	// Cookie is the text of a Cookie field, sent to the host of URL. Cookies that
-	// a redirect sets join it.
+	// a redirect sets join it. What goes beyond 8 KiB is left out.
 	Cookie string
+	// Jar, when given, is asked for the cookies of each hop, and told of each
+	// answer. Without it a chain keeps those that its redirects set for itself.
+	Jar Jar
 	// Body is sent when the method is neither GET nor HEAD.
 	Body []byte
 	// Timeout bounds all hops together, from the name look-up to the last byte;
@@ -36,8 +40,9 @@ type Request struct {
 	MaxRedirects int
 	// InsecureTLS leaves certificates unchecked.
 	InsecureTLS bool
-	// Proxy is the URL of a proxy (http, socks5 or socks5h), empty for none. The
-	// environment is never asked. The guard checks the proxy's address and,
+	// Proxy is the URL of a proxy (http, https, socks5 or socks5h), empty for none;
+	// user and password in it are shown to the proxy alone. The environment is
+	// never asked. The guard checks the proxy's address and,
 	// as well as it can be known here, the target's.
 	Proxy string
 	// Allow is asked before each request but the first, once the one before has
@@ -46,6 +51,15 @@ type Request struct {
 	// second visit. It may wait. Its error ends the fetch with a Refused fault.
 	// Nil allows all.
 	Allow func(ctx context.Context, next *url.URL) error
+}
+
+// Jar keeps cookies between requests. Where it is given, it alone decides which
+// cookie goes where.
+type Jar interface {
+	// Cookies returns the text of a Cookie field for a request to u, "" for none.
+	Cookies(u *url.URL) string
+	// SetCookies is told of the header of an answer from u.
+	SetCookies(u *url.URL, h http.Header)
 }
 
 // Hop is a URL that answered with a redirect.

@@ -1,0 +1,322 @@
+package fetch
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// proxyServer is a forward proxy. It notes what it was asked for, and wants a
+// name and a password when it has one.
+type proxyServer struct {
+	login string // "Basic ..." or ""
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (p *proxyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.asked = append(p.asked, r.Method+" "+r.Host)
+	p.mu.Unlock()
+	if p.login != "" && r.Header.Get("Proxy-Authorization") != p.login {
+		w.Header().Set("Proxy-Authenticate", "Basic")
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	if r.Method == http.MethodConnect {
+		target, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		client, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		splice(client, buffered, target)
+		return
+	}
+	r.RequestURI = ""
+	r.Header.Del("Proxy-Authorization")
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	io.Copy(w, resp.Body)
+}
+
+// splice carries bytes both ways until one side ends.
+func splice(client net.Conn, from io.Reader, target net.Conn) {
+	go func() {
+		io.Copy(target, from)
+		target.Close()
+	}()
+	io.Copy(client, target)
+	client.Close()
+}
+
+// serveSOCKS starts a SOCKS5 proxy that wants a name and a password when login
+// ("name:password") is not empty, and answers requests with reply. It returns its
+// host and port.
+func serveSOCKS(t testing.TB, login string, reply byte) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(time.Minute))
+				talkSOCKS(conn, login, reply)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// talkSOCKS is RFC 1928 and RFC 1929 from the proxy's side.
+func talkSOCKS(conn net.Conn, login string, reply byte) {
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(conn, b); err != nil {
+			return make([]byte, n)
+		}
+		return b
+	}
+	methods := read(int(read(2)[1]))
+	if login != "" {
+		if !strings.Contains(string(methods), "\x02") {
+			conn.Write([]byte{5, 0xFF})
+			return
+		}
+		conn.Write([]byte{5, 2})
+		name := read(int(read(2)[1]))
+		password := read(int(read(1)[0]))
+		if string(name)+":"+string(password) != login {
+			conn.Write([]byte{1, 1})
+			return
+		}
+		conn.Write([]byte{1, 0})
+	} else {
+		conn.Write([]byte{5, 0})
+	}
+	var host string
+	switch read(4)[3] {
+	case 1:
+		host = net.IP(read(4)).String()
+	case 3:
+		host = string(read(int(read(1)[0])))
+	}
+	port := binary.BigEndian.Uint16(read(2))
+	conn.Write([]byte{5, reply, 0, 1, 0, 0, 0, 0, 0, 0})
+	if reply != 0 {
+		return
+	}
+	if target, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(int(port)))); err == nil {
+		splice(conn, conn, target)
+	}
+}
+
+// TestProxies fetches http and https through every kind of proxy, with and
+// without a password. No target ever sees the proxy's password.
+func TestProxies(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Proxy-Authorization") + r.Header.Get("Authorization"); got != "" {
+			t.Errorf("the target sees %q", got)
+		}
+		io.WriteString(w, "from "+r.Proto)
+	}
+	plain := serve(t, h)
+	secure, pool := serveTLS(t, h)
+
+	const login = "Basic bWU6c2VjcmV0" // me:secret
+	open, closed := &proxyServer{}, &proxyServer{login: login}
+	quiet := func(h http.Handler) *httptest.Server {
+		srv := httptest.NewUnstartedServer(h)
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.EnableHTTP2 = true // which CONNECT must not fall for
+		t.Cleanup(srv.Close)
+		return srv
+	}
+	tlsProxy, tlsClosed := quiet(open), quiet(closed)
+	for _, srv := range []*httptest.Server{tlsProxy, tlsClosed} {
+		srv.StartTLS()
+		pool.AddCert(srv.Certificate())
+	}
+	httpProxy, httpClosed := httptest.NewServer(open), httptest.NewServer(closed)
+	t.Cleanup(httpProxy.Close)
+	t.Cleanup(httpClosed.Close)
+	as := func(user, u string) string { return strings.Replace(u, "://", "://"+user+"@", 1) }
+
+	c := newClient(t, Config{RootCAs: pool})
+	tests := []struct {
+		name, proxy string
+		kind        Kind
+	}{
+		{"http", httpProxy.URL, None},
+		{"http without a scheme", strings.TrimPrefix(httpProxy.URL, "http://"), None},
+		{"http with a password", as("me:secret", httpClosed.URL), None},
+		{"http without its password", httpClosed.URL, Proxy},
+		{"http with a wrong password", as("me:wrong", httpClosed.URL), Proxy},
+		{"https", tlsProxy.URL, None},
+		{"https with a password", as("me:secret", tlsClosed.URL), None},
+		{"https without its password", tlsClosed.URL, Proxy},
+		{"https that is http", strings.Replace(httpProxy.URL, "http:", "https:", 1), Proxy},
+		{"http that is https", strings.Replace(tlsProxy.URL, "https:", "http:", 1), Proxy},
+		{"socks5", "socks5://" + serveSOCKS(t, "", 0), None},
+		{"socks5h", "socks5h://" + serveSOCKS(t, "", 0), None},
+		{"socks5 with a password", "socks5://me:secret@" + serveSOCKS(t, "me:secret", 0), None},
+		{"socks5 without its password", "socks5://" + serveSOCKS(t, "me:secret", 0), Proxy},
+		{"socks5 with a wrong password", "socks5://me:wrong@" + serveSOCKS(t, "me:secret", 0), Proxy},
+		{"socks5, not allowed", "socks5://" + serveSOCKS(t, "", 2), Proxy},
+		{"socks5, target unreachable", "socks5://" + serveSOCKS(t, "", 4), Connect},
+		{"socks5 that is http", strings.Replace(httpProxy.URL, "http:", "socks5:", 1), Proxy},
+		{"nobody there", "http://127.0.0.1:1", Proxy},
+		{"nobody there, https", "https://127.0.0.1:1", Proxy},
+		{"nobody there, socks5", "socks5://127.0.0.1:1", Proxy},
+	}
+	for _, tt := range tests {
+		for _, target := range []string{plain, secure} {
+			name := tt.name + ", target " + target[:5]
+			t.Run(name, func(t *testing.T) {
+				r := Request{URL: target + "/", Proxy: tt.proxy, ConnectTimeout: 2 * time.Second, Header: http.Header{"Proxy-Authorization": {"mine"}}}
+				if name == "http that is https, target http:" {
+					t.Skip("the server may answer with a page that says so")
+				}
+				if tt.kind != None {
+					f := fails(t, c, r, tt.kind)
+					if strings.Contains(f.Error(), "secret") || strings.Contains(f.Error(), "wrong") {
+						t.Errorf("%v tells the password", f)
+					}
+					return
+				}
+				for range 2 { // over a kept connection as well
+					resp := must(t, c, r)
+					if resp.Code == 200 && !strings.HasPrefix(string(resp.Body), "from HTTP/") {
+						t.Errorf("code %d, body %q", resp.Code, resp.Body)
+					}
+					if resp.RequestHeader.Get("Proxy-Authorization") != "" {
+						t.Error("the proxy's password is reported as sent to the target")
+					}
+				}
+			})
+		}
+	}
+	f := fails(t, c, Request{URL: plain, Proxy: httpClosed.URL}, Proxy)
+	var answer *ProxyError
+	if !errors.As(f, &answer) || answer.Code != 407 || f.Code != 407 {
+		t.Errorf("fault %+v", f)
+	}
+	f = fails(t, c, Request{URL: secure, Proxy: httpClosed.URL}, Proxy)
+	if !errors.As(f, &answer) || answer.Code != 407 {
+		t.Errorf("fault %+v", f)
+	}
+	// The proxy cannot be blamed for a target that nobody listens at, nor for a
+	// certificate.
+	fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: httpProxy.URL}, Connect)
+	stranger := newClient(t, Config{})
+	fails(t, stranger, Request{URL: secure, Proxy: httpProxy.URL}, Connect)
+	fails(t, stranger, Request{URL: secure, Proxy: "socks5://" + serveSOCKS(t, "", 0)}, Connect)
+	fails(t, stranger, Request{URL: plain, Proxy: tlsProxy.URL}, Proxy) // its own certificate
+	must(t, stranger, Request{URL: secure, Proxy: tlsProxy.URL, InsecureTLS: true})
+	// 407 of a target is an answer like others.
+	u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) })
+	if resp := must(t, c, Request{URL: u}); resp.Code != 407 {
+		t.Errorf("code %d", resp.Code)
+	}
+	for _, text := range []string{"ftp://me:secret@h/", "http://", "http://me:secret@h:x/", "socks4://h"} {
+		if f := fails(t, c, Request{URL: plain, Proxy: text}, Other); strings.Contains(f.Error(), "secret") {
+			t.Errorf("%v tells the password", f)
+		}
+	}
+	if len(open.asked) == 0 || len(closed.asked) == 0 {
+		t.Error("no proxy was asked")
+	}
+}
+
+// TestSilentProxies: a proxy that takes the connection and never speaks costs the
+// connect time-out, and leaves nothing behind.
+func TestSilentProxies(t *testing.T) {
+	var open sync.WaitGroup
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() {
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(time.Minute))
+				io.Copy(io.Discard, conn) // until the client hangs up
+			})
+		}
+	}()
+	before := runtime.NumGoroutine()
+	c := newClient(t, Config{})
+	for _, scheme := range []string{"http", "https", "socks5"} {
+		proxy := scheme + "://" + l.Addr().String()
+		f := fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: proxy, ConnectTimeout: 100 * time.Millisecond}, Proxy)
+		if f.Partial != nil {
+			t.Errorf("%s: %+v", scheme, f)
+		}
+		fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: proxy, ConnectTimeout: 300 * time.Millisecond, Timeout: 50 * time.Millisecond}, Timeout)
+	}
+	// Close ends what is left.
+	fails(t, c, Request{URL: "http://127.0.0.1:1/", Proxy: "socks5://" + l.Addr().String(), ConnectTimeout: time.Minute, Timeout: 50 * time.Millisecond}, Timeout)
+	c.Close()
+	open.Wait()
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<16)
+			t.Fatalf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+		}
+	}
+}
+
+// TestSlowBodyThroughProxy: the limit on coming to terms with a proxy is off once
+// the tunnel is there.
+func TestSlowBodyThroughProxy(t *testing.T) {
+	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "a")
+		w.(http.Flusher).Flush()
+		time.Sleep(1500 * time.Millisecond)
+		io.WriteString(w, "b")
+	})
+	proxy := httptest.NewServer(&proxyServer{})
+	t.Cleanup(proxy.Close)
+	c := newClient(t, Config{RootCAs: pool})
+	for _, p := range []string{proxy.URL, "socks5://" + serveSOCKS(t, "", 0)} {
+		if resp := must(t, c, Request{URL: u, Proxy: p, ConnectTimeout: time.Second}); string(resp.Body) != "ab" {
+			t.Errorf("%s: body %q", p, resp.Body)
+		}
+	}
+}
