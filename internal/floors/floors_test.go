@@ -16,6 +16,7 @@ const module = "hce/dc/"
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
 	"dc": 0, "prop": 0, "pyre": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
+	"linkrules": 0, "urlschema": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
@@ -60,6 +61,8 @@ var outside = map[string][]string{
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/klauspost/compress":                {"fetch"},
 	"golang.org/x/net/html":                        {"extract"},
+	"github.com/antchfx":                           {"extract"},
+	"github.com/ncruces/go-strftime":               {"linkrules"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
 	"net/http":                                     {"fetch", "crawl", "dc"},
 	"os/exec":                                      {"env"},
