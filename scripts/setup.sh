@@ -5,8 +5,8 @@
 # what to install and exits 1. It says nothing when nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
-#   scripts/setup.sh test     the same, wget, sqlite3, MariaDB's server (started
-#                             by the tests alone), and the documentation
+#   scripts/setup.sh test     the same, wget, sqlite3, Chromium, MariaDB's server
+#                             (started by the tests alone), and the documentation
 #                             packages that are the tests' real input
 #
 # What it has to keep goes to .cache/ of the repository: .cache/go, a Go
@@ -163,6 +163,14 @@ have_server() {
 	command -v mariadb-install-db >/dev/null 2>&1 || command -v mysql_install_db >/dev/null 2>&1
 }
 
+# have_browser: one of the names that the crawler looks for is there.
+have_browser() {
+	for browser in chromium chromium-browser google-chrome google-chrome-stable chrome; do
+		! command -v "$browser" >/dev/null 2>&1 || return 0
+	done
+	return 1
+}
+
 # --- Documentation ------------------------------------------------------------------
 
 # have_docs FILE: the documentation with this file is on the system or in the
@@ -220,6 +228,7 @@ check_build
 if [ "${1:-}" = test ]; then
 	command -v wget >/dev/null 2>&1 || need wget
 	command -v sqlite3 >/dev/null 2>&1 || need sqlite3
+	have_browser || need chromium
 	# The core packages hold the programs alone: no service is set up.
 	have_server || need mariadb-server-core mariadb-client-core
 fi

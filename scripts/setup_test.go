@@ -77,7 +77,7 @@ func (m *machine) debian(install string) {
 
 // testTools puts in the programs that the tests need.
 func (m *machine) testTools() {
-	for _, name := range []string{"wget", "sqlite3", "mariadbd", "mariadb-install-db"} {
+	for _, name := range []string{"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db"} {
 		m.stub(name, "")
 	}
 }
@@ -270,7 +270,7 @@ func TestDocumentation(t *testing.T) {
 		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; printf '#!/bin/sh\n' >"$BIN/wget"; chmod +x "$BIN/wget"`)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 mariadb-server-core mariadb-client-core\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
@@ -326,6 +326,7 @@ func TestServer(t *testing.T) {
 			m.complete()
 			m.stub("wget", "")
 			m.stub("sqlite3", "")
+			m.stub("chromium", "")
 			for _, page := range firstPages {
 				m.write(filepath.Join(m.docs, page), "page", 0o644)
 			}
@@ -336,6 +337,32 @@ func TestServer(t *testing.T) {
 			m.root()
 			code, said, log := m.run("test")
 			if code != 0 || strings.Contains(log, "mariadb-server-core mariadb-client-core") != c.missing || (said == "") == c.missing {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+		})
+	}
+}
+
+func TestBrowser(t *testing.T) {
+	for program, missing := range map[string]bool{
+		"": true, "firefox": true,
+		"chromium": false, "chromium-browser": false, "google-chrome": false, "google-chrome-stable": false, "chrome": false,
+	} {
+		t.Run("with "+program, func(t *testing.T) {
+			m := newMachine(t)
+			m.complete()
+			m.testTools()
+			os.Remove(filepath.Join(m.path, "chromium"))
+			if program != "" {
+				m.stub(program, "")
+			}
+			for _, page := range firstPages {
+				m.write(filepath.Join(m.docs, page), "page", 0o644)
+			}
+			m.debian("")
+			m.root()
+			code, said, log := m.run("test")
+			if code != 0 || strings.Contains(log, "--no-install-recommends chromium\n") != missing || (said == "") == missing {
 				t.Errorf("exit %d, said %q, called %q", code, said, log)
 			}
 		})

@@ -29,22 +29,41 @@ type dialer struct {
 	life     context.Context // no dial outlives it
 }
 
-// plain is the DialContext of a transport.
-func (d *dialer) plain(ctx context.Context, _, addr string) (net.Conn, error) {
-	ctx, cancel := d.limit(ctx)
+// Dial opens a TCP connection to addr, a host and a port, for who speaks HTTP
+// without the Client, such as a browser. The host is looked up once and only
+// addresses that the egress guard permits are dialled; if it leaves none the
+// error is an *AddressError. network is "tcp". ctx and DefaultConnectTimeout
+// bound the dial. The connection is the caller's and outlives the Client.
+func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if network != "tcp" {
+		return nil, net.UnknownNetworkError(network)
+	}
+	ctx, cancel := c.dial.limit(ctx, DefaultConnectTimeout)
 	defer cancel()
-	return d.connect(ctx, addr)
+	return c.dial.connect(ctx, addr)
 }
 
-// tls is the DialTLSContext of a transport. The hand-shake happens here, and not
-// in the transport, to be under the request's connect time-out.
-func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Conn, error) {
-	ctx, cancel := d.limit(ctx)
+// plain is the DialContext of a transport.
+func (d *dialer) plain(ctx context.Context, _, addr string) (net.Conn, error) {
+	ctx, cancel := d.limit(ctx, hopOf(ctx).connectTimeout)
 	defer cancel()
 	raw, err := d.connect(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
+	return &conn{Conn: raw}, nil
+}
+
+// tls is the DialTLSContext of a transport. The hand-shake happens here, and not
+// in the transport, to be under the request's connect time-out.
+func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Conn, error) {
+	ctx, cancel := d.limit(ctx, hopOf(ctx).connectTimeout)
+	defer cancel()
+	raw, err := d.connect(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	raw = &conn{Conn: raw}
 	conf := base.Clone()
 	host, _, _ := net.SplitHostPort(addr) // connect could
 	conf.ServerName = strings.TrimSuffix(host, ".")
@@ -56,16 +75,16 @@ func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Co
 	return secure, nil
 }
 
-// limit puts the connect time-out of the request and the life of the Client on
-// ctx. A transport lets a dial go on when its request has ended, as another may
-// want the connection.
-func (d *dialer) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, hopOf(ctx).connectTimeout)
+// limit puts a connect time-out and the life of the Client on ctx. A transport
+// lets a dial go on when its request has ended, as another may want the
+// connection.
+func (d *dialer) limit(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	stop := context.AfterFunc(d.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// connect opens a connection to addr, a host and a port. It returns a *conn.
+// connect opens a connection to addr, a host and a port.
 func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -79,11 +98,7 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := race(ctx, addrs, uint16(port))
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: raw}, nil
+	return race(ctx, addrs, uint16(port))
 }
 
 // permitted returns the addresses of host that may be dialled, at least one and

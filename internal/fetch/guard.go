@@ -16,6 +16,9 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("address %s refused: %s", e.Addr, e.Block)
 }
 
+// Refused is true. Packages that may not import this one know the refusal by it.
+func (e *AddressError) Refused() bool { return true }
+
 // block is a range of addresses that a crawler has no business with.
 type block struct {
 	prefix netip.Prefix

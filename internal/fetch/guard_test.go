@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"testing"
 )
@@ -118,5 +120,83 @@ func BenchmarkPermitted(b *testing.B) {
 		if Permitted(addr, nil) != nil {
 			b.Fatal("refused")
 		}
+	}
+}
+
+// fixedNames answers a name with the addresses given for it, and counts.
+type fixedNames struct {
+	addrs map[string][]netip.Addr
+	asked int
+}
+
+func (r *fixedNames) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	r.asked++
+	if found := r.addrs[host]; len(found) > 0 {
+		return found, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+func TestDial(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	names := &fixedNames{addrs: map[string][]netip.Addr{
+		"open.test":    {netip.MustParseAddr("127.0.0.1")},
+		"private.test": {netip.MustParseAddr("10.0.0.1")},
+		"both.test":    {netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("127.0.0.1")},
+	}}
+	c := newClient(t, Config{Resolver: names})
+	for name, tt := range map[string]struct {
+		network, host string
+		want          string // "", "refused", "no name", "network"
+	}{
+		"name":                     {"tcp", "open.test", ""},
+		"literal":                  {"tcp", "127.0.0.1", ""},
+		"private name":             {"tcp", "private.test", "refused"},
+		"private literal":          {"tcp", "10.0.0.1", "refused"},
+		"only the open is dialled": {"tcp", "both.test", ""},
+		"mapped literal":           {"tcp", "::ffff:127.0.0.1", "refused"},
+		"unknown name":             {"tcp", "nowhere.test", "no name"},
+		"other network":            {"udp", "open.test", "network"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := c.Dial(t.Context(), tt.network, net.JoinHostPort(tt.host, port))
+			if conn != nil {
+				conn.Close()
+			}
+			var (
+				refusal interface{ Refused() bool }
+				dns     *net.DNSError
+				network net.UnknownNetworkError
+			)
+			got := ""
+			switch {
+			case errors.As(err, &refusal):
+				got = "refused"
+			case errors.As(err, &dns):
+				got = "no name"
+			case errors.As(err, &network):
+				got = "network"
+			case err != nil:
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("got %q (%v), want %q", got, err, tt.want)
+			}
+		})
+	}
+	before := names.asked
+	conn, err := c.Dial(t.Context(), "tcp", "open.test:"+port)
+	if err != nil || names.asked != before+1 {
+		t.Fatalf("%v, %d look-ups", err, names.asked-before)
+	}
+	conn.Close()
+	c.Close()
+	if _, err := c.Dial(t.Context(), "tcp", "127.0.0.1:"+port); err == nil {
+		t.Error("a closed Client dials")
 	}
 }

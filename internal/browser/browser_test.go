@@ -1,0 +1,623 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests share one browser where they can, as starting one takes a second.
+var shared *Browser
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv("DC_BROWSER_HELPER"); folder != "" {
+		helper(folder)
+		return
+	}
+	if _, err := findProgram(""); err != nil {
+		fmt.Fprintln(os.Stderr, "the tests of browser need Chromium; run make setup-test")
+		os.Exit(1)
+	}
+	folder, err := os.MkdirTemp("", "browser-test-")
+	if err != nil {
+		panic(err)
+	}
+	shared = New(config(folder))
+	code := m.Run()
+	shared.Close()
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		fmt.Fprintln(os.Stderr, "left behind:", left)
+		code = 1
+	}
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// refusal is what a guard says.
+type refusal struct{ addr string }
+
+func (r refusal) Error() string { return "address " + r.addr + " refused" }
+func (r refusal) Refused() bool { return true }
+
+// guarded dials loopback and refuses the rest; names below .test are 127.0.0.1,
+// but forbidden.test, and other names are unknown.
+func guarded(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case host == "forbidden.test":
+		return nil, refusal{addr}
+	case err != nil && strings.HasSuffix(host, ".test"):
+		host = "127.0.0.1"
+	case err != nil:
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	case ip != netip.MustParseAddr("127.0.0.1"):
+		return nil, refusal{addr}
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, net.JoinHostPort(host, port))
+}
+
+func config(folder string) Config {
+	cfg := Config{Dial: guarded, TempDir: folder, MaxPages: 2, Macros: MacroPolicy{Enabled: true, Remote: true, FilesBelow: "testdata"}}
+	if os.Getenv("DC_BROWSER_LOG") != "" {
+		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return cfg
+}
+
+// site serves each path by what is given for it: a page, or a handler.
+func site(t *testing.T, pages map[string]any) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, content := range pages {
+		switch content := content.(type) {
+		case string:
+			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				io.WriteString(w, content)
+			})
+		case func(http.ResponseWriter, *http.Request):
+			mux.HandleFunc(path, content)
+		}
+	}
+	srv := httptest.NewServer(mux)
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	return srv.URL
+}
+
+func get(t *testing.T, req Request) *Page {
+	t.Helper()
+	p, err := shared.Get(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wantFault gets req and wants a fault.
+func wantFault(t *testing.T, b *Browser, req Request, kind Kind) *Fault {
+	t.Helper()
+	p, err := b.Get(t.Context(), req)
+	var f *Fault
+	if !errors.As(err, &f) || f.Kind != kind {
+		t.Fatalf("got %v, page %+v; want a fault of kind %v", err, p, kind)
+	}
+	return f
+}
+
+func wantText(t *testing.T, p *Page, text string) {
+	t.Helper()
+	if !strings.Contains(string(p.Body), text) {
+		t.Errorf("no %q in %q", text, p.Body)
+	}
+}
+
+func TestScriptMakesThePage(t *testing.T) {
+	where := site(t, map[string]any{
+		"/": `<!DOCTYPE html><title>x</title><body><script>
+			fetch("/data").then(r => r.text()).then(t => document.body.append("made " + t));
+			onload = () => setTimeout(() => document.body.append(" and later"), 300);
+			document.cookie = "seen=1";</script>`,
+		"/data": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "by script ж "+r.UserAgent()) },
+	})
+	p := get(t, Request{URL: where + "/", Damping: time.Second, UserAgent: "DC-Test/1"})
+	wantText(t, p, "made by script ж DC-Test/1")
+	wantText(t, p, "and later")
+	wantText(t, p, "<!DOCTYPE html>")
+	if p.Code != 200 || p.FinalURL != where+"/" || !p.Rendered || p.ContentType != "text/html" || p.Charset != "utf-8" || p.Cut {
+		t.Errorf("page %+v", p)
+	}
+	if len(p.Cookies) != 1 || !strings.HasPrefix(p.Cookies[0], "seen=1; Path=/; Domain=127.0.0.1") {
+		t.Errorf("cookies %q", p.Cookies)
+	}
+	if p.Header.Get("Content-Type") != "text/html; charset=utf-8" || p.Total <= 0 {
+		t.Errorf("header %v, total %v", p.Header, p.Total)
+	}
+}
+
+func TestWhatIsSent(t *testing.T) {
+	var sent atomic.Pointer[http.Request]
+	var body atomic.Pointer[string]
+	where := site(t, map[string]any{"/": func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		s := string(text)
+		body.Store(&s)
+		sent.Store(r)
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<p>ok")
+	}})
+	p := get(t, Request{URL: where + "/?q=1#part", Method: "POST", PostData: []byte("a=1&b=2"), Cookie: "k=v; other=w",
+		Header: []Header{{"Accept-Language", "de"}, {"X-Own", "1"}, {"Authorization", "Basic eDp5"}, {"--headless", "1"}, {"Host", "evil.test"}, {"Connection", "close"}}})
+	r := sent.Load()
+	if r.Method != "POST" || *body.Load() != "a=1&b=2" || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+		t.Errorf("%s %q %q", r.Method, *body.Load(), r.Header)
+	}
+	if r.Header.Get("Accept-Language") != "de" || r.Header.Get("X-Own") != "1" || r.Header.Get("Authorization") != "Basic eDp5" || r.Header.Get("Cookie") != "k=v; other=w" {
+		t.Errorf("header %q", r.Header)
+	}
+	if r.Host != strings.TrimPrefix(where, "http://") || r.Header.Get("--Headless") != "" || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Proxy-Connection") != "" {
+		t.Errorf("host %q, header %q", r.Host, r.Header)
+	}
+	if p.RequestHeader.Get("X-Own") != "1" || p.FinalURL != where+"/?q=1#part" {
+		t.Errorf("page %+v", p)
+	}
+}
+
+func TestCodesAndKindsOfContent(t *testing.T) {
+	answer := func(code int, kind, body string) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if kind == "" {
+				w.Header()["Content-Type"] = nil
+			} else {
+				w.Header().Set("Content-Type", kind)
+			}
+			w.WriteHeader(code)
+			io.WriteString(w, body)
+		}
+	}
+	png := "\x89PNG\r\n\x1a\n\x00\xff\xfe"
+	where := site(t, map[string]any{
+		"/404": answer(404, "text/html", "<p>none</p>"), "/503": answer(503, "text/html", "<p>busy</p>"),
+		"/500-empty": answer(500, "text/html", ""),
+		"/json":      answer(200, "application/json", `{"a": [1]}`), "/png": answer(200, "image/png", png),
+		"/pdf": answer(200, "application/pdf", "%PDF-1.4\n"), "/xml": answer(200, "text/xml; charset=ISO-8859-1", "<a>\xe9</a>"),
+		"/text": answer(200, "text/plain", "<b>plain"), "/none": answer(200, "", "<html><p>sniffed</p>"),
+		"/none-binary": answer(200, "", png), "/latin": answer(200, "text/html; charset=windows-1251", "<p>\xe6</p>"),
+		"/xhtml": answer(200, "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><p>x</p></html>`),
+		"/file": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Disposition", "attachment; filename=x.html")
+			answer(200, "text/html", "<p>saved</p>")(w, r)
+		},
+		"/clobber": `<!DOCTYPE html><p>kept</p><img name=documentElement><img name=doctype><form name=contentType></form>`,
+	})
+	for path, want := range map[string]struct {
+		code     int
+		rendered bool
+		kind     string
+		charset  string
+		body     string // the whole of what was taken, part of what was rendered
+	}{
+		"/404": {404, true, "text/html", "windows-1252", "<p>none</p>"}, "/503": {503, true, "text/html", "windows-1252", "busy"},
+		"/500-empty": {500, false, "text/html", "", ""},
+		"/json":      {200, false, "application/json", "", `{"a": [1]}`}, "/png": {200, false, "image/png", "", png},
+		"/pdf": {200, false, "application/pdf", "", "%PDF-1.4\n"}, "/xml": {200, false, "text/xml", "iso-8859-1", "<a>\xe9</a>"},
+		"/text": {200, false, "text/plain", "", "<b>plain"}, "/none": {200, true, "text/html", "windows-1252", "sniffed"},
+		"/none-binary": {200, false, "image/png", "", png}, "/latin": {200, true, "text/html", "windows-1251", "<p>ж</p>"},
+		"/xhtml": {200, true, "application/xhtml+xml", "utf-8", "<p>x</p>"}, "/file": {200, false, "text/html", "", "<p>saved</p>"},
+		"/clobber": {200, true, "text/html", "utf-8", "<!DOCTYPE html>"},
+	} {
+		t.Run(path[1:], func(t *testing.T) {
+			p := get(t, Request{URL: where + path})
+			if p.Code != want.code || p.Rendered != want.rendered || p.ContentType != want.kind || p.Charset != want.charset {
+				t.Errorf("code %d, rendered %v, %q, %q, body %q", p.Code, p.Rendered, p.ContentType, p.Charset, p.Body)
+			}
+			if want.rendered {
+				wantText(t, p, want.body)
+			} else if string(p.Body) != want.body {
+				t.Errorf("body %q", p.Body)
+			}
+		})
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	loops := 0
+	where := site(t, map[string]any{
+		"/http":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/script", 302) },
+		"/script": `<script>location = "/meta"</script>`,
+		"/meta":   `<meta http-equiv=refresh content="0; url=/end">`,
+		"/end":    `<p>the end</p>`,
+		"/loop":   func(w http.ResponseWriter, r *http.Request) { loops++; http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), 301) },
+		"/js":     `<script>location = "/js?" + Math.random()</script>`,
+		"/data":   `<script>location = "ftp://127.0.0.1/x"</script><p>stays</p>`,
+		"/guard":  `<script>location = "http://forbidden.test/"</script>`,
+		"/mail":   `<script>location = "mailto:a@b.test"</script><p>stays</p>`,
+	})
+	t.Run("http, script and refresh", func(t *testing.T) {
+		var asked []string
+		p := get(t, Request{URL: where + "/http", Damping: time.Second, Allow: func(_ context.Context, next *url.URL) error {
+			asked = append(asked, next.Path)
+			return nil
+		}})
+		wantText(t, p, "the end")
+		want := []Hop{{where + "/http", 302}, {where + "/script", 200}, {where + "/meta", 200}}
+		if !slices.Equal(p.Redirects, want) || p.FinalURL != where+"/end" {
+			t.Errorf("%v, then %s", p.Redirects, p.FinalURL)
+		}
+		if !slices.Equal(asked, []string{"/http", "/script", "/meta", "/end"}) {
+			t.Errorf("asked for %v", asked)
+		}
+	})
+	t.Run("refused in the middle", func(t *testing.T) {
+		no := errors.New("no")
+		f := wantFault(t, shared, Request{URL: where + "/http", Damping: time.Second, Allow: func(_ context.Context, next *url.URL) error {
+			if next.Path == "/meta" {
+				return no
+			}
+			return nil
+		}}, Refused)
+		if !errors.Is(f, no) || f.URL != where+"/meta" {
+			t.Errorf("fault %v", f)
+		}
+	})
+	for path, kind := range map[string]Kind{"/loop": TooManyRedirects, "/js": TooManyRedirects, "/guard": Guard} {
+		t.Run(path[1:], func(t *testing.T) {
+			wantFault(t, shared, Request{URL: where + path, MaxRedirects: 5, Damping: 2 * time.Second}, kind)
+		})
+	}
+	for _, path := range []string{"/data", "/mail"} {
+		t.Run(path[1:], func(t *testing.T) {
+			wantText(t, get(t, Request{URL: where + path}), "stays")
+		})
+	}
+	t.Run("none wanted", func(t *testing.T) {
+		wantFault(t, shared, Request{URL: where + "/http", MaxRedirects: -1}, TooManyRedirects)
+	})
+}
+
+func TestFaultsOfTheNetwork(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = nil
+	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	tls.StartTLS()
+	defer tls.Close()
+	where := site(t, map[string]any{
+		"/empty": func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Type", "text/plain") },
+		"/204":   func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) },
+		"/drop":  func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
+		"/large": func(w http.ResponseWriter, r *http.Request) { w.Write(bytes.Repeat([]byte("x\n"), 1<<20)) },
+		"/long": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "4000000")
+			w.Header().Set("Content-Type", "text/html")
+			w.Write([]byte("x"))
+		},
+		"/grows": `<script>document.write("x".repeat(2e6))</script>`,
+	})
+	for name, c := range map[string]struct {
+		url  string
+		kind Kind
+	}{
+		"unknown name": {"http://nowhere.invalid/", NameNotResolved}, "unknown name, TLS": {"https://nowhere.invalid/", NameNotResolved},
+		"forbidden address": {"http://10.0.0.1/", Guard}, "forbidden address, TLS": {"https://10.0.0.1/", Guard},
+		"forbidden name": {"http://forbidden.test/", Guard}, "metadata": {"http://169.254.169.254/latest/", Guard},
+		"loopback v6": {"http://[::1]/", Guard}, "localhost is a name": {"http://localhost/", NameNotResolved},
+		"nobody listens": {"http://" + closed.Addr().String() + "/", Connect}, "nobody listens, TLS": {"https://" + closed.Addr().String() + "/", Connect},
+		"unknown authority": {tls.URL, Connect},
+		"empty":             {where + "/empty", Empty}, "no content": {where + "/204", Empty},
+		"dropped": {where + "/drop", Empty}, "too large": {where + "/large", TooLarge}, "declared too large": {where + "/long", TooLarge}, "grows too large": {where + "/grows", TooLarge},
+		"file": {"file:///etc/passwd", BadURL}, "chrome": {"chrome://version", BadURL}, "no host": {"http:///x", BadURL}, "not a URL": {"http://a b/", BadURL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := wantFault(t, shared, Request{URL: c.url, MaxBytes: 1 << 20}, c.kind)
+			if c.kind == Connect && f.Code != codeOther {
+				t.Errorf("code %d", f.Code)
+			}
+		})
+	}
+}
+
+func TestNothingForbiddenIsReached(t *testing.T) {
+	var reached atomic.Int32
+	forbidden := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reached.Add(1) }))
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden.Listener = &tellingListener{l, &reached}
+	forbidden.Start()
+	defer forbidden.Close()
+	at := l.Addr().String()
+	where := site(t, map[string]any{"/": `<p>here</p><script>
+		const at = "` + at + `";
+		fetch("http://" + at + "/fetch", {mode: "no-cors"}).catch(() => document.body.append("fetch failed"));
+		new WebSocket("ws://" + at + "/ws");
+		navigator.sendBeacon("http://" + at + "/beacon");
+		new Worker(URL.createObjectURL(new Blob(["fetch('http://" + at + "/worker', {mode: 'no-cors'})"])));
+		for (const [name, attribute] of [["img", "src"], ["iframe", "src"], ["link", "href"], ["script", "src"]]) {
+			const e = document.createElement(name); e[attribute] = "http://" + at + "/" + name;
+			if (name == "link") e.rel = "stylesheet"; document.head.append(e);
+		}
+		const rtc = new RTCPeerConnection({iceServers: [{urls: "stun:" + at}]}); rtc.createDataChannel("x");
+		rtc.createOffer().then(o => rtc.setLocalDescription(o));
+		</script><link rel=dns-prefetch href="http://` + at + `"><link rel=preconnect href="http://` + at + `">`})
+	p := get(t, Request{URL: where + "/", Damping: time.Second})
+	wantText(t, p, "fetch failed")
+	if n := reached.Load(); n != 0 {
+		t.Errorf("the forbidden address was reached %d times", n)
+	}
+}
+
+// tellingListener counts connections.
+type tellingListener struct {
+	net.Listener
+	reached *atomic.Int32
+}
+
+func (l *tellingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		l.reached.Add(1)
+	}
+	return conn, err
+}
+
+func TestHostilePages(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	where := site(t, map[string]any{
+		"/endless": `<p>x</p><script>while (true) {}</script>`,
+		"/later":   `<p>there</p><script>onload = () => { while (true) {} }</script>`,
+		"/never":   `<p>partly</p><script src="/hang" defer></script><iframe src="/hang"></iframe>`,
+		"/unended": `<p>partly</p><iframe src="/hang"></iframe>`,
+		"/hang":    func(w http.ResponseWriter, r *http.Request) { <-hang },
+		"/dialogs": `<p>x</p><script>alert(1); confirm(2); prompt(3); onbeforeunload = () => "stay"; document.body.append("passed")</script>`,
+		"/windows": `<p>x</p><script>let n = 0; for (let i = 0; i < 200; i++) if (window.open("/frames")) n++; document.body.append("opened " + n)</script>`,
+		"/frames":  `<p>x</p><iframe src="/frames?` + "1" + `"></iframe>`,
+		"/flood":   `<script>for (let i = 0; i < 5000; i++) fetch("/end?" + i).catch(() => {}); document.write("flooded")</script>`,
+		"/end":     `ok`,
+		"/log":     `<p>x</p><script>for (let i = 0; i < 20000; i++) console.log("x".repeat(1000)); document.body.append("logged")</script>`,
+		"/many":    `<body><script>for (let i = 0; i < 2000; i++) { const f = document.createElement("iframe"); document.body.append(f); f.remove(); } document.body.append("framed")</script>`,
+		"/open":    `<p>x</p><script>const d = document; d.open(); d.write("<p>written"); d.close()</script>`,
+		"/auth": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("WWW-Authenticate", "Basic realm=x")
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(401)
+			io.WriteString(w, "<p>who are you</p>")
+		},
+	})
+	for path, want := range map[string]string{"/dialogs": "passed", "/windows": "opened 0", "/frames": "iframe", "/flood": "flooded", "/log": "logged", "/many": "framed", "/open": "written", "/auth": "who are you"} {
+		t.Run(path[1:], func(t *testing.T) {
+			wantText(t, get(t, Request{URL: where + path}), want)
+		})
+	}
+	t.Run("endless", func(t *testing.T) {
+		wantFault(t, shared, Request{URL: where + "/endless", Timeout: 2 * time.Second}, TimeOver)
+	})
+	t.Run("endless later", func(t *testing.T) {
+		wantFault(t, shared, Request{URL: where + "/later", Timeout: 2 * time.Second, Damping: time.Second}, TimeOver)
+	})
+	t.Run("never finished", func(t *testing.T) {
+		wantFault(t, shared, Request{URL: where + "/never", Timeout: 3 * time.Second}, TimeOver)
+	})
+	t.Run("no answer", func(t *testing.T) {
+		if f := wantFault(t, shared, Request{URL: where + "/hang", Timeout: 2 * time.Second}, TimeOver); f.Partial != nil {
+			t.Errorf("partial %+v", f.Partial)
+		}
+	})
+	t.Run("never finished, but read", func(t *testing.T) {
+		f := wantFault(t, shared, Request{URL: where + "/unended", Timeout: 6 * time.Second}, TimeOver)
+		if f.Partial == nil {
+			t.Fatal("nothing was read")
+		}
+		wantText(t, f.Partial, "partly")
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := shared.Get(ctx, Request{URL: where + "/hang"}); KindOf(err) != Cancelled {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("time in Allow is not counted", func(t *testing.T) {
+		p := get(t, Request{URL: where + "/end", Timeout: 3 * time.Second, Allow: func(context.Context, *url.URL) error {
+			time.Sleep(4 * time.Second)
+			return nil
+		}})
+		if p.Total >= 4*time.Second {
+			t.Errorf("total %v", p.Total)
+		}
+	})
+}
+
+func TestPagesAreApart(t *testing.T) {
+	meet := make(chan struct{}, 2)
+	where := site(t, map[string]any{"/": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<p>got %q</p><script>document.cookie = "mine=%s"; localStorage.x = (localStorage.x || "") + "y"; document.body.append(" store " + localStorage.x)</script>`, r.Header.Get("Cookie"), r.URL.RawQuery)
+	}, "/wait": func(w http.ResponseWriter, r *http.Request) {
+		meet <- struct{}{}
+		for len(meet) < 2 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		http.Redirect(w, r, "/?"+r.URL.RawQuery, 302)
+	}})
+	results := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			p, err := shared.Get(t.Context(), Request{URL: where + "/wait?" + strconv.Itoa(i), Cookie: "given=" + strconv.Itoa(i)})
+			if err == nil && !strings.Contains(string(p.Body), fmt.Sprintf(`got "given=%d"`, i)) || err == nil && !strings.Contains(string(p.Body), "store y<") {
+				err = fmt.Errorf("page %d: %s", i, p.Body)
+			}
+			if err == nil && len(p.Cookies) != 2 {
+				err = fmt.Errorf("page %d: cookies %q", i, p.Cookies)
+			}
+			results <- err
+		}()
+	}
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	where := site(t, map[string]any{
+		"/": `<p>x</p><script>Promise.allSettled([0, 1, 2, 3].map(() => fetch("/big").then(r => r.arrayBuffer()))).then(r => document.body.append("done"))</script>`,
+		"/big": func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 1<<20)) },
+	})
+	cfg := config(t.TempDir())
+	cfg.MaxTraffic = 2 << 20
+	cfg.MaxRequests = 3
+	b := New(cfg)
+	defer b.Close()
+	p, err := b.Get(t.Context(), Request{URL: where + "/", Damping: time.Second})
+	if err != nil || !p.Cut {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	wantText(t, p, "x")
+}
+
+func TestMemory(t *testing.T) {
+	where := site(t, map[string]any{
+		"/eats": `<script>const all = []; setInterval(() => all.push(new Uint8Array(32 << 20).fill(1)), 10)</script>`,
+		"/fine": `<p>fine</p>`,
+	})
+	cfg := config(t.TempDir())
+	cfg.MaxMemory = 700 << 20
+	b := New(cfg)
+	defer b.Close()
+	if f := wantFault(t, b, Request{URL: where + "/eats", Damping: 20 * time.Second}, Memory); f.Kind.Bits() == 0 {
+		t.Error("no bits")
+	}
+	if p, err := b.Get(t.Context(), Request{URL: where + "/fine"}); err != nil || !strings.Contains(string(p.Body), "fine") {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+func TestLifeOfABrowser(t *testing.T) {
+	where := site(t, map[string]any{"/": `<p>fine</p>`, "/hang": func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }})
+	folder := t.TempDir()
+	b := New(config(folder))
+	if _, err := b.Get(t.Context(), Request{URL: where + "/"}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(folder, profilePrefix+"*"))
+	if err != nil || len(left) != 1 || len(processesOf(left[0])) == 0 {
+		t.Fatalf("folders %v, %v", left, err)
+	}
+	syscall.Kill(b.running.cmd.Process.Pid, syscall.SIGKILL)
+	<-b.running.gone
+	if p, err := b.Get(t.Context(), Request{URL: where + "/"}); err != nil || !strings.Contains(string(p.Body), "fine") {
+		t.Fatalf("after a kill: %v, %v", p, err)
+	}
+	under := make(chan error, 1)
+	go func() {
+		_, err := b.Get(t.Context(), Request{URL: where + "/hang"})
+		under <- err
+	}()
+	for len(b.slots) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	b.Close()
+	if err := <-under; KindOf(err) != Cancelled {
+		t.Errorf("the page under way: %v", err)
+	}
+	if left, _ := os.ReadDir(folder); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+	if pids := processesOf(folder); len(pids) != 0 {
+		t.Errorf("processes %v", pids)
+	}
+	if _, err := b.Get(t.Context(), Request{URL: where + "/"}); KindOf(err) != Cancelled {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestNotInstalled(t *testing.T) {
+	b := New(Config{Path: "no-such-browser", Dial: guarded})
+	defer b.Close()
+	f := wantFault(t, b, Request{URL: "http://127.0.0.1/"}, NotInstalled)
+	if !strings.Contains(f.Error(), "chromium") || f.Kind.Bits() == 0 {
+		t.Error(f)
+	}
+	bad := New(Config{Path: "/bin/false", Dial: guarded, TempDir: t.TempDir()})
+	defer bad.Close()
+	wantFault(t, bad, Request{URL: "http://127.0.0.1/"}, Driver)
+}
+
+// helper is the process that TestKilledTask kills: it renders a page that never
+// ends and says so.
+func helper(folder string) {
+	b := New(config(folder))
+	if _, err := b.Get(context.Background(), Request{URL: os.Getenv("DC_BROWSER_URL")}); err != nil {
+		fmt.Println("fault", err)
+		os.Exit(1)
+	}
+	go b.Get(context.Background(), Request{URL: os.Getenv("DC_BROWSER_URL") + "busy", Timeout: time.Hour})
+	select {}
+}
+
+func TestKilledTask(t *testing.T) {
+	busy := make(chan struct{})
+	where := site(t, map[string]any{"/{$}": `<p>fine</p>`, "/busy": `<script>fetch("/now"); while (true) {}</script>`,
+		"/now": func(w http.ResponseWriter, r *http.Request) { close(busy) }})
+	folder := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "DC_BROWSER_HELPER="+folder, "DC_BROWSER_URL="+where+"/")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-busy:
+	case <-time.After(time.Minute):
+		cmd.Process.Kill()
+		t.Fatal("the helper renders nothing")
+	}
+	before := processesOf(filepath.Join(folder, profilePrefix))
+	if len(before) < 3 {
+		t.Errorf("only %d processes", len(before))
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	for deadline := time.Now().Add(20 * time.Second); len(processesOf(filepath.Join(folder, profilePrefix))) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			left := processesOf(filepath.Join(folder, profilePrefix))
+			killUsers(filepath.Join(folder, profilePrefix))
+			t.Fatalf("of %d processes %v are left", len(before), left)
+		}
+	}
+	// The next browser removes the folder.
+	sweepProfiles(folder)
+	if left, _ := os.ReadDir(folder); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}

@@ -1,0 +1,304 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	cdpio "github.com/chromedp/cdproto/io"
+	"github.com/chromedp/cdproto/network"
+)
+
+// maxWaiting bounds the requests of a page that wait to be let go. What exceeds it
+// is never answered; its page has asked for a flood.
+const maxWaiting = 10000
+
+// document judges one request for the page itself, or its answer.
+func (v *visit) document(ev *fetch.EventRequestPaused) {
+	if ev.ResponseStatusCode == 0 && ev.ResponseErrorReason == "" {
+		v.request(ev)
+	} else {
+		v.answer(ev)
+	}
+}
+
+// refuse ends a request, and the page by f if it is given.
+func (v *visit) refuse(ev *fetch.EventRequestPaused, f *Fault) {
+	if f != nil {
+		v.fail(f)
+	}
+	cdp.Call(v.time, v.session, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
+}
+
+// request lets a request for the page itself go, once it is allowed.
+func (v *visit) request(ev *fetch.EventRequestPaused) {
+	where := ev.Request.URL + ev.Request.URLFragment
+	u, err := url.Parse(where)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("the page leads to %q", clip(where))))
+		return
+	}
+	first, tooMany := false, false
+	v.change(func() {
+		first = v.count == 0
+		if !first {
+			tooMany = len(v.redirects) >= v.req.MaxRedirects
+			if !tooMany {
+				v.redirects = append(v.redirects, Hop{v.url, v.code})
+			}
+		}
+		if !tooMany {
+			v.count++
+			v.url, v.code, v.header, v.phase, v.parsed = where, 0, nil, requested, false
+		}
+	})
+	if tooMany {
+		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("more than %d, the next to %q", v.req.MaxRedirects, clip(where))))
+		return
+	}
+	if v.req.Allow != nil {
+		v.allow.Lock()
+		v.time.pause()
+		err := v.req.Allow(v.time, u)
+		v.time.resume()
+		v.allow.Unlock()
+		if err != nil {
+			v.refuse(ev, &Fault{Kind: Refused, URL: where, Err: err})
+			return
+		}
+	}
+	header := v.headers(ev.Request, u)
+	params := fetch.ContinueRequestParams{RequestID: ev.RequestID}
+	v.change(func() {
+		v.sent = http.Header{}
+		for _, h := range header {
+			v.sent.Add(h.Name, h.Value)
+			params.Headers = append(params.Headers, &fetch.HeaderEntry{Name: h.Name, Value: h.Value})
+		}
+	})
+	if first && v.req.Method == http.MethodPost {
+		params.Method, params.PostData = http.MethodPost, v.req.PostData
+	}
+	if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, params); err != nil && v.time.Err() == nil {
+		v.fail(v.faultOf(Driver, fmt.Errorf("request: %w", err)))
+	}
+}
+
+// ownFields are the fields of a request that the browser sets.
+var ownFields = map[string]bool{
+	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Cookie": true, "Host": true,
+	"Keep-Alive": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true, "User-Agent": true,
+}
+
+// headers returns the fields of a request for the page itself: those of the
+// browser, and over them those of Request.Header.
+func (v *visit) headers(r *network.Request, u *url.URL) []Header {
+	home, err := url.Parse(v.req.URL)
+	atHome := err == nil && home.Scheme == u.Scheme && strings.EqualFold(home.Host, u.Host)
+	given := map[string]bool{}
+	var list []Header
+	for _, h := range v.req.Header {
+		name := http.CanonicalHeaderKey(strings.TrimSpace(h.Name))
+		switch {
+		case name == "", name[0] == '-', ownFields[name], strings.ContainsAny(name+h.Value, "\r\n\x00"):
+		case name == "Authorization" && !atHome:
+		case strings.HasPrefix(name, "Content-") && len(v.req.PostData) == 0:
+		default:
+			list = append(list, Header{name, h.Value})
+			given[name] = true
+		}
+	}
+	if len(v.req.PostData) > 0 && !given["Content-Type"] {
+		list = append(list, Header{"Content-Type", "application/x-www-form-urlencoded"})
+		given["Content-Type"] = true
+	}
+	for name, value := range r.Headers {
+		if text, ok := value.(string); ok && !given[http.CanonicalHeaderKey(name)] {
+			list = append(list, Header{name, text})
+		}
+	}
+	return list
+}
+
+// answer judges the header of an answer for the page itself. What is not HTML is
+// taken here, as served.
+func (v *visit) answer(ev *fetch.EventRequestPaused) {
+	goOn := func() {
+		if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID}); err != nil && v.time.Err() == nil {
+			v.fail(v.faultOf(Driver, fmt.Errorf("answer: %w", err)))
+		}
+	}
+	if ev.ResponseErrorReason != "" {
+		v.mu.Lock()
+		first := v.count == 1
+		v.mu.Unlock()
+		if !first { // the first is told in more detail by its navigation
+			reason := string(ev.ResponseErrorReason)
+			if err := v.netFault(reason, kindOfReason(reason)); err != nil {
+				var f *Fault
+				errors.As(err, &f)
+				v.fail(f)
+			}
+		}
+		goOn()
+		return
+	}
+	header := http.Header{}
+	for _, h := range ev.ResponseHeaders {
+		header.Add(h.Name, h.Value)
+	}
+	code := int(ev.ResponseStatusCode)
+	redirect := code >= 300 && code < 400 && code != http.StatusNotModified && header.Get("Location") != ""
+	v.change(func() {
+		v.code, v.header = code, header
+		if !redirect {
+			v.phase = answered
+		}
+	})
+	if redirect {
+		goOn()
+		return
+	}
+	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > v.req.MaxBytes {
+		v.refuse(ev, v.faultOf(TooLarge, fmt.Errorf("the answer has %d bytes, more than %d", n, v.req.MaxBytes)))
+		return
+	}
+	kind := mediaType(header.Get("Content-Type"))
+	disposition, _, _ := strings.Cut(header.Get("Content-Disposition"), ";")
+	if isHTML(kind) && !strings.EqualFold(strings.TrimSpace(disposition), "attachment") || code == http.StatusNoContent {
+		goOn()
+		return
+	}
+	body, err := v.take(v.time, ev.RequestID)
+	switch {
+	case err != nil:
+		if v.time.Err() == nil {
+			var f *Fault
+			if !errors.As(err, &f) {
+				f = v.faultOf(Driver, fmt.Errorf("body: %w", err))
+			}
+			v.refuse(ev, f)
+		}
+		return
+	case kind == "" && isHTML(mediaType(http.DetectContentType(body))):
+		entries := append(ev.ResponseHeaders, &fetch.HeaderEntry{Name: "Content-Type", Value: "text/html"})
+		_, err := cdp.Call(v.time, v.session, fetch.FulfillRequest, fetch.FulfillRequestParams{
+			RequestID: ev.RequestID, ResponseCode: ev.ResponseStatusCode, ResponseHeaders: entries, Body: body})
+		if err != nil && v.time.Err() == nil {
+			v.fail(v.faultOf(Driver, fmt.Errorf("answer: %w", err)))
+		}
+		return
+	case len(body) == 0 && code < 400:
+		v.refuse(ev, v.faultOf(Empty, nil))
+		return
+	}
+	v.change(func() { v.phase, v.body = taken, body })
+	v.refuse(ev, nil)
+}
+
+// take reads the body of an answer, in pieces, as it may be of any size.
+func (v *visit) take(ctx context.Context, id fetch.RequestID) ([]byte, error) {
+	opened, err := cdp.Call(ctx, v.session, fetch.TakeResponseBodyAsStream, fetch.TakeResponseBodyAsStreamParams{RequestID: id})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		cdp.Call(ctx, v.session, cdpio.Close, cdpio.CloseParams{Handle: opened.Stream})
+	}()
+	var body bytes.Buffer
+	for {
+		part, err := cdp.Call(ctx, v.session, cdpio.Read, cdpio.ReadParams{Handle: opened.Stream, Size: 256 << 10})
+		if err != nil {
+			if v.proxy.full.Load() {
+				return nil, v.faultOf(TooLarge, errTraffic)
+			}
+			return nil, err
+		}
+		body.Write(part.Data)
+		if int64(body.Len()) > v.req.MaxBytes {
+			return nil, v.faultOf(TooLarge, fmt.Errorf("the answer has more than %d bytes", v.req.MaxBytes))
+		}
+		if part.EOF {
+			return body.Bytes(), nil
+		}
+	}
+}
+
+// mediaType is the type of a Content-Type field, lower case, without parameters.
+func mediaType(field string) string {
+	kind, _, _ := strings.Cut(field, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
+
+// charsetOf is the charset of a Content-Type field, lower case, "" if it has none.
+func charsetOf(field string) string {
+	_, params, err := mime.ParseMediaType(field)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(params["charset"])
+}
+
+// queue keeps what the page loads until letGo has time for it. Call it under the
+// lock.
+func (v *visit) queue(ev *fetch.EventRequestPaused) {
+	if len(v.waiting) >= maxWaiting {
+		v.cut = true
+		return
+	}
+	v.waiting = append(v.waiting, ev)
+	select {
+	case v.wake <- struct{}{}:
+	default:
+	}
+}
+
+// media are what a page looks and sounds like, and does not say.
+var media = map[network.ResourceType]bool{
+	network.ResourceTypeImage: true, network.ResourceTypeMedia: true, network.ResourceTypeFont: true,
+	network.ResourceTypePing: true, network.ResourceTypeCSPViolationReport: true, network.ResourceTypePrefetch: true,
+}
+
+// letGo lets what the page loads go, or not, until the page is done.
+func (v *visit) letGo() {
+	for {
+		v.mu.Lock()
+		var ev *fetch.EventRequestPaused
+		refuse := false
+		if len(v.waiting) > 0 {
+			ev = v.waiting[0]
+			v.waiting = v.waiting[1:]
+			if answer := ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""; !answer {
+				if v.asked++; v.asked > v.cfg.MaxRequests {
+					refuse, v.cut = true, true
+				}
+				refuse = refuse || !v.cfg.LoadMedia && media[ev.ResourceType] || strings.HasPrefix(ev.Request.URL, "file:")
+			}
+		}
+		v.mu.Unlock()
+		switch {
+		case ev == nil:
+			select {
+			case <-v.wake:
+			case <-v.time.Done():
+				return
+			}
+		case refuse:
+			v.refuse(ev, nil)
+		default:
+			// A request that the page has called off meanwhile is no fault.
+			cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
+		}
+	}
+}

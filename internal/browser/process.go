@@ -1,0 +1,349 @@
+package browser
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"golang.org/x/sys/unix"
+)
+
+// programs are looked for in PATH when Config.Path is empty.
+var programs = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+
+// findProgram returns the path of the browser to start.
+func findProgram(path string) (string, error) {
+	names := programs
+	if path != "" {
+		names = []string{path}
+	}
+	for _, name := range names {
+		if found, err := exec.LookPath(name); err == nil {
+			return found, nil
+		}
+	}
+	return "", &Fault{Kind: NotInstalled, Err: fmt.Errorf("%s not found; install Debian's package chromium, or set the path of a Chromium", strings.Join(names, ", "))}
+}
+
+// deadProxy is where Chromium itself may send what it wants: nowhere. Pages have
+// proxies of their own.
+const deadProxy = "http://127.0.0.1:9"
+
+// switches are what Chromium is started with.
+func switches(folder string, maxMemory int64, userAgent string) []string {
+	list := []string{
+		"--headless=new",
+		"--remote-debugging-pipe",
+		"--user-data-dir=" + folder,
+		"--no-startup-window",
+		"--no-first-run", "--no-default-browser-check", "--no-pings", "--no-service-autorun",
+		"--disable-background-networking", "--disable-client-side-phishing-detection",
+		"--disable-component-update", "--disable-component-extensions-with-background-pages",
+		"--disable-default-apps", "--disable-domain-reliability", "--disable-extensions",
+		"--disable-sync", "--disable-quic", "--disable-gpu", "--disable-breakpad", "--disable-crash-reporter",
+		"--disable-dev-shm-usage", "--disable-hang-monitor", "--disable-notifications",
+		"--disable-print-preview", "--disable-prompt-on-repost", "--disable-speech-api",
+		// Nothing is visible, so nothing may sleep for not being seen.
+		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+		// All frames of a page are then one session, whose requests can be judged. A
+		// context holds nothing that one site could steal from another.
+		"--disable-site-isolation-trials",
+		"--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,InterestFeedContentSuggestions,DialMediaRouteProvider,CertificateTransparencyComponentUpdater,AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,Prerender2,SpareRendererForSitePerProcess",
+		"--dns-prefetch-disable",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--proxy-server=" + deadProxy, "--proxy-bypass-list=<-loopback>",
+		"--block-new-web-contents", // no window.open
+		"--mute-audio", "--hide-scrollbars", "--password-store=basic", "--use-mock-keychain",
+		"--metrics-recording-only", "--safebrowsing-disable-auto-update", "--window-size=1366,768",
+		// V8 ends a page with a message where the kernel would end it without.
+		"--js-flags=--max-old-space-size=" + strconv.FormatInt(max(maxMemory>>20*3/4, 64), 10),
+	}
+	if userAgent != "" {
+		list = append(list, "--user-agent="+userAgent)
+	}
+	if os.Geteuid() == 0 {
+		// Chromium refuses to start as root with its sandbox on. Everyone else keeps it.
+		list = append(list, "--no-sandbox")
+	}
+	return list
+}
+
+// environment is what Chromium sees of ours: not the secrets that tasks may have.
+func environment(folder string) []string {
+	env := []string{"HOME=" + folder, "TMPDIR=" + folder, "XDG_CONFIG_HOME=" + folder, "XDG_CACHE_HOME=" + folder,
+		"XDG_RUNTIME_DIR=" + folder, "LANG=" + cmp.Or(os.Getenv("LANG"), "en_US.UTF-8"), "PATH=" + os.Getenv("PATH"),
+		"DBUS_SESSION_BUS_ADDRESS=disabled:", "DBUS_SYSTEM_BUS_ADDRESS=disabled:"}
+	for _, name := range []string{"LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "TZ"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// chromium is one running browser.
+type chromium struct {
+	profile *profile
+	log     *slog.Logger
+	cmd     *exec.Cmd
+	output  tail
+	started chan error
+	gone    chan struct{} // closed when all its processes and its folder are
+
+	root    context.Context // of the driver; pages' contexts come from it
+	cancel  context.CancelFunc
+	driver  *chromedp.Browser
+	control *pipe
+
+	mu       sync.Mutex
+	pages    int
+	served   int
+	retired  bool   // takes no more pages
+	reaped   bool   // its pid may be another's
+	memory   uint64 // processes ended for their memory
+	stopping bool
+}
+
+// startChromium starts a browser and connects to it. ctx bounds that, not the
+// browser's life.
+func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
+	program, err := findProgram(cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := newProfile(cfg.TempDir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the browser: %w", err)
+	}
+	c := &chromium{profile: folder, log: cfg.Log, started: make(chan error, 1), gone: make(chan struct{})}
+	toUs, fromIt, err1 := os.Pipe()
+	toIt, fromUs, err2 := os.Pipe()
+	outR, outW, err3 := os.Pipe()
+	files := []*os.File{toUs, fromIt, toIt, fromUs, outR, outW}
+	if err := errors.Join(err1, err2, err3); err != nil {
+		closeAll(files)
+		folder.remove()
+		return nil, err
+	}
+	c.cmd = exec.Command(program, switches(folder.path, cfg.MaxMemory, cfg.UserAgent)...)
+	c.cmd.Dir = folder.path
+	c.cmd.Env = environment(folder.path)
+	c.cmd.Stdout, c.cmd.Stderr = outW, outW
+	c.cmd.ExtraFiles = []*os.File{toIt, fromIt} // 3 and 4, where Chromium looks
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	go c.run(outR)
+	err = <-c.started
+	closeAll([]*os.File{fromIt, toIt, outW})
+	if err != nil {
+		closeAll([]*os.File{toUs, fromUs, outR})
+		folder.remove()
+		return nil, fmt.Errorf("start of %s: %w", program, err)
+	}
+	// Each byte of a document may become six of JSON.
+	c.control = newPipe(toUs, fromUs, 8*DefaultMaxBytes)
+	if err := c.connect(ctx); err != nil {
+		c.kill()
+		<-c.gone
+		if said := c.output.last(); said != "" && ctx.Err() == nil {
+			err = fmt.Errorf("%w; it said: %s", err, said)
+		}
+		return nil, fmt.Errorf("start of %s: %w", program, err)
+	}
+	go c.watch(cfg.MaxMemory)
+	return c, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// run starts the process and waits for its end, then cleans up behind it. The
+// kernel sends the parent-death signal when the thread that forked ends, so this
+// goroutine keeps its thread until then.
+func (c *chromium) run(output *os.File) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := c.cmd.Start(); err != nil {
+		c.started <- err
+		return
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		c.output.readFrom(output)
+	}()
+	c.started <- nil
+	pid := c.cmd.Process.Pid
+	// As long as the leader is a zombie its pid is nobody else's.
+	for {
+		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			break
+		}
+	}
+	c.mu.Lock()
+	unix.Kill(-pid, unix.SIGKILL)
+	c.cmd.Wait() // what it exited with is of no use
+	c.reaped, c.retired = true, true
+	stopping := c.stopping
+	c.mu.Unlock()
+	killUsers(c.profile.path)
+	output.SetReadDeadline(time.Now().Add(time.Second))
+	<-read
+	output.Close()
+	if !stopping {
+		c.log.Warn("the browser ended by itself", "status", c.cmd.ProcessState.String(), "said", c.output.last())
+	}
+	if err := c.profile.remove(); err != nil {
+		c.log.Warn("the folder of the browser is not removed", "folder", c.profile.path, "err", err)
+	}
+	close(c.gone)
+}
+
+// connect speaks to the browser for the first time.
+func (c *chromium) connect(ctx context.Context) error {
+	life, end := context.WithCancel(context.Background())
+	quiet := func(text string, args ...any) { c.log.Debug("driver", "said", fmt.Sprintf(text, args...)) }
+	alloc, _ := chromedp.NewAllocatorContext(life, attached{c})
+	root, _ := chromedp.NewContext(alloc, chromedp.WithBrowserOption(chromedp.WithBrowserLogf(quiet), chromedp.WithBrowserErrorf(quiet)))
+	c.root, c.cancel = root, end
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(root) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.driver = chromedp.FromContext(root).Browser
+	return nil
+}
+
+// attached is the allocator that gives the driver a browser that runs.
+type attached struct{ c *chromium }
+
+func (a attached) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
+	return chromedp.NewBrowserTransport(ctx, a.c.control, opts...)
+}
+func (a attached) Wait()          {}
+func (a attached) Attaches() bool { return true }
+
+// newPage returns the driver's context of a new page, which has a browser context
+// that goes through proxy alone. listen hears its events from the first on; it
+// must not block. end closes the page and returns when it is closed.
+func (c *chromium) newPage(ctx context.Context, proxy string, listen func(any)) (page context.Context, end func() error, err error) {
+	page, _ = chromedp.NewContext(c.root,
+		chromedp.WithListener(listen),
+		chromedp.WithNewBrowserContext(func(p *target.CreateBrowserContextParams) {
+			p.ProxyServer, p.ProxyBypassList = proxy, "<-loopback>"
+		}))
+	end = func() error { return chromedp.Cancel(page) }
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(page) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return page, end, err
+}
+
+// kill ends the browser and all its processes. It returns at once; gone closes
+// when they are.
+func (c *chromium) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired, c.stopping = true, true
+	if !c.reaped {
+		unix.Kill(-c.cmd.Process.Pid, unix.SIGKILL)
+	}
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// killUsers ends the processes that have folder in their command line: children
+// that left the group of their parent.
+func killUsers(folder string) {
+	for range 400 { // two seconds; a child may be forking as it is found
+		found := processesOf(folder)
+		if len(found) == 0 {
+			return
+		}
+		for _, pid := range found {
+			unix.Kill(pid, unix.SIGKILL)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// processesOf returns the processes with folder in an argument, zombies left out.
+func processesOf(folder string) []int {
+	var pids []int
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil
+	}
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(line, []byte(folder)) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// tail keeps the end of what a program says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// maxTail is how much of the browser's output is kept for messages.
+const maxTail = 2 << 10
+
+func (t *tail) readFrom(f *os.File) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := f.Read(buf)
+		t.mu.Lock()
+		t.text = append(t.text, buf[:n]...)
+		if more := len(t.text) - maxTail; more > 0 {
+			t.text = append(t.text[:0], t.text[more:]...)
+		}
+		t.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// last returns the end of the output as one line.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(strings.Join(strings.Fields(string(t.text)), " "), "")
+}

@@ -1,0 +1,295 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of one page's proxy.
+const (
+	maxConnections  = 64  // at once
+	maxFailures     = 256 // hosts whose failure is remembered
+	proxyIdle       = 30 * time.Second
+	proxyDialTime   = 15 * time.Second
+	proxyHeaderTime = 60 * time.Second
+)
+
+// pageProxy is the forward proxy of one page, on loopback. It dials through the
+// egress guard, counts, and remembers why a host was not reached, as Chromium
+// tells no more than that it was not. It serves this user's processes alone.
+type pageProxy struct {
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	maxBytes int64
+	log      *slog.Logger
+
+	listener  net.Listener
+	server    *http.Server
+	transport *http.Transport
+	life      context.Context
+	end       context.CancelFunc
+	tunnels   sync.WaitGroup
+	slots     chan struct{}
+
+	bytes atomic.Int64 // from all servers
+	full  atomic.Bool  // maxBytes was reached
+
+	mu       sync.Mutex
+	failures map[string]error // by host and port
+}
+
+var errTraffic = errors.New("the page has loaded as much as it may")
+
+// newPageProxy opens a proxy. maxBytes bounds what all servers together may send.
+func newPageProxy(dial func(ctx context.Context, network, addr string) (net.Conn, error), maxBytes int64, logger *slog.Logger) (*pageProxy, error) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &pageProxy{dial: dial, maxBytes: maxBytes, log: logger, listener: listener,
+		slots: make(chan struct{}, maxConnections), failures: map[string]error{}}
+	p.life, p.end = context.WithCancel(context.Background())
+	p.transport = &http.Transport{
+		DialContext:            p.connect,
+		DisableCompression:     true, // bodies pass as they are
+		MaxIdleConnsPerHost:    6,
+		IdleConnTimeout:        proxyIdle,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.serve),
+		ReadHeaderTimeout: proxyHeaderTime,
+		IdleTimeout:       proxyIdle,
+		MaxHeaderBytes:    1 << 20,
+		BaseContext:       func(net.Listener) context.Context { return p.life },
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	go p.server.Serve(&ownListener{listener})
+	return p, nil
+}
+
+// address is what Chromium is told of the proxy.
+func (p *pageProxy) address() string { return "http://" + p.listener.Addr().String() }
+
+// close ends all connections and returns when they are.
+func (p *pageProxy) close() {
+	p.mu.Lock()
+	p.end()
+	p.mu.Unlock()
+	p.server.Close()
+	p.transport.CloseIdleConnections()
+	p.tunnels.Wait()
+}
+
+// failure returns why the last dial to the host of a URL's host and port failed,
+// nil if it did not.
+func (p *pageProxy) failure(hostPort string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failures[hostPort]
+}
+
+func (p *pageProxy) remember(addr string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		delete(p.failures, addr)
+	} else if len(p.failures) < maxFailures || p.failures[addr] != nil {
+		p.failures[addr] = err
+	}
+}
+
+// connect is the DialContext of everything the page loads.
+func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	if p.full.Load() {
+		return nil, errTraffic
+	}
+	ctx, cancel := context.WithTimeout(ctx, proxyDialTime)
+	defer cancel()
+	conn, err := p.dial(ctx, network, addr)
+	if ctx.Err() == nil || !errors.Is(ctx.Err(), context.Canceled) {
+		p.remember(strings.ToLower(addr), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &counted{Conn: conn, proxy: p}, nil
+}
+
+func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-r.Context().Done():
+		return
+	}
+	switch {
+	case r.Method == http.MethodConnect:
+		p.tunnel(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
+		p.forward(w, r)
+	default:
+		http.Error(w, "not a request to a proxy", http.StatusBadRequest)
+	}
+}
+
+// forward passes on one request in plain HTTP. What fails ends the connection
+// without an answer: one of ours could be taken for the server's.
+func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
+	rp := &httputil.ReverseProxy{
+		Rewrite:   func(pr *httputil.ProxyRequest) {}, // to the URL as it came, no forwarding fields
+		Transport: p.transport,
+		ErrorLog:  log.New(io.Discard, "", 0),
+		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
+			p.log.Debug("page proxy", "host", r.URL.Host, "err", err)
+			panic(http.ErrAbortHandler)
+		},
+		FlushInterval: -1,
+	}
+	rp.ServeHTTP(w, r)
+}
+
+// tunnel answers CONNECT.
+func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	if _, _, err := net.SplitHostPort(r.Host); err != nil {
+		http.Error(w, "no host and port", http.StatusBadRequest)
+		return
+	}
+	server, err := p.connect(r.Context(), "tcp", r.Host)
+	if err != nil {
+		p.log.Debug("page proxy", "host", r.Host, "err", err)
+		http.Error(w, "not connected", http.StatusBadGateway)
+		return
+	}
+	defer server.Close()
+	client, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	p.mu.Lock()
+	if p.life.Err() != nil {
+		p.mu.Unlock()
+		return
+	}
+	p.tunnels.Add(1)
+	p.mu.Unlock()
+	defer p.tunnels.Done()
+	stop := context.AfterFunc(p.life, func() { client.Close(); server.Close() })
+	defer stop()
+	client.SetDeadline(time.Time{})
+	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.Copy(server, onlyBuffered(buffered.Reader, client))
+		closeWrite(server)
+	}()
+	io.Copy(client, server)
+	client.Close()
+	server.Close()
+	<-done
+}
+
+// onlyBuffered reads what the server had read ahead, then the connection.
+func onlyBuffered(ahead *bufio.Reader, conn net.Conn) io.Reader {
+	if n := ahead.Buffered(); n > 0 {
+		return io.MultiReader(io.LimitReader(ahead, int64(n)), conn)
+	}
+	return conn
+}
+
+func closeWrite(conn net.Conn) {
+	if c, ok := conn.(*counted); ok {
+		conn = c.Conn
+	}
+	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+		c.CloseWrite()
+	}
+}
+
+// counted is a connection to a server whose bytes count for the page.
+type counted struct {
+	net.Conn
+	proxy *pageProxy
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	if c.proxy.full.Load() {
+		return 0, errTraffic
+	}
+	n, err := c.Conn.Read(b)
+	if c.proxy.bytes.Add(int64(n)) > c.proxy.maxBytes {
+		c.proxy.full.Store(true)
+	}
+	return n, err
+}
+
+// ownListener accepts connections of this user's processes alone. Others could
+// else use the crawler's way out, and the networks that are allowed to it.
+type ownListener struct{ net.Listener }
+
+func (l *ownListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if ownPeer(conn) {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// ownPeer reports whether the other end of a loopback connection belongs to this
+// user. The kernel lists the owner of every socket.
+func ownPeer(conn net.Conn) bool {
+	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil || !peer.Addr().Is4() {
+		return false
+	}
+	self, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil {
+		return false
+	}
+	f, err := os.Open("/proc/net/tcp")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	from, to := procAddress(peer), procAddress(self)
+	for s := bufio.NewScanner(f); s.Scan(); {
+		// sl local remote state queues timer retransmits uid
+		fields := strings.Fields(s.Text())
+		if len(fields) > 7 && fields[1] == from && fields[2] == to {
+			uid, err := strconv.Atoi(fields[7])
+			return err == nil && uid == os.Geteuid()
+		}
+	}
+	return false
+}
+
+// procAddress is an address as /proc/net/tcp has it: the bytes of the address as a
+// number of this machine, in hex.
+func procAddress(a netip.AddrPort) string {
+	b := a.Addr().As4()
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(b[:]), a.Port())
+}

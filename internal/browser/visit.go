@@ -1,0 +1,552 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// phase is how far the document of a page is.
+type phase uint8
+
+const (
+	begun     phase = iota // no request yet
+	requested              // a request was made, or waits for Allow
+	answered               // the header is there
+	committed              // the document is the page's
+	loaded                 // and has loaded
+	taken                  // it is not HTML: its bytes were taken
+)
+
+const (
+	// hintTime is how long a page may take to begin the navigation that its script
+	// has asked for. Some of them never begin.
+	hintTime = 500 * time.Millisecond
+	// settleTime is how long a loaded page is given to ask for another URL, at
+	// least: an inline script that does is done before the load.
+	settleTime = 50 * time.Millisecond
+	// reserve is kept of the time for reading what there is when time is over.
+	reserve = 2 * time.Second
+)
+
+// visit is the way of one request, from a new page to its result.
+type visit struct {
+	cfg      *Config
+	chromium *chromium
+	req      *Request
+	began    time.Time
+	time     *budget
+
+	proxy   *pageProxy
+	context context.Context // of the driver
+	end     func() error
+	session *chromedp.Target
+	killed  uint64 // processes ended before the page began
+
+	allow sync.Mutex // one question at a time
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed at each change of what follows
+	frame     cdp.FrameID
+	phase     phase
+	count     int // navigations so far
+	hinted    time.Time
+	fault     *Fault
+	url       string // of the last request for the page itself
+	redirects []Hop
+	code      int // 0 until there is an answer to url
+	header    http.Header
+	sent      http.Header
+	body      []byte // when taken
+	charset   string
+	parsed    bool // the DOM is there
+	asked     int  // requests of all kinds
+	cut       bool
+	waiting   []*fetch.EventRequestPaused // what the page loads, to be let go
+	wake      chan struct{}
+}
+
+// change does f under the lock and tells who waits.
+func (v *visit) change(f func()) {
+	v.mu.Lock()
+	f()
+	close(v.changed)
+	v.changed = make(chan struct{})
+	v.mu.Unlock()
+}
+
+// fail ends the page by its first fault.
+func (v *visit) fail(f *Fault) {
+	v.change(func() {
+		if v.fault == nil {
+			v.fault = f
+		}
+	})
+}
+
+// moves is how many navigations there were.
+func (v *visit) moves() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.count
+}
+
+// run renders the page. Its error is a *Fault.
+func (v *visit) run(parent context.Context) (*Page, error) {
+	kept := min(v.req.Timeout/10, reserve)
+	v.time = newBudget(parent, v.req.Timeout-kept)
+	defer v.time.stop()
+	v.killed = v.chromium.killed()
+
+	err := v.open(v.time)
+	if err == nil {
+		err = v.navigate(v.time)
+	}
+	if err == nil {
+		err = v.loaded(v.time, v.req.Damping)
+	}
+	var done *Page
+	if err == nil {
+		if done, err = v.read(v.time); err == nil && v.req.Macro != nil {
+			if err = v.runMacro(v.time, done); err == nil && done.Rendered {
+				done, err = v.read(v.time) // what the macro made of it
+			} else if err != nil && v.time.Err() == nil && v.current() == nil {
+				err = v.faultOf(MacroFailed, err)
+			}
+		}
+	}
+	if err == nil {
+		v.cookies(v.time, done)
+		return done, nil
+	}
+	f := v.explain(parent, err)
+	if f.Kind == TimeOver && v.hasDocument() {
+		ctx, cancel := context.WithTimeout(parent, kept)
+		defer cancel()
+		if f.Partial, _ = v.read(ctx); f.Partial != nil {
+			v.cookies(ctx, f.Partial)
+		}
+	}
+	return nil, f
+}
+
+// hasDocument reports whether there is something to read.
+func (v *visit) hasDocument() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.parsed && v.phase >= committed && v.phase != taken
+}
+
+// current is the fault so far.
+func (v *visit) current() *Fault {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.fault
+}
+
+// faultOf is a fault at the current URL.
+func (v *visit) faultOf(kind Kind, err error) *Fault {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f := &Fault{Kind: kind, URL: v.url, Code: v.code, Err: err}
+	if f.URL == "" {
+		f.URL = v.req.URL
+	}
+	if kind == Connect && f.Code == 0 {
+		f.Code = codeOther
+	}
+	return f
+}
+
+// explain returns the fault that err stands for. What ended the page comes before
+// what the driver made of it.
+func (v *visit) explain(parent context.Context, err error) *Fault {
+	var f *Fault
+	switch {
+	case parent.Err() != nil:
+		return v.faultOf(Cancelled, context.Cause(parent))
+	case v.current() != nil:
+		return v.current()
+	case errors.As(err, &f):
+		return f
+	case v.time.Err() != nil:
+		return v.faultOf(TimeOver, fmt.Errorf("after %v", v.req.Timeout))
+	case v.chromium.killed() != v.killed:
+		return v.crash()
+	}
+	return v.faultOf(Driver, err)
+}
+
+// open makes the page: a browser context of its own behind a proxy of its own.
+func (v *visit) open(ctx context.Context) (err error) {
+	v.wake = make(chan struct{}, 1)
+	if v.proxy, err = newPageProxy(v.cfg.Dial, v.cfg.MaxTraffic, v.cfg.Log); err != nil {
+		return err
+	}
+	v.context, v.end, err = v.chromium.newPage(ctx, v.proxy.address(), v.listen)
+	if err != nil {
+		return err
+	}
+	driver := chromedp.FromContext(v.context)
+	v.session = driver.Target
+	v.mu.Lock()
+	v.frame = cdp.FrameID(driver.Target.TargetID)
+	v.mu.Unlock()
+	off, on := false, true
+	s := v.session
+	_, err = cdp.Call(ctx, v.chromium.driver, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: driver.BrowserContextID})
+	for _, step := range []struct {
+		method string
+		params any
+	}{
+		// The driver has turned these on. A page could flood them, and none is needed.
+		{css.Disable.Method, cdp.Empty{}},
+		{dom.Disable.Method, cdp.Empty{}},
+		{log.Disable.Method, cdp.Empty{}},
+		{network.Disable.Method, cdp.Empty{}},
+		{runtime.Disable.Method, cdp.Empty{}},
+		{page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: false}},
+		{target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: false}},
+		{target.SetAutoAttach.Method, target.SetAutoAttachParams{AutoAttach: false, Flatten: &on, WaitForDebuggerOnStart: off}},
+		{fetch.Enable.Method, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+			{URLPattern: "*", RequestStage: fetch.RequestStageRequest},
+			{URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse},
+		}}},
+	} {
+		if err == nil {
+			if err = s.Call(ctx, step.method, step.params, nil); err != nil {
+				err = fmt.Errorf("%s: %w", step.method, err)
+			}
+		}
+	}
+	if err == nil && v.req.UserAgent != "" {
+		_, err = cdp.Call(ctx, s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: v.req.UserAgent})
+	}
+	if err == nil {
+		v.setCookies(ctx)
+		for range 4 {
+			go v.letGo()
+		}
+	}
+	return err
+}
+
+// setCookies puts the cookies of the request into the page's context. A cookie
+// that Chromium does not take is left out.
+func (v *visit) setCookies(ctx context.Context) {
+	n := 0
+	for pair := range strings.SplitSeq(v.req.Cookie, ";") {
+		name, value, found := strings.Cut(strings.TrimSpace(pair), "=")
+		if !found || name == "" {
+			continue
+		}
+		if n++; n > maxCookies {
+			v.cfg.Log.Warn("cookies are left out", "url", v.req.URL, "limit", maxCookies)
+			return
+		}
+		_, err := cdp.Call(ctx, v.chromium.driver, storage.SetCookies, storage.SetCookiesParams{
+			Cookies:          []*network.CookieParam{{Name: name, Value: value, URL: v.req.URL}},
+			BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
+		if err != nil {
+			v.cfg.Log.Warn("a cookie is left out", "url", v.req.URL, "cookie", name, "err", err)
+		}
+	}
+}
+
+// navigate leads the page to the URL of the request and returns when its document
+// is there.
+func (v *visit) navigate(ctx context.Context) error {
+	answer := make(chan error, 1)
+	go func() {
+		result, err := cdp.Call(ctx, v.session, page.Navigate, page.NavigateParams{URL: v.req.URL})
+		if err == nil && result.ErrorText != "" {
+			err = netError(result.ErrorText)
+		}
+		answer <- err
+	}()
+	// A fault of a hop may come first, and so may a body that was taken.
+	err := v.until(ctx, func() bool { return v.phase >= committed }, answer)
+	var failed netError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return v.netFault(string(failed), kindOfNet(string(failed)))
+}
+
+// netError is an error text of Chromium, "net::ERR_...".
+type netError string
+
+func (e netError) Error() string { return string(e) }
+
+// netFault is the fault of a request that the network has failed; nil if the page
+// is had nevertheless.
+func (v *visit) netFault(text string, kind Kind) error {
+	v.mu.Lock()
+	fault, phase, where, code := v.fault, v.phase, v.url, v.code
+	v.mu.Unlock()
+	switch {
+	case fault != nil:
+		return fault
+	case phase == taken:
+		return nil
+	case code >= 400 && phase == answered:
+		// Chromium has a page of its own for answers of 400 and more without content.
+		v.change(func() { v.phase = taken; v.body = []byte{} })
+		return nil
+	case code != 0 && phase == answered && strings.HasSuffix(text, "_ABORTED"):
+		return v.faultOf(Empty, nil)
+	}
+	err := error(netError(text))
+	if u, parseErr := url.Parse(where); parseErr == nil {
+		if failure := v.proxy.failure(hostPort(u)); failure != nil {
+			kind, err = kindOfDial(failure, kind), failure
+		}
+	}
+	if v.proxy.full.Load() {
+		kind, err = TooLarge, errTraffic
+	}
+	return v.faultOf(kind, err)
+}
+
+// hostPort is the host and port that a proxy is asked for.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// kindOfDial returns the kind of an error of Config.Dial.
+func kindOfDial(err error, other Kind) Kind {
+	var (
+		guard interface{ Refused() bool }
+		name  *net.DNSError
+		late  interface{ Timeout() bool }
+	)
+	switch {
+	case errors.As(err, &guard) && guard.Refused():
+		return Guard
+	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return ConnectTimeout
+	case errors.As(err, &name):
+		return NameNotResolved
+	case other == Blocked, other == Empty: // what our own proxy made of it
+		return Connect
+	}
+	return other
+}
+
+// until waits for cond, which is asked under the lock, or for a fault, the end of
+// ctx, of the browser, or an error from answer, which may be nil.
+func (v *visit) until(ctx context.Context, cond func() bool, answer <-chan error) error {
+	for {
+		v.mu.Lock()
+		done, fault, changed := cond(), v.fault, v.changed
+		v.mu.Unlock()
+		switch {
+		case fault != nil:
+			return fault
+		case done:
+			return nil
+		}
+		select {
+		case <-changed:
+		case err := <-answer:
+			if err != nil {
+				return err
+			}
+			answer = nil // the rest is told by events
+		case <-v.chromium.gone:
+			return errors.New("the browser ended")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// loaded waits until the page has loaded, was left in peace for damping, and asks
+// for no other URL.
+func (v *visit) loaded(ctx context.Context, damping time.Duration) error {
+	for {
+		if err := v.until(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
+			return err
+		}
+		v.mu.Lock()
+		count, hint, isTaken := v.count, time.Until(v.hinted.Add(hintTime)), v.phase == taken
+		v.mu.Unlock()
+		if isTaken {
+			return nil
+		}
+		calm, cancel := context.WithTimeout(ctx, max(damping, settleTime, hint))
+		err := v.until(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
+		over := calm.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil: // it has gone on
+		case over:
+			v.mu.Lock()
+			hint, still := time.Until(v.hinted.Add(hintTime)), v.count == count
+			v.mu.Unlock()
+			if still && hint <= 0 {
+				return nil
+			}
+			damping = 0
+		default:
+			return err
+		}
+	}
+}
+
+// listen hears the events of the page, in order. It must not block.
+func (v *visit) listen(ev any) {
+	switch ev := ev.(type) {
+	case *fetch.EventRequestPaused:
+		v.mu.Lock()
+		own := ev.ResourceType == network.ResourceTypeDocument && ev.FrameID == v.frame
+		if !own {
+			v.queue(ev)
+		}
+		v.mu.Unlock()
+		if own {
+			go v.document(ev)
+		}
+	case *page.EventFrameNavigated:
+		if ev.Frame.ParentID == "" {
+			v.change(func() { v.committed(ev.Frame) })
+		}
+	case *page.EventDomContentEventFired:
+		v.change(func() { v.parsed = v.phase >= committed })
+	case *page.EventLoadEventFired:
+		v.change(func() {
+			if v.phase == committed {
+				v.phase = loaded
+			}
+		})
+	case *page.EventFrameRequestedNavigation:
+		if ev.Disposition == page.ClientNavigationDispositionCurrentTab {
+			v.hint(ev.FrameID)
+		}
+	case *page.EventFrameStartedNavigating:
+		if ev.NavigationType != page.FrameStartedNavigatingNavigationTypeSameDocument {
+			v.hint(ev.FrameID)
+		}
+	case *page.EventJavascriptDialogOpening:
+		// A page must not wait for somebody who is not there. It may be left.
+		leave := ev.Type == page.DialogTypeBeforeunload
+		go cdp.Call(v.time, v.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
+	case *inspector.EventTargetCrashed:
+		v.fail(v.crash())
+	}
+}
+
+// crash is the fault of a page whose process has ended.
+func (v *visit) crash() *Fault {
+	if v.chromium.killed() != v.killed {
+		return v.faultOf(Memory, fmt.Errorf("the browser has %d MiB", v.cfg.MaxMemory>>20))
+	}
+	return v.faultOf(Driver, errors.New("the process of the page crashed"))
+}
+
+// hint notes that the page is about to go elsewhere.
+func (v *visit) hint(frame cdp.FrameID) {
+	v.change(func() {
+		if frame == v.frame && v.phase == loaded {
+			v.hinted = time.Now()
+		}
+	})
+}
+
+// committed is told that the page has a new document. Call it under the lock.
+func (v *visit) committed(f *cdp.Frame) {
+	if f.UnreachableURL != "" || strings.HasPrefix(f.URL, "chrome-error:") {
+		return // a page of Chromium's own; the fault is told elsewhere
+	}
+	if v.phase == answered {
+		v.phase, v.parsed = committed, false
+	}
+}
+
+// script runs JavaScript in the page's own world and returns its result as JSON,
+// empty if it has none. A text with a "return" outside of functions is the body of
+// one, as old drivers had it.
+func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error) {
+	value, err := v.evaluate(ctx, text, 0)
+	var thrown *scriptError
+	if errors.As(err, &thrown) && strings.Contains(thrown.text, "Illegal return statement") {
+		// Nothing of it has run.
+		return v.evaluate(ctx, "(async function () {\n"+text+"\n})()", 0)
+	}
+	return value, err
+}
+
+// scriptError is what a script has thrown.
+type scriptError struct{ text string }
+
+func (e *scriptError) Error() string { return "the script failed: " + clip(e.text) }
+
+func (v *visit) evaluate(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
+	on := true
+	result, err := cdp.Call(ctx, v.session, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: text, ContextID: world, ReturnByValue: &on, AwaitPromise: &on, UserGesture: &on})
+	switch {
+	case err != nil:
+		return nil, err
+	case result.ExceptionDetails != nil:
+		thrown := result.ExceptionDetails.Text
+		if e := result.ExceptionDetails.Exception; e != nil && e.Description != "" {
+			thrown = e.Description
+		}
+		return nil, &scriptError{thrown}
+	case result.Result == nil:
+		return nil, nil
+	}
+	return json.RawMessage(result.Result.Value), nil
+}
+
+// close ends the page and all that it has open.
+func (v *visit) close() {
+	if v.end != nil {
+		done := make(chan error, 1)
+		go func() { done <- v.end() }()
+		var err error
+		select {
+		case err = <-done:
+		case <-v.chromium.gone:
+		case <-time.After(closeTime):
+			err = errors.New("it does not close")
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			v.cfg.Log.Warn("the browser is given up for a page that does not close", "url", v.req.URL, "err", err)
+			v.chromium.retire()
+		}
+	}
+	if v.proxy != nil {
+		v.proxy.close()
+	}
+}
