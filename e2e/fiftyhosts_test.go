@@ -1,0 +1,210 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+// origin plays one host and judges those who come.
+type origin struct {
+	url        string
+	rowDelay   time.Duration // RequestDelay of its URLs
+	crawlDelay time.Duration // of its robots.txt; 0: none
+
+	mu    sync.Mutex
+	stays []stay
+}
+
+// stay is one request as the origin saw it: from its header to the end of its
+// answer. A client that measures its gaps rightly is never seen with a shorter
+// one here: it begins before the origin knows, and ends after.
+type stay struct {
+	path       string
+	start, end time.Time
+	gone       bool // the client left before the answer; the origin learns of that with some lag
+}
+
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := stay{path: r.URL.Path, start: time.Now()}
+	defer func() {
+		s.end, s.gone = time.Now(), r.Context().Err() != nil
+		o.mu.Lock()
+		o.stays = append(o.stays, s)
+		o.mu.Unlock()
+	}()
+	select {
+	case <-time.After(15 * time.Millisecond): // long enough to be killed in
+	case <-r.Context().Done():
+		return
+	}
+	if r.URL.Path == "/robots.txt" {
+		if o.crawlDelay > 0 {
+			fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\n", o.crawlDelay.Seconds())
+		}
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<!DOCTYPE html><title>%s</title><p>A page.</p>", r.URL.Path)
+}
+
+// lag is how late an origin on a busy machine may learn that a client is dead,
+// who never said when its request ended.
+const lag = 60 * time.Millisecond
+
+// judge refuses requests that overlap or follow too soon.
+func (o *origin) judge(t *testing.T) (requests, cut int) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	slices.SortFunc(o.stays, func(a, b stay) int { return a.start.Compare(b.start) })
+	for i, b := range o.stays {
+		if b.gone {
+			cut++
+		}
+		if i == 0 {
+			continue
+		}
+		a := o.stays[i-1]
+		want := max(o.rowDelay, o.crawlDelay)
+		if b.path == "/robots.txt" {
+			want = o.rowDelay // who asks for it does not know it yet
+		}
+		if a.gone {
+			want -= lag
+		}
+		if gap := b.start.Sub(a.end); gap < want {
+			t.Errorf("%s: %s came %v after the end of %s (cut off: %v), at least %v are right", o.url, b.path, gap, a.path, a.gone, want)
+		}
+	}
+	return len(o.stays), cut
+}
+
+// Fifty hosts, three crawling processes with batches that share hosts and URLs,
+// each killed again and again: the origins see no two requests at once and no
+// gap shorter than their delay, and the gates let go in the end.
+func TestFiftyHosts(t *testing.T) {
+	random := rand.New(rand.NewPCG(seed(t)))
+	origins := make([]*origin, 50)
+	for i := range origins {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &origin{url: "http://" + l.Addr().String(), rowDelay: time.Duration(100+random.IntN(150)) * time.Millisecond}
+		if i%5 == 0 {
+			o.crawlDelay = 300 * time.Millisecond
+		}
+		server := &http.Server{Handler: o}
+		go server.Serve(l)
+		t.Cleanup(func() { server.Close() })
+		origins[i] = o
+	}
+	data := t.TempDir()
+	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+	root := origins[0].url + "/"
+	id := rig.SiteID(root)
+	newTaskSite(t, map[string]any{"urls": []string{root}}, env)
+
+	item := func(o *origin, path string) any {
+		return batchItem(id, o.url+path, 30_000, int(o.rowDelay.Milliseconds()))
+	}
+	var counting sync.Mutex
+	serial, batchID, kills := 0, 0, 0
+	next := func() (int, any, time.Duration) { // a batch of half of the hosts, and when it is killed
+		counting.Lock()
+		defer counting.Unlock()
+		var items []any
+		for _, h := range random.Perm(len(origins))[:25] {
+			for range 5 {
+				serial++
+				items = append(items, item(origins[h], fmt.Sprintf("/p%d", serial)))
+			}
+			items = append(items, item(origins[h], fmt.Sprintf("/shared%d", serial/1000))) // also in others' batches
+		}
+		batchID++
+		kills++
+		batch := batchOf(items, 60)
+		batch["id"] = batchID
+		return batchID, batch, time.Duration(200+random.IntN(1800)) * time.Millisecond
+	}
+	end := time.Now().Add(20 * time.Second)
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			for time.Now().Before(end) {
+				n, batch, life := next()
+				if err := killedCrawl(t, batch, life, env); err != nil {
+					t.Errorf("batch %d: %v", n, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+
+	var last []any
+	var urls []string
+	for _, o := range origins {
+		for i := range 2 {
+			last = append(last, item(o, fmt.Sprintf("/last%d", i)))
+			urls = append(urls, fmt.Sprintf("%s/last%d", o.url, i))
+		}
+	}
+	crawl(t, batchOf(last, 60), env)
+	stored := status(t, id, urls, env)
+	for _, u := range urls {
+		if row := stored[md5Of(t, u)]; row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+			t.Errorf("%s: status %d, errors %v", u, row.Status, row.ErrorMask.Names())
+		}
+	}
+	requests, cut := 0, 0
+	for _, o := range origins {
+		n, c := o.judge(t)
+		if n < 5 {
+			t.Errorf("%s was asked only %d times", o.url, n)
+		}
+		requests, cut = requests+n, cut+c
+	}
+	t.Logf("%d requests, %d of them cut off, in %d killed processes", requests, cut, kills)
+	if cut == 0 {
+		t.Error("no process was killed in a request")
+	}
+}
+
+// killedCrawl starts a batch and kills its process after a while. A process that
+// ended by itself before that must have ended well.
+func killedCrawl(t *testing.T, batch any, life time.Duration, env []string) error {
+	text, err := json.Marshal(batch)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "crawler-task"), "-c", filepath.Join(ini, "crawler-task.ini"))
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(text), &stderr
+	cmd.Env = append(os.Environ(), env...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != -1 {
+		return fmt.Errorf("%w, said %.500q", err, stderr.String())
+	}
+	return nil
+}
