@@ -27,7 +27,7 @@ type Data interface {
 	// A key that is not in the answer could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
-	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error
+	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error)
 }
 
 // Fetcher makes one request; see fetch.Client.

@@ -25,7 +25,7 @@ func collects(urlType int64) bool {
 // belong to the site, each once in the batch, in the order of the page (seed,
 // crawler steps 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of
 // its base element.
-func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.URL {
+func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc.Link {
 	scan := links.HTML
 	switch {
 	case kind == "text/css":
@@ -57,7 +57,7 @@ func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc
 		met     = map[string]bool{u.URL: true}
 		origins = map[string]*origin{}
 		taken   int64
-		rows    []dc.URL
+		rows    []dc.Link
 	)
 	for _, l := range found.Links {
 		target, err := p.settings.schemes.Resolve(p.item.baseURL, l.URL)
@@ -96,7 +96,7 @@ func (r *batchRun) collect(p page, text []byte, kind string, now time.Time) []dc
 		taken++
 		if r.seen.add(p.SiteID, key) {
 			row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-			rows = append(rows, row)
+			rows = append(rows, dc.Link{URL: row})
 		}
 	}
 	return rows

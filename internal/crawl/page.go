@@ -93,7 +93,7 @@ func (r *batchRun) taken(p page, kind, declared string) *outcome {
 	}
 	u.LinksI, u.LinksE = 0, 0
 	if collects(u.Type) && (isText(kind) || isXML(kind)) {
-		out.result.NewURLs = r.collect(p, body, kind, now)
+		out.result.Links = r.collect(p, body, kind, now)
 	}
 	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
 	r.addExchange(out, p)
