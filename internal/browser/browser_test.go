@@ -249,11 +249,14 @@ func TestRedirects(t *testing.T) {
 		"/script": `<script>location = "/meta"</script>`,
 		"/meta":   `<meta http-equiv=refresh content="0; url=/end">`,
 		"/end":    `<p>the end</p>`,
-		"/loop":   func(w http.ResponseWriter, r *http.Request) { loops++; http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), 301) },
-		"/js":     `<script>location = "/js?" + Math.random()</script>`,
-		"/data":   `<script>location = "ftp://127.0.0.1/x"</script><p>stays</p>`,
-		"/guard":  `<script>location = "http://forbidden.test/"</script>`,
-		"/mail":   `<script>location = "mailto:a@b.test"</script><p>stays</p>`,
+		"/loop": func(w http.ResponseWriter, r *http.Request) {
+			loops++
+			http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), 301)
+		},
+		"/js":    `<script>location = "/js?" + Math.random()</script>`,
+		"/data":  `<script>location = "ftp://127.0.0.1/x"</script><p>stays</p>`,
+		"/guard": `<script>location = "http://forbidden.test/"</script>`,
+		"/mail":  `<script>location = "mailto:a@b.test"</script><p>stays</p>`,
 	})
 	t.Run("http, script and refresh", func(t *testing.T) {
 		var asked []string
@@ -490,7 +493,7 @@ func TestPagesAreApart(t *testing.T) {
 
 func TestTraffic(t *testing.T) {
 	where := site(t, map[string]any{
-		"/": `<p>x</p><script>Promise.allSettled([0, 1, 2, 3].map(() => fetch("/big").then(r => r.arrayBuffer()))).then(r => document.body.append("done"))</script>`,
+		"/":    `<p>x</p><script>Promise.allSettled([0, 1, 2, 3].map(() => fetch("/big").then(r => r.arrayBuffer()))).then(r => document.body.append("done"))</script>`,
 		"/big": func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 1<<20)) },
 	})
 	cfg := config(t.TempDir())

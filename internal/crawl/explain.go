@@ -324,8 +324,8 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	out := r.read(ctx, page{item: it, response: response})
 	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
 	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
-	for _, u := range out.result.NewURLs[:min(len(out.result.NewURLs), mostExplained)] {
-		f.NewURLs = append(f.NewURLs, u.URL)
+	for _, l := range out.result.Links[:min(len(out.result.Links), mostExplained)] {
+		f.NewURLs = append(f.NewURLs, l.URL.URL)
 	}
 	return f
 }

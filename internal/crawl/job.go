@@ -26,7 +26,7 @@ type Data interface {
 	// A key that is not in the answer could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
-	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error
+	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error)
 	// KnownURLs tells which keys are rows of the site.
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	// Rows reads rows of a site by key; missing ones are missing in the map.

@@ -27,7 +27,7 @@ func collects(it *item) bool {
 // belong to the site, each once in the batch, in the order of the page (seed,
 // crawler steps 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of
 // its base element.
-func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string, now time.Time) []dc.URL {
+func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string, now time.Time) []dc.Link {
 	scan := links.HTML
 	switch {
 	case kind == "text/css":
@@ -59,7 +59,7 @@ func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string
 		met     = map[string]bool{u.URL: true}
 		origins = map[string]*origin{}
 		taken   int64
-		rows    []dc.URL
+		rows    []dc.Link
 	)
 	for _, l := range found.Links {
 		target, err := p.settings.schemes.Resolve(p.item.baseURL, l.URL)
@@ -98,7 +98,7 @@ func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string
 		taken++
 		if r.seen.add(p.SiteID, key) {
 			row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-			rows = append(rows, row)
+			rows = append(rows, dc.Link{URL: row})
 		}
 	}
 	r.iterate(ctx, p.item, rows)
@@ -108,7 +108,7 @@ func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string
 // iterate makes new rows of a page items of the next pass, if its item has depth
 // left (crawling 1.3, 1.5). They are of no depth themselves. Rows that were known
 // before are not crawled again.
-func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.URL) {
+func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.URL) {
 	if r.writes() {
 		keys := make([]string, len(rows))
 		for i := range rows {
-			keys[i] = rows[i].URLMd5
+			keys[i] = rows[i].URL.URLMd5
 		}
 		var err error
 		if known, err = r.Data.KnownURLs(ctx, it.SiteID, keys); err != nil {
@@ -127,9 +127,9 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.URL) {
 		}
 	}
 	for _, row := range rows {
-		if !known[row.URLMd5] {
+		if !known[row.URL.URLMd5] {
 			it.found = append(it.found, dc.BatchItem{
-				SiteID: it.SiteID, URLID: row.URLMd5, URL: row, Properties: it.Properties, Site: it.Site,
+				SiteID: it.SiteID, URLID: row.URL.URLMd5, URL: row.URL, Properties: it.Properties, Site: it.Site,
 			})
 		}
 	}

@@ -94,7 +94,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind, declared string) *ou
 	}
 	u.LinksI, u.LinksE = 0, 0
 	if collects(p.item) && (isText(kind) || isXML(kind)) {
-		out.result.NewURLs = r.collect(ctx, p, body, kind, now)
+		out.result.Links = r.collect(ctx, p, body, kind, now)
 	}
 	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
 	r.addExchange(out, p)

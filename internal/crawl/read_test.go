@@ -82,11 +82,12 @@ func FuzzPage(f *testing.F) {
 			}
 			return
 		}
-		if len(out.result.NewURLs) > 200 {
-			t.Fatalf("%d links", len(out.result.NewURLs))
+		if len(out.result.Links) > 200 {
+			t.Fatalf("%d links", len(out.result.Links))
 		}
 		met := map[string]bool{u.URL: true}
-		for _, link := range out.result.NewURLs {
+		for _, l := range out.result.Links {
+			link := l.URL
 			again, err := canon.Canonical(link.URL)
 			switch {
 			case err != nil || again != link.URL && again+"#" != link.URL:
@@ -104,8 +105,8 @@ func FuzzPage(f *testing.F) {
 			}
 			met[link.URL] = true
 		}
-		if int64(len(out.result.NewURLs)) > u.LinksI+u.LinksE {
-			t.Fatalf("%d links, %d counted", len(out.result.NewURLs), u.LinksI+u.LinksE)
+		if int64(len(out.result.Links)) > u.LinksI+u.LinksE {
+			t.Fatalf("%d links, %d counted", len(out.result.Links), u.LinksI+u.LinksE)
 		}
 		for _, text := range []string{u.ContentType, u.Charset, u.ETag, it.baseURL} {
 			if !utf8.ValidString(text) {

@@ -78,7 +78,7 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 
 // saveSite hands results of one site to the data owner.
 func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched) error {
-	err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
+	saved, err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
 	if gone(err) {
 		r.log.Warn("the site is gone; its results are dropped", "site", id, "items", len(results))
 		r.goneSites.Store(id, true) // its hosts are asked no more
@@ -86,6 +86,9 @@ func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched
 	}
 	if err != nil {
 		return fmt.Errorf("crawl.save: site %s: %w", id, err)
+	}
+	for _, refused := range saved.Refused {
+		r.log.Warn("a property of the site is not followed", "site", id, "error", refused)
 	}
 	return nil
 }

@@ -101,11 +101,11 @@ func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, ite
 	return marks, nil
 }
 
-func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
+func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error) {
 	end, err := m.begin("SaveCrawl")
 	defer end()
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return err
+		return dc.Saved{}, err
 	}
 	for _, r := range results {
 		key := site + " " + r.URLMd5
@@ -124,13 +124,13 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 		if len(r.Files) > 0 {
 			m.files[key] = r.Files
 		}
-		for _, u := range r.NewURLs {
-			if _, known := m.rows[site+" "+u.URLMd5]; !known {
-				m.rows[site+" "+u.URLMd5] = u
+		for _, l := range r.Links {
+			if _, known := m.rows[site+" "+l.URL.URLMd5]; !known {
+				m.rows[site+" "+l.URL.URLMd5] = l.URL
 			}
 		}
 	}
-	return nil
+	return dc.Saved{}, nil
 }
 
 func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[string]bool, error) {
@@ -319,8 +319,8 @@ func (w *world) file(it dc.BatchItem, kind int) string {
 // links are the URLs found on an item's page, in order.
 func (w *world) links(it dc.BatchItem) []string {
 	var list []string
-	for _, u := range w.last[it.SiteID+" "+it.URLID].NewURLs {
-		list = append(list, u.URL)
+	for _, l := range w.last[it.SiteID+" "+it.URLID].Links {
+		list = append(list, l.URL.URL)
 	}
 	return list
 }

@@ -75,8 +75,8 @@ func Denied(err error) bool {
 }
 
 // badNumbers: NULL where there must be a value, out of range, too long, longer
-// than the server takes at once, no number, no date.
-var badNumbers = []uint16{1048, 1153, 1264, 1265, 1292, 1366, 1406, 1690}
+// than the server takes at once, no number, no date, a sub-select of several rows.
+var badNumbers = []uint16{1048, 1153, 1242, 1264, 1265, 1292, 1366, 1406, 1690}
 
 // BadValue reports whether err means that a value does not fit its column.
 func BadValue(err error) bool {

@@ -26,6 +26,9 @@ type Contents interface {
 	Create(ctx context.Context, site string) error
 	// Get returns the entry of id; false when there is none.
 	Get(ctx context.Context, site, id string) (dc.Entry, bool, error)
+	// Dates returns the CDates of those ids that have an entry, by id; the zero
+	// time for one that cannot be read.
+	Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error)
 	// PutAll stores entries, each in the place of what had its id; of two of one
 	// id the last stays. A zero CDate becomes the current time. Inserted tells for
 	// each whether its id was new.
@@ -41,9 +44,6 @@ type movable interface {
 	Contents
 	// GetAll returns the entries of those ids that have one, by id.
 	GetAll(ctx context.Context, site string, ids ...string) (map[string]dc.Entry, error)
-	// Dates returns the CDates of those ids that have an entry, by id; the zero
-	// time for one that cannot be read.
-	Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error)
 	// Sites lists the sites that have entries, in the order of their ids.
 	Sites(ctx context.Context) ([]string, error)
 	// Page returns the entries whose ids come behind after, in the order of ids: at

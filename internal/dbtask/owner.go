@@ -56,52 +56,6 @@ func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md
 	return o.Store.MarkProcessing(ctx, site, batch, md5s)
 }
 
-// SaveCrawl stores outcomes of crawling: the files of all of them, made durable
-// at once, then the rows in one transaction. A body that is stored already makes
-// no new version (DECISIONS 5.3).
-//
-// Files of rows that were deleted since they were taken into work are removed
-// again; that of a deleted site is also an error with CodeNotFound.
-func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) error {
-	stage := o.Raw.Stage()
-	defer stage.Abort()
-	var written []string
-	for _, r := range results {
-		if len(r.Files) == 0 {
-			continue
-		}
-		if r.Same {
-			if _, stored, err := o.Raw.Newest(site, r.URLMd5, rawcache.Raw); err != nil {
-				return fmt.Errorf("dbtask.SaveCrawl: %w", err)
-			} else if stored {
-				continue
-			}
-		}
-		written = append(written, r.URLMd5)
-		for _, f := range r.Files {
-			if err := stage.Put(site, r.URLMd5, r.At, rawcache.Kind(f.Type), f.Data); err != nil {
-				return fmt.Errorf("dbtask.SaveCrawl: %w", err)
-			}
-		}
-	}
-	if err := stage.Commit(); err != nil {
-		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
-	}
-	err := o.Store.FinishCrawl(ctx, site, batch, results)
-	if err == nil || dc.CodeOf(err) == dc.CodeNotFound {
-		err = errors.Join(err, o.dropDeleted(ctx, site, written))
-	}
-	if err != nil {
-		return fmt.Errorf("dbtask.SaveCrawl: %w", err)
-	}
-	stored := make([]string, len(results))
-	for i, r := range results {
-		stored[i] = r.URLMd5
-	}
-	o.trim(ctx, site, stored)
-	return nil
-}
-
 // trim removes old versions of what was stored, as RAW_VERSIONS_MAX of the site
 // says. Versions that stay too long do no harm, so errors are only logged.
 func (o *Owner) trim(ctx context.Context, site string, md5s []string) {

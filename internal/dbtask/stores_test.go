@@ -381,6 +381,13 @@ func (n *node) row() dc.URL {
 	return rows[md5]
 }
 
+// saved is what a SaveCrawl that must not fail answers.
+func (n *node) saved(s dc.Saved, err error) dc.Saved {
+	n.t.Helper()
+	n.must(err)
+	return s
+}
+
 func TestSaveCrawl(t *testing.T) {
 	n := withPage(t)
 	n.good(`["SITE_NEW",{"id":"two","urls":["http://two.test/"],"properties":{"RAW_VERSIONS_MAX":"2"}}]`)
@@ -388,7 +395,7 @@ func TestSaveCrawl(t *testing.T) {
 		n.now = n.now.Add(time.Minute)
 		n.good(fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"url":%q,"status":1,"batchId":0}]]`, site, page))
 		n.taken()
-		n.must(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, body, i == 2)))
+		n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, body, i == 2)))
 	}
 	if row := n.row(); row.Status != dc.StatusCrawled || row.Crawled != 4 || row.Size != 5 {
 		t.Errorf("row %+v", row)
@@ -401,7 +408,7 @@ func TestSaveCrawl(t *testing.T) {
 		t.Errorf("%s %v", data, err)
 	}
 	// What a lost task brings late is dropped.
-	n.must(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)))
+	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)))
 	if row := n.row(); row.Crawled != 4 {
 		t.Errorf("row %+v", row)
 	}
@@ -446,7 +453,7 @@ func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 	n.taken()
 	n.must(os.Chmod(n.raw, 0o555))
 	t.Cleanup(func() { n.must(os.Chmod(n.raw, 0o755)) })
-	err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false))
+	_, err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false))
 	if !Critical(err) {
 		t.Errorf("error %v is not critical", err)
 	}
@@ -457,7 +464,7 @@ func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 		t.Errorf("files %v", list)
 	}
 	n.must(os.Chmod(n.raw, 0o755))
-	n.must(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false)))
+	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false)))
 }
 
 func TestCritical(t *testing.T) {
@@ -509,7 +516,7 @@ func TestSaveAfterDeletion(t *testing.T) {
 			n := withPage(t)
 			n.taken()
 			n.good(fmt.Sprintf(tt.request, site))
-			if err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)); dc.CodeOf(err) != tt.code {
+			if _, err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)); dc.CodeOf(err) != tt.code {
 				t.Errorf("crawl: %v, want code %d", err, tt.code)
 			}
 			if _, stored, err := n.Raw.Newest(site, md5, rawcache.Raw); stored || err != nil {

@@ -71,7 +71,7 @@ func TestPurgeLeavesTheNewSiteAlone(t *testing.T) {
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, page))
 	_, err := n.MarkCrawling(t.Context(), site, 5, []dc.URL{dc.NewURL(site, page)})
 	n.must(err)
-	n.must(n.SaveCrawl(t.Context(), site, 5, []dc.Fetched{{URLMd5: md5, At: n.now.Add(1e9), Crawled: true, Set: dc.Patch{"Status": int64(4)}, Files: []dc.File{{Type: 0, Data: []byte("new")}}}}))
+	n.saved(n.SaveCrawl(t.Context(), site, 5, []dc.Fetched{{URLMd5: md5, At: n.now.Add(1e9), Crawled: true, Set: dc.Patch{"Status": int64(4)}, Files: []dc.File{{Type: 0, Data: []byte("new")}}}}))
 	n.good(fmt.Sprintf(`["URL_PURGE",[{"siteId":%q}]]`, site))
 	if got := texts(t, n.content(2).RawContents); got != "0:new" {
 		t.Errorf("newest: %s", got)

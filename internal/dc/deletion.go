@@ -21,6 +21,7 @@ type URLDeleteRequest struct {
 const (
 	ReasonUser       = 0
 	ReasonAging      = 1
+	ReasonAutoRemove = 6
 	ReasonRootUpdate = 7
 )
 

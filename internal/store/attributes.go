@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"hce/dc/internal/db"
@@ -224,4 +225,42 @@ func (t *tx) fillAttributes(site string, urls []*dc.URL, names []string) error {
 			return nil
 		})
 	})
+}
+
+// keepAttributes puts the attributes of the pages. Those that are as they should
+// be cost one look-up.
+func (f *finishing) keepAttributes(pages []*dc.Fetched) error {
+	var urls []*dc.URL
+	wanted := map[string]map[string]string{}
+	for _, page := range pages {
+		if len(page.Attributes) > 0 {
+			wanted[page.URLMd5] = page.Attributes
+			urls = append(urls, &dc.URL{URLMd5: page.URLMd5})
+		}
+	}
+	if err := f.fillAttributes(f.site, urls, []string{"*"}); err != nil {
+		return err
+	}
+	for _, u := range urls {
+		there := map[string]string{}
+		for _, a := range u.Attributes {
+			there[a.Name] = a.Value
+		}
+		for _, name := range slices.Sorted(maps.Keys(wanted[u.URLMd5])) {
+			value := wanted[u.URLMd5][name]
+			old, is := there[name]
+			var err error
+			switch {
+			case value == old: // an empty one need not be there
+			case value != "":
+				_, err = f.setAttribute(f.site, u.URLMd5, dc.Attribute{Name: name, Value: value})
+			case is:
+				_, err = f.Of(f.site).Do("attribute_remove", f.site, u.URLMd5, name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -33,10 +33,22 @@ func linkTo(i int) dc.URL {
 
 // 64 results with 100 links each, 95 of 100 known.
 func BenchmarkFinishCrawl(b *testing.B) {
-	for _, synchronous := range []string{"FULL", "NORMAL"} {
-		b.Run(synchronous, func(b *testing.B) {
+	cases := []struct {
+		name, synchronous string
+		period            int  // RecrawlPeriod in minutes: known links are looked at
+		first             bool // they are counted in their Freq
+		nav               bool // each page has the same 100 links, but for the new ones
+	}{
+		{"FULL", "FULL", 0, false, false}, {"NORMAL", "NORMAL", 0, false, false},
+		{"young", "NORMAL", 1 << 20, false, false}, {"freq", "NORMAL", 0, true, false},
+		{"menu", "NORMAL", 0, false, true}, {"menu and freq", "NORMAL", 0, true, true},
+	}
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
 			const known, results, links = 100000, 64, 100
-			s := big(b, known, synchronous)
+			s := big(b, known, c.synchronous)
+			_, err := s.SiteUpdate(ctx, dc.SiteUpdateRequest{ID: "s", Set: dc.Patch{"RecrawlPeriod": int64(c.period)}})
+			s.must(err)
 			next, batch := known, int64(0)
 			for b.Loop() {
 				b.StopTimer()
@@ -46,22 +58,25 @@ func BenchmarkFinishCrawl(b *testing.B) {
 				for i := range results {
 					item := linkTo((int(batch)*results + i) % known)
 					items = append(items, item)
-					r := dc.Fetched{URLMd5: item.URLMd5, Crawled: true, Set: dc.Patch{"Status": int64(4), "Size": int64(30000),
+					r := dc.Fetched{URLMd5: item.URLMd5, Crawled: true, First: c.first, Set: dc.Patch{"Status": int64(4), "Size": int64(30000),
 						"CrawlingTime": int64(250), "HTTPCode": int64(200), "ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0),
 						"RawContentMd5": item.URLMd5, "TcDate": "2026-01-05 10:00:00", "UDate": "2026-01-05 10:00:00", "LinksI": int64(100), "ETag": "x"}}
 					for j := range links {
 						n := (i*7919 + j*104729) % known
+						if c.nav {
+							n = j * 104729 % known
+						}
 						if j%20 == 0 {
 							n, next = next, next+1
 						}
-						r.NewURLs = append(r.NewURLs, linkTo(n))
+						r.Links = append(r.Links, dc.Link{URL: linkTo(n)})
 					}
 					list = append(list, r)
 				}
 				_, err := s.MarkCrawling(ctx, "s", batch, items)
 				s.must(err)
 				b.StartTimer()
-				s.must(s.FinishCrawl(ctx, "s", batch, list))
+				s.saved(s.FinishCrawl(ctx, "s", batch, list))
 			}
 		})
 	}

@@ -130,7 +130,8 @@ func TestCountersEqualTheRows(t *testing.T) {
 			}
 			link := dc.NewURL("s", url())
 			link.ParentMd5 = u.URLMd5
-			return b.FinishCrawl(ctx, "s", 1, []dc.Fetched{{URLMd5: u.URLMd5, Set: row(), Crawled: r.IntN(2) == 0, NewURLs: []dc.URL{link}}})
+			_, err := b.FinishCrawl(ctx, "s", 1, []dc.Fetched{{URLMd5: u.URLMd5, Set: row(), Crawled: r.IntN(2) == 0, Links: linksOf(link)}})
+			return err
 		}},
 		{"process", func() error {
 			md5 := dc.Md5(url())

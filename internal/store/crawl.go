@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -105,12 +105,16 @@ func (t *tx) mustKnow(id string) (string, error) {
 }
 
 // FinishCrawl stores results of a batch. Only rows that the batch still holds
-// (Status 3) are changed, and only their links are taken: what a lost task brings
-// late is dropped. Links are inserted in their order as long as the site has
-// fewer rows of its own than MaxURLs (0: no limit). The site's TcDate becomes
-// now. An unknown site is an error with CodeNotFound.
-func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []dc.Fetched) error {
-	return s.update(ctx, "FinishCrawl", func(t *tx) error {
+// (Status 3) are changed, and only what they bring is taken: what a lost task
+// brings late is dropped. Links that are known are reset as their rules say, new
+// ones inserted in their order as far as the site has room; see links.go and
+// room.go. The site's TcDate becomes now. An unknown site is an error with
+// CodeNotFound.
+//
+// Elsewhere is not stored here; see PutElsewhere.
+func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []dc.Fetched) (dc.Saved, error) {
+	var saved dc.Saved
+	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
 		site, err := t.mustKnow(site)
 		if err != nil {
 			return err
@@ -119,39 +123,81 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		if err != nil {
 			return err
 		}
-		h := hold{tx: t, site: site, batchID: batchID, status: dc.StatusCrawling, stats: stats}
-		var mask dc.ErrorMask
-		var links []*dc.URL
-		keys := make([]string, len(results))
-		for i := range results {
-			keys[i] = results[i].URLMd5
-		}
-		err = t.counted(site, keys, func() error {
-			for i := range results {
-				r := &results[i]
-				held, err := h.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
-				if err != nil {
-					return err
-				}
-				if !held {
-					continue
-				}
-				mask |= r.SiteBits
-				for j := range r.NewURLs {
-					links = append(links, &r.NewURLs[j])
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := t.putLinks(site, links, stats); err != nil {
-			return err
-		}
-		_, err = t.Do("site_touch", t.now, int64(mask), int64(mask), site)
+		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: dc.StatusCrawling, stats: stats}}
+		err = f.run(results)
+		saved = f.saved
 		return err
 	})
+	return saved, err
+}
+
+// finishing is one FinishCrawl under way.
+type finishing struct {
+	hold
+	saved   dc.Saved
+	refused map[string]bool // texts of saved.Refused
+	removed bool            // AUTO_REMOVE_* had its turn
+}
+
+func (f *finishing) run(results []dc.Fetched) error {
+	var mask dc.ErrorMask
+	var held []*dc.Fetched
+	keys := make([]string, len(results))
+	for i := range results {
+		keys[i] = results[i].URLMd5
+	}
+	err := f.counted(f.site, keys, func() error {
+		for i := range results {
+			r := &results[i]
+			found, err := f.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
+			if err != nil {
+				return err
+			}
+			if found {
+				held = append(held, r)
+				mask |= r.SiteBits
+			}
+		}
+		return f.evaluateURLs(held)
+	})
+	if err != nil {
+		return err
+	}
+	for _, step := range []func([]*dc.Fetched) error{f.keepAttributes, f.keepFormFields, f.keepLinks, f.evaluateSite} {
+		if err := step(held); err != nil {
+			return err
+		}
+	}
+	if len(f.saved.Refused) > 0 {
+		mask |= dc.ErrInitialization
+	}
+	_, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site)
+	return err
+}
+
+// mostRefused bounds what is said of properties that cannot be followed.
+const mostRefused = 20
+
+// refuse notes that a property cannot be followed. An error that is not the
+// property's fault is handed back.
+func (f *finishing) refuse(property string, err error) error {
+	if err == nil || !refused(err) {
+		return err
+	}
+	f.say(property, "cannot be followed: "+message(err))
+	return nil
+}
+
+func (f *finishing) say(property, reason string) {
+	err := fmt.Errorf("property %s %s", property, reason)
+	if f.refused[err.Error()] || len(f.refused) >= mostRefused {
+		return
+	}
+	if f.refused == nil {
+		f.refused = map[string]bool{}
+	}
+	f.refused[err.Error()] = true
+	f.saved.Refused = append(f.saved.Refused, err)
 }
 
 // hold is a batch's hold of a site's rows in one status.
@@ -194,28 +240,4 @@ func (h *hold) finish(md5 string, set dc.Patch, counter string, count bool) (hel
 // names another page.
 func storableURL(text string) bool {
 	return text != "" && len(text) <= maxURL && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
-}
-
-// putLinks inserts the links that are not known, within the site's limit. Most
-// links of a site are known: looking up their keys first is several times faster
-// than inserting into nothing.
-func (t *tx) putLinks(site string, links []*dc.URL, stats *statistics) error {
-	links = slices.DeleteFunc(links, func(u *dc.URL) bool { return !storableURL(u.URL) })
-	fresh, err := t.missing(site, links)
-	if err != nil || len(fresh) == 0 {
-		return err
-	}
-	var limit, own int64
-	if _, err := t.Get("site_room", []any{site}, &limit, &own); err != nil {
-		return err
-	}
-	if limit > 0 {
-		fresh = fresh[:min(int64(len(fresh)), max(limit-own, 0))]
-	}
-	rows := make([]*dc.URL, len(fresh))
-	for i, u := range fresh {
-		row := *u // the caller keeps its own
-		rows[i] = &row
-	}
-	return t.addURLs(site, rows, stats)
 }

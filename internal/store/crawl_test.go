@@ -20,6 +20,14 @@ func (b *bench) put(url string, p dc.Patch) {
 	}))
 }
 
+func linksOf(urls ...dc.URL) []dc.Link {
+	var list []dc.Link
+	for _, u := range urls {
+		list = append(list, dc.Link{URL: u})
+	}
+	return list
+}
+
 func TestMarkCrawling(t *testing.T) {
 	cases := map[string]struct {
 		status, batch int64
@@ -94,11 +102,11 @@ func TestFinishCrawl(t *testing.T) {
 		l.ParentMd5 = dc.Md5("u")
 		return l
 	}
-	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{
-		{URLMd5: dc.Md5("u"), Crawled: true, SiteBits: dc.ErrRobots, NewURLs: []dc.URL{link("u"), link("x"), link("x"), link("y")},
+	b.saved(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{
+		{URLMd5: dc.Md5("u"), Crawled: true, SiteBits: dc.ErrRobots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
 			Set: dc.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
 		{URLMd5: dc.Md5("v"), Set: dc.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
-		{URLMd5: dc.Md5("lost"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, SiteBits: dc.ErrBadURL, NewURLs: []dc.URL{link("late")}},
+		{URLMd5: dc.Md5("lost"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, SiteBits: dc.ErrBadURL, Links: linksOf(link("late"))},
 		{URLMd5: dc.Md5("none"), Set: dc.Patch{"Status": int64(4)}},
 	}))
 	u := b.row("s", "u")
@@ -113,9 +121,10 @@ func TestFinishCrawl(t *testing.T) {
 		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), dc.ErrRobots, dc.Date("2026-01-05 10:00:00")})
 
 	// A second report of the same result changes nothing.
-	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Crawled: true, Set: dc.Patch{"Status": int64(1)}}}))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Crawled: true, Set: dc.Patch{"Status": int64(1)}}}))
 	same(t, "second time", []int64{b.row("s", "u").Status, b.row("s", "u").Crawled}, []int64{4, 1})
-	same(t, "unknown site", dc.CodeOf(b.FinishCrawl(ctx, "nobody", 7, nil)), dc.CodeNotFound)
+	_, err = b.FinishCrawl(ctx, "nobody", 7, nil)
+	same(t, "unknown site", dc.CodeOf(err), dc.CodeNotFound)
 }
 
 func TestMaxURLsLeavesOutForeignRows(t *testing.T) {
@@ -127,7 +136,7 @@ func TestMaxURLsLeavesOutForeignRows(t *testing.T) {
 	_, err := b.MarkCrawling(ctx, "s", 7, []dc.URL{dc.NewURL("s", "u")})
 	b.must(err)
 	links := []dc.URL{dc.NewURL("s", "l1"), dc.NewURL("s", "foreign1"), dc.NewURL("s", "l2"), dc.NewURL("s", "l3")}
-	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, NewURLs: links}}))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(links...)}}))
 	same(t, "rows", b.site("s").NewURLs, int64(2))
 }
 
@@ -219,7 +228,7 @@ func TestAttempts(t *testing.T) {
 		_, err := b.MarkCrawling(ctx, "s", batch, []dc.URL{dc.NewURL("s", "u")})
 		b.must(err)
 		if !lost {
-			b.must(b.FinishCrawl(ctx, "s", batch, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true}}))
+			b.saved(b.FinishCrawl(ctx, "s", batch, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true}}))
 		}
 		_, err = b.URLReturn(ctx, dc.URLReturnRequest{BatchID: batch, Fault: true, MaxAttempts: 3})
 		b.must(err)

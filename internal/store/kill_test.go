@@ -41,9 +41,9 @@ func crawlForever(config string) error {
 		for i := range linksOfPage {
 			link := dc.NewURL("s", fmt.Sprintf("page%d/%d", page, i))
 			link.ParentMd5 = item.URLMd5
-			r.NewURLs = append(r.NewURLs, link)
+			r.Links = append(r.Links, dc.Link{URL: link})
 		}
-		if err := s.FinishCrawl(ctx, "s", 1, []dc.Fetched{r}); err != nil {
+		if _, err := s.FinishCrawl(ctx, "s", 1, []dc.Fetched{r}); err != nil {
 			return err
 		}
 		fmt.Println(page)

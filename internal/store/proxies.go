@@ -221,3 +221,37 @@ func (t *tx) findProxies(object string, r dc.ProxyFindRequest) ([]dc.Proxy, erro
 	}
 	return list, nil
 }
+
+// mostProxies is how many of the stored ones a crawl uses (crawling 4.10).
+const mostProxies = 50
+
+// SiteProxies reads the proxies that are in use for a site, its own and those of
+// any site, lowest Priority first, the site's own before others, at most 50.
+func (s *Store) SiteProxies(ctx context.Context, site string) ([]dc.Proxy, error) {
+	var list []dc.Proxy
+	err := s.view(ctx, "SiteProxies", func(t *tx) error {
+		list = []dc.Proxy{}
+		text := "SELECT " + proxyColumns + " FROM " + t.DB.Table(db.Sites, "sites_proxy") +
+			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?"
+		return t.Each(text, []any{site, dc.AnySite, dc.GeneralSite, site, mostProxies}, func(scan func(...any) error) error {
+			var row dc.Proxy
+			err := scan(dc.Targets(&row, dc.ProxyColumns)...)
+			list = append(list, row)
+			return err
+		})
+	})
+	return list, err
+}
+
+// ProxyFault counts a fault of a proxy that SiteProxies gives for a site. It is
+// out of use from then on when disabled says so, or when it has FaultsMax of
+// them. A proxy that is not there is no error.
+func (s *Store) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
+	return s.update(ctx, "ProxyFault", func(t *tx) error {
+		// State comes first: MySQL would show it the new Faults.
+		text := "UPDATE " + t.DB.Table(db.Sites, "sites_proxy") + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
+			"Faults = CASE WHEN Faults < 4294967295 THEN Faults + 1 ELSE Faults END, UDate = ? WHERE Site_Id IN (?, ?, ?) AND Host = ?"
+		_, err := t.Exec(text, disabled, t.now, site, dc.AnySite, dc.GeneralSite, host)
+		return err
+	})
+}

@@ -314,7 +314,7 @@ func TestCrawlsAreMadeToFit(t *testing.T) {
 	link := dc.NewURL("s", "http://a/1")
 	link.ParentMd5, link.ContentType, link.Depth, link.CDate = u.URLMd5, "a\x00b", -4, "0001-01-01 00:00:00"
 	bad := dc.NewURL("s", "http://a/\xff")
-	b.must(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: u.URLMd5, NewURLs: []dc.URL{link, bad}, Set: dc.Patch{"Status": int64(4), "HTTPCode": int64(-1), "Size": int64(1 << 60),
+	b.saved(b.FinishCrawl(ctx, "s", 7, []dc.Fetched{{URLMd5: u.URLMd5, Links: linksOf(link, bad), Set: dc.Patch{"Status": int64(4), "HTTPCode": int64(-1), "Size": int64(1 << 60),
 		"ContentType": strings.Repeat("x", 300), "ETag": "\xff", "LastModified": "0001-01-01 00:00:00"}}}))
 	u = b.row("s", "http://a/")
 	same(t, "row", []any{u.Status, u.HTTPCode, u.Size, len(u.ContentType), u.ETag, u.LastModified}, []any{int64(4), int64(0), int64(1 << 40), 255, "\uFFFD", dc.Date("")})

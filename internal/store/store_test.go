@@ -61,6 +61,13 @@ func (b *bench) must(err error) {
 	}
 }
 
+// saved is what a FinishCrawl that must not fail answers.
+func (b *bench) saved(s dc.Saved, err error) dc.Saved {
+	b.Helper()
+	b.must(err)
+	return s
+}
+
 // newSite runs SITE_NEW with the JSON of a request.
 func (b *bench) newSite(raw string) dc.GeneralResponse {
 	b.Helper()

@@ -174,7 +174,7 @@ func TestStatistics(t *testing.T) {
 		b.fetch(`[{"sitesList":["` + site + `"],"urlUpdate":{"status":2,"batchId":1}}]`)
 		_, err := b.MarkCrawling(ctx, site, 1, []dc.URL{dc.NewURL(site, "u")})
 		b.must(err)
-		b.must(b.FinishCrawl(ctx, site, 1, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, NewURLs: []dc.URL{dc.NewURL(site, "v")}}}))
+		b.saved(b.FinishCrawl(ctx, site, 1, []dc.Fetched{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(dc.NewURL(site, "v"))}}))
 		_, err = b.MarkProcessing(ctx, site, 2, []string{dc.Md5("u")})
 		b.must(err)
 		b.must(b.FinishProcess(ctx, site, 2, []dc.Extracted{{URLMd5: dc.Md5("u"), Set: dc.Patch{"Status": int64(7)}, Processed: true}}))

@@ -16,3 +16,6 @@ UPDATE {dc_attributes.att} SET Value = ? WHERE Site_Id = ? AND Name = ?;
 
 -- name: attribute_new
 INSERT INTO {dc_attributes.att} (Site_Id, URLMd5, Name, Value, CDate) VALUES (?, ?, ?, ?, ?);
+
+-- name: attribute_remove
+DELETE FROM {dc_attributes.att} WHERE Site_Id = ? AND URLMd5 = ? AND Name = ?;

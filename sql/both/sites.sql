@@ -19,8 +19,9 @@ UPDATE {dc_sites.sites} SET State = 1, UDate = ?, Iterations = Iterations + 1, S
 UPDATE {dc_sites.sites} SET TcDate = ?, Iterations = 0, State = ?, SiteMask = 0 WHERE Id = ?;
 
 -- name: site_room
--- The limit of rows and how many there are, rows of other nodes left out.
-SELECT MaxURLs, OwnURLs FROM {dc_sites.sites} WHERE Id = ?;
+-- Limits and what counts against them: rows, those of other nodes left out, and
+-- resources. And the period of known links, in minutes.
+SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: sites_in_work
 -- Sites with rows that a batch holds.
@@ -60,6 +61,9 @@ SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name =
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('COUNTER_CRIT_RESOURCES',
   'COUNTER_CRIT_CONTENTS', 'COUNTER_CRIT_CLURLS', 'COUNTER_CRIT_NURLS', 'COUNTER_CRIT_DURLS', 'COUNTER_CRIT_ERRORS')
 ORDER BY {rowid} DESC;
+
+-- name: site_property_names
+SELECT Name FROM {dc_sites.sites_properties} WHERE Site_Id = ?;
 
 -- name: trash_put
 INSERT INTO {dc_sites.trash} (Site_Id, URLMd5) VALUES (?, ?);
