@@ -90,6 +90,9 @@ func (p *Pool) fill(ix index, spec Spec, rows []dc.Proxy) {
 			p.add(e)
 		}
 	}
+	if p.leftOut > 0 {
+		p.log.Warn("a pool of proxies is full", "site", p.site, "limit", maxProxies, "leftOut", p.leftOut)
+	}
 	for host, row := range fromRows {
 		if e := p.byHost[host]; e != nil {
 			e.rowSite = row.rowSite
@@ -103,7 +106,7 @@ func (p *Pool) add(e entry) {
 		return
 	}
 	if len(p.entries) == maxProxies {
-		p.log.Warn("a pool of proxies is full; one is left out", "site", p.site, "limit", maxProxies)
+		p.leftOut++
 		return
 	}
 	p.entries = append(p.entries, &e)

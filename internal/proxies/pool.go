@@ -52,6 +52,7 @@ type Pool struct {
 	mu      sync.Mutex
 	entries []*entry
 	byHost  map[string]*entry
+	leftOut int // proxies for which there was no room
 }
 
 // Open makes the pool of a site. The index file is file_path of spec, below the

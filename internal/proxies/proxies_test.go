@@ -89,6 +89,9 @@ func TestParse(t *testing.T) {
 	if s, _ = Parse(`{"tries_count":1e9}`); s.Attempts() != maxTries+1 {
 		t.Error(s.Attempts())
 	}
+	if s, err = Parse(" null "); err != nil || s.Used() {
+		t.Error("null is a proxy", err)
+	}
 	if s, _ = Parse(`{"tries_count":-4}`); s.Attempts() != 1 {
 		t.Error(s.Attempts())
 	}
@@ -355,6 +358,22 @@ func TestSharedIndex(t *testing.T) {
 	}
 	if got := picks(t, q, "http://x/", 2); got != "b c" {
 		t.Error(got)
+	}
+}
+
+func TestFullPool(t *testing.T) {
+	base := t.TempDir()
+	var text strings.Builder
+	for i := range maxProxies + 50 {
+		fmt.Fprintf(&text, `,"a:%d":{}`, i+1)
+	}
+	write(t, filepath.Join(base, "x.json"), "{"+text.String()[1:]+"}")
+	p := open(t, `{"file_path":"x.json","proxies":{"b:1":{}}}`, base)
+	if len(p.entries) != maxProxies || p.leftOut != 51 {
+		t.Errorf("%d proxies, %d left out", len(p.entries), p.leftOut)
+	}
+	if _, err := p.Pick(t.Context(), "http://x/", nil); err != nil {
+		t.Error(err)
 	}
 }
 

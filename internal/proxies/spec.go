@@ -76,9 +76,12 @@ func (s Spec) Rotates(body []byte) (rotate, fault bool) {
 //	 "proxies": {host: {"host": text, "domains": ["*"], "priority": 10, "state": 1}},
 //	 "raw_content_check": {"patterns": [regex], "rotate": 1, "faults": 1}}
 //
-// Statuses other than 1 to 7 count as 4. Expressions are of the linear kind.
+// and null, which uses no proxy. Statuses other than 1 to 7 count as 4. Expressions are of the linear kind.
 // Errors read well after "property USER_PROXY " and hold no password.
 func Parse(text string) (Spec, error) {
+	if strings.TrimSpace(text) == "null" {
+		return Spec{}, nil
+	}
 	v := struct {
 		Source   prop.Int     `json:"source"`
 		FilePath string       `json:"file_path"`
