@@ -177,6 +177,7 @@ func TestJar(t *testing.T) {
 		{"spaces", site, "  a  =  1 2  ; Path=/", site, 0, "a=1 2"},
 		{"largest", site, "a=" + strings.Repeat("x", 4095), site, 0, "a=" + strings.Repeat("x", 4095)},
 		{"too large", site, "a=" + strings.Repeat("x", 4096), site, 0, ""},
+		{"path that is no UTF-8 is passed over", site, "a=1; Path=/\xff", site, 0, "a=1"},
 		{"long path is passed over", site, "a=1; Path=/" + strings.Repeat("x", 2000), site, 0, "a=1"},
 	} {
 		j := newJar()

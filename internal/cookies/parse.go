@@ -43,7 +43,7 @@ func parse(line string, now time.Time) (c setCookie, ok bool) {
 		attribute, attributes, _ = strings.Cut(attributes, ";")
 		key, value, _ := strings.Cut(attribute, "=")
 		key, value = trim(key), trim(value)
-		if len(value) > maxAttribute || strings.ContainsFunc(value, control) {
+		if len(value) > maxAttribute || strings.ContainsFunc(value, control) || !utf8.ValidString(value) {
 			continue
 		}
 		switch strings.ToLower(key) {
