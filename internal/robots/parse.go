@@ -75,7 +75,7 @@ func (p *parser) line(number int, text string) {
 		p.delay(value)
 	case "sitemap":
 		s := &p.rules.sitemaps
-		if value != "" && len(*s) < maxSitemaps && !slices.Contains(*s, value) {
+		if value != "" && len(value) <= maxSitemap && len(*s) < maxSitemaps && !slices.Contains(*s, value) {
 			*s = append(*s, value)
 		}
 	}

@@ -1,5 +1,6 @@
 // Package robots turns the body of a robots.txt into what an agent may fetch,
-// the delay it is asked to keep, and the sitemaps that are named.
+// the delay it is asked to keep, and the sitemaps that are named; and what pages
+// say to robots, in meta elements and headers, to Directives.
 //
 // It follows RFC 9309. Who fetched the body, how often and by which road is
 // the caller's affair (crawl, hostgate): bytes in, rules out, no clock and no
@@ -46,8 +47,12 @@ const MaxBody = 512 << 10
 // maxDelay bounds a Crawl-delay. Longer ones would stop a site for good.
 const maxDelay = 24 * time.Hour
 
-// maxSitemaps bounds the sitemaps that are kept of one file.
-const maxSitemaps = 1000
+// maxSitemaps bounds the sitemaps that are kept of one file, maxSitemap the bytes
+// of one.
+const (
+	maxSitemaps = 1000
+	maxSitemap  = 8 << 10
+)
 
 // Rules is what one robots.txt says. The zero value allows everything.
 type Rules struct {
@@ -119,7 +124,7 @@ func (r *Rules) Delay(agent string) (time.Duration, bool) {
 }
 
 // Sitemaps returns the values of the Sitemap lines in their order, each once,
-// at most 1000, not checked to be URLs. The caller must not change the slice.
+// at most 1000 of at most 8 KiB, not checked to be URLs. The caller must not change the slice.
 func (r *Rules) Sitemaps() []string { return r.sitemaps }
 
 // group returns the group that agent obeys: the most specific of its names,

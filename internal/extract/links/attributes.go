@@ -10,6 +10,7 @@ const (
 	spaces             // several, apart by white space
 	commas             // several, apart by commas
 	srcset             // image candidates of the HTML standard, 4.8.4.2.2
+	none               // no URL, but part of a form
 )
 
 // rule is one attribute that holds URLs.
@@ -29,30 +30,33 @@ var attributes = map[string][]rule{
 	"bgsound":    {{"src", single}},
 	"blockquote": {{"cite", single}},
 	"body":       {{"background", single}},
-	"button":     {{"formaction", single}},
+	"button":     {{"formaction", single}, {"type", none}, {"value", none}, {"disabled", none}},
 	"command":    {{"icon", single}},
 	"del":        {{"cite", single}},
 	"embed":      {{"src", single}},
 	"feimage":    {{"href", single}, {"xlink:href", single}},
-	"form":       {{"action", single}},
+	"form":       {{"action", single}, {"method", none}},
 	"frame":      {{"src", single}, {"longdesc", single}},
 	"head":       {{"profile", spaces}},
 	"html":       {{"manifest", single}},
 	"iframe":     {{"src", single}, {"longdesc", single}},
 	"image":      {{"href", single}, {"xlink:href", single}, {"src", single}},
 	"img":        {{"src", single}, {"srcset", srcset}, {"longdesc", single}, {"usemap", single}, {"lowsrc", single}, {"dynsrc", single}},
-	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}},
+	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}, {"type", none}, {"value", none}, {"checked", none}, {"disabled", none}},
 	"ins":        {{"cite", single}},
 	"link":       {{"href", single}, {"imagesrcset", srcset}},
 	"menuitem":   {{"icon", single}},
 	"object":     {{"data", single}, {"classid", single}, {"codebase", single}, {"archive", spaces}, {"usemap", single}},
+	"option":     {{"value", none}, {"selected", none}, {"disabled", none}},
 	"portal":     {{"src", single}},
 	"q":          {{"cite", single}},
 	"script":     {{"src", single}, {"href", single}, {"xlink:href", single}},
+	"select":     {{"disabled", none}},
 	"source":     {{"src", single}, {"srcset", srcset}},
 	"table":      {{"background", single}},
 	"tbody":      {{"background", single}},
 	"td":         {{"background", single}},
+	"textarea":   {{"disabled", none}},
 	"tfoot":      {{"background", single}},
 	"th":         {{"background", single}},
 	"thead":      {{"background", single}},

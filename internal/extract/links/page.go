@@ -40,6 +40,9 @@ type Page struct {
 	// Lang is the lang (or xml:lang) of the root element as written.
 	Lang string
 
+	// Forms are the forms of an HTML page in document order, at most 100.
+	Forms []Form
+
 	// Links are in document order, each URL text once.
 	Links []Link
 
@@ -51,7 +54,7 @@ type Page struct {
 // removed, nothing else changed. It is never empty and never longer than 8 KiB.
 type Link struct {
 	URL  string
-	Tag  string // element in lower case, such as "a"; for XML without a prefix
+	Tag  string // element in lower case, such as "a"; for XML without a prefix; "header" for a Link header
 	Attr string // attribute in lower case; empty for the text of an XML element
 	Rel  string // rel of the element in lower case, often empty
 }
@@ -61,3 +64,15 @@ type Refresh struct {
 	URL   string        // as written, not empty
 	Delay time.Duration // whole seconds, at most one year
 }
+
+// Form is what a browser would send of a form that nobody filled in (crawling
+// 5.2).
+type Form struct {
+	Action string  // as written; empty for the page itself
+	Method string  // "get" or "post"
+	Fields []Field // in document order, at most 200
+}
+
+// Field is one name and value of a form. A value of more than 4 KiB, or a name of
+// more than 255 bytes, leaves the field out.
+type Field struct{ Name, Value string }

@@ -37,6 +37,8 @@ type scanner struct {
 	inStyle bool
 	sawRoot bool
 	sawBase bool
+
+	form openForm
 }
 
 // attribute is one of the tag at hand.
@@ -51,6 +53,7 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 		case html.ErrorToken:
 			s.endText()
 			s.endTitle()
+			s.endForm()
 			return s.page
 		case html.TextToken:
 			s.take(z)
@@ -60,6 +63,10 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 		case html.EndTagToken:
 			s.endText()
 			s.inStyle = false
+			if s.form.open {
+				name, _ := z.TagName()
+				s.endOfForm(string(name))
+			}
 			if s.inTitle {
 				s.endTitle()
 			}
@@ -78,6 +85,10 @@ func (s *scanner) take(z *html.Tokenizer) {
 	case s.textOf != "":
 		if len(s.text) <= maxURL {
 			s.text = append(s.text, z.Text()...)
+		}
+	case s.form.waiting:
+		if len(s.form.text) <= maxValue {
+			s.form.text = append(s.form.text, z.Text()...)
 		}
 	case s.inTitle:
 		if len(s.title) <= maxTitle {
@@ -133,6 +144,9 @@ func (s *scanner) start(z *html.Tokenizer) {
 	case "meta":
 		s.meta()
 		return
+	}
+	if !s.xml && (s.form.open || tag == "form") {
+		s.startOfForm(tag)
 	}
 	rel := strings.ToLower(strings.TrimSpace(s.value("rel")))
 	if tag == "link" && s.page.Canonical == "" && hasWord(rel, "canonical") {
@@ -234,6 +248,7 @@ func (s *scanner) addAll(value string, r rule, tag, rel string) {
 		for url := range candidates(value) {
 			s.add(url, tag, r.attr, rel)
 		}
+	case none:
 	}
 }
 

@@ -47,7 +47,7 @@ func TestEveryAttribute(t *testing.T) {
 	page.Links = nil
 	want2 := Page{
 		Title: "All the & attributes", Base: "/base/", Robots: "noindex,nofollow",
-		Canonical: "/canon", Lang: "de-AT",
+		Canonical: "/canon", Lang: "de-AT", Forms: []Form{{Action: "act.cgi", Method: "get"}},
 	}
 	if page.Refresh == nil || *page.Refresh != (Refresh{"later.html", 7 * time.Second}) {
 		t.Errorf("refresh = %+v", page.Refresh)

@@ -1,0 +1,172 @@
+package links
+
+import "strings"
+
+const (
+	maxForms     = 100
+	maxFields    = 200
+	maxValue     = 4 << 10
+	maxFieldName = 255
+)
+
+// openForm is the form under way: the first one, where forms stand within each
+// other, as the HTML standard has it.
+type openForm struct {
+	Form
+	open      bool
+	submitted bool // by the first submit button, whose name is sent too
+
+	// waiting tells that text belongs to the field: the content of a textarea or
+	// of an option without a value.
+	waiting bool
+	text    []byte
+	field   Field
+
+	inSelect bool // the options of choice are under way
+	choice   string
+	chosen   Field
+	hasFirst bool // chosen is an option
+	inOption bool
+	marked   bool // the option under way is selected
+}
+
+// startOfForm reads a start tag within a form, or that of a form.
+func (s *scanner) startOfForm(tag string) {
+	f := &s.form
+	name := s.value("name")
+	disabled := s.has("disabled")
+	switch tag {
+	case "form":
+		if f.open || len(s.page.Forms) >= maxForms {
+			return
+		}
+		*f = openForm{open: true, text: f.text[:0], Form: Form{Action: clean(s.value("action")), Method: "get"}}
+		if len(f.Action) > maxURL {
+			f.open = false
+		}
+		if strings.EqualFold(strings.TrimSpace(s.value("method")), "post") {
+			f.Method = "post"
+		}
+	case "input", "button":
+		s.endField()
+		kind := strings.ToLower(strings.TrimSpace(s.value("type")))
+		if tag == "button" && kind == "" {
+			kind = "submit"
+		}
+		value := s.value("value")
+		switch kind {
+		case "button", "reset", "image", "file":
+			return
+		case "submit":
+			if f.submitted || disabled {
+				return
+			}
+			f.submitted = true
+		case "checkbox", "radio":
+			if !s.has("checked") {
+				return
+			}
+			if !s.has("value") {
+				value = "on"
+			}
+		default:
+			if tag == "button" {
+				return
+			}
+		}
+		if !disabled {
+			f.add(Field{name, value})
+		}
+	case "textarea":
+		s.endField()
+		if !disabled {
+			f.waiting, f.text, f.field = true, f.text[:0], Field{Name: name}
+		}
+	case "select":
+		s.endField()
+		s.endSelect()
+		if !disabled {
+			f.inSelect, f.choice, f.hasFirst = true, name, false
+		}
+	case "option":
+		s.endField()
+		if !f.inSelect || disabled {
+			return
+		}
+		f.inOption, f.marked = true, s.has("selected")
+		f.field = Field{Name: f.choice, Value: s.value("value")}
+		if s.has("value") {
+			f.takeOption()
+		} else {
+			f.waiting, f.text = true, f.text[:0]
+		}
+	}
+}
+
+// endOfForm reads an end tag within a form.
+func (s *scanner) endOfForm(tag string) {
+	switch tag {
+	case "form":
+		s.endForm()
+	case "textarea", "option":
+		s.endField()
+	case "select":
+		s.endField()
+		s.endSelect()
+	}
+}
+
+// endField keeps the field whose text was waited for.
+func (s *scanner) endField() {
+	f := &s.form
+	if !f.waiting {
+		return
+	}
+	f.waiting = false
+	f.field.Value = string(f.text)
+	if f.inOption {
+		f.field.Value = strings.Join(strings.Fields(f.field.Value), " ")
+		f.takeOption()
+		return
+	}
+	f.field.Value = strings.TrimPrefix(strings.TrimPrefix(f.field.Value, "\r"), "\n") // the line end behind the tag
+	f.add(f.field)
+}
+
+// takeOption notes the option under way: the first, or the one selected last.
+func (f *openForm) takeOption() {
+	f.inOption = false
+	if f.marked || !f.hasFirst {
+		f.chosen = f.field
+		f.hasFirst = true
+	}
+}
+
+// endSelect keeps what is chosen of a list.
+func (s *scanner) endSelect() {
+	if s.form.inSelect && s.form.hasFirst {
+		s.form.add(s.form.chosen)
+	}
+	s.form.inSelect = false
+}
+
+// endForm keeps the form.
+func (s *scanner) endForm() {
+	if !s.form.open {
+		return
+	}
+	s.endField()
+	s.endSelect()
+	s.page.Forms = append(s.page.Forms, s.form.Form)
+	s.form.open, s.form.Form = false, Form{}
+}
+
+// add keeps a field that can be sent.
+func (f *openForm) add(field Field) {
+	if field.Name == "" || len(field.Name) > maxFieldName || len(field.Value) > maxValue || len(f.Fields) >= maxFields {
+		return
+	}
+	field.Name = strings.ToValidUTF8(field.Name, "\uFFFD")
+	field.Value = strings.ToValidUTF8(field.Value, "\uFFFD")
+	f.Fields = append(f.Fields, field)
+}

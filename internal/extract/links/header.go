@@ -1,0 +1,116 @@
+package links
+
+import "strings"
+
+const (
+	// maxHeader bounds the Link headers that are read, in bytes together.
+	maxHeader = 64 << 10
+
+	// maxHeaderLinks bounds the links of them.
+	maxHeaderLinks = 1000
+)
+
+// Header returns the links of a response's Link headers, values as they were sent,
+// each URL text once; Tag is "header" and Attr "link". They are relative to the URL
+// of the page (not to its base element). Links that only ask a browser to connect
+// (preconnect, dns-prefetch) are left out, and so is what stands behind a place
+// that is no link. At most 64 KiB and 1000 links are read.
+// Source: RFC 8288, 3 and B.2.
+func Header(values []string) []Link {
+	var (
+		list []Link
+		seen = map[string]bool{}
+		room = maxHeader
+	)
+	for _, value := range values {
+		if len(value) > room {
+			value = value[:room]
+		}
+		room -= len(value)
+		for value != "" && len(list) < maxHeaderLinks {
+			var l Link
+			var ok bool
+			if l, value, ok = headerLink(value); !ok {
+				break
+			}
+			if l.URL = clean(l.URL); fetchable(l.URL) && !connects(l.Rel) && !seen[l.URL] {
+				seen[l.URL] = true
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}
+
+// headerLink reads one link and the comma behind it. ok is false when there is
+// none.
+func headerLink(text string) (l Link, rest string, ok bool) {
+	text = strings.TrimLeft(text, " \t,")
+	if !strings.HasPrefix(text, "<") {
+		return l, "", false
+	}
+	url, text, closed := strings.Cut(text[1:], ">")
+	if !closed {
+		return l, "", false
+	}
+	l = Link{URL: url, Tag: "header", Attr: "link"}
+	hasRel := false
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if !strings.HasPrefix(text, ";") {
+			break
+		}
+		var name, value string
+		name, value, text = parameter(text[1:])
+		if !hasRel && strings.EqualFold(name, "rel") { // the first counts
+			l.Rel, hasRel = strings.ToLower(strings.TrimSpace(value)), true
+		}
+	}
+	// What stands before the next comma is no parameter; it is passed over.
+	_, rest, _ = strings.Cut(text, ",")
+	return l, rest, true
+}
+
+// parameter reads name=value or name="value" or name.
+func parameter(text string) (name, value, rest string) {
+	end := strings.IndexAny(text, "=;,")
+	if end < 0 {
+		return strings.TrimSpace(text), "", ""
+	}
+	name = strings.TrimSpace(text[:end])
+	if text[end] != '=' {
+		return name, "", text[end:]
+	}
+	text = strings.TrimLeft(text[end+1:], " \t")
+	if !strings.HasPrefix(text, `"`) {
+		end = strings.IndexAny(text, ";,")
+		if end < 0 {
+			end = len(text)
+		}
+		return name, strings.TrimSpace(text[:end]), text[end:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return name, b.String(), text[i+1:]
+		case c == '\\' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return name, b.String(), "" // never closed
+}
+
+// connects reports whether a rel asks for a connection alone.
+func connects(rel string) bool {
+	words := 0
+	for word := range strings.FieldsSeq(rel) {
+		if words++; word != "preconnect" && word != "dns-prefetch" {
+			return false
+		}
+	}
+	return words > 0
+}

@@ -1,0 +1,200 @@
+package robots
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Directives are what a page asks of those who found it, in its meta elements
+// named robots and its X-Robots-Tag headers. The zero value asks nothing.
+type Directives struct {
+	NoIndex      bool // do not show the page
+	NoFollow     bool // do not follow its links
+	NoArchive    bool // do not offer a copy
+	NoSnippet    bool // do not show its text
+	NoImageIndex bool
+	NoTranslate  bool
+
+	// UnavailableAfter is when the page shall no longer be shown, UTC; zero for
+	// never.
+	UnavailableAfter time.Time
+}
+
+const (
+	// maxDirectives bounds the directives that are read of one page, maxTag the
+	// bytes of one value.
+	maxDirectives = 1000
+	maxTag        = 16 << 10
+)
+
+// ParseTag reads the values of a page's X-Robots-Tag headers for agent, a product
+// token or a whole User-Agent. A value is a list, and may begin with the name of
+// the agent that it is for ("otherbot: noindex, nofollow"); several may stand in
+// one value. What is said to all and what is said to agent hold together. Names
+// are read in any case, unknown ones and dates that cannot be read are passed
+// over. At most 1000 directives are read.
+func ParseTag(values []string, agent string) Directives {
+	own := slices.Collect(products(agent))
+	r := directiveReader{left: maxDirectives}
+	for _, v := range values {
+		r.read(v, func(name string) bool {
+			return name == "*" || slices.Contains(own, strings.ToLower(name))
+		})
+	}
+	return r.d
+}
+
+// ParseMeta reads the content of meta elements that are for this agent: those
+// named robots, or as the agent.
+func ParseMeta(contents ...string) Directives {
+	r := directiveReader{left: maxDirectives}
+	for _, c := range contents {
+		r.read(c, nil)
+	}
+	return r.d
+}
+
+// Merge is the stricter of both in each point.
+func (d Directives) Merge(o Directives) Directives {
+	d.NoIndex = d.NoIndex || o.NoIndex
+	d.NoFollow = d.NoFollow || o.NoFollow
+	d.NoArchive = d.NoArchive || o.NoArchive
+	d.NoSnippet = d.NoSnippet || o.NoSnippet
+	d.NoImageIndex = d.NoImageIndex || o.NoImageIndex
+	d.NoTranslate = d.NoTranslate || o.NoTranslate
+	d.until(o.UnavailableAfter)
+	return d
+}
+
+// until keeps the earlier date.
+func (d *Directives) until(t time.Time) {
+	if !t.IsZero() && (d.UnavailableAfter.IsZero() || t.Before(d.UnavailableAfter)) {
+		d.UnavailableAfter = t
+	}
+}
+
+// directiveReader adds up the directives of several values.
+type directiveReader struct {
+	d    Directives
+	left int
+}
+
+// read takes one value. forAgent tells whether a name is that of the agent; it is
+// nil where names cannot stand.
+func (r *directiveReader) read(value string, forAgent func(name string) bool) {
+	if len(value) > maxTag {
+		value = value[:maxTag]
+		value = value[:strings.LastIndexByte(value, ',')+1] // no half a directive
+	}
+	ours := true
+	for value != "" && r.left > 0 {
+		r.left--
+		name, rest, _ := strings.Cut(value, ",")
+		argument, hasArgument := "", false
+		for {
+			var head string
+			head, argument, hasArgument = strings.Cut(name, ":")
+			head = strings.ToLower(strings.TrimSpace(head))
+			if !hasArgument || takesArgument[head] || forAgent == nil {
+				name = head
+				break
+			}
+			ours = forAgent(head)
+			name = argument
+		}
+		if name == "unavailable_after" && hasArgument {
+			argument, rest = dateArgument(argument, rest)
+		}
+		if ours {
+			r.apply(name, strings.TrimSpace(argument))
+		}
+		value = rest
+	}
+}
+
+// takesArgument are the directives with a value, which are no names of agents.
+var takesArgument = map[string]bool{
+	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
+}
+
+func (r *directiveReader) apply(name, argument string) {
+	switch name {
+	case "none":
+		r.d.NoIndex, r.d.NoFollow = true, true
+	case "noindex":
+		r.d.NoIndex = true
+	case "nofollow":
+		r.d.NoFollow = true
+	case "noarchive", "nocache":
+		r.d.NoArchive = true
+	case "nosnippet":
+		r.d.NoSnippet = true
+	case "noimageindex":
+		r.d.NoImageIndex = true
+	case "notranslate":
+		r.d.NoTranslate = true
+	case "max-snippet":
+		if n, err := strconv.Atoi(argument); err == nil && n == 0 {
+			r.d.NoSnippet = true
+		}
+	case "unavailable_after":
+		if t, ok := date(argument); ok {
+			r.d.until(t)
+		}
+	}
+}
+
+// dateArgument adds to a date what a comma within it cut off, as in "Wed, 25 Jun
+// 2025 15:00:00 GMT": at most two pieces of the rest.
+func dateArgument(argument, rest string) (whole, left string) {
+	longer, behind := argument, rest
+	for range 3 {
+		if _, ok := date(longer); ok {
+			return longer, behind
+		}
+		if behind == "" {
+			break
+		}
+		piece, more, _ := strings.Cut(behind, ",")
+		longer, behind = longer+","+piece, more
+	}
+	return argument, rest
+}
+
+// dateLayouts are those of RFC 822, RFC 850, ISO 8601 and their usual kin.
+var dateLayouts = []string{
+	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04 MST", "2 Jan 2006 15:04:05", "2 Jan 2006",
+	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700",
+	"Jan 2 15:04:05 2006", "Jan 2, 2006", "2 January 2006 15:04:05 MST", "2 January 2006",
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05",
+	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02",
+}
+
+// zones are the names of RFC 822, in hours.
+var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+
+// date reads a date of the usual forms, in any case; without zone it is UTC.
+func date(text string) (time.Time, bool) {
+	text = strings.ToUpper(strings.Join(strings.Fields(text), " "))
+	if len(text) > 64 {
+		return time.Time{}, false
+	}
+	if day, rest, ok := strings.Cut(text, " "); ok && len(day) >= 3 && weekdays[day[:3]] { // the name of the day says nothing new
+		text = rest
+	}
+	for _, layout := range dateLayouts {
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		if name, offset := t.Zone(); offset == 0 {
+			t = t.Add(-time.Duration(zones[name]) * time.Hour)
+		}
+		return t.UTC(), true
+	}
+	return time.Time{}, false
+}
+
+var weekdays = map[string]bool{"MON": true, "TUE": true, "WED": true, "THU": true, "FRI": true, "SAT": true, "SUN": true}
