@@ -2,10 +2,11 @@
 // know nothing of where it came from: no files, no HTTP, no SQL, no clock.
 //
 //	charset   bytes and a Content-Type to UTF-8 text
+//	tidy      broken HTML to well-formed HTML, in one pass of a tokenizer
 //	links     UTF-8 text to the URLs a page names, in one pass of a tokenizer
 //	article   UTF-8 text to title, plain text, Markdown and metadata
 //
-// They are apart because their costs are: charset and links start in no time
+// They are apart because their costs are: charset, tidy and links start in no time
 // and are all that crawler-task needs, while the extractors behind article
 // bring tables that take tens of megabytes and a noticeable start-up time, which
 // only processor-task should pay.

@@ -67,6 +67,11 @@ func TestDecode(t *testing.T) {
 		{"unknown label, then meta", "koi8-r", page(`<meta charset=koi8-r>`, russian), "text/html; charset=martian", "koi8-r", ErrUnknownLabel},
 		{"unknown label, then guess", "windows-1251", page("", russian), "text/html; charset=martian", "windows-1251", ErrUnknownLabel},
 		{"label of the replacement decoder", "utf-8", page("", russian), "text/html; charset=hz-gb-2312", "utf-8", ErrUnknownLabel},
+		{"late meta", "koi8-r", page("<!--"+strings.Repeat(" ", 3000)+"--><meta charset=koi8-r>", russian), "text/html", "koi8-r", nil},
+		{"latin-1 means windows-1252", "windows-1252", page("", german), "text/html; charset=iso-8859-1", "windows-1252", nil},
+		{"utf8 without its dash", "utf-8", page("", russian), "text/html; charset=utf8", "utf-8", nil},
+		{"label windows-1252 on utf-8 bytes", "utf-8", page("", german+german+german), "text/html; charset=windows-1252", "utf-8", nil},
+		{"meta x-user-defined", "windows-1252", page("<meta charset=x-user-defined>", german), "text/html", "windows-1252", nil},
 		{"ascii keeps its label", "windows-1251", page("", "plain words "), "text/html; charset=windows-1251", "windows-1251", nil},
 	}
 	for _, c := range cases {
@@ -148,6 +153,9 @@ func FuzzDecode(f *testing.F) {
 		text, charset, err := Decode(body, contentType)
 		if !utf8.Valid(text) {
 			t.Errorf("invalid UTF-8 from %q as %s", body, charset)
+		}
+		if len(text) > 3*len(body)+3 {
+			t.Errorf("%d bytes became %d in %s", len(body), len(text), charset)
 		}
 		if charset == "" {
 			t.Error("no charset name")

@@ -2,7 +2,7 @@
 //
 // It follows the order of the HTML standard (13.2.3, encoding sniffing): byte
 // order mark, transport header, meta element or XML declaration within the
-// first 1024 bytes, a statistical guess, and at last windows-1252. Two findings
+// first 4096 bytes, a statistical guess, and at last windows-1252. Two findings
 // of real crawls bend that order: bytes that can only be UTF-8 are taken as
 // UTF-8 whatever a label says, and a UTF-8 label on bytes that are plainly not
 // UTF-8 is passed over. Source: crawling 4.13.

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// prescanBytes is how far the HTML standard looks for a meta element.
-const prescanBytes = 1024
+// prescanBytes is how far a meta element is looked for. The HTML standard asks
+// for 1024; browsers go on where scripts stand before it.
+const prescanBytes = 4096
 
 // lookup finds the encoding of a label and its standard name. It knows the
 // labels of the Encoding standard and the "win-1251" of crawling 4.13. The

@@ -1,0 +1,64 @@
+package tidy
+
+import "strings"
+
+// names is a set of the words of a list.
+type names map[string]bool
+
+func set(list string) names {
+	n := make(names)
+	for _, name := range strings.Fields(list) {
+		n[name] = true
+	}
+	return n
+}
+
+// Elements by what is special about them (HTML standard 13.1.2 and 13.2).
+var (
+	void         = set("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
+	rawText      = set("script style title textarea xmp iframe noembed noframes")
+	headElements = set("base basefont bgsound link meta title script style noscript template")
+	visible      = set("a area audio canvas embed form frame iframe img input object svg math textarea video")
+	tableParts   = set("table caption colgroup thead tbody tfoot tr td th")
+
+	// Ends do not reach through walls.
+	inlineWalls = set("html head body table caption td th object applet marquee template svg math foreignobject")
+	tableWalls  = set("html head body table object applet marquee template svg math foreignobject")
+)
+
+// rule says which open elements end where another begins, as far as the walls.
+type rule struct{ ends, walls names }
+
+// implied are the rules by the element that begins.
+var implied = func() map[string]rule {
+	rules := make(map[string]rule)
+	add := func(begins, ends, walls string) {
+		r := rule{set(ends), set(walls)}
+		for name := range inlineWalls {
+			r.walls[name] = r.walls[name] || !r.ends[name]
+		}
+		for _, name := range strings.Fields(begins) {
+			rules[name] = r
+		}
+	}
+	add(`address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form
+		h1 h2 h3 h4 h5 h6 header hgroup hr listing main menu nav ol p pre section summary ul xmp`, "p", "button")
+	add("li", "li p", "ul ol menu dir div address article section")
+	add("dt dd", "dt dd p", "dl div address article section")
+	add("option", "option", "select datalist")
+	add("optgroup", "option optgroup", "select datalist")
+	add("rt rp", "rt rp", "ruby")
+	add("a", "a", "")
+	add("button", "button", "")
+	add("table", "p", "button")
+	inTable := func(begins, ends string) {
+		rules[begins] = rule{set(ends), tableWalls}
+	}
+	for _, part := range []string{"caption", "colgroup", "thead", "tbody", "tfoot"} {
+		inTable(part, "caption colgroup thead tbody tfoot tr td th")
+	}
+	inTable("tr", "caption colgroup tr td th")
+	inTable("td", "caption td th")
+	inTable("th", "caption td th")
+	return rules
+}()

@@ -1,0 +1,398 @@
+package tidy
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	// MaxDepth is how deep elements are nested in what Tidy returns. Tags beyond
+	// are left out, their contents stay. Parsers refuse 512.
+	MaxDepth = 256
+
+	maxName       = 64 // bytes of the name of an element or attribute
+	maxAttributes = 256
+	growthRatio   = 2
+	growthFree    = 64 << 10
+)
+
+var (
+	// ErrSize says that the well-formed text would have more than twice the size
+	// of the broken one and 64 KiB.
+	ErrSize = errors.New("tidy: text grows too much")
+	// ErrEmpty says that a text has no page in it: nothing that could be seen.
+	ErrEmpty = errors.New("tidy: nothing in the body")
+	// ErrDeep says that elements are nested deeper than MaxDepth.
+	ErrDeep = errors.New("tidy: nested too deep")
+)
+
+// Tidy returns text as well-formed HTML in UTF-8. Bytes that are no UTF-8 become
+// U+FFFD, control characters are left out. Well-formed text stays as it is, up
+// to the form of tags. The only error is ErrSize.
+func Tidy(text []byte) ([]byte, error) {
+	w := newWriter(text)
+	if err := w.run(); err != nil {
+		return nil, err
+	}
+	return w.out.Bytes(), nil
+}
+
+// Check reports whether a parser would make a page of text: nil if so, else
+// ErrEmpty, ErrDeep or ErrSize. This is the "parsing failed" of HTML_RECOVER=2.
+func Check(text []byte) error {
+	w := newWriter(text)
+	switch err := w.run(); {
+	case err != nil:
+		return err
+	case w.deep:
+		return ErrDeep
+	case !w.seen:
+		return ErrEmpty
+	}
+	return nil
+}
+
+// phase is how far a document has come.
+type phase int
+
+const (
+	beginning phase = iota
+	inHead
+	afterHead
+	inBody
+)
+
+// writer writes the elements of one text.
+type writer struct {
+	z     *html.Tokenizer
+	out   bytes.Buffer
+	limit int
+
+	phase   phase
+	open    []string       // elements that have begun, outermost first
+	skipped map[string]int // elements too deep to be written, which still have an end
+	foreign int            // open elements of SVG and MathML
+
+	deep bool // something was too deep
+	seen bool // there is something to be seen
+}
+
+func newWriter(text []byte) *writer {
+	text = bytes.ToValidUTF8(bytes.TrimPrefix(text, []byte("\xEF\xBB\xBF")), []byte("\uFFFD"))
+	return &writer{
+		z:       html.NewTokenizer(bytes.NewReader(text)),
+		limit:   growthRatio*len(text) + growthFree,
+		skipped: make(map[string]int),
+	}
+}
+
+func (w *writer) run() error {
+	for {
+		switch w.z.Next() {
+		case html.ErrorToken: // the end, as nothing else can fail in memory
+			w.enter(inBody, nil)
+			w.popTo(0)
+			return w.checked()
+		case html.TextToken:
+			w.text(w.z.Text())
+		case html.StartTagToken:
+			w.start(false)
+		case html.SelfClosingTagToken:
+			w.start(true)
+		case html.EndTagToken:
+			name, _ := w.z.TagName()
+			w.end(string(name))
+		case html.CommentToken:
+			w.comment(w.z.Text())
+		case html.DoctypeToken:
+			if w.phase == beginning && w.out.Len() == 0 {
+				w.out.WriteString("<!DOCTYPE html>\n")
+			}
+		}
+		if err := w.checked(); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *writer) checked() error {
+	if w.out.Len() > w.limit {
+		return ErrSize
+	}
+	return nil
+}
+
+// enter brings the document to a phase, with the attributes of its element.
+func (w *writer) enter(to phase, attributes []byte) {
+	if w.phase == beginning && to > beginning {
+		w.push("html", nil)
+		w.phase = inHead
+		if to == inHead {
+			w.push("head", attributes)
+			return
+		}
+		w.push("head", nil)
+	}
+	if w.phase == inHead && to > inHead {
+		w.popTo(1)
+		w.phase = afterHead
+	}
+	if w.phase == afterHead && to == inBody {
+		w.push("body", attributes)
+		w.phase = inBody
+	}
+}
+
+// text writes characters.
+func (w *writer) text(text []byte) {
+	blank := len(bytes.TrimLeft(text, " \t\r\n\f")) == 0
+	if blank && (w.phase == beginning || w.phase == afterHead) {
+		return
+	}
+	if !blank {
+		if w.phase != inBody {
+			w.enter(inBody, nil)
+		}
+		w.seen = true
+	}
+	w.escape(text)
+}
+
+// comment writes a comment that is one in every dialect, and leaves out others.
+func (w *writer) comment(text []byte) {
+	if w.phase == beginning || bytes.Contains(text, []byte("--")) || bytes.HasPrefix(text, []byte(">")) ||
+		bytes.HasPrefix(text, []byte("-")) || bytes.HasSuffix(text, []byte("-")) || bytes.ContainsFunc(text, isControl) ||
+		bytes.Contains(text, []byte("<!")) {
+		return
+	}
+	w.out.WriteString("<!--")
+	w.out.Write(text)
+	w.out.WriteString("-->")
+}
+
+// start writes the beginning of an element.
+func (w *writer) start(closed bool) {
+	raw, more := w.z.TagName()
+	name := string(raw)
+	if !validName(name) {
+		return
+	}
+	attributes := w.attributes(more)
+	switch {
+	case name == "html":
+		if w.phase == beginning {
+			w.push("html", attributes)
+			w.phase = inHead
+			w.push("head", nil)
+		}
+		return
+	case name == "head":
+		if w.phase == beginning {
+			w.enter(inHead, attributes)
+		}
+		return
+	case name == "body":
+		w.enter(inBody, attributes)
+		return
+	case w.phase <= inHead && headElements[name]:
+		w.enter(inHead, nil)
+	default:
+		w.enter(inBody, nil)
+	}
+	w.seen = w.seen || w.phase == inBody && visible[name]
+	if w.foreign == 0 {
+		w.closeFor(name)
+	}
+	switch {
+	case void[name] && w.foreign == 0, closed && w.foreign > 0:
+		w.tag(name, attributes, "/>")
+	case rawText[name]:
+		w.rawElement(name, attributes)
+	case name == "plaintext": // the rest is text, which the tokenizer knows
+	case len(w.open) >= MaxDepth:
+		w.deep = true
+		w.skipped[name]++
+	default:
+		w.push(name, attributes)
+	}
+}
+
+// rawElement writes an element whose content is text whatever it looks like. One
+// that does not end would swallow the rest, so it is left out; and inside SVG
+// parsers disagree on what such content is.
+func (w *writer) rawElement(name string, attributes []byte) {
+	kind := w.z.Next()
+	var text []byte
+	if kind == html.TextToken {
+		text = bytes.Clone(w.z.Text())
+		kind = w.z.Next()
+	}
+	escaped := name == "title" || name == "textarea"
+	switch {
+	case escaped:
+		w.tag(name, attributes, ">")
+		w.escape(text)
+		w.out.WriteString("</" + name + ">")
+	case kind != html.EndTagToken:
+	case w.foreign > 0 && bytes.ContainsAny(text, "<&"):
+	default:
+		w.tag(name, attributes, ">")
+		w.out.Write(text)
+		w.out.WriteString("</" + name + ">")
+	}
+}
+
+// end writes the end of an element and of those inside it. An end without a
+// beginning is left out.
+func (w *writer) end(name string) {
+	switch {
+	case name == "br":
+		w.enter(inBody, nil)
+		w.tag("br", nil, "/>")
+		return
+	case name == "head":
+		if w.phase == inHead {
+			w.enter(afterHead, nil)
+		}
+		return
+	case name == "html" || name == "body":
+		return // at the end of all
+	case w.skipped[name] > 0:
+		w.skipped[name]--
+		return
+	}
+	walls := inlineWalls
+	if tableParts[name] {
+		walls = tableWalls
+	}
+	for i := len(w.open) - 1; i >= 0; i-- {
+		if w.open[i] == name {
+			w.popTo(i)
+			return
+		}
+		if walls[w.open[i]] {
+			return
+		}
+	}
+}
+
+// closeFor ends the elements that end by themselves where name begins.
+func (w *writer) closeFor(name string) {
+	rule, ok := implied[name]
+	if !ok {
+		return
+	}
+	outermost := -1
+	for i := len(w.open) - 1; i >= 0 && !rule.walls[w.open[i]]; i-- {
+		if rule.ends[w.open[i]] {
+			outermost = i
+		}
+	}
+	if outermost >= 0 {
+		w.popTo(outermost)
+	}
+}
+
+func (w *writer) push(name string, attributes []byte) {
+	w.tag(name, attributes, ">")
+	w.open = append(w.open, name)
+	if name == "svg" || name == "math" {
+		w.foreign++
+	}
+}
+
+// popTo ends open elements until n are left.
+func (w *writer) popTo(n int) {
+	for len(w.open) > n {
+		name := w.open[len(w.open)-1]
+		w.open = w.open[:len(w.open)-1]
+		if name == "svg" || name == "math" {
+			w.foreign--
+		}
+		w.out.WriteString("</" + name + ">")
+	}
+}
+
+func (w *writer) tag(name string, attributes []byte, end string) {
+	w.out.WriteByte('<')
+	w.out.WriteString(name)
+	w.out.Write(attributes)
+	w.out.WriteString(end)
+}
+
+// attributes returns the attributes of the tag at hand as they are written, each
+// with a space before it; of equal names the first.
+func (w *writer) attributes(more bool) []byte {
+	if !more {
+		return nil
+	}
+	outer := w.out // escape writes to out
+	w.out = bytes.Buffer{}
+	var names []string
+	seen := make(map[string]bool)
+	for more && len(names) < maxAttributes {
+		var key, value []byte
+		key, value, more = w.z.TagAttr()
+		name := string(key)
+		if !validName(name) || seen[name] {
+			continue
+		}
+		seen[name] = true
+		names = append(names, name)
+		w.out.WriteString(" " + name + `="`)
+		w.escape(value)
+		w.out.WriteByte('"')
+	}
+	attributes := w.out.Bytes()
+	w.out = outer
+	return attributes
+}
+
+// escape writes text in which no sign means anything.
+func (w *writer) escape(text []byte) {
+	last := 0
+	for i, c := range text {
+		var as string
+		switch {
+		case c == '&':
+			as = "&amp;"
+		case c == '<':
+			as = "&lt;"
+		case c == '>':
+			as = "&gt;"
+		case c == '"':
+			as = "&quot;"
+		case c == '\r':
+			as = "\n" // one written as a character reference
+		case c == '\f':
+			as = " " // which XML has not
+		case !isControl(rune(c)):
+			continue
+		}
+		w.out.Write(text[last:i])
+		w.out.WriteString(as)
+		last = i + 1
+	}
+	w.out.Write(text[last:])
+}
+
+// isControl reports whether r may stand in no document.
+func isControl(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\f' && r != '\r' || r == 0x7f
+}
+
+// validName reports whether name can be that of an element or attribute in HTML
+// and in XML alike.
+func validName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c && c <= 'z' || c == '_'
+		if !letter && (i == 0 || !('0' <= c && c <= '9' || strings.IndexByte("-.:", c) >= 0)) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxName
+}
