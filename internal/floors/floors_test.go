@@ -16,7 +16,7 @@ const module = "hce/dc/"
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
 	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
-	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
+	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "browser": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
 	"daemon": 4, "client": 4,
@@ -42,6 +42,7 @@ var onlyFor = map[string][]string{
 	"kv":       {"dbtask"},
 	"original": {"dbtask", "cmd"},
 	"fetch":    {"crawl", "cmd"},
+	"browser":  {"crawl", "cmd"},
 	"hostgate": {"crawl", "cmd"},
 	"extract":  {"crawl", "process"},
 }
@@ -58,10 +59,11 @@ var outside = map[string][]string{
 	"github.com/JohannesKaufmann/html-to-markdown": {"extract"},
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/klauspost/compress":                {"fetch"},
+	"github.com/chromedp":                          {"browser"},
 	"golang.org/x/net/html":                        {"extract"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc"},
-	"os/exec":                                      {"env"},
+	"net/http":                                     {"fetch", "browser", "crawl", "dc"},
+	"os/exec":                                      {"env", "browser"},
 }
 
 type listed struct {
