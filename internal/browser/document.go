@@ -270,6 +270,13 @@ var media = map[network.ResourceType]bool{
 	network.ResourceTypePing: true, network.ResourceTypeCSPViolationReport: true, network.ResourceTypePrefetch: true,
 }
 
+// isMedia reports whether a request is for media, or for the icon of the page, which
+// is of no type of its own.
+func isMedia(ev *fetch.EventRequestPaused) bool {
+	accept, _ := ev.Request.Headers["Accept"].(string)
+	return media[ev.ResourceType] || ev.ResourceType == network.ResourceTypeOther && strings.HasPrefix(accept, "image/")
+}
+
 // letGo lets what the page loads go, or not, until the page is done.
 func (v *visit) letGo() {
 	for {
@@ -283,7 +290,7 @@ func (v *visit) letGo() {
 				if v.asked++; v.asked > v.cfg.MaxRequests {
 					refuse, v.cut = true, true
 				}
-				refuse = refuse || !v.cfg.LoadMedia && media[ev.ResourceType] || strings.HasPrefix(ev.Request.URL, "file:")
+				refuse = refuse || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
 			}
 		}
 		v.mu.Unlock()

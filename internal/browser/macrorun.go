@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -65,7 +66,7 @@ func (p MacroPolicy) check(m *Macro) error {
 // macroRun is one run of a macro on a page.
 type macroRun struct {
 	v       *visit
-	results []json.RawMessage
+	results [][]byte // JSON values
 	size    int
 }
 
@@ -91,7 +92,8 @@ func (v *visit) runMacro(ctx context.Context, page *Page) error {
 			}
 		}
 	}
-	return r.finish(page)
+	r.finish(page)
+	return nil
 }
 
 // do does one item, and waits for the page that it may lead to.
@@ -212,14 +214,32 @@ func (r *macroRun) collect(ctx context.Context, script string) error {
 	if r.size += len(value); r.size > maxResults {
 		return fmt.Errorf("it collects more than %d bytes", maxResults)
 	}
-	r.results = append(r.results, add...)
+	for _, raw := range add {
+		r.results = append(r.results, readable(raw))
+	}
 	return nil
 }
 
+// readable is a JSON text without the escapes that it can do without; other values
+// stay as they are.
+func readable(raw json.RawMessage) json.RawMessage {
+	var text string
+	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return raw
+	}
+	var plain bytes.Buffer
+	e := json.NewEncoder(&plain)
+	e.SetEscapeHTML(false)
+	if e.Encode(text) != nil {
+		return raw
+	}
+	return bytes.TrimSpace(plain.Bytes())
+}
+
 // finish puts what was collected into page. Nothing leaves the page as it is.
-func (r *macroRun) finish(page *Page) error {
+func (r *macroRun) finish(page *Page) {
 	if len(r.results) == 0 {
-		return nil
+		return
 	}
 	m := r.v.req.Macro
 	var texts []string
@@ -240,10 +260,7 @@ func (r *macroRun) finish(page *Page) error {
 			kind = ResultDefault
 		}
 	}
-	body, err := json.Marshal(r.results)
-	if err != nil {
-		return err
-	}
+	body := append(append([]byte("["), bytes.Join(r.results, []byte(","))...), ']')
 	switch kind {
 	case ResultURLs:
 		page.MacroURLs = texts[:min(len(texts), maxURLs)]
@@ -255,7 +272,6 @@ func (r *macroRun) finish(page *Page) error {
 	}
 	page.Body, page.Rendered = body, false
 	page.ContentType, page.Charset = cmp.Or(m.ContentType, "text/json"), "utf-8"
-	return nil
 }
 
 // sleep waits for d or the end of ctx.

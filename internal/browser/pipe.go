@@ -12,10 +12,11 @@ import (
 )
 
 // wanted are the events that pages' sessions are heard for. All others end here,
-// before the driver would keep what a page makes of them (a frame for each frame
-// that ever was, for one).
+// before the driver would spend time and memory on what a page makes of them.
 var wanted = map[cdproto.MethodType]bool{
 	"Fetch.requestPaused":           true,
+	"Fetch.authRequired":            true,
+	"Page.frameStoppedLoading":      true,
 	"Page.frameNavigated":           true,
 	"Page.frameRequestedNavigation": true,
 	"Page.frameStartedNavigating":   true,

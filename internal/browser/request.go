@@ -37,8 +37,9 @@ type Request struct {
 	Method string
 	// PostData is sent when Method is POST.
 	PostData []byte
-	// Timeout bounds the page, from the start of a browser to the last byte; time
-	// inside Allow is not counted. Zero means DefaultTimeout.
+	// Timeout bounds the page once a browser runs and a place in it is free; time
+	// inside Allow is not counted. The last fifth of it, two seconds at most, is kept
+	// for reading what there is. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// Damping is how long the page may go on after it has loaded, each time it has.
 	// It must be shorter than Timeout.

@@ -115,7 +115,7 @@ func (v *visit) moves() int {
 
 // run renders the page. Its error is a *Fault.
 func (v *visit) run(parent context.Context) (*Page, error) {
-	kept := min(v.req.Timeout/10, reserve)
+	kept := min(v.req.Timeout/5, reserve)
 	v.time = newBudget(parent, v.req.Timeout-kept)
 	defer v.time.stop()
 	v.killed = v.chromium.killed()
@@ -231,7 +231,7 @@ func (v *visit) open(ctx context.Context) (err error) {
 		{page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{Enabled: false}},
 		{target.SetDiscoverTargets.Method, target.SetDiscoverTargetsParams{Discover: false}},
 		{target.SetAutoAttach.Method, target.SetAutoAttachParams{AutoAttach: false, Flatten: &on, WaitForDebuggerOnStart: off}},
-		{fetch.Enable.Method, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+		{fetch.Enable.Method, fetch.EnableParams{HandleAuthRequests: &on, Patterns: []*fetch.RequestPattern{
 			{URLPattern: "*", RequestStage: fetch.RequestStageRequest},
 			{URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse},
 		}}},
@@ -436,6 +436,10 @@ func (v *visit) listen(ev any) {
 		if own {
 			go v.document(ev)
 		}
+	case *fetch.EventAuthRequired:
+		// Nobody is there to answer; the page is then what the server says to that.
+		go cdp.Call(v.time, v.session, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: ev.RequestID,
+			AuthChallengeResponse: &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}})
 	case *page.EventFrameNavigated:
 		if ev.Frame.ParentID == "" {
 			v.change(func() { v.committed(ev.Frame) })
@@ -446,6 +450,14 @@ func (v *visit) listen(ev any) {
 		v.change(func() {
 			if v.phase == committed {
 				v.phase = loaded
+			}
+		})
+	case *page.EventFrameStoppedLoading:
+		// A page that was stopped, by a script or for a URL that is for another program,
+		// has no load event.
+		v.change(func() {
+			if ev.FrameID == v.frame && v.phase == committed {
+				v.phase, v.parsed = loaded, true
 			}
 		})
 	case *page.EventFrameRequestedNavigation:
