@@ -10,7 +10,7 @@
 //	2  task <- crawl process dbtask           one request in, one answer out
 //	1  config cli bus env rawcache fetch hostgate kv   db <- store original
 //	                                          one outside thing each
-//	0  dc prop canon robots expr polite filter extract merge
+//	0  dc prop canon robots expr polite filter merge   extract <- loosexml <- feed sitemap
 //	                                          words and rules: no I/O, clock, goroutine
 //
 // Managers never see stores, fetchers or extractors; jobs never see sockets or

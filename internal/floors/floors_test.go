@@ -16,6 +16,7 @@ const module = "hce/dc/"
 // floor is the floor of each package below internal/.
 var floor = map[string]int{
 	"dc": 0, "prop": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
+	"loosexml": 0, "feed": 0, "sitemap": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
@@ -26,6 +27,7 @@ var floor = map[string]int{
 
 // arrows are the imports within a floor that are allowed: from, to.
 var arrows = map[[2]string]bool{
+	{"loosexml", "extract"}: true, {"feed", "loosexml"}: true, {"sitemap", "loosexml"}: true,
 	{"store", "db"}: true, {"original", "db"}: true,
 	{"crawl", "task"}: true, {"process", "task"}: true, {"dbtask", "task"}: true,
 	{"admin", "manager"}: true, {"clients", "manager"}: true, {"sites", "manager"}: true,
@@ -43,7 +45,8 @@ var onlyFor = map[string][]string{
 	"original": {"dbtask", "cmd"},
 	"fetch":    {"crawl", "cmd"},
 	"hostgate": {"crawl", "cmd"},
-	"extract":  {"crawl", "process"},
+	"extract":  {"crawl", "process", "loosexml"},
+	"loosexml": {"feed", "sitemap"},
 }
 
 // outside are libraries with one importer each.
@@ -56,6 +59,9 @@ var outside = map[string][]string{
 	"github.com/nlnwa/whatwg-url":                  {"canon"},
 	"github.com/markusmobius":                      {"extract"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"extract"},
+	"github.com/mmcdole":                           {"feed"},
+	"github.com/tdewolff/parse/v2/css":             {"extract"},
+	"github.com/tdewolff/parse/v2/xml":             {"loosexml"},
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/klauspost/compress":                {"fetch"},
 	"golang.org/x/net/html":                        {"extract"},
