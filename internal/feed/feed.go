@@ -16,6 +16,7 @@ const MaxItems = 10_000
 const (
 	maxNodes     = 10_000  // elements and pieces of text
 	maxTextBytes = 1 << 20 // of names, attributes and text together
+	maxAllNodes  = 500_000 // of all entries; where they are reached the reading ends
 )
 
 // ErrNoFeed says that a body is no feed of a known kind.

@@ -131,6 +131,12 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
+// itemMembers are the members of an entry that are read.
+var itemMembers = []string{
+	"id", "url", "external_url", "title", "content_html", "content_text", "summary", "image",
+	"date_published", "date_modified", "author", "authors", "tags", "attachments", "language",
+}
+
 // readItem reads one entry. A member of the wrong type is left out, not the
 // entry with it.
 func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
@@ -141,8 +147,10 @@ func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
 	item := &jsonfeed.Item{}
 	if json.Unmarshal(raw, item) != nil {
 		item = &jsonfeed.Item{}
-		for name, value := range members {
-			readMember(item, name, value)
+		for _, name := range itemMembers {
+			if value, has := members[name]; has {
+				readMember(item, name, value)
+			}
 		}
 	}
 	return item, item.ID != "" || item.URL != "" || item.ExternalURL != "" || item.ContentHTML != "" || item.ContentText != "" || item.Attachments != nil

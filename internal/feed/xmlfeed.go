@@ -64,18 +64,19 @@ func inherited(t loosexml.Token) *node {
 // read takes the document apart, from behind the start of the root to its end.
 func (x *xmlFeed) read(r *loosexml.Reader, rootDepth int) {
 	var item *tree
-	var itemDepth int
+	var itemDepth, nodes int
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch {
 		case item != nil && t.Kind == loosexml.End && t.Depth == itemDepth:
 			x.add(item)
+			nodes += item.nodes
 			item = nil
 		case item != nil:
 			item.add(t)
 		case t.Kind == loosexml.End && t.Depth == rootDepth:
 			return
 		case t.Kind == loosexml.Start && x.isEntry(t, rootDepth):
-			if len(x.feed.Items) == x.MaxItems {
+			if len(x.feed.Items) == x.MaxItems || nodes >= maxAllNodes {
 				x.feed.Cut = true
 				return
 			}
