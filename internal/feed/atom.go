@@ -18,12 +18,19 @@ func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	if item.Content != nil && item.Content.Src != "" {
 		links = append(links, link{rel: "content", href: strings.TrimSpace(item.Content.Src), mediaType: item.Content.Type})
 	}
-	chosen := best(links, item.ID)
+	if c := n.child("link"); len(links) == 0 && c != nil && isURL(c.plain()) { // as RSS writes it
+		links = append(links, link{rel: "alternate", href: c.plain()})
+	}
+	chosen := best(links, strings.TrimSpace(item.ID))
 	e := Entry{
 		URL:         chosen.href,
 		ContentType: chosen.mediaType,
-		Title:       item.Title,
-		Date:        firstDate(dateText{item.Published, item.PublishedParsed}, dateText{item.Updated, item.UpdatedParsed}),
+		Title:       strings.TrimSpace(item.Title),
+		Date: firstDate(
+			dateText{item.Published, item.PublishedParsed},
+			dateText{item.Updated, item.UpdatedParsed},
+			dateText{n.date(), nil},
+		),
 	}
 	if o.Standard {
 		language := n.attr("lang")
@@ -51,7 +58,7 @@ func (atomFormat) head(doc string, f *Feed) (*object, bool) {
 		return nil, false
 	}
 	links := atomLinks(raw.Links)
-	f.Title, f.Language = raw.Title, raw.Language
+	f.Title, f.Language = strings.TrimSpace(raw.Title), strings.TrimSpace(raw.Language)
 	f.Link = best(links, raw.ID).href
 	f.Updated = firstDate(dateText{raw.Updated, raw.UpdatedParsed})
 	return atomHead(raw, links, f.Link), true

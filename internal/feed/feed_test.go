@@ -94,6 +94,7 @@ func TestParseBrokenFeeds(t *testing.T) {
 		"upper case":           {`<RSS><CHANNEL><ITEM><LINK>http://h/1</LINK></ITEM></CHANNEL></RSS>`, "http://h/1"},
 		"foreign namespace":    {`<rss xmlns="http://www.w3.org/2005/Atom"><channel>` + item(1) + `</channel></rss>`, "http://h/1"},
 		"unknown prefix":       {`<x:feed><x:entry><x:link href="http://h/1"/></x:entry></x:feed>`, "http://h/1"},
+		"atom link as text":    {`<feed><entry><link>http://h/1</link></entry></feed>`, "http://h/1"},
 		"no entries":           {rssOf(""), ""},
 		"entry without a link": {rssOf(`<item><title>t</title></item>`), ""},
 		"a bomb": {`<!DOCTYPE r [<!ENTITY a "http://h/"><!ENTITY b "&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>` +
@@ -125,6 +126,7 @@ func TestParseBrokenFeeds(t *testing.T) {
 func TestBestLink(t *testing.T) {
 	for name, tt := range map[string]struct{ in, url, contentType string }{
 		"link":             {`<link> http://h/1 </link><guid>http://h/2</guid>`, "http://h/1", ""},
+		"link in CDATA":    {`<link><![CDATA[ http://h/1 ]]></link>`, "http://h/1", ""},
 		"relative link":    {`<link>/1</link>`, "/1", ""},
 		"guid":             {`<guid>http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/2", ""},
 		"guid, no link":    {`<guid isPermaLink="false">http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/3", "audio/mpeg"},
@@ -142,6 +144,25 @@ func TestBestLink(t *testing.T) {
 				t.Errorf("got %q of type %q, want %q of type %q", e.URL, e.ContentType, tt.url, tt.contentType)
 			}
 		})
+	}
+}
+
+func TestDatesAnywhere(t *testing.T) {
+	for name, in := range map[string]string{
+		"undeclared prefix":  rssOf(`<item><DC:date>2024-03-05</DC:date></item>`),
+		"name of Atom":       rssOf(`<item><published>2024-03-05</published></item>`),
+		"bad one first":      rssOf(`<item><pubDate>soon</pubDate><dc:date xmlns:dc="http://purl.org/dc/elements/1.1/">2024-03-05</dc:date></item>`),
+		"published, updated": `<feed><entry><updated>2024-03-06</updated><published>2024-03-05</published></entry></feed>`,
+		"updated alone":      `<feed><entry><updated>2024-03-05</updated></entry></feed>`,
+		"json":               `{"items":[{"id":"1","date_modified":"2024-03-05"}]}`,
+	} {
+		f, err := Parse([]byte(in), Options{})
+		if err != nil || len(f.Items) != 1 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := f.Items[0].Date.Format(time.DateOnly); got != "2024-03-05" {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 

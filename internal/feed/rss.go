@@ -34,28 +34,18 @@ func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	e := Entry{
 		URL:         chosen.href,
 		ContentType: chosen.mediaType,
-		Title:       common.Title,
+		Title:       strings.TrimSpace(common.Title),
 		Date: firstDate(
 			dateText{item.PubDate, item.PubDateParsed},
 			dateText{common.Published, common.PublishedParsed},
 			dateText{common.Updated, common.UpdatedParsed},
-			dateText{customDate(item), nil},
+			dateText{n.date(), nil},
 		),
 	}
 	if o.Standard {
 		e.Data, _ = rssStandard(item, common, n, links, chosen).encode()
 	}
 	return e, true
-}
-
-// customDate is a date in a native element that RSS does not know.
-func customDate(item *rss.Item) string {
-	for _, name := range []string{"published", "updated", "date", "modified"} {
-		if text := item.Custom[name]; text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // link is one link of an entry, in the words of Atom.
@@ -65,7 +55,7 @@ type link struct{ rel, href, mediaType, title, length, language string }
 func rssLinks(item *rss.Item) []link {
 	var links []link
 	for _, href := range item.Links {
-		if href != "" {
+		if href = strings.TrimSpace(href); href != "" {
 			links = append(links, link{rel: "alternate", href: href})
 		}
 	}
@@ -97,12 +87,12 @@ func embeddedLinks(extensions ext.Extensions) []link {
 }
 
 func rssBest(item *rss.Item, n *node, links []link) link {
-	if item.Link != "" { // the last of several, as feedparser takes it
-		return link{rel: "alternate", href: item.Link}
+	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as feedparser takes it
+		return link{rel: "alternate", href: href}
 	}
 	id := rdfAbout(n)
 	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") {
-		id = g.Value
+		id = strings.TrimSpace(g.Value)
 	}
 	if len(links) == 0 {
 		for _, m := range item.Extensions["media"]["content"] {
@@ -143,9 +133,10 @@ func (rssFormat) head(doc string, f *Feed) (*object, bool) {
 	if !ok {
 		return nil, false
 	}
-	f.Title, f.Link, f.Language = universal.Title, universal.Link, universal.Language
-	if f.Link == "" {
-		f.Link = universal.FeedLink
+	f.Title = strings.TrimSpace(universal.Title)
+	f.Language = strings.TrimSpace(universal.Language)
+	if f.Link = strings.TrimSpace(universal.Link); f.Link == "" {
+		f.Link = strings.TrimSpace(universal.FeedLink)
 	}
 	f.Updated = firstDate(
 		dateText{universal.Updated, universal.UpdatedParsed},

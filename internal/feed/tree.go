@@ -91,6 +91,27 @@ func (t *tree) fits(size int) bool {
 	return true
 }
 
+// child is the first child of that local name; nil when there is none.
+func (n *node) child(local string) *node {
+	for _, c := range n.children {
+		if c.name != "" && loosexml.Local(c.name) == local {
+			return c
+		}
+	}
+	return nil
+}
+
+// date is the text of the first child named like a date, whatever its namespace:
+// prefixes that nobody declares are common.
+func (n *node) date() string {
+	for _, local := range []string{"pubdate", "published", "issued", "date", "created", "updated", "modified"} {
+		if c := n.child(local); c != nil {
+			return c.plain()
+		}
+	}
+	return ""
+}
+
 // plain is all text inside n, trimmed.
 func (n *node) plain() string {
 	var b strings.Builder
