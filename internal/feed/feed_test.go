@@ -175,8 +175,8 @@ func TestLimits(t *testing.T) {
 	if err != nil || len(f.Items) != 1 || f.Cut {
 		t.Errorf("just enough: %v, %d entries, cut %v", err, len(f.Items), f.Cut)
 	}
-	f, err = Parse([]byte(rssOf(strings.Repeat("<item>"+strings.Repeat("<a/>", maxNodes)+"</item>", 60))), Options{})
-	if err != nil || len(f.Items) != maxAllNodes/maxNodes || !f.Cut {
+	f, err = parseXMLWithin([]byte(rssOf(strings.Repeat("<item>"+strings.Repeat("<a/>", 9)+"</item>", 20))), Options{MaxItems: 50}, 40)
+	if err != nil || len(f.Items) != 4 || !f.Cut {
 		t.Errorf("many nodes: %v, %d entries, cut %v", err, len(f.Items), f.Cut)
 	}
 	huge := rssOf("<item><link>http://h/1</link>" + strings.Repeat("<a>x</a>", 2*maxNodes) + "</item><item><link>http://h/2</link></item>")

@@ -32,7 +32,10 @@ type xmlFeed struct {
 	head    *tree // all but the entries
 }
 
-func parseXML(text []byte, o Options) (Feed, error) {
+func parseXML(text []byte, o Options) (Feed, error) { return parseXMLWithin(text, o, maxAllNodes) }
+
+// parseXMLWithin ends at the entry before which the others had that many nodes.
+func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	r := loosexml.NewReader(text, "item", "entry")
 	kind, root, ok := findRoot(r, true)
 	if !ok {
@@ -44,7 +47,7 @@ func parseXML(text []byte, o Options) (Feed, error) {
 		x.format = atomFormat{}
 	}
 	x.head = newTree(x.root)
-	x.read(r, root.Depth)
+	x.read(r, root.Depth, nodes)
 	x.finish()
 	return x.feed, nil
 }
@@ -62,21 +65,21 @@ func inherited(t loosexml.Token) *node {
 }
 
 // read takes the document apart, from behind the start of the root to its end.
-func (x *xmlFeed) read(r *loosexml.Reader, rootDepth int) {
+func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
 	var item *tree
-	var itemDepth, nodes int
+	var itemDepth int
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch {
 		case item != nil && t.Kind == loosexml.End && t.Depth == itemDepth:
 			x.add(item)
-			nodes += item.nodes
+			nodesLeft -= item.nodes
 			item = nil
 		case item != nil:
 			item.add(t)
 		case t.Kind == loosexml.End && t.Depth == rootDepth:
 			return
 		case t.Kind == loosexml.Start && x.isEntry(t, rootDepth):
-			if len(x.feed.Items) == x.MaxItems || nodes >= maxAllNodes {
+			if len(x.feed.Items) == x.MaxItems || nodesLeft <= 0 {
 				x.feed.Cut = true
 				return
 			}
