@@ -1,0 +1,65 @@
+package feed
+
+import (
+	"strings"
+
+	"github.com/mmcdole/gofeed/atom"
+)
+
+type atomFormat struct{}
+
+func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
+	raw, err := (&atom.Parser{}).Parse(strings.NewReader(doc))
+	if err != nil || len(raw.Entries) == 0 {
+		return Entry{}, false
+	}
+	item := raw.Entries[0]
+	links := atomLinks(item.Links)
+	if item.Content != nil && item.Content.Src != "" {
+		links = append(links, link{rel: "content", href: strings.TrimSpace(item.Content.Src), mediaType: item.Content.Type})
+	}
+	if c := n.child("link"); len(links) == 0 && c != nil && isURL(c.plain()) { // as RSS writes it
+		links = append(links, link{rel: "alternate", href: c.plain()})
+	}
+	chosen := best(links, strings.TrimSpace(item.ID))
+	e := Entry{
+		URL:         chosen.href,
+		ContentType: chosen.mediaType,
+		Title:       strings.TrimSpace(item.Title),
+		Date: firstDate(
+			dateText{item.Published, item.PublishedParsed},
+			dateText{item.Updated, item.UpdatedParsed},
+			dateText{n.date(), nil},
+		),
+	}
+	if o.Standard {
+		language := n.attr("lang")
+		if language == "" {
+			language = raw.Language
+		}
+		e.Data, _ = atomStandard(item, links, chosen, language).encode()
+	}
+	return e, true
+}
+
+func atomLinks(links []*atom.Link) []link {
+	var list []link
+	for _, l := range links {
+		if href := strings.TrimSpace(l.Href); href != "" {
+			list = append(list, link{rel: strings.ToLower(l.Rel), href: href, mediaType: l.Type, title: l.Title, length: l.Length, language: l.Hreflang})
+		}
+	}
+	return list
+}
+
+func (atomFormat) head(doc string, f *Feed) (*object, bool) {
+	raw, err := (&atom.Parser{}).Parse(strings.NewReader(doc))
+	if err != nil {
+		return nil, false
+	}
+	links := atomLinks(raw.Links)
+	f.Title, f.Language = strings.TrimSpace(raw.Title), strings.TrimSpace(raw.Language)
+	f.Link = best(links, raw.ID).href
+	f.Updated = firstDate(dateText{raw.Updated, raw.UpdatedParsed})
+	return atomHead(raw, links, f.Link), true
+}

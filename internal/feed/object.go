@@ -1,0 +1,124 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// object is a JSON object whose members keep their order.
+type object struct {
+	members []member
+	index   map[string]int
+}
+
+type member struct {
+	name  string
+	value any
+}
+
+// set gives name a value, unless the value is empty or the name is taken.
+func (o *object) set(name string, value any) {
+	if _, taken := o.index[name]; taken || isEmpty(value) {
+		return
+	}
+	o.put(name, value)
+}
+
+func (o *object) put(name string, value any) {
+	if o.index == nil {
+		o.index = map[string]int{}
+	}
+	o.index[name] = len(o.members)
+	o.members = append(o.members, member{name, value})
+}
+
+// add gives name one more value: a second one makes a list of objects.
+func (o *object) add(name string, value any) {
+	i, taken := o.index[name]
+	if !taken {
+		o.put(name, value)
+		return
+	}
+	list, isList := o.members[i].value.([]any)
+	if !isList {
+		list = []any{inList(o.members[i].value)}
+	}
+	o.members[i].value = append(list, inList(value))
+}
+
+// inList is a value as a list holds it: there the processor looks for objects
+// (processing 4.1).
+func inList(value any) any {
+	if text, ok := value.(string); ok {
+		o := &object{}
+		o.put("value", text)
+		return o
+	}
+	return value
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case []int:
+		return len(v) == 0
+	case *object:
+		return len(v.members) == 0
+	}
+	return false
+}
+
+// encode is the object as JSON, "<" and "&" as they are.
+func (o *object) encode() (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := writeJSON(&b, o); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// writeJSON writes objects and lists itself: through json.Marshaler each level
+// would be copied and checked again by all those above.
+func writeJSON(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case *object:
+		b.WriteByte('{')
+		for i, m := range v.members {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writeJSON(b, m.name); err != nil {
+				return err
+			}
+			b.WriteByte(':')
+			if err := writeJSON(b, m.value); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, element := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writeJSON(b, element); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	default:
+		e := json.NewEncoder(b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1) // the line end that Encode adds
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package feed
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mmcdole/gofeed"
+	"github.com/mmcdole/gofeed/atom"
+	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/mmcdole/gofeed/rss"
+)
+
+// The names of standard mode are those of Python's feedparser: title, link,
+// links, id, published, published_parsed, updated, updated_parsed, summary,
+// content, author, author_detail, authors, contributors, tags, enclosures,
+// comments, rights, source, language; what an extension adds is prefix_name. Its
+// parsed dates are lists of nine numbers, as there. Members without a value are
+// left out.
+
+func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, chosen link) *object {
+	o := &object{}
+	o.set("title", common.Title)
+	o.set("link", chosen.href)
+	o.set("links", linkList(links, ""))
+	if item.GUID != nil {
+		o.set("id", item.GUID.Value)
+		o.set("guidislink", chosen.href != "" && chosen.href == item.GUID.Value)
+	}
+	setDate(o, "published", dateText{common.Published, common.PublishedParsed})
+	setDate(o, "updated", dateText{common.Updated, common.UpdatedParsed})
+	o.set("summary", common.Description)
+	if common.Content != "" {
+		o.set("content", []any{content("text/html", common.Content)})
+	}
+	setPersons(o, "author", persons(common.Authors))
+	o.set("tags", tagList(rssTags(item, common)))
+	o.set("enclosures", linkList(links, "enclosure"))
+	o.set("comments", item.Comments)
+	if item.Source != nil {
+		source := &object{}
+		source.set("title", item.Source.Title)
+		source.set("href", item.Source.URL)
+		o.set("source", source)
+	}
+	language := n.attr("lang")
+	if dc := item.DublinCoreExt; language == "" && dc != nil && len(dc.Language) > 0 {
+		language = dc.Language[0]
+	}
+	o.set("language", language)
+	setExtensions(o, item.Extensions)
+	for _, name := range slices.Sorted(maps.Keys(item.Custom)) {
+		o.set(strings.ToLower(name), item.Custom[name])
+	}
+	return o
+}
+
+type tag struct{ term, scheme, label string }
+
+// rssTags are the categories of an item; those that gofeed found elsewhere have
+// no scheme.
+func rssTags(item *rss.Item, common *gofeed.Item) []tag {
+	var tags []tag
+	for _, c := range item.Categories {
+		tags = append(tags, tag{c.Value, c.Domain, ""})
+	}
+	for _, term := range common.Categories[min(len(tags), len(common.Categories)):] {
+		tags = append(tags, tag{strings.TrimSpace(term), "", ""})
+	}
+	return tags
+}
+
+func rssHead(raw *rss.Feed, common *gofeed.Feed) *object {
+	o := &object{}
+	o.set("title", common.Title)
+	o.set("link", common.Link)
+	var links []link
+	for _, href := range raw.Links {
+		links = append(links, link{rel: "alternate", href: href})
+	}
+	o.set("links", linkList(append(links, embeddedLinks(raw.Extensions)...), ""))
+	o.set("subtitle", common.Description)
+	o.set("language", common.Language)
+	o.set("rights", common.Copyright)
+	o.set("generator", common.Generator)
+	setDate(o, "published", dateText{common.Published, common.PublishedParsed})
+	setDate(o, "updated", dateText{common.Updated, common.UpdatedParsed})
+	setPersons(o, "author", persons(common.Authors))
+	var tags []tag
+	for _, term := range common.Categories {
+		tags = append(tags, tag{strings.TrimSpace(term), "", ""})
+	}
+	o.set("tags", tagList(tags))
+	if common.Image != nil {
+		image := &object{}
+		image.set("href", common.Image.URL)
+		image.set("title", common.Image.Title)
+		o.set("image", image)
+	}
+	o.set("docs", raw.Docs)
+	o.set("ttl", raw.TTL)
+	setExtensions(o, raw.Extensions)
+	return o
+}
+
+func atomStandard(item *atom.Entry, links []link, chosen link, language string) *object {
+	o := &object{}
+	o.set("title", item.Title)
+	o.set("link", chosen.href)
+	o.set("links", linkList(links, ""))
+	o.set("id", item.ID)
+	setDate(o, "published", dateText{item.Published, item.PublishedParsed})
+	setDate(o, "updated", dateText{item.Updated, item.UpdatedParsed})
+	o.set("summary", item.Summary)
+	if c := item.Content; c != nil && (c.Value != "" || c.Src != "") {
+		body := content(c.Type, c.Value)
+		body.set("src", c.Src)
+		o.set("content", []any{body})
+	}
+	setPersons(o, "author", atomPersons(item.Authors))
+	setPersons(o, "contributor", atomPersons(item.Contributors))
+	o.set("tags", tagList(atomTags(item.Categories)))
+	o.set("enclosures", linkList(links, "enclosure"))
+	o.set("rights", item.Rights)
+	if s := item.Source; s != nil {
+		source := &object{}
+		source.set("title", s.Title)
+		source.set("id", s.ID)
+		source.set("href", best(atomLinks(s.Links), s.ID).href)
+		source.set("updated", s.Updated)
+		o.set("source", source)
+	}
+	o.set("language", language)
+	setExtensions(o, item.Extensions)
+	return o
+}
+
+func atomHead(raw *atom.Feed, links []link, href string) *object {
+	o := &object{}
+	o.set("title", raw.Title)
+	o.set("link", href)
+	o.set("links", linkList(links, ""))
+	o.set("id", raw.ID)
+	o.set("subtitle", raw.Subtitle)
+	o.set("language", raw.Language)
+	o.set("rights", raw.Rights)
+	if raw.Generator != nil {
+		o.set("generator", raw.Generator.Value)
+	}
+	setDate(o, "updated", dateText{raw.Updated, raw.UpdatedParsed})
+	setPersons(o, "author", atomPersons(raw.Authors))
+	setPersons(o, "contributor", atomPersons(raw.Contributors))
+	o.set("tags", tagList(atomTags(raw.Categories)))
+	o.set("icon", raw.Icon)
+	o.set("logo", raw.Logo)
+	setExtensions(o, raw.Extensions)
+	return o
+}
+
+func atomTags(categories []*atom.Category) []tag {
+	var tags []tag
+	for _, c := range categories {
+		tags = append(tags, tag{c.Term, c.Scheme, c.Label})
+	}
+	return tags
+}
+
+func content(mediaType, value string) *object {
+	o := &object{}
+	switch mediaType {
+	case "", "text":
+		mediaType = "text/plain"
+	case "html":
+		mediaType = "text/html"
+	case "xhtml":
+		mediaType = "application/xhtml+xml"
+	}
+	o.set("type", mediaType)
+	o.set("value", value)
+	return o
+}
+
+// setDate gives the text as written and, where it can be read, the nine numbers
+// of Python's time tuple in UTC.
+func setDate(o *object, name string, date dateText) {
+	o.set(name, date.text)
+	t := firstDate(date)
+	if t.IsZero() {
+		return
+	}
+	monday := (int(t.Weekday()) + 6) % 7
+	o.set(name+"_parsed", []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(), monday, t.YearDay(), 0})
+}
+
+// linkList lists the links, or only those of one relation.
+func linkList(links []link, rel string) []any {
+	var list []any
+	for _, l := range links {
+		if rel != "" && l.rel != rel {
+			continue
+		}
+		o := &object{}
+		if rel == "" {
+			o.set("rel", l.rel)
+		}
+		o.set("type", l.mediaType)
+		o.set("href", l.href)
+		o.set("title", l.title)
+		o.set("length", l.length)
+		o.set("hreflang", l.language)
+		list = append(list, o)
+	}
+	return list
+}
+
+func tagList(tags []tag) []any {
+	var list []any
+	for _, t := range tags {
+		o := &object{}
+		o.set("term", t.term)
+		o.set("scheme", t.scheme)
+		o.set("label", t.label)
+		if !isEmpty(o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+type person struct{ name, email, href string }
+
+func persons(from []*gofeed.Person) []person {
+	var list []person
+	for _, p := range from {
+		list = append(list, person{p.Name, p.Email, ""})
+	}
+	return list
+}
+
+func atomPersons(from []*atom.Person) []person {
+	var list []person
+	for _, p := range from {
+		list = append(list, person{p.Name, p.Email, p.URI})
+	}
+	return list
+}
+
+// setPersons sets the plural of role to the list, and for authors the first one
+// as text and in detail.
+func setPersons(o *object, role string, from []person) {
+	var list []any
+	for _, p := range from {
+		detail := &object{}
+		detail.set("name", p.name)
+		detail.set("email", p.email)
+		detail.set("href", p.href)
+		if isEmpty(detail) {
+			continue
+		}
+		if role == "author" && len(list) == 0 {
+			text := p.name
+			switch {
+			case text == "":
+				text = p.email
+			case p.email != "":
+				text += " (" + p.email + ")"
+			}
+			o.set("author", text)
+			o.set("author_detail", detail)
+		}
+		list = append(list, detail)
+	}
+	o.set(role+"s", list)
+}
+
+// setExtensions sets the elements of other namespaces as prefix_name, with the
+// customary prefix of the namespace whatever the document calls it.
+func setExtensions(o *object, extensions ext.Extensions) {
+	for _, prefix := range slices.Sorted(maps.Keys(extensions)) {
+		elements := extensions[prefix]
+		for _, name := range slices.Sorted(maps.Keys(elements)) {
+			key := strings.ToLower(name)
+			if prefix != "" {
+				key = strings.ToLower(prefix) + "_" + key
+			}
+			o.set(key, extensionValue(elements[name]))
+		}
+	}
+}
+
+// extensionValue is the text of one plain element; else the object of one, or
+// the list of all.
+func extensionValue(elements []ext.Extension) any {
+	var list []any
+	for _, e := range elements {
+		list = append(list, extensionObject(e))
+	}
+	if len(list) != 1 {
+		return list
+	}
+	if e := elements[0]; len(e.Attrs) == 0 && len(e.Children) == 0 {
+		return e.Value
+	}
+	return list[0]
+}
+
+func extensionObject(e ext.Extension) *object {
+	o := &object{}
+	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
+		o.set(name, e.Attrs[name])
+	}
+	o.set("value", e.Value)
+	for _, name := range slices.Sorted(maps.Keys(e.Children)) {
+		o.set(strings.ToLower(name), extensionValue(e.Children[name]))
+	}
+	return o
+}

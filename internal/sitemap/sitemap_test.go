@@ -1,0 +1,259 @@
+package sitemap
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+)
+
+func urlset(inside string) string {
+	return `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + inside + `</urlset>`
+}
+
+func locs(s Sitemap) string {
+	var list []string
+	for _, e := range s.Entries {
+		list = append(list, e.Loc)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestParse(t *testing.T) {
+	const one = `<url><loc>http://h/1</loc></url>`
+	for name, tt := range map[string]struct {
+		in, want string
+		index    bool
+	}{
+		"pages":                {in: urlset(one + `<url><loc>http://h/2</loc></url>`), want: "http://h/1 http://h/2"},
+		"index":                {in: `<sitemapindex><sitemap><loc>http://h/1.xml</loc></sitemap></sitemapindex>`, want: "http://h/1.xml", index: true},
+		"index named urlset":   {in: urlset(`<sitemap><loc>http://h/1.xml</loc></sitemap>` + one), want: "http://h/1.xml", index: true},
+		"empty index":          {in: `<sitemapindex/>`, index: true},
+		"empty":                {in: urlset("")},
+		"prefix":               {in: `<s:urlset xmlns:s="x"><s:url><s:loc>http://h/1</s:loc></s:url></s:urlset>`, want: "http://h/1"},
+		"undeclared prefix":    {in: `<s:urlset><s:url><s:loc>http://h/1</s:loc></s:url></s:urlset>`, want: "http://h/1"},
+		"upper case":           {in: `<URLSET><URL><LOC>http://h/1</LOC></URL></URLSET>`, want: "http://h/1"},
+		"blanks":               {in: urlset("<url><loc>\n\t http://h/1 \n</loc></url>"), want: "http://h/1"},
+		"cdata":                {in: urlset(`<url><loc><![CDATA[http://h/?a=1&b=2]]></loc></url>`), want: "http://h/?a=1&b=2"},
+		"entities":             {in: urlset(`<url><loc>http://h/?a=1&amp;b=2&c=&#x33;&copy=4</loc></url>`), want: "http://h/?a=1&b=2&c=3&copy=4"},
+		"missing loc":          {in: urlset(`<url><lastmod>2024</lastmod></url><url><loc/></url><url/>` + one), want: "http://h/1"},
+		"two locs":             {in: urlset(`<url><loc> </loc><loc>http://h/1</loc><loc>http://h/2</loc></url>`), want: "http://h/1"},
+		"no loc, but a text":   {in: `<sitemapindex><sitemap> http://h/1.xml </sitemap></sitemapindex>`, want: "http://h/1.xml", index: true},
+		"entries without root": {in: one, want: "http://h/1"},
+		"cut between":          {in: `<urlset>` + one + `<url>`, want: "http://h/1"},
+		"cut in a loc":         {in: `<urlset>` + one + `<url><loc>http://h/22`, want: "http://h/1"},
+		"cut behind a loc":     {in: `<urlset>` + one + `<url><loc>http://h/2</loc><lastmo`, want: "http://h/1 http://h/2"},
+		"cut in a text":        {in: `<sitemapindex><sitemap>http://h/1`, index: true},
+		"url never closed":     {in: urlset(`<url><loc>http://h/1</loc><url><loc>http://h/2</loc></url>`), want: "http://h/1 http://h/2"},
+		"loc never closed":     {in: urlset(`<url><loc>http://h/1</url><url><loc>http://h/2</loc></url>`), want: "http://h/1 http://h/2"},
+		"broken in between":    {in: urlset(one + `<url><loc>http://h/2</lok></url></x><url a=><loc>http://h/3</loc></url>`), want: "http://h/1 http://h/2 http://h/3"},
+		"comment":              {in: urlset(`<!-- <url><loc>http://h/0</loc></url> -->` + one), want: "http://h/1"},
+		"long loc":             {in: urlset(`<url><loc>http://h/` + strings.Repeat("x", maxFieldBytes) + `</loc></url>` + one), want: "http://h/1"},
+		"rubbish before":       {in: "\n<br/>Warning: x\n" + urlset(one), want: "http://h/1"},
+		"another charset":      {in: "<?xml version=\"1.0\" encoding=\"windows-1251\"?><urlset><url><loc>http://h/\xe4</loc></url></urlset>", want: "http://h/д"},
+		"text":                 {in: "http://h/1\r\nhttp://h/2\n\n# x\nHTTPS://h/3", want: "http://h/1 http://h/2 HTTPS://h/3"},
+		"text with a mark":     {in: "\ufeffhttp://h/1\n", want: "http://h/1"},
+		"text, old Mac":        {in: "http://h/1\rhttp://h/2", want: "http://h/1 http://h/2"},
+		"text in UTF-16":       {in: inUTF16("\ufeffhttp://h/é\nhttp://h/2"), want: "http://h/é http://h/2"},
+		"XML in UTF-16":        {in: inUTF16(urlset(one)), want: "http://h/1"},
+		"bad lines":            {in: "http://h/1\n/relative\nhttp://h/with blank\n\x00http://h/2", want: "http://h/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for layers, in := range [][]byte{[]byte(tt.in), packed(t, []byte(tt.in)), packed(t, packed(t, []byte(tt.in)))} {
+				s, err := Parse(in, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := locs(s); got != tt.want || s.Index != tt.index || s.Cut {
+					t.Errorf("%d layers of gzip: got %q, index %v, cut %v, want %q, %v", layers, got, s.Index, s.Cut, tt.want, tt.index)
+				}
+			}
+		})
+	}
+}
+
+func inUTF16(s string) string {
+	var b bytes.Buffer
+	for _, u := range utf16.Encode([]rune(s)) {
+		b.WriteByte(byte(u))
+		b.WriteByte(byte(u >> 8))
+	}
+	return b.String()
+}
+
+func packed(t testing.TB, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(body)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestFields(t *testing.T) {
+	in := urlset(`<url>
+	 <loc>http://h/1</loc><lastmod> 2024-03-05T18:07:08+09:00 </lastmod><changefreq>Daily</changefreq><priority>0.8</priority>
+	 <image:image><image:loc>http://h/1.jpg</image:loc><image:title>x</image:title></image:image>
+	 <image:image><image:loc><![CDATA[http://h/2.jpg]]></image:loc></image:image>
+	 <xhtml:link rel="alternate" hreflang="de" href="http://h/de?a=1&amp;b=2"/><xhtml:link rel="other" href="http://h/no"/>
+	 <video:video><video:loc>http://h/no</video:loc></video:video>
+	 </url><url><image:loc>http://h/no</image:loc><loc>http://h/2</loc><priority>2</priority><changefreq>sometimes</changefreq><lastmod>soon</lastmod>
+	 <news:news><news:publication_date>2024-03-05</news:publication_date></news:news></url>
+	 <url><loc>http://h/3</loc><priority>0,5</priority></url><url><loc>http://h/4</loc><priority>NaN</priority></url>`)
+	s, err := Parse([]byte(in), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(s.Entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"Loc":"http://h/1","LastMod":"2024-03-05T09:07:08Z","Priority":0.8,"ChangeFreq":"daily","Alternates":["http://h/de?a=1\u0026b=2"],"Images":["http://h/1.jpg","http://h/2.jpg"]},` +
+		`{"Loc":"http://h/2","LastMod":"2024-03-05T00:00:00Z","Priority":-1,"ChangeFreq":"","Alternates":null,"Images":null},` +
+		`{"Loc":"http://h/3","LastMod":"0001-01-01T00:00:00Z","Priority":0.5,"ChangeFreq":"","Alternates":null,"Images":null},` +
+		`{"Loc":"http://h/4","LastMod":"0001-01-01T00:00:00Z","Priority":-1,"ChangeFreq":"","Alternates":null,"Images":null}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	for in, want := range map[string]string{
+		"2024": "2024-01-01T00:00:00Z", "2024-03": "2024-03-01T00:00:00Z", "2024-03-05": "2024-03-05T00:00:00Z",
+		"2024-03-05T09:07Z": "2024-03-05T09:07:00Z", "2024-03-05T18:07+09:00": "2024-03-05T09:07:00Z",
+		"2024-03-05T09:07:08Z": "2024-03-05T09:07:08Z", "2024-03-05T18:07:08.5+09:00": "2024-03-05T09:07:08.5Z",
+		"2024-03-05T09:07:08": "2024-03-05T09:07:08Z", "2024-03-05 18:07:08 +0900": "2024-03-05T09:07:08Z",
+		"2024-03-05t09:07:08z": "2024-03-05T09:07:08Z", "2024-03-05T18:07:08+09": "2024-03-05T09:07:08Z",
+		"2024-03-05 09:07": "2024-03-05T09:07:00Z", "2024-03-05T09:07:08,25Z": "2024-03-05T09:07:08.25Z", "20240305": "2024-03-05T00:00:00Z",
+		"Tue, 05 Mar 2024 09:07:08 GMT": "2024-03-05T09:07:08Z",
+		"0001-01-01T00:00:00Z":          "", "": "", "now": "", "2024-13-01": "", "2024-03-05T25:00:00Z": "", "-": "", "9": "",
+	} {
+		got := ""
+		if at := parseTime(in); !at.IsZero() {
+			got = at.Format(time.RFC3339Nano)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for in, want := range map[string]error{
+		"":                                     ErrNoSitemap,
+		"hello":                                ErrNoSitemap,
+		"<html><url><loc>x</loc></url></html>": ErrNoSitemap,
+		"<x/>":                                 ErrNoSitemap,
+		"\x1f\x8b":                             ErrNoSitemap,
+		"\x1f\x8bxxxxxxxxxxxxxxxx":             ErrNoSitemap,
+		"<?xml version='1.0'?><rss/>":          ErrFeed,
+		"<feed xmlns='x'/>":                    ErrFeed,
+	} {
+		if _, err := Parse([]byte(in), Options{}); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", in, err, want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	many := urlset(strings.Repeat(`<url><loc>http://h/1</loc></url>`, 10))
+	if s, err := Parse([]byte(many), Options{MaxEntries: 4}); err != nil || len(s.Entries) != 4 || !s.Cut {
+		t.Errorf("entries: %v, %d, cut %v", err, len(s.Entries), s.Cut)
+	}
+	if s, err := Parse([]byte(many), Options{MaxEntries: 10}); err != nil || len(s.Entries) != 10 || s.Cut {
+		t.Errorf("just enough: %v, %d, cut %v", err, len(s.Entries), s.Cut)
+	}
+	if s, err := Parse(packed(t, []byte(many)), Options{MaxBytes: 200}); err != nil || len(s.Entries) == 0 || len(s.Entries) > 4 || !s.Cut {
+		t.Errorf("bytes: %v, %d, cut %v", err, len(s.Entries), s.Cut)
+	}
+	if s, err := Parse([]byte("http://h/1\nhttp://h/22"), Options{MaxBytes: 20}); err != nil || locs(s) != "http://h/1" || !s.Cut {
+		t.Errorf("a line cut in half: %v, %q, cut %v", err, locs(s), s.Cut)
+	}
+	bomb := packed(t, append([]byte("http://h/1\n"), bytes.Repeat([]byte{' '}, 20<<20)...))
+	if text, cut := unpack(bomb, MaxBytes); !cut || len(text) > maxRatio*len(bomb)+ratioFrom {
+		t.Errorf("a bomb of %d bytes gave %d, cut %v", len(bomb), len(text), cut)
+	}
+	whole := packed(t, []byte(many))
+	if s, err := Parse(whole[:len(whole)-9], Options{}); err != nil || len(s.Entries) == 0 {
+		t.Errorf("broken gzip: %v, %d", err, len(s.Entries))
+	}
+}
+
+// TestSharedSitemaps reads the sitemaps of another crawler's tests where they lie.
+func TestSharedSitemaps(t *testing.T) {
+	dir := filepath.Join("..", "..", "..", "shared", "testdata", "sitemaps")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no shared test data")
+	}
+	for _, tt := range []struct {
+		file    string
+		entries int
+		index   bool
+		images  int
+		err     error
+	}{
+		{file: "atom.xml", err: ErrFeed},
+		{file: "sitemap-images.xml", entries: 1, images: 2},
+		{file: "sitemap-news.xml", entries: 2},
+		{file: "sitemap-with-bom.txt", entries: 2},
+		{file: "sitemap.index.xml", entries: 15, index: true},
+		{file: "sitemap.ns.xml", entries: 2},
+		{file: "sitemap.txt", entries: 2},
+		{file: "xmlSitemap.gz", entries: 5},
+	} {
+		body, err := os.ReadFile(filepath.Join(dir, tt.file))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		s, err := Parse(body, Options{})
+		images, dated := 0, 0
+		for _, e := range s.Entries {
+			images += len(e.Images)
+			if !e.LastMod.IsZero() {
+				dated++
+			}
+			if !isURL([]byte(e.Loc)) {
+				t.Errorf("%s: %q is no URL", tt.file, e.Loc)
+			}
+		}
+		found := fmt.Sprintf("%d entries, index %v, %d images, %d with a date, error %v", len(s.Entries), s.Index, images, dated, err)
+		t.Logf("%s: %s", tt.file, found)
+		if !errors.Is(err, tt.err) || len(s.Entries) != tt.entries || s.Index != tt.index || images != tt.images || s.Cut {
+			t.Errorf("%s: %s; wanted %+v", tt.file, found, tt)
+		}
+	}
+}
+
+func FuzzSitemap(f *testing.F) {
+	for _, s := range []string{
+		urlset(`<url><loc>http://h/1</loc><lastmod>2024</lastmod><image:image><image:loc>x</image:loc></image:image></url>`),
+		`<sitemapindex><sitemap>http://h/1</sitemap>`, "http://h/1\nhttp://h/2", inUTF16(urlset("<url/>")),
+	} {
+		f.Add([]byte(s))
+		f.Add(packed(f, []byte(s)))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := Parse(body, Options{MaxEntries: 20, MaxBytes: 1 << 20})
+		if err != nil && (len(s.Entries) > 0 || s.Index) {
+			t.Fatal("entries with an error")
+		}
+		if len(s.Entries) > 20 {
+			t.Fatalf("%d entries", len(s.Entries))
+		}
+		for _, e := range s.Entries {
+			if e.Loc == "" || strings.ContainsRune(e.Loc, 0) || !(e.Priority == -1 || e.Priority >= 0 && e.Priority <= 1) {
+				t.Fatalf("%+v", e)
+			}
+		}
+	})
+}
