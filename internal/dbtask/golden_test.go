@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,6 +28,10 @@ var update = flag.Bool("update", false, "write the answers of testdata anew")
 var backend = db.DriverSQLite
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(killVariable); config != "" {
+		fmt.Println("error:", feedForever(config))
+		os.Exit(1)
+	}
 	code := m.Run()
 	backend = db.DriverMySQL
 	os.Exit(max(code, mariadbtest.Main(m)))

@@ -226,6 +226,11 @@ func (h *hold) finish(md5 string, set dc.Patch, counter string, count bool) (hel
 	if given && status >= dc.StatusCrawled && status > h.status {
 		extra = append(extra, "Attempts = 0")
 	}
+	if len(set)+len(extra) == 0 { // it may bring links all the same
+		var one int
+		return h.Row("SELECT 1 FROM "+h.table(db.URLs, h.site)+" WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?",
+			[]any{h.site, md5, h.status, h.batchID}, &one)
+	}
 	n, err := h.set(h.urlsTarget("result", h.site), set, extra, "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", h.site, md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err

@@ -58,6 +58,7 @@ func (f *finishing) evaluateSite(pages []*dc.Fetched) error {
 		g := f.sitesTarget("Site")
 		g.site = f.site
 		g.scope = f.scope(f.s.sitesTable(), append(f.s.lists(), f.s.urlsTable(f.site))...)
+		g.scope.Macros = map[string]string{"SITE_ID": f.site}
 		e := evaluation{finishing: f, of: g, fixed: append([]string{"Id"}, countedColumns...), macros: macros(site, dc.SiteColumns),
 			from: expr.SQL{Text: " FROM " + g.table + " WHERE Id = ?", Args: []any{f.site}}}
 		set, err := e.values(page.Expressions, dc.ObjectSite)
@@ -196,14 +197,9 @@ func macros(row any, columns []dc.Column) *strings.Replacer {
 		case float64:
 			literal = "(" + strconv.FormatFloat(x, 'f', -1, 64) + ")"
 		}
-		names := []string{strings.ToUpper(c.JSON)}
-		if other := strings.ToUpper(c.Name); other != names[0] {
-			names = append(names, other)
-		}
-		for _, name := range names {
-			inQuotes = append(inQuotes, "'%"+name+"%'", literal, `"%`+name+`%"`, literal)
-			bare = append(bare, "%"+name+"%", literal)
-		}
+		name := "%" + strings.ToUpper(c.JSON) + "%"
+		inQuotes = append(inQuotes, "'"+name+"'", literal, `"`+name+`"`, literal)
+		bare = append(bare, name, literal)
 	}
 	return strings.NewReplacer(append(inQuotes, bare...)...)
 }
