@@ -16,7 +16,7 @@ const (
 	MaxExpr = 4 << 10
 
 	// maxSteps is how many moves of a cursor one evaluation may take.
-	maxSteps = 20 << 20
+	maxSteps = 8 << 20
 
 	// maxResult bounds one text of the result and all of them, in bytes.
 	maxResult = 64 << 10

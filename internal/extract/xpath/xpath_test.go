@@ -158,7 +158,7 @@ func TestSloppyPages(t *testing.T) {
 }
 
 func TestHostileExpressions(t *testing.T) {
-	doc, err := HTML([]byte(strings.Repeat("<p>x<a href=x>y</a>", 20_000)))
+	doc, err := HTML([]byte(strings.Repeat("<p>x<a href=x>y</a>", 5_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestHostileExpressions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := e.Texts(context.Background(), doc, 1<<30)
+		got, err := e.Texts(context.Background(), doc, 20_000)
 		t.Logf("%.40s: %d, %v", text, len(got), err)
 	}
 	e, err := Compile("//*[count(//*[count(//*) > 1]) > 1]")
