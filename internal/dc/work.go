@@ -12,12 +12,16 @@ type Mark struct {
 
 // Fetched is the outcome of crawling one URL, handed to the data owner. A row
 // whose Status is not set stays held, so that a later outcome of the same batch
-// can follow: that of a chain's first page, which ends with its batch.
+// can follow: that of a chain's first page, which ends with its batch. The site's
+// mean speed needs no field: it is counted from Size and CrawlingTime of the rows
+// (DECISIONS 5.6).
 type Fetched struct {
-	URLMd5   string
-	Set      Patch // columns of the URL's row
-	Crawled  bool  // Crawled + 1, whatever Set says
-	First    bool  // the page was never crawled before: its links count in their Freq
+	URLMd5  string
+	Set     Patch // columns of the URL's row
+	Crawled bool  // Crawled + 1, whatever Set says
+	// First says that the page was never crawled before: its links count in their
+	// Freq. Each distinct known link then costs a change of its row.
+	First    bool
 	SiteBits ErrorMask
 
 	Links []Link     // for the page's own site, in their order

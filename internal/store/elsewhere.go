@@ -6,13 +6,19 @@ import (
 	"hce/dc/internal/dc"
 )
 
-// mostNewSites bounds the sites that one call of PutElsewhere makes.
-const mostNewSites = 100
+// Bounds of one call of PutElsewhere. Looking for a link's site takes the square
+// of its length.
+const (
+	mostNewSites     = 100
+	mostElsewhere    = 2000 // links
+	longestElsewhere = 1024 // bytes of a link
+)
 
 // PutElsewhere inserts the links that pages have for other sites (crawling 5.13),
 // each in the site that URL_NEW chooses, as far as that has room, with the
-// site's own type, delay and time-out. Known rows stay as they are. It tells how
-// many links found no room. It comes before FinishCrawl: a kill between the two
+// site's own type, delay and time-out. Known rows stay as they are. Skipped are
+// links that found no room or no site, are longer than 1024 bytes, or come behind
+// the first 2000; beyond 100 new sites a link goes to the general site. It comes before FinishCrawl: a kill between the two
 // loses none of them.
 func (s *Store) PutElsewhere(ctx context.Context, results []dc.Fetched) (skipped int, err error) {
 	err = s.update(ctx, "PutElsewhere", func(t *tx) error {
@@ -20,10 +26,16 @@ func (s *Store) PutElsewhere(ctx context.Context, results []dc.Fetched) (skipped
 		for i := range results {
 			r := &results[i]
 			for j := range r.Elsewhere {
-				if l := &r.Elsewhere[j]; storableURL(l.URL.URL) {
-					if err := e.choose(l, r.Select); err != nil {
-						return err
-					}
+				l := &r.Elsewhere[j]
+				if !storableURL(l.URL.URL) {
+					continue
+				}
+				if e.chosen++; e.chosen > mostElsewhere || len(l.URL.URL) > longestElsewhere {
+					e.skipped++
+					continue
+				}
+				if err := e.choose(l, r.Select); err != nil {
+					return err
 				}
 			}
 		}
@@ -44,6 +56,7 @@ type elsewhere struct {
 	links   map[string][]*dc.Link
 	order   []string
 	made    map[string]bool // base URLs of sites that came into being, or could have
+	chosen  int
 	skipped int
 }
 

@@ -56,12 +56,15 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		text, index string
 		args        int
 	}{
-		"crawl":         {selection(dc.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 5},
-		"process":       {selection(dc.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 11},
-		"fetch":         {selection(dc.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls.cdate (Site_Id=?)", 3},
-		"batch":         {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
-		"masks":         {named("site_mask_above"), "COVERING INDEX dc_urls.urls.errors (Site_Id=? AND ErrorMask>?", 2},
-		"known links":   {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
+		"crawl":       {selection(dc.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 5},
+		"process":     {selection(dc.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 11},
+		"fetch":       {selection(dc.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls.cdate (Site_Id=?)", 3},
+		"batch":       {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
+		"masks":       {named("site_mask_above"), "COVERING INDEX dc_urls.urls.errors (Site_Id=? AND ErrorMask>?", 2},
+		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
+		"old links": {"SELECT URLMd5, Status FROM " + urls + " AS `urls_0` WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ") AND " + resettable + " AND (Status = 1 OR Batch_Id <> ?) AND NOT COALESCE((UDate > ?), 0)",
+			"(Site_Id=? AND URLMd5=?)", 503},
+		"freq":          {"UPDATE " + urls + " SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "(Site_Id=? AND URLMd5=?)", 502},
 		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
 		"finish":        {"UPDATE " + urls + " SET Status = 4 WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", "(Site_Id=? AND URLMd5=?)", 4},
 		"site of a URL": {"SELECT URLMd5, Site_Id FROM " + b.db.Table(db.Sites, "sites_urls") + " WHERE URLMd5 IN (" + holes(8) + ")", "COVERING INDEX dc_sites.sites_urls.md5 (URLMd5=?)", 8},
@@ -205,6 +208,8 @@ func testHotStatementsOnMySQL(t *testing.T) {
 	check("batch", "range status")(named("urls_in_work", "s"))
 	check("masks", "range errors")(named("site_mask_above", "s", 0))
 	check("known links", "range PRIMARY")(plain("SELECT URLMd5 FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+")", keys...))
+	check("old links", "range PRIMARY")(plain("SELECT URLMd5, Status FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+") AND "+resettable+" AND (Status = 1 OR Batch_Id <> 7) AND NOT COALESCE((UDate > '2026-01-01'), 0)", keys...))
+	check("freq", "range PRIMARY")(plain("UPDATE "+urls+" SET Freq = Freq + 1 WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+")", keys...))
 	check("finish", "range PRIMARY")(plain("UPDATE "+urls+" SET Status = 4 WHERE Site_Id = 's' AND URLMd5 = ? AND Status = 3 AND Batch_Id = 1", keys[0]))
 	check("site", "range PRIMARY")(named("site_touch", "2026-01-05 10:00:00", 0, 0, "s"))
 	check("site of a URL", "range md5")(plain("SELECT URLMd5, Site_Id FROM "+b.db.Table(db.Sites, "sites_urls")+" WHERE URLMd5 IN (?, ?)", keys[0], keys[1]))
