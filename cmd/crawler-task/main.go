@@ -11,13 +11,16 @@ import (
 	"os"
 	"time"
 
+	"hce/dc/internal/browser"
 	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
+	"hce/dc/internal/cookies"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dc"
 	"hce/dc/internal/dbtask"
+	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/hostgate"
+	"hce/dc/internal/rotation"
 	"hce/dc/internal/task"
 	"hce/dc/internal/taskmain"
 )
@@ -87,22 +90,11 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 
 func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (*crawl.Job, func(), error) {
 	s := f.Section("CrawlerTask")
-	cfg := crawl.Config{
-		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
-		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
-		MaxHosts:         int(s.Int("max_hosts", 64, 1, 10000)),
-		MaxLinks:         int(s.Int("max_links", 20000, 1, 1000000)),
-		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
-		ChunkTime:        s.Duration("chunk_time", time.Millisecond, 500*time.Millisecond, time.Millisecond, time.Minute),
-		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
-		RobotsTTL:        s.Duration("robots_ttl", time.Hour, 24*time.Hour, 0, 24*time.Hour),
-		Backoff:          s.Duration("busy_backoff", time.Millisecond, time.Second, 0, time.Minute),
-	}
-	if flags.MaxTime > 0 {
-		cfg.MaxExecutionTime = flags.MaxTime
-	}
+	cfg := readConfig(s, app, flags)
 	networks := s.Networks("AllowedNetworks")
 	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
+	counts := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
+	seen := readBrowser(f)
 	headersFile, cookieFile := s.Path("headers_file", "crawler-task_headers.txt"), s.Path("cookie_file", "crawler-task_cookie.txt")
 	stores, err := taskmain.DBTaskFile(f, s)
 	if err != nil {
@@ -119,18 +111,9 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if cfg.MaxResourceSize > data.MaxFile/3 {
 		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
 	}
-	headers, err := os.ReadFile(headersFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("headers_file: %w", err)
+	if err := readDefaults(&cfg, headersFile, cookieFile); err != nil {
+		return nil, nil, err
 	}
-	if cfg.Headers, err = crawl.ParseHeaders(string(headers)); err != nil {
-		return nil, nil, fmt.Errorf("headers_file %s %w", headersFile, err)
-	}
-	cookie, err := os.ReadFile(cookieFile)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cookie_file: %w", err)
-	}
-	cfg.Cookie = crawl.ParseCookie(string(cookie))
 	hosts, err := hostgate.Open(gates)
 	if err != nil {
 		return nil, nil, err
@@ -141,14 +124,83 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}
 	go sweep(ctx, hosts, log)
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
+	seen.Dial, seen.Log = client.Dial, log
+	chromium := browser.New(seen)
+	rotator := rotation.New(rotation.Options{Dir: counts, Log: log})
+	projects := openProjects(app, log)
 	closeAll := func() {
+		chromium.Close()
 		client.Close()
-		if err := hosts.Close(); err != nil {
-			log.Warn("the host gates are not closed well", "error", err)
+		if err := errors.Join(rotator.Close(), hosts.Close()); err != nil {
+			log.Warn("something is not closed well", "error", err)
 		}
+		projects.close()
 		closeStores()
 	}
-	return &crawl.Job{Data: owner, Fetch: client, Gates: hosts, Config: cfg, Now: time.Now, Log: log}, closeAll, nil
+	return &crawl.Job{
+		Data: owner, Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
+		Now: time.Now, Log: log, ProjectLog: projects.log,
+	}, closeAll, nil
+}
+
+// readConfig reads what the crawler itself is told.
+func readConfig(s *config.Section, app config.Application, flags taskmain.Flags) crawl.Config {
+	cfg := crawl.Config{
+		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
+		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
+		MaxHosts:         int(s.Int("max_hosts", 64, 1, 10000)),
+		MaxLinks:         int(s.Int("max_links", 20000, 1, 1000000)),
+		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
+		ChunkTime:        s.Duration("chunk_time", time.Millisecond, 500*time.Millisecond, time.Millisecond, time.Minute),
+		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
+		RobotsTTL:        s.Duration("robots_ttl", time.Hour, 24*time.Hour, 0, 24*time.Hour),
+		Backoff:          s.Duration("busy_backoff", time.Millisecond, time.Second, 0, time.Minute),
+		FallbackAge:      s.Duration("default_icr_crawl_time", time.Second, 1000*time.Second, 0, 365*24*time.Hour),
+		HeaderSourceDir:  s.PathIn(app.DataDir, "header_source_dir", "dc_header_lists"),
+		RobotsDir:        s.PathIn(app.DataDir, "robots_file_dir", "dc_robots"),
+		FreqDir:          s.PathIn(app.DataDir, "freq_dir", "dc_freq"),
+		ProxyDir:         s.PathIn(app.DataDir, "proxy_dir", "dc_proxies"),
+		SchemaDir:        s.PathIn(app.DataDir, "url_schema_data_dir", "dc_urlschema"),
+		CookieDir:        s.PathIn(app.DataDir, "cookie_dir", "dc_cookies"),
+	}
+	if flags.MaxTime > 0 {
+		cfg.MaxExecutionTime = flags.MaxTime
+	}
+	return cfg
+}
+
+// readBrowser reads what the browser of dynamic pages is told.
+func readBrowser(f *config.File) browser.Config {
+	s := f.Section("Browser")
+	return browser.Config{
+		Path:      s.Text("path", ""),
+		MaxMemory: s.Int("max_memory", browser.DefaultMaxMemory, 256<<20, 1<<40),
+		MaxPages:  int(s.Int("max_pages", browser.DefaultMaxPages, 1, 100)),
+		LoadMedia: s.Bool("load_media", false),
+		Macros: browser.MacroPolicy{
+			Enabled: s.Bool("macros", false), Remote: s.Bool("macros_remote", false), FilesBelow: s.Path("macros_dir", ""),
+			MaxTime: s.Duration("macros_time", time.Second, time.Minute, time.Second, time.Hour),
+		},
+	}
+}
+
+// readDefaults reads the files of default headers and of the default cookie.
+func readDefaults(cfg *crawl.Config, headersFile, cookieFile string) error {
+	headers, err := os.ReadFile(headersFile)
+	if err != nil {
+		return fmt.Errorf("headers_file: %w", err)
+	}
+	if cfg.Headers, err = rotation.Parse(string(headers)); err != nil {
+		return fmt.Errorf("headers_file %s %w", headersFile, err)
+	}
+	cookie, err := os.ReadFile(cookieFile)
+	if err != nil {
+		return fmt.Errorf("cookie_file: %w", err)
+	}
+	if cfg.Cookie, err = cookies.ParseProperty(crawl.ParseCookie(string(cookie))); err != nil {
+		return fmt.Errorf("cookie_file %s %w", cookieFile, err)
+	}
+	return nil
 }
 
 // gateAge is how long the gate of a host that nobody asks is kept.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -107,7 +108,7 @@ type ExplainedRequest struct {
 	Header           http.Header `json:"headers"`
 	Cookie           string      `json:"cookie"`
 	Proxy            string      `json:"proxy"`
-	Fetcher          string      `json:"fetcher"` // static or dynamic
+	Fetcher          string      `json:"fetcher"` // static, dynamic or external
 	TimeoutMs        int64       `json:"timeoutMs"`
 	ConnectTimeoutMs int64       `json:"connectTimeoutMs"`
 	MaxBytes         int64       `json:"maxBytes"`
@@ -181,9 +182,9 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	e.Politeness = &ExplainedPoliteness{
 		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.concurrency, InFlight: inFlight, NextFetch: next.UTC(),
 	}
-	q := v.request(it.target)
+	q := v.pageRequest(it.target)
 	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: q.URL, Header: withoutSecrets(q.Header), Cookie: q.Cookie, Proxy: q.Proxy, Fetcher: "static",
+		Method: q.Method, URL: q.URL, Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcher()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
 		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
 	}
@@ -223,9 +224,10 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Sit
 		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
 		MaxErrors: site.MaxErrors, Errors: site.Errors, Warnings: warnings,
 	}
-	it := &item{BatchItem: dc.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row, target: row.URL}
+	it := &item{BatchItem: dc.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
 	it.url.ErrorMask = 0
-	it.site, it.settings = site, &set
+	it.site, it.settings = site, set
+	it.target = r.targetOf(it)
 	return site, it, nil
 }
 
@@ -302,8 +304,12 @@ func (e *Explanation) judge(wait time.Duration) {
 // tryFetch makes the request and reads the page, as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
 	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
-	response, err := v.fetch(ctx)
+	a, err := v.fetch(ctx)
 	v.leaveSlot()
+	var response *fetch.Response
+	if a != nil {
+		response = a.Response
+	}
 	if err != nil {
 		bits, code := faultBits(err)
 		f.Error, f.ErrorNames, f.HTTPCode = err.Error(), bits.Names(), code
@@ -321,13 +327,40 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if err != nil {
 		return f
 	}
-	out := r.read(ctx, page{item: it, response: response})
+	out := r.read(ctx, page{item: it, answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
 	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
 	for _, l := range out.result.Links[:min(len(out.result.Links), mostExplained)] {
 		f.NewURLs = append(f.NewURLs, l.URL.URL)
 	}
 	return f
+}
+
+func cookieOf(r fetch.Request) string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
+	}
+	return r.Jar.Cookies(u)
+}
+
+// proxyOf tells whether a proxy would be used; which one is chosen at the request,
+// and choosing counts.
+func proxyOf(s *settings) string {
+	if s.proxy.Used() {
+		return "one of the site's pool"
+	}
+	return ""
+}
+
+func fetcherName(kind int) string {
+	switch kind {
+	case fetcherDynamic:
+		return "dynamic"
+	case fetcherExternal:
+		return "external"
+	}
+	return "static"
 }
 
 // withoutSecrets is a header that may be shown.

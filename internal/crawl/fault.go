@@ -1,10 +1,10 @@
 package crawl
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/http"
 
+	"hce/dc/internal/browser"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 )
@@ -33,7 +33,13 @@ var faults = map[fetch.Kind]dc.ErrorMask{
 func faultBits(err error) (bits dc.ErrorMask, code int) {
 	var r refusal
 	if errors.As(err, &r) {
-		return r.bits, 0
+		return r.bits, r.code
+	}
+	var seen *browser.Fault
+	if errors.As(err, &seen) && seen.Kind == browser.Refused {
+		return faultBits(seen.Err)
+	} else if seen != nil {
+		return seen.Kind.Bits(), seen.Code
 	}
 	var fault *fetch.Fault
 	for errors.As(err, &fault) && fault.Kind == fetch.Refused {
@@ -68,19 +74,10 @@ func codeBits(code int) dc.ErrorMask {
 // refusal is a decision of the crawler not to make a request.
 type refusal struct {
 	bits   dc.ErrorMask
+	code   int   // 0: 400
+	status int64 // of the row; 0: Crawled
+	back   bool  // the row goes back to New, without a mark
 	reason string
 }
 
 func (r refusal) Error() string { return r.reason }
-
-func headerOf(list []Header) http.Header {
-	h := make(http.Header, len(list)+1)
-	for _, x := range list {
-		h.Set(x.Name, x.Value)
-	}
-	return h
-}
-
-func basicAuth(user, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-}

@@ -12,7 +12,7 @@ import (
 // given is the content that the client put into an item in place of the one on
 // the web, nil when there is none (crawling 1.3, 4.9 "URL put"). It needs no host:
 // nothing is asked, and nobody waits.
-func (it *item) given() (*fetch.Response, error) {
+func (it *item) given() (*answer, error) {
 	if len(it.put) == 0 || it.put[0] != '{' {
 		return nil, nil
 	}
@@ -21,10 +21,10 @@ func (it *item) given() (*fetch.Response, error) {
 		return nil, err
 	}
 	body := plainOrBase64(*r.PutDict.Data)
-	return &fetch.Response{
+	return &answer{supplied: true, Response: &fetch.Response{
 		FinalURL: it.url.URL, Code: http.StatusOK, Header: http.Header{}, RequestHeader: http.Header{},
 		Body: body, WireBytes: int64(len(body)),
-	}, nil
+	}}, nil
 }
 
 // plainOrBase64 decodes a text that is base64 from its first to its last

@@ -2,7 +2,9 @@ package crawl_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -259,6 +261,12 @@ func TestDeepestLinks(t *testing.T) {
 type fetcher func(context.Context, fetch.Request) (*fetch.Response, error)
 
 func (f fetcher) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error) { return f(ctx, r) }
+
+func (fetcher) Resolve(context.Context, string) error { return nil }
+
+func (fetcher) Dial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("no network")
+}
 
 // TestEndOfTheBatchCutsRequests: a request may outlive the batch's limit by
 // seconds alone. One that is cut by that, not by its own time-out, tells nothing.

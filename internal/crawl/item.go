@@ -15,6 +15,7 @@ type item struct {
 	url      dc.URL          // the row as it will be answered
 	row      dc.URL          // the row as it was before
 	target   string          // what is requested for it
+	parent   string          // URL of the page that it was found on, where the Referer wants it
 	put      json.RawMessage // content given by the client in place of the web's
 
 	single     bool // of a later pass: its links are not collected
@@ -25,14 +26,42 @@ type item struct {
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 
+	chainOf chainKey // the first page of the chain that it continues
+
 	found []dc.BatchItem // what its page brought for the next pass
+	extra []dc.BatchItem // what its page brought for the answer: entries of a feed
 }
+
+// sitemapType is the ContentType of the rows of sitemaps, before and after they
+// are crawled.
+const sitemapType = "application/sitemap+xml"
+
+// sitemap reports whether the item's URL is that of a sitemap.
+func (it *item) sitemap() bool { return it.row.ContentType == sitemapType }
 
 // outcome is what the save stage stores for one item.
 type outcome struct {
 	item   *item
 	result dc.Fetched
+	bits   dc.ErrorMask // found while the page was read
+	holds  bool         // the row stays held to the end of its batch: the first of a chain
 	bytes  int
+}
+
+// linkBytes is about what a link takes in memory.
+const linkBytes = 1 << 10
+
+// weigh counts the memory that the outcome takes until it is stored.
+func (o *outcome) weigh() {
+	o.bytes = linkBytes * (len(o.result.Links) + len(o.result.Elsewhere))
+	for _, f := range o.result.Files {
+		o.bytes += len(f.Data)
+	}
+	for _, l := range o.result.Links {
+		for _, f := range l.Files {
+			o.bytes += len(f.Data)
+		}
+	}
 }
 
 // failed makes the outcome of an item that brought no page: Status Crawled,
@@ -60,6 +89,16 @@ func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
 		out.result.SiteBits |= it.site.bits | it.settings.bits
 	}
 	return out
+}
+
+// settle gives the row of a failed item another status than Crawled; 0 leaves it.
+func (o *outcome) settle(status int64) {
+	if status == 0 || status == dc.StatusCrawled {
+		return
+	}
+	u := &o.item.url
+	u.Status, u.State = status, dc.URLEnabled
+	o.result.Set["Status"], o.result.Set["State"] = status, int64(dc.URLEnabled)
 }
 
 // took notes how long the requests of a failed item took.

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
+	"hce/dc/internal/browser"
+	"hce/dc/internal/cookies"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/hostgate"
+	"hce/dc/internal/rotation"
 	"hce/dc/internal/task"
 )
 
@@ -20,24 +24,46 @@ import (
 type Data interface {
 	// Site reads a site with its filters and properties; nil when it is unknown.
 	Site(ctx context.Context, id string) (*dc.Site, error)
+	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
+	SiteOf(ctx context.Context, url string) (string, error)
 	// Suspend stops a site that passed a limit (seed, crawler step 5).
 	Suspend(ctx context.Context, id string, bits dc.ErrorMask, items int) error
+
 	// MarkCrawling takes rows into work; rows that are missing are inserted.
 	// A key that is not in the answer could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error)
+	// TakeSchema stores what a URL schema made of a template; taken is false when
+	// another batch has it.
+	TakeSchema(ctx context.Context, site string, batch int64, template, first dc.URL, others []dc.URL) (taken bool, err error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
 	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error)
-	// KnownURLs tells which keys are rows of the site.
-	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
-	// Rows reads rows of a site by key; missing ones are missing in the map.
+	// PutRaw stores files of URLs whose rows are not touched.
+	PutRaw(ctx context.Context, site string, files map[string][]dc.File, at time.Time) error
+
+	// Rows, KnownURLs, URLTexts and HasContents tell of rows of a site by key;
+	// missing ones are missing in the map.
 	Rows(ctx context.Context, site string, md5s []string) (map[string]dc.URL, error)
-	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
-	SiteOf(ctx context.Context, url string) (string, error)
+	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
+	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	// Condition evaluates an SQL expression over a row.
+	Condition(ctx context.Context, site, md5, expression string) (bool, error)
+
+	// Proxies reads the stored proxies of a site; ProxyFault counts a fault of one.
+	Proxies(ctx context.Context, site string) ([]dc.Proxy, error)
+	ProxyFault(ctx context.Context, site, host string, disabled bool) error
 }
 
-// Fetcher makes one request; see fetch.Client.
+// Fetcher makes requests behind the egress guard; see fetch.Client.
 type Fetcher interface {
 	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
+	Resolve(ctx context.Context, host string) error
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Browser renders pages; see browser.Browser.
+type Browser interface {
+	Get(ctx context.Context, r browser.Request) (*browser.Page, error)
 }
 
 // Gates keeps requests to one host apart; see hostgate.Gates.
@@ -46,32 +72,43 @@ type Gates interface {
 	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
-// Config is what crawler-task.ini says.
+// Config is what crawler-task.ini says. Of a folder that is "" nothing is read or
+// kept.
 type Config struct {
-	Headers          []Header      // default request headers
-	Cookie           string        // default cookie
-	RobotsAgent      string        // product token that robots.txt groups are matched with
-	MaxResourceSize  int64         // bytes; bounds what a site's own limit allows
-	MaxHosts         int           // requests under way at once; hosts that wait for their turn do not count
-	MaxLinks         int           // links taken from one page at most
-	ChunkItems       int           // results in one transaction
-	ChunkTime        time.Duration // the longest that a result waits for its transaction
-	MaxExecutionTime time.Duration // of a batch that names none; 0: no limit
-	RobotsTTL        time.Duration // how long a robots.txt is believed
-	Backoff          time.Duration // gap after a first answer that a host cannot keep up; it doubles
-}
+	Headers          rotation.Rule    // default request headers
+	Cookie           cookies.Property // default cookie
+	RobotsAgent      string           // product token that robots.txt groups are matched with
+	MaxResourceSize  int64            // bytes; bounds what a site's own limit allows
+	MaxHosts         int              // requests under way at once; hosts that wait for their turn do not count
+	MaxLinks         int              // links taken from one page at most
+	ChunkItems       int              // results in one transaction
+	ChunkTime        time.Duration    // the longest that a result waits for its transaction
+	MaxExecutionTime time.Duration    // of a batch that names none; 0: no limit
+	RobotsTTL        time.Duration    // how long a robots.txt is believed
+	Backoff          time.Duration    // gap after a first answer that a host cannot keep up; it doubles
+	FallbackAge      time.Duration    // of a page that tells no date (default_icr_crawl_time)
 
-// Header is one request header, as written.
-type Header struct{ Name, Value string }
+	HeaderSourceDir string // files that HTTP_HEADERS may name
+	RobotsDir       string // robots.txt of ROBOTS_CACHE
+	FreqDir         string // counts of HTTP_FREQ_LIMITS
+	ProxyDir        string // index files of USER_PROXY
+	SchemaDir       string // files of URLS_SCHEMA, and what was used of them
+	CookieDir       string // cookies of sites
+}
 
 // Job crawls batches, one after the other. Its caches live as long as it does.
 type Job struct {
-	Data   Data
-	Fetch  Fetcher
-	Gates  Gates
-	Config Config
-	Now    func() time.Time
-	Log    *slog.Logger
+	Data    Data
+	Fetch   Fetcher
+	Browser Browser
+	Gates   Gates
+	Rotator *rotation.Rotator
+	Config  Config
+	Now     func() time.Time
+	Log     *slog.Logger
+	// ProjectLog opens the log of a site's project, by the suffix of its file; nil
+	// for none.
+	ProjectLog func(suffix string) *slog.Logger
 
 	robots robotsCache
 }
@@ -103,6 +140,8 @@ type batchRun struct {
 	seen  seenLinks
 
 	troubles  troubles
+	jars      *cookies.Jars
+	chains    chains
 	goneSites sync.Map // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
@@ -115,6 +154,7 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 	return &batchRun{
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
 		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
+		jars:   cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		down:   map[string]error{},
 		cancel: cancel,
 	}
@@ -178,7 +218,10 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
-		left = append(left, out)
+		if len(it.extra) == 0 { // else the entries of the feed stand for it
+			left = append(left, out)
+		}
+		left = append(left, it.extra...)
 	}
 	if r.cut {
 		r.batch.ErrorMask |= dc.ErrMaxItems

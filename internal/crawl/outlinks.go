@@ -1,108 +1,349 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/net/publicsuffix"
 
 	"hce/dc/internal/canon"
+	"hce/dc/internal/content"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/extract/links"
+	"hce/dc/internal/extract/xpath"
 	"hce/dc/internal/filter"
 	"hce/dc/internal/robots"
 )
+
+// gather finds what the page leads to: links, entries of a feed or a sitemap, and
+// what it asks of robots. It reports whether the page itself is to be stored.
+func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
+	asked := r.directives(out, p, text, kind)
+	if p.settings.feeds() && p.row.Type != dc.TypeFetched && (content.IsXML(kind) || content.IsText(kind) || content.IsFeed(kind)) {
+		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
+			return stored
+		}
+	}
+	if p.item.sitemap() {
+		r.gatherSitemap(ctx, out, p, now)
+		return true
+	}
+	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != dc.TypeFetched {
+		r.collect(ctx, out, p, text, kind, now)
+	}
+	r.offerSitemaps(out, p, now)
+	r.iterate(ctx, p.item, out.result.Links)
+	return true
+}
+
+// noIndex is the attribute of URLs whose page asks not to be indexed.
+const noIndex = "robots_noindex"
+
+// directives are what the page asks of robots, in its head and its headers, as far
+// as the site cares. That it shall not be indexed is kept as an attribute of its
+// URL.
+func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) robots.Directives {
+	var d robots.Directives
+	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
+		d = robots.ParseTag(tags, r.Config.RobotsAgent)
+	}
+	if p.settings.robotsMeta && content.IsHTML(kind) && mentionsRobots(text) {
+		d = d.Merge(robots.ParseMeta(links.HTML(text, 1).Robots))
+	}
+	switch {
+	case d.NoIndex:
+		out.result.Attributes = map[string]string{noIndex: "1"}
+	case p.row.Crawled > 0:
+		out.result.Attributes = map[string]string{noIndex: ""}
+	}
+	return d
+}
+
+// mentionsRobots is a quick look that saves most pages a second reading.
+func mentionsRobots(text []byte) bool {
+	const top = 64 << 10
+	return bytes.Contains(bytes.ToLower(text[:min(len(text), top)]), []byte("robots"))
+}
 
 // collects reports whether links are collected from an item's page.
 func collects(it *item) bool {
 	return !it.single && it.url.Type != dc.TypeSingle && it.url.Type != dc.TypeChain
 }
 
+// candidate is a link on its way through the checks of crawling 5.3.
+type candidate struct {
+	url    string
+	method string // of a form; "" for get
+	rel    string
+}
+
 // collect finds the page's outlinks, counts them and makes rows of those that
-// belong to the site, each once in the batch, in the order of the page (seed,
-// crawler steps 21, 22; crawling 5.3, 5.12). The page's base URL becomes that of
-// its base element.
-func (r *batchRun) collect(ctx context.Context, p page, text []byte, kind string, now time.Time) []dc.Link {
-	scan := links.HTML
-	switch {
-	case kind == "text/css":
-		scan = links.CSS
-	case isXML(kind) && !strings.Contains(kind, "html"):
-		scan = links.XML
-	}
-	found := scan(text, r.Config.MaxLinks)
+// belong to the site, each once on the page, in its order (seed, crawler steps 21,
+// 22; crawling 5.3, 5.12). The page's base URL becomes that of its base element.
+func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
+	found := scan(text, kind, r.Config.MaxLinks)
 	if found.Cut {
 		r.log.Warn("the page has more links than max_links; the rest is left out", "site", p.item.SiteID, "url", p.item.url.URL, "max_links", r.Config.MaxLinks)
 	}
-	if found.Refresh != nil { // may be missing where the links were cut
-		found.Links = append(found.Links, links.Link{URL: found.Refresh.URL})
-	}
 	home := siteOf(p.item.baseURL)
+	own := p.item.baseURL
 	if found.Base != "" {
 		if base, err := p.settings.schemes.Resolve(p.item.baseURL, found.Base); err == nil {
 			p.item.baseURL = base
 		}
 	}
-	u := &p.item.url
-	limit := u.MaxURLsFromPage
-	if limit <= 0 {
-		limit = p.site.MaxURLsFromPage
-	}
-	var (
-		env     = filter.Env{Now: now, Depth: int(u.Depth)}
-		row     = p.discovered(now)
-		met     = map[string]bool{u.URL: true}
-		origins = map[string]*origin{}
-		taken   int64
-		rows    []dc.Link
-	)
-	for _, l := range found.Links {
-		target, err := p.settings.schemes.Resolve(p.item.baseURL, l.URL)
-		if err == nil && p.settings.mask != canon.Main {
-			target, err = p.settings.schemes.Normalize(target, p.settings.mask)
+	c := r.collection(out, p, now)
+	c.home = home
+	list := r.candidates(ctx, p, found, text, kind)
+	for _, h := range links.Header(p.Header.Values("Link")) {
+		// These are relative to the page, not to its base element.
+		if target, err := p.settings.schemes.Resolve(own, h.URL); err == nil {
+			list = append(list, candidate{url: target, rel: h.Rel})
 		}
-		if err != nil || met[target] {
+	}
+	if !collects(p.item) {
+		c.chainOnly = true
+		if p.settings.chain == nil {
+			return
+		}
+	}
+	if p.settings.collectForms {
+		out.result.FormFields = formFields(found.Forms)
+	}
+	c.take(ctx, list)
+	c.finish(ctx)
+}
+
+// scan reads the links of a page of some type.
+func scan(text []byte, kind string, most int) links.Page {
+	switch {
+	case kind == "text/css":
+		return links.CSS(text, most)
+	case content.IsXML(kind) && !content.IsHTML(kind):
+		return links.XML(text, most)
+	}
+	return links.HTML(text, most)
+}
+
+// candidates are the links of the page as its site wants them found: by the
+// built-in list of attributes, by XPath, by a macro (crawling 5.1).
+func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind string) []candidate {
+	var list []candidate
+	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
+	if builtin {
+		methods := map[string]string{}
+		if p.settings.collectForms {
+			for _, f := range found.Forms {
+				methods[f.Action] = f.Method
+			}
+		}
+		for _, l := range found.Links {
+			c := candidate{url: l.URL, rel: l.Rel}
+			if l.Tag == "form" {
+				c.method = methods[l.URL]
+			}
+			list = append(list, c)
+		}
+		if found.Refresh != nil { // may be missing where the links were cut
+			list = append(list, candidate{url: found.Refresh.URL})
+		}
+	}
+	for _, url := range r.byXPath(ctx, p, expressions, text, kind) {
+		list = append(list, candidate{url: url})
+	}
+	for _, url := range p.urls {
+		list = append(list, candidate{url: url})
+	}
+	return list[:min(len(list), 2*r.Config.MaxLinks)]
+}
+
+// byXPath are the links that expressions find. An expression that cannot be used
+// stops only itself.
+func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, text []byte, kind string) []string {
+	if len(expressions) == 0 {
+		return nil
+	}
+	parse := xpath.HTML
+	if content.IsXML(kind) && !content.IsHTML(kind) {
+		parse = xpath.XML
+	}
+	doc, err := parse(text)
+	if err != nil {
+		r.log.Warn("the page is not searched by XPath", "site", p.SiteID, "url", p.url.URL, "reason", err)
+		return nil
+	}
+	var urls []string
+	for _, text := range expressions {
+		expr, err := xpath.Compile(text)
+		if err == nil {
+			var more []string
+			more, err = expr.Texts(ctx, doc, r.Config.MaxLinks)
+			urls = append(urls, more...)
+		}
+		if err != nil {
+			r.log.Warn("an expression of COLLECT_URLS_XPATH_LIST is left out", "site", p.SiteID, "url", p.url.URL, "reason", err)
+		}
+	}
+	return urls
+}
+
+// formFields are the fields of a page's forms, as properties of the site.
+func formFields(forms []links.Form) map[string]string {
+	fields := map[string]string{}
+	for _, form := range forms {
+		for _, f := range form.Fields {
+			if _, known := fields[formPrefix+f.Name]; !known && f.Name != "" {
+				fields[formPrefix+f.Name] = f.Value
+			}
+		}
+	}
+	return fields
+}
+
+// collection is the links of one page on their way through the checks.
+type collection struct {
+	*batchRun
+	page      page
+	home      string // what links are internal by
+	now       time.Time
+	env       filter.Env
+	row       dc.URL // of a link, all but the URL and its key
+	limit     int64  // rows from this page; 0: no limit
+	chainOnly bool   // only links that continue a chain are taken
+	met       map[string]bool
+	origins   map[string]*origin
+	taken     []dc.Link // passed everything but the limits
+	out       *outcome
+}
+
+func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
+	c := &collection{
+		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
+		row: p.discovered(now), met: map[string]bool{p.url.URL: true}, origins: map[string]*origin{}, out: out,
+	}
+	dc.Apply(&c.row, dc.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), dc.DateOf(now))
+	c.limit = p.url.MaxURLsFromPage
+	if c.limit <= 0 {
+		c.limit = p.site.MaxURLsFromPage
+	}
+	c.limit = p.settings.collectLimits.MaxURLsFromPage(p.url.URL, c.limit)
+	return c
+}
+
+// origin is what all links of a page to one scheme, host and port share.
+type origin struct {
+	internal bool
+	rules    *robots.Rules
+}
+
+// take brings candidates through the checks of crawling 5.3, but for those that
+// look at the list as a whole.
+func (c *collection) take(ctx context.Context, list []candidate) {
+	set := c.page.settings
+	u := &c.page.item.url
+	for i, l := range list {
+		if i%256 == 0 && ctx.Err() != nil {
+			return
+		}
+		if refusedRel(l.rel, set.refusedRel) {
 			continue
 		}
-		met[target] = true
+		target, err := set.schemes.Resolve(c.page.item.baseURL, set.normalize.Replace(l.url))
+		if err == nil && set.mask != canon.Main {
+			target, err = set.schemes.Normalize(target, set.mask)
+		}
+		if err != nil || c.met[target] {
+			continue
+		}
+		c.met[target] = true
+		if set.chain.Match(target) {
+			c.continueChain(target)
+			continue
+		}
+		if c.chainOnly {
+			continue
+		}
 		name, path := split(target)
-		o := origins[name]
+		o := c.origins[name]
 		if o == nil {
-			o = &origin{internal: siteOf(target) == home, rules: r.linkRules(p.settings, name)}
-			origins[name] = o
+			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(set, name)}
+			c.origins[name] = o
 		}
 		if o.internal {
 			u.LinksI++
 		} else {
 			u.LinksE++
 		}
-		if limit > 0 && taken >= limit {
-			continue
-		}
 		key := md5.Sum([]byte(target))
-		if r.seen.has(p.SiteID, key) { // and was let in
-			taken++
+		if !c.seen.has(c.page.SiteID, key) && !c.passes(target, path, o) { // else it was let in
 			continue
 		}
-		if !p.site.filters.Accept(linkStage, target, env) {
-			continue
+		c.seen.add(c.page.SiteID, key)
+		row := c.row
+		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
+		if l.method != "" {
+			row.HTTPMethod = l.method
 		}
-		if ok, _ := o.rules.Allowed(r.Config.RobotsAgent, path); !ok {
-			continue
+		link := dc.Link{URL: row}
+		if update, ok := set.recrawl.For(target); ok {
+			link.Update = update.Fields
 		}
-		taken++
-		if r.seen.add(p.SiteID, key) {
-			row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-			rows = append(rows, dc.Link{URL: row})
+		c.taken = append(c.taken, link)
+	}
+}
+
+// passes asks the filters and the robots.txt that is known.
+func (c *collection) passes(target, path string, o *origin) bool {
+	filters := c.page.site.filters
+	if filters.Has(filter.StageProtocol) && !filters.AcceptContent(filter.StageProtocol, target, c.env) {
+		return false
+	}
+	if !filters.Accept(linkStage, target, c.env) {
+		return false
+	}
+	ok, _ := o.rules.Allowed(c.Config.RobotsAgent, path)
+	return ok
+}
+
+// refusedRel reports whether a rel attribute has a word that keeps the link out.
+func refusedRel(rel string, refused []string) bool {
+	if rel == "" || len(refused) == 0 {
+		return false
+	}
+	for word := range strings.FieldsSeq(rel) {
+		if slices.Contains(refused, strings.ToLower(word)) {
+			return true
 		}
 	}
-	r.iterate(ctx, p.item, rows)
-	return rows
+	return false
+}
+
+// finish looks at the links as a whole: requests that tell of each, the limits of
+// the page, and which site each belongs to.
+func (c *collection) finish(ctx context.Context) {
+	list := c.probe(ctx, c.taken)
+	if c.limit > 0 {
+		list = list[:min(int64(len(list)), c.limit)]
+	}
+	choose, elsewhere := map[int64]int64{dc.TypeRegularExt: dc.SelectQualify, dc.TypeNewSite: dc.SelectAuto}[c.page.row.Type]
+	for _, l := range list {
+		if name, _ := split(l.URL.URL); elsewhere && !c.isInternal(name) {
+			c.out.result.Elsewhere, c.out.result.Select = append(c.out.result.Elsewhere, l), choose
+			continue
+		}
+		c.out.result.Links = append(c.out.result.Links, l)
+	}
+}
+
+func (c *collection) isInternal(name string) bool {
+	o := c.origins[name]
+	return o == nil || o.internal
 }
 
 // iterate makes new rows of a page items of the next pass, if its item has depth
@@ -127,18 +368,15 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
 		}
 	}
 	for _, row := range rows {
-		if !known[row.URL.URLMd5] {
-			it.found = append(it.found, dc.BatchItem{
-				SiteID: it.SiteID, URLID: row.URL.URLMd5, URL: row.URL, Properties: it.Properties, Site: it.Site,
-			})
+		if !known[row.URL.URLMd5] && row.URL.Status == dc.StatusNew && !row.Chain {
+			it.found = append(it.found, it.next(row.URL))
 		}
 	}
 }
 
-// origin is what all links of a page to one scheme, host and port share.
-type origin struct {
-	internal bool
-	rules    *robots.Rules
+// next is an item of the next pass, for a URL that this one brought.
+func (it *item) next(u dc.URL) dc.BatchItem {
+	return dc.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
 }
 
 // linkRules are the rules that links to an origin are judged by: those that are
@@ -176,43 +414,4 @@ func siteOf(target string) string {
 		return domain
 	}
 	return host
-}
-
-// maxSeen bounds the links of a batch that are remembered. Beyond it links are
-// offered again, which the data owner bears.
-const maxSeen = 1 << 20
-
-// seenLinks are the links that a batch has offered to the data owner, by site and
-// key. The zero value is ready; it is safe for many goroutines.
-type seenLinks struct {
-	mu    sync.Mutex
-	sites map[string]map[[md5.Size]byte]struct{}
-	count int
-}
-
-func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.sites[site][key]
-	return ok
-}
-
-// add reports whether the link is new.
-func (s *seenLinks) add(site string, key [md5.Size]byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.sites[site][key]; ok {
-		return false
-	}
-	if s.sites == nil || s.count >= maxSeen {
-		s.sites, s.count = map[string]map[[md5.Size]byte]struct{}{}, 0
-	}
-	keys := s.sites[site]
-	if keys == nil {
-		keys = map[[md5.Size]byte]struct{}{}
-		s.sites[site] = keys
-	}
-	keys[key] = struct{}{}
-	s.count++
-	return true
 }

@@ -1,31 +1,30 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
-	"errors"
-	"mime"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"sort"
 	"strings"
 	"time"
 
 	"hce/dc/internal/canon"
+	"hce/dc/internal/content"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/extract/charset"
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/extract/tidy"
+	"hce/dc/internal/filter"
+	"hce/dc/internal/modified"
 )
 
-// page is a response on its way from the fetch to the save stage.
+// page is an answer on its way from the fetch to the save stage.
 type page struct {
 	*item
-	response *fetch.Response
+	*answer
 }
 
-// read turns a response into what is stored of it. A page that makes a parser
+// read turns an answer into what is stored of it. A page that makes a parser
 // panic fails alone, with bit 12.
 func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	defer func() {
@@ -34,79 +33,146 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 			out = p.item.failed(dc.ErrHTMLParse, 0, dc.DateOf(r.Now()))
 		}
 	}()
-	kind, declared := mediaType(p.response)
-	p.url.ContentType, p.url.HTTPMethod = clipTo(kind, 32), "get"
-	p.url.CrawlingTime = p.response.Total.Milliseconds()
-	bits := codeBits(p.response.Code)
+	kind := p.mediaType()
+	p.url.ContentType = clipTo(kind, 32)
+	if p.url.HTTPMethod == "" {
+		p.url.HTTPMethod = "get"
+	}
+	p.url.CrawlingTime = p.Total.Milliseconds()
+	if p.unchanged {
+		return r.unchanged(ctx, p)
+	}
+	bits := p.codeBits()
 	switch {
 	case bits != 0:
-	case len(p.response.Body) == 0:
+	case len(p.Body) == 0 && p.Code/100 != 3:
 		bits = dc.ErrEmpty
-	case !allowedType(kind, p.settings.contentTypes):
+	case !p.settings.contentTypes.Holds(kind):
 		bits = dc.ErrMIME
 	}
 	if bits != 0 {
 		return r.refused(p, bits)
 	}
-	return r.taken(ctx, p, kind, declared)
+	return r.taken(ctx, p, kind)
 }
+
+// mediaType is the type of the body: as declared, unless the declaration says
+// nothing or the site wants the body to decide, and as the site calls it.
+func (p page) mediaType() string {
+	if p.rendered && p.kind != "" {
+		return p.settings.typeMap.Map(p.kind)
+	}
+	declared := declaredType(p.Header)
+	if p.supplied {
+		declared = ""
+	}
+	kind := p.settings.typeMap.Map(content.Sniff(declared, p.Body))
+	if p.settings.autoDetect.Detects(p.url.URL, p.url.Type, p.url.Root(), content.Normal(declared)) && len(p.Body) > 0 {
+		kind = p.settings.typeMap.Map(content.Detect(p.Body))
+	}
+	return kind
+}
+
+// declaredType is what all Content-Type headers say together.
+func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
+
+// codeBits are the bits of the answer's HTTP code.
+func (p page) codeBits() dc.ErrorMask { return codeBits(p.Code) }
 
 // refused is the outcome of a response that is not wanted: what was said is
 // kept, not the body (seed, crawler steps 15, 16).
 func (r *batchRun) refused(p page, bits dc.ErrorMask) *outcome {
-	out := p.item.failed(bits, p.response.Code, dc.DateOf(r.Now()))
-	out.result.At = p.response.Started
+	out := p.item.failed(bits, p.Code, dc.DateOf(r.Now()))
+	out.result.At = p.at(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.took(p.url.CrawlingTime)
 	r.addExchange(out, p)
 	return out
 }
 
+// at is the moment in the names of the page's files.
+func (p page) at(now time.Time) time.Time {
+	if p.Started.IsZero() {
+		return now
+	}
+	return p.Started
+}
+
+// unchanged is the outcome of a page that is as it was: no body, no links, and a
+// crawl that found nothing new in MRate (crawling 4.11, 4.12).
+func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
+	now := r.Now()
+	processed := false
+	if p.settings.modified.Behavior == modified.Processed && r.writes() {
+		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
+		if err != nil && !gone(err) {
+			r.fail(fmt.Errorf("crawl.unchanged: site %s: %w", p.SiteID, err))
+		}
+		processed = has[p.URLID]
+	}
+	u := &p.item.url
+	status, keep := p.settings.modified.Outcome(processed)
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, dc.URLEnabled, int64(p.Code), 0
+	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
+	u.MRate, u.MRateCounter = modified.Rate(p.row.MRate, p.row.MRateCounter, false)
+	u.TcDate, u.Crawled = dc.DateOf(now), p.row.Crawled+1
+	set := dc.Patch{
+		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(0), "CrawlingTime": u.CrawlingTime,
+		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate),
+	}
+	if keep {
+		// MarkCrawling has set it to now.
+		u.UDate = p.row.UDate
+	} else {
+		u.UDate = u.TcDate
+	}
+	set["UDate"] = string(u.UDate)
+	return &outcome{item: p.item, result: dc.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
+}
+
 // taken is the outcome of a page (seed, crawler steps 13 to 22; crawling 2.3
 // steps 24 to 40).
-func (r *batchRun) taken(ctx context.Context, p page, kind, declared string) *outcome {
+func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
 	date := dc.DateOf(now)
-	resp := p.response
 	u := &p.item.url
-	sum := md5.Sum(resp.Body)
-	bodyMd5 := hex.EncodeToString(sum[:])
+	bodyMd5 := md5Of(p.Body)
 	out := &outcome{item: p.item, result: dc.Fetched{
-		URLMd5: p.URLID, Crawled: true, At: resp.Started,
+		URLMd5: p.URLID, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
-		SiteBits: p.site.bits | p.settings.bits,
+		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}
-	var bits dc.ErrorMask
-	body := resp.Body
-	u.Charset = ""
-	if isText(kind) {
-		text, name, err := charset.Decode(body, declared)
-		if err != nil {
-			// The text is there, some of it as replacement characters: a mark,
-			// not a failure.
-			bits |= dc.ErrBadEncoding
-		}
-		body, u.Charset = text, clipTo(name, 32)
+	text, bits := r.text(ctx, p, kind)
+	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
+	if !r.passes(ctx, p, text, lastModified) {
+		return r.refused(p, dc.ErrFiltersBreak)
 	}
-	p.item.baseURL = resp.FinalURL
-	if base, err := canon.Canonical(resp.FinalURL); err == nil {
+	u.LastModified = dc.DateOf(lastModified)
+	u.PDate = dc.DateOf(content.PDate(p.settings.dateSources, p.settings.dateKept, content.Sources{
+		URL: u.URL, Feed: timeOf(p.row.PDate), Header: p.Header, Modified: lastModified,
+	}))
+	p.item.baseURL = p.FinalURL
+	if base, err := canon.Canonical(p.FinalURL); err == nil {
 		p.item.baseURL = base
 	}
 	u.LinksI, u.LinksE = 0, 0
-	if collects(p.item) && (isText(kind) || isXML(kind)) {
-		out.result.Links = r.collect(ctx, p, body, kind, now)
+	stored := r.gather(ctx, out, p, text, kind, now)
+	if stored && p.settings.storedTypes.Holds(kind) {
+		r.addContent(out, p, text, kind)
+		r.addExchange(out, p)
+		u.ContentMask = 1
 	}
-	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
-	r.addExchange(out, p)
-
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(resp.Code), bits
-	u.Size, u.TotalTime = int64(len(resp.Body)), (resp.Total + r.Now().Sub(now)).Milliseconds()
-	u.RawContentMd5, u.ETag = bodyMd5, clipTo(etag(resp.Header), 128)
-	u.LastModified = lastModified(resp.Header, now)
-	u.MRate = (p.row.MRate*float64(p.row.MRateCounter) + 1) / float64(p.row.MRateCounter+1)
-	u.MRateCounter = p.row.MRateCounter + 1
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(p.Code), bits|out.bits
+	if status, given := p.settings.statuses.Of(p.Code); given {
+		u.Status = status
+	}
+	u.Size, u.TotalTime = int64(len(p.Body)), (p.Total + r.Now().Sub(now)).Milliseconds()
+	u.RawContentMd5, u.ETag = bodyMd5, modified.ETag(p.Header)
+	if len(u.ETag) > maxETag {
+		u.ETag = "" // half of one is none
+	}
+	u.MRate, u.MRateCounter = modified.Rate(p.row.MRate, p.row.MRateCounter, true)
 	u.UDate, u.TcDate, u.Crawled = date, date, p.row.Crawled+1
-	u.ContentMask = 1
 	out.result.Set = dc.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
@@ -114,105 +180,131 @@ func (r *batchRun) taken(ctx context.Context, p page, kind, declared string) *ou
 		"ETag": u.ETag, "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
 	}
+	if u.Status == dc.StatusNew {
+		u.ErrorMask = 0
+	}
+	if out.holds {
+		delete(out.result.Set, "Status") // until the end of its batch
+	}
 	return out
+}
+
+// maxETag is what the column holds.
+const maxETag = 128
+
+func timeOf(d dc.Date) time.Time {
+	t, _ := d.Time()
+	return t
+}
+
+// text is the body as UTF-8 if it is text, with the site's replacements, else as
+// it came; the bits tell of damage, which is a mark and no failure.
+func (r *batchRun) text(ctx context.Context, p page, kind string) ([]byte, dc.ErrorMask) {
+	u := &p.item.url
+	u.Charset = ""
+	if !content.IsText(kind) && !content.IsXML(kind) {
+		return p.Body, 0
+	}
+	var bits dc.ErrorMask
+	text, name := p.Body, p.charset
+	if !p.rendered {
+		var err error
+		if text, name, err = charset.Decode(p.Body, declaredType(p.Header)); err != nil {
+			bits |= dc.ErrBadEncoding
+		}
+	}
+	u.Charset = clipTo(name, 32)
+	if p.settings.replace.Any() {
+		replaced, err := p.settings.replace.Apply(string(text), func(condition string) (bool, error) {
+			return r.Data.Condition(ctx, p.SiteID, p.URLID, condition)
+		})
+		if err != nil {
+			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
+			p.settings.bits |= dc.ErrInitialization
+		}
+		text = []byte(replaced)
+	}
+	return text, bits
+}
+
+// passes asks the filters of stage 1 for the content, the headers and the date of
+// the last change (crawling 5.6).
+func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
+	filters := p.site.filters
+	if !filters.Has(filter.StageRaw) {
+		return true
+	}
+	changed := string(dc.DateOf(lastModified))
+	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, changed)}
+	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
+		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
+		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
+}
+
+// condition evaluates expressions of filters over the page's row; %PDATE% is date.
+func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
+	return func(expression string) (bool, error) {
+		if date == "" {
+			date = string(dc.DateOf(r.Now()))
+		}
+		expression = strings.ReplaceAll(expression, "%PDATE%", "'"+date+"'")
+		ok, err := r.Data.Condition(ctx, p.SiteID, p.URLID, expression)
+		if err != nil {
+			r.log.Warn("a filter's expression is refused", "site", p.SiteID, "url", p.url.URL, "error", err)
+		}
+		return ok, err
+	}
+}
+
+// addContent adds the body, what repairs it, and what a browser made of it, as
+// files (crawling 2.7).
+func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
+	body := p.Body
+	if content.IsText(kind) {
+		body = text
+	}
+	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
+	if p.rendered {
+		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentDynamic, Data: body})
+	}
+	if content.IsHTML(kind) && (p.settings.recover == 1 || p.settings.recover == 2 && tidy.Check(text) != nil) {
+		repaired, err := tidy.Tidy(text)
+		if err != nil {
+			r.log.Info("the page cannot be repaired", "site", p.SiteID, "url", p.url.URL, "reason", err)
+			out.bits |= dc.ErrHTMLParse
+			return
+		}
+		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentTidy, Data: repaired})
+	}
 }
 
 // addExchange adds the response headers, the request and the cookies as files,
 // as the site wants them (seed, crawler steps 19, 20).
 func (r *batchRun) addExchange(out *outcome, p page) {
-	resp := p.response
 	if p.settings.storeHeaders {
-		head := headerText(resp.Header, "")
+		head := headerText(p.Header, "")
 		if p.item.baseURL != "" {
 			head = append(head, "X-base_url: "+p.item.baseURL+"\r\n"...)
+		}
+		if len(p.Redirects) > 0 {
+			head = append(head, "Location: "+clipLine(p.FinalURL)+"\r\n"...)
 		}
 		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentHeaders, Data: head})
 	}
 	if p.settings.storeRequest {
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRequests, Data: headerText(resp.RequestHeader, resp.RequestLine)})
+		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
 	}
-	if set := resp.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
+	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
 		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
 		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentCookies, Data: []byte(text)})
 	}
-	for _, f := range out.result.Files {
-		out.bytes += len(f.Data)
-	}
+	out.weigh()
 }
 
-// mediaType is the content type without parameters, lower case, and the header
-// as it came. Without a header the body decides.
-func mediaType(resp *fetch.Response) (kind, declared string) {
-	declared = resp.Header.Get("Content-Type")
-	kind, _, err := mime.ParseMediaType(declared)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		kind = declared
-		if i := strings.IndexAny(kind, ";,"); i >= 0 { // also two types in one
-			kind = kind[:i]
-		}
-		kind = strings.ToLower(strings.TrimSpace(kind))
+// logOf is the log of an item: that of its site's project where it has one.
+func (r *batchRun) logOf(it *item) *slog.Logger {
+	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
+		return r.log
 	}
-	if kind == "" {
-		kind, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
-	}
-	return kind, declared
-}
-
-func isText(kind string) bool {
-	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
-}
-
-func isXML(kind string) bool { return strings.Contains(kind, "xml") }
-
-func allowedType(kind string, allowed []string) bool {
-	if len(allowed) == 0 {
-		return true
-	}
-	for _, a := range allowed {
-		if a == kind || a == "*" || a == "*/*" || (strings.HasSuffix(a, "/*") && strings.HasPrefix(kind, strings.TrimSuffix(a, "*"))) {
-			return true
-		}
-	}
-	return false
-}
-
-func etag(h http.Header) string {
-	first, _, _ := strings.Cut(h.Get("ETag"), ",")
-	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(first), "W/"), `"`)
-}
-
-// lastModified is the date of the header, else that of the response, else now
-// (crawling 2.3).
-func lastModified(h http.Header, now time.Time) dc.Date {
-	for _, name := range []string{"Last-Modified", "Date"} {
-		if t, err := http.ParseTime(h.Get(name)); err == nil && t.Year() > 1970 && t.Year() < 10000 {
-			return dc.DateOf(t)
-		}
-	}
-	return dc.DateOf(now)
-}
-
-// headerText is a header block of "Name: value" lines, names sorted.
-func headerText(h http.Header, first string) []byte {
-	var b bytes.Buffer
-	if first != "" {
-		b.WriteString(first + "\r\n")
-	}
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		for _, value := range h[name] {
-			b.WriteString(strings.ToValidUTF8(name+": "+value, "\uFFFD"))
-			b.WriteString("\r\n")
-		}
-	}
-	return b.Bytes()
-}
-
-// clipTo makes a text of a server fit for a column of most bytes.
-func clipTo(s string, most int) string {
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return r.ProjectLog(it.settings.suffix).With("batch", r.batch.ID)
 }

@@ -14,7 +14,10 @@ import (
 // in its order, then the others.
 func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 	var all []*item
-	next := r.batch.Items
+	next, err := r.applySchemas(context.WithoutCancel(ctx), r.batch.Items)
+	if err != nil {
+		return nil, err
+	}
 	for pass := int64(1); ; pass++ {
 		r.last = pass >= r.batch.MaxIterations
 		// Rows that are selected have to be taken before they can be handed back,
@@ -24,11 +27,17 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 			return nil, err
 		}
 		for _, it := range work {
-			it.single = it.single || pass > 1
+			it.single = pass > 1
+			it.chainOf = r.chains.firstOf(chainKey{it.SiteID, it.URLID})
 		}
 		all = append(all, work...)
 		if err := r.pass(ctx, work); err != nil {
 			return nil, err
+		}
+		for _, it := range work {
+			if it.started && !it.empty {
+				r.chains.crawled(it)
+			}
 		}
 		if r.last || r.over(ctx) {
 			break
@@ -39,6 +48,9 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 		if len(next) == 0 {
 			break
 		}
+	}
+	if err := r.endChains(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
 	}
 	return r.answer(all), nil
 }

@@ -112,7 +112,39 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 		}
 		it.site, it.settings = site, set
 	}
-	return r.mark(ctx, site.ID, items)
+	if err := r.mark(ctx, site.ID, items); err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.todo {
+			it.target = r.targetOf(it)
+		}
+	}
+	return r.findParents(ctx, site.ID, items)
+}
+
+// findParents reads the URLs of the pages that items were found on, for those
+// whose Referer it is to be.
+func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
+	var keys []string
+	for _, it := range items {
+		if it.todo && it.settings.referer == refererParent && !it.url.Root() {
+			keys = append(keys, it.url.ParentMd5)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	texts, err := r.Data.URLTexts(ctx, site, keys)
+	if err != nil && !gone(err) {
+		return err
+	}
+	for _, it := range items {
+		if it.todo {
+			it.parent = texts[it.url.ParentMd5]
+		}
+	}
+	return nil
 }
 
 // unknown drops the items of a site that does not exist, or not any more.
@@ -167,8 +199,8 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 		r.log.Warn("a property is left out", "site", site.ID, "reason", p)
 		set.bits |= dc.ErrInitialization
 	}
-	site.settings[key] = &set
-	return &set, nil
+	site.settings[key] = set
+	return set, nil
 }
 
 // refuse hands all items of a site back: they are selected again when the site
@@ -233,7 +265,6 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 			it.todo = true
 			it.row, it.url = mark.Row, mark.Row
 			it.url.ErrorMask, it.url.BatchID = 0, r.batch.ID
-			it.target = it.url.URL
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/canon"
+	"hce/dc/internal/content"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/filter"
@@ -37,7 +38,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	}
 	u := dc.NewURL("s", "http://page.test/dir/page")
 	u.MaxURLsFromPage = 0
-	return r, &item{BatchItem: dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: &set, url: u, row: u, started: true}
+	return r, &item{BatchItem: dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: set, url: u, row: u, started: true}
 }
 
 // TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and harms no
@@ -71,7 +72,7 @@ func FuzzPage(f *testing.F) {
 			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.read(t.Context(), page{item: it, response: resp})
+		out := r.read(t.Context(), page{item: it, answer: &answer{Response: resp}})
 		u := it.url
 		if u.ErrorMask&dc.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")
@@ -119,11 +120,11 @@ func FuzzPage(f *testing.F) {
 		size := 0
 		for _, f := range out.result.Files {
 			size += len(f.Data)
-			if (f.Type != dc.ContentRaw || isText(u.ContentType)) && !utf8.Valid(f.Data) {
+			if (f.Type != dc.ContentRaw || content.IsText(u.ContentType)) && !utf8.Valid(f.Data) {
 				t.Fatalf("file %d is no text: %q", f.Type, f.Data)
 			}
 		}
-		if size != out.bytes {
+		if size += linkBytes * len(out.result.Links); size != out.bytes {
 			t.Fatalf("%d bytes of %d", out.bytes, size)
 		}
 	})

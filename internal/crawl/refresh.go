@@ -7,20 +7,22 @@ import (
 	"net/url"
 
 	"hce/dc/internal/canon"
+	"hce/dc/internal/content"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/extract/links"
 	"hce/dc/internal/fetch"
 )
 
-// follow fetches target and what its meta refreshes lead to, as many as
-// HTML_REDIRECTS_MAX allows; one more is an error with bit 18. A page that only
-// reloads itself leads nowhere. With a maximum below 1 refreshes are not looked at
-// (crawling 4.4, F14, F15).
-func (v *visit) follow(ctx context.Context, target string) (*fetch.Response, error) {
+// follow makes a request, and those that the meta refreshes of its pages lead to,
+// as many as HTML_REDIRECTS_MAX allows; one more is an error with bit 18. A page
+// that only reloads itself leads nowhere. With a maximum below 1 refreshes are not
+// looked at (crawling 4.4, F14, F15).
+func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+	target := r.URL
 	met := map[string]bool{}
 	var before []fetch.Hop
 	for count := 0; ; count++ {
-		response, err := v.get(ctx, v.request(target))
+		response, err := v.get(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -34,25 +36,25 @@ func (v *visit) follow(ctx context.Context, target string) (*fetch.Response, err
 			return response, nil
 		}
 		if count >= v.settings.htmlRedirects {
-			return nil, refusal{dc.ErrMaxHTMLRedirects, "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
+			return nil, refusal{bits: dc.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
 		}
 		u, err := url.Parse(next)
 		if err != nil {
-			return nil, refusal{dc.ErrBadRedirection, err.Error()}
+			return nil, refusal{bits: dc.ErrBadRedirection, reason: err.Error()}
 		}
 		if err := v.hop(ctx, u); err != nil {
 			return nil, err
 		}
 		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code})
-		target = next
+		target, r = next, v.request(next, v.stage())
+		v.refer(r.Header, response.FinalURL)
 	}
 }
 
 // refresh is where a page's meta refresh leads: an absolute URL that is not the
 // page itself, "" for none.
 func (v *visit) refresh(response *fetch.Response) string {
-	kind, _ := mediaType(response)
-	if kind != "text/html" && kind != "application/xhtml+xml" || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
+	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
 	}
 	page := links.HTML(response.Body, 1)

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"hce/dc/internal/canon"
+	"hce/dc/internal/cookies"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
+	"hce/dc/internal/prop"
 	"hce/dc/internal/robots"
+	"hce/dc/internal/statefile"
 )
 
 const (
@@ -97,7 +102,7 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	}
 	_, path := split(target)
 	if ok, line := rules.Allowed(v.Config.RobotsAgent, path); !ok {
-		return refusal{dc.ErrRobots, "robots.txt forbids " + target + ": " + line}
+		return refusal{bits: dc.ErrRobots, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
@@ -108,6 +113,11 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	e := v.robots.entry(origin)
 	if known := v.valid(e); known != nil {
 		return known, nil
+	}
+	if v.settings.robotsCache {
+		if kept := v.keptRobots(origin); kept != nil {
+			return kept, nil
+		}
 	}
 	e.asking.Lock()
 	defer e.asking.Unlock()
@@ -120,7 +130,7 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	if err := v.enter(ctx, target); err != nil {
 		return nil, err
 	}
-	r := v.request(origin + "/robots.txt")
+	r := v.request(origin+"/robots.txt", cookies.Robots)
 	r.MaxRedirects, r.MaxBytes = robotsRedirects, robotsBytes
 	r.Allow = func(ctx context.Context, next *url.URL) error {
 		v.leaveGate()
@@ -140,7 +150,9 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 		code, body, told = partial(err)
 	}
 	if !told {
-		v.setDown(origin, err)
+		if !proxyFailed(err) { // else another proxy may do
+			v.setDown(origin, err)
+		}
 		return nil, err
 	}
 	a := &robotsAnswer{rules: robots.FromStatus(code, body), asked: v.Now()}
@@ -150,6 +162,31 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	}
 	e.stored.Store(a)
 	return a.rules, nil
+}
+
+// keptRobots are the rules of the file that somebody put beside the crawler for
+// ROBOTS_CACHE: {"robots.txt": {content: uses}}, of which the most used content
+// counts. It is nil when there is none (crawling 4.1).
+func (v *visit) keptRobots(origin string) *robots.Rules {
+	if v.Config.RobotsDir == "" {
+		return nil
+	}
+	path := filepath.Join(v.Config.RobotsDir, statefile.Name(canon.Host(origin)), statefile.Name(v.item.SiteID)+".json")
+	var kept map[string]map[string]prop.Int
+	if err := statefile.Read(path, &kept); err != nil {
+		v.log.Warn("a kept robots.txt cannot be read", "file", path, "error", err)
+		return nil
+	}
+	best, uses := "", prop.Int(-1)
+	for text, n := range kept["robots.txt"] {
+		if n > uses || n == uses && text < best {
+			best, uses = text, n
+		}
+	}
+	if uses < 0 {
+		return nil
+	}
+	return robots.Parse([]byte(best))
 }
 
 // partial gives what a robots.txt means that could not be had whole: told is

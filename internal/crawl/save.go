@@ -2,14 +2,20 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"hce/dc/internal/dc"
 )
 
-// maxChunkBytes bounds the file bytes that wait for one transaction.
-const maxChunkBytes = 16 << 20
+const (
+	// maxChunkBytes bounds the bytes of files and links that wait for one
+	// transaction.
+	maxChunkBytes = 16 << 20
+	// statesEvery is how often cookies and header counts are written down.
+	statesEvery = 5 * time.Second
+)
 
 // save collects outcomes and stores them in chunks, one call of the data owner
 // per site and chunk. After an error it stores nothing more, ends the batch and
@@ -20,6 +26,7 @@ func (r *batchRun) save(ctx context.Context) {
 		chunk  []*outcome
 		bytes  int
 		failed bool
+		saved  = r.Now()
 	)
 	flush := func() {
 		if !failed && len(chunk) > 0 {
@@ -30,6 +37,10 @@ func (r *batchRun) save(ctx context.Context) {
 		}
 		clear(chunk) // lets go of the files
 		chunk, bytes = chunk[:0], 0
+		if now := r.Now(); now.Sub(saved) > statesEvery {
+			saved = now
+			r.saveStates(ctx)
+		}
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -38,6 +49,7 @@ func (r *batchRun) save(ctx context.Context) {
 		case out, open := <-r.saves:
 			if !open {
 				flush()
+				r.saveStates(ctx)
 				return
 			}
 			if len(chunk) == 0 {
@@ -56,9 +68,6 @@ func (r *batchRun) save(ctx context.Context) {
 
 // store hands a chunk to the data owner, site by site, in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
-	if !r.writes() {
-		return nil
-	}
 	bySite := map[string][]dc.Fetched{}
 	var order []string
 	for _, out := range chunk {
@@ -69,16 +78,51 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 		bySite[id] = append(bySite[id], out.result)
 	}
 	for _, id := range order {
-		if err := r.saveSite(ctx, id, bySite[id]); err != nil {
+		if err := r.keep(ctx, id, bySite[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// saveSite hands results of one site to the data owner.
+// keep hands results of one site to the data owner. Of a batch that may not write
+// rows only the files are kept: who waits for it reads them (crawling 1.4).
+func (r *batchRun) keep(ctx context.Context, id string, results []dc.Fetched) error {
+	if r.batch.DBMode == 0 {
+		return nil
+	}
+	if r.writes() {
+		return r.saveSite(ctx, id, results)
+	}
+	files := map[string][]dc.File{}
+	for _, result := range results {
+		if len(result.Files) > 0 {
+			files[result.URLMd5] = result.Files
+		}
+		for _, l := range result.Links {
+			if len(l.Files) > 0 {
+				files[l.URL.URLMd5] = l.Files
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	if err := r.Data.PutRaw(ctx, id, files, r.Now()); err != nil && !gone(err) {
+		return fmt.Errorf("crawl.save: site %s: %w", id, err)
+	}
+	return nil
+}
+
+// saveSite stores results of one site.
 func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched) error {
 	saved, err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
+	for _, reason := range saved.Refused {
+		r.log.Warn("a property is left out", "site", id, "reason", reason)
+	}
+	if saved.Skipped > 0 || saved.Removed > 0 {
+		r.log.Info("the site is full", "site", id, "skipped", saved.Skipped, "removed", saved.Removed)
+	}
 	if gone(err) {
 		r.log.Warn("the site is gone; its results are dropped", "site", id, "items", len(results))
 		r.goneSites.Store(id, true) // its hosts are asked no more
@@ -87,8 +131,14 @@ func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched
 	if err != nil {
 		return fmt.Errorf("crawl.save: site %s: %w", id, err)
 	}
-	for _, refused := range saved.Refused {
-		r.log.Warn("a property of the site is not followed", "site", id, "error", refused)
-	}
 	return nil
+}
+
+// saveStates writes down what batches share beside the rows: cookies, and which
+// header values were used. That they are a little behind after a kill does no
+// harm, nor does an error.
+func (r *batchRun) saveStates(ctx context.Context) {
+	if err := errors.Join(r.jars.Save(ctx), r.Rotator.Save(ctx)); err != nil {
+		r.log.Warn("cookies or header counts are not saved", "error", err)
+	}
 }

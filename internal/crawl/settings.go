@@ -1,282 +1,343 @@
 package crawl
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"sort"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"hce/dc/internal/browser"
 	"hce/dc/internal/canon"
+	"hce/dc/internal/content"
+	"hce/dc/internal/cookies"
 	"hce/dc/internal/dc"
+	"hce/dc/internal/freq"
+	"hce/dc/internal/linkrules"
+	"hce/dc/internal/modified"
+	"hce/dc/internal/prop"
+	"hce/dc/internal/proxies"
+	"hce/dc/internal/pyre"
+	"hce/dc/internal/rotation"
+	"hce/dc/internal/urlschema"
 )
 
-// settings are the site properties that one item is fetched with (crawling 3).
+// settings are the site properties that one item is crawled with. docs/properties.md
+// tells of each, a test holds both together (crawling 3).
 type settings struct {
-	headers        []Header
-	cookie         string
-	robots         bool
-	robotsLinks    bool
-	storeHeaders   bool
-	storeRequest   bool
-	storeCookies   bool
+	// Requests.
+	headers        rotation.Rule
+	cookie         cookies.Property
+	referer        int64
+	user, password string
+	form           map[string]string
+	collectForms   bool
+	connectTimeout time.Duration
 	redirects      int
 	htmlRedirects  int // meta refreshes; below 1 they are not looked at
-	connectTimeout time.Duration
-	user, password string
-	contentTypes   []string // lower case; none: all
-	mask           canon.Mask
 	schemes        canon.Schemes
+	templates      map[bool]template // by: is the batch one of real time
+	external       string
+	alive          proxies.AliveCheck
+	freq           *freq.Limiter
 	insecureTLS    bool
 	concurrency    int
 
-	bits dc.ErrorMask // of properties that could not be read, for the site
+	proxy      proxies.Spec
+	proxyAlive proxies.AliveCheck
+
+	// robots.txt and its kin.
+	robots       bool
+	robotsLinks  bool
+	robotsCache  bool
+	robotsMeta   bool
+	robotsHeader bool
+	refusedRel   []string // links with one of these words are left out
+
+	// Dynamic pages.
+	fetchers     *linkrules.FetcherTypes
+	dynamicRoots bool // the browser for root URLs alone
+	macro        *browser.Macro
+
+	processor string // PROCESSOR_NAME
+
+	// Content.
+	contentTypes   content.Types
+	storedTypes    content.Types
+	typeMap        content.TypeMap
+	autoDetect     content.AutoDetect
+	replace        content.Replace
+	recover        int64
+	dateSources    int64
+	dateKept       int64
+	modified       modified.Rule
+	statuses       content.Statuses
+	storeHeaders   bool
+	storeRequest   bool
+	storeCookies   bool
+	expressions    []dc.FieldExpression
+	standardFeeds  bool
+	feedAsEntry    bool
+	sitemaps       []string // named by the site
+	robotsSitemaps bool     // those that robots.txt names
+
+	// Links.
+	xpaths        *linkrules.XPaths
+	collectLimits *linkrules.CollectLimits
+	urlLimits     *linkrules.URLLimits
+	normalize     *linkrules.Normalize
+	mask          canon.Mask
+	fieldsInit    *linkrules.FieldsInit
+	chain         *linkrules.Chain
+	resolver      *linkrules.Resolver
+	recrawl       *linkrules.RecrawlUpdates
+	rules         *dc.LinkRules
+
+	schema *urlschema.Schema
+
+	suffix string       // of the log file of the site's project
+	bits   dc.ErrorMask // of properties that could not be read, for the site
+
+	openPool sync.Once
+	pool     *proxies.Pool
 }
 
-// propertyError says which property of a site could not be read. It stops only
-// that property.
-type propertyError struct{ name, reason string }
+// feeds reports whether the site's pages are feeds, and how their entries are
+// kept.
+func (s *settings) feeds() bool { return s.processor == feedParser || s.processor == rss }
 
-func (e propertyError) Error() string { return "property " + e.name + " " + e.reason }
+// Values of PROCESSOR_NAME that the crawler knows (crawling 5.10).
+const (
+	feedParser = "FEED_PARSER" // entries are stored as crawled pages
+	rss        = "RSS"         // entries are crawled in the next pass
+)
 
-// readSettings lays the item's properties over the site's, over the defaults.
-// The last of several values wins.
-func readSettings(site *dc.Site, over map[string]string, def Config) (settings, []error) {
-	values := map[string]string{}
-	for _, p := range site.Properties {
-		if p.URLMd5 == "" {
-			values[p.Name] = p.Value
-		}
-	}
-	for name, value := range over {
-		values[name] = value
-	}
-	p := properties{values: values}
-	s := settings{
-		headers:        def.Headers,
-		cookie:         def.Cookie,
-		robots:         p.int("ROBOTS_MODE", 1) > 0,
-		robotsLinks:    p.int("ROBOTS_COLLECT", 1) > 0,
-		storeHeaders:   p.int("STORE_HTTP_HEADERS", 1) != 0,
-		storeRequest:   p.int("STORE_HTTP_REQUEST", 1) != 0,
-		storeCookies:   p.int("STORE_COOKIES", 1) > 0,
-		redirects:      int(min(p.int("HTTP_REDIRECTS_MAX", 5), 50)),
-		htmlRedirects:  int(min(p.int("HTML_REDIRECTS_MAX", 1), 50)),
-		connectTimeout: p.seconds("CONNECTION_TIMEOUT", 10*time.Second),
-		user:           values["HTTP_AUTH_NAME"],
-		password:       values["HTTP_AUTH_PWD"],
-		mask:           canon.Mask(p.int("URL_NORMALIZE_MASK", int64(canon.Main))),
-		schemes:        p.schemes("PROTOCOLS"),
-		insecureTLS:    p.int("TLSVerify", 1) == 0,
-		concurrency:    int(max(p.int("HostConcurrency", 1), 1)),
-	}
-	if own := p.headers("HTTP_HEADERS"); len(own) > 0 {
-		s.headers = mergeHeaders(def.Headers, own)
-	}
-	if text := strings.TrimSpace(values["HTTP_COOKIE"]); text != "" && text[0] != '{' {
-		s.cookie = text
-	} else if text != "" {
-		s.cookie = p.cookie("HTTP_COOKIE", def.Cookie)
-	}
-	for _, t := range strings.Split(strings.ToLower(values["ALLOWED_CTYPES"]), ",") {
-		if t = strings.TrimSpace(t); t != "" {
-			s.contentTypes = append(s.contentTypes, t)
-		}
+// template is what is requested in place of a URL.
+type template struct {
+	text   string
+	encode bool
+}
+
+// Bounds of numbers that properties give.
+const maxRedirects = 50
+
+// readSettings reads the properties of a site, the item's laid over them. Each
+// error names one that was left out.
+func readSettings(site *dc.Site, over map[string]string, def Config) (*settings, []error) {
+	p := propertiesOf(site, over)
+	s := &settings{}
+	s.readRequests(p, def)
+	s.readRobots(p)
+	s.readContent(p)
+	s.readLinks(p)
+	s.fetchers = parsed(p, "FETCHER_TYPE", linkrules.ParseFetcherTypes)
+	s.dynamicRoots = p.on("DYNAMIC_FETCH_ONLY_FOR_ROOT_URL", false)
+	s.macro = parsed(p, "FETCHER_MACRO", browser.ParseMacro)
+	s.processor = p.text("PROCESSOR_NAME")
+	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site.ID)
+	if p.failed("FETCHER_MACRO") {
+		s.bits |= dc.ErrMacroDeserialization
 	}
 	return s, p.errs
 }
 
-// properties reads texts as what they mean and collects what cannot be read.
-type properties struct {
-	values map[string]string
-	errs   []error
-}
-
-func (p *properties) fail(name, reason string) {
-	p.errs = append(p.errs, propertyError{name, reason})
-}
-
-func (p *properties) int(name string, def int64) int64 {
-	text := strings.TrimSpace(p.values[name])
-	if text == "" {
-		return def
+func (s *settings) readRequests(p *properties, def Config) {
+	s.headers = parsed(p, "HTTP_HEADERS", rotation.Parse)
+	if rule, err := s.headers.Resolve(def.HeaderSourceDir); err != nil {
+		p.fail("HTTP_HEADERS", err.Error())
+	} else {
+		s.headers = rule
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	s.cookie = parsed(p, "HTTP_COOKIE", cookies.ParseProperty)
+	if p.text("HTTP_COOKIE") == "" || p.failed("HTTP_COOKIE") {
+		s.cookie = def.Cookie
+	}
+	s.referer = p.int("REFERER_SELF_URL", refererSelf)
+	if s.referer < refererNone || s.referer > refererParent {
+		p.fail("REFERER_SELF_URL", fmt.Sprintf("is %d, not a number from 0 to 3", s.referer))
+		s.referer = refererSelf
+	}
+	s.user, s.password = p.text("HTTP_AUTH_NAME"), p.text("HTTP_AUTH_PWD")
+	s.form = p.prefixed(formPrefix)
+	s.collectForms = p.on("COLLECT_POST_DATA", false)
+	s.connectTimeout = p.seconds("CONNECTION_TIMEOUT", 10*time.Second)
+	s.redirects = int(min(max(p.int("HTTP_REDIRECTS_MAX", 5), 0), maxRedirects))
+	s.htmlRedirects = int(min(p.int("HTML_REDIRECTS_MAX", 1), maxRedirects))
+	s.schemes = canon.Web
+	if list := parsed(p, "PROTOCOLS", parseSchemes); len(list) > 0 {
+		s.schemes = list
+	}
+	s.templates = map[bool]template{
+		false: {p.text("URL_TEMPLATE_REGULAR"), p.on("URL_TEMPLATE_REGULAR_URLENCODE", false)},
+		true:  {p.text("URL_TEMPLATE_REALTIME"), p.on("URL_TEMPLATE_REALTIME_URLENCODE", false)},
+	}
+	s.external = p.text("EXTERNAL_URL")
+	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxies.ParseAliveCheck)
+	if p.text("HTTP_FREQ_LIMITS") != "" {
+		limits := parsed(p, "HTTP_FREQ_LIMITS", freq.Parse)
+		limiter, err := freq.Open(limits, def.FreqDir, freq.Options{})
+		if err != nil {
+			p.fail("HTTP_FREQ_LIMITS", err.Error())
+		}
+		s.freq = limiter
+	}
+	s.insecureTLS = p.int("TLSVerify", 1) == 0
+	s.concurrency = int(min(max(p.int("HostConcurrency", 1), 1), 1<<20))
+	s.proxy = parsed(p, "USER_PROXY", proxies.Parse)
+	host, port := p.text("HTTP_PROXY_HOST"), p.text("HTTP_PROXY_PORT")
+	if host != "" && p.text("USER_PROXY") == "" {
+		fixed, err := proxies.Fixed(host, port)
+		if err != nil {
+			p.fail("HTTP_PROXY_HOST", err.Error())
+		}
+		s.proxy = fixed
+	}
+	s.proxyAlive = parsed(p, "HOST_ALIVE_CHECK_PROXY", proxies.ParseAliveCheck)
+}
+
+func (s *settings) readRobots(p *properties) {
+	s.robots = p.on("ROBOTS_MODE", true)
+	s.robotsLinks = p.on("ROBOTS_COLLECT", true)
+	s.robotsCache = p.on("ROBOTS_CACHE", false)
+	s.robotsMeta = p.on("ROBOTS_META", true)
+	s.robotsHeader = p.on("ROBOTS_HEADER", true)
+	s.refusedRel = []string{"nofollow", "ugc", "sponsored"}
+	if text := p.text("ROBOTS_REL"); text != "" {
+		s.refusedRel = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
+		s.refusedRel = slices.DeleteFunc(s.refusedRel, func(word string) bool { return word == "0" || word == "none" })
+	}
+}
+
+func (s *settings) readContent(p *properties) {
+	s.contentTypes = parsed(p, "ALLOWED_CTYPES", content.ParseTypes)
+	s.storedTypes = parsed(p, "MIME_TYPE_STORE_ON_DISK", content.ParseTypes)
+	s.typeMap = parsed(p, "CONTENT_TYPE_MAP", content.ParseTypeMap)
+	s.autoDetect = parsed(p, "MIME_TYPE_AUTO_DETECT", func(text string) (content.AutoDetect, error) {
+		return content.ParseAutoDetect(text, expression)
+	})
+	s.replace = parsed(p, "REPLACE", func(text string) (content.Replace, error) {
+		return content.ParseReplace(text, expression)
+	})
+	s.recover = p.int("HTML_RECOVER", 0)
+	s.dateSources, s.dateKept = content.DefaultSources, content.DefaultOverwrite
+	if p.text("PDATE_SOURCES_MASK") != "" {
+		s.dateSources = parsed(p, "PDATE_SOURCES_MASK", content.ParseMask)
+	}
+	if p.text("PDATE_SOURCES_MASK_OVERWRITE") != "" {
+		s.dateKept = parsed(p, "PDATE_SOURCES_MASK_OVERWRITE", content.ParseMask)
+	}
+	s.modified = parsed(p, "DETECT_MODIFIED", modified.Parse)
+	s.statuses = parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
+	s.storeHeaders = p.int("STORE_HTTP_HEADERS", 1) != 0
+	s.storeRequest = p.int("STORE_HTTP_REQUEST", 1) != 0
+	s.storeCookies = p.on("STORE_COOKIES", true)
+	s.expressions = parsed(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", dc.ReadFieldExpressions)
+	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
+	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
+	switch text := p.text("SITEMAPS"); text {
+	case "", "1":
+		s.robotsSitemaps = true
+	case "0":
+	default:
+		s.sitemaps = parsed(p, "SITEMAPS", parseSitemaps)
+	}
+}
+
+func (s *settings) readLinks(p *properties) {
+	s.xpaths = parsed(p, "COLLECT_URLS_XPATH_LIST", linkrules.ParseXPaths)
+	s.collectLimits = parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
+	s.urlLimits = parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
+	s.normalize = parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
+	s.mask = canon.Mask(p.int("URL_NORMALIZE_MASK", int64(canon.Main)))
+	if mask, given := s.normalize.Mask(); given {
+		s.mask = canon.Mask(mask)
+	}
+	s.fieldsInit = parsed(p, "URLS_FIELDS_INIT", linkrules.ParseFieldsInit)
+	s.chain = parsed(p, "URL_CHAIN", linkrules.ParseChain)
+	s.resolver = parsed(p, "HTTP_REDIRECT_RESOLVER", linkrules.ParseResolver)
+	s.schema = parsed(p, "URLS_SCHEMA", urlschema.Parse)
+	s.recrawl = parsed(p, "RECRAWL_URL_UPDATE", linkrules.ParseRecrawlUpdates)
+	rules, errs := dc.ReadLinkRules(p.lookup)
+	s.rules = rules
+	p.errs = append(p.errs, errs...)
+}
+
+// expression compiles a pattern for the properties of package content.
+func expression(text string) (content.Regexp, error) {
+	re, err := pyre.Compile(text)
 	if err != nil {
-		p.fail(name, fmt.Sprintf("is %q, not a whole number", clip(text)))
-		return def
+		return nil, err
 	}
-	return n
+	return boundedRegexp{re}, nil
 }
 
-func (p *properties) seconds(name string, def time.Duration) time.Duration {
-	text := strings.TrimSpace(p.values[name])
-	if text == "" {
-		return def
+// boundedRegexp is a pattern whose replacements cannot blow a page up.
+type boundedRegexp struct{ *pyre.Regexp }
+
+// ReplaceAll replaces each match, unless the text would grow to more than twice
+// its size and some.
+func (r boundedRegexp) ReplaceAll(text, with string) (string, error) {
+	template, err := r.Template(with)
+	if err != nil {
+		return "", err
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f <= 0 || f > 3600 {
-		p.fail(name, fmt.Sprintf("is %q, not a number of seconds up to 3600", clip(text)))
-		return def
+	const some = 1 << 20
+	replaced, ok := r.Replace(text, template, 2*len(text)+some)
+	if !ok {
+		return "", errors.New("takes too long, or makes the page too long")
 	}
-	return time.Duration(f * float64(time.Second))
+	return replaced, nil
 }
 
-func (p *properties) schemes(name string) canon.Schemes {
-	text := strings.TrimSpace(p.values[name])
-	if text == "" {
-		return canon.Web
-	}
-	var list []string
-	if json.Unmarshal([]byte(text), &list) != nil {
-		p.fail(name, "is not a JSON list of texts")
-		return canon.Web
+// parseSchemes reads PROTOCOLS: those of the list that can be crawled.
+func parseSchemes(text string) (canon.Schemes, error) {
+	var list prop.Texts
+	if err := prop.Decode(text, &list); err != nil {
+		return nil, err
 	}
 	var known canon.Schemes
 	for _, s := range list {
-		if s = strings.ToLower(s); s == "http" || s == "https" {
+		if s = strings.ToLower(s); slices.Contains(canon.Web, s) && !slices.Contains(known, s) {
 			known = append(known, s)
 		}
 	}
 	if len(known) == 0 {
-		p.fail(name, "names neither http nor https")
-		return canon.Web
+		return nil, errors.New("names neither http nor https")
 	}
-	return known
+	return known, nil
 }
 
-// headers reads header lines, or {"Name": "value" or ["value", ...]}: a first {
-// decides (DECISIONS 6.4). Of several values the first is taken; a number, true
-// or false is sent as it is written.
-func (p *properties) headers(name string) []Header {
-	text := strings.TrimSpace(p.values[name])
-	if text == "" {
-		return nil
+// parseLogger reads LOGGER: the suffix of a log file.
+func parseLogger(text string) (string, error) {
+	var v struct {
+		Suffix string `json:"suffix"`
 	}
-	if text[0] != '{' {
-		list, err := ParseHeaders(text)
+	return v.Suffix, prop.Decode(text, &v)
+}
+
+// mostSitemaps bounds the sitemaps that a property names.
+const mostSitemaps = 100
+
+// parseSitemaps reads the list of SITEMAPS: absolute URLs, as JSON or apart by
+// spaces or commas.
+func parseSitemaps(text string) ([]string, error) {
+	list := prop.Texts(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r <= ' ' }))
+	if text[0] == '[' {
+		if err := prop.Decode(text, &list); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) > mostSitemaps {
+		return nil, fmt.Errorf("names %d sitemaps, where at most %d are accepted", len(list), mostSitemaps)
+	}
+	urls := make([]string, len(list))
+	for i, raw := range list {
+		u, err := canon.Canonical(raw)
 		if err != nil {
-			p.fail(name, err.Error())
+			return nil, fmt.Errorf("names %q, which is no URL: %w", clip(raw), err)
 		}
-		return list
+		urls[i] = u
 	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &m) != nil {
-		p.fail(name, "is not valid JSON")
-		return nil
-	}
-	var list []Header
-	for key, raw := range m {
-		var one string
-		var many []string
-		switch {
-		case json.Unmarshal(raw, &one) == nil:
-		case json.Unmarshal(raw, &many) == nil && len(many) > 0:
-			one = many[0]
-		case strings.ContainsRune("-0123456789tf", rune(raw[0])):
-			one = string(raw)
-		default:
-			p.fail(name, fmt.Sprintf("gives %q no text and no list of texts", clip(key)))
-			continue
-		}
-		h := Header{strings.TrimSpace(key), strings.TrimSpace(one)}
-		if err := h.check(); err != nil {
-			p.fail(name, err.Error())
-			continue
-		}
-		list = append(list, h)
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
-	return list
-}
-
-// cookie reads {"domain or .*": {"stage": bits, "cookie": text}}: the text for
-// every domain whose stage bits hold 2, page fetch (crawling 4.6).
-func (p *properties) cookie(name, def string) string {
-	var m map[string]struct {
-		Stage  *int64 `json:"stage"`
-		Cookie string `json:"cookie"`
-	}
-	if json.Unmarshal([]byte(p.values[name]), &m) != nil {
-		p.fail(name, "is not an object of {stage, cookie}")
-		return def
-	}
-	if c, ok := m[".*"]; ok && (c.Stage == nil || *c.Stage&2 != 0) && c.Cookie != "" {
-		return c.Cookie
-	}
-	return def
-}
-
-// ParseHeaders reads lines "Name: value"; empty lines and lines that start with
-// # are skipped. A line that is no header is an error; the others are given all
-// the same.
-func ParseHeaders(text string) ([]Header, error) {
-	var list []Header
-	var bad error
-	for _, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		h := Header{strings.TrimSpace(name), strings.TrimSpace(value)}
-		if !ok {
-			bad = fmt.Errorf("has the line %q, which is no header", clip(line))
-			continue
-		}
-		if err := h.check(); err != nil {
-			bad = err
-			continue
-		}
-		list = append(list, h)
-	}
-	return list, bad
-}
-
-// check refuses what would break the request's framing.
-func (h Header) check() error {
-	if h.Name == "" || strings.ContainsFunc(h.Name, func(c rune) bool {
-		return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	}) {
-		return fmt.Errorf("has the header name %q, which cannot be sent", clip(h.Name))
-	}
-	if strings.ContainsAny(h.Value, "\r\n\x00") {
-		return fmt.Errorf("has a value of %s that cannot be sent", h.Name)
-	}
-	return nil
-}
-
-// mergeHeaders replaces by name, ignoring case, and adds the rest.
-func mergeHeaders(base, over []Header) []Header {
-	merged := append([]Header(nil), base...)
-next:
-	for _, o := range over {
-		for i := range merged {
-			if strings.EqualFold(merged[i].Name, o.Name) {
-				merged[i] = o
-				continue next
-			}
-		}
-		merged = append(merged, o)
-	}
-	return merged
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
-}
-
-// ParseCookie reads a cookie file: the first line that is not empty and no
-// comment.
-func ParseCookie(text string) string {
-	for _, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return line
-		}
-	}
-	return ""
+	return urls, nil
 }

@@ -17,10 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cookies"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/hostgate"
+	"hce/dc/internal/rotation"
 )
 
 // batchID is the batch of all tests.
@@ -36,6 +38,9 @@ type memory struct {
 	saved map[string]int // outcomes by site and key
 	last  map[string]dc.Fetched
 	calls []string
+
+	proxies []dc.Proxy
+	faults  []string
 
 	suspended dc.ErrorMask
 	siteBits  dc.ErrorMask
@@ -143,6 +148,74 @@ func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[s
 		}
 	}
 	return known, err
+}
+
+func (m *memory) TakeSchema(_ context.Context, site string, batch int64, template, first dc.URL, others []dc.URL) (bool, error) {
+	end, err := m.begin("TakeSchema")
+	defer end()
+	row := m.rows[site+" "+template.URLMd5]
+	row.Status, row.BatchID = dc.StatusCrawled, batch
+	m.rows[site+" "+template.URLMd5] = row
+	first.Status, first.BatchID = dc.StatusSelectedCrawling, batch
+	for _, u := range append([]dc.URL{first}, others...) {
+		m.rows[site+" "+u.URLMd5] = u
+	}
+	return err == nil, err
+}
+
+func (m *memory) PutRaw(_ context.Context, site string, files map[string][]dc.File, _ time.Time) error {
+	end, err := m.begin("PutRaw")
+	defer end()
+	for md5, list := range files {
+		m.files[site+" "+md5] = list
+	}
+	return err
+}
+
+func (m *memory) URLTexts(_ context.Context, site string, md5s []string) (map[string]string, error) {
+	end, err := m.begin("URLTexts")
+	defer end()
+	texts := map[string]string{}
+	for _, md5 := range md5s {
+		if row, ok := m.rows[site+" "+md5]; ok {
+			texts[md5] = row.URL
+		}
+	}
+	return texts, err
+}
+
+func (m *memory) HasContents(_ context.Context, site string, md5s []string) (map[string]bool, error) {
+	end, err := m.begin("HasContents")
+	defer end()
+	has := map[string]bool{}
+	for _, md5 := range md5s {
+		has[md5] = m.rows[site+" "+md5].Processed > 0
+	}
+	return has, err
+}
+
+// Condition knows "1", "0" and comparisons of two texts in quotes with >.
+func (m *memory) Condition(_ context.Context, _, _, expression string) (bool, error) {
+	end, err := m.begin("Condition")
+	defer end()
+	left, right, compared := strings.Cut(expression, ">")
+	if compared {
+		return strings.TrimSpace(left) > strings.TrimSpace(right), err
+	}
+	return strings.TrimSpace(expression) == "1", err
+}
+
+func (m *memory) Proxies(context.Context, string) ([]dc.Proxy, error) {
+	end, err := m.begin("Proxies")
+	defer end()
+	return m.proxies, err
+}
+
+func (m *memory) ProxyFault(_ context.Context, site, host string, disabled bool) error {
+	end, err := m.begin("ProxyFault")
+	defer end()
+	m.faults = append(m.faults, fmt.Sprint(site, " ", host, " ", disabled))
+	return err
 }
 
 func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string]dc.URL, error) {
@@ -269,10 +342,19 @@ func newWorld(t testing.TB) *world {
 		}
 	})
 	data := newMemory()
+	headers, err := rotation.Parse("User-Agent: test/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie, err := cookies.ParseProperty("default=1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &world{TB: t, memory: data, job: &crawl.Job{
 		Data: data, Fetch: client, Gates: &recorder{Gates: gates}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Rotator: rotation.New(rotation.Options{}),
 		Config: crawl.Config{
-			Headers: []crawl.Header{{Name: "User-Agent", Value: "test/1"}}, Cookie: "default=1",
+			Headers: headers, Cookie: cookie,
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
 			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour, Backoff: time.Millisecond,
 		},

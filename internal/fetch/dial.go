@@ -189,3 +189,12 @@ func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error
 		}
 	}
 }
+
+// Resolve looks a host up. The error says that it has no address, or none that
+// the egress guard permits. ctx and DefaultConnectTimeout bound the look-up.
+func (c *Client) Resolve(ctx context.Context, host string) error {
+	ctx, cancel := c.dial.limit(ctx, DefaultConnectTimeout)
+	defer cancel()
+	_, err := c.dial.permitted(ctx, host)
+	return err
+}

@@ -242,3 +242,34 @@ func TestExplain(t *testing.T) {
 		t.Error("the nil set does not accept")
 	}
 }
+
+func TestAcceptSubject(t *testing.T) {
+	set, errs := Compile([]Rule{
+		{Pattern: "spam", Stage: StageRaw, Action: -1, State: 1},
+		{Pattern: "X-Bad: 1", Subject: HeadersAll, Stage: StageRaw, Action: -1, State: 1},
+		{Pattern: "^2020", Subject: LastModified, Stage: StageRaw, Action: -1, State: 1},
+		{Pattern: "body", Subject: RawContent, Stage: StageRaw, Action: 1, State: 1},
+		{Pattern: ".*", Stage: StageAll, Action: -1, State: 1},
+	})
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	tests := []struct {
+		subject, value string
+		want           bool
+	}{
+		{RawContent, "a body", true},
+		{RawContent, "else", false},
+		{RawContent, "body with spam", false},
+		{RawContent, "body X-Bad: 1", true},
+		{HeadersAll, "X-Bad: 1", false},
+		{HeadersAll, "spam", true},
+		{LastModified, "2020-01-01 00:00:00", false},
+		{LastModified, "2021-01-01 00:00:00", true},
+	}
+	for _, tt := range tests {
+		if got := set.AcceptSubject(StageRaw, tt.subject, tt.value, Env{}); got != tt.want {
+			t.Errorf("%s %q: %t", tt.subject, tt.value, got)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (r *Rule) includes() bool {
 // literal reports whether the left side is Subject itself.
 func (r *Rule) literal() bool {
 	switch r.Subject {
-	case "", "RAW_CONTENT", "HEADERS_ALL", "LAST_MODIFIED":
+	case "", RawContent, HeadersAll, LastModified:
 		return false
 	}
 	return true

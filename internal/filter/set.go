@@ -109,7 +109,7 @@ func (s *Set) Has(stage int) bool {
 // rules of StageAll join StageLinks, StageRedirect and StageBeforeProcessor, those
 // of StageLinks join StageRedirect.
 func (s *Set) Accept(stage int, url string, env Env) bool {
-	return s.accept(url, &env, func(of int) bool { return asked(stage, of) })
+	return s.accept(url, &env, func(c *compiled) bool { return asked(stage, c.Stage) })
 }
 
 // asked reports whether the rules of a stage are asked for URLs at another.
@@ -127,7 +127,35 @@ func asked(stage, of int) bool {
 // StageAll, the default of a rule, are not asked: they are patterns of URLs, and
 // hardly any page would hold one.
 func (s *Set) AcceptContent(stage int, content string, env Env) bool {
-	return s.accept(content, &env, func(of int) bool { return of == stage })
+	return s.accept(content, &env, func(c *compiled) bool { return c.Stage == stage })
+}
+
+// The subjects of rules about a response.
+const (
+	RawContent   = "RAW_CONTENT" // and the empty Subject
+	HeadersAll   = "HEADERS_ALL"
+	LastModified = "LAST_MODIFIED"
+)
+
+// AcceptSubject is AcceptContent for one part of a response: the rules that name
+// another part are not asked. Rules with a literal Subject are asked with the raw
+// content (crawling 5.5, 5.6).
+func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
+	return s.accept(value, &env, func(c *compiled) bool {
+		if c.Stage != stage {
+			return false
+		}
+		if c.Subject == HeadersAll || c.Subject == LastModified {
+			return c.Subject == subject
+		}
+		return subject == RawContent
+	})
+}
+
+// AcceptSQL asks the OpSQL rules of exactly this stage alone; without any, all is
+// accepted. env.SQL must be set.
+func (s *Set) AcceptSQL(stage int, env Env) bool {
+	return s.accept("", &env, func(c *compiled) bool { return c.Stage == stage && c.OpCode == OpSQL })
 }
 
 // group is what the rules of one group and one effect say together.
@@ -137,8 +165,8 @@ type group struct {
 	holds   bool
 }
 
-// accept asks the rules of the stages in one pass.
-func (s *Set) accept(value string, env *Env, applies func(stage int) bool) bool {
+// accept asks the rules that apply in one pass.
+func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool {
 	if s == nil {
 		return true
 	}
@@ -147,7 +175,7 @@ func (s *Set) accept(value string, env *Env, applies func(stage int) bool) bool 
 	anyInclude, included := false, false
 	for i := range s.rules {
 		c := &s.rules[i]
-		if !applies(c.Stage) || c.Mode != env.Mode || c.OpCode == OpSQL && env.SQL == nil {
+		if !applies(c) || c.Mode != env.Mode || c.OpCode == OpSQL && env.SQL == nil {
 			continue
 		}
 		if c.Group != 0 {

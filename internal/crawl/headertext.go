@@ -1,0 +1,43 @@
+package crawl
+
+import (
+	"bytes"
+	"net/http"
+	"sort"
+	"strings"
+)
+
+// headerText is a header block of "Name: value" lines, names sorted.
+func headerText(h http.Header, first string) []byte {
+	var b bytes.Buffer
+	if first != "" {
+		b.WriteString(first + "\r\n")
+	}
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		for _, value := range h[name] {
+			b.WriteString(strings.ToValidUTF8(name+": "+value, "\uFFFD"))
+			b.WriteString("\r\n")
+		}
+	}
+	return b.Bytes()
+}
+
+// clipTo makes a text of a server fit for a column of most bytes.
+func clipTo(s string, most int) string {
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+}
+
+// clipLine makes a text of a server fit for one line.
+func clipLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, s)
+}

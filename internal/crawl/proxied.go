@@ -1,0 +1,106 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"hce/dc/internal/browser"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/proxies"
+)
+
+// proxied makes the request through the proxies of the site's pool, one after the
+// other, until one brings the page or as many were tried as USER_PROXY allows
+// (crawling 4.10). A proxy that cannot be reached, or whose answer is not the
+// page's, has a fault.
+func (v *visit) proxied(ctx context.Context) (*answer, error) {
+	spec := v.settings.proxy
+	pool := v.proxyPool(ctx)
+	tried := map[string]bool{}
+	var last error
+	for range spec.Attempts() {
+		picked, err := pool.Pick(ctx, v.item.url.URL, tried)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil, errNoTime
+		case errors.Is(err, proxies.ErrEmpty):
+			return nil, noProxy("the pool of proxies is empty", spec.StatusEmpty)
+		default:
+			return nil, noProxy("no proxy of the pool is left for the URL", spec.StatusNone)
+		}
+		v.proxy = &picked
+		if err := v.alive(ctx, v.settings.proxyAlive, picked.URL.String()); err != nil {
+			last = err
+			v.fault(ctx, pool, picked, err)
+			continue
+		}
+		a, err := v.page(ctx)
+		if proxyFailed(err) {
+			last = err
+			v.fault(ctx, pool, picked, err)
+			v.leaveGate()
+			v.leaveSlot()
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		rotate, fault := spec.Rotates(a.Body)
+		if fault {
+			v.fault(ctx, pool, picked, errors.New("its answer is not the page's"))
+		}
+		if !rotate {
+			return a, nil
+		}
+		last = errors.New("the answer is not the page's")
+		v.leaveGate()
+		v.leaveSlot()
+	}
+	return nil, noProxy(fmt.Sprintf("%d proxies were tried, the last failed: %v", len(tried), last), spec.StatusTries)
+}
+
+// proxyPool is the pool of the item's site, opened once in the batch.
+func (v *visit) proxyPool(ctx context.Context) *proxies.Pool {
+	s := v.settings
+	s.openPool.Do(func() {
+		var rows []dc.Proxy
+		if s.proxy.WithTable {
+			var err error
+			if rows, err = v.Data.Proxies(ctx, v.item.SiteID); err != nil {
+				v.log.Warn("the stored proxies cannot be read", "site", v.item.SiteID, "error", err)
+			}
+		}
+		pool, err := proxies.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxies.Options{Log: v.log})
+		if err != nil {
+			v.log.Warn("a property is followed in part", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
+		}
+		s.pool = pool
+	})
+	return s.pool
+}
+
+// fault counts a fault of a proxy, in the pool and in its row.
+func (v *visit) fault(ctx context.Context, pool *proxies.Pool, p proxies.Proxy, reason error) {
+	counted, err := pool.Fault(ctx, p)
+	if err == nil && counted.RowSite != "" && v.writes() {
+		err = v.Data.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
+	}
+	v.log.Warn("a proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)
+	if err != nil {
+		v.log.Warn("the fault of a proxy is not stored", "site", v.item.SiteID, "error", err)
+	}
+}
+
+// proxyFailed tells errors of the proxy from those of the page.
+func proxyFailed(err error) bool {
+	return fetch.KindOf(err) == fetch.Proxy || err != nil && browser.KindOf(err) == browser.ProxyConnect
+}
+
+// noProxy ends an item whose site wants a proxy and has none (crawling 2.4).
+func noProxy(reason string, status int) error {
+	return refusal{bits: dc.ErrNoProxy, code: http.StatusGatewayTimeout, status: int64(status), reason: reason}
+}

@@ -1,0 +1,185 @@
+package crawl
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hce/dc/internal/canon"
+	"hce/dc/internal/cookies"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/linkrules"
+)
+
+// Values of REFERER_SELF_URL (crawling 3).
+const (
+	refererNone   = 0
+	refererSelf   = 1
+	refererHost   = 2
+	refererParent = 3
+)
+
+// formPrefix begins the names of the properties that are a form's fields.
+const formPrefix = "HTTP_POST_FORM_"
+
+// targetOf is what is requested for an item's URL: the URL, what the site's
+// template makes of it, or the service that EXTERNAL_URL names. A URL that was
+// stored percent-encoded as a whole is decoded first (crawling 2.3, 4.9).
+func (r *batchRun) targetOf(it *item) string {
+	text := it.url.URL
+	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
+		if plain, err := url.PathUnescape(text); err == nil {
+			text = plain
+		}
+	}
+	if t := it.settings.templates[r.realTime()]; t.text != "" {
+		text = linkrules.Template(t.text, text, t.encode)
+	}
+	if it.settings.external != "" {
+		text = linkrules.Template(it.settings.external, text, true)
+	}
+	return text
+}
+
+// request is the HTTP request for one URL of this visit: a page, or what is asked
+// for on its behalf.
+func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
+	r := fetch.Request{
+		URL:            target,
+		Method:         http.MethodGet,
+		Header:         v.header(target),
+		Timeout:        milliseconds(v.item.url.HTTPTimeout),
+		ConnectTimeout: v.settings.connectTimeout,
+		MaxBytes:       v.Config.MaxResourceSize,
+		MaxRedirects:   v.settings.redirects,
+		InsecureTLS:    v.settings.insecureTLS,
+		Jar:            v.jar(target, stage),
+		Allow:          v.hop,
+	}
+	if most := v.item.site.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
+		r.MaxBytes = most
+	}
+	if r.Timeout == 0 {
+		r.Timeout = fetch.DefaultTimeout
+	}
+	if !v.deadline.IsZero() {
+		if left := max(v.deadline.Sub(v.Now()), 0) + overtime; left < r.Timeout {
+			r.Timeout, v.cut = left, true
+		}
+	}
+	if v.proxy != nil {
+		r.Proxy = v.proxy.URL.String()
+	}
+	return r
+}
+
+// pageRequest is the request for the page itself: with its Referer, its form when
+// its method is post, and the conditions that save an unchanged page.
+func (v *visit) pageRequest(target string) fetch.Request {
+	r := v.request(target, v.stage())
+	v.refer(r.Header, target)
+	if strings.EqualFold(v.item.url.HTTPMethod, "post") {
+		fields := url.Values{}
+		for name, value := range v.settings.form {
+			fields.Set(name, value)
+		}
+		r.Method, r.Body = http.MethodPost, []byte(fields.Encode())
+	}
+	return r
+}
+
+// stage is what the item's request is for, in the terms of HTTP_COOKIE.
+func (v *visit) stage() cookies.Stage {
+	if v.settings.feeds() {
+		return cookies.Feed
+	}
+	return cookies.Page
+}
+
+// header lays the site's headers over the default ones, by name.
+func (v *visit) header(target string) http.Header {
+	h := http.Header{}
+	host := canon.Host(target)
+	for _, x := range v.Rotator.Headers(v.Config.Headers, "", host) {
+		h.Set(x.Name, x.Value)
+	}
+	for _, x := range v.Rotator.Headers(v.settings.headers, v.item.SiteID, host) {
+		h.Set(x.Name, x.Value)
+	}
+	if v.settings.user != "" && v.settings.password != "" {
+		h.Set("Authorization", basicAuth(v.settings.user, v.settings.password))
+	}
+	return h
+}
+
+// refer sets the Referer that the site wants, unless its headers have one
+// (crawling 4.7).
+func (v *visit) refer(h http.Header, target string) {
+	if h.Get("Referer") != "" {
+		return
+	}
+	from := ""
+	switch v.settings.referer {
+	case refererSelf:
+		from = target
+	case refererHost:
+		if origin, _ := split(target); origin != "" {
+			from = origin + "/"
+		}
+	case refererParent:
+		if from = v.item.parent; from == "" {
+			from = target
+		}
+	}
+	if u, err := url.Parse(from); err == nil && from != "" {
+		u.User, u.Fragment, u.RawFragment = nil, "", ""
+		h.Set("Referer", u.String())
+	}
+}
+
+// jar is the site's cookies for requests of one stage.
+func (v *visit) jar(target string, stage cookies.Stage) fetch.Jar {
+	home, err := url.Parse(target)
+	if err != nil {
+		home = &url.URL{}
+	}
+	return &siteJar{jar: v.jars.Site(v.item.SiteID), property: v.settings.cookie, home: home, stage: stage, now: v.Now}
+}
+
+// siteJar is the jar of a site as requests of one stage see it. What the property
+// sends is for the host that is asked first: a redirect does not carry it to
+// another, nor out of TLS.
+type siteJar struct {
+	jar      *cookies.Jar
+	property cookies.Property
+	home     *url.URL
+	stage    cookies.Stage
+	now      func() time.Time
+}
+
+// Cookies is the Cookie line of a request to u.
+func (j *siteJar) Cookies(u *url.URL) string {
+	property := j.property
+	if !strings.EqualFold(u.Hostname(), j.home.Hostname()) || j.home.Scheme == "https" && u.Scheme != "https" {
+		property = cookies.Property{}
+	}
+	return j.jar.Header(property, u, j.stage, j.now())
+}
+
+// SetCookies takes the cookies of an answer from u.
+func (j *siteJar) SetCookies(u *url.URL, h http.Header) { j.jar.SetCookies(u, h, j.now()) }
+
+func basicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+// milliseconds is a column of a row as a duration between 0 and a day.
+func milliseconds(ms float64) time.Duration {
+	const day = 24 * 60 * 60 * 1000
+	if !(ms > 0) { // NaN as well
+		return 0
+	}
+	return time.Duration(min(ms, day) * float64(time.Millisecond))
+}

@@ -1,0 +1,103 @@
+package crawl
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"math"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/feed"
+	"hce/dc/internal/sitemap"
+)
+
+// Sitemaps are crawled like pages: those that robots.txt or the site names become
+// rows when a root page of their host is crawled, with a type of their own in
+// ContentType; what they list become rows when they are crawled. So a kill, a slow
+// host or a large index costs no more than it does with pages.
+
+// offerSitemaps makes rows of the sitemaps that the host of a root page, or the
+// site, names. No filter is asked: they are not wanted for themselves.
+func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
+	if !p.item.url.Root() || p.item.single {
+		return
+	}
+	named := p.settings.sitemaps
+	if origin, _ := split(p.item.baseURL); p.settings.robotsSitemaps && p.settings.robots {
+		if rules := r.known(origin); rules != nil {
+			for _, text := range rules.Sitemaps() {
+				if u, err := p.settings.schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(p.item.baseURL) {
+					named = append(named[:len(named):len(named)], u)
+				}
+			}
+		}
+	}
+	row := p.discovered(now)
+	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
+	for _, u := range named {
+		r.addSitemapRow(out, p, row, u)
+	}
+}
+
+func (r *batchRun) addSitemapRow(out *outcome, p page, row dc.URL, target string) {
+	key := md5.Sum([]byte(target))
+	if !r.seen.add(p.SiteID, key) {
+		return
+	}
+	row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
+	out.result.Links = append(out.result.Links, dc.Link{URL: row})
+}
+
+// gatherSitemap makes rows of what a sitemap lists: pages by the rules of links,
+// with its date and priority (of 0 to 100, beside that of the sitemap's row);
+// sitemaps of an index as such.
+func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now time.Time) {
+	p.item.url.ContentType = sitemapType
+	list, err := sitemap.Parse(p.Body, sitemap.Options{
+		MaxEntries: r.Config.MaxLinks, MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header),
+	})
+	switch {
+	case errors.Is(err, sitemap.ErrFeed):
+		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: declaredType(p.Header), MaxItems: r.Config.MaxLinks})
+		if err == nil {
+			for _, e := range parsed.Items {
+				list.Entries = append(list.Entries, sitemap.Entry{Loc: e.URL, LastMod: e.Date, Priority: -1})
+			}
+		}
+	case err != nil:
+		r.log.Info("what was named as a sitemap is none", "site", p.SiteID, "url", p.url.URL)
+		out.bits |= dc.ErrUnsupportedType
+		return
+	}
+	if list.Cut {
+		r.log.Warn("the sitemap lists more than is read", "site", p.SiteID, "url", p.url.URL)
+	}
+	if list.Index {
+		row := p.discovered(now)
+		row.Depth, row.ContentType = p.item.url.Depth, sitemapType
+		for _, e := range list.Entries {
+			if u, err := p.settings.schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) {
+				r.addSitemapRow(out, p, row, u)
+			}
+		}
+		return
+	}
+	c := r.collection(out, p, now)
+	for _, e := range list.Entries {
+		before := len(c.taken)
+		c.take(ctx, []candidate{{url: e.Loc}})
+		if len(c.taken) == before {
+			continue
+		}
+		u := &c.taken[before].URL
+		if !e.LastMod.IsZero() {
+			u.LastModified = dc.DateOf(e.LastMod)
+		}
+		if e.Priority >= 0 {
+			u.Priority += int64(math.Round(e.Priority * 100))
+		}
+	}
+	out.result.Links = append(out.result.Links, c.taken...)
+}

@@ -1,0 +1,66 @@
+package crawl
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+
+	"hce/dc/internal/content"
+	"hce/dc/internal/fetch"
+	"hce/dc/internal/modified"
+)
+
+// static makes a plain HTTP request. A page that was crawled before is asked for
+// on the condition that it has changed, as DETECT_MODIFIED says (crawling 4.11).
+func (v *visit) static(ctx context.Context, target string) (*answer, error) {
+	rule, row := v.settings.modified, &v.item.row
+	r := v.pageRequest(target)
+	if !rule.Applies(row) || r.Method != http.MethodGet {
+		response, err := v.follow(ctx, r)
+		return &answer{Response: response}, err
+	}
+	r.Method = rule.Method(row)
+	for name, values := range rule.Headers(row) {
+		r.Header[name] = values
+	}
+	response, err := v.follow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	changed := rule.Verdict(row, summary(response, r.Method))
+	if changed && (rule.Second(row) || r.Method == http.MethodHead) {
+		if err := v.again(ctx, target); err != nil {
+			return nil, err
+		}
+		if response, err = v.follow(ctx, v.pageRequest(target)); err != nil {
+			return nil, err
+		}
+		changed = rule.Verdict(row, summary(response, http.MethodGet))
+	}
+	return &answer{Response: response, unchanged: !changed}, nil
+}
+
+// summary is what the rule has to know of a response.
+func summary(response *fetch.Response, method string) modified.Answer {
+	a := modified.Answer{Code: response.Code, Length: -1}
+	if date, ok := content.ParseDate(response.Header.Get("Last-Modified")); ok {
+		a.Date = date
+	}
+	if method == http.MethodHead {
+		if n, err := strconv.ParseInt(response.Header.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
+			a.Length = n
+		}
+		return a
+	}
+	if response.Code != http.StatusNotModified {
+		a.Length, a.MD5 = int64(len(response.Body)), md5Of(response.Body)
+	}
+	return a
+}
+
+func md5Of(body []byte) string {
+	sum := md5.Sum(body)
+	return hex.EncodeToString(sum[:])
+}
