@@ -75,8 +75,8 @@ func TestHostileHTTP2(t *testing.T) {
 	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/hints":
+			w.Header().Set("Link", "</"+strings.Repeat("a", 100)+">")
 			for range 20_000 {
-				w.Header().Set("Link", "</"+strings.Repeat("a", 100)+">")
 				w.WriteHeader(http.StatusEarlyHints)
 			}
 		case "/fields":
