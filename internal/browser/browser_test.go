@@ -80,7 +80,7 @@ func guarded(ctx context.Context, network, addr string) (net.Conn, error) {
 }
 
 func config(folder string) Config {
-	cfg := Config{Dial: guarded, TempDir: folder, MaxPages: 2, Macros: MacroPolicy{Enabled: true, Remote: true, FilesBelow: "testdata"}}
+	cfg := Config{Dial: guarded, TempDir: folder, MaxPages: 4, Macros: MacroPolicy{Enabled: true, Remote: true, FilesBelow: "testdata"}}
 	if os.Getenv("DC_BROWSER_LOG") != "" {
 		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -229,6 +229,7 @@ func TestCodesAndKindsOfContent(t *testing.T) {
 		"/clobber": {200, true, "text/html", "utf-8", "<!DOCTYPE html>"},
 	} {
 		t.Run(path[1:], func(t *testing.T) {
+			t.Parallel()
 			p := get(t, Request{URL: where + path})
 			if p.Code != want.code || p.Rendered != want.rendered || p.ContentType != want.kind || p.Charset != want.charset {
 				t.Errorf("code %d, rendered %v, %q, %q, body %q", p.Code, p.Rendered, p.ContentType, p.Charset, p.Body)
@@ -259,6 +260,7 @@ func TestRedirects(t *testing.T) {
 		"/mail":  `<p>stays</p><script>location = "mailto:a@b.test"</script>`,
 	})
 	t.Run("http, script and refresh", func(t *testing.T) {
+		t.Parallel()
 		var asked []string
 		p := get(t, Request{URL: where + "/http", Damping: time.Second, Allow: func(_ context.Context, next *url.URL) error {
 			asked = append(asked, next.Path)
@@ -274,6 +276,7 @@ func TestRedirects(t *testing.T) {
 		}
 	})
 	t.Run("refused in the middle", func(t *testing.T) {
+		t.Parallel()
 		no := errors.New("no")
 		f := wantFault(t, shared, Request{URL: where + "/http", Damping: time.Second, Allow: func(_ context.Context, next *url.URL) error {
 			if next.Path == "/meta" {
@@ -287,15 +290,18 @@ func TestRedirects(t *testing.T) {
 	})
 	for path, kind := range map[string]Kind{"/loop": TooManyRedirects, "/js": TooManyRedirects, "/guard": Guard} {
 		t.Run(path[1:], func(t *testing.T) {
+			t.Parallel()
 			wantFault(t, shared, Request{URL: where + path, MaxRedirects: 5, Damping: 2 * time.Second}, kind)
 		})
 	}
 	for _, path := range []string{"/data", "/mail"} {
 		t.Run(path[1:], func(t *testing.T) {
+			t.Parallel()
 			wantText(t, get(t, Request{URL: where + path, Timeout: 10 * time.Second}), "stays")
 		})
 	}
 	t.Run("none wanted", func(t *testing.T) {
+		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/http", MaxRedirects: -1}, TooManyRedirects)
 	})
 }
@@ -310,7 +316,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	tls.Config.ErrorLog = nil
 	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	tls.StartTLS()
-	defer tls.Close()
+	t.Cleanup(tls.Close)
 	where := site(t, map[string]any{
 		"/empty": func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Type", "text/plain") },
 		"/204":   func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) },
@@ -338,6 +344,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 		"file": {"file:///etc/passwd", BadURL}, "chrome": {"chrome://version", BadURL}, "no host": {"http:///x", BadURL}, "not a URL": {"http://a b/", BadURL},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := wantFault(t, shared, Request{URL: c.url, MaxBytes: 1 << 20}, c.kind)
 			if c.kind == Connect && f.Code != codeOther {
 				t.Errorf("code %d", f.Code)
@@ -392,14 +399,12 @@ func (l *tellingListener) Accept() (net.Conn, error) {
 }
 
 func TestHostilePages(t *testing.T) {
-	hang := make(chan struct{})
-	defer close(hang)
 	where := site(t, map[string]any{
 		"/endless": `<p>x</p><script>while (true) {}</script>`,
 		"/later":   `<p>there</p><script>onload = () => { while (true) {} }</script>`,
 		"/never":   `<p>partly</p><script src="/hang" defer></script><iframe src="/hang"></iframe>`,
 		"/unended": `<p>partly</p><iframe src="/hang"></iframe>`,
-		"/hang":    func(w http.ResponseWriter, r *http.Request) { <-hang },
+		"/hang":    func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/dialogs": `<p>x</p><script>alert(1); confirm(2); prompt(3); onbeforeunload = () => "stay"; document.body.append("passed")</script>`,
 		"/windows": `<p>x</p><script>let n = 0; for (let i = 0; i < 200; i++) if (window.open("/frames")) n++; document.body.append("opened " + n)</script>`,
 		"/frames":  `<p>x</p><iframe src="/frames?` + "1" + `"></iframe>`,
@@ -417,24 +422,30 @@ func TestHostilePages(t *testing.T) {
 	})
 	for path, want := range map[string]string{"/dialogs": "passed", "/windows": "opened 0", "/frames": "iframe", "/flood": "flooded", "/log": "logged", "/many": "framed", "/open": "written", "/auth": "who are you"} {
 		t.Run(path[1:], func(t *testing.T) {
+			t.Parallel()
 			wantText(t, get(t, Request{URL: where + path}), want)
 		})
 	}
 	t.Run("endless", func(t *testing.T) {
+		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/endless", Timeout: 2 * time.Second}, TimeOver)
 	})
 	t.Run("endless later", func(t *testing.T) {
+		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/later", Timeout: 2 * time.Second, Damping: time.Second}, TimeOver)
 	})
 	t.Run("never finished", func(t *testing.T) {
+		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/never", Timeout: 2 * time.Second}, TimeOver)
 	})
 	t.Run("no answer", func(t *testing.T) {
+		t.Parallel()
 		if f := wantFault(t, shared, Request{URL: where + "/hang", Timeout: 2 * time.Second}, TimeOver); f.Partial != nil {
 			t.Errorf("partial %+v", f.Partial)
 		}
 	})
 	t.Run("never finished, but read", func(t *testing.T) {
+		t.Parallel()
 		f := wantFault(t, shared, Request{URL: where + "/unended", Timeout: 5 * time.Second}, TimeOver)
 		if f.Partial == nil {
 			t.Fatal("nothing was read")
@@ -442,6 +453,7 @@ func TestHostilePages(t *testing.T) {
 		wantText(t, f.Partial, "partly")
 	})
 	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := shared.Get(ctx, Request{URL: where + "/hang"}); KindOf(err) != Cancelled {
@@ -449,6 +461,7 @@ func TestHostilePages(t *testing.T) {
 		}
 	})
 	t.Run("time in Allow is not counted", func(t *testing.T) {
+		t.Parallel()
 		p := get(t, Request{URL: where + "/end", Timeout: 3 * time.Second, Allow: func(context.Context, *url.URL) error {
 			time.Sleep(3 * time.Second)
 			return nil

@@ -192,6 +192,7 @@ func TestMacros(t *testing.T) {
 		"goes on":           {`["location = '/next'; 0", "document.title"]`, `["next"]`, "text/json", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m, err := ParseMacro(c.macro)
 			if err != nil {
 				t.Fatal(err)
@@ -216,6 +217,7 @@ func TestMacros(t *testing.T) {
 		"too many items": `{"sets": [{"repeat": 100, "items": [` + strings.Repeat(`"1",`, 20) + `"1"]}]}`, "too many runs": `["!0:101:0"]`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m, err := ParseMacro(macro)
 			if err != nil {
 				t.Fatal(err)
@@ -224,6 +226,7 @@ func TestMacros(t *testing.T) {
 		})
 	}
 	t.Run("not enabled", func(t *testing.T) {
+		t.Parallel()
 		b := New(Config{Dial: func(context.Context, string, string) (net.Conn, error) { panic("dialled") }})
 		defer b.Close()
 		_, m := SplitURL("http://a.test/###1")
@@ -232,6 +235,7 @@ func TestMacros(t *testing.T) {
 		}
 	})
 	t.Run("endless", func(t *testing.T) {
+		t.Parallel()
 		_, m := SplitURL("x###while (true) {}")
 		wantFault(t, shared, Request{URL: where + "/", Macro: m, Timeout: 3 * time.Second}, TimeOver)
 	})
