@@ -25,7 +25,7 @@ setup-test:
 
 build: setup ## build the programs to bin/
 	@mkdir -p bin
-	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/demo
+	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/hostileweb ./examples/demo
 
 test: setup-test lint build unit e2e ## set up what the tests need and run all of them
 
@@ -38,7 +38,7 @@ unit:
 
 # -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
 e2e: build
-	go test -tags e2e -count=1 -timeout 14m ./e2e/...
+	go test -tags e2e -count=1 -timeout 18m ./e2e/...
 
 demo: build ## crawl a site from start to end and show it
 	@bin/demo $${SITE:+-site "$$SITE"} $${DIR:+-dir "$$DIR"} $${KEEP:+-keep}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
@@ -75,7 +76,9 @@ func TestDocumentationIsCrawledWhole(t *testing.T) {
 // code 200.
 func judge(t *testing.T, w *witness) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(limited(t), "wget", "-q", "-r", "-l", "inf", "--no-parent", "-e", "robots=off", "-P", t.TempDir(), w.URL+"/")
+	ctx, cancel := context.WithTimeout(t.Context(), crawlLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "wget", "-q", "-r", "-l", "inf", "--no-parent", "-e", "robots=off", "-P", t.TempDir(), w.URL+"/")
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 8 { // 8: some 404
 		t.Fatalf("wget: %v\n%s", err, out)
 	}

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -161,8 +162,18 @@ type witness struct {
 
 func newWitness(t *testing.T, h http.Handler) *witness {
 	t.Helper()
+	return newWitnessAt(t, "127.0.0.1", h)
+}
+
+// newWitnessAt serves at another address of this machine: another host.
+func newWitnessAt(t *testing.T, ip string, h http.Handler) *witness {
+	t.Helper()
 	w := &witness{}
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		v := visit{URL: r.URL.RequestURI(), Agent: r.UserAgent(), Start: time.Now()}
 		seen := &seenWriter{ResponseWriter: rw, sum: md5.New(), code: 200}
 		defer func() {
@@ -176,6 +187,9 @@ func newWitness(t *testing.T, h http.Handler) *witness {
 		}()
 		h.ServeHTTP(seen, r)
 	}))
+	w.Listener.Close()
+	w.Listener = l
+	w.Start()
 	t.Cleanup(w.Close)
 	return w
 }

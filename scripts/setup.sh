@@ -238,8 +238,9 @@ ensure_go
 if [ "${1:-}" = test ]; then
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
-		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc and apache2-doc, below $docs_root or .cache/docs"
+		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc, apache2-doc and openjdk-17-doc, below $docs_root or .cache/docs"
 	ensure_docs postgresql-doc-15 postgresql-doc-15/html/index.html
 	ensure_docs python3.11-doc python3.11/html/index.html
 	ensure_docs apache2-doc apache2-doc/manual/en/index.html
+	ensure_docs openjdk-17-doc openjdk-17-jre-headless/api/index.html
 fi

@@ -248,7 +248,7 @@ func TestNoGo(t *testing.T) {
 }
 
 // firstPages are the files by which the script knows the documentation.
-var firstPages = []string{"postgresql-doc-15/html/index.html", "python3.11/html/index.html", "apache2-doc/manual/en/index.html"}
+var firstPages = []string{"postgresql-doc-15/html/index.html", "python3.11/html/index.html", "apache2-doc/manual/en/index.html", "openjdk-17-jre-headless/api/index.html"}
 
 func TestDocumentation(t *testing.T) {
 	t.Run("there", func(t *testing.T) {

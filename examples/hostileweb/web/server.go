@@ -43,7 +43,7 @@ type Web struct {
 
 // Start listens on all hosts. On an error nothing is left open. The caller
 // closes the Web.
-func Start(o Options) (w *Web, err error) {
+func Start(o Options) (_ *Web, err error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
@@ -51,7 +51,7 @@ func Start(o Options) (w *Web, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Web{hosts: map[string]string{}, open: map[net.Conn]struct{}{}}
+	w := &Web{hosts: map[string]string{}, open: map[net.Conn]struct{}{}}
 	defer func() {
 		if err != nil {
 			w.Close()

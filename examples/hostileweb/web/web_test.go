@@ -1,0 +1,176 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/examples/siteserver/site"
+)
+
+// locked is a log that the test reads while the web runs.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Split(strings.TrimSpace(l.b.String()), "\n")
+}
+
+func startWeb(t *testing.T, o Options) *Web {
+	t.Helper()
+	w, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestTrapsAreWellFormed(t *testing.T) {
+	met := map[string]bool{}
+	for _, trap := range Traps() {
+		key := trap.Host + trap.Path
+		if met[key] {
+			t.Errorf("%s is there twice", key)
+		}
+		met[key] = true
+		if !strings.HasPrefix(trap.Path, "/") || trap.What == "" || strings.ContainsAny(trap.Path, "?# ") {
+			t.Errorf("%s: path or words are wrong", key)
+		}
+		if trap.serve == nil && plainTalk[trap.Host] == nil {
+			t.Errorf("%s is served by nobody", key)
+		}
+		if len(trap.Ends) == 0 != (trap.Fits(0) && trap.End() == "no error") {
+			t.Errorf("%s: ends %v, %q", key, trap.Ends, trap.End())
+		}
+	}
+	if len(met) < 200 {
+		t.Errorf("only %d traps", len(met))
+	}
+}
+
+// Every trap answers something, or nothing, to a client that reads up to 1 MB and
+// leaves; the web outlives all of them, closes at once and leaves no goroutine.
+func TestEveryTrapEndsWithItsClient(t *testing.T) {
+	before := runtime.NumGoroutine()
+	log := &locked{}
+	w := startWeb(t, Options{Log: log})
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(w.Authority()) {
+		t.Fatal("no authority")
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	good := 0
+	for _, trap := range Traps() {
+		patience := time.Minute
+		if trap.Stalls {
+			patience = 50 * time.Millisecond
+		}
+		for _, path := range []string{trap.Path, "/robots.txt"} {
+			if path == "/robots.txt" && trap.Host == "" {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			target := strings.TrimSuffix(w.URL(trap), trap.Path) + path
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := client.Do(req); err == nil {
+				// Some bodies never come, and after a 101 no context ends the wait.
+				leave := time.AfterFunc(200*time.Millisecond, func() { resp.Body.Close() })
+				io.CopyN(io.Discard, resp.Body, 1<<20)
+				leave.Stop()
+				resp.Body.Close()
+				good++
+			} else if len(trap.Ends) == 0 && path != "/robots.txt" {
+				t.Errorf("%s: %v", trap.Path, err)
+			}
+			cancel()
+		}
+	}
+	if good < 150 {
+		t.Errorf("only %d answers have a header", good)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines became %d:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	var r site.Request
+	if err := json.Unmarshal([]byte(log.lines()[0]), &r); err != nil || r.Path != "/body/endless" || r.End < r.Start || r.Remote == "" {
+		t.Errorf("%v, first line %+v", err, r)
+	}
+}
+
+func TestIndexListsAll(t *testing.T) {
+	w := startWeb(t, Options{})
+	resp, err := http.Get(w.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trap := range Traps() {
+		if !strings.Contains(string(page), `href="`+w.URL(trap)+`"`) {
+			t.Errorf("%s%s is not listed", trap.Host, trap.Path)
+		}
+	}
+	var table bytes.Buffer
+	if err := List(&table); err != nil || strings.Count(table.String(), "\n") != len(Traps())+1 {
+		t.Errorf("%v, table of %d lines", err, strings.Count(table.String(), "\n"))
+	}
+}
+
+func TestStartRefusesWrongAddresses(t *testing.T) {
+	for _, listen := range []string{"localhost:80", "127.0.0.1", "127.0.0.1:65530", "127.0.0.1:-1", "127.0.0.1:http"} {
+		if w, err := Start(Options{Listen: listen}); err == nil {
+			w.Close()
+			t.Errorf("%s was taken", listen)
+		}
+	}
+}
+
+// Ports are taken one after the other; a port in use is an error that leaves
+// nothing open.
+func TestPortInUse(t *testing.T) {
+	w := startWeb(t, Options{})
+	address := strings.TrimSuffix(strings.TrimPrefix(w.Root(), "http://"), "/")
+	if second, err := Start(Options{Listen: address}); err == nil {
+		second.Close()
+		t.Error("two webs on one port")
+	}
+	if hosts := w.Hosts(); hosts[0].Name != "" || len(hosts) < 30 {
+		t.Errorf("%d hosts, the first is %q", len(hosts), hosts[0].Name)
+	}
+}
