@@ -34,7 +34,7 @@ func TestDocumentationHosts(t *testing.T) {
 	for i := range docs {
 		d := &docs[i]
 		d.w = newWitnessAt(t, d.ip, site.Handler(site.Options{Dir: documentation(t, d.dir)}))
-		d.id = newSite(t, r, rig.Site{Root: d.w.URL + "/"})
+		d.id = newSite(t, r, rig.Site{Root: d.w.URL + "/", Properties: refreshIsALink})
 	}
 	// Meanwhile wget looks at the same folders on servers of its own.
 	t.Run("wget", func(t *testing.T) {

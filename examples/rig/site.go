@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
 )
 
@@ -18,6 +19,8 @@ type Site struct {
 	MaxURLs         int
 	MaxResources    int
 	MaxResourceSize int // bytes
+	// Properties beside those that every run has, by name.
+	Properties map[string]string
 }
 
 // siteRequest is the JSON of SITE_NEW.
@@ -70,6 +73,7 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 		RequestDelay: s.RequestDelay, HTTPTimeout: s.HTTPTimeout,
 		MaxURLs: s.MaxURLs, MaxResources: s.MaxResources, MaxResourceSize: s.MaxResourceSize,
 	}
+	maps.Copy(request.Properties, s.Properties)
 	var answer struct {
 		ErrorCode    int    `json:"errorCode"`
 		ErrorMessage string `json:"errorMessage"`

@@ -77,7 +77,7 @@ func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
 	// Without it a ROUTER drops what it cannot deliver and says nothing.
 	err = errors.Join(s.zmq.SetRouterMandatory(1), o.applyServerKeys(s.zmq))
 	if err == nil {
-		err = s.zmq.Bind(endpoint)
+		err = uninterrupted(func() error { return s.zmq.Bind(endpoint) })
 	}
 	if err == nil {
 		s.endpoint, err = s.zmq.GetLastEndpoint()
@@ -100,7 +100,7 @@ func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
 	}
 	err = o.applyClientKeys(s.zmq)
 	if err == nil {
-		err = s.zmq.Connect(endpoint)
+		err = uninterrupted(func() error { return s.zmq.Connect(endpoint) })
 	}
 	if err != nil {
 		s.Close()
@@ -108,6 +108,16 @@ func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
 	}
 	s.endpoint = endpoint
 	return s, nil
+}
+
+// uninterrupted repeats a call that a signal has cut off before it did anything.
+// Go's own scheduler sends signals all the time.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); zmq.AsErrno(err) != zmq.Errno(syscall.EINTR) {
+			return err
+		}
+	}
 }
 
 func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {

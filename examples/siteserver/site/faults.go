@@ -34,7 +34,7 @@ func status(code int) http.HandlerFunc {
 func notFound(w http.ResponseWriter, r *http.Request) { status(http.StatusNotFound)(w, r) }
 
 func busy(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Retry-After", "120")
+	w.Header().Set("Retry-After", "1")
 	status(http.StatusServiceUnavailable)(w, r)
 }
 
