@@ -10,7 +10,7 @@ GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSI
 FUZZTIME ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit e2e demo bench bench-sites fuzz lint clean
+.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites fuzz lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,7 @@ build: setup ## build the programs to bin/
 	@mkdir -p bin
 	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/hostileweb ./examples/demo
 
-test: setup-test lint build unit e2e ## set up what the tests need and run all of them
+test: setup-test lint build unit judges e2e ## set up what the tests need and run all of them
 
 # The race detector makes the sequence of random operations too slow to be long, so
 # the long one, of ten thousand, comes without it.
@@ -35,6 +35,13 @@ unit:
 	go test -race ./...
 	cd bench && go test -race ./...
 	go test -run '^TestRandom$$' ./internal/optest/random
+
+# What the public suites say, in numbers; a suite that is not here is skipped.
+judges: ## print how many cases of the public suites pass
+	@mkdir -p .cache
+	@go test -count=1 -v -run '^(TestWebPlatform|TestURLResolveTable|TestSamples|TestSharedSitemaps|TestRFC9309.*)$$' \
+		./internal/canon ./internal/feed ./internal/sitemap ./internal/robots >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
+	@sed -n 's/^.*judge: /judge: /p; s/^.*SKIP: /judge: skipped /p' .cache/judges
 
 # -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
 e2e: build

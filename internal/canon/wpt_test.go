@@ -82,14 +82,14 @@ func TestWebPlatform(t *testing.T) {
 		canonical++
 		agree(t, base, c.Input)
 	}
-	t.Logf("web platform tests: %d cases, parser as the standard %d, canonical form %d", total, standard, canonical)
+	t.Logf("judge: WHATWG URL tests: the parser is as the standard in %d of %d cases, the canonical form in %d of %d", standard, total, canonical, total)
 	if total < 800 {
 		t.Fatalf("only %d cases were read", total)
 	}
 }
 
 func TestURLResolveTable(t *testing.T) {
-	total := 0
+	total, passed := 0, 0
 	sc := bufio.NewScanner(strings.NewReader(string(shared(t, "url-resolve.csv"))))
 	for sc.Scan() {
 		line := sc.Text()
@@ -110,10 +110,12 @@ func TestURLResolveTable(t *testing.T) {
 		got, err := Schemes(nil).Resolve(cols[1], cols[0])
 		if err != nil || got != want {
 			t.Errorf("Resolve(%q, %q) = %q, %v; want %q", cols[1], cols[0], got, err, want)
+		} else {
+			passed++
 		}
 		total++
 	}
-	t.Logf("url-resolve: %d cases", total)
+	t.Logf("judge: URL resolution: %d of %d cases pass", passed, total)
 	if total == 0 {
 		t.Fatal("no case was read")
 	}
