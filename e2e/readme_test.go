@@ -104,16 +104,16 @@ var readmeFacts = map[string]func(out []byte) error{
 		}
 		return nil
 	},
-	"base64 -d":          func(out []byte) error { return readmeHas(out, `"data":["The tide mill"]`) },
-	"--cmd STAT":         func(out []byte) error { return readmeHas(out, `"batches_crawl_total"`) },
-	"--cmd STOP":         func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
+	"base64 -d":           func(out []byte) error { return readmeHas(out, `"data":["The tide mill"]`) },
+	"--cmd STAT":          func(out []byte) error { return readmeHas(out, `"batches_crawl_total"`) },
+	"--cmd STOP":          func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
 	"crawler-task.ini < ": func(out []byte) error { return readmeBatch(out, dc.StatusCrawled) },
 	"--explain":           func(out []byte) error { return readmeHas(out, `"canonical": "http`) },
-	"bin/processor-task": func(out []byte) error { return readmeBatch(out, dc.StatusProcessed) },
-	"bin/db-task":        func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
-	"dc_urls.urls":       func(out []byte) error { return readmeHas(out, "7|200|") },
-	"FROM articles":      func(out []byte) error { return readmeHas(out, `"tagList"`) },
-	"ls data/dc_rdata":   func(out []byte) error { return readmeHas(out, ".headers.txt") },
+	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, dc.StatusProcessed) },
+	"bin/db-task":         func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
+	"dc_urls.urls":        func(out []byte) error { return readmeHas(out, "7|200|") },
+	"FROM articles":       func(out []byte) error { return readmeHas(out, `"tagList"`) },
+	"ls data/dc_rdata":    func(out []byte) error { return readmeHas(out, ".headers.txt") },
 }
 
 func readmeHas(out []byte, part string) error {

@@ -163,9 +163,14 @@ func readConfig(s *config.Section, app config.Application, flags taskmain.Flags)
 		SchemaDir:        s.PathIn(app.DataDir, "url_schema_data_dir", "dc_urlschema"),
 		CookieDir:        s.PathIn(app.DataDir, "cookie_dir", "dc_cookies"),
 	}
+	cfg.GeneralForUnknown = s.Bool("useZeroSiteIdSiteNotExists", false)
 	if flags.MaxTime > 0 {
 		cfg.MaxExecutionTime = flags.MaxTime
 	}
+	// Keys of the original that mean nothing here: the stores are described in
+	// db-task.ini, time-outs come with the rows, the list of links is built in.
+	s.Accept("raw_data_dir", "db_data_dir", "max_fetch_time", "keep_old_resources", "collect_additional_prop", "urls_xpath_list_file",
+		"db_host", "db_port", "db_user", "db_pwd", "db_dc_sites", "db_dc_urls")
 	return cfg
 }
 

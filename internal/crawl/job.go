@@ -87,6 +87,8 @@ type Config struct {
 	RobotsTTL        time.Duration    // how long a robots.txt is believed
 	Backoff          time.Duration    // gap after a first answer that a host cannot keep up; it doubles
 	FallbackAge      time.Duration    // of a page that tells no date (default_icr_crawl_time)
+	// GeneralForUnknown gives items of sites that do not exist to site "0".
+	GeneralForUnknown bool
 
 	HeaderSourceDir string // files that HTTP_HEADERS may name
 	RobotsDir       string // robots.txt of ROBOTS_CACHE

@@ -155,3 +155,18 @@ func TestUnknownSiteInRealTime(t *testing.T) {
 		t.Errorf("answer %s, rows %v", got, w.rows)
 	}
 }
+
+func TestUnknownSiteAsGeneral(t *testing.T) {
+	for _, general := range []bool{false, true} {
+		s, w := tree(t), newWorld(t)
+		w.job.Config.GeneralForUnknown = general
+		w.addSite("0")
+		it := w.item("none", s.URL+"/")
+		u := dc.NewURL("0", s.URL+"/")
+		answer := w.run(batchOf(it))
+		row, stored := w.rows["0 "+u.URLMd5]
+		if stored != general || general && (row.Status != dc.StatusCrawled || len(answer.Items) != 1 || answer.Items[0].SiteID != "0") {
+			t.Errorf("general %t: row %+v, answer %+v", general, row, answer.Items)
+		}
+	}
+}

@@ -54,6 +54,17 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 		// is like says siteObj (crawling 1.4). Without filters it takes any link.
 		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
 	}
+	if stored == nil && r.Config.GeneralForUnknown && id != dc.GeneralSite {
+		if stored, err = r.Data.Site(ctx, dc.GeneralSite); err != nil {
+			return err
+		}
+		if stored != nil {
+			r.log.Info("the site is not known; its items go to site 0", "site", id, "items", len(items))
+			for _, it := range items {
+				it.SiteID, it.url.SiteID, it.row.SiteID = dc.GeneralSite, dc.GeneralSite, dc.GeneralSite
+			}
+		}
+	}
 	if stored == nil {
 		r.unknown(id, items)
 		return nil
