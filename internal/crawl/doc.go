@@ -2,7 +2,8 @@
 // and hands what came back to the data owner (seed, "The Crawler application",
 // steps 1 to 23).
 //
-// One batch goes through four stages, each of one shape: items in, items out.
+// One batch goes through four stages, each of one shape: items in, items out. What
+// pages bring may go through them again, in further passes. DESIGN.md tells it whole.
 //
 //	plan     per site: state, limits, properties, filters; rows marked Crawling
 //	fetch    per host in turn, hosts side by side: robots.txt, gate, request
