@@ -25,7 +25,7 @@ import (
 // what it asks of robots. It reports whether the page itself is to be stored.
 func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
 	asked := r.directives(out, p, text, kind)
-	if p.settings.feeds() && p.row.Type != dc.TypeFetched && (content.IsXML(kind) || content.IsText(kind) || content.IsFeed(kind)) {
+	if p.settings.feeds() && p.row.Type != dc.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
 		}
@@ -53,8 +53,8 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
 		d = robots.ParseTag(tags, r.Config.RobotsAgent)
 	}
-	if p.settings.robotsMeta && content.IsHTML(kind) && mentionsRobots(text) {
-		d = d.Merge(robots.ParseMeta(links.HTML(text, 1).Robots))
+	if top := text[:min(len(text), headBytes)]; p.settings.robotsMeta && content.IsHTML(kind) && bytes.Contains(bytes.ToLower(top), []byte("robots")) {
+		d = d.Merge(robots.ParseMeta(links.HTML(top, 1).Robots))
 	}
 	switch {
 	case d.NoIndex:
@@ -65,11 +65,8 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 	return d
 }
 
-// mentionsRobots is a quick look that saves most pages a second reading.
-func mentionsRobots(text []byte) bool {
-	const top = 64 << 10
-	return bytes.Contains(bytes.ToLower(text[:min(len(text), top)]), []byte("robots"))
-}
+// headBytes is where the head of a page ends at the latest.
+const headBytes = 64 << 10
 
 // collects reports whether links are collected from an item's page.
 func collects(it *item) bool {

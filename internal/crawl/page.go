@@ -35,6 +35,9 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	}()
 	kind := p.mediaType()
 	p.url.ContentType = clipTo(kind, 32)
+	if p.item.sitemap() {
+		p.url.ContentType = sitemapType // or its next crawl would not know
+	}
 	if p.url.HTTPMethod == "" {
 		p.url.HTTPMethod = "get"
 	}
@@ -47,7 +50,7 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	case bits != 0:
 	case len(p.Body) == 0 && p.Code/100 != 3:
 		bits = dc.ErrEmpty
-	case !p.settings.contentTypes.Holds(kind):
+	case !p.settings.contentTypes.Holds(kind) && !p.item.sitemap():
 		bits = dc.ErrMIME
 	}
 	if bits != 0 {
@@ -142,7 +145,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
 		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}
-	text, bits := r.text(ctx, p, kind)
+	text, bits := r.text(ctx, out, p, kind)
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
 	if !r.passes(ctx, p, text, lastModified) {
 		return r.refused(p, dc.ErrFiltersBreak)
@@ -167,6 +170,9 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		u.Status = status
 	}
 	u.Size, u.TotalTime = int64(len(p.Body)), (p.Total + r.Now().Sub(now)).Milliseconds()
+	if p.settings.replace.Any() {
+		u.Size = int64(len(text))
+	}
 	u.RawContentMd5, u.ETag = bodyMd5, modified.ETag(p.Header)
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // half of one is none
@@ -199,7 +205,7 @@ func timeOf(d dc.Date) time.Time {
 
 // text is the body as UTF-8 if it is text, with the site's replacements, else as
 // it came; the bits tell of damage, which is a mark and no failure.
-func (r *batchRun) text(ctx context.Context, p page, kind string) ([]byte, dc.ErrorMask) {
+func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, dc.ErrorMask) {
 	u := &p.item.url
 	u.Charset = ""
 	if !content.IsText(kind) && !content.IsXML(kind) {
@@ -220,7 +226,7 @@ func (r *batchRun) text(ctx context.Context, p page, kind string) ([]byte, dc.Er
 		})
 		if err != nil {
 			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
-			p.settings.bits |= dc.ErrInitialization
+			out.result.SiteBits |= dc.ErrInitialization
 		}
 		text = []byte(replaced)
 	}

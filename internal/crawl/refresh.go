@@ -77,9 +77,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 	return next
 }
 
-// mentionsRefresh is a quick look that saves most pages a second reading. A meta
-// element stands near the top; what comes behind is the page.
+// mentionsRefresh is a quick look that saves most pages a second reading.
 func mentionsRefresh(body []byte) bool {
-	const top = 64 << 10
-	return bytes.Contains(bytes.ToLower(body[:min(len(body), top)]), []byte("refresh"))
+	return bytes.Contains(bytes.ToLower(body[:min(len(body), headBytes)]), []byte("refresh"))
 }

@@ -56,7 +56,7 @@ func (r *batchRun) addSitemapRow(out *outcome, p page, row dc.URL, target string
 func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now time.Time) {
 	p.item.url.ContentType = sitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
-		MaxEntries: r.Config.MaxLinks, MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header),
+		MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header),
 	})
 	switch {
 	case errors.Is(err, sitemap.ErrFeed):
