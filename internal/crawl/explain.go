@@ -282,6 +282,7 @@ func (e *Explanation) judge(wait time.Duration) {
 	add(e.Site.State != dc.SiteActive, "the site is not active (state %d)", e.Site.State)
 	add(e.Site.MaxErrors > 0 && e.Site.Errors > e.Site.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", e.Site.Errors, e.Site.MaxErrors)
 	add(e.Site.MaxResources > 0 && e.Site.Resources > e.Site.MaxResources, "the site has more resources (%d) than maxResources (%d)", e.Site.Resources, e.Site.MaxResources)
+	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)
 	add(e.Row == nil, "the URL is no row of the site: it was not found on a page yet, or was refused")
 	if row := e.Row; row != nil {
 		add(row.Status != dc.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
