@@ -104,7 +104,7 @@ type Job struct {
 	Fetch   Fetcher
 	Browser Browser
 	Gates   Gates
-	Rotator *rotation.Rotator
+	Rotator *rotation.Rotator // nil: one that counts in memory
 	Config  Config
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -153,6 +153,9 @@ type batchRun struct {
 }
 
 func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
+	if j.Rotator == nil {
+		j.Rotator = rotation.New(rotation.Options{Log: j.Log})
+	}
 	return &batchRun{
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
 		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
