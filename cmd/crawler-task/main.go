@@ -124,7 +124,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}
 	go sweep(ctx, hosts, log)
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
-	seen.Dial, seen.Log = client.Dial, log
+	seen.Dial, seen.Resolve, seen.Log = client.Dial, client.Resolve, log
 	chromium := browser.New(seen)
 	rotator := rotation.New(rotation.Options{Dir: counts, Log: log})
 	projects := openProjects(app, log)

@@ -35,6 +35,9 @@ type Config struct {
 	// An error in whose chain a method Refused() bool returns true is a Guard fault.
 	// Nil refuses everything.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Resolve is the same guard for hosts that a request's own proxy is sent to, and
+	// that are not dialled here. Nil refuses everything that has a proxy.
+	Resolve func(ctx context.Context, host string) error
 	// MaxMemory bounds the memory of all processes of the browser, in bytes: the
 	// largest of them, as a rule the renderer of one page, is ended when they exceed
 	// it.
@@ -159,6 +162,9 @@ func (b *Browser) check(req *Request) error {
 	}
 	if err != nil {
 		return &Fault{Kind: BadURL, URL: req.URL, Err: err}
+	}
+	if req.upstream, err = parseUpstream(req.Proxy); err != nil {
+		return &Fault{Kind: ProxyConnect, URL: req.URL, Err: err}
 	}
 	req.MaxBytes = min(cmp.Or(max(req.MaxBytes, 0), DefaultMaxBytes), DefaultMaxBytes)
 	req.MaxRedirects = max(cmp.Or(req.MaxRedirects, DefaultMaxRedirects), 0)

@@ -114,7 +114,7 @@ func (r *macroRun) step(ctx context.Context, item MacroItem) error {
 	case item.Input != nil:
 		return r.enter(ctx, item.Input)
 	case item.Load != "":
-		script, err := r.v.cfg.loadScript(ctx, item.Load)
+		script, err := r.v.cfg.loadScript(ctx, item.Load, r.v.req.upstream)
 		if err != nil {
 			return err
 		}
@@ -291,8 +291,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // loadScript returns the text of a script: from a server through Dial, or from a
 // file below the folder that the ini allows. %PID% is replaced by the number of
-// this process.
-func (cfg *Config) loadScript(ctx context.Context, where string) (string, error) {
+// this process. A server is asked through upstream unless that is nil.
+func (cfg *Config) loadScript(ctx context.Context, where string, upstream *url.URL) (string, error) {
 	u, err := url.Parse(strings.ReplaceAll(where, "%PID%", strconv.Itoa(os.Getpid())))
 	if err != nil {
 		return "", err
@@ -301,7 +301,7 @@ func (cfg *Config) loadScript(ctx context.Context, where string) (string, error)
 	if u.Scheme == "file" {
 		from, err = cfg.Macros.open(u)
 	} else {
-		from, err = cfg.download(ctx, u)
+		from, err = cfg.download(ctx, u, upstream)
 	}
 	if err != nil {
 		return "", err
@@ -344,14 +344,26 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 }
 
 // download gets a script from a server.
-func (cfg *Config) download(ctx context.Context, u *url.URL) (io.ReadCloser, error) {
+func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadCloser, error) {
+	judge := func(u *url.URL) error {
+		switch {
+		case upstream == nil:
+			return nil // Dial judges
+		case cfg.Resolve == nil:
+			return errNoDial
+		}
+		return cfg.Resolve(ctx, u.Hostname())
+	}
+	if err := judge(u); err != nil {
+		return nil, err
+	}
 	client := &http.Client{
-		Transport: &http.Transport{DialContext: cfg.Dial, DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		Transport: &http.Transport{DialContext: cfg.Dial, Proxy: http.ProxyURL(upstream), DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if len(via) > 5 {
 				return errors.New("more than 5 redirects")
 			}
-			return nil
+			return judge(next.URL)
 		},
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -35,6 +36,8 @@ const (
 // tells no more than that it was not. It serves this user's processes alone.
 type pageProxy struct {
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	resolve  func(ctx context.Context, host string) error
+	upstream *url.URL // the request's own proxy; nil for none
 	maxBytes int64
 	log      *slog.Logger
 
@@ -55,13 +58,14 @@ type pageProxy struct {
 
 var errTraffic = errors.New("the page has loaded as much as it may")
 
-// newPageProxy opens a proxy. maxBytes bounds what all servers together may send.
-func newPageProxy(dial func(ctx context.Context, network, addr string) (net.Conn, error), maxBytes int64, logger *slog.Logger) (*pageProxy, error) {
+// newPageProxy opens a proxy, whose connections go through upstream unless it is
+// nil.
+func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &pageProxy{dial: dial, maxBytes: maxBytes, log: logger, listener: listener,
+	p := &pageProxy{dial: cfg.Dial, resolve: cfg.Resolve, upstream: upstream, maxBytes: cfg.MaxTraffic, log: cfg.Log, listener: listener,
 		slots: make(chan struct{}, maxConnections), failures: map[string]error{}}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
@@ -70,6 +74,10 @@ func newPageProxy(dial func(ctx context.Context, network, addr string) (net.Conn
 		MaxIdleConnsPerHost:    6,
 		IdleConnTimeout:        proxyIdle,
 		MaxResponseHeaderBytes: 1 << 20,
+	}
+	if p.forwards() {
+		p.transport.Proxy = http.ProxyURL(upstream)
+		p.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dialUpstream(ctx) }
 	}
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
@@ -121,14 +129,17 @@ func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyDialTime)
 	defer cancel()
-	conn, err := p.dial(ctx, network, addr)
+	var conn net.Conn
+	var err error
+	if p.upstream != nil {
+		conn, err = p.through(ctx, addr)
+	} else if conn, err = p.dial(ctx, network, addr); err == nil {
+		conn = &counted{Conn: conn, proxy: p}
+	}
 	if ctx.Err() == nil || !errors.Is(ctx.Err(), context.Canceled) {
 		p.remember(strings.ToLower(addr), err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &counted{Conn: conn, proxy: p}, nil
+	return conn, err
 }
 
 func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
@@ -151,13 +162,33 @@ func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
 // forward passes on one request in plain HTTP. What fails ends the connection
 // without an answer: one of ours could be taken for the server's.
 func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
+	target := hostPort(r.URL)
+	if p.forwards() {
+		err := p.judge(r.Context(), r.URL.Hostname())
+		p.remember(target, err)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
 	rp := &httputil.ReverseProxy{
 		Rewrite:   func(pr *httputil.ProxyRequest) {}, // to the URL as it came, no forwarding fields
 		Transport: p.transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
 			p.log.Debug("page proxy", "host", r.URL.Host, "err", err)
+			var op *net.OpError
+			if up := new(upstreamError); errors.As(err, &up) {
+				p.remember(target, up)
+			} else if errors.As(err, &op) && op.Op == "proxyconnect" {
+				p.remember(target, &upstreamError{err})
+			}
 			panic(http.ErrAbortHandler)
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
+				return &upstreamError{fmt.Errorf("it answers %s", clip(resp.Status))}
+			}
+			return nil
 		},
 		FlushInterval: -1,
 	}

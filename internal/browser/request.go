@@ -35,6 +35,10 @@ type Request struct {
 	Cookie string
 	// Method is GET when empty, or POST.
 	Method string
+	// Proxy is the URL of the proxy that everything the page loads goes through:
+	// http, https, socks5 or socks5h, perhaps with user and password. Empty is none.
+	// Dial opens the connections to it. A proxy that fails is a ProxyConnect fault.
+	Proxy string
 	// PostData is sent when Method is POST.
 	PostData []byte
 	// Timeout bounds the page once a browser runs and a place in it is free; time
@@ -57,6 +61,8 @@ type Request struct {
 	// error ends the page with a Refused fault. What the page loads besides (styles,
 	// scripts, frames) is not asked for. Nil allows all.
 	Allow func(ctx context.Context, next *url.URL) error
+
+	upstream *url.URL // of Proxy
 }
 
 // Hop is a URL that led to another: Code is its redirect's status, or that of a

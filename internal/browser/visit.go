@@ -202,7 +202,7 @@ func (v *visit) explain(parent context.Context, err error) *Fault {
 // open makes the page: a browser context of its own behind a proxy of its own.
 func (v *visit) open(ctx context.Context) (err error) {
 	v.wake = make(chan struct{}, 1)
-	if v.proxy, err = newPageProxy(v.cfg.Dial, v.cfg.MaxTraffic, v.cfg.Log); err != nil {
+	if v.proxy, err = newPageProxy(v.cfg, v.req.upstream); err != nil {
 		return err
 	}
 	v.context, v.end, err = v.chromium.newPage(ctx, v.proxy.address(), v.listen)
@@ -343,13 +343,16 @@ func hostPort(u *url.URL) string {
 // kindOfDial returns the kind of an error of Config.Dial.
 func kindOfDial(err error, other Kind) Kind {
 	var (
-		guard interface{ Refused() bool }
-		name  *net.DNSError
-		late  interface{ Timeout() bool }
+		guard  interface{ Refused() bool }
+		behind *upstreamError
+		name   *net.DNSError
+		late   interface{ Timeout() bool }
 	)
 	switch {
 	case errors.As(err, &guard) && guard.Refused():
 		return Guard
+	case errors.As(err, &behind):
+		return ProxyConnect
 	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return ConnectTimeout
 	case errors.As(err, &name):

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"hce/dc/internal/browser"
 	"hce/dc/internal/dc"
@@ -13,19 +14,33 @@ import (
 
 // render has a browser make a page of target. What stands behind ### in a URL is
 // a script for that page (crawling 4.9).
+//
+// The gate is held when it is called. Where the page leads the browser, by a
+// redirect or by script, is a hop like any other.
 func (v *visit) render(ctx context.Context, target string) (*answer, error) {
-	limit, damping, err := browser.Limits(v.item.url.HTTPTimeout)
+	timeout := v.item.url.HTTPTimeout
+	if !(timeout > 0) { // as with plain requests
+		timeout = float64(fetch.DefaultTimeout.Milliseconds())
+	}
+	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
 		return nil, refusal{bits: dc.ErrFetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
+		if v.settings.badMacro {
+			return nil, refusal{bits: dc.ErrMacroDeserialization, reason: "the property FETCHER_MACRO cannot be read"}
+		}
 		macro = v.settings.macro
 	}
 	plain := v.pageRequest(target)
+	if v.cut && plain.Timeout <= damping {
+		return nil, errNoTime
+	}
+	hops := &hops{visit: v}
 	r := browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: v.hop,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: hops.allow, Proxy: plain.Proxy,
 	}
 	if v.settings.redirects <= 0 {
 		r.MaxRedirects = -1
@@ -45,7 +60,13 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	page, err := v.Browser.Get(ctx, r)
+	hops.end()
 	if err != nil {
+		kind := fetch.Other
+		if found := browser.KindOf(err); found == browser.TimeOver || found == browser.ConnectTimeout {
+			kind = fetch.Timeout
+		}
+		v.hold = v.troubles.after(v.host, nil, kind, v.Config.Backoff, v.Now())
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
 		}
@@ -59,13 +80,60 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code})
 	}
-	if len(page.Cookies) > 0 {
+	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
 		if final, err := url.Parse(page.FinalURL); err == nil {
-			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": page.Cookies})
+			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
 		}
 	}
 	v.hold = v.troubles.after(v.host, response, fetch.None, v.Config.Backoff, v.Now())
 	return &answer{
 		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
 	}, nil
+}
+
+// hops asks the visit for each request of a page in a browser.
+type hops struct {
+	*visit
+	mu    sync.Mutex
+	asked bool // for the page itself, which the visit has let pass
+	over  bool // the page is done: nobody may use the visit any more
+}
+
+// allow is the browser's question. It holds the gate when it says yes.
+func (h *hops) allow(ctx context.Context, next *url.URL) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.over:
+		return errNoTime
+	case !h.asked:
+		h.asked = true
+		return nil
+	}
+	return h.hop(ctx, next)
+}
+
+// end waits for a question under way, which a page that fails may leave behind.
+func (h *hops) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// newCookies leaves out of the cookies of a page those that came with the request:
+// the jar has them, or the site's property, which is not the jar's. One that was
+// set again with an end is new.
+func newCookies(lines []string, sent string) []string {
+	known := map[string]bool{}
+	for pair := range strings.SplitSeq(sent, ";") {
+		known[strings.TrimSpace(pair)] = true
+	}
+	var list []string
+	for _, line := range lines {
+		pair, attributes, _ := strings.Cut(line, ";")
+		if !known[pair] || strings.Contains(attributes, "Expires=") {
+			list = append(list, line)
+		}
+	}
+	return list
 }

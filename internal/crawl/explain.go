@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/dc"
 	"hce/dc/internal/fetch"
 	"hce/dc/internal/filter"
+	"hce/dc/internal/robots"
 )
 
 // Explanation is every decision that a URL would meet, for people who ask why it
@@ -139,7 +140,9 @@ const mostExplained = 100
 
 // Explain tells every decision that a URL would meet, as a page of the site, or of
 // the one that its address belongs to when siteID is empty. It asks for the host's
-// robots.txt, and with fetch for the page itself, both politely; it stores nothing.
+// robots.txt, and with fetch for the page itself, both politely and through the
+// site's proxies. It stores nothing: no row, no cookie, no count; but the gate of the
+// host keeps the time of its requests, as it must.
 func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -164,7 +167,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		return e, nil
 	}
 	r := j.newRun(dc.Batch{CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead}, cancel)
-	r.last = true
+	r.last, r.dry, r.rotator = true, true, j.Rotator.Unsaved()
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("crawl.Explain: %w", err)
@@ -214,7 +217,9 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Sit
 	site := &siteWork{Site: *stored, settings: map[string]*settings{}}
 	var problems []error
 	site.filters, problems = filter.Compile(rules(site.Filters))
-	set, more := readSettings(&site.Site, nil, r.Config)
+	cfg := r.Config
+	cfg.dry = true
+	set, more := readSettings(&site.Site, nil, cfg)
 	warnings := []string{}
 	for _, problem := range append(problems, more...) {
 		warnings = append(warnings, problem.Error())
@@ -254,7 +259,11 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	if !v.settings.robots {
 		return nil
 	}
-	found, err := v.rules(ctx, v.item.target)
+	err := v.throughProxy(ctx, nil)
+	var found *robots.Rules
+	if err == nil {
+		found, err = v.rules(ctx, v.item.target)
+	}
 	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
 		return err
 	}

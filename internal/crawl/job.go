@@ -96,6 +96,8 @@ type Config struct {
 	ProxyDir        string // index files of USER_PROXY
 	SchemaDir       string // files of URLS_SCHEMA, and what was used of them
 	CookieDir       string // cookies of sites
+
+	dry bool // what is used is not counted
 }
 
 // Job crawls batches, one after the other. Its caches live as long as it does.
@@ -140,7 +142,9 @@ type batchRun struct {
 	saves chan *outcome // of the pass: read, to be saved
 	last  bool          // no pass follows this one
 	seen  seenLinks
+	dry   bool // nothing is counted
 
+	rotator   *rotation.Rotator
 	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
@@ -158,10 +162,11 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 	}
 	return &batchRun{
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
-		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
-		jars:   cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-		down:   map[string]error{},
-		cancel: cancel,
+		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
+		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+		rotator: j.Rotator,
+		down:    map[string]error{},
+		cancel:  cancel,
 	}
 }
 

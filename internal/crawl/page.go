@@ -62,7 +62,7 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 // mediaType is the type of the body: as declared, unless the declaration says
 // nothing or the site wants the body to decide, and as the site calls it.
 func (p page) mediaType() string {
-	if p.rendered && p.kind != "" {
+	if p.kind != "" { // the browser's word: its body need not be what the header declares
 		return p.settings.typeMap.Map(p.kind)
 	}
 	declared := declaredType(p.Header)
@@ -215,7 +215,11 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 	text, name := p.Body, p.charset
 	if !p.rendered {
 		var err error
-		if text, name, err = charset.Decode(p.Body, declaredType(p.Header)); err != nil {
+		declared := declaredType(p.Header)
+		if p.kind != "" && p.charset != "" {
+			declared = p.kind + "; charset=" + p.charset
+		}
+		if text, name, err = charset.Decode(p.Body, declared); err != nil {
 			bits |= dc.ErrBadEncoding
 		}
 	}

@@ -64,6 +64,9 @@ func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind
 	defer v.leaveSlot()
 	defer v.leaveGate()
 	target := l.URL.URL
+	if v.throughProxy(ctx, c.page.answer.proxy) != nil {
+		return l, "", how == nil
+	}
 	if v.allowed(ctx, target) != nil || v.enter(ctx, target) != nil {
 		return l, "", how == nil
 	}

@@ -54,6 +54,7 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 			v.fault(ctx, pool, picked, errors.New("its answer is not the page's"))
 		}
 		if !rotate {
+			a.proxy = &picked
 			return a, nil
 		}
 		last = errors.New("the answer is not the page's")
@@ -74,7 +75,7 @@ func (v *visit) proxyPool(ctx context.Context) *proxies.Pool {
 				v.log.Warn("the stored proxies cannot be read", "site", v.item.SiteID, "error", err)
 			}
 		}
-		pool, err := proxies.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxies.Options{Log: v.log})
+		pool, err := proxies.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxies.Options{Log: v.log, ReadOnly: v.dry})
 		if err != nil {
 			v.log.Warn("a property is followed in part", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
 		}
@@ -95,9 +96,43 @@ func (v *visit) fault(ctx context.Context, pool *proxies.Pool, p proxies.Proxy, 
 	}
 }
 
-// proxyFailed tells errors of the proxy from those of the page.
+// throughProxy makes a visit that has no page of its own go through a proxy when
+// its site wants one: through that one, or through one of the pool when it is nil.
+// Its error says that there is none; going to the host itself is no way out.
+func (v *visit) throughProxy(ctx context.Context, p *proxies.Proxy) error {
+	spec := v.settings.proxy
+	switch {
+	case !spec.Used():
+		return nil
+	case p == nil:
+		picked, err := v.proxyPool(ctx).Pick(ctx, v.item.url.URL, nil)
+		if err != nil {
+			return noProxy("no proxy of the pool is left: "+err.Error(), spec.StatusNone)
+		}
+		p = &picked
+	}
+	v.proxy = p
+	return nil
+}
+
+// proxyFailed tells errors of the proxy from those of the page. Either may be told
+// by the request for the robots.txt of a redirect's host.
 func proxyFailed(err error) bool {
-	return fetch.KindOf(err) == fetch.Proxy || err != nil && browser.KindOf(err) == browser.ProxyConnect
+	for err != nil {
+		var plain *fetch.Fault
+		var seen *browser.Fault
+		switch {
+		case errors.As(err, &seen) && seen.Kind == browser.Refused:
+			err = seen.Err
+		case seen != nil:
+			return seen.Kind == browser.ProxyConnect
+		case errors.As(err, &plain) && plain.Kind == fetch.Refused:
+			err = plain.Err
+		default:
+			return plain != nil && plain.Kind == fetch.Proxy
+		}
+	}
+	return false
 }
 
 // noProxy ends an item whose site wants a proxy and has none (crawling 2.4).

@@ -102,10 +102,10 @@ func (v *visit) stage() cookies.Stage {
 func (v *visit) header(target string) http.Header {
 	h := http.Header{}
 	host := canon.Host(target)
-	for _, x := range v.Rotator.Headers(v.Config.Headers, "", host) {
+	for _, x := range v.rotator.Headers(v.Config.Headers, "", host) {
 		h.Set(x.Name, x.Value)
 	}
-	for _, x := range v.Rotator.Headers(v.settings.headers, v.item.SiteID, host) {
+	for _, x := range v.rotator.Headers(v.settings.headers, v.item.SiteID, host) {
 		h.Set(x.Name, x.Value)
 	}
 	if v.settings.user != "" && v.settings.password != "" {

@@ -163,7 +163,10 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 	for _, source := range sources {
 		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
 		v := r.visit(it)
-		err := v.allowed(ctx, source)
+		err := v.throughProxy(ctx, nil)
+		if err == nil {
+			err = v.allowed(ctx, source)
+		}
 		if err == nil {
 			err = v.enter(ctx, source)
 		}

@@ -59,6 +59,7 @@ type settings struct {
 	fetchers     *linkrules.FetcherTypes
 	dynamicRoots bool // the browser for root URLs alone
 	macro        *browser.Macro
+	badMacro     bool // it cannot be read
 
 	processor string // PROCESSOR_NAME
 
@@ -137,7 +138,7 @@ func readSettings(site *dc.Site, over map[string]string, def Config) (*settings,
 	s.processor = p.text("PROCESSOR_NAME")
 	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site.ID)
 	if p.failed("FETCHER_MACRO") {
-		s.bits |= dc.ErrMacroDeserialization
+		s.bits, s.badMacro = s.bits|dc.ErrMacroDeserialization, true
 	}
 	return s, p.errs
 }
@@ -176,7 +177,7 @@ func (s *settings) readRequests(p *properties, def Config) {
 	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxies.ParseAliveCheck)
 	if p.text("HTTP_FREQ_LIMITS") != "" {
 		limits := parsed(p, "HTTP_FREQ_LIMITS", freq.Parse)
-		limiter, err := freq.Open(limits, def.FreqDir, freq.Options{})
+		limiter, err := freq.Open(limits, def.FreqDir, freq.Options{ReadOnly: def.dry})
 		if err != nil {
 			p.fail("HTTP_FREQ_LIMITS", err.Error())
 		}

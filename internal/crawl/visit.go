@@ -44,6 +44,8 @@ type answer struct {
 	charset   string   // that its document declared
 	urls      []string // that a macro collected
 	unchanged bool     // the page is as it was
+
+	proxy *proxies.Proxy // that it came through; nil: none
 }
 
 func (r *batchRun) visit(it *item) *visit {
@@ -70,11 +72,12 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 	if err := v.admit(v.item.url.URL); err != nil {
 		return nil, err
 	}
+	if v.settings.proxy.Used() {
+		// No alive check: it would go to the host itself, past the proxy.
+		return v.proxied(ctx)
+	}
 	if err := v.alive(ctx, v.settings.alive, v.item.target); err != nil {
 		return nil, refusal{bits: dc.ErrConnection, reason: "the host is not alive: " + err.Error()}
-	}
-	if v.settings.proxy.Used() {
-		return v.proxied(ctx)
 	}
 	return v.page(ctx)
 }
@@ -297,10 +300,15 @@ func (v *visit) leaveSlot() {
 	}
 }
 
-// again gives the gate back and takes it for one more request of the same visit.
+// again gives the gate back and takes it for one more request of the same visit,
+// which redirects may have led to another host meanwhile.
 func (v *visit) again(ctx context.Context, target string) error {
 	v.leaveGate()
 	v.leaveSlot()
+	v.delay = v.patience
+	if err := v.allowed(ctx, target); err != nil {
+		return err
+	}
 	return v.enter(ctx, target)
 }
 

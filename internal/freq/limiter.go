@@ -23,6 +23,8 @@ type Options struct {
 	Log    *slog.Logger     // nil is slog.Default
 	Now    func() time.Time // nil is time.Now
 	Random func(n int) int  // nil is math/rand; a number from 0 up to n, without n
+
+	ReadOnly bool // requests are judged and not counted
 }
 
 // Limiter counts requests in files. Any number of goroutines may share it.
@@ -61,7 +63,7 @@ func Open(limits Limits, base string, o Options) (*Limiter, error) {
 	if err != nil {
 		folder, err = base, fmt.Errorf("has in %s the path %w", pathConfig, err)
 	}
-	return &Limiter{limits, folder, statefile.Files{Log: o.Log}, o.Now, o.Random}, err
+	return &Limiter{limits, folder, statefile.Files{Log: o.Log, ReadOnly: o.ReadOnly}, o.Now, o.Random}, err
 }
 
 // Ask counts a request of site to host and says whether it may go. It stops when

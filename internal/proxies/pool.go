@@ -27,6 +27,8 @@ const maxCount = 1 << 53
 // Options of a Pool. The zero value is ready.
 type Options struct {
 	Log *slog.Logger // nil is slog.Default
+
+	ReadOnly bool // uses and faults are counted in memory only
 }
 
 // Proxy is a proxy as it was picked.
@@ -67,7 +69,7 @@ func Open(spec Spec, site, base string, rows []dc.Proxy, o Options) (*Pool, erro
 		o.Log = slog.Default()
 	}
 	path, err := indexPath(base, spec.filePath, site)
-	p := &Pool{site: site, path: path, log: o.Log, files: statefile.Files{Log: o.Log}, byHost: make(map[string]*entry)}
+	p := &Pool{site: site, path: path, log: o.Log, files: statefile.Files{Log: o.Log, ReadOnly: o.ReadOnly}, byHost: make(map[string]*entry)}
 	var ix index
 	if path != "" {
 		if err := p.files.Read(path, &ix); err != nil {

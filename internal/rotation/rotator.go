@@ -32,6 +32,7 @@ type Options struct {
 // share it.
 type Rotator struct {
 	dir   string
+	dry   bool // nothing is saved
 	log   *slog.Logger
 	files statefile.Files
 
@@ -144,7 +145,7 @@ func (r *Rotator) path(p place) string {
 func (r *Rotator) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
-	if r.dir == "" {
+	if r.dir == "" || r.dry {
 		return nil
 	}
 	var errs []error
@@ -154,6 +155,14 @@ func (r *Rotator) Save(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Unsaved returns a Rotator that begins with what the files have, and whose uses
+// are never saved.
+func (r *Rotator) Unsaved() *Rotator {
+	other := New(Options{Dir: r.dir, Log: r.log})
+	other.dry = true
+	return other
 }
 
 // Close saves a last time.

@@ -32,6 +32,10 @@ type Files struct {
 	// changes.
 	Durable bool
 
+	// ReadOnly leaves the disk as it is: what Update changes is in its value alone,
+	// and no lock is taken.
+	ReadOnly bool
+
 	Log     *slog.Logger  // nil is slog.Default
 	MaxSize int64         // 0 is DefaultMaxSize
 	MaxWait time.Duration // 0 is DefaultMaxWait
@@ -56,6 +60,12 @@ func Read(path string, value any) error { return Files{}.Read(path, value) }
 func (f Files) Update(ctx context.Context, path string, value any, change func() error) error {
 	if err := checkPath(path); err != nil {
 		return fmt.Errorf("statefile.Update: %w", err)
+	}
+	if f.ReadOnly {
+		if err := f.Read(path, value); err != nil {
+			return err
+		}
+		return change()
 	}
 	unlock, err := f.lock(ctx, path)
 	if err != nil {
