@@ -142,7 +142,8 @@ type batchRun struct {
 	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
-	goneSites sync.Map // ids of sites that were deleted since the batch began
+	noted     map[chainKey]dc.ErrorMask // of items, found before the first pass
+	goneSites sync.Map                  // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
 	down   map[string]error // origins that could not be reached, and why
@@ -155,6 +156,7 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
 		slots:  make(chan struct{}, max(j.Config.MaxHosts, 1)),
 		jars:   cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+		noted:  map[chainKey]dc.ErrorMask{},
 		down:   map[string]error{},
 		cancel: cancel,
 	}
@@ -204,6 +206,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 // #2).
 func (r *batchRun) answer(work []*item) []dc.BatchItem {
 	left := []dc.BatchItem{}
+	entries := r.newEntries(work)
 	for _, it := range work {
 		if it.handedBack {
 			r.batch.ErrorMask |= dc.ErrMaxExecutionTime
@@ -211,6 +214,13 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 				continue
 			}
 		} else {
+			if it.isRSS() && r.realTime() {
+				// The entries that later passes brought stand for it (crawling 1.6).
+				if entries.brought[chainKey{it.SiteID, it.URLID}] {
+					continue
+				}
+				it.url.ErrorMask |= dc.ErrRSSEmpty
+			}
 			r.batch.ErrorMask |= it.url.ErrorMask
 			if it.empty && !r.realTime() {
 				continue
@@ -218,11 +228,13 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
-		if len(it.extra) == 0 { // else the entries of the feed stand for it
+		if extra := entries.of(it); len(extra) > 0 { // they stand for the feed
+			left = append(left, extra...)
+		} else {
 			left = append(left, out)
 		}
-		left = append(left, it.extra...)
 	}
+	r.cut = r.cut || entries.cut
 	if r.cut {
 		r.batch.ErrorMask |= dc.ErrMaxItems
 		if n := len(left); n > 0 {
