@@ -249,8 +249,10 @@ func (r *batchRun) over(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
 }
 
-// writes reports whether the batch may change anything that is stored.
-func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 }
+// writes reports whether the batch may change rows that are stored. One in real time
+// never does, whatever its dbMode says: its sites need not be stored (crawling 1.4,
+// F39).
+func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 && !r.realTime() }
 
 // brokenBy is what ended the batch; nil as long as it goes on.
 func (r *batchRun) brokenBy() error {
