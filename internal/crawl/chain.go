@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"hce/dc/internal/dc"
 )
@@ -15,45 +16,43 @@ import (
 // stored beside it (crawling 5.11). A kill in between is the fault of its batch,
 // and the first page is crawled again.
 
-// chains are the chains of a batch, by the key of their first page. The zero value
-// is ready.
+// chains are the chains of a batch. The zero value is ready; it is safe for many
+// goroutines.
 type chains struct {
 	mu    sync.Mutex
-	first map[chainKey]*chain
+	begun map[chainKey]*chain   // by the key of their first page
+	next  map[chainKey][]string // keys of the pages that continue a page, in its order
 	of    map[chainKey]chainKey // the first page, by a page that continues it
-	last  int64                 // number of the chain begun last
 }
 
 type chainKey struct{ site, url string }
 
 type chain struct {
-	held   bool     // its row waits for the end
-	status int64    // that it gets then
-	parts  []string // keys of the pages that were crawled
+	number int64
+	at     time.Time // of the files of its first page
 }
 
 // continueChain takes a link that continues the chain of the page at hand: whatever
-// filters and limits say.
+// filters and limits say. A link back to the first page continues nothing.
 func (c *collection) continueChain(target string) {
 	it := c.page.item
+	first := it.chainKey()
 	row := c.row
 	row.URL, row.URLMd5, row.Type = target, dc.Md5(target), dc.TypeChain
+	if row.URLMd5 == first.url {
+		return
+	}
 	c.out.result.Links = append(c.out.result.Links, dc.Link{URL: row, Chain: true})
 	if c.last {
 		return
 	}
-	first := it.chainKey()
-	number := c.chains.begin(first)
-	c.chains.mu.Lock()
-	c.chains.first[first].held = true
-	c.chains.mu.Unlock()
+	number := c.chains.join(first, chainKey{it.SiteID, it.URLID}, row.URLMd5, c.page.at(c.now), it.url.ChainID)
 	if first.url == it.URLID {
-		c.out.holds = true
+		c.out.holds, it.url.ChainID = true, &number
 	}
 	next := it.next(row)
 	next.URL.ChainID = &number
 	it.found = append(it.found, next)
-	c.chains.join(chainKey{it.SiteID, row.URLMd5}, first)
 }
 
 // chainKey is the first page of the chain that an item belongs to: itself, when it
@@ -65,30 +64,28 @@ func (it *item) chainKey() chainKey {
 	return chainKey{it.SiteID, it.URLID}
 }
 
-// begin gives the number of a chain, a new one for a new chain.
-func (c *chains) begin(first chainKey) int64 {
+// join notes that part continues page, in the chain of first, and gives the number
+// of the chain: the one that is asked for, else the next. At is the moment in the
+// names of the files of the first page, which begins the chain by its first call.
+func (c *chains) join(first, page chainKey, part string, at time.Time, asked *int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.first == nil {
-		c.first = map[chainKey]*chain{}
+	if c.begun == nil {
+		c.begun, c.next, c.of = map[chainKey]*chain{}, map[chainKey][]string{}, map[chainKey]chainKey{}
 	}
-	if c.first[first] == nil {
-		c.last++
-		c.first[first] = &chain{status: dc.StatusCrawled}
+	one := c.begun[first]
+	if one == nil {
+		one = &chain{number: int64(len(c.begun)) + 1, at: at}
+		if asked != nil {
+			one.number = *asked
+		}
+		c.begun[first] = one
 	}
-	return c.last
-}
-
-// join notes that a page continues the chain of first.
-func (c *chains) join(part, first chainKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[chainKey]chainKey{}
+	c.next[page] = append(c.next[page], part)
+	if key := (chainKey{page.site, part}); c.of[key].url == "" {
+		c.of[key] = first
 	}
-	if _, known := c.of[part]; !known {
-		c.of[part] = first
-	}
+	return one.number
 }
 
 // firstOf is the first page of the chain that a page continues.
@@ -98,30 +95,45 @@ func (c *chains) firstOf(part chainKey) chainKey {
 	return c.of[part]
 }
 
-// crawled notes a page of a chain.
-func (c *chains) crawled(it *item) {
-	if it.chainOf.url == "" {
-		return
+// parts are the keys of the pages of a chain that were crawled, the first one left
+// out, each once: those that a page leads to stand behind it.
+func (c *chains) parts(first chainKey, crawled map[chainKey]bool) []string {
+	met := map[string]bool{first.url: true}
+	var list []string
+	queue := []string{first.url}
+	for len(queue) > 0 {
+		page := chainKey{first.site, queue[0]}
+		queue = queue[1:]
+		for _, part := range c.next[page] {
+			if met[part] {
+				continue
+			}
+			met[part] = true
+			queue = append(queue, part)
+			if crawled[chainKey{first.site, part}] {
+				list = append(list, part)
+			}
+		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if held := c.first[it.chainOf]; held != nil {
-		held.parts = append(held.parts, it.URLID)
-	}
+	return list
 }
 
-// endChains stores the lists of the chains, and lets their first rows go.
-func (r *batchRun) endChains(ctx context.Context) error {
+// endChains stores the lists of the chains beside their first pages, and lets the
+// rows of those go.
+func (r *batchRun) endChains(ctx context.Context, all []*item) error {
+	crawled := map[chainKey]bool{}
+	for _, it := range all {
+		if it.started && !it.empty {
+			crawled[chainKey{it.SiteID, it.URLID}] = true
+		}
+	}
 	bySite := map[string][]dc.Fetched{}
 	r.chains.mu.Lock()
-	for first, c := range r.chains.first {
-		if !c.held {
-			continue
-		}
+	for first, c := range r.chains.begun {
 		date := string(dc.DateOf(r.Now()))
-		result := dc.Fetched{URLMd5: first.url, At: r.Now(), Set: dc.Patch{"Status": c.status, "TcDate": date, "UDate": date}}
-		if len(c.parts) > 0 {
-			result.Files = []dc.File{{Type: dc.ContentChain, Data: []byte(strings.Join(c.parts, "\n") + "\n")}}
+		result := dc.Fetched{URLMd5: first.url, At: c.at, Set: dc.Patch{"Status": int64(dc.StatusCrawled), "TcDate": date, "UDate": date}}
+		if parts := r.chains.parts(first, crawled); len(parts) > 0 {
+			result.Files = []dc.File{{Type: dc.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}
 		bySite[first.site] = append(bySite[first.site], result)
 	}

@@ -20,11 +20,19 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		ContentType: declaredType(p.Header), Standard: p.settings.standardFeeds, ZeroItem: p.settings.feedAsEntry,
 	})
 	if errors.Is(err, feed.ErrNoFeed) {
+		if !p.item.url.Root() { // what an entry leads to
+			return false, true
+		}
+		out.bits |= dc.ErrRSSEmpty
 		if content.IsHTML(kind) {
 			out.bits |= dc.ErrUnsupportedType
 		}
 		// A site of feeds follows no other links.
-		return p.item.url.Root(), true
+		return true, true
+	}
+	p.item.feed = true
+	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(declaredType(p.Header))) {
+		out.bits |= dc.ErrUnsupportedType
 	}
 	if parsed.Cut {
 		r.log.Warn("the feed has more entries than are read", "site", p.SiteID, "url", p.url.URL)
@@ -42,8 +50,13 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		}
 	}
 	c.finish(ctx)
-	r.keepEntries(out, p, entries, now)
-	if len(out.result.Links) == 0 {
+	for final, found := range c.led {
+		if e, ok := entries[found]; ok {
+			entries[final] = e
+		}
+	}
+	r.keepEntries(ctx, out, p, entries, now)
+	if len(out.result.Links)+len(out.result.Elsewhere) == 0 {
 		out.bits |= dc.ErrRSSEmpty
 	}
 	return true, p.settings.processor == rss
@@ -60,7 +73,13 @@ func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 }
 
 // keepEntries completes the rows of entries as PROCESSOR_NAME says.
-func (r *batchRun) keepEntries(out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
+// An entry that was known before is not crawled again for being in the feed still.
+func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
+	iterates := p.settings.processor == rss && !r.last
+	var there map[string]bool
+	if iterates {
+		there, iterates = r.knownLinks(ctx, p.item, out.result.Links)
+	}
 	for i := range out.result.Links {
 		l := &out.result.Links[i]
 		e, known := entries[l.URL.URLMd5]
@@ -70,7 +89,7 @@ func (r *batchRun) keepEntries(out *outcome, p page, entries map[string]feed.Ent
 		l.URL.PDate = dc.DateOf(e.Date)
 		if p.settings.processor == rss {
 			l.URL.Type = dc.TypeSingle
-			if !r.last {
+			if iterates && !there[l.URL.URLMd5] {
 				p.item.found = append(p.item.found, p.item.next(l.URL))
 			}
 			continue
@@ -92,4 +111,53 @@ func (r *batchRun) keepEntries(out *outcome, p page, entries map[string]feed.Ent
 			p.item.extra = append(p.item.extra, p.item.next(*u))
 		}
 	}
+}
+
+// isRSS reports whether an item brought a feed whose entries later passes crawl.
+func (it *item) isRSS() bool { return it.feed && it.settings.processor == rss }
+
+// answered are the entries of feeds on their way into the answer: each URL once,
+// and beyond one for each item no more than maxItems leaves room for.
+type answered struct {
+	brought map[chainKey]bool // pages that items of later passes come from
+	met     map[chainKey]bool
+	room    int64 // for more entries than items; -1: no limit
+	cut     bool
+}
+
+func (r *batchRun) newEntries(work []*item) *answered {
+	a := &answered{brought: map[chainKey]bool{}, met: map[chainKey]bool{}, room: -1}
+	for _, it := range work {
+		a.met[chainKey{it.SiteID, it.URLID}] = true
+		if it.single && !(it.handedBack && r.batch.RemoveUnprocessed) {
+			a.brought[chainKey{it.SiteID, it.url.ParentMd5}] = true
+		}
+	}
+	if most := r.batch.MaxItems; most > 0 {
+		a.room = max(most-int64(len(work)), 0)
+	}
+	return a
+}
+
+// of gives the entries that stand for an item; none when it stands for itself.
+func (a *answered) of(it *item) []dc.BatchItem {
+	var list []dc.BatchItem
+	for _, e := range it.extra {
+		key := chainKey{e.SiteID, e.URLID}
+		if a.met[key] {
+			continue
+		}
+		if len(list) > 0 {
+			if a.room == 0 {
+				a.cut = true
+				break
+			}
+			if a.room > 0 {
+				a.room--
+			}
+		}
+		a.met[key] = true
+		list = append(list, e)
+	}
+	return list
 }

@@ -30,6 +30,10 @@ func (r *batchRun) hosts(work []*item) []*hostWork {
 		if !it.todo {
 			continue
 		}
+		if it.noted&dc.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
+			r.saves <- it.failed(0, 0, dc.DateOf(r.Now()))
+			continue
+		}
 		name := webHost(it.target)
 		if name == "" {
 			it.started = true

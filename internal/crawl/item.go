@@ -26,6 +26,9 @@ type item struct {
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 
+	noted dc.ErrorMask // found before its page was asked for
+
+	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
 	found []dc.BatchItem // what its page brought for the next pass
@@ -72,7 +75,7 @@ func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
 		code = 400
 	}
 	it.empty = true
-	it.url.ErrorMask |= bits
+	it.url.ErrorMask |= bits | it.noted
 	it.url.Status, it.url.State, it.url.HTTPCode = dc.StatusCrawled, dc.URLError, int64(code)
 	it.url.UDate, it.url.TcDate = now, now
 	if it.started {

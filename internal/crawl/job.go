@@ -148,7 +148,8 @@ type batchRun struct {
 	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
-	goneSites sync.Map // ids of sites that were deleted since the batch began
+	noted     map[chainKey]dc.ErrorMask // of items, found before the first pass
+	goneSites sync.Map                  // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
 	down   map[string]error // origins that could not be reached, and why
@@ -167,6 +168,7 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 		rotator: j.Rotator,
 		down:    map[string]error{},
 		cancel:  cancel,
+		noted:   map[chainKey]dc.ErrorMask{},
 	}
 }
 
@@ -214,6 +216,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 // #2).
 func (r *batchRun) answer(work []*item) []dc.BatchItem {
 	left := []dc.BatchItem{}
+	entries := r.newEntries(work)
 	for _, it := range work {
 		if it.handedBack {
 			r.batch.ErrorMask |= dc.ErrMaxExecutionTime
@@ -221,6 +224,13 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 				continue
 			}
 		} else {
+			if it.isRSS() && r.realTime() {
+				// The entries that later passes brought stand for it (crawling 1.6).
+				if entries.brought[chainKey{it.SiteID, it.URLID}] {
+					continue
+				}
+				it.url.ErrorMask |= dc.ErrRSSEmpty
+			}
 			r.batch.ErrorMask |= it.url.ErrorMask
 			if it.empty && !r.realTime() {
 				continue
@@ -228,11 +238,13 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
-		if len(it.extra) == 0 { // else the entries of the feed stand for it
+		if extra := entries.of(it); len(extra) > 0 { // they stand for the feed
+			left = append(left, extra...)
+		} else {
 			left = append(left, out)
 		}
-		left = append(left, it.extra...)
 	}
+	r.cut = r.cut || entries.cut
 	if r.cut {
 		r.batch.ErrorMask |= dc.ErrMaxItems
 		if n := len(left); n > 0 {
@@ -247,8 +259,10 @@ func (r *batchRun) over(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
 }
 
-// writes reports whether the batch may change anything that is stored.
-func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 }
+// writes reports whether the batch may change rows that are stored. One in real time
+// never does, whatever its dbMode says: its sites need not be stored (crawling 1.4,
+// F39).
+func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 && !r.realTime() }
 
 // brokenBy is what ended the batch; nil as long as it goes on.
 func (r *batchRun) brokenBy() error {

@@ -68,9 +68,10 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 // headBytes is where the head of a page ends at the latest.
 const headBytes = 64 << 10
 
-// collects reports whether links are collected from an item's page.
+// collects reports whether links are collected from an item's page. Of a site of
+// the kind RSS only feeds lead on (crawling 5.1).
 func collects(it *item) bool {
-	return !it.single && it.url.Type != dc.TypeSingle && it.url.Type != dc.TypeChain
+	return !it.single && it.url.Type != dc.TypeSingle && it.url.Type != dc.TypeChain && it.settings.processor != rss
 }
 
 // candidate is a link on its way through the checks of crawling 5.3.
@@ -215,7 +216,8 @@ type collection struct {
 	chainOnly bool   // only links that continue a chain are taken
 	met       map[string]bool
 	origins   map[string]*origin
-	taken     []dc.Link // passed everything but the limits
+	led       map[string]string // keys of links, by those of where they led
+	taken     []dc.Link         // passed everything but the limits
 	out       *outcome
 }
 
@@ -350,25 +352,32 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
-	var known map[string]bool
-	if r.writes() {
-		keys := make([]string, len(rows))
-		for i := range rows {
-			keys[i] = rows[i].URL.URLMd5
-		}
-		var err error
-		if known, err = r.Data.KnownURLs(ctx, it.SiteID, keys); err != nil {
-			if !gone(err) {
-				r.fail(fmt.Errorf("crawl.iterate: site %s: %w", it.SiteID, err))
-			}
-			return
-		}
+	known, ok := r.knownLinks(ctx, it, rows)
+	if !ok {
+		return
 	}
 	for _, row := range rows {
 		if !known[row.URL.URLMd5] && row.URL.Status == dc.StatusNew && !row.Chain {
 			it.found = append(it.found, it.next(row.URL))
 		}
 	}
+}
+
+// knownLinks tells which rows were there before; ok is false when that cannot be
+// told. Of a batch that may not write none is.
+func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []dc.Link) (known map[string]bool, ok bool) {
+	if !r.writes() || len(rows) == 0 {
+		return nil, true
+	}
+	keys := make([]string, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].URL.URLMd5
+	}
+	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
+	if err != nil && !gone(err) {
+		r.fail(fmt.Errorf("crawl.knownLinks: site %s: %w", it.SiteID, err))
+	}
+	return known, err == nil
 }
 
 // next is an item of the next pass, for a URL that this one brought.

@@ -115,12 +115,12 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	}
 	u := &p.item.url
 	status, keep := p.settings.modified.Outcome(processed)
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, dc.URLEnabled, int64(p.Code), 0
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, dc.URLEnabled, int64(p.Code), p.item.noted
 	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = modified.Rate(p.row.MRate, p.row.MRateCounter, false)
 	u.TcDate, u.Crawled = dc.DateOf(now), p.row.Crawled+1
 	set := dc.Patch{
-		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(0), "CrawlingTime": u.CrawlingTime,
+		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate),
 	}
 	if keep {
@@ -147,7 +147,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}}
 	text, bits := r.text(ctx, out, p, kind)
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
-	if !r.passes(ctx, p, text, lastModified) {
+	if !p.item.sitemap() && !r.passes(ctx, p, text, lastModified) {
 		return r.refused(p, dc.ErrFiltersBreak)
 	}
 	u.LastModified = dc.DateOf(lastModified)
@@ -165,7 +165,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		r.addExchange(out, p)
 		u.ContentMask = 1
 	}
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(p.Code), bits|out.bits
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.statuses.Of(p.Code); given {
 		u.Status = status
 	}

@@ -14,9 +14,13 @@ import (
 // in its order, then the others.
 func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 	var all []*item
-	next, err := r.applySchemas(context.WithoutCancel(ctx), r.batch.Items)
+	next, err := r.applySchemas(ctx, r.batch.Items)
 	if err != nil {
 		return nil, err
+	}
+	if most := r.batch.MaxItems; most > 0 && int64(len(next)) > most {
+		// The rows of the others are new, or selected: URL_RETURN frees them.
+		next, r.cut = next[:most], true
 	}
 	for pass := int64(1); ; pass++ {
 		r.last = pass >= r.batch.MaxIterations
@@ -34,11 +38,6 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 		if err := r.pass(ctx, work); err != nil {
 			return nil, err
 		}
-		for _, it := range work {
-			if it.started && !it.empty {
-				r.chains.crawled(it)
-			}
-		}
 		if r.last || r.over(ctx) {
 			break
 		}
@@ -49,7 +48,7 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 			break
 		}
 	}
-	if err := r.endChains(context.WithoutCancel(ctx)); err != nil {
+	if err := r.endChains(context.WithoutCancel(ctx), all); err != nil {
 		return nil, err
 	}
 	return r.answer(all), nil

@@ -28,7 +28,7 @@ func (r *batchRun) plan(ctx context.Context, list []dc.BatchItem) ([]*item, erro
 	bySite := map[string][]*item{}
 	var order []string
 	for i, bi := range list {
-		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut}
+		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
 		work[i] = it
 		if bySite[bi.SiteID] == nil {
 			order = append(order, bi.SiteID)
@@ -45,14 +45,9 @@ func (r *batchRun) plan(ctx context.Context, list []dc.BatchItem) ([]*item, erro
 
 // planSite plans the items of one site, those with the same siteObj together.
 func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error {
-	stored, err := r.Data.Site(ctx, id)
+	stored, err := r.readSite(ctx, id)
 	if err != nil {
 		return err
-	}
-	if stored == nil && r.realTime() {
-		// A client may ask for a page of a site that nobody has stored; what it
-		// is like says siteObj (crawling 1.4). Without filters it takes any link.
-		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
 	}
 	if stored == nil && r.Config.GeneralForUnknown && id != dc.GeneralSite {
 		if stored, err = r.Data.Site(ctx, dc.GeneralSite); err != nil {
@@ -93,6 +88,17 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 		}
 	}
 	return nil
+}
+
+// readSite reads a site; nil when it is unknown. A client may ask for a page of a
+// site that nobody has stored; what it is like says siteObj (crawling 1.4). Without
+// filters it takes any link.
+func (r *batchRun) readSite(ctx context.Context, id string) (*dc.Site, error) {
+	stored, err := r.Data.Site(ctx, id)
+	if stored == nil && err == nil && r.realTime() {
+		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
+	}
+	return stored, err
 }
 
 // planItems plans the items that see one site.
@@ -275,7 +281,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 		default:
 			it.todo = true
 			it.row, it.url = mark.Row, mark.Row
-			it.url.ErrorMask, it.url.BatchID = 0, r.batch.ID
+			it.url.ErrorMask, it.url.BatchID, it.url.ChainID = 0, r.batch.ID, it.BatchItem.URL.ChainID
 		}
 	}
 	return nil

@@ -97,7 +97,12 @@ func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind
 	}
 	c.met[final] = true
 	key := md5.Sum([]byte(final))
+	found := l.URL.URLMd5
 	l.URL.URL, l.URL.URLMd5 = final, hex.EncodeToString(key[:])
+	if c.led == nil {
+		c.led = map[string]string{}
+	}
+	c.led[l.URL.URLMd5] = found
 	return l, kind, true
 }
 

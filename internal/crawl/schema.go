@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -22,7 +23,8 @@ import (
 // (crawling 5.9).
 
 // applySchemas gives the items of the batch with templates replaced. An item whose
-// schema makes nothing stays as it is.
+// schema makes nothing stays as it is; where that is a failure it gets bit 46, and
+// is not asked for.
 func (r *batchRun) applySchemas(ctx context.Context, items []dc.BatchItem) ([]dc.BatchItem, error) {
 	list := make([]dc.BatchItem, 0, len(items))
 	met := map[[2]string]bool{}
@@ -34,16 +36,17 @@ func (r *batchRun) applySchemas(ctx context.Context, items []dc.BatchItem) ([]dc
 		}
 	}
 	sites := map[string]*dc.Site{}
+	schemas := map[schemaKey]*loadedSchema{}
 	for _, bi := range items {
 		site, known := sites[bi.SiteID]
 		if !known {
 			var err error
-			if site, err = r.Data.Site(ctx, bi.SiteID); err != nil {
+			if site, err = r.readSite(context.WithoutCancel(ctx), bi.SiteID); err != nil {
 				return nil, fmt.Errorf("crawl.applySchemas: site %s: %w", bi.SiteID, err)
 			}
 			sites[bi.SiteID] = site
 		}
-		made, err := r.applySchema(ctx, site, bi)
+		made, err := r.applySchema(ctx, site, bi, schemas)
 		if err != nil {
 			return nil, err
 		}
@@ -58,41 +61,64 @@ func (r *batchRun) applySchemas(ctx context.Context, items []dc.BatchItem) ([]dc
 	return list, nil
 }
 
+// schemaKey is a URLS_SCHEMA of a site, by its text.
+type schemaKey struct{ site, text string }
+
+// loadedSchema is a schema with its parameters, as far as they could be had: its
+// sources are asked once in a batch.
+type loadedSchema struct {
+	*urlschema.Schema
+	err error
+}
+
 // applySchema makes items of one template: the first URL in its place, and others
 // as batch_insert says. None are made of an item without a schema.
-func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchItem) ([]dc.BatchItem, error) {
-	if site == nil || !r.active(site) || !crawlable(bi.URL.Status) {
+func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchItem, schemas map[schemaKey]*loadedSchema) ([]dc.BatchItem, error) {
+	if site == nil || !crawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if p := propertiesOf(&view, bi.Properties); p.text("URLS_SCHEMA") == "" {
+	if !r.active(&view) || overLimits(&view) != 0 {
+		return nil, nil
+	}
+	key := schemaKey{site.ID, propertiesOf(&view, bi.Properties).text("URLS_SCHEMA")}
+	if key.text == "" {
 		return nil, nil
 	}
 	set, _ := readSettings(&view, bi.Properties, r.Config) // plan warns of what is wrong
-	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) {
+	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
 		return nil, nil
 	}
 	log := r.log.With("site", site.ID, "url", bi.URL.URL)
-	if err := r.loadSchema(ctx, set, &view, bi); err != nil {
-		log.Warn("the parameters of URLS_SCHEMA cannot be had", "error", err)
-		bi.URL.ErrorMask |= dc.ErrURLsSchema
-		return nil, nil
+	loaded := schemas[key]
+	if loaded == nil {
+		loaded = &loadedSchema{set.schema, r.loadSchema(ctx, set, &view, bi)}
+		if errors.Is(loaded.err, errNoTime) || ctx.Err() != nil {
+			return nil, nil // there is none for the item either
+		}
+		if loaded.err != nil {
+			log.Warn("the parameters of URLS_SCHEMA cannot be had", "error", loaded.err)
+		}
+		schemas[key] = loaded
 	}
-	urls, err := r.generate(ctx, set.schema, site, bi.URL.URL)
+	ctx = context.WithoutCancel(ctx)
+	urls, err := r.generate(ctx, loaded.Schema, set, &view, bi.URL.URL)
 	if err != nil {
 		log.Warn("URLS_SCHEMA makes no URLs: what it uses up cannot be written down", "error", err)
-		return nil, nil
+	}
+	if err != nil || loaded.err != nil {
+		r.noted[chainKey{bi.SiteID, bi.URLID}] |= dc.ErrURLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
 	}
 	rows := make([]dc.URL, len(urls))
 	for i, text := range urls {
-		row := bi.URL
-		row.URL, row.URLMd5, row.ParentMd5 = text, dc.Md5(text), bi.URLID
-		row.Crawled, row.ErrorMask, row.Status, row.State = 0, 0, dc.StatusNew, dc.URLEnabled
-		rows[i] = row
+		rows[i] = schemaRow(bi, text)
+		if loaded.err != nil {
+			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= dc.ErrURLsSchema
+		}
 	}
 	if r.writes() {
 		taken, err := r.Data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
@@ -103,21 +129,46 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 			return nil, fmt.Errorf("crawl.applySchema: site %s: %w", site.ID, err)
 		}
 	}
-	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[set.schema.BatchInsert]
+	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []dc.BatchItem
 	for i, row := range rows[:max(1, joins)] {
 		next := bi
 		next.URL, next.URLID = row, row.URLMd5
 		if i == 0 {
-			next.URL.Status = dc.StatusSelectedCrawling
+			next.URL.Status, next.URL.BatchID = dc.StatusSelectedCrawling, r.batch.ID
 		}
 		made = append(made, next)
 	}
 	return made, nil
 }
 
-// generate makes the URLs of a template and writes down what it used.
-func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, site *dc.Site, template string) (urls []string, err error) {
+// schemaRow is the row of a URL that was made of an item's: how it is to be crawled
+// is the item's, what was found out about that is not.
+func schemaRow(bi dc.BatchItem, text string) dc.URL {
+	u, t := dc.NewURL(bi.SiteID, text), bi.URL
+	u.ParentMd5, u.Type, u.HTTPMethod, u.Depth, u.Priority = bi.URLID, t.Type, t.HTTPMethod, t.Depth, t.Priority
+	u.RequestDelay, u.ProcessingDelay, u.HTTPTimeout, u.MaxURLsFromPage = t.RequestDelay, t.ProcessingDelay, t.HTTPTimeout, t.MaxURLsFromPage
+	u.Status, u.State = dc.StatusNew, dc.URLEnabled
+	return u
+}
+
+// looksTemplate tells a URL with a percent sign that escapes nothing, as macros
+// have one.
+func looksTemplate(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			continue
+		}
+		if _, err := url.PathUnescape(text[i:min(i+3, len(text))]); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// generate makes the URLs of a template, in their canonical form, and writes down
+// what it used. Texts that are no URL of the site's schemes are left out.
+func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *settings, site *dc.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
 		if most > 0 && (limit == 0 || int(most) < limit) {
@@ -125,17 +176,30 @@ func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, site 
 		}
 	}
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	var made []string
 	var state urlschema.State
-	if r.Config.SchemaDir == "" {
-		return schema.Generate(template, &state, random, limit), nil
-	}
-	path := filepath.Join(r.Config.SchemaDir, statefile.Name("url_schema_data_"+site.ID)+".json")
-	files := statefile.Files{Durable: true, Log: r.log}
-	err = files.Update(ctx, path, &state, func() error {
-		urls = schema.Generate(template, &state, random, limit)
+	use := func() error {
+		made = schema.Generate(template, &state, random, limit)
 		return nil
-	})
-	return urls, err
+	}
+	if r.Config.SchemaDir == "" {
+		_ = use()
+	} else {
+		path := filepath.Join(r.Config.SchemaDir, statefile.Name("url_schema_data_"+site.ID)+".json")
+		files := statefile.Files{Durable: true, Log: r.log}
+		if err := files.Update(ctx, path, &state, use); err != nil {
+			return nil, err
+		}
+	}
+	var urls []string
+	met := map[string]bool{}
+	for _, text := range made {
+		if u, err := set.schemes.Canonical(text); err == nil && !met[u] {
+			met[u] = true
+			urls = append(urls, u)
+		}
+	}
+	return urls, nil
 }
 
 // loadSchema brings the parameters of a schema that come from elsewhere: from its
@@ -172,8 +236,6 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 		}
 		if err == nil {
 			answer, failed := v.get(ctx, v.request(source, cookies.Page))
-			v.leaveGate()
-			v.leaveSlot()
 			switch {
 			case failed != nil:
 				err = failed
@@ -183,6 +245,8 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 				err = set.schema.Load(answer.Body)
 			}
 		}
+		v.leaveGate()
+		v.leaveSlot()
 		if err == nil {
 			return nil
 		}

@@ -237,9 +237,9 @@ func (s *settings) readContent(p *properties) {
 	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
 	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
 	switch text := p.text("SITEMAPS"); text {
-	case "", "1":
+	case "1":
 		s.robotsSitemaps = true
-	case "0":
+	case "", "0":
 	default:
 		s.sitemaps = parsed(p, "SITEMAPS", parseSitemaps)
 	}

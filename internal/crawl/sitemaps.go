@@ -25,10 +25,10 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 		return
 	}
 	named := p.settings.sitemaps
-	if origin, _ := split(p.item.baseURL); p.settings.robotsSitemaps && p.settings.robots {
+	if origin, _ := split(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
 		if rules := r.known(origin); rules != nil {
 			for _, text := range rules.Sitemaps() {
-				if u, err := p.settings.schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(p.item.baseURL) {
+				if u, err := p.settings.schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
 					named = append(named[:len(named):len(named)], u)
 				}
 			}

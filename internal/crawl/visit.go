@@ -117,6 +117,9 @@ const (
 // made the batch repeats it by a browser if the result is poor.
 func (v *visit) fetcher() int {
 	kind := int(v.item.site.FetchType)
+	if v.item.sitemap() && kind != fetcherExternal {
+		return fetcherStatic
+	}
 	switch {
 	case kind == fetcherAuto:
 		kind = fetcherStatic

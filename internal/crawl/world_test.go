@@ -45,6 +45,7 @@ type memory struct {
 	suspended dc.ErrorMask
 	siteBits  dc.ErrorMask
 	fails     map[string]error // by method
+	watch     func()           // called after each SaveCrawl
 }
 
 func newMemory() *memory {
@@ -109,6 +110,9 @@ func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, ite
 func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error) {
 	end, err := m.begin("SaveCrawl")
 	defer end()
+	if m.watch != nil {
+		defer m.watch()
+	}
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return dc.Saved{}, err
 	}
@@ -130,9 +134,14 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 			m.files[key] = r.Files
 		}
 		for _, l := range r.Links {
-			if _, known := m.rows[site+" "+l.URL.URLMd5]; !known {
-				m.rows[site+" "+l.URL.URLMd5] = l.URL
+			known, there := m.rows[site+" "+l.URL.URLMd5]
+			if !there {
+				known = l.URL
 			}
+			if l.Chain {
+				known.Type = dc.TypeChain
+			}
+			m.rows[site+" "+l.URL.URLMd5] = known
 		}
 	}
 	return dc.Saved{}, nil

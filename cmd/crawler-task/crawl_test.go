@@ -1,0 +1,598 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/crawl"
+	"hce/dc/internal/dbtask"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/taskmain"
+)
+
+// node is crawler-task as its shipped ini files make it, with stores in a folder of
+// the test, and the operations of db-task on the same stores.
+type node struct {
+	*testing.T
+	data  string
+	job   *crawl.Job
+	owner *dbtask.Owner
+	batch int64
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	n := &node{T: t, data: t.TempDir()}
+	for name, value := range map[string]string{
+		"DC_Application_data_dir": n.data, "DC_CrawlerTask_AllowedNetworks": "127.0.0.0/8",
+		"DC_TasksManager_db_synchronous": "NORMAL", "DC_TasksManager_raw_sync": "0",
+	} {
+		t.Setenv(name, value)
+	}
+	t.Cleanup(n.start())
+	return n
+}
+
+// start opens the job as a process does; end closes it.
+func (n *node) start() (end func()) {
+	n.Helper()
+	f, err := config.Load(filepath.Join("..", "..", "ini", "crawler-task.ini"))
+	n.must(err)
+	app := f.Application("crawler-task", "log/crawler-task.log")
+	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskmain.Flags{})
+	n.must(err)
+	n.job, n.owner = job, job.Data.(*dbtask.Owner)
+	return end
+}
+
+func (n *node) must(err error) {
+	n.Helper()
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// ask sends one request to db-task, which must do it.
+func (n *node) ask(format string, args ...any) string {
+	n.Helper()
+	job := dbtask.Job{Owner: n.owner, Critical: dbtask.Critical}
+	answer, err := job.Run(n.Context(), json.RawMessage(fmt.Sprintf(format, args...)))
+	n.must(err)
+	text, err := json.Marshal(answer)
+	n.must(err)
+	return string(text)
+}
+
+// web is a site of fixed pages by path; "" and missing ones are not there. HOST
+// becomes the name of the server.
+type web struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]string
+	asked []string // path and Cookie line
+	more  http.HandlerFunc
+}
+
+func newWeb(t *testing.T, pages map[string]string) *web {
+	w := &web{pages: pages}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.asked = append(w.asked, strings.TrimSpace(r.URL.RequestURI()+" "+r.Header.Get("Cookie")))
+		text, ok := w.pages[r.URL.RequestURI()]
+		w.mu.Unlock()
+		switch {
+		case !ok:
+			rw.WriteHeader(http.StatusNotFound)
+			return
+		case strings.HasSuffix(r.URL.Path, ".xml"):
+			rw.Header().Set("Content-Type", "application/xml")
+		default:
+			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		if w.more != nil {
+			w.more(rw, r)
+		}
+		fmt.Fprint(rw, strings.ReplaceAll(text, "HOST", r.Host))
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// site makes a site of a root URL; more are members of the request.
+func (n *node) site(root, more string) string {
+	n.Helper()
+	id := dc.Md5(root)
+	answer := n.ask(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0,"httpTimeout":5000%s}]`, id, root, more)
+	if strings.Contains(answer, `"refused":true`) {
+		n.Fatal(answer)
+	}
+	return id
+}
+
+// properties is a member of SITE_NEW: pairs of name and value.
+func properties(pairs ...string) string {
+	list := map[string]string{"ROBOTS_MODE": "0"}
+	for i := 0; i < len(pairs); i += 2 {
+		list[pairs[i]] = pairs[i+1]
+	}
+	text, _ := json.Marshal(list)
+	return `,"properties":` + string(text)
+}
+
+// row reads a row, which must be there.
+func (n *node) row(site, url string) dc.URL {
+	n.Helper()
+	u, ok := n.rows(site, url)[url]
+	if !ok {
+		n.Fatalf("no row %s", url)
+	}
+	return u
+}
+
+func (n *node) rows(site string, urls ...string) map[string]dc.URL {
+	n.Helper()
+	var keys []string
+	for _, u := range urls {
+		keys = append(keys, dc.Md5(u))
+	}
+	found, err := n.owner.Rows(n.Context(), site, keys)
+	n.must(err)
+	byURL := map[string]dc.URL{}
+	for _, u := range found {
+		byURL[u.URL] = u
+	}
+	return byURL
+}
+
+// crawl runs one batch of URLs of a site.
+func (n *node) crawl(site string, change func(*dc.Batch), urls ...string) dc.Batch {
+	n.Helper()
+	n.batch++
+	b := dc.Batch{ID: n.batch, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 1}
+	for _, u := range urls {
+		row := n.row(site, u)
+		row.Status, row.RequestDelay = dc.StatusSelectedCrawling, 0
+		b.Items = append(b.Items, dc.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row})
+	}
+	if change != nil {
+		change(&b)
+	}
+	raw, err := json.Marshal(b)
+	n.must(err)
+	answer, err := n.job.Run(n.Context(), raw)
+	n.must(err)
+	return answer.(dc.Batch)
+}
+
+// counters are the site's counters; they must be what counting anew gives.
+func (n *node) counters(site string) dc.Site {
+	n.Helper()
+	read := func() dc.Site {
+		s, err := n.owner.Site(n.Context(), site)
+		n.must(err)
+		return *s
+	}
+	s := read()
+	n.ask(`["FIELD_RECALCULATE",[{"siteId":%q}]]`, site)
+	again := read()
+	type counted struct {
+		resources, contents, collected, fresh, deleted, size, errors, speed, speeds int64
+		mask                                                                        dc.ErrorMask
+	}
+	of := func(s dc.Site) counted {
+		return counted{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Size, s.Errors, s.AVGSpeed, s.AVGSpeedCounter, s.ErrorMask}
+	}
+	if of(s) != of(again) {
+		n.Errorf("counters %+v, counted anew %+v", of(s), of(again))
+	}
+	return s
+}
+
+// TestSmallSite: every row of a site of known links is exact.
+func TestSmallSite(t *testing.T) {
+	w := newWeb(t, map[string]string{
+		"/":  `<a href="/a">a</a> <a href="/b">b</a> <a href="/a">again</a> <a href="http://other.test/x">x</a>`,
+		"/a": `<a href="/b">b</a> <a href="/c">c</a> <a href="/">home</a>`,
+		"/b": `<a href="/c">c</a> <a href="/b">self</a> <a href="/gone">gone</a>`,
+		"/c": `the end`,
+	})
+	n := newNode(t)
+	root := w.URL + "/"
+	site := n.site(root, `,"priority":5,"filters":[{"pattern":"(.*)","stage":5,"action":1},{"pattern":"other","stage":5,"action":-1}]`+properties())
+	rootRow := n.row(site, root)
+	n.crawl(site, nil, root)
+	n.crawl(site, nil, w.URL+"/a", w.URL+"/b")
+	n.crawl(site, nil, w.URL+"/c", w.URL+"/gone")
+	var size int64
+	for _, want := range []struct {
+		path                 string
+		freq, linksI, linksE int64
+		depth, code          int64
+	}{
+		{"/", 1, 2, 1, 0, 200}, {"/a", 1, 3, 0, 1, 200}, {"/b", 2, 2, 0, 1, 200}, {"/c", 2, 0, 0, 2, 200}, {"/gone", 1, 0, 0, 2, 404},
+	} {
+		u := n.row(site, w.URL+want.path)
+		if u.Freq != want.freq || u.LinksI != want.linksI || u.LinksE != want.linksE || u.Depth != want.depth || u.Priority != rootRow.Priority ||
+			u.HTTPCode != want.code || u.Status != dc.StatusCrawled || u.Crawled != 1 {
+			t.Errorf("%s: Freq %d, LinksI %d, LinksE %d, Depth %d, Priority %d, code %d, status %d, crawled %d", want.path, u.Freq, u.LinksI, u.LinksE, u.Depth, u.Priority, u.HTTPCode, u.Status, u.Crawled)
+		}
+		size += u.Size
+	}
+	if found := n.rows(site, "http://other.test/x"); len(found) != 0 {
+		t.Error("a link that the filters refuse is a row")
+	}
+	s := n.counters(site)
+	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != dc.ErrHTTP {
+		t.Errorf("counters %+v", s)
+	}
+	// A page that is crawled again raises no Freq.
+	n.crawl(site, nil, root)
+	if u := n.row(site, w.URL+"/a"); u.Freq != 1 {
+		t.Errorf("after a second crawl /a has Freq %d", u.Freq)
+	}
+	n.counters(site)
+}
+
+// TestStoredFeed: entries with their documents, and the pages of RSS entries.
+func TestStoredFeed(t *testing.T) {
+	const text = `<rss version="2.0"><channel><item><link>http://HOST/1</link><pubDate>Mon, 05 Jan 2026 10:00:00 GMT</pubDate></item><item><link>http://HOST/2</link></item></channel></rss>`
+	for _, processor := range []string{"FEED_PARSER", "RSS"} {
+		t.Run(processor, func(t *testing.T) {
+			w := newWeb(t, map[string]string{"/feed.xml": text, "/1": "one", "/2": "two"})
+			n := newNode(t)
+			site := n.site(w.URL+"/feed.xml", properties("PROCESSOR_NAME", processor))
+			passes := func(b *dc.Batch) { b.MaxIterations = 2 }
+			for range 2 { // the second time nothing is new
+				n.crawl(site, passes, w.URL+"/feed.xml")
+				one := n.row(site, w.URL+"/1")
+				raw, err := n.owner.RawContent(t.Context(), site, one.URLMd5)
+				n.must(err)
+				feed, err := n.owner.RawContent(t.Context(), site, site)
+				n.must(err)
+				if one.Status != dc.StatusCrawled || one.Crawled != 1 || one.ErrorMask != 0 || one.HTTPCode != 200 || one.ParentMd5 != site {
+					t.Errorf("entry %+v", one)
+				}
+				if processor == "FEED_PARSER" && (one.Type != dc.TypeFetched || string(one.PDate) != "2026-01-05 10:00:00" || !strings.Contains(string(raw), `"parent_rss_feed"`) || len(feed) > 0) {
+					t.Errorf("row %+v, document %s, feed %s", one, raw, feed)
+				}
+				if processor == "RSS" && (one.Type != dc.TypeSingle || string(raw) != "one" || len(feed) == 0) {
+					t.Errorf("row %+v, page %s, feed %s", one, raw, feed)
+				}
+				if s := n.counters(site); s.CollectedURLs != 2 || s.NewURLs != 0 || s.Errors != 0 {
+					t.Errorf("counters %+v", s)
+				}
+			}
+		})
+	}
+}
+
+// TestStoredSitemap: from robots.txt to rows, and the sitemap is one the next time.
+func TestStoredSitemap(t *testing.T) {
+	w := newWeb(t, map[string]string{
+		"/robots.txt": "Sitemap: http://HOST/s.xml", "/": "home",
+		"/s.xml": `<urlset><url><loc>http://HOST/1</loc><lastmod>2026-01-05</lastmod><priority>0.5</priority></url></urlset>`,
+	})
+	n := newNode(t)
+	site := n.site(w.URL+"/", properties("ROBOTS_MODE", "1", "SITEMAPS", "1"))
+	n.crawl(site, nil, w.URL+"/")
+	before := n.row(site, w.URL+"/").Priority
+	for round := 1; round <= 2; round++ {
+		n.crawl(site, nil, w.URL+"/s.xml")
+		if u := n.row(site, w.URL+"/s.xml"); u.ContentType != "application/sitemap+xml" || u.Crawled != int64(round) || u.ErrorMask != 0 {
+			t.Errorf("sitemap %+v", u)
+		}
+		w.mu.Lock()
+		w.pages["/s.xml"] = strings.ReplaceAll(w.pages["/s.xml"], "/1<", "/2<")
+		w.mu.Unlock()
+	}
+	for _, path := range []string{"/1", "/2"} {
+		if u := n.row(site, w.URL+path); string(u.LastModified) != "2026-01-05 00:00:00" || u.Priority != before+50 || u.Status != dc.StatusNew || u.Depth != 1 {
+			t.Errorf("page %+v", u)
+		}
+	}
+	n.counters(site)
+}
+
+// TestStoredChain: the first page's row ends with its batch, and its list is
+// stored beside its page.
+func TestStoredChain(t *testing.T) {
+	w := newWeb(t, map[string]string{"/": `<a href="/?part=2">2</a>`, "/?part=2": `<a href="/?part=3">3</a>`, "/?part=3": "the end"})
+	n := newNode(t)
+	site := n.site(w.URL+"/", properties("URL_CHAIN", `{"url_pattern":"part="}`))
+	for round := int64(1); round <= 2; round++ {
+		n.crawl(site, func(b *dc.Batch) { b.MaxIterations = 5 }, w.URL+"/")
+		if u := n.row(site, w.URL+"/"); u.Status != dc.StatusCrawled || u.Type != dc.TypeRegular || u.Crawled != round {
+			t.Errorf("first page %+v", u)
+		}
+		for _, part := range []string{"/?part=2", "/?part=3"} {
+			if u := n.row(site, w.URL+part); u.Status != dc.StatusCrawled || u.Type != dc.TypeChain || u.Crawled != round {
+				t.Errorf("part %+v", u)
+			}
+		}
+	}
+	var chain []string
+	n.must(filepath.WalkDir(n.data, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".chain") {
+			text, err := os.ReadFile(path)
+			n.must(err)
+			chain = append(chain, string(text))
+			if _, err := os.Stat(strings.TrimSuffix(path, ".chain") + ".bin"); len(chain) == 1 && err != nil {
+				t.Errorf("the list stands beside no page: %v", err)
+			}
+		}
+		return err
+	}))
+	want := dc.Md5(w.URL+"/?part=2") + "\n" + dc.Md5(w.URL+"/?part=3") + "\n"
+	if len(chain) != 2 || chain[0] != want || chain[1] != want {
+		t.Errorf("lists %q, want %q", chain, want)
+	}
+	n.counters(site)
+}
+
+// TestStoredSchema: values are used up over batches; every row has its own key.
+func TestStoredSchema(t *testing.T) {
+	w := newWeb(t, map[string]string{"/?q=a": "a", "/?q=b": "b", "/?q=c": "c"})
+	n := newNode(t)
+	template := w.URL + "/?q=%q%"
+	site := n.site(template, properties("URLS_SCHEMA", `{"type":1,"mode":1,"max_items":2,"parameters":{"q":["a","b","c"]}}`))
+	if answer := n.crawl(site, nil, template); len(answer.Items) != 1 || answer.Items[0].URL.URL != w.URL+"/?q=a" {
+		t.Errorf("first batch: %+v", answer.Items)
+	}
+	if u := n.row(site, template); u.Status != dc.StatusCrawled || u.Crawled != 1 || u.Size != 0 {
+		t.Errorf("template %+v", u)
+	}
+	if u := n.row(site, w.URL+"/?q=b"); u.Status != dc.StatusNew || u.ParentMd5 != dc.Md5(template) {
+		t.Errorf("other %+v", u)
+	}
+	if answer := n.crawl(site, nil, template); len(answer.Items) != 1 || answer.Items[0].URL.URL != w.URL+"/?q=c" {
+		t.Errorf("second batch: %+v", answer.Items)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Equal(w.asked, []string{"/?q=a", "/?q=c"}) {
+		t.Errorf("asked for %v", w.asked)
+	}
+	n.counters(site)
+}
+
+// TestDetectModified: each way of asking, and what becomes of the row of a page
+// that is as it was.
+func TestDetectModified(t *testing.T) {
+	const date = "Mon, 05 Jan 2026 10:00:00 GMT"
+	for algorithm := range 4 {
+		for behavior := range 4 {
+			t.Run(fmt.Sprint("algorithm ", algorithm, ", behavior ", behavior), func(t *testing.T) {
+				w := newWeb(t, map[string]string{"/": `<a href="/new">x</a>`, "/p": `<a href="/a">x</a>`})
+				var methods []string
+				w.more = func(rw http.ResponseWriter, r *http.Request) {
+					methods = append(methods, r.Method)
+					rw.Header().Set("ETag", `"e"`)
+					rw.Header().Set("Last-Modified", date)
+					if r.Header.Get("If-None-Match") == `"e"` || r.Header.Get("If-Modified-Since") == date {
+						rw.WriteHeader(http.StatusNotModified)
+					}
+				}
+				compare := map[int]int{3: 1}[algorithm] // HEAD tells by its date
+				mode := map[int]int{3: 2}[algorithm] + map[bool]int{true: 1}[algorithm != 3]
+				n := newNode(t)
+				site := n.site(w.URL+"/", properties("DETECT_MODIFIED", fmt.Sprintf(`{"algorithm":%d,"mode":%d,"compare":%d,"behavior":%d}`, algorithm, mode, compare, behavior)))
+				n.crawl(site, nil, w.URL+"/")
+				first := n.row(site, w.URL+"/")
+				const old = "2026-01-01 00:00:00"
+				n.ask(`["URL_UPDATE",[{"siteId":%q,"url":%q,"UDate":%q}]]`, site, w.URL+"/", old)
+				n.crawl(site, nil, w.URL+"/")
+				u := n.row(site, w.URL+"/")
+				code := int64(304)
+				if algorithm == 3 {
+					code = 200
+				}
+				if u.Status != dc.StatusCrawled || u.HTTPCode != code || u.ErrorMask != 0 || u.State != dc.URLEnabled || u.Crawled != 2 ||
+					u.MRate != 0.5 || u.MRateCounter != 2 || u.Size != first.Size || u.RawContentMd5 != first.RawContentMd5 || u.ContentType != first.ContentType || u.ETag != "e" {
+					t.Errorf("row %+v", u)
+				}
+				if kept := string(u.UDate) == old; kept != (behavior != 3) {
+					t.Errorf("UDate %s", u.UDate)
+				}
+				if len(methods) != 2 || (methods[1] == http.MethodHead) != (algorithm == 3) {
+					t.Errorf("methods %v", methods)
+				}
+				n.counters(site)
+			})
+		}
+	}
+}
+
+// TestLimits: what a full site takes, and what makes room in it.
+func TestLimits(t *testing.T) {
+	tests := []struct {
+		name string
+		more string
+		want []string // of the links, the rows
+	}{
+		{"no limit", properties(), []string{"/1", "/2", "/3"}},
+		{"MaxURLs", `,"maxURLs":3` + properties(), []string{"/1", "/2"}},
+		{"MaxResources, of which the page is one", `,"maxResources":3` + properties(), []string{"/1", "/2"}},
+		{"AUTO_REMOVE", `,"maxURLs":3` + properties("AUTO_REMOVE_RESOURCES", "2", "AUTO_REMOVE_WHERE", "ParentMd5<>''", "AUTO_REMOVE_ORDER", "CDate"), []string{"/1", "/2"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWeb(t, map[string]string{"/": `<a href="/1">1</a><a href="/2">2</a><a href="/3">3</a>`, "/1": `<a href="/4">4</a><a href="/5">5</a>`})
+			n := newNode(t)
+			site := n.site(w.URL+"/", tt.more)
+			n.crawl(site, nil, w.URL+"/")
+			check := func(want []string, all ...string) {
+				t.Helper()
+				var got []string
+				for _, path := range all {
+					if len(n.rows(site, w.URL+path)) == 1 {
+						got = append(got, path)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("rows %v, want %v", got, want)
+				}
+			}
+			check(tt.want, "/1", "/2", "/3")
+			n.counters(site)
+			if tt.name != "AUTO_REMOVE" {
+				return
+			}
+			n.crawl(site, nil, w.URL+"/1")
+			s := n.counters(site)
+			if s.CollectedURLs > 2 {
+				t.Errorf("%d collected", s.CollectedURLs)
+			}
+			if got := n.rows(site, w.URL+"/2", w.URL+"/4"); len(got) != 1 || got[w.URL+"/4"].URL == "" {
+				t.Errorf("of the old link and the new one there are %d", len(got))
+			}
+		})
+	}
+}
+
+// TestElsewhere: links of other hosts, by the type of the page.
+func TestElsewhere(t *testing.T) {
+	tests := []struct {
+		name   string
+		kind   int64
+		at     string // known, unknown: sites of the links; own for the page's
+		others string
+	}{
+		{"regular", dc.TypeRegular, "own", "own"},
+		{"links go to the sites that there are", dc.TypeRegularExt, "theirs", "general"},
+		{"sites are made", dc.TypeNewSite, "theirs", "theirs"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWeb(t, map[string]string{"/": `<a href="/1">1</a><a href="http://known.test/x">x</a><a href="http://unknown.test/y">y</a>`})
+			n := newNode(t)
+			n.site("http://known.test/", properties())
+			site := n.site(w.URL+"/", properties())
+			n.ask(`["URL_UPDATE",[{"siteId":%q,"url":%q,"type":%d}]]`, site, w.URL+"/", tt.kind)
+			n.crawl(site, nil, w.URL+"/")
+			n.row(site, w.URL+"/1")
+			for url, where := range map[string]string{"http://known.test/x": tt.at, "http://unknown.test/y": tt.others} {
+				host, _, _ := strings.Cut(url[7:], "/")
+				at := map[string]string{"own": site, "theirs": dc.Md5("http://" + host + "/"), "general": dc.GeneralSite}[where]
+				for _, id := range []string{site, dc.Md5("http://" + host + "/"), dc.GeneralSite} {
+					found, err := n.owner.Rows(t.Context(), id, []string{dc.Md5(url)})
+					if there := len(found) == 1; err == nil && there != (id == at) {
+						t.Errorf("%s is a row of %s: %v", url, id, there)
+					}
+				}
+			}
+			n.counters(site)
+		})
+	}
+}
+
+// TestNoIndexAttribute: set when a page asks for it, and taken away again.
+func TestNoIndexAttribute(t *testing.T) {
+	w := newWeb(t, map[string]string{"/": ""})
+	n := newNode(t)
+	site := n.site(w.URL+"/", properties())
+	for _, step := range []struct {
+		page string
+		want bool
+	}{{"plain", false}, {`<meta name="robots" content="noindex">x`, true}, {`<meta name="robots" content="noindex">y`, true}, {"plain again", false}} {
+		w.mu.Lock()
+		w.pages["/"] = step.page
+		w.mu.Unlock()
+		n.crawl(site, nil, w.URL+"/")
+		answer := n.ask(`["ATTRIBUTE_FETCH",[{"siteId":%q,"urlMd5":%q}]]`, site, site)
+		if got := strings.Contains(answer, "robots_noindex"); got != step.want {
+			t.Errorf("%s: %s", step.page, answer)
+		}
+	}
+}
+
+// TestCookiesOutliveTheProcess: what a site has set is sent by the next process.
+func TestCookiesOutliveTheProcess(t *testing.T) {
+	w := newWeb(t, map[string]string{"/": `<a href="/next">x</a>`, "/next": "x"})
+	w.more = func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.SetCookie(rw, &http.Cookie{Name: "session", Value: "s1", MaxAge: 3600})
+		}
+	}
+	n := newNode(t)
+	site := n.site(w.URL+"/", properties())
+	n.crawl(site, nil, w.URL+"/")
+	end := n.start()
+	defer end()
+	n.crawl(site, nil, w.URL+"/next")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.asked) != 2 || !strings.Contains(w.asked[1], "session=s1") {
+		t.Errorf("asked for %q", w.asked)
+	}
+}
+
+// TestBatchesOfTheOriginal: the batches that users of the original send in real
+// time are taken and crawled.
+func TestBatchesOfTheOriginal(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "shared", "compat", "BATCH")
+	if link, err := filepath.EvalSymlinks(filepath.Join("..", "..", "..", "shared")); err == nil {
+		folder = filepath.Join(link, "compat", "BATCH")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(files) == 0 {
+		t.Skip("there are no batches beside the project")
+	}
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var asked sync.Map
+			s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				asked.Store(r.URL.RequestURI(), true)
+				rw.Header().Set("Content-Type", "text/html")
+				fmt.Fprint(rw, "<p>here")
+			}))
+			t.Cleanup(s.Close)
+			n := newNode(t)
+			batch, err := dc.ReadBatch(text, &dc.Notes{})
+			n.must(err)
+			if len(batch.Items) == 0 {
+				t.Fatal("the batch has no items")
+			}
+			// Hosts and keys as they are, the server in their place.
+			moved := string(text)
+			urls := map[string]bool{}
+			for _, it := range batch.Items {
+				scheme, rest, _ := strings.Cut(it.URL.URL, "://")
+				host, path, _ := strings.Cut(rest, "/")
+				moved = strings.ReplaceAll(moved, scheme+"://"+host+"/", s.URL+"/")
+				urls["/"+path] = true
+			}
+			job := n.job
+			answer, err := job.Run(context.Background(), json.RawMessage(moved))
+			n.must(err)
+			b := answer.(dc.Batch)
+			if b.ID != batch.ID || b.CrawlerType != dc.CrawlRealTime || len(b.Items) != len(batch.Items) {
+				t.Errorf("batch %d, type %d, %d items of %d", b.ID, b.CrawlerType, len(b.Items), len(batch.Items))
+			}
+			for i, it := range b.Items {
+				if it.URLID != batch.Items[i].URLID || it.URL.HTTPCode != 200 || it.URL.Status != dc.StatusCrawled || it.URL.ErrorMask != 0 {
+					t.Errorf("item %d: code %d, status %d, errors %v, %s", i, it.URL.HTTPCode, it.URL.Status, it.URL.ErrorMask.Names(), it.URL.URL)
+				}
+			}
+			for path := range urls {
+				if _, ok := asked.Load(path); !ok {
+					t.Errorf("nobody asked for %s", path)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package crawl_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/dc"
+)
+
+const chainRule = `{"url_pattern": "part=\\d", "tags_name": [], "delimiter": " "}`
+
+// story is a host of two pages that go on in others.
+func story(t *testing.T) *server {
+	return pages(t, map[string]string{
+		"/a":  `<a href="/a2?part=2">on</a> <a href="/other">x</a>`,
+		"/a2": `<a href="/a?part=1">back</a> <a href="/a3?part=3">on</a> <a href="/not">x</a>`,
+		"/a3": `<a href="/a2?part=2">back</a> the end`,
+		"/b":  `<a href="/b2?part=2">on</a>`,
+		"/b2": "the end",
+	})
+}
+
+// TestChain: the first page's row is held to the end of the batch; then the list
+// of the pages that continue it stands beside it.
+func TestChain(t *testing.T) {
+	s, w := story(t), newWorld(t)
+	w.addSite("s", "URL_CHAIN", chainRule)
+	a, b := w.item("s", s.URL+"/a?part=1"), w.item("s", s.URL+"/b")
+	heldAt := w.hold(a)
+	batch := batchOf(a, b)
+	batch.MaxIterations = 5
+	answer := w.run(batch)
+	if got := left(answer); !slices.Equal(got, []string{"/a", "/b", "/a2", "/b2", "/a3"}) {
+		t.Fatalf("the answer has %v", got)
+	}
+	numbers := map[string]int64{}
+	for _, it := range answer.Items {
+		if it.URL.ChainID == nil {
+			t.Fatalf("%s has no number", it.URL.URL)
+		}
+		numbers[strings.TrimPrefix(it.URL.URL, s.URL)] = *it.URL.ChainID
+	}
+	if numbers["/a?part=1"] == numbers["/b"] || numbers["/a?part=1"] != numbers["/a2?part=2"] || numbers["/a2?part=2"] != numbers["/a3?part=3"] || numbers["/b"] != numbers["/b2?part=2"] {
+		t.Errorf("numbers %v", numbers)
+	}
+	two, three, b2 := dc.Md5(s.URL+"/a2?part=2"), dc.Md5(s.URL+"/a3?part=3"), dc.Md5(s.URL+"/b2?part=2")
+	if got := w.file(a, dc.ContentChain); got != two+"\n"+three+"\n" {
+		t.Errorf("chain of a: %q", got)
+	}
+	if got := w.file(b, dc.ContentChain); got != b2+"\n" {
+		t.Errorf("chain of b: %q", got)
+	}
+	for _, it := range []dc.BatchItem{a, b} {
+		if row := w.row(it); row.Status != dc.StatusCrawled || row.Type != dc.TypeRegular || row.Crawled != 1 {
+			t.Errorf("first page %+v", row)
+		}
+	}
+	for _, key := range []string{two, three, b2} {
+		if row := w.rows["s "+key]; row.Type != dc.TypeChain || row.Status != dc.StatusCrawled {
+			t.Errorf("part %+v", row)
+		}
+	}
+	if got := heldAt(); got != dc.StatusCrawling {
+		t.Errorf("while its parts were crawled the first page had status %d", got)
+	}
+	if _, found := w.rows["s "+dc.Md5(s.URL+"/not")]; found {
+		t.Error("an ordinary link of a part is collected")
+	}
+	if _, found := w.rows["s "+dc.Md5(s.URL+"/other")]; !found {
+		t.Error("an ordinary link of the first page is lost")
+	}
+}
+
+// hold watches the status that a row has after the first pass was saved. It tells
+// the last one before the row ended.
+func (w *world) hold(it dc.BatchItem) func() int64 {
+	var last int64
+	w.watch = func() {
+		if row := w.rows[it.SiteID+" "+it.URLID]; row.Crawled > 0 && row.Status != dc.StatusCrawled {
+			last = row.Status
+		}
+	}
+	return func() int64 { return last }
+}
+
+// TestChainOfOnePass: with one pass the parts are rows, and nothing is held.
+func TestChainOfOnePass(t *testing.T) {
+	s, w := story(t), newWorld(t)
+	site := w.addSite("s", "URL_CHAIN", chainRule)
+	// Neither filters nor limits are asked for parts.
+	site.Filters = append(site.Filters, dc.SiteFilter{Pattern: "part=2", Stage: 5, Action: -1, State: 1})
+	site.MaxURLsFromPage = 1
+	a := w.item("s", s.URL+"/a?part=1")
+	held := w.hold(a)
+	answer := w.run(batchOf(a))
+	if row := w.row(a); row.Status != dc.StatusCrawled || held() != 0 || len(answer.Items) != 1 {
+		t.Errorf("row %+v, held in %d", row, held())
+	}
+	if got := w.file(a, dc.ContentChain); got != "" {
+		t.Errorf("chain %q", got)
+	}
+	if part := w.rows["s "+dc.Md5(s.URL+"/a2?part=2")]; part.Type != dc.TypeChain || part.Status != dc.StatusNew || part.ParentMd5 != a.URLID {
+		t.Errorf("part %+v", part)
+	}
+}
+
+// TestChainPartsOfTheBatch: a part that is an item of the batch itself belongs to
+// the list as well; one that cannot be had does not.
+func TestChainPartsOfTheBatch(t *testing.T) {
+	s := pages(t, map[string]string{"/a": `<a href="/2?part=2">2</a><a href="/3?part=3">3</a><a href="/4?part=4">4</a>`, "/2": "x", "/4": "x"})
+	w := newWorld(t)
+	w.addSite("s", "URL_CHAIN", chainRule)
+	a, two := w.item("s", s.URL+"/a"), w.item("s", s.URL+"/2?part=2", func(u *dc.URL) { u.Type = dc.TypeChain })
+	batch := batchOf(two, a)
+	batch.MaxIterations = 2
+	w.run(batch)
+	if got, want := w.file(a, dc.ContentChain), two.URLID+"\n"+dc.Md5(s.URL+"/4?part=4")+"\n"; got != want {
+		t.Errorf("chain %q, want %q", got, want)
+	}
+}
+
+// TestChainThatIsKilled: when the task dies between passes, the first page is still
+// held, and whoever frees it has it crawled again.
+func TestChainThatIsKilled(t *testing.T) {
+	s, w := story(t), newWorld(t)
+	w.addSite("s", "URL_CHAIN", chainRule)
+	a := w.item("s", s.URL+"/a?part=1")
+	w.watch = func() {
+		if w.rows["s "+a.URLID].Crawled > 0 {
+			w.fails["MarkCrawling"] = errors.New("killed")
+		}
+	}
+	batch := batchOf(a)
+	batch.MaxIterations = 5
+	if _, err := w.try(context.Background(), batch); err == nil {
+		t.Fatal("the batch went on")
+	}
+	if row := w.row(a); row.Status != dc.StatusCrawling {
+		t.Fatalf("row %+v", row)
+	}
+	w.watch, w.fails = nil, map[string]error{}
+	w.run(batch) // the same batch once more
+	if row := w.row(a); row.Status != dc.StatusCrawled || w.file(a, dc.ContentChain) == "" {
+		t.Errorf("row %+v, chain %q", row, w.file(a, dc.ContentChain))
+	}
+}

@@ -1,0 +1,235 @@
+package crawl_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/dc"
+)
+
+const sitemapType = "application/sitemap+xml"
+
+// pages is a host of fixed texts by path; those of paths that end with .html are
+// HTML. HOST in them becomes its name.
+func pages(t *testing.T, texts map[string]string) *server {
+	return newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		text, ok := texts[r.URL.Path]
+		switch {
+		case !ok:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		case strings.HasSuffix(r.URL.Path, ".gz"):
+			w.Header().Set("Content-Type", "application/gzip")
+		case strings.HasSuffix(r.URL.Path, ".xml"):
+			w.Header().Set("Content-Type", "application/xml")
+		case strings.HasSuffix(r.URL.Path, ".txt"):
+			w.Header().Set("Content-Type", "text/plain")
+		default:
+			w.Header().Set("Content-Type", "text/html")
+		}
+		text = strings.ReplaceAll(text, "HOST", r.Host)
+		if strings.HasSuffix(r.URL.Path, ".gz") {
+			text = gzipped(text)
+		}
+		fmt.Fprint(w, text)
+	})
+}
+
+func gzipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return b.String()
+}
+
+// urlset is a sitemap of pages, each as its path and more elements.
+func urlset(entries ...string) string {
+	text := `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`
+	for _, e := range entries {
+		path, more, _ := strings.Cut(e, " ")
+		text += "<url><loc>http://HOST" + path + "</loc>" + more + "</url>"
+	}
+	return text + "</urlset>"
+}
+
+// TestNamedSitemaps: SITEMAPS says which sitemaps become rows with a root page.
+func TestNamedSitemaps(t *testing.T) {
+	const robots = "User-agent: *\nDisallow:\nSitemap: http://HOST/a.xml\nSitemap: /b.xml\nSitemap: http://other.test/c.xml\n"
+	tests := []struct {
+		name     string
+		sitemaps string // "" for none
+		root     bool
+		want     []string
+	}{
+		{"not asked for", "", true, nil},
+		{"off", "0", true, nil},
+		{"those of robots.txt, of the own site", "1", true, []string{"/a.xml", "/b.xml"}},
+		{"a list", `["http://HOST/x.xml"]`, true, []string{"/x.xml"}},
+		{"a text of two", "http://HOST/x.xml http://HOST/y.txt", true, []string{"/x.xml", "/y.txt"}},
+		{"no root page", "1", false, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := pages(t, map[string]string{"/robots.txt": robots, "/": `<base href="http://elsewhere.test/">x`})
+			w := newWorld(t)
+			site := w.addSite("s", "ROBOTS_MODE", "1")
+			if tt.sitemaps != "" {
+				site.Properties = append(site.Properties, dc.SiteProperty{Name: "SITEMAPS", Value: strings.ReplaceAll(tt.sitemaps, "HOST", s.host)})
+			}
+			// What the filters say is meant for pages.
+			site.Filters = append(site.Filters, dc.SiteFilter{Pattern: `\.(xml|txt)`, Stage: 5, Action: -1, State: 1})
+			root := w.item("s", s.URL+"/", func(u *dc.URL) {
+				u.Priority = 7
+				if !tt.root {
+					u.ParentMd5 = dc.Md5("x")
+				}
+			})
+			w.run(batchOf(root))
+			if got := w.linkPaths(root); !slices.Equal(got, tt.want) {
+				t.Errorf("sitemaps %v, want %v", got, tt.want)
+			}
+			for _, l := range w.last["s "+root.URLID].Links {
+				if u := l.URL; u.ContentType != sitemapType || u.Status != dc.StatusNew || u.ParentMd5 != root.URLID || u.Priority != 7 || u.Depth != 0 {
+					t.Errorf("row %+v", u)
+				}
+			}
+		})
+	}
+}
+
+// next makes an item of a row that an earlier batch brought.
+func (w *world) next(site, target string) dc.BatchItem {
+	w.Helper()
+	row, ok := w.rows[site+" "+dc.Md5(target)]
+	if !ok {
+		w.Fatalf("%s is no row", target)
+	}
+	row.Status, row.BatchID, row.RequestDelay = dc.StatusSelectedCrawling, batchID, 0
+	w.rows[site+" "+row.URLMd5] = row
+	return dc.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row}
+}
+
+// TestSitemapsBecomePages: from robots.txt over an index to the rows of pages.
+func TestSitemapsBecomePages(t *testing.T) {
+	s := pages(t, map[string]string{
+		"/robots.txt": "Sitemap: http://HOST/index.xml",
+		"/":           "x",
+		"/index.xml":  `<sitemapindex><sitemap><loc>http://HOST/1.xml</loc></sitemap><sitemap><loc>http://HOST/2.xml.gz</loc></sitemap><sitemap><loc>http://HOST/3.txt</loc></sitemap><sitemap><loc>http://other.test/4.xml</loc></sitemap><sitemap><loc>http://HOST/5.xml</loc></sitemap></sitemapindex>`,
+		"/1.xml":      urlset("/dated <lastmod>2026-01-05T10:00:00+01:00</lastmod><priority>0.8</priority>", "/refused", "/zero <priority>0.0</priority>", "/twice", "/twice"),
+		"/2.xml.gz":   urlset("/packed"),
+		"/3.txt":      "http://HOST/text\nhttp://HOST/text2\n",
+		"/5.xml":      `<rss version="2.0"><channel><item><link>http://HOST/news</link><pubDate>` + monday + `</pubDate></item></channel></rss>`,
+	})
+	w := newWorld(t)
+	// Neither types nor filters of content are about sitemaps.
+	site := w.addSite("s", "ROBOTS_MODE", "1", "SITEMAPS", "1", "ALLOWED_CTYPES", "text/html")
+	site.FetchType = 1
+	site.Filters = append(site.Filters,
+		dc.SiteFilter{Pattern: "/refused|xml|gz|txt", Stage: 0, Action: -1, State: 1},
+		dc.SiteFilter{Pattern: "recipe", Subject: "RAW_CONTENT", Stage: 1, Action: 1, State: 1})
+	root := w.item("s", s.URL+"/", func(u *dc.URL) { u.Priority = 10 })
+	site.Filters = site.Filters[:2] // the root page has no recipe
+	w.run(batchOf(root))
+	site.Filters = site.Filters[:3]
+	index := w.next("s", s.URL+"/index.xml")
+	w.run(batchOf(index))
+	if got, want := w.linkPaths(index), []string{"/1.xml", "/2.xml.gz", "/3.txt", "/5.xml"}; !slices.Equal(got, want) {
+		t.Fatalf("the index lists %v, want %v", got, want)
+	}
+	tests := []struct {
+		path  string
+		pages []string
+	}{
+		{"/1.xml", []string{"/dated", "/zero", "/twice"}},
+		{"/2.xml.gz", []string{"/packed"}},
+		{"/3.txt", []string{"/text", "/text2"}},
+		{"/5.xml", []string{"/news"}},
+	}
+	for _, tt := range tests {
+		it := w.next("s", s.URL+tt.path)
+		w.run(batchOf(it))
+		row := w.row(it)
+		if got := w.linkPaths(it); !slices.Equal(got, tt.pages) || row.Status != dc.StatusCrawled || row.ErrorMask != 0 || row.ContentType != sitemapType {
+			t.Errorf("%s lists %v, want %v; row %+v", tt.path, got, tt.pages, row)
+		}
+	}
+	for path, want := range map[string]struct {
+		modified string
+		priority int64
+	}{"/dated": {"2026-01-05 09:00:00", 90}, "/zero": {"", 10}, "/twice": {"", 10}, "/packed": {"", 10}, "/news": {"2026-01-05 10:00:00", 10}} {
+		u := w.rows["s "+dc.Md5(s.URL+path)]
+		if string(u.LastModified) != want.modified || u.Priority != want.priority || u.ContentType != "" || u.Depth != 1 || u.Status != dc.StatusNew {
+			t.Errorf("%s: %+v", path, u)
+		}
+	}
+}
+
+// TestSitemapStaysOne: a sitemap is read as one however often it is crawled, and
+// whatever came in between.
+func TestSitemapStaysOne(t *testing.T) {
+	round := 0
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch round {
+		case 0, 2:
+			w.Header().Set("Content-Type", "text/xml")
+			fmt.Fprint(w, strings.ReplaceAll(urlset(fmt.Sprint("/page", round)), "HOST", r.Host))
+		case 1:
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, "<p>later")
+		}
+	})
+	w := newWorld(t)
+	w.addSite("s")
+	it := w.item("s", s.URL+"/sitemap.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+	for round = range 3 {
+		it = w.next("s", s.URL+"/sitemap.xml")
+		w.run(batchOf(it))
+		if row := w.row(it); row.ContentType != sitemapType {
+			t.Errorf("round %d: content type %q", round, row.ContentType)
+		}
+	}
+	if got := w.linkPaths(it); !slices.Equal(got, []string{"/page2"}) {
+		t.Errorf("pages %v", got)
+	}
+}
+
+// TestBrokenSitemaps: what cannot be read marks its own row.
+func TestBrokenSitemaps(t *testing.T) {
+	tests := []struct {
+		name, body string
+		want       dc.ErrorMask
+		pages      []string
+	}{
+		{"a page", "<html><body>not found</body></html>", dc.ErrUnsupportedType, nil},
+		{"breaks off", `<urlset><url><loc>http://HOST/1</loc></url><url><loc>http://HO`, 0, []string{"/1"}},
+		{"noise", "\x00\xff\x01\x02", dc.ErrUnsupportedType, nil},
+		{"links that are none", urlset("/1") + "<url><loc>javascript:x</loc></url>", 0, []string{"/1"}},
+		{"an empty one", urlset(), 0, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := pages(t, map[string]string{"/s.xml": tt.body, "/other": "x"})
+			w := newWorld(t)
+			w.addSite("s")
+			it := w.item("s", s.URL+"/s.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+			other := w.item("s", s.URL+"/other")
+			w.run(batchOf(it, other))
+			if row := w.row(it); row.ErrorMask != tt.want || row.Status != dc.StatusCrawled || row.ContentType != sitemapType {
+				t.Errorf("%s, row %+v", bitNames(row.ErrorMask), row)
+			}
+			if got := w.linkPaths(it); !slices.Equal(got, tt.pages) {
+				t.Errorf("pages %v, want %v", got, tt.pages)
+			}
+			if row := w.row(other); row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+				t.Errorf("the other page %+v", row)
+			}
+		})
+	}
+}
