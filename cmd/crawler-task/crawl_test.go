@@ -304,6 +304,24 @@ func TestStoredSitemap(t *testing.T) {
 	n.counters(site)
 }
 
+// TestPageBecomesSitemap: a row that was crawled as a page is a sitemap from then on
+// when it is named as one and found again.
+func TestPageBecomesSitemap(t *testing.T) {
+	w := newWeb(t, map[string]string{"/": `<a href="/s.xml">x</a>`, "/s.xml": `<urlset><url><loc>http://HOST/1</loc></url></urlset>`})
+	n := newNode(t)
+	site := n.site(w.URL+"/", `,"recrawlPeriod":1`+properties("RECRAWL_URL_AGE_EXPRESSION", "0"))
+	n.crawl(site, nil, w.URL+"/")
+	n.crawl(site, nil, w.URL+"/s.xml")
+	named := func(b *dc.Batch) { b.Items[0].Properties = map[string]string{"SITEMAPS": w.URL + "/s.xml"} }
+	n.crawl(site, named, w.URL+"/")
+	if u := n.row(site, w.URL+"/s.xml"); u.ContentType != "application/sitemap+xml" || u.Status != dc.StatusNew {
+		t.Errorf("row %+v", u)
+	}
+	n.crawl(site, nil, w.URL+"/s.xml")
+	n.row(site, w.URL+"/1")
+	n.counters(site)
+}
+
 // TestStoredChain: the first page's row ends with its batch, and its list is
 // stored beside its page.
 func TestStoredChain(t *testing.T) {
@@ -389,6 +407,15 @@ func TestDetectModified(t *testing.T) {
 				site := n.site(w.URL+"/", properties("DETECT_MODIFIED", fmt.Sprintf(`{"algorithm":%d,"mode":%d,"compare":%d,"behavior":%d}`, algorithm, mode, compare, behavior)))
 				n.crawl(site, nil, w.URL+"/")
 				first := n.row(site, w.URL+"/")
+				processed := behavior%2 == 0 // with behavior 0 it makes no difference
+				status := int64(dc.StatusCrawled)
+				if processed {
+					_, err := n.owner.Contents.PutAll(t.Context(), site, []dc.Entry{{ID: site, Data: []byte("{}")}})
+					n.must(err)
+				}
+				if behavior == 2 {
+					status = dc.StatusProcessed
+				}
 				const old = "2026-01-01 00:00:00"
 				n.ask(`["URL_UPDATE",[{"siteId":%q,"url":%q,"UDate":%q}]]`, site, w.URL+"/", old)
 				n.crawl(site, nil, w.URL+"/")
@@ -397,7 +424,7 @@ func TestDetectModified(t *testing.T) {
 				if algorithm == 3 {
 					code = 200
 				}
-				if u.Status != dc.StatusCrawled || u.HTTPCode != code || u.ErrorMask != 0 || u.State != dc.URLEnabled || u.Crawled != 2 ||
+				if u.Status != status || u.HTTPCode != code || u.ErrorMask != 0 || u.State != dc.URLEnabled || u.Crawled != 2 ||
 					u.MRate != 0.5 || u.MRateCounter != 2 || u.Size != first.Size || u.RawContentMd5 != first.RawContentMd5 || u.ContentType != first.ContentType || u.ETag != "e" {
 					t.Errorf("row %+v", u)
 				}

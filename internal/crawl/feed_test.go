@@ -236,6 +236,10 @@ func TestRSS(t *testing.T) {
 	if one.Status != dc.StatusCrawled || one.ErrorMask != 0 || one.Crawled != 1 {
 		t.Errorf("the page of an entry: %s, %+v", bitNames(one.ErrorMask), one)
 	}
+	head := w.file(dc.BatchItem{SiteID: "s", URLID: one.URLMd5}, dc.ContentHeaders)
+	if !strings.Contains(head, "\r\nX-feed_url: "+s.URL+"/feed\r\nX-pubdateRssFeed: 2026-01-05 10:00:00\r\n") {
+		t.Errorf("headers of an entry's page: %q", head)
+	}
 	if _, found := w.rows["s "+dc.Md5(s.URL+"/from-a-page")]; found {
 		t.Error("the links of an entry's page are collected")
 	}

@@ -293,6 +293,12 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 func (r *batchRun) addExchange(out *outcome, p page) {
 	if p.settings.storeHeaders {
 		head := headerText(p.Header, "")
+		if p.settings.feeds() && p.item.parent != "" {
+			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
+			if p.row.PDate != "" {
+				head = append(head, "X-pubdateRssFeed: "+string(p.row.PDate)+"\r\n"...)
+			}
+		}
 		if p.item.baseURL != "" {
 			head = append(head, "X-base_url: "+p.item.baseURL+"\r\n"...)
 		}

@@ -141,11 +141,11 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 }
 
 // findParents reads the URLs of the pages that items were found on, for those
-// whose Referer it is to be.
+// whose Referer it is to be, and for entries of feeds.
 func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
 	var keys []string
 	for _, it := range items {
-		if it.todo && it.settings.referer == refererParent && !it.url.Root() {
+		if it.todo && (it.settings.referer == refererParent || it.settings.feeds()) && !it.url.Root() {
 			keys = append(keys, it.url.ParentMd5)
 		}
 	}

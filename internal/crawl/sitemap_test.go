@@ -5,11 +5,14 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"hce/dc/internal/dc"
+	"hce/dc/internal/statefile"
 )
 
 const sitemapType = "application/sitemap+xml"
@@ -231,5 +234,56 @@ func TestBrokenSitemaps(t *testing.T) {
 				t.Errorf("the other page %+v", row)
 			}
 		})
+	}
+}
+
+// TestSitemapThatIsALink: a sitemap that pages link to is a sitemap all the same.
+func TestSitemapThatIsALink(t *testing.T) {
+	s := pages(t, map[string]string{"/": `<link rel="sitemap" href="/s.xml"><a href="/page">x</a>`, "/other": `<a href="/t.xml">x</a>`})
+	w := newWorld(t)
+	w.addSite("s", "SITEMAPS", s.URL+"/s.xml "+s.URL+"/t.xml")
+	other := w.item("s", s.URL+"/other", func(u *dc.URL) { u.ParentMd5 = dc.Md5("x") })
+	root := w.item("s", s.URL+"/")
+	w.run(batchOf(other, root))
+	if got := w.linkPaths(root); !slices.Equal(got, []string{"/s.xml", "/page", "/t.xml"}) {
+		t.Fatalf("links %v", got)
+	}
+	for _, l := range w.last["s "+root.URLID].Links {
+		sitemap := strings.HasSuffix(l.URL.URL, ".xml")
+		if (l.URL.ContentType == sitemapType) != sitemap || (l.Update["ContentType"] == sitemapType) != sitemap {
+			t.Errorf("%s: %q, known rows get %v", l.URL.URL, l.URL.ContentType, l.Update)
+		}
+	}
+}
+
+// TestSitemapsNeedNoBrowser: on a site of dynamic pages they are asked for plainly.
+func TestSitemapsNeedNoBrowser(t *testing.T) {
+	s := pages(t, map[string]string{"/s.xml": urlset("/1")})
+	w := newWorld(t)
+	w.addSite("s", "FETCHER_TYPE", `{".*": 2}`).FetchType = 2
+	it := w.item("s", s.URL+"/s.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+	w.run(batchOf(it))
+	if got := w.linkPaths(it); !slices.Equal(got, []string{"/1"}) {
+		t.Errorf("pages %v, %s", got, bitNames(w.row(it).ErrorMask))
+	}
+}
+
+// TestSitemapsOfKeptRobots: ROBOTS_CACHE takes the place of the host's own file.
+func TestSitemapsOfKeptRobots(t *testing.T) {
+	s := pages(t, map[string]string{"/": "x"})
+	w := newWorld(t)
+	w.job.Config.RobotsDir = t.TempDir()
+	w.addSite("s", "ROBOTS_MODE", "1", "ROBOTS_CACHE", "1", "SITEMAPS", "1")
+	folder := filepath.Join(w.job.Config.RobotsDir, statefile.Name(s.host))
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "s.json"), []byte(`{"robots.txt": {"Sitemap: /kept.xml": 1}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := w.item("s", s.URL+"/")
+	w.run(batchOf(root))
+	if got := w.linkPaths(root); !slices.Equal(got, []string{"/kept.xml"}) {
+		t.Errorf("sitemaps %v", got)
 	}
 }

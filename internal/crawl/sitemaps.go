@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"math"
 	"time"
 
@@ -26,7 +27,11 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	}
 	named := p.settings.sitemaps
 	if origin, _ := split(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
-		if rules := r.known(origin); rules != nil {
+		rules := r.known(origin)
+		if rules == nil && p.settings.robotsCache {
+			rules = r.visit(p.item).keptRobots(origin)
+		}
+		if rules != nil {
 			for _, text := range rules.Sitemaps() {
 				if u, err := p.settings.schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
 					named = append(named[:len(named):len(named)], u)
@@ -34,20 +39,37 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 			}
 		}
 	}
-	row := p.discovered(now)
-	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
-	for _, u := range named {
-		r.addSitemapRow(out, p, row, u)
-	}
+	r.addSitemapRows(out, p, named, now)
 }
 
-func (r *batchRun) addSitemapRow(out *outcome, p page, row dc.URL, target string) {
-	key := md5.Sum([]byte(target))
-	if !r.seen.add(p.SiteID, key) {
+// addSitemapRows makes rows of sitemaps. One that the page links to as well, or
+// that is a row already, becomes a sitemap; the latter when it is crawled again.
+func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.Time) {
+	if len(urls) == 0 {
 		return
 	}
-	row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-	out.result.Links = append(out.result.Links, dc.Link{URL: row})
+	at := make(map[string]int, len(out.result.Links))
+	for i := range out.result.Links {
+		at[out.result.Links[i].URL.URLMd5] = i
+	}
+	row := p.discovered(now)
+	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
+	for _, target := range urls {
+		key := md5.Sum([]byte(target))
+		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
+		r.seen.add(p.SiteID, key)
+		i, there := at[row.URLMd5]
+		if !there {
+			i = len(out.result.Links)
+			out.result.Links = append(out.result.Links, dc.Link{URL: row})
+			at[row.URLMd5] = i
+		}
+		l := &out.result.Links[i]
+		l.URL.ContentType = sitemapType
+		update := dc.Patch{"ContentType": sitemapType}
+		maps.Copy(update, l.Update)
+		l.Update = update
+	}
 }
 
 // gatherSitemap makes rows of what a sitemap lists: pages by the rules of links,
@@ -75,13 +97,13 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 		r.log.Warn("the sitemap lists more than is read", "site", p.SiteID, "url", p.url.URL)
 	}
 	if list.Index {
-		row := p.discovered(now)
-		row.Depth, row.ContentType = p.item.url.Depth, sitemapType
+		var urls []string
 		for _, e := range list.Entries {
-			if u, err := p.settings.schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) {
-				r.addSitemapRow(out, p, row, u)
+			if u, err := p.settings.schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) && u != p.url.URL {
+				urls = append(urls, u)
 			}
 		}
+		r.addSitemapRows(out, p, urls, now)
 		return
 	}
 	c := r.collection(out, p, now)
