@@ -181,9 +181,9 @@ func TestRequestProperties(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			sc := newScene(t, tt.replies, tt.show)
 			w := newWorld(t)
-			w.job.Config.Cookie, w.job.Config.HeaderSourceDir, w.job.Config.RobotsDir = emptyCookie(t), t.TempDir(), t.TempDir()
+			w.job.Config.Cookie, w.job.Config.HeaderSourceDir = emptyCookie(t), t.TempDir()
 			write(t, filepath.Join(w.job.Config.HeaderSourceDir, "agents.txt"), "one/1\n# no\n\ntwo/2\n")
-			write(t, filepath.Join(w.job.Config.RobotsDir, statefile.Name(sc.host), "s.json"), `{"robots.txt": {"User-agent: *\nDisallow: /kept": 2, "User-agent: *\nDisallow: /": 1}}`)
+			w.keepRobots(t, sc, "User-agent: *\nDisallow: /kept")
 			properties := slices.Clone(tt.properties)
 			for i := range properties {
 				properties[i] = sc.fill(properties[i])
@@ -229,6 +229,18 @@ func TestRequestProperties(t *testing.T) {
 			}
 		})
 	}
+}
+
+// keepRobots puts a robots.txt beside the crawler for site s, and one that is used
+// less.
+func (w *world) keepRobots(t *testing.T, sc *scene, text string) {
+	t.Helper()
+	w.job.Config.RobotsDir = t.TempDir()
+	kept, err := json.Marshal(map[string]any{"robots.txt": map[string]int{text: 2, "User-agent: *\nDisallow: /": 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(w.job.Config.RobotsDir, statefile.Name(sc.host), "s.json"), string(kept))
 }
 
 func write(t *testing.T, path, text string) {
