@@ -285,3 +285,47 @@ func TestStoredFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestSitemapProperty: which sitemaps become rows with a root page.
+func TestSitemapProperty(t *testing.T) {
+	for value, want := range map[string][]string{
+		"":                         {"{own}/named.xml"},
+		"1":                        {"{own}/named.xml"},
+		"0":                        nil,
+		"{own}/a.xml, {own}/b.xml": {"{own}/a.xml", "{own}/b.xml"},
+		`["{own}/a.xml"]`:          {"{own}/a.xml"},
+		"ftp://x.test/":            {"{own}/named.xml"}, // malformed: the default
+	} {
+		sc := newScene(t, map[string]reply{"/robots.txt": {body: "Sitemap: {own}/named.xml\nSitemap: http://elsewhere.test/no.xml\n", kind: "text/plain"}}, withHeader(""))
+		w := newWorld(t)
+		w.addSite("s", "ROBOTS_MODE", "1", "SITEMAPS", sc.fill(value))
+		root, inner := w.item("s", sc.URL+"/"), w.item("s", sc.URL+"/inner", func(u *dc.URL) { u.ParentMd5 = dc.Md5("x") })
+		w.run(batchOf(root, inner))
+		for i := range want {
+			want[i] = sc.fill(want[i])
+		}
+		if got := w.links(root); !slices.Equal(got, want) || len(w.links(inner)) > 0 {
+			t.Errorf("%q: %v, want %v; of an inner page %v", value, got, want, w.links(inner))
+		}
+	}
+}
+
+// TestRulesForTheDataOwner: what the data owner follows comes to it with the page.
+func TestRulesForTheDataOwner(t *testing.T) {
+	sc := newScene(t, nil, withHeader(""))
+	w := newWorld(t)
+	w.addSite("s", "RECRAWL_NO_ROOT_URLS", "0", "RECRAWL_URL_AGE_EXPRESSION", "1", "RECRAWL_URL_UPDATE_STATUS", "-1", "RECRAWL_URL_UPDATE_TCDATE", "",
+		"RECRAWL_URL_UPDATE_UDATE", "2026-01-01", "RECRAWL_URL_UPDATE_CDATE", "NOW()", "AUTO_REMOVE_RESOURCES", "5", "AUTO_REMOVE_WHERE", "Status=7",
+		"AUTO_REMOVE_ORDER", "TcDate", "AUTO_REMOVE_WHERE_ACTIVE", "Status=1", "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", `[{"URL": {"Priority": {"%DEPTH%": "0"}}}, {"Moon": {}}]`)
+	it := w.item("s", sc.URL+"/")
+	w.run(batchOf(it))
+	out := w.last["s "+it.URLID]
+	want := dc.LinkRules{KeepKnown: true, Age: "1", Status: dc.KeepStatus, UDate: "2026-01-01", CDate: "NOW()", RemoveMost: 5, RemoveWhere: "Status=7", RemoveBy: "TcDate", Active: "Status=1"}
+	if out.Rules == nil || *out.Rules != want {
+		t.Errorf("rules %+v", out.Rules)
+	}
+	// The good part of the expressions is followed.
+	if len(out.Expressions) != 1 || out.Expressions[0] != (dc.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.siteBits != dc.ErrInitialization {
+		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.siteBits))
+	}
+}

@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"hce/dc/internal/canon"
 	"hce/dc/internal/cookies"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/statefile"
@@ -70,7 +72,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 		return nil, nil
 	}
 	set, _ := readSettings(&view, bi.Properties, r.Config) // plan warns of what is wrong
-	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) {
+	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) && !r.mayApply(set.schema, bi.URL.URL) {
 		return nil, nil
 	}
 	log := r.log.With("site", site.ID, "url", bi.URL.URL)
@@ -114,6 +116,13 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 		made = append(made, next)
 	}
 	return made, nil
+}
+
+// mayApply reports whether parameters from elsewhere, which are not loaded yet,
+// could have macros in a URL.
+func (r *batchRun) mayApply(schema *urlschema.Schema, text string) bool {
+	file, err := schema.File(r.Config.SchemaDir)
+	return strings.Count(text, "%") >= 2 && (len(schema.Sources()) > 0 || file != "" || err != nil)
 }
 
 // generate makes the URLs of a template and writes down what it used.
@@ -168,7 +177,11 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 			err = v.enter(ctx, source)
 		}
 		if err == nil {
-			answer, failed := v.get(ctx, v.request(source, cookies.Page))
+			request := v.request(source, cookies.Page)
+			if canon.Host(source) != canon.Host(bi.URL.URL) {
+				request.Header.Del("Authorization") // the password of the site's own host
+			}
+			answer, failed := v.get(ctx, request)
 			v.leaveGate()
 			v.leaveSlot()
 			switch {
