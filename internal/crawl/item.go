@@ -44,11 +44,12 @@ func (it *item) sitemap() bool { return it.row.ContentType == sitemapType }
 
 // outcome is what the save stage stores for one item.
 type outcome struct {
-	item   *item
-	result dc.Fetched
-	bits   dc.ErrorMask // found while the page was read
-	holds  bool         // the row stays held to the end of its batch: the first of a chain
-	bytes  int
+	item     *item
+	result   dc.Fetched
+	bits     dc.ErrorMask // found while the page was read
+	replaced bool         // REPLACE has changed the content
+	holds    bool         // the row stays held to the end of its batch: the first of a chain
+	bytes    int
 }
 
 // linkBytes is about what a link takes in memory.

@@ -98,13 +98,7 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	}
 	c := r.collection(out, p, now)
 	c.home = home
-	list := r.candidates(ctx, p, found, text, kind)
-	for _, h := range links.Header(p.Header.Values("Link")) {
-		// These are relative to the page, not to its base element.
-		if target, err := p.settings.schemes.Resolve(own, h.URL); err == nil {
-			list = append(list, candidate{url: target, rel: h.Rel})
-		}
-	}
+	list := r.candidates(ctx, p, found, text, kind, own)
 	if !collects(p.item) {
 		c.chainOnly = true
 		if p.settings.chain == nil {
@@ -130,8 +124,9 @@ func scan(text []byte, kind string, most int) links.Page {
 }
 
 // candidates are the links of the page as its site wants them found: by the
-// built-in list of attributes, by XPath, by a macro (crawling 5.1).
-func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind string) []candidate {
+// built-in list of attributes and headers, by XPath, by a macro (crawling 5.1).
+// own is the URL of the page, whatever its base element says.
+func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
 	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
 	if builtin {
@@ -150,6 +145,12 @@ func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, tex
 		}
 		if found.Refresh != nil { // may be missing where the links were cut
 			list = append(list, candidate{url: found.Refresh.URL})
+		}
+		for _, h := range links.Header(p.Header.Values("Link")) {
+			// These are relative to the page, not to its base element.
+			if target, err := p.settings.schemes.Resolve(own, h.URL); err == nil {
+				list = append(list, candidate{url: target, rel: h.Rel})
+			}
 		}
 	}
 	for _, url := range r.byXPath(ctx, p, expressions, text, kind) {
@@ -271,7 +272,7 @@ func (c *collection) take(ctx context.Context, list []candidate) {
 		name, path := split(target)
 		o := c.origins[name]
 		if o == nil {
-			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(set, name)}
+			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(c.page.item, name)}
 			c.origins[name] = o
 		}
 		if o.internal {
@@ -387,8 +388,11 @@ func (it *item) next(u dc.URL) dc.BatchItem {
 
 // linkRules are the rules that links to an origin are judged by: those that are
 // known already, as a link is no reason to ask a host for its robots.txt.
-func (r *batchRun) linkRules(s *settings, origin string) *robots.Rules {
-	if s.robots && s.robotsLinks {
+func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
+	if it.settings.robots && it.settings.robotsLinks {
+		if kept := r.keptRobots(it, origin); kept != nil {
+			return kept
+		}
 		if rules := r.known(origin); rules != nil {
 			return rules
 		}

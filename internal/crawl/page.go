@@ -32,6 +32,7 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
 			out = p.item.failed(dc.ErrHTMLParse, 0, dc.DateOf(r.Now()))
 		}
+		r.tell(out)
 	}()
 	kind := p.mediaType()
 	p.url.ContentType = clipTo(kind, 32)
@@ -169,10 +170,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	if status, given := p.settings.statuses.Of(p.Code); given {
 		u.Status = status
 	}
-	u.Size, u.TotalTime = int64(len(p.Body)), (p.Total + r.Now().Sub(now)).Milliseconds()
-	if p.settings.replace.Any() {
-		u.Size = int64(len(text))
-	}
+	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()
 	u.RawContentMd5, u.ETag = bodyMd5, modified.ETag(p.Header)
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // half of one is none
@@ -204,10 +202,11 @@ func timeOf(d dc.Date) time.Time {
 }
 
 // text is the body as UTF-8 if it is text, with the site's replacements, else as
-// it came; the bits tell of damage, which is a mark and no failure.
+// it came; the bits tell of damage, which is a mark and no failure. The row's Size
+// is that of the content after the replacements.
 func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, dc.ErrorMask) {
 	u := &p.item.url
-	u.Charset = ""
+	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
 		return p.Body, 0
 	}
@@ -232,7 +231,10 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
 			out.result.SiteBits |= dc.ErrInitialization
 		}
-		text = []byte(replaced)
+		if replaced != string(text) {
+			text, out.replaced = []byte(replaced), true
+			u.Size = int64(len(text))
+		}
 	}
 	return text, bits
 }
@@ -270,7 +272,7 @@ func (r *batchRun) condition(ctx context.Context, p page, date string) func(stri
 // files (crawling 2.7).
 func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
-	if content.IsText(kind) {
+	if content.IsText(kind) || out.replaced {
 		body = text
 	}
 	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
@@ -315,6 +317,15 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentCookies, Data: []byte(text)})
 	}
 	out.weigh()
+}
+
+// tell notes what became of a page in the log of its site's project, if it has one.
+func (r *batchRun) tell(out *outcome) {
+	it := out.item
+	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
+		return
+	}
+	r.logOf(it).Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
 }
 
 // logOf is the log of an item: that of its site's project where it has one.

@@ -66,9 +66,26 @@ func (p *properties) failed(name string) bool {
 	})
 }
 
-// parsed reads a property by the package that it belongs to; its zero value is
-// the property that is not given.
-func parsed[T any](p *properties, name string, parse func(string) (T, error)) (value T) {
+// parsed reads a property by the package that it belongs to; the zero value is
+// the property that is not given, or cannot be read.
+func parsed[T any](p *properties, name string, parse func(string) (T, error)) T {
+	var none T
+	return parsedOr(p, name, none, parse)
+}
+
+// parsedOr is parsed with a default of its own.
+func parsedOr[T any](p *properties, name string, def T, parse func(string) (T, error)) T {
+	before := len(p.errs)
+	value := parsedInPart(p, name, parse)
+	if len(p.errs) > before || p.text(name) == "" {
+		return def
+	}
+	return value
+}
+
+// parsedInPart is parsed for properties of which the good parts are followed when
+// others cannot be read.
+func parsedInPart[T any](p *properties, name string, parse func(string) (T, error)) (value T) {
 	text := p.text(name)
 	if text == "" {
 		return value
@@ -78,6 +95,16 @@ func parsed[T any](p *properties, name string, parse func(string) (T, error)) (v
 		p.fail(name, err.Error())
 	}
 	return value
+}
+
+// within is int for numbers of which only those from low to high mean something.
+func (p *properties) within(name string, def, low, high int64) int64 {
+	n := p.int(name, def)
+	if n < low || n > high {
+		p.fail(name, fmt.Sprintf("is %d, not a number from %d to %d", n, low, high))
+		return def
+	}
+	return n
 }
 
 func (p *properties) int(name string, def int64) int64 {

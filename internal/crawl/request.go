@@ -108,10 +108,17 @@ func (v *visit) header(target string) http.Header {
 	for _, x := range v.rotator.Headers(v.settings.headers, v.item.SiteID, host) {
 		h.Set(x.Name, x.Value)
 	}
-	if v.settings.user != "" && v.settings.password != "" {
+	if v.settings.user != "" && v.settings.password != "" && v.isHome(target) {
 		h.Set("Authorization", basicAuth(v.settings.user, v.settings.password))
 	}
 	return h
+}
+
+// isHome reports whether target is of the host that the item's own request goes
+// to, by no worse a scheme: what the site's password is for.
+func (v *visit) isHome(target string) bool {
+	home, there := v.item.target, target
+	return canon.Host(there) == canon.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
 // refer sets the Referer that the site wants, unless its headers have one

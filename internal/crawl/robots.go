@@ -110,14 +110,12 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 // rules gives the rules for target, asking its origin when they are not known.
 func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error) {
 	origin, _ := split(target)
+	if kept := v.keptRobots(v.item, origin); kept != nil {
+		return kept, nil
+	}
 	e := v.robots.entry(origin)
 	if known := v.valid(e); known != nil {
 		return known, nil
-	}
-	if v.settings.robotsCache {
-		if kept := v.keptRobots(origin); kept != nil {
-			return kept, nil
-		}
 	}
 	e.asking.Lock()
 	defer e.asking.Unlock()
@@ -166,15 +164,16 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 
 // keptRobots are the rules of the file that somebody put beside the crawler for
 // ROBOTS_CACHE: {"robots.txt": {content: uses}}, of which the most used content
-// counts. It is nil when there is none (crawling 4.1).
-func (v *visit) keptRobots(origin string) *robots.Rules {
-	if v.Config.RobotsDir == "" {
+// counts. It is nil when there is none, or the item's site does not want it
+// (crawling 4.1).
+func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
+	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
 		return nil
 	}
-	path := filepath.Join(v.Config.RobotsDir, statefile.Name(canon.Host(origin)), statefile.Name(v.item.SiteID)+".json")
+	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canon.Host(origin)), statefile.Name(it.SiteID)+".json")
 	var kept map[string]map[string]prop.Int
 	if err := statefile.Read(path, &kept); err != nil {
-		v.log.Warn("a kept robots.txt cannot be read", "file", path, "error", err)
+		r.log.Warn("a kept robots.txt cannot be read", "file", path, "error", err)
 		return nil
 	}
 	best, uses := "", prop.Int(-1)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hce/dc/internal/canon"
 	"hce/dc/internal/cookies"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/statefile"
@@ -235,7 +236,11 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 			err = v.enter(ctx, source)
 		}
 		if err == nil {
-			answer, failed := v.get(ctx, v.request(source, cookies.Page))
+			request := v.request(source, cookies.Page)
+			if canon.Host(source) != canon.Host(bi.URL.URL) {
+				request.Header.Del("Authorization") // the password of the site's own host
+			}
+			answer, failed := v.get(ctx, request)
 			switch {
 			case failed != nil:
 				err = failed

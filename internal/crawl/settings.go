@@ -3,7 +3,9 @@ package crawl
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -127,6 +129,11 @@ const maxRedirects = 50
 // error names one that was left out.
 func readSettings(site *dc.Site, over map[string]string, def Config) (*settings, []error) {
 	p := propertiesOf(site, over)
+	return p.settings(site.ID, def), p.errs
+}
+
+// settings reads the properties of the site with an id.
+func (p *properties) settings(site string, def Config) *settings {
 	s := &settings{}
 	s.readRequests(p, def)
 	s.readRobots(p)
@@ -136,29 +143,25 @@ func readSettings(site *dc.Site, over map[string]string, def Config) (*settings,
 	s.dynamicRoots = p.on("DYNAMIC_FETCH_ONLY_FOR_ROOT_URL", false)
 	s.macro = parsed(p, "FETCHER_MACRO", browser.ParseMacro)
 	s.processor = p.text("PROCESSOR_NAME")
-	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site.ID)
+	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
 	if p.failed("FETCHER_MACRO") {
 		s.bits, s.badMacro = s.bits|dc.ErrMacroDeserialization, true
 	}
-	return s, p.errs
+	return s
 }
 
 func (s *settings) readRequests(p *properties, def Config) {
-	s.headers = parsed(p, "HTTP_HEADERS", rotation.Parse)
-	if rule, err := s.headers.Resolve(def.HeaderSourceDir); err != nil {
+	s.headers = parsedInPart(p, "HTTP_HEADERS", rotation.Parse)
+	rule, err := s.headers.Resolve(def.HeaderSourceDir)
+	if err != nil {
 		p.fail("HTTP_HEADERS", err.Error())
-	} else {
-		s.headers = rule
 	}
+	s.headers = rule
 	s.cookie = parsed(p, "HTTP_COOKIE", cookies.ParseProperty)
 	if p.text("HTTP_COOKIE") == "" || p.failed("HTTP_COOKIE") {
 		s.cookie = def.Cookie
 	}
-	s.referer = p.int("REFERER_SELF_URL", refererSelf)
-	if s.referer < refererNone || s.referer > refererParent {
-		p.fail("REFERER_SELF_URL", fmt.Sprintf("is %d, not a number from 0 to 3", s.referer))
-		s.referer = refererSelf
-	}
+	s.referer = p.within("REFERER_SELF_URL", refererSelf, refererNone, refererParent)
 	s.user, s.password = p.text("HTTP_AUTH_NAME"), p.text("HTTP_AUTH_PWD")
 	s.form = p.prefixed(formPrefix)
 	s.collectForms = p.on("COLLECT_POST_DATA", false)
@@ -170,10 +173,10 @@ func (s *settings) readRequests(p *properties, def Config) {
 		s.schemes = list
 	}
 	s.templates = map[bool]template{
-		false: {p.text("URL_TEMPLATE_REGULAR"), p.on("URL_TEMPLATE_REGULAR_URLENCODE", false)},
-		true:  {p.text("URL_TEMPLATE_REALTIME"), p.on("URL_TEMPLATE_REALTIME_URLENCODE", false)},
+		false: {parsed(p, "URL_TEMPLATE_REGULAR", parseTemplate), p.on("URL_TEMPLATE_REGULAR_URLENCODE", false)},
+		true:  {parsed(p, "URL_TEMPLATE_REALTIME", parseTemplate), p.on("URL_TEMPLATE_REALTIME_URLENCODE", false)},
 	}
-	s.external = p.text("EXTERNAL_URL")
+	s.external = parsed(p, "EXTERNAL_URL", parseTemplate)
 	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxies.ParseAliveCheck)
 	if p.text("HTTP_FREQ_LIMITS") != "" {
 		limits := parsed(p, "HTTP_FREQ_LIMITS", freq.Parse)
@@ -186,12 +189,15 @@ func (s *settings) readRequests(p *properties, def Config) {
 	s.insecureTLS = p.int("TLSVerify", 1) == 0
 	s.concurrency = int(min(max(p.int("HostConcurrency", 1), 1), 1<<20))
 	s.proxy = parsed(p, "USER_PROXY", proxies.Parse)
-	host, port := p.text("HTTP_PROXY_HOST"), p.text("HTTP_PROXY_PORT")
-	if host != "" && p.text("USER_PROXY") == "" {
-		fixed, err := proxies.Fixed(host, port)
-		if err != nil {
-			p.fail("HTTP_PROXY_HOST", err.Error())
-		}
+	host, port := p.text("HTTP_PROXY_HOST"), ""
+	if n := p.within("HTTP_PROXY_PORT", 0, 0, math.MaxUint16); n > 0 {
+		port = strconv.FormatInt(n, 10)
+	}
+	fixed, err := proxies.Fixed(host, port)
+	if err != nil && !p.failed("HTTP_PROXY_PORT") { // else that is why
+		p.fail("HTTP_PROXY_HOST", err.Error())
+	}
+	if p.text("USER_PROXY") == "" || p.failed("USER_PROXY") {
 		s.proxy = fixed
 	}
 	s.proxyAlive = parsed(p, "HOST_ALIVE_CHECK_PROXY", proxies.ParseAliveCheck)
@@ -204,10 +210,7 @@ func (s *settings) readRobots(p *properties) {
 	s.robotsMeta = p.on("ROBOTS_META", true)
 	s.robotsHeader = p.on("ROBOTS_HEADER", true)
 	s.refusedRel = []string{"nofollow", "ugc", "sponsored"}
-	if text := p.text("ROBOTS_REL"); text != "" {
-		s.refusedRel = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
-		s.refusedRel = slices.DeleteFunc(s.refusedRel, func(word string) bool { return word == "0" || word == "none" })
-	}
+	s.refusedRel = parsedOr(p, "ROBOTS_REL", s.refusedRel, parseRel)
 }
 
 func (s *settings) readContent(p *properties) {
@@ -220,28 +223,24 @@ func (s *settings) readContent(p *properties) {
 	s.replace = parsed(p, "REPLACE", func(text string) (content.Replace, error) {
 		return content.ParseReplace(text, expression)
 	})
-	s.recover = p.int("HTML_RECOVER", 0)
-	s.dateSources, s.dateKept = content.DefaultSources, content.DefaultOverwrite
-	if p.text("PDATE_SOURCES_MASK") != "" {
-		s.dateSources = parsed(p, "PDATE_SOURCES_MASK", content.ParseMask)
-	}
-	if p.text("PDATE_SOURCES_MASK_OVERWRITE") != "" {
-		s.dateKept = parsed(p, "PDATE_SOURCES_MASK_OVERWRITE", content.ParseMask)
-	}
+	s.recover = p.within("HTML_RECOVER", 0, 0, 2)
+	s.dateSources = parsedOr(p, "PDATE_SOURCES_MASK", content.DefaultSources, content.ParseMask)
+	s.dateKept = parsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", content.DefaultOverwrite, content.ParseMask)
 	s.modified = parsed(p, "DETECT_MODIFIED", modified.Parse)
 	s.statuses = parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
 	s.storeHeaders = p.int("STORE_HTTP_HEADERS", 1) != 0
 	s.storeRequest = p.int("STORE_HTTP_REQUEST", 1) != 0
 	s.storeCookies = p.on("STORE_COOKIES", true)
-	s.expressions = parsed(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", dc.ReadFieldExpressions)
+	s.expressions = parsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", dc.ReadFieldExpressions)
 	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
 	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
 	switch text := p.text("SITEMAPS"); text {
-	case "1":
+	case "", "1":
 		s.robotsSitemaps = true
-	case "", "0":
+	case "0":
 	default:
 		s.sitemaps = parsed(p, "SITEMAPS", parseSitemaps)
+		s.robotsSitemaps = p.failed("SITEMAPS")
 	}
 }
 
@@ -250,7 +249,7 @@ func (s *settings) readLinks(p *properties) {
 	s.collectLimits = parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
 	s.urlLimits = parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
 	s.normalize = parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
-	s.mask = canon.Mask(p.int("URL_NORMALIZE_MASK", int64(canon.Main)))
+	s.mask = canon.Mask(p.within("URL_NORMALIZE_MASK", int64(canon.Main), 0, int64(canon.SkipWWW|canon.Validate|canon.Main)))
 	if mask, given := s.normalize.Mask(); given {
 		s.mask = canon.Mask(mask)
 	}
@@ -307,6 +306,30 @@ func parseSchemes(text string) (canon.Schemes, error) {
 		return nil, errors.New("names neither http nor https")
 	}
 	return known, nil
+}
+
+// parseTemplate reads a template of URLs: one that does not say where the URL
+// belongs would fetch one page for all of them.
+func parseTemplate(text string) (string, error) {
+	if !strings.Contains(text, "%URL%") {
+		return "", fmt.Errorf("is %q, without %%URL%%", clip(text))
+	}
+	if webHost(strings.ReplaceAll(text, "%URL%", "http://a.example/")) == "" {
+		return "", fmt.Errorf("is %q, which makes no http or https URL", clip(text))
+	}
+	return text, nil
+}
+
+// parseRel reads ROBOTS_REL: words apart by commas or spaces, "0" or "none" for
+// none of them.
+func parseRel(text string) ([]string, error) {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
+	for _, word := range words {
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
+			return nil, fmt.Errorf("has %q, which is no word of a rel attribute", clip(word))
+		}
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "0" || word == "none" }), nil
 }
 
 // parseLogger reads LOGGER: the suffix of a log file.

@@ -70,7 +70,7 @@ func TestNamedSitemaps(t *testing.T) {
 		root     bool
 		want     []string
 	}{
-		{"not asked for", "", true, nil},
+		{"without the property", "", true, []string{"/a.xml", "/b.xml"}},
 		{"off", "0", true, nil},
 		{"those of robots.txt, of the own site", "1", true, []string{"/a.xml", "/b.xml"}},
 		{"a list", `["http://HOST/x.xml"]`, true, []string{"/x.xml"}},

@@ -29,7 +29,7 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	if origin, _ := split(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
 		rules := r.known(origin)
 		if rules == nil && p.settings.robotsCache {
-			rules = r.visit(p.item).keptRobots(origin)
+			rules = r.keptRobots(p.item, origin)
 		}
 		if rules != nil {
 			for _, text := range rules.Sitemaps() {

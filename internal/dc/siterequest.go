@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 )
 
 // SiteNewRequest is the object of SITE_NEW (objects 2.1). Site holds the columns
@@ -214,17 +215,22 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 		}
 		switch value[0] {
 		case '[':
-			var triple []json.RawMessage
-			texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
+			triple := propertyTriple(value)
+			if triple == nil {
+				// A JSON value given as it is, like an object.
+				row["Value"] = string(value)
+				break
+			}
 			for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
-				if !texts || isNull(triple[i]) {
+				if isNull(triple[i]) {
 					continue
 				}
-				row[column], texts = readText(triple[i])
-			}
-			if !texts {
-				o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
-				return nil, o.err
+				text, ok := readText(triple[i])
+				if !ok {
+					o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
+					return nil, o.err
+				}
+				row[column] = text
 			}
 		case '{':
 			// A JSON value given as it is, not as its text.
@@ -250,6 +256,24 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 		rows = append(rows, propertyRow(row, siteID))
 	}
 	return rows, nil
+}
+
+// propertyTriple gives the elements of the list siteId, value, urlMd5, in which
+// null is a column that is not given; nil for other lists, which are values.
+func propertyTriple(value json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil || len(list) != 3 || !isNull(list[1]) && strings.IndexByte("[{", list[1][0]) >= 0 {
+		return nil
+	}
+	for i, check := range map[int]func(object, field, text string) error{0: CheckSiteID, 2: CheckMd5} {
+		if isNull(list[i]) {
+			continue
+		}
+		if text, ok := readText(list[i]); !ok || text != "" && check("", "", text) != nil {
+			return nil
+		}
+	}
+	return list
 }
 
 func propertyRow(row Patch, siteID string) Patch {

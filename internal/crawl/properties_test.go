@@ -1,0 +1,301 @@
+package crawl
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/canon"
+	"hce/dc/internal/dc"
+)
+
+// propertiesPage is the table that users read.
+const propertiesPage = "../../docs/properties.md"
+
+// documented is a property as the page tells of it.
+type documented struct{ form, def, effect, example string }
+
+// readPage gives the properties of the page by name; one of a prefix has the name
+// of the prefix.
+func readPage(t *testing.T) map[string]documented {
+	t.Helper()
+	raw, err := os.ReadFile(propertiesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile("`[^`]+`")
+	all := map[string]documented{}
+	for line := range strings.SplitSeq(string(raw), "\n") {
+		cells := strings.Split(line, " | ")
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		if len(cells) != 5 {
+			t.Errorf("a row of %d cells: %s", len(cells), line)
+			continue
+		}
+		names := code.FindAllString(cells[0], -1)
+		defaults := strings.Split(cells[2], ", ")
+		examples := code.FindAllString(cells[4], -1)
+		if cells[1] == "" || cells[2] == "" || cells[3] == "" || len(examples) == 0 {
+			t.Errorf("a cell is empty: %s", line)
+			continue
+		}
+		for i, name := range names {
+			name, _, _ = strings.Cut(strings.Trim(name, "`"), "<")
+			if _, twice := all[name]; twice {
+				t.Errorf("%s has two rows", name)
+			}
+			d := documented{cells[1], cells[2], cells[3], examples[0]}
+			if len(defaults) == len(names) {
+				d.def = defaults[i]
+			}
+			if len(examples) == len(names) {
+				d.example = examples[i]
+			}
+			d.example = strings.Trim(d.example, "`")
+			all[name] = d
+		}
+	}
+	return all
+}
+
+// asked are the properties that readSettings asks for.
+func asked() []string {
+	p := propertiesOf(&dc.Site{ID: "s"}, nil)
+	p.settings("s", Config{})
+	slices.Sort(p.names)
+	return slices.Compact(p.names)
+}
+
+func siteOfProperties(values map[string]string) *dc.Site {
+	s := &dc.Site{ID: "s"}
+	for name, value := range values {
+		if strings.HasSuffix(name, "_") { // a prefix
+			name += "q"
+		}
+		s.Properties = append(s.Properties, dc.SiteProperty{SiteID: "s", Name: name, Value: value})
+	}
+	return s
+}
+
+func TestPageNamesEveryProperty(t *testing.T) {
+	page := readPage(t)
+	names := asked()
+	for _, name := range names {
+		if _, ok := page[name]; !ok {
+			t.Errorf("%s is read, but not in %s", name, propertiesPage)
+		}
+	}
+	for name := range page {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is in %s, but nothing reads it", name, propertiesPage)
+		}
+	}
+	if len(names) < 70 {
+		t.Errorf("only %d properties are read", len(names))
+	}
+}
+
+func TestPageExamplesAreGood(t *testing.T) {
+	examples := map[string]string{}
+	for name, d := range readPage(t) {
+		examples[name] = d.example
+		if _, errs := readSettings(siteOfProperties(map[string]string{name: d.example}), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+			t.Errorf("%s = %s: %v", name, d.example, errs)
+		}
+	}
+	if _, errs := readSettings(siteOfProperties(examples), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+		t.Errorf("all together: %v", errs)
+	}
+}
+
+// TestPageDefaults: where the page states a number, a site without the property
+// has it.
+func TestPageDefaults(t *testing.T) {
+	s, _ := readSettings(&dc.Site{ID: "s"}, nil, Config{})
+	values := map[string]any{
+		"REFERER_SELF_URL": s.referer, "CONNECTION_TIMEOUT": s.connectTimeout.Seconds(), "HTTP_REDIRECTS_MAX": s.redirects,
+		"HTML_REDIRECTS_MAX": s.htmlRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.templates[false].encode,
+		"URL_TEMPLATE_REALTIME_URLENCODE": s.templates[true].encode, "TLSVerify": !s.insecureTLS, "HostConcurrency": s.concurrency,
+		"ROBOTS_MODE": s.robots, "ROBOTS_COLLECT": s.robotsLinks, "ROBOTS_CACHE": s.robotsCache, "ROBOTS_META": s.robotsMeta,
+		"ROBOTS_HEADER": s.robotsHeader, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
+		"PDATE_SOURCES_MASK": s.dateSources, "PDATE_SOURCES_MASK_OVERWRITE": s.dateKept, "STORE_HTTP_HEADERS": s.storeHeaders,
+		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "URL_NORMALIZE_MASK": int(s.mask),
+		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
+		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps,
+	}
+	number := regexp.MustCompile(`^[0-9.]+$`)
+	for name, d := range readPage(t) {
+		value, known := values[name]
+		if !number.MatchString(d.def) {
+			if known {
+				t.Errorf("%s: the page has %q, want the number %v", name, d.def, value)
+			}
+			continue
+		}
+		want := fmt.Sprint(value)
+		switch value {
+		case true:
+			want = "1"
+		case false:
+			want = "0"
+		}
+		if d.def != want {
+			t.Errorf("%s: the page has %s, a site %s", name, d.def, want)
+		}
+	}
+	if s.mask != canon.Main || !slices.Equal(s.schemes, canon.Web) || !slices.Equal(s.refusedRel, []string{"nofollow", "ugc", "sponsored"}) {
+		t.Errorf("mask %v, schemes %v, rel %v", s.mask, s.schemes, s.refusedRel)
+	}
+}
+
+// anyText are properties of which every text can be meant. SQL is read by the data
+// owner, which says what it refuses.
+var anyText = []string{
+	"HTTP_AUTH_NAME", "HTTP_AUTH_PWD", formPrefix, "PROCESSOR_NAME", "RECRAWL_URL_AGE_EXPRESSION", "RECRAWL_URL_UPDATE_TCDATE",
+	"RECRAWL_URL_UPDATE_UDATE", "RECRAWL_URL_UPDATE_CDATE", "AUTO_REMOVE_WHERE", "AUTO_REMOVE_ORDER", "AUTO_REMOVE_WHERE_ACTIVE",
+}
+
+// malformed has values that cannot be meant; of the other properties "x y" is one.
+var malformed = map[string][]string{
+	"HTTP_HEADERS":                         {"no header", `{"A": {}}`, "{", "file://../x"},
+	"HTTP_COOKIE":                          {"{", `{".*": {"stage": "two"}}`, "a\x01b"},
+	"REFERER_SELF_URL":                     {"4", "-1", "self"},
+	"CONNECTION_TIMEOUT":                   {"soon", "0", "-1", "NaN", "3601"},
+	"PROTOCOLS":                            {"http", `["ftp"]`, `{"a":1}`},
+	"URL_TEMPLATE_REGULAR":                 {"https://cache.example/", "ftp://x/%URL%"},
+	"EXTERNAL_URL":                         {"https://render.example/", "/%URL%"},
+	"HOST_ALIVE_CHECK":                     {"1", `{"method": 3}`, `{"connection_timeout": -1}`},
+	"HTTP_FREQ_LIMITS":                     {"2", `{"(": {}}`, `{"a": {"max_freq": -1}}`, `{"PATH_CONFIG": "../.."}`},
+	"HTTP_PROXY_PORT":                      {"70000", "-1", "x"},
+	"HTTP_PROXY_HOST":                      {"ftp://a:1", "a b"},
+	"USER_PROXY":                           {"proxy", `{"proxies": {"p": {"host": "no port"}}}`, `{"raw_content_check": {"patterns": ["("]}}`},
+	"FETCHER_TYPE":                         {"2", `{"(": 2}`, `{"a": "b"}`},
+	"FETCHER_MACRO":                        {"{", `{"sets": []}`},
+	"ALLOWED_CTYPES":                       {"html", `["text/html"`},
+	"CONTENT_TYPE_MAP":                     {"text/html", `{"a/b": "c"}`},
+	"MIME_TYPE_AUTO_DETECT":                {"3", `[{"mode": 4}]`, `[{"url_expression": "("}]`},
+	"REPLACE":                              {"a", `[{"WHAT": "("}]`, `[{"WHERE": "TIDY", "WHAT": "a"}]`, `[{"WITH": "a"}]`},
+	"HTML_RECOVER":                         {"3", "-1", "yes"},
+	"PDATE_SOURCES_MASK":                   {"-1", "all"},
+	"DETECT_MODIFIED":                      {"1", `{"mode": 3}`},
+	"HTTP_CODE_STATUS_UPDATE":              {"1", `{"code": 1}`, `{"200": 99}`},
+	"COLLECT_URLS_XPATH_LIST":              {"//a", `{"mode": 2}`, `{"sets": {"(": []}}`},
+	"COLLECT_URLS_LIMITS":                  {"5", `{"a": [["MaxURLSFromPage"]]}`, `{"(": [["x", 1]]}`},
+	"URL_LIMITS":                           {"5", `{"root_url_mask": ["("]}`},
+	"URL_NORMALIZE":                        {"x", `{"mask": "x"}`, `{"replace": [{"(": ""}]}`},
+	"URL_NORMALIZE_MASK":                   {"8", "-1", "main"},
+	"URLS_FIELDS_INIT":                     {"5", `{"color": {"value": 1}}`, `{"priority": {"value": 1, "conditions": ["it rains"]}}`},
+	"URL_CHAIN":                            {"next", `{"url_pattern": "("}`},
+	"URLS_SCHEMA":                          {"5", `{"type": 9}`, `{"type": 2, "parameters": {"a": {"min": 2, "max": 1}}}`},
+	"HTTP_REDIRECT_RESOLVER":               {"HEAD", `{"METHOD": "POST"}`, `{"URL": ["a", "("]}`, `{"TYPES": [200]}`},
+	"RECRAWL_URL_UPDATE":                   {"5", `{"(": {}}`, `{"a": {"fields": {"color": 1}}}`},
+	"RECRAWL_URL_UPDATE_STATUS":            {"3", "new"},
+	"AUTO_REMOVE_RESOURCES":                {"-1", "some"},
+	"SITEMAPS":                             {"ftp://a/", `["a"`, "[5"},
+	"ROBOTS_REL":                           {`["nofollow"]`},
+	"LOGGER":                               {"own", `{"suffix": 5}`},
+	"HostConcurrency":                      {"many", "1.5"},
+	"SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER": {"5", `[{"URL": {"Color": {"1": 0}}}]`, `[{"URL": {"Depth": {"1": 9}}}]`},
+}
+
+// TestMalformedStopsOnlyItself: each property with a value that cannot be meant
+// gives one error with its name; all others are read as if it were not there.
+func TestMalformedStopsOnlyItself(t *testing.T) {
+	page := readPage(t)
+	def := Config{FreqDir: t.TempDir()}
+	for _, name := range asked() {
+		if slices.Contains(anyText, name) {
+			continue
+		}
+		values := malformed[name]
+		if values == nil {
+			values = []string{"x y"}
+		}
+		rest := map[string]string{}
+		for other, d := range page {
+			if other != name {
+				rest[other] = d.example
+			}
+		}
+		want, errs := readSettings(siteOfProperties(rest), nil, def)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		for _, value := range values {
+			rest[name] = value
+			got, errs := readSettings(siteOfProperties(rest), nil, def)
+			if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "property "+name+" ") {
+				t.Errorf("%s = %s: errors %v", name, value, errs)
+				continue
+			}
+			if got.bits&^dc.ErrMacroDeserialization != 0 {
+				t.Errorf("%s = %s: bits %v", name, value, got.bits.Names())
+			}
+			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
+				if field.Name == "freq" || field.Name == "bits" { // holds a clock
+					continue
+				}
+				a, b := reflect.ValueOf(got).Elem().Field(i), reflect.ValueOf(want).Elem().Field(i)
+				if x, y := plain(a), plain(b); x != y {
+					t.Errorf("%s = %s changes %s\nto   %s\nfrom %s", name, value, field.Name, x, y)
+				}
+			}
+		}
+	}
+}
+
+// plain is a value as text, behind its pointers; functions and what runs are left
+// out.
+func plain(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return "nil"
+		}
+		if v.Type().String() == "*regexp2.Regexp" || v.Type().String() == "*regexp.Regexp" {
+			return "regexp"
+		}
+		return plain(v.Elem())
+	case reflect.Struct:
+		var b strings.Builder
+		for i := range v.NumField() {
+			fmt.Fprintf(&b, "%s:%s ", v.Type().Field(i).Name, plain(v.Field(i)))
+		}
+		return "{" + b.String() + "}"
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return fmt.Sprintf("%q", v.Bytes())
+		}
+		var b strings.Builder
+		for i := range v.Len() {
+			b.WriteString(plain(v.Index(i)) + " ")
+		}
+		return "[" + b.String() + "]"
+	case reflect.Map:
+		var lines []string
+		for _, key := range v.MapKeys() {
+			lines = append(lines, plain(key)+":"+plain(v.MapIndex(key)))
+		}
+		slices.Sort(lines)
+		return "map" + strings.Join(lines, " ")
+	case reflect.Func, reflect.Chan:
+		return v.Kind().String()
+	}
+	return fmt.Sprint(v)
+}
+
+// TestNumbersKeepTheirBounds: numbers that are too large count as the largest.
+func TestNumbersKeepTheirBounds(t *testing.T) {
+	s, errs := readSettings(siteOfProperties(map[string]string{
+		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",
+	}), nil, Config{})
+	if len(errs) > 0 || s.redirects != 50 || s.htmlRedirects != 50 || s.concurrency != 1 {
+		t.Errorf("%v; %d, %d, %d", errs, s.redirects, s.htmlRedirects, s.concurrency)
+	}
+}
