@@ -38,25 +38,38 @@ Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
 unreadable input, database, disk.`
 
 func main() {
+	var asked question
 	os.Exit(taskmain.Run(taskmain.Program{
-		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: open, Batches: true,
-		Commands: []taskmain.Command{explain()},
+		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: asked.open, Batches: true,
+		Commands: []taskmain.Command{asked.explain()},
 	}))
 }
 
+// question is what --explain is told beside the URL.
+type question struct {
+	site  string
+	fetch bool
+}
+
+// open is Program.Open: what begins when --explain is not given.
+func (q *question) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+	if q.site != "" || q.fetch {
+		return nil, nil, errors.New("--site and --fetch go with --explain URL")
+	}
+	return open(ctx, f, app, log, flags)
+}
+
 // explain is the command --explain.
-func explain() taskmain.Command {
-	var site string
-	var fetch bool
+func (q *question) explain() taskmain.Command {
 	return taskmain.Command{
 		Option: "explain", Value: "URL", Help: "tell as JSON what would be decided about the URL, and why",
 		More: func(s *cli.Set) {
-			s.Text(&site, "site", "", "ID", "with --explain: as a page of this site; without it the site\nwhose root URL the URL begins with")
-			s.Flag(&fetch, "fetch", "", "with --explain: make the request as well, and tell what came")
+			s.Text(&q.site, "site", "", "ID", "with --explain: as a page of this site; without it the site\nwhose root URL the URL begins with")
+			s.Flag(&q.fetch, "fetch", "", "with --explain: make the request as well, and tell what came")
 		},
 		Run: func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
-			if site != "" {
-				if err := dc.CheckSiteID("option", "--site", site); err != nil {
+			if q.site != "" {
+				if err := dc.CheckSiteID("option", "--site", q.site); err != nil {
 					return err
 				}
 			}
@@ -65,7 +78,7 @@ func explain() taskmain.Command {
 				return err
 			}
 			defer closeJob()
-			explanation, err := job.Explain(ctx, url, site, fetch)
+			explanation, err := job.Explain(ctx, url, q.site, q.fetch)
 			if err != nil {
 				return err
 			}

@@ -350,7 +350,7 @@ func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadC
 		case upstream == nil:
 			return nil // Dial judges
 		case cfg.Resolve == nil:
-			return errNoDial
+			return errNoResolve
 		}
 		return cfg.Resolve(ctx, u.Hostname())
 	}

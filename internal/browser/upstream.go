@@ -28,6 +28,8 @@ type upstreamError struct{ err error }
 func (e *upstreamError) Error() string { return "the proxy of the request: " + e.err.Error() }
 func (e *upstreamError) Unwrap() error { return e.err }
 
+var errNoResolve = errors.New("the browser cannot judge hosts behind a proxy: Config.Resolve is not set")
+
 // parseUpstream reads Request.Proxy; nil for none. Its errors do not repeat the
 // text, which may have a password in it.
 func parseUpstream(text string) (*url.URL, error) {
@@ -56,7 +58,7 @@ func (p *pageProxy) forwards() bool {
 // nobody dials it here.
 func (p *pageProxy) judge(ctx context.Context, host string) error {
 	if p.resolve == nil {
-		return errNoDial
+		return errNoResolve
 	}
 	return p.resolve(ctx, host)
 }

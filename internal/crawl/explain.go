@@ -119,20 +119,26 @@ type ExplainedRequest struct {
 
 // ExplainedFetch is what came of the real request. Nothing of it is stored.
 type ExplainedFetch struct {
-	Error       string      `json:"error,omitempty"`
-	ErrorNames  []string    `json:"errorNames"` // the bits that the URL would get
-	HTTPCode    int         `json:"httpCode"`
-	FinalURL    string      `json:"finalUrl"`
-	Redirects   []fetch.Hop `json:"redirects"`
-	Header      http.Header `json:"headers"`
-	RemoteAddr  string      `json:"remoteAddress"`
-	ContentType string      `json:"contentType"`
-	Charset     string      `json:"charset"`
-	Size        int64       `json:"size"`
-	TotalMs     int64       `json:"totalMs"`
-	LinksI      int64       `json:"linksI"`
-	LinksE      int64       `json:"linksE"`
-	NewURLs     []string    `json:"newUrls"` // links that would become rows, 100 at most
+	Error       string         `json:"error,omitempty"`
+	ErrorNames  []string       `json:"errorNames"` // the bits that the URL would get
+	HTTPCode    int            `json:"httpCode"`
+	FinalURL    string         `json:"finalUrl"`
+	Redirects   []ExplainedHop `json:"redirects"`
+	Header      http.Header    `json:"headers"`
+	RemoteAddr  string         `json:"remoteAddress"`
+	ContentType string         `json:"contentType"`
+	Charset     string         `json:"charset"`
+	Size        int64          `json:"size"`
+	TotalMs     int64          `json:"totalMs"`
+	LinksI      int64          `json:"linksI"`
+	LinksE      int64          `json:"linksE"`
+	NewURLs     []string       `json:"newUrls"` // links that would become rows, 100 at most
+}
+
+// ExplainedHop is a URL that led to another, and the code that it answered with.
+type ExplainedHop struct {
+	URL  string `json:"url"`
+	Code int    `json:"httpCode"`
 }
 
 // mostExplained bounds the links of an Explanation.
@@ -149,7 +155,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	e := &Explanation{URL: raw, Reasons: []string{}}
 	text, err := canon.Canonical(raw)
 	if err != nil {
-		e.Reasons = append(e.Reasons, "the URL has no canonical form: "+err.Error())
+		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
 	e.Canonical, e.URLMd5 = text, dc.Md5(text)
@@ -313,7 +319,7 @@ func (e *Explanation) judge(wait time.Duration) {
 
 // tryFetch makes the request and reads the page, as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
-	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
+	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []ExplainedHop{}, NewURLs: []string{}}
 	a, err := v.fetch(ctx)
 	v.leaveSlot()
 	var response *fetch.Response
@@ -332,7 +338,9 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 		return f
 	}
 	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, response.FinalURL, response.Header, response.RemoteAddr
-	f.Redirects = append(f.Redirects, response.Redirects...)
+	for _, hop := range response.Redirects {
+		f.Redirects = append(f.Redirects, ExplainedHop{hop.URL, hop.Code})
+	}
 	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
 	if err != nil {
 		return f
