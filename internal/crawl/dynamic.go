@@ -44,8 +44,13 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		return nil, refusal{bits: dc.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
+	if err := v.memory.Grow(ctx, r.MaxBytes, r.MaxBytes); err != nil {
+		return nil, err
+	}
 	page, err := v.Browser.Get(ctx, r)
-	if err != nil {
+	if err == nil {
+		v.memory.Keep(int64(cap(page.Body)))
+	} else {
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
 		}
