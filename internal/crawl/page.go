@@ -147,6 +147,9 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}}
 	if len(p.Body) > smallPage {
 		most := textGrowth * int64(len(p.Body))
+		if p.item.sitemap() { // may be packed
+			most = max(most, r.Config.MaxResourceSize)
+		}
 		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
 			panic(err) // nothing ends that wait
 		}
