@@ -41,6 +41,7 @@ func main() {
 	var asked question
 	os.Exit(taskmain.Run(taskmain.Program{
 		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: asked.open, Batches: true,
+		Memory:   func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
 		Commands: []taskmain.Command{asked.explain()},
 	}))
 }
@@ -124,6 +125,9 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if cfg.MaxResourceSize > data.MaxFile/3 {
 		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
 	}
+	if cfg.MaxResourceSize > cfg.MaxMemory/2 {
+		return nil, nil, fmt.Errorf("max_resource_size = %d is above half of max_memory = %d", cfg.MaxResourceSize, cfg.MaxMemory)
+	}
 	if err := readDefaults(&cfg, headersFile, cookieFile); err != nil {
 		return nil, nil, err
 	}
@@ -156,11 +160,21 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}, closeAll, nil
 }
 
+// otherMemory is what the process may take beside bodies under way: pages that are
+// read, what is made of them, databases and connections (bytes).
+const otherMemory = 112 << 20
+
+// readMemory reads how much bodies under way may take.
+func readMemory(s *config.Section) int64 {
+	return s.Int("max_memory", 192<<20, 1<<20, 1<<40)
+}
+
 // readConfig reads what the crawler itself is told.
 func readConfig(s *config.Section, app config.Application, flags taskmain.Flags) crawl.Config {
 	cfg := crawl.Config{
 		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
 		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
+		MaxMemory:        readMemory(s),
 		MaxHosts:         int(s.Int("max_hosts", 64, 1, 10000)),
 		MaxLinks:         int(s.Int("max_links", 20000, 1, 1000000)),
 		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),

@@ -59,9 +59,14 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		return nil, refusal{bits: dc.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
+	if err := v.memory.Grow(ctx, r.MaxBytes, r.MaxBytes); err != nil {
+		return nil, err
+	}
 	page, err := v.Browser.Get(ctx, r)
 	hops.end()
-	if err != nil {
+	if err == nil {
+		v.memory.Keep(int64(cap(page.Body)))
+	} else {
 		kind := fetch.Other
 		if found := browser.KindOf(err); found == browser.TimeOver || found == browser.ConnectTimeout {
 			kind = fetch.Timeout

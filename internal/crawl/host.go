@@ -92,6 +92,7 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		return
 	}
 	v := h.visit(it)
+	it.body, it.text = v.memory, h.texts.account(0)
 	a, err := it.given()
 	if a == nil && err == nil {
 		a, err = v.fetch(ctx)
@@ -100,6 +101,9 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	// The slot is kept until the body is handed over, so that there are never
 	// more bodies than slots.
 	defer v.leaveSlot()
+	if err != nil {
+		it.letGo()
+	}
 	var refused refusal
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime)):

@@ -31,8 +31,17 @@ type item struct {
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
+	body *account // memory of its page, until that is stored
+	text *account // memory of what is made of the page
+
 	found []dc.BatchItem // what its page brought for the next pass
 	extra []dc.BatchItem // what its page brought for the answer: entries of a feed
+}
+
+// letGo gives back the memory of the item's page, which is stored or dropped.
+func (it *item) letGo() {
+	it.body.Keep(0)
+	it.text.Keep(0)
 }
 
 // sitemapType is the ContentType of the rows of sitemaps, before and after they

@@ -79,6 +79,7 @@ type Config struct {
 	Cookie           cookies.Property // default cookie
 	RobotsAgent      string           // product token that robots.txt groups are matched with
 	MaxResourceSize  int64            // bytes; bounds what a site's own limit allows
+	MaxMemory        int64            // bytes of bodies under way; with 0 they are not counted
 	MaxHosts         int              // requests under way at once; hosts that wait for their turn do not count
 	MaxLinks         int              // links taken from one page at most
 	ChunkItems       int              // results in one transaction
@@ -138,11 +139,16 @@ type batchRun struct {
 	deadline time.Time // zero: none
 
 	slots chan struct{} // one token for each request under way
-	pages chan page     // of the pass: fetched, to be read
-	saves chan *outcome // of the pass: read, to be saved
-	last  bool          // no pass follows this one
-	seen  seenLinks
-	dry   bool // nothing is counted
+	// bodies is the memory of bodies from their request until they are stored,
+	// texts that of pages at work and of what they became. Who waits for texts
+	// may hold bodies, and never the other way round.
+	bodies, texts *budget
+	freeBody      int64
+	pages         chan page     // of the pass: fetched, to be read
+	saves         chan *outcome // of the pass: read, to be saved
+	last          bool          // no pass follows this one
+	seen          seenLinks
+	dry           bool // nothing is counted
 
 	rotator   *rotation.Rotator
 	troubles  troubles
@@ -161,7 +167,13 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 	if j.Rotator == nil {
 		j.Rotator = rotation.New(rotation.Options{Log: j.Log})
 	}
+	bodies, free := j.Config.bodies()
+	var texts *budget
+	if bodies != nil {
+		texts = newBudget(textGrowth * max(j.Config.MaxResourceSize, freeBytes))
+	}
 	return &batchRun{
+		bodies: bodies, texts: texts, freeBody: free,
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
 		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),

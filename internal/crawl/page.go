@@ -33,6 +33,9 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 			out = p.item.failed(dc.ErrHTMLParse, 0, dc.DateOf(r.Now()))
 		}
 		r.tell(out)
+		if len(out.result.Files) == 0 {
+			p.item.letGo()
+		}
 	}()
 	kind := p.mediaType()
 	p.url.ContentType = clipTo(kind, 32)
@@ -146,7 +149,17 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
 		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}
+	if len(p.Body) > smallPage {
+		most := textGrowth * int64(len(p.Body))
+		if p.item.sitemap() { // may be packed
+			most = max(most, r.Config.MaxResourceSize)
+		}
+		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
+			panic(err) // nothing ends that wait
+		}
+	}
 	text, bits := r.text(ctx, out, p, kind)
+	p.item.text.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
 	if !p.item.sitemap() && !r.passes(ctx, p, text, lastModified) {
 		return r.refused(p, dc.ErrFiltersBreak)
@@ -192,6 +205,10 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	return out
 }
+
+// smallPage is the size of a body up to which its page is read without asking for
+// memory: a few of them are at work at any time.
+const smallPage = 256 << 10
 
 // maxETag is what the column holds.
 const maxETag = 128

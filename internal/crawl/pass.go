@@ -58,7 +58,8 @@ func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
 // is saved.
 //
 // Memory is bounded by the stages, not by the batch: a body is held by a request
-// under way, by a reader or its queue, or by the chunk to be saved.
+// under way, by a reader or its queue, or by the chunk to be saved; all of them
+// together by the budgets of the run.
 func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	r.pages = make(chan page, runtime.GOMAXPROCS(0))
 	r.saves = make(chan *outcome, 2*runtime.GOMAXPROCS(0))

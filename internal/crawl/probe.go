@@ -71,7 +71,8 @@ func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind
 		return l, "", how == nil
 	}
 	r := v.request(target, cookies.Links)
-	r.Method = http.MethodHead
+	// The body would have to wait for memory while its page holds some.
+	r.Method, r.HeaderOnly = http.MethodHead, true
 	if how != nil {
 		r.MaxRedirects = how.Max
 		if how.Method != linkrules.MethodHead {

@@ -11,8 +11,8 @@ import (
 
 const (
 	// maxChunkBytes bounds the bytes of files and links that wait for one
-	// transaction.
-	maxChunkBytes = 16 << 20
+	// transaction. Large pages do not wait: others wait for their memory.
+	maxChunkBytes = 4 << 20
 	// statesEvery is how often cookies and header counts are written down.
 	statesEvery = 5 * time.Second
 )
@@ -34,6 +34,9 @@ func (r *batchRun) save(ctx context.Context) {
 				failed = true
 				r.fail(err)
 			}
+		}
+		for _, out := range chunk {
+			out.item.letGo()
 		}
 		clear(chunk) // lets go of the files
 		chunk, bytes = chunk[:0], 0

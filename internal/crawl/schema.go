@@ -249,6 +249,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 			default:
 				err = set.schema.Load(answer.Body)
 			}
+			v.memory.Keep(0)
 		}
 		v.leaveGate()
 		v.leaveSlot()

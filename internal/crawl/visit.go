@@ -27,12 +27,14 @@ type visit struct {
 	patience time.Duration // RequestDelay of the URL
 	delay    time.Duration // the longer of it and the Crawl-delay of the host at hand
 
-	pass  *hostgate.Pass
-	host  string        // whose pass it is
-	hold  time.Duration // how long its last answer asks it to be left alone
-	slot  bool
-	cut   bool           // the batch's end shortened the time-out of the request
-	proxy *proxies.Proxy // nil: none
+	pass *hostgate.Pass
+	host string        // whose pass it is
+	hold time.Duration // how long its last answer asks it to be left alone
+	slot bool
+
+	memory *account       // of the body of the request at hand
+	cut    bool           // the batch's end shortened the time-out of the request
+	proxy  *proxies.Proxy // nil: none
 }
 
 // answer is what came for an item, from whatever source.
@@ -49,7 +51,7 @@ type answer struct {
 }
 
 func (r *batchRun) visit(it *item) *visit {
-	v := &visit{batchRun: r, item: it, settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
+	v := &visit{batchRun: r, item: it, memory: r.bodies.account(r.freeBody), settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
@@ -137,12 +139,40 @@ func (v *visit) fetcher() int {
 // get makes a request whose gate is held. One that only the end of the batch cut
 // short has told nothing about its URL.
 func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+	v.memory.Keep(0) // what came before is done with
+	if v.memory != nil {
+		waiting, cancel := v.untilEnd(ctx)
+		defer cancel()
+		r.Memory = &waitingMemory{v.memory, waiting}
+	}
 	response, err := v.Fetch.Get(ctx, r)
 	v.hold = v.troubles.after(v.host, response, fetch.KindOf(err), v.Config.Backoff, v.Now())
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", errNoTime, err)
 	}
 	return response, err
+}
+
+// untilEnd is ctx, until the batch is over with all that is still under way.
+func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	if v.deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+overtime)
+}
+
+// waitingMemory is an account that also gives up when the batch is over.
+type waitingMemory struct {
+	*account
+	over context.Context
+}
+
+// Grow is that of the account.
+func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.over, cancel)()
+	return m.account.Grow(ctx, size, most)
 }
 
 // alive checks that the host of target has an address, and takes a connection, as

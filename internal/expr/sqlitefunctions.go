@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"hce/dc/internal/pyre"
 )
 
 // Function is one function that SQLite needs for the texts of this package. A
@@ -399,7 +401,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if re != nil {
 		return re, nil
 	}
-	re, err := regexp.Compile("(?i)" + strings.NewReplacer("[[:<:]]", `\b`, "[[:>:]]", `\b`).Replace(pattern))
+	re, err := pyre.Linear("(?i)" + strings.NewReplacer("[[:<:]]", `\b`, "[[:>:]]", `\b`).Replace(pattern))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 //
 //	charset   bytes and a Content-Type to UTF-8 text
 //	tidy      broken HTML to well-formed HTML, in one pass of a tokenizer
+//	cost      how much a tree of a page would take, before it is made
 //	links     UTF-8 text to the URLs a page names, in one pass of a tokenizer
 //	xpath     UTF-8 text to what an XPath expression finds, within bounds
 //	article   UTF-8 text to title, plain text, Markdown and metadata

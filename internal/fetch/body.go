@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -23,10 +22,15 @@ const (
 	// reaches 1000.
 	bombSize  = 4 << 20
 	bombRatio = 200
+	// A compressed body of more than hollowSize on the wire that is not even
+	// a hollowRatio of that when decoded is made to keep a client busy.
+	hollowSize  = 1 << 20
+	hollowRatio = 4
 )
 
 var (
 	errTooLarge = errors.New("body over the limit")
+	errHollow   = errors.New("compressed body holds next to nothing")
 	errBomb     = errors.New("compressed body grows too much")
 )
 
@@ -34,14 +38,20 @@ var (
 var scratch = sync.Pool{New: func() any { b := make([]byte, 0, scratchSize); return &b }}
 
 // wire is a body as it arrives: what came, and how it ended other than by EOF.
-// Decoders hide such an error behind one of their own.
+// Decoders hide such an error behind one of their own. most is how many bytes may
+// come; 0 for no limit.
 type wire struct {
-	r   io.Reader
-	n   int64
-	err error
+	r    io.Reader
+	n    int64
+	most int64
+	err  error
 }
 
 func (w *wire) Read(p []byte) (int, error) {
+	if w.most > 0 && w.n > w.most {
+		w.err = errHollow
+		return 0, w.err
+	}
 	n, err := w.r.Read(p)
 	w.n += int64(n)
 	if err != nil && err != io.EOF {
@@ -51,8 +61,9 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // readBody reads and decodes the body of resp, at most limit bytes. With a fault
-// it returns what was read so far. wireBytes is the size before decoding.
-func readBody(resp *http.Response, limit int64) (body []byte, wireBytes int64, kind Kind, err error) {
+// it returns what was read so far. wireBytes is the size before decoding. Memory
+// beyond the first bytes is asked of m, whose error is returned with Refused.
+func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireBytes int64, kind Kind, err error) {
 	if resp.Request.Method == http.MethodHead || resp.ContentLength == 0 ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
 		return []byte{}, 0, None, nil // any length or coding is that of another answer
@@ -64,20 +75,27 @@ func readBody(resp *http.Response, limit int64) (body []byte, wireBytes int64, k
 	codings := contentCodings(resp.Header)
 	switch {
 	case len(codings) > 0:
-		body, err = readCoded(w, codings, limit)
+		body, err = readCoded(w, codings, limit, m)
 	case resp.ContentLength > 0 && resp.ContentLength <= preallocate:
-		body, err = readExact(w, int(resp.ContentLength))
+		if err = m.grow(resp.ContentLength, resp.ContentLength); err == nil {
+			body, err = readExact(w, int(resp.ContentLength))
+		}
 	case resp.ContentLength > 0:
-		body, err = readScratch(w, w, resp.ContentLength, false)
+		body, err = readScratch(w, w, resp.ContentLength, false, m)
 		if err == nil && int64(len(body)) < resp.ContentLength {
 			err = io.ErrUnexpectedEOF
 		}
 	default:
-		body, err = readScratch(w, w, limit, false)
+		body, err = readScratch(w, w, limit, false, m)
 	}
+	m.keep(int64(cap(body)))
 	switch {
 	case err == nil:
 		return body, w.n, None, nil
+	case m.err() != nil:
+		return body, w.n, Refused, m.err()
+	case errors.Is(w.err, errHollow):
+		return body, w.n, TooLarge, fmt.Errorf("%w: %d bytes came, %d are left", errHollow, w.n, len(body))
 	case w.err != nil:
 		return body, w.n, kindOfRead(w.err, resp), w.err
 	case errors.Is(err, errTooLarge), errors.Is(err, errBomb):
@@ -89,13 +107,14 @@ func readBody(resp *http.Response, limit int64) (body []byte, wireBytes int64, k
 }
 
 // readCoded is readScratch of what the codings leave.
-func readCoded(w *wire, codings []string, limit int64) ([]byte, error) {
-	r, done, err := decode(w, codings)
+func readCoded(w *wire, codings []string, limit int64, m *meter) ([]byte, error) {
+	w.most = hollowSize
+	r, done, err := decode(w, codings, m)
 	if err != nil {
 		return []byte{}, err
 	}
 	defer done()
-	return readScratch(r, w, limit, true)
+	return readScratch(r, w, limit, true, m)
 }
 
 // readExact reads size bytes and EOF.
@@ -119,7 +138,7 @@ func readExact(r io.Reader, size int) ([]byte, error) {
 
 // readScratch reads r to its end, at most limit bytes, into memory of its own.
 // w is the wire below; growth is held against it when the body is coded.
-func readScratch(r io.Reader, w *wire, limit int64, coded bool) ([]byte, error) {
+func readScratch(r io.Reader, w *wire, limit int64, coded bool, m *meter) ([]byte, error) {
 	kept := scratch.Get().(*[]byte)
 	buf := (*kept)[:0]
 	var err error
@@ -127,12 +146,19 @@ func readScratch(r io.Reader, w *wire, limit int64, coded bool) ([]byte, error) 
 		// One byte more than allowed shows a body that is too long.
 		rest := limit + 1 - int64(len(buf))
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, int(min(int64(cap(buf)), rest)))
+			size := int64(cap(buf)) + min(int64(cap(buf)), rest)
+			if err = m.grow(size, limit+1); err != nil {
+				break
+			}
+			buf = append(make([]byte, 0, size), buf...)
 		}
 		room := int(min(int64(cap(buf)-len(buf)), rest))
 		var n int
 		n, err = r.Read(buf[len(buf) : len(buf)+room])
 		buf = buf[:len(buf)+n]
+		if coded {
+			w.most = hollowSize + hollowRatio*int64(len(buf))
+		}
 		switch {
 		case int64(len(buf)) > limit:
 			buf = buf[:limit]

@@ -347,7 +347,7 @@ func TestOneAllocation(t *testing.T) {
 	resp := &http.Response{StatusCode: 200, ContentLength: int64(len(page)), Request: &http.Request{Method: "GET"}}
 	n := testing.AllocsPerRun(100, func() {
 		resp.Body = io.NopCloser(bytes.NewReader(page))
-		body, _, _, err := readBody(resp, 1<<20)
+		body, _, _, err := readBody(resp, 1<<20, nil)
 		if err != nil || cap(body) != len(page) {
 			t.Fatalf("cap %d, %v", cap(body), err)
 		}
@@ -364,7 +364,7 @@ func TestShortStream(t *testing.T) {
 	for _, size := range []int64{10, preallocate + 1} {
 		resp := &http.Response{StatusCode: 200, ContentLength: size, Request: &http.Request{Method: "GET"},
 			Body: io.NopCloser(strings.NewReader("abc"))}
-		body, n, kind, err := readBody(resp, 1<<30)
+		body, n, kind, err := readBody(resp, 1<<30, nil)
 		if string(body) != "abc" || n != 3 || kind != Truncated || err == nil {
 			t.Errorf("length %d: body %q, %d bytes, kind %v, %v", size, body, n, kind, err)
 		}
@@ -385,7 +385,7 @@ func FuzzDecode(f *testing.F) {
 			Body:   io.NopCloser(bytes.NewReader(body)),
 		}
 		const limit = 100_000
-		got, _, kind, err := readBody(resp, limit)
+		got, _, kind, err := readBody(resp, limit, nil)
 		if len(got) > limit || got == nil || (err == nil) != (kind == None) {
 			t.Fatalf("%d bytes, kind %v, %v", len(got), kind, err)
 		}

@@ -111,8 +111,11 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	}
 	begin := time.Now()
 	w := &hop{connectTimeout: ch.req.ConnectTimeout, proxy: ch.proxy}
-	ctx, cancel := context.WithTimeout(parent, ch.left)
+	ctx, end := context.WithCancelCause(parent)
+	cancel := func() { end(context.Canceled) }
 	defer cancel()
+	clock := newClock(ch.left, func() { end(context.DeadlineExceeded) })
+	defer clock.timer.Stop()
 	ctx = w.context(ctx)
 	defer w.cancel(nil)
 	stop := context.AfterFunc(ch.client.life, cancel)
@@ -131,7 +134,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	ch.seen = append(ch.seen, key)
 
 	defer func() {
-		took := time.Since(begin)
+		took := time.Since(begin) - clock.waited
 		ch.left -= took
 		res.Total += took
 	}()
@@ -182,11 +185,15 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		}
 		return next, fault
 	}
+	if ch.req.HeaderOnly {
+		drain(resp.Body, cancel)
+		return nil, nil
+	}
 	var kind Kind
-	res.Body, res.WireBytes, kind, err = readBody(resp, ch.req.MaxBytes)
+	res.Body, res.WireBytes, kind, err = readBody(resp, ch.req.MaxBytes, &meter{memory: ch.req.Memory, ctx: ctx, clock: clock, limit: ch.req.MaxBytes})
 	if err != nil {
 		res.Truncated = true
-		if kind == TooLarge {
+		if kind == TooLarge || kind == Refused && ctx.Err() == nil {
 			return nil, ch.fault(kind, err)
 		}
 		return nil, fail(kind, err)

@@ -168,7 +168,7 @@ func (c *Client) transport(insecure, proxied bool) *http.Transport {
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout:           15 * time.Second,
 			PingTimeout:               10 * time.Second,
-			MaxReceiveBufferPerStream: 1 << 20,
+			MaxReceiveBufferPerStream: 512 << 10,
 		},
 	}
 }

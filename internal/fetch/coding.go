@@ -26,6 +26,10 @@ const maxCodings = 3
 // (RFC 9659 3).
 const zstdWindow = 8 << 20
 
+// keptWindow is the largest window of a brotli decoder that is used again: it keeps
+// the memory of the largest that it ever had.
+const keptWindow = 1 << 20
+
 // contentCodings returns the codings of a body in the order in which the server
 // applied them, nil for none. Servers put all sorts of words there; one that is
 // no coding known here is taken as none, as browsers do.
@@ -44,9 +48,32 @@ func contentCodings(h http.Header) []string {
 	return codings
 }
 
+// window is about what the decoder of a body keeps of the text before, in bytes: as
+// its beginning says for brotli (RFC 7932 9.1), and what any frame may ask for with
+// zstd. It is little for the others.
+func window(in *bufio.Reader, coding string) int64 {
+	switch coding {
+	case "zstd":
+		return zstdWindow
+	case "br":
+		b, err := in.Peek(1)
+		if err != nil {
+			return 0
+		}
+		switch n := b[0] >> 1 & 7; {
+		case b[0]&1 == 0:
+			return 1 << 16
+		case n > 0:
+			return 1 << (17 + n)
+		}
+		return 1 << 17 // or less
+	}
+	return 0
+}
+
 // decode returns r with its codings undone, and a function that takes the
-// decoders back. An empty body is empty in any coding.
-func decode(r io.Reader, codings []string) (io.Reader, func(), error) {
+// decoders back. An empty body is empty in any coding. Windows are asked of m.
+func decode(r io.Reader, codings []string, m *meter) (io.Reader, func(), error) {
 	if len(codings) > maxCodings {
 		return nil, nil, fmt.Errorf("%d codings on one body", len(codings))
 	}
@@ -62,6 +89,10 @@ func decode(r io.Reader, codings []string) (io.Reader, func(), error) {
 		undo = append(undo, func() { in.Reset(nil); buffers.Put(in) })
 		if _, err := in.Peek(1); err == io.EOF {
 			return in, done, nil
+		}
+		if err := m.window(window(in, codings[i])); err != nil {
+			done()
+			return nil, nil, err
 		}
 		out, back, err := decoder(in, codings[i])
 		if err != nil {
@@ -109,6 +140,9 @@ func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 		d := flates.Get().(io.ReadCloser)
 		return d, func() { flates.Put(d) }, d.(flate.Resetter).Reset(in, nil)
 	case "br":
+		if window(in, coding) > keptWindow {
+			return brotli.NewReader(in), func() {}, nil
+		}
 		d := brotlis.Get().(*brotli.Reader)
 		return d, func() { brotlis.Put(d) }, d.Reset(in)
 	default:

@@ -27,7 +27,7 @@ const (
 	TooManyRedirects             // more redirects than the request allows
 	RedirectLoop                 // a redirect leads back to where it came from
 	BadRedirect                  // a redirect without a Location that can be followed
-	Refused                      // Allow said no to a redirect
+	Refused                      // Allow said no to a redirect, or Memory to a body
 	TooLarge                     // header or decoded body exceed their limit
 	Truncated                    // the connection ended before the body did
 	BadEncoding                  // broken compression or chunking
@@ -46,7 +46,7 @@ var kinds = [...]struct{ name, text string }{
 	TooManyRedirects: {"too_many_redirects", "too many redirects"},
 	RedirectLoop:     {"redirect_loop", "redirect loop"},
 	BadRedirect:      {"bad_redirect", "bad redirect"},
-	Refused:          {"refused", "redirect refused"},
+	Refused:          {"refused", "refused by the caller"},
 	TooLarge:         {"too_large", "response too large"},
 	Truncated:        {"truncated", "response cut off"},
 	BadEncoding:      {"bad_encoding", "bad encoding of the body"},

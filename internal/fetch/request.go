@@ -27,7 +27,7 @@ type Request struct {
 	// Body is sent when the method is neither GET nor HEAD.
 	Body []byte
 	// Timeout bounds all hops together, from the name look-up to the last byte;
-	// time inside Allow is not counted. Zero means DefaultTimeout.
+	// time inside Allow and Memory is not counted. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// ConnectTimeout bounds look-up, TCP and TLS of one connection. Zero means
 	// DefaultConnectTimeout.
@@ -51,6 +51,10 @@ type Request struct {
 	// second visit. It may wait. Its error ends the fetch with a Refused fault.
 	// Nil allows all.
 	Allow func(ctx context.Context, next *url.URL) error
+	// HeaderOnly leaves the body of the answer unread: Body is empty.
+	HeaderOnly bool
+	// Memory is asked for the bytes that the body takes. Nil grants all.
+	Memory Memory
 }
 
 // Jar keeps cookies between requests. Where it is given, it alone decides which
@@ -94,7 +98,7 @@ type Response struct {
 	RemoteAddr string
 	// Started is when the first hop began. TTFB is the time from the beginning of
 	// the last hop to its first byte. Total is the time of all hops to the last
-	// byte, without that spent in Allow.
+	// byte, without that spent in Allow and Memory.
 	Started time.Time
 	TTFB    time.Duration
 	Total   time.Duration

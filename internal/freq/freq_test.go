@@ -35,7 +35,8 @@ func TestParse(t *testing.T) {
 		{"no number", `{"a":{"max_freq":"x"}}`, "", `at "a" has "x", where a number is wanted`},
 		{"below 0", `{"a":{"max_delay":-1}}`, "", `at "a" has a number below 0`},
 		{"expression", `{"a(":{}}`, "", `at "a(" is no regular expression`},
-		{"look-around", `{"a(?=b)":{}}`, "", `at "a(?=b)" is no regular expression`},
+		{"look-around", `{"a(?=b)":{"max_freq":2}}`, "ab.com", "2 0 false"},
+		{"from the start", `{"(?:com|a)":{"max_freq":2}}`, "b.com", "none"},
 		{"path is a list", `{"PATH_CONFIG":[]}`, "", `at "PATH_CONFIG" has [], where a text is wanted`},
 	} {
 		limits, err := Parse(c.text)

@@ -3,10 +3,10 @@ package freq
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"time"
 
 	"hce/dc/internal/prop"
+	"hce/dc/internal/pyre"
 )
 
 const (
@@ -25,7 +25,7 @@ type Limits struct {
 
 // rule is what holds for the domains that it matches.
 type rule struct {
-	domain     *regexp.Regexp
+	domain     *pyre.Regexp
 	maxFreq    float64 // requests per second; 0: no limit
 	maxDelay   float64 // seconds; 0: no wait
 	randomized bool
@@ -75,7 +75,7 @@ func (l *Limits) add(domain string, raw json.RawMessage) error {
 	if v.MaxFreq < 0 || v.MaxDelay < 0 {
 		return fmt.Errorf("has a number below 0")
 	}
-	re, err := regexp.Compile("^(?i:" + domain + ")")
+	re, err := pyre.CompileFold(domain)
 	if err != nil {
 		return fmt.Errorf("is no regular expression: %w", err)
 	}
@@ -86,7 +86,7 @@ func (l *Limits) add(domain string, raw json.RawMessage) error {
 // find returns the rule for a host.
 func (l Limits) find(host string) (rule, bool) {
 	for _, r := range l.rules {
-		if r.domain.MatchString(host) {
+		if r.domain.MatchStart(host) {
 			return r, true
 		}
 	}

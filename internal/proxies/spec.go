@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"hce/dc/internal/prop"
+	"hce/dc/internal/pyre"
 )
 
 const (
@@ -45,7 +45,7 @@ type Spec struct {
 
 // contentCheck finds answers of a proxy that come instead of the page.
 type contentCheck struct {
-	patterns       []*regexp.Regexp
+	patterns       []*pyre.Regexp
 	rotate, faults bool
 }
 
@@ -59,9 +59,12 @@ func (s Spec) Attempts() int { return s.Tries + 1 }
 // the proxy was refused: then the next one is to be tried, and this one has a
 // fault, each as the property says.
 func (s Spec) Rotates(body []byte) (rotate, fault bool) {
-	body = body[:min(len(body), maxChecked)]
+	if len(s.content.patterns) == 0 {
+		return false, false
+	}
+	text := string(body[:min(len(body), maxChecked)])
 	for _, p := range s.content.patterns {
-		if p.Match(body) {
+		if p.MatchString(text) {
 			return s.content.rotate, s.content.faults
 		}
 	}
@@ -166,7 +169,7 @@ func (r *rawContent) compile() (contentCheck, error) {
 		if text == "" {
 			continue // it would be found in every page
 		}
-		re, err := regexp.Compile(text)
+		re, err := pyre.Compile(text)
 		if err != nil {
 			return c, fmt.Errorf("has a pattern that is no regular expression: %w", err)
 		}
@@ -215,8 +218,8 @@ func (c AliveCheck) On() bool { return c.Resolve || c.Connect }
 type entry struct {
 	host      string // its name; the address too, unless the member "host" has another
 	address   *url.URL
-	written   []string         // the domains as they are written
-	domains   []*regexp.Regexp // the same; none: all
+	written   []string       // the domains as they are written
+	domains   []*pyre.Regexp // the same; none: all
 	priority  int64
 	state     int64
 	freq      int64
@@ -261,16 +264,16 @@ func readEntry(name string, raw json.RawMessage) (entry, error) {
 }
 
 // compileDomains prepares the domains of a proxy; none are all.
-func compileDomains(list []string) ([]*regexp.Regexp, error) {
+func compileDomains(list []string) ([]*pyre.Regexp, error) {
 	if len(list) > maxDomains {
 		return nil, fmt.Errorf("has a proxy with %d domains, where at most %d are accepted", len(list), maxDomains)
 	}
-	var domains []*regexp.Regexp
+	var domains []*pyre.Regexp
 	for _, text := range list {
 		if text = strings.TrimSpace(text); text == "*" {
 			return nil, nil
 		}
-		re, err := regexp.Compile(text)
+		re, err := pyre.Compile(text)
 		if err != nil {
 			return nil, fmt.Errorf("has a domain of a proxy that is no regular expression: %w", err)
 		}

@@ -32,6 +32,10 @@ type Flags struct {
 type Program struct {
 	Name, Summary, Notes string
 	Batches              bool // takes --maxtime
+	// Memory reads from the ini file how many bytes the process should stay below,
+	// a soft limit that the garbage collector works for; nil stands for 512 MiB.
+	// Values are checked later, by Open.
+	Memory func(f *config.File) int64
 	// Open reads the ini file, checks it with Checked and builds the job; close
 	// ends what it opened. An error is a critical failure.
 	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
@@ -59,7 +63,6 @@ const (
 // Run is the program; it gives the exit status.
 func Run(p Program) int {
 	debug.SetGCPercent(gcPercent)
-	debug.SetMemoryLimit(memoryLimit)
 	var path, maxTime string
 	values := make([]string, len(p.Commands))
 	s := cli.New(p.Name, p.Summary)
@@ -97,6 +100,11 @@ func Run(p Program) int {
 	f, err := config.Load(path)
 	if err != nil {
 		return p.failed(err)
+	}
+	if p.Memory == nil {
+		debug.SetMemoryLimit(memoryLimit)
+	} else {
+		debug.SetMemoryLimit(p.Memory(f))
 	}
 	app := f.Application(p.Name, "log/"+p.Name+".log")
 	log, _, closeLog, err := app.Log.Open(os.Stderr)

@@ -62,6 +62,9 @@ func answers() []Trap {
 		{Path: "/answer/cookie-odd", What: "cookies for other hosts, with NUL, with dates beyond all time", serve: say(okHead +
 			"Set-Cookie: a=b; Domain=com\r\nSet-Cookie: =; Expires=Thu, 99 Foo 99999 99:99:99 GMT\r\nSet-Cookie: \xff\xfe=\xff; Max-Age=99999999999999999999\r\nSet-Cookie: ;;;;\r\nSet-Cookie: x\r\n" + page)},
 		{Path: "/answer/204", What: "no content, and says so", Ends: ends(dc.ErrEmpty), serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }},
+		{Path: "/answer/300", What: "a choice that names none", serve: say("HTTP/1.1 300 Multiple Choices\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
+		{Path: "/answer/304", What: "not modified, though nobody asked", serve: say("HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n")},
+		{Path: "/answer/305", What: "use a proxy, the server says", serve: say("HTTP/1.1 305 Use Proxy\r\nLocation: http://10.0.0.1:3128/\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/407", What: "a proxy's question without a proxy", Ends: ends(dc.ErrHTTP | dc.ErrAuthorization), serve: say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
 		{Path: "/answer/error-endless", What: "an error page without an end", Ends: ends(dc.ErrSize, dc.ErrHTTP, dc.ErrSize|dc.ErrHTTP), serve: then("HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n", "<p>Oops, ")},
 	}

@@ -93,9 +93,13 @@ func markup() []Trap {
 		{Path: "/markup/canonical/a", What: "calls its neighbour the canonical one, which says the same of it", serve: text(htmlUTF8, canonical("/markup/canonical/b"))},
 		{Path: "/markup/canonical/b", What: "the neighbour", serve: text(htmlUTF8, canonical("/markup/canonical/a"))},
 		{Path: "/markup/canonical/many", What: "a thousand canonical URLs, all different", serve: numbered("<!DOCTYPE html><head>", `<link rel=canonical href="/trap/canonical/%d">`, 1000)},
-		{Path: "/markup/refresh/self", What: "refreshes itself", Ends: ends(dc.ErrMaxHTMLRedirects), serve: text(htmlUTF8, refresh("/markup/refresh/self"))},
-		{Path: "/markup/refresh/a", What: "refreshes to a page that refreshes back", Ends: ends(dc.ErrMaxHTMLRedirects), serve: text(htmlUTF8, refresh("/markup/refresh/b"))},
-		{Path: "/markup/refresh/b", What: "the other half of that loop", Ends: ends(dc.ErrMaxHTMLRedirects), serve: text(htmlUTF8, refresh("/markup/refresh/a"))},
+		{Path: "/markup/refresh/self", What: "refreshes itself", serve: text(htmlUTF8, refresh("/markup/refresh/self"))},
+		{Path: "/markup/refresh/a", What: "refreshes to a page that refreshes back", serve: text(htmlUTF8, refresh("/markup/refresh/b"))},
+		{Path: "/markup/refresh/b", What: "the other half of that loop", serve: text(htmlUTF8, refresh("/markup/refresh/a"))},
+		{Path: "/markup/refresh/endless", What: "refreshes to the next number, always", Ends: ends(dc.ErrMaxHTMLRedirects), serve: func(w http.ResponseWriter, r *http.Request) {
+			n, _ := strconv.Atoi(r.FormValue("n"))
+			text(htmlUTF8, refresh(fmt.Sprint("/markup/refresh/endless?n=", n+1)))(w, r)
+		}},
 		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: ends(dc.ErrGuard | dc.ErrConnection), serve: text(htmlUTF8, refresh("http://10.0.0.1/"))},
 		{Path: "/markup/refresh/odd", What: "refreshes by values that are none", serve: text(htmlUTF8, `<!DOCTYPE html><head><meta http-equiv=refresh content="url"><meta http-equiv=refresh content=";;;url=''"><meta http-equiv=refresh content="999999999999999999999"><meta http-equiv=refresh content="0;url=javascript:alert(1)"><title>Odd</title></head><p>Text.</p>`)},
 	}

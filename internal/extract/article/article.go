@@ -9,12 +9,17 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hce/dc/internal/extract/cost"
 	"hce/dc/internal/extract/links"
+	"hce/dc/internal/extract/tidy"
 )
 
 // ErrParser says that a parser or an extractor could not cope with the page.
 // The Article that comes with it holds the visible text.
 var ErrParser = errors.New("page defeats the parser")
+
+// errCostly is why a page is not parsed.
+var errCostly = errors.New("the tree of the page would be too large")
 
 // Article is what Extract finds. Texts are UTF-8; what was not found is empty.
 type Article struct {
@@ -150,8 +155,22 @@ func (p *extraction) run() (err error) {
 	return nil
 }
 
-// parse builds the tree of a page for a reader without scripts.
+// maxNodes bounds the nodes of a tree, as they are estimated.
+const maxNodes = 512 << 10
+
+// parse builds the tree of a page for a reader without scripts. A page that would
+// grow much is tidied first: its elements are closed where they stand.
 func parse(text []byte) (*html.Node, error) {
+	if cost.HTML(text, maxNodes) > maxNodes {
+		tidied, err := tidy.Tidy(text)
+		if err != nil {
+			return nil, err
+		}
+		if cost.HTML(tidied, maxNodes) > maxNodes {
+			return nil, errCostly
+		}
+		text = tidied
+	}
 	return html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(false))
 }
 

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"golang.org/x/net/html"
+
+	"hce/dc/internal/extract/cost"
 )
 
 const (
@@ -36,7 +37,7 @@ func HTML(text []byte) (doc *Document, err error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("xpath.HTML: %w: %d bytes", ErrCostly, len(text))
 	}
-	if estimate(text) > maxNodes {
+	if cost.HTML(text, maxNodes) > maxNodes {
 		return nil, fmt.Errorf("xpath.HTML: %w: too many elements", ErrCostly)
 	}
 	defer func() {
@@ -49,83 +50,6 @@ func HTML(text []byte) (doc *Document, err error) {
 		return nil, fmt.Errorf("xpath.HTML: %w: %w", ErrCostly, err)
 	}
 	return &Document{root}, nil
-}
-
-// formatting are the elements that the HTML standard opens again in each
-// paragraph until they are closed.
-var formatting = map[string]bool{
-	"a": true, "b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true,
-	"s": true, "small": true, "strike": true, "strong": true, "tt": true, "u": true,
-}
-
-// maxOpen bounds the formatting elements that are open at once.
-const maxOpen = 512
-
-// open is a formatting element that has not been closed.
-type open struct{ name, tag string }
-
-// estimate is about how many nodes a page becomes, or their like in work: a few
-// bytes can open hundreds of elements again, attributes of body elements are
-// merged one by one, and a text between tags that mean nothing is put together
-// piece by piece.
-func estimate(text []byte) int {
-	var (
-		z      = html.NewTokenizer(bytes.NewReader(text))
-		opened []open
-		cost   int
-		run    int // bytes of text since the last element
-		merged int // bytes of body and html tags
-	)
-	for cost <= maxNodes {
-		kind := z.Next()
-		switch kind {
-		case html.ErrorToken:
-			return cost
-		case html.TextToken:
-			cost += run / 256
-			run += len(z.Raw())
-			cost += 1 + len(opened)
-			continue
-		}
-		cost += 1 + len(opened)
-		tag := string(z.Raw())
-		b, _ := z.TagName()
-		name := string(b)
-		switch {
-		case kind == html.EndTagToken && formatting[name], name == "a":
-			for i, o := range slices.Backward(opened) {
-				if o.name == name {
-					opened = slices.Delete(opened, i, i+1)
-					break
-				}
-			}
-		}
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
-			continue
-		}
-		run = 0
-		if name == "body" || name == "html" {
-			merged += len(tag)
-			cost += merged / 16
-		}
-		if !formatting[name] {
-			continue
-		}
-		same := 0
-		for _, o := range opened {
-			if o.tag == tag {
-				same++
-			}
-		}
-		if same < 3 { // of equal ones the standard keeps three
-			opened = append(opened, open{name, tag})
-		}
-		if len(opened) > maxOpen {
-			return maxNodes + 1
-		}
-		cost += len(opened) // for the search
-	}
-	return cost
 }
 
 // XML parses a feed or another XML document, UTF-8. Broken mark-up is read as far

@@ -1,0 +1,158 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/examples/hostileweb/web"
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+// A crawl into webs without an end, batch after batch until nothing is New, ends
+// where the limits of its site say: by the number of rows, or by their depth.
+func TestLinkTraps(t *testing.T) {
+	w, err := web.Start(web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	byDepth := map[string]any{"pattern": "%MAX_DEPTH%", "subject": "1", "opCode": 5, "type": 0} // 1 < depth of the page
+	below := map[string]any{"pattern": "(.*)", "type": 1}
+	property := func(pairs ...string) (list []map[string]any) {
+		for i := 0; i < len(pairs); i += 2 {
+			list = append(list, map[string]any{"name": pairs[i], "value": pairs[i+1]})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		path       string
+		maxURLs    int
+		filters    []any
+		properties []map[string]any
+		rows       int
+		depth      int // of the deepest row; 0: any
+	}{
+		"calendar by number":    {path: "/trap/calendar", maxURLs: 120, filters: []any{below}, rows: 120},
+		"session by number":     {path: "/trap/session", maxURLs: 40, filters: []any{below}, rows: 40},
+		"growing by number":     {path: "/trap/grow/", maxURLs: 50, filters: []any{below}, rows: 50},
+		"facets by number":      {path: "/trap/facets", maxURLs: 100, filters: []any{below}, rows: 100},
+		"random by number":      {path: "/trap/random/", maxURLs: 75, filters: []any{below}, rows: 75},
+		"calendar by depth":     {path: "/trap/calendar", maxURLs: 5000, filters: []any{below, byDepth}, rows: 97, depth: 2},
+		"session by depth":      {path: "/trap/session", maxURLs: 5000, filters: []any{below, byDepth}, rows: 7, depth: 2},
+		"growing by depth":      {path: "/trap/grow/", maxURLs: 5000, filters: []any{below, byDepth}, rows: 12, depth: 2},
+		"facets by depth":       {path: "/trap/facets", maxURLs: 5000, filters: []any{below, byDepth}, rows: 157, depth: 2},
+		"random by depth":       {path: "/trap/random/", maxURLs: 5000, filters: []any{below, byDepth}, rows: 111, depth: 2},
+		"sitemap of itself":     {path: "/trap/grow/", maxURLs: 30, filters: []any{below}, rows: 30, properties: property("SITEMAPS", w.Root()+"sitemap/self.xml")},
+		"sitemaps without end":  {path: "/trap/grow/", maxURLs: 60, filters: []any{below, byDepth}, rows: 60, properties: property("SITEMAPS", w.Root()+"sitemap/endless.xml")},
+		"sitemap of a million":  {path: "/trap/grow/", maxURLs: 90, filters: []any{below, byDepth}, rows: 90, properties: property("SITEMAPS", w.Root()+"sitemap/million.xml.gz")},
+		"sitemap that explodes": {path: "/trap/grow/", maxURLs: 90, filters: []any{below, byDepth}, rows: 13, depth: 2, properties: property("SITEMAPS", w.Root()+"sitemap/bomb.xml.gz")},
+		"feed of entities":      {path: "/feed/laughs.xml", maxURLs: 90, filters: []any{below}, rows: 2, properties: property("PROCESSOR_NAME", "RSS")},
+		"feed of many items":    {path: "/feed/items.xml", maxURLs: 90, filters: []any{below}, rows: 2, properties: property("PROCESSOR_NAME", "RSS")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+			root := w.Root() + strings.TrimPrefix(c.path, "/")
+			id := rig.SiteID(root)
+			newTaskSite(t, map[string]any{
+				"urls": []string{root}, "requestDelay": 0, "maxURLs": c.maxURLs, "maxURLsFromPage": 1000, "filters": c.filters,
+				"properties": append(property("ROBOTS_MODE", "0"), c.properties...),
+			}, env)
+			d := database(t, data)
+			peak, batches := int64(0), 0
+			for ; batches < 100; batches++ {
+				rows, err := d.Query(`SELECT URL, ParentMd5, Depth, Type FROM "dc_urls.urls" WHERE Site_Id=? AND Status=1 LIMIT 100`, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var items []any
+				for rows.Next() {
+					var url, parent string
+					var depth, kind int
+					if err := rows.Scan(&url, &parent, &depth, &kind); err != nil {
+						t.Fatal(err)
+					}
+					it := batchItem(id, url, 20_000, 0)
+					u := it["urlObj"].(map[string]any)
+					u["parentMd5"], u["depth"], u["type"] = parent, depth, kind
+					items = append(items, it)
+				}
+				if err := rows.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if len(items) == 0 {
+					break
+				}
+				peak = max(peak, crawl(t, batchOf(items, 120), env).memory)
+			}
+			all := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
+			deepest := number(t, d, `SELECT max(Depth) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
+			left := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=? AND Status<>4`, id)
+			t.Logf("%d rows in %d batches, depth %d, peak of %d MiB", all, batches, deepest, peak>>20)
+			if all != c.rows {
+				t.Errorf("%d rows, want %d", all, c.rows)
+			}
+			if c.depth > 0 && deepest != c.depth {
+				t.Errorf("rows of depth %d, want %d", deepest, c.depth)
+			}
+			if left > 0 {
+				t.Errorf("%d rows are not crawled after %d batches", left, batches)
+			}
+			if peak > hostileMemory {
+				t.Errorf("the crawler held %d MiB, at most %d are right", peak>>20, hostileMemory>>20)
+			}
+		})
+	}
+}
+
+// Pages that only a script writes, or whose script never ends, end by the browser's
+// bounds when the site wants a browser.
+func TestHostileScripts(t *testing.T) {
+	w, err := web.Start(web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	data := t.TempDir()
+	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+	id := rig.SiteID(w.Root())
+	newTaskSite(t, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0, "fetchType": 2,
+		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}}}, env)
+	ends := map[string]func(dc.ErrorMask) bool{
+		"markup/script-only":     func(m dc.ErrorMask) bool { return m == 0 },
+		"markup/script-endless":  func(m dc.ErrorMask) bool { return m != 0 },
+		"markup/refresh/odd":     func(m dc.ErrorMask) bool { return m == 0 },
+		"markup/refresh/endless": func(m dc.ErrorMask) bool { return true }, // a browser may stop at any page of it
+		"body/endless":           func(m dc.ErrorMask) bool { return m != 0 },
+	}
+	var items []any
+	var urls []string
+	for path := range ends {
+		urls = append(urls, w.Root()+path)
+		items = append(items, batchItem(id, w.Root()+path, 12_000, 0))
+	}
+	usage := crawl(t, batchOf(items, 120), env)
+	t.Logf("%d pages in %v, peak of %d MiB beside the browser", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
+	if usage.memory > hostileMemory {
+		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, hostileMemory>>20)
+	}
+	if usage.took > 2*time.Minute {
+		t.Errorf("the crawl took %v", usage.took)
+	}
+	stored := status(t, id, urls, env)
+	for path, fits := range ends {
+		u, ok := stored[md5Of(t, w.Root()+path)]
+		if !ok || u.Status != dc.StatusCrawled || !fits(u.ErrorMask) {
+			t.Errorf("%s: row %v, status %d, errors %v", path, ok, u.Status, u.ErrorMask.Names())
+		}
+		t.Logf("%s: %d, %v", path, u.HTTPCode, u.ErrorMask.Names())
+	}
+	links := number(t, database(t, data), `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=? AND URL LIKE '%/trap/scripted'`, id)
+	if links != 1 {
+		t.Errorf("%d links that a script wrote", links)
+	}
+}

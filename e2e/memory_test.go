@@ -1,0 +1,123 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+// greedyMemory is the most that the crawler may hold while many hosts send it all
+// that they can: its bodies, max_memory of the ini, are half of it.
+const greedyMemory = 400 << 20
+
+// greedy are what hosts of TestMemory send, in turn: pages just below the limit and
+// answers without an end.
+var greedy = []struct {
+	what  string
+	serve http.HandlerFunc
+	ends  dc.ErrorMask
+}{
+	{"a page of 15 MiB", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Length", fmt.Sprint(15<<20))
+		write(w, greedyPage, 15<<20)
+	}, 0},
+	{"a page of 15 MiB of no told length", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		write(w, greedyPage, 15<<20)
+	}, 0},
+	{"a page of 15 MiB that triples in UTF-8", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=windows-1251")
+		write(w, strings.Repeat("\xcf\xf0\xe8\xe2\xe5\xf2 ", 8<<10), 15<<20)
+	}, 0},
+	{"an endless page", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		write(w, greedyPage, 1<<40)
+	}, dc.ErrSize},
+	{"15 MiB of gzip", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(greedyGzip)
+	}, 0},
+	{"15 MiB of bytes", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		write(w, strings.Repeat("\x00\x01\x02\x03", 16<<10), 15<<20)
+	}, 0},
+}
+
+var (
+	greedyPage = strings.Repeat(`<p>Some text <b>of a page</b> that goes on and on, and <a href="/next/page">a link</a>.</p>`+"\n", 700)
+	greedyGzip = func() []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		random := rand.New(rand.NewPCG(1, 2))
+		for n := 0; n < 15<<20; { // text that compresses as text does
+			m, _ := fmt.Fprintf(z, "<p>Number %x of many.\n", random.Uint64())
+			n += m
+		}
+		_ = z.Close()
+		return b.Bytes()
+	}()
+)
+
+// write sends text again and again until most bytes are out or the client is gone.
+func write(w io.Writer, text string, most int) {
+	for n := 0; n < most; n += len(text) {
+		if _, err := io.WriteString(w, text[:min(len(text), most-n)]); err != nil {
+			return
+		}
+	}
+}
+
+// Sixty-four hosts at once send bodies as large as they may be, or larger: all of
+// them end as they should, and the memory of the process is bounded all the while.
+func TestMemory(t *testing.T) {
+	data := t.TempDir()
+	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+	const root = "http://greedy.test/"
+	id := rig.SiteID(root)
+	newTaskSite(t, map[string]any{"urls": []string{root}, "requestDelay": 0,
+		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}, {"name": "HOST_IS_PART", "value": "0"}}}, env)
+	const hosts, pages = 64, 1
+	var items []any
+	var urls []string
+	for i := range hosts {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.3.%d:0", i+1))
+		if err != nil {
+			t.Skip("no loopback address for each host: ", err)
+		}
+		server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: greedy[i%len(greedy)].serve, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}}
+		server.Start()
+		defer server.Close()
+		for page := range pages {
+			urls = append(urls, fmt.Sprintf("http://%s/%d", listener.Addr(), page))
+			items = append(items, batchItem(id, urls[len(urls)-1], 60_000, 0))
+		}
+	}
+	usage := crawl(t, batchOf(items, 240), env)
+	t.Logf("%d bodies of up to 16 MiB in %v, peak of %d MiB", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
+	if usage.memory > greedyMemory {
+		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, greedyMemory>>20)
+	}
+	stored := status(t, id, urls, env)
+	for i, u := range urls {
+		kind := greedy[i/pages%len(greedy)]
+		if row, ok := stored[md5Of(t, u)]; !ok || row.Status != dc.StatusCrawled || row.ErrorMask != kind.ends {
+			t.Errorf("%s, %s: status %d, errors %v, want %v", u, kind.what, row.Status, row.ErrorMask.Names(), kind.ends.Names())
+		}
+	}
+}

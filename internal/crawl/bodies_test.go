@@ -1,0 +1,49 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/dc"
+)
+
+// Bodies that cannot all be in memory at once wait for each other, and all of them
+// are stored, whether or not their length is told, and while links are probed.
+func TestBodiesShareMemory(t *testing.T) {
+	const size = 900 << 10
+	for name, properties := range map[string][]string{
+		"plain":       nil,
+		"with probes": {"HTTP_REDIRECT_RESOLVER", `[{"method":1}]`},
+		"replaced":    {"REPLACE", `[{"from":"x","to":"y"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				body := "<a href=/link>x</a>" + strings.Repeat("some text ", size/10)
+				if strings.HasSuffix(r.URL.Path, "/told") {
+					w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+				}
+				page(w, body)
+			})
+			_, port, _ := strings.Cut(s.host, ":")
+			w := newWorld(t)
+			c := &w.job.Config
+			c.MaxHosts, c.MaxMemory = 16, 2<<20
+			w.addSite("s", properties...)
+			batch := batchOf()
+			for i := range 24 {
+				batch.Items = append(batch.Items, w.item("s", fmt.Sprintf("http://h%d.test:%s/%d/%s", i, port, i, []string{"told", "untold"}[i%2])))
+			}
+			answer := w.run(batch)
+			if len(answer.Items) != len(batch.Items) {
+				t.Errorf("%d of %d pages", len(answer.Items), len(batch.Items))
+			}
+			for _, it := range batch.Items {
+				if row := w.row(it); row.ErrorMask != 0 || row.Status != dc.StatusCrawled || row.Size < size {
+					t.Errorf("%s: status %d, errors %s, %d bytes", it.URL.URL, row.Status, bitNames(row.ErrorMask), row.Size)
+				}
+			}
+		})
+	}
+}

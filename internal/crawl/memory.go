@@ -1,0 +1,174 @@
+package crawl
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const (
+	// freeBytes is what each request under way may take for its body without
+	// asking, so that ordinary pages never wait for memory.
+	freeBytes = 1 << 20
+	// oldest is how many of those that wait longest are looked at first when
+	// memory comes back.
+	oldest = 8
+	// textGrowth is how much larger the text of a page may be than its body: a
+	// byte of another charset takes three in UTF-8, and lies beside the body.
+	textGrowth = 3
+)
+
+// budget is memory that many bodies share. Who waits for more of it keeps what it
+// has, so a step is granted only while there is an order in which all could still
+// get the most that they may need, one after the other, each from what those
+// before it gave back (the banker's algorithm). Therefore those that wait never
+// wait for each other alone. The budget is safe for many goroutines.
+type budget struct {
+	total int64
+
+	mu      sync.Mutex
+	used    int64
+	open    map[*account]bool
+	waiting []*account // in the order of their coming
+}
+
+// account is what one body has of a budget. One goroutine at a time uses it. A nil
+// account grants everything.
+type account struct {
+	budget *budget
+	free   int64 // granted without asking
+	held   int64 // beyond free
+	most   int64 // what held may become
+	want   int64 // what held is to become; of one that waits
+	ready  chan struct{}
+}
+
+func newBudget(total int64) *budget {
+	return &budget{total: total, open: map[*account]bool{}}
+}
+
+// bodies is the budget of bodies under way, and what each has of it without
+// asking: half of it, shared by all slots, but no more than freeBytes each.
+func (c Config) bodies() (b *budget, free int64) {
+	if c.MaxMemory <= 0 {
+		return nil, 0
+	}
+	slots := int64(max(c.MaxHosts, 1))
+	free = min(freeBytes, c.MaxMemory/(2*slots))
+	return newBudget(max(c.MaxMemory-free*slots, 1)), free
+}
+
+// account opens one, that of nil as well.
+func (b *budget) account(free int64) *account {
+	if b == nil {
+		return nil
+	}
+	return &account{budget: b, free: free}
+}
+
+// Grow waits until size bytes are there, of most in the end. More than the budget
+// ever has counts as all of it. The error is errNoTime, when ctx ends.
+func (a *account) Grow(ctx context.Context, size, most int64) error {
+	if a == nil {
+		return nil
+	}
+	b := a.budget
+	size, most = min(size-a.free, b.total), min(max(size, most)-a.free, b.total)
+	b.mu.Lock()
+	if size <= a.held {
+		b.mu.Unlock()
+		return nil
+	}
+	a.want, a.most = size, max(most, a.most)
+	b.open[a] = true
+	if b.grants(a) {
+		b.take(a)
+		b.mu.Unlock()
+		return nil
+	}
+	a.ready = make(chan struct{})
+	b.waiting = append(b.waiting, a)
+	b.mu.Unlock()
+	select {
+	case <-a.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.waiting, a); i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+		a.want = a.held
+		return fmt.Errorf("%w: no memory for the body: %w", errNoTime, context.Cause(ctx))
+	}
+	return nil // it came meanwhile
+}
+
+// Keep gives back what the account has beyond size bytes. It will not grow, until
+// it is asked to.
+func (a *account) Keep(size int64) {
+	if a == nil {
+		return
+	}
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := max(min(size-a.free, a.held), 0)
+	b.used -= a.held - held
+	a.held, a.most = held, held
+	if held == 0 {
+		delete(b.open, a)
+	}
+	b.wake()
+}
+
+// take makes the step that a wants.
+func (b *budget) take(a *account) {
+	b.used += a.want - a.held
+	a.held = a.want
+}
+
+// grants reports whether the step that a wants leaves an order in which all can
+// end.
+func (b *budget) grants(a *account) bool {
+	free := b.total - b.used - (a.want - a.held)
+	if free < 0 {
+		return false
+	}
+	type need struct{ more, held int64 }
+	needs := make([]need, 0, len(b.open))
+	for o := range b.open {
+		held := o.held
+		if o == a {
+			held = a.want
+		}
+		needs = append(needs, need{o.most - held, held})
+	}
+	slices.SortFunc(needs, func(x, y need) int { return cmp.Compare(x.more, y.more) })
+	for _, n := range needs {
+		if n.more > free {
+			return false
+		}
+		free += n.held
+	}
+	return true
+}
+
+// wake grants steps to those that wait: the oldest first, then the one that needs
+// the least, which can always have it once those that do not wait are done.
+func (b *budget) wake() {
+	for len(b.waiting) > 0 {
+		list := slices.Clone(b.waiting[:min(len(b.waiting), oldest)])
+		list = append(list, slices.MinFunc(b.waiting, func(x, y *account) int { return cmp.Compare(x.most-x.held, y.most-y.held) }))
+		i := slices.IndexFunc(list, b.grants)
+		if i < 0 {
+			return
+		}
+		a := list[i]
+		b.take(a)
+		b.waiting = slices.Delete(b.waiting, slices.Index(b.waiting, a), slices.Index(b.waiting, a)+1)
+		close(a.ready)
+	}
+}

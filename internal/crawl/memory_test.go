@@ -1,0 +1,137 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// However many bodies grow step by step, each to a size of its own, all of them
+// end, and never is more granted than there is.
+func TestBudgetEndsAndHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		total, free, most int64
+		bodies            int
+	}{
+		"one at a time":       {total: 16, most: 16, bodies: 50},
+		"less than one needs": {total: 10, most: 16, bodies: 50},
+		"some free":           {total: 40, free: 1, most: 16, bodies: 100},
+		"enough for all":      {total: 1000, most: 16, bodies: 50},
+		"many wait":           {total: 40, free: 2, most: 32, bodies: 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // a deadlock fails it at once
+				b := newBudget(c.total)
+				var group sync.WaitGroup
+				for i := range c.bodies {
+					group.Go(func() {
+						random := rand.New(rand.NewPCG(1, uint64(i)))
+						a := b.account(c.free)
+						most := 1 + random.Int64N(c.most)
+						for size := int64(1); ; size = min(2*size, most) {
+							if err := a.Grow(t.Context(), size, most); err != nil {
+								t.Error(err)
+							}
+							b.mu.Lock()
+							if b.used > c.total {
+								t.Errorf("%d of %d are taken", b.used, c.total)
+							}
+							b.mu.Unlock()
+							if size == most {
+								break
+							}
+						}
+						a.Keep(random.Int64N(most))
+						a.Keep(0)
+					})
+				}
+				group.Wait()
+				if b.used != 0 || len(b.open) != 0 || len(b.waiting) != 0 {
+					t.Errorf("%d bytes, %d accounts, %d waiting are left", b.used, len(b.open), len(b.waiting))
+				}
+			})
+		})
+	}
+}
+
+// Two that hold half each would wait for each other; the second step is not granted
+// before the first body ended.
+func TestBudgetKeepsAWayOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(10)
+		first, second := b.account(0), b.account(0)
+		if err := first.Grow(t.Context(), 5, 10); err != nil {
+			t.Fatal(err)
+		}
+		granted := false
+		go func() {
+			if err := second.Grow(t.Context(), 5, 10); err != nil {
+				t.Error(err)
+			}
+			granted = true
+		}()
+		synctest.Wait()
+		if granted {
+			t.Fatal("both hold half and need the whole")
+		}
+		if err := first.Grow(t.Context(), 10, 10); err != nil {
+			t.Fatal(err)
+		}
+		first.Keep(5) // smaller than announced: half is free now, and the rest will be
+		synctest.Wait()
+		if !granted {
+			t.Error("what is given back helps nobody")
+		}
+	})
+}
+
+func TestBudgetWaitEndsWithItsContext(t *testing.T) {
+	b := newBudget(10)
+	first, second := b.account(0), b.account(2)
+	if err := first.Grow(t.Context(), 10, 10); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := second.Grow(ctx, 2, 2); err != nil {
+		t.Errorf("free bytes: %v", err)
+	}
+	if err := second.Grow(ctx, 3, 3); !errors.Is(err, errNoTime) {
+		t.Errorf("no bytes: %v", err)
+	}
+	second.Keep(0)
+	first.Keep(0)
+	if b.used != 0 || len(b.open) != 0 || len(b.waiting) != 0 {
+		t.Errorf("%d bytes, %d accounts, %d waiting are left", b.used, len(b.open), len(b.waiting))
+	}
+}
+
+func TestBudgetOfConfig(t *testing.T) {
+	for name, c := range map[string]struct {
+		config      Config
+		total, free int64
+	}{
+		"none":       {Config{MaxHosts: 8}, 0, 0},
+		"default":    {Config{MaxHosts: 64, MaxMemory: 192 << 20}, 128 << 20, 1 << 20},
+		"many hosts": {Config{MaxHosts: 10000, MaxMemory: 200_000_000}, 100_000_000, 10_000},
+		"no hosts":   {Config{MaxMemory: 2 << 20}, 1 << 20, 1 << 20},
+	} {
+		b, free := c.config.bodies()
+		var total int64
+		if b != nil {
+			total = b.total
+		}
+		if total != c.total || free != c.free {
+			t.Errorf("%s: %d bytes and %d free, want %d and %d", name, total, free, c.total, c.free)
+		}
+	}
+	var none *budget
+	a := none.account(1)
+	if err := a.Grow(t.Context(), 1<<40, 1<<40); err != nil {
+		t.Error(err)
+	}
+	a.Keep(0)
+}
