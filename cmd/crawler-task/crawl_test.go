@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -354,6 +355,51 @@ func TestStoredChain(t *testing.T) {
 	want := dc.Md5(w.URL+"/?part=2") + "\n" + dc.Md5(w.URL+"/?part=3") + "\n"
 	if len(chain) != 2 || chain[0] != want || chain[1] != want {
 		t.Errorf("lists %q, want %q", chain, want)
+	}
+	n.counters(site)
+}
+
+// dying is a data owner whose process dies when it takes rows for the second time.
+type dying struct {
+	*dbtask.Owner
+	taken int
+}
+
+func (d *dying) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+	if d.taken++; d.taken > 1 {
+		return nil, errors.New("killed")
+	}
+	return d.Owner.MarkCrawling(ctx, site, batch, items)
+}
+
+// TestKilledChain: a kill between the passes leaves the first page held; URL_RETURN
+// frees it, and the next batch brings the whole chain.
+func TestKilledChain(t *testing.T) {
+	w := newWeb(t, map[string]string{"/": `<a href="/?part=2">2</a>`, "/?part=2": "the end"})
+	n := newNode(t)
+	site := n.site(w.URL+"/", properties("URL_CHAIN", `{"url_pattern":"part="}`))
+	row := n.row(site, w.URL+"/")
+	row.Status = dc.StatusSelectedCrawling
+	raw, err := json.Marshal(dc.Batch{ID: 99, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 3,
+		Items: []dc.BatchItem{{SiteID: site, URLID: row.URLMd5, URL: row}}})
+	n.must(err)
+	n.job.Data = &dying{Owner: n.owner}
+	if _, err := n.job.Run(t.Context(), raw); err == nil {
+		t.Fatal("the batch went on")
+	}
+	n.job.Data = n.owner
+	if u := n.row(site, w.URL+"/"); u.Status != dc.StatusCrawling || u.BatchID != 99 {
+		t.Errorf("held row %+v", u)
+	}
+	n.ask(`["URL_RETURN",{"batchId":99}]`)
+	if u := n.row(site, w.URL+"/"); u.Status != dc.StatusNew {
+		t.Errorf("freed row %+v", u)
+	}
+	n.crawl(site, func(b *dc.Batch) { b.MaxIterations = 3 }, w.URL+"/")
+	for _, path := range []string{"/", "/?part=2"} {
+		if u := n.row(site, w.URL+path); u.Status != dc.StatusCrawled || u.ErrorMask != 0 {
+			t.Errorf("row %+v", u)
+		}
 	}
 	n.counters(site)
 }
