@@ -109,6 +109,9 @@ func site(t *testing.T, pages map[string]any) string {
 
 func get(t *testing.T, req Request) *Page {
 	t.Helper()
+	if req.Timeout == 0 {
+		req.Timeout = 3 * time.Minute // a busy machine proves nothing
+	}
 	p, err := shared.Get(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +122,9 @@ func get(t *testing.T, req Request) *Page {
 // wantFault gets req and wants a fault.
 func wantFault(t *testing.T, b *Browser, req Request, kind Kind) *Fault {
 	t.Helper()
+	if req.Timeout == 0 {
+		req.Timeout = 3 * time.Minute
+	}
 	p, err := b.Get(t.Context(), req)
 	var f *Fault
 	if !errors.As(err, &f) || f.Kind != kind {
@@ -297,7 +303,7 @@ func TestRedirects(t *testing.T) {
 	for _, path := range []string{"/data", "/mail"} {
 		t.Run(path[1:], func(t *testing.T) {
 			t.Parallel()
-			wantText(t, get(t, Request{URL: where + path, Timeout: 10 * time.Second}), "stays")
+			wantText(t, get(t, Request{URL: where + path}), "stays")
 		})
 	}
 	t.Run("none wanted", func(t *testing.T) {
@@ -426,12 +432,11 @@ func TestHostilePages(t *testing.T) {
 			wantText(t, get(t, Request{URL: where + path}), want)
 		})
 	}
+	// Endless scripts have the machine to themselves: others would wait for it.
 	t.Run("endless", func(t *testing.T) {
-		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/endless", Timeout: 2 * time.Second}, TimeOver)
 	})
 	t.Run("endless later", func(t *testing.T) {
-		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/later", Timeout: 2 * time.Second, Damping: time.Second}, TimeOver)
 	})
 	t.Run("never finished", func(t *testing.T) {
@@ -446,7 +451,7 @@ func TestHostilePages(t *testing.T) {
 	})
 	t.Run("never finished, but read", func(t *testing.T) {
 		t.Parallel()
-		f := wantFault(t, shared, Request{URL: where + "/unended", Timeout: 5 * time.Second}, TimeOver)
+		f := wantFault(t, shared, Request{URL: where + "/unended", Timeout: 15 * time.Second}, TimeOver)
 		if f.Partial == nil {
 			t.Fatal("nothing was read")
 		}
@@ -462,12 +467,14 @@ func TestHostilePages(t *testing.T) {
 	})
 	t.Run("time in Allow is not counted", func(t *testing.T) {
 		t.Parallel()
-		p := get(t, Request{URL: where + "/end", Timeout: 3 * time.Second, Allow: func(context.Context, *url.URL) error {
-			time.Sleep(3 * time.Second)
+		const wait = 3 * time.Second
+		began := time.Now()
+		p := get(t, Request{URL: where + "/end", Allow: func(context.Context, *url.URL) error {
+			time.Sleep(wait)
 			return nil
 		}})
-		if p.Total >= 3*time.Second {
-			t.Errorf("total %v", p.Total)
+		if took := time.Since(began); p.Total > took-wait {
+			t.Errorf("total %v of %v, of which %v in Allow", p.Total, took, wait)
 		}
 	})
 }

@@ -388,7 +388,7 @@ func (w *world) addSite(id string, properties ...string) *dc.Site {
 // item makes a selected row of a site and an item of it.
 func (w *world) item(site, target string, change ...func(*dc.URL)) dc.BatchItem {
 	u := dc.NewURL(site, target)
-	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 5000, dc.StatusSelectedCrawling, batchID, 0
+	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 60000, dc.StatusSelectedCrawling, batchID, 0
 	for _, f := range change {
 		f(&u)
 	}
