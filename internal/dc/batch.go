@@ -115,7 +115,7 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 	}
 	item.URL.SiteID, item.URL.URLMd5 = item.SiteID, item.URLID
 	if raw := o.raw("properties"); raw != nil && raw[0] == '{' {
-		rows, err := readProperties(name+".properties", item.SiteID, raw, n)
+		rows, err := readBatchProperties(name+".properties", item.SiteID, raw, n)
 		if err != nil {
 			return item, err
 		}
@@ -155,7 +155,7 @@ func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverl
 	}
 	if o.has("properties") {
 		var err error
-		if s.Properties, err = readProperties(name+".properties", siteID, o.raw("properties"), n); err != nil {
+		if s.Properties, err = readBatchProperties(name+".properties", siteID, o.raw("properties"), n); err != nil {
 			return nil, err
 		}
 	}

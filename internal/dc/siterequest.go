@@ -190,8 +190,19 @@ func readFilterFields(name string, raw json.RawMessage, n *Notes) (Patch, error)
 }
 
 // readProperties reads all three forms of objects 2.4; rows without a site get
-// siteID.
+// siteID. A list stands for siteId, value and urlMd5.
 func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
+	return readPropertiesOf(name, siteID, raw, false, n)
+}
+
+// readBatchProperties is readProperties for items of batches and their siteObj,
+// whose values may be JSON as it is (crawling 3, F8): there only a list that can be
+// siteId, value and urlMd5 is one, others are values.
+func readBatchProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
+	return readPropertiesOf(name, siteID, raw, true, n)
+}
+
+func readPropertiesOf(name, siteID string, raw json.RawMessage, listsAreValues bool, n *Notes) ([]Patch, error) {
 	if len(raw) > 0 && raw[0] == '[' {
 		return readList(name, raw, func(name string, raw json.RawMessage) (Patch, error) {
 			o := readObject(name, raw)
@@ -215,22 +226,21 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 		}
 		switch value[0] {
 		case '[':
-			triple := propertyTriple(value)
-			if triple == nil {
-				// A JSON value given as it is, like an object.
+			if listsAreValues && !isPropertyTriple(value) {
 				row["Value"] = string(value)
 				break
 			}
+			var triple []json.RawMessage
+			texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
 			for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
-				if isNull(triple[i]) {
+				if !texts || isNull(triple[i]) {
 					continue
 				}
-				text, ok := readText(triple[i])
-				if !ok {
-					o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
-					return nil, o.err
-				}
-				row[column] = text
+				row[column], texts = readText(triple[i])
+			}
+			if !texts {
+				o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
+				return nil, o.err
 			}
 		case '{':
 			// A JSON value given as it is, not as its text.
@@ -258,22 +268,22 @@ func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch
 	return rows, nil
 }
 
-// propertyTriple gives the elements of the list siteId, value, urlMd5, in which
-// null is a column that is not given; nil for other lists, which are values.
-func propertyTriple(value json.RawMessage) []json.RawMessage {
+// isPropertyTriple reports whether a list is siteId, value and urlMd5, each of them
+// null where it is not given.
+func isPropertyTriple(value json.RawMessage) bool {
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil || len(list) != 3 || !isNull(list[1]) && strings.IndexByte("[{", list[1][0]) >= 0 {
-		return nil
+		return false
 	}
 	for i, check := range map[int]func(object, field, text string) error{0: CheckSiteID, 2: CheckMd5} {
 		if isNull(list[i]) {
 			continue
 		}
 		if text, ok := readText(list[i]); !ok || text != "" && check("", "", text) != nil {
-			return nil
+			return false
 		}
 	}
-	return list
+	return true
 }
 
 func propertyRow(row Patch, siteID string) Patch {
