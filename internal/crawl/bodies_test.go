@@ -15,8 +15,8 @@ func TestBodiesShareMemory(t *testing.T) {
 	const size = 900 << 10
 	for name, properties := range map[string][]string{
 		"plain":       nil,
-		"with probes": {"HTTP_REDIRECT_RESOLVER", `[{"method":1}]`},
-		"replaced":    {"REPLACE", `[{"from":"x","to":"y"}]`},
+		"with probes": {"HTTP_REDIRECT_RESOLVER", `{"METHOD":"SGET","URL":["^http"]}`},
+		"replaced":    {"REPLACE", `[{"WHERE":"RAW","WHAT":"some text","WITH":"other"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -39,10 +39,21 @@ func TestBodiesShareMemory(t *testing.T) {
 			if len(answer.Items) != len(batch.Items) {
 				t.Errorf("%d of %d pages", len(answer.Items), len(batch.Items))
 			}
+			putOff := 0
 			for _, it := range batch.Items {
+				if name == "replaced" && !strings.Contains(w.file(it, dc.ContentRaw), "otherother") && !strings.Contains(w.file(it, dc.ContentRaw), "other other") {
+					t.Errorf("%s is stored as it came", it.URL.URL)
+				}
+				if name == "with probes" && w.row(it).Status == dc.StatusNew {
+					putOff++
+					continue
+				}
 				if row := w.row(it); row.ErrorMask != 0 || row.Status != dc.StatusCrawled || row.Size < size {
 					t.Errorf("%s: status %d, errors %s, %d bytes", it.URL.URL, row.Status, bitNames(row.ErrorMask), row.Size)
 				}
+			}
+			if putOff == len(batch.Items) {
+				t.Error("no page is crawled")
 			}
 		})
 	}

@@ -59,7 +59,18 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		return nil, refusal{bits: dc.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
-	if err := v.memory.Grow(ctx, r.MaxBytes, r.MaxBytes); err != nil {
+	reserve := func(ctx context.Context) error {
+		waiting, cancel := v.untilEnd(ctx)
+		defer cancel()
+		return v.memory.Grow(waiting, r.MaxBytes, r.MaxBytes)
+	}
+	r.Allow = func(ctx context.Context, next *url.URL) error {
+		if err := v.hop(ctx, next); err != nil {
+			return err
+		}
+		return reserve(ctx)
+	}
+	if err := reserve(ctx); err != nil {
 		return nil, err
 	}
 	page, err := v.Browser.Get(ctx, r)

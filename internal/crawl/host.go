@@ -128,8 +128,27 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	case it.settings.probes():
 		// Its links need requests of their own, which are this host's turn too.
 		v.leaveSlot()
+		if !h.toProbing(it, int64(len(a.Body))) {
+			h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages ask for their links at once")
+			it.started = false
+			it.letGo()
+			h.saves <- it.back(0, dc.DateOf(h.Now()))
+			return
+		}
 		h.saves <- h.read(ctx, page{item: it, answer: a})
 	default:
 		h.pages <- page{item: it, answer: a}
 	}
+}
+
+// toProbing moves a page that makes requests while it is read to the budget of such
+// pages, and reports whether there was room.
+func (h *hostWork) toProbing(it *item, size int64) bool {
+	probing := h.probing.account((1 + textGrowth) * smallPage)
+	if !probing.try((1 + textGrowth) * size) {
+		return false
+	}
+	it.letGo()
+	it.body, it.text = probing, nil
+	return true
 }

@@ -29,7 +29,7 @@ func TestHostileExpressions(t *testing.T) {
 		"COLLECT_URLS_LIMITS":     `{%s: [["maxurls", 9]]}`,
 		"URL_LIMITS":              `{"root_url_mask": [%s]}`,
 		"URL_NORMALIZE":           `{"replace": [{%s: ""}]}`,
-		"REPLACE":                 `[{"pattern": %s, "replace": "", %[1]s: ""}]`,
+		"REPLACE":                 `[{"WHERE": "RAW", "WHAT": %s, "WITH": ""}]`,
 		"MIME_TYPE_AUTO_DETECT":   `[{"url": %s}]`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,14 +141,17 @@ type batchRun struct {
 	slots chan struct{} // one token for each request under way
 	// bodies is the memory of bodies from their request until they are stored,
 	// texts that of pages at work and of what they became. Who waits for texts
-	// may hold bodies, and never the other way round.
-	bodies, texts *budget
-	freeBody      int64
-	pages         chan page     // of the pass: fetched, to be read
-	saves         chan *outcome // of the pass: read, to be saved
-	last          bool          // no pass follows this one
-	seen          seenLinks
-	dry           bool // nothing is counted
+	// may hold bodies, and never the other way round. Who waits for a gate or a
+	// slot holds neither, as who has these may wait for memory. So pages that
+	// make requests while they are read have a budget of their own, for which
+	// nobody waits.
+	bodies, texts, probing *budget
+	freeBody               int64
+	pages                  chan page     // of the pass: fetched, to be read
+	saves                  chan *outcome // of the pass: read, to be saved
+	last                   bool          // no pass follows this one
+	seen                   seenLinks
+	dry                    bool // nothing is counted
 
 	rotator   *rotation.Rotator
 	troubles  troubles
@@ -168,12 +171,13 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 		j.Rotator = rotation.New(rotation.Options{Log: j.Log})
 	}
 	bodies, free := j.Config.bodies()
-	var texts *budget
+	var texts, probing *budget
 	if bodies != nil {
-		texts = newBudget(textGrowth * max(j.Config.MaxResourceSize, freeBytes))
+		largest := max(j.Config.MaxResourceSize, freeBytes)
+		texts, probing = newBudget(textGrowth*largest), newBudget((1+textGrowth)*largest)
 	}
 	return &batchRun{
-		bodies: bodies, texts: texts, freeBody: free,
+		bodies: bodies, texts: texts, probing: probing, freeBody: free,
 		Job: j, batch: batch, log: j.Log, start: j.Now(),
 		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),

@@ -106,6 +106,26 @@ func (a *account) Grow(ctx context.Context, size, most int64) error {
 	return nil // it came meanwhile
 }
 
+// try is Grow without a wait: it reports whether the bytes were there.
+func (a *account) try(size int64) bool {
+	if a == nil {
+		return true
+	}
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	size = max(min(size-a.free, b.total), 0)
+	if size > a.held && b.used+size-a.held > b.total {
+		return false
+	}
+	if size > a.held {
+		b.used += size - a.held
+		a.held, a.most = size, size
+		b.open[a] = true
+	}
+	return true
+}
+
 // Keep gives back what the account has beyond size bytes. It will not grow, until
 // it is asked to.
 func (a *account) Keep(size int64) {

@@ -42,6 +42,7 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 		if err != nil {
 			return nil, refusal{bits: dc.ErrBadRedirection, reason: err.Error()}
 		}
+		response.Body = nil // its memory is given back
 		if err := v.hop(ctx, u); err != nil {
 			return nil, err
 		}

@@ -285,6 +285,7 @@ const linkStage = filter.StageRedirect
 // enter takes the gate of target's host, then a slot. Who holds a slot never
 // waits for a gate, so a slow host keeps no other from its turn.
 func (v *visit) enter(ctx context.Context, target string) error {
+	v.memory.Keep(0) // who has the gate may wait for it
 	waiting := ctx
 	if !v.deadline.IsZero() {
 		var cancel context.CancelFunc
