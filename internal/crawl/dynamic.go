@@ -59,18 +59,8 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		return nil, refusal{bits: dc.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
-	reserve := func(ctx context.Context) error {
-		waiting, cancel := v.untilEnd(ctx)
-		defer cancel()
-		return v.memory.Grow(waiting, r.MaxBytes, r.MaxBytes)
-	}
-	r.Allow = func(ctx context.Context, next *url.URL) error {
-		if err := v.hop(ctx, next); err != nil {
-			return err
-		}
-		return reserve(ctx)
-	}
-	if err := reserve(ctx); err != nil {
+	hops.size = r.MaxBytes
+	if err := hops.reserve(ctx); err != nil {
 		return nil, err
 	}
 	page, err := v.Browser.Get(ctx, r)
@@ -110,6 +100,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 // hops asks the visit for each request of a page in a browser.
 type hops struct {
 	*visit
+	size  int64 // what the page may take
 	mu    sync.Mutex
 	asked bool // for the page itself, which the visit has let pass
 	over  bool // the page is done: nobody may use the visit any more
@@ -126,7 +117,18 @@ func (h *hops) allow(ctx context.Context, next *url.URL) error {
 		h.asked = true
 		return nil
 	}
-	return h.hop(ctx, next)
+	if err := h.hop(ctx, next); err != nil {
+		return err
+	}
+	return h.reserve(ctx)
+}
+
+// reserve waits for the memory of the page, which a hop has given back while it
+// waited.
+func (h *hops) reserve(ctx context.Context) error {
+	waiting, cancel := h.untilEnd(ctx)
+	defer cancel()
+	return h.memory.Grow(waiting, h.size, h.size)
 }
 
 // end waits for a question under way, which a page that fails may leave behind.
