@@ -98,7 +98,6 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	}
 	c := r.collection(out, p, now)
 	c.home = home
-	list := r.candidates(ctx, p, found, text, kind, own)
 	if !collects(p.item) {
 		c.chainOnly = true
 		if p.settings.chain == nil {
@@ -108,7 +107,7 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	if p.settings.collectForms {
 		out.result.FormFields = formFields(found.Forms)
 	}
-	c.take(ctx, list)
+	c.take(ctx, r.candidates(ctx, p, found, text, kind, own))
 	c.finish(ctx)
 }
 

@@ -49,7 +49,7 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	if p.unchanged {
 		return r.unchanged(ctx, p)
 	}
-	bits := p.codeBits()
+	bits := codeBits(p.Code)
 	switch {
 	case bits != 0:
 	case len(p.Body) == 0 && p.Code/100 != 3:
@@ -82,9 +82,6 @@ func (p page) mediaType() string {
 
 // declaredType is what all Content-Type headers say together.
 func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
-
-// codeBits are the bits of the answer's HTTP code.
-func (p page) codeBits() dc.ErrorMask { return codeBits(p.Code) }
 
 // refused is the outcome of a response that is not wanted: what was said is
 // kept, not the body (seed, crawler steps 15, 16).
@@ -273,9 +270,6 @@ func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified
 // condition evaluates expressions of filters over the page's row; %PDATE% is date.
 func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
-		if date == "" {
-			date = string(dc.DateOf(r.Now()))
-		}
 		expression = strings.ReplaceAll(expression, "%PDATE%", "'"+date+"'")
 		ok, err := r.Data.Condition(ctx, p.SiteID, p.URLID, expression)
 		if err != nil {

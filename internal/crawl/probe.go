@@ -2,8 +2,6 @@ package crawl
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
@@ -97,9 +95,8 @@ func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind
 		return l, kind, false
 	}
 	c.met[final] = true
-	key := md5.Sum([]byte(final))
 	found := l.URL.URLMd5
-	l.URL.URL, l.URL.URLMd5 = final, hex.EncodeToString(key[:])
+	l.URL.URL, l.URL.URLMd5 = final, dc.Md5(final)
 	if c.led == nil {
 		c.led = map[string]string{}
 	}

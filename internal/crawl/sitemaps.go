@@ -28,7 +28,7 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	named := p.settings.sitemaps
 	if origin, _ := split(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
 		rules := r.known(origin)
-		if rules == nil && p.settings.robotsCache {
+		if rules == nil {
 			rules = r.keptRobots(p.item, origin)
 		}
 		if rules != nil {

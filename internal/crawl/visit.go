@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"hce/dc/internal/canon"
@@ -345,6 +343,3 @@ func (v *visit) again(ctx context.Context, target string) error {
 	}
 	return v.enter(ctx, target)
 }
-
-// isPost reports whether the item's URL is asked for by a form.
-func (it *item) isPost() bool { return strings.EqualFold(it.url.HTTPMethod, http.MethodPost) }
