@@ -544,8 +544,13 @@ func (v *visit) evaluate(ctx context.Context, text string, world runtime.Executi
 	return json.RawMessage(result.Result.Value), nil
 }
 
-// close ends the page and all that it has open.
+// close ends the page and all that it has open. Its way out goes first: Chromium
+// lets requests go that wait for an answer when nobody is left to give it, refused
+// ones as well.
 func (v *visit) close() {
+	if v.proxy != nil {
+		v.proxy.close()
+	}
 	if v.end != nil {
 		done := make(chan error, 1)
 		go func() { done <- v.end() }()
@@ -560,8 +565,5 @@ func (v *visit) close() {
 			v.cfg.Log.Warn("the browser is given up for a page that does not close", "url", v.req.URL, "err", err)
 			v.chromium.retire()
 		}
-	}
-	if v.proxy != nil {
-		v.proxy.close()
 	}
 }
