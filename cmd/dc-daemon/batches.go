@@ -1,13 +1,11 @@
 package main
 
 import (
-	"path/filepath"
 	"time"
 
 	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
 	"hce/dc/internal/dc"
-	"hce/dc/internal/env"
 	"hce/dc/internal/sites"
 )
 
@@ -21,25 +19,6 @@ const (
 	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
 	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
 )
-
-// environment reads [Environment]: the local pool of task programs.
-func environment(s *config.Section, dataDir string) env.LocalConfig {
-	slots := map[string]int{}
-	for kind, key := range map[string]string{sites.TaskType: "slots_db", batches.CrawlTask: "slots_crawl", batches.ProcessTask: "slots_process"} {
-		if n := s.Int(key, 0, 1, 1000); n > 0 {
-			slots[kind] = int(n)
-		}
-	}
-	return env.LocalConfig{
-		Dir:         filepath.Clean(s.PathIn(dataDir, "spool_dir", "env")),
-		NodeName:    s.Text("node_name", ""),
-		Slots:       slots,
-		MaxRequests: int(s.Int("max_requests", 1000, 1, 1e9)),
-		MaxRSS:      s.Int("max_rss", 1<<30, 0, 1<<50),
-		IdleTimeout: s.Duration("idle_timeout", time.Second, time.Minute, time.Second, longest),
-		KillGrace:   s.Duration("kill_grace", time.Millisecond, 5*time.Second, time.Millisecond, time.Hour),
-	}
-}
 
 // crawl reads [BatchTasksManager] (daemon 3.2).
 func crawl(f *config.File) batches.CrawlConfig {

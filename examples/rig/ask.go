@@ -108,11 +108,13 @@ func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, 
 	args = append([]string{"--config", filepath.Join(r.options.Ini, program+".ini")}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(r.options.Bin, program), args...)
 	cmd.Env = r.Env()
-	cmd.SysProcAttr = childAttributes()
 	cmd.WaitDelay = time.Second
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
-	err := cmd.Run()
+	ended, err := launch(cmd)
+	if err == nil {
+		err = <-ended
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()

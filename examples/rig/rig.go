@@ -92,12 +92,12 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	r.daemon = exec.Command(filepath.Join(o.Bin, "dc-daemon"), "-c", filepath.Join(o.Ini, "dc-daemon.ini"))
 	r.daemon.Env = append(r.Env(), o.Env...)
 	r.daemon.Stdout, r.daemon.Stderr = out, out
-	r.daemon.SysProcAttr = childAttributes()
-	if err := r.daemon.Start(); err != nil {
+	ended, err := launch(r.daemon)
+	if err != nil {
 		return nil, fmt.Errorf("rig.Start: %w", err)
 	}
 	go func() { // ends with the daemon, which Close ends
-		r.endErr = r.daemon.Wait()
+		r.endErr = <-ended
 		close(r.ended)
 	}()
 	if err := r.await(ctx); err != nil {

@@ -237,7 +237,9 @@ func TestCodesAndKindsOfContent(t *testing.T) {
 		t.Run(path[1:], func(t *testing.T) {
 			t.Parallel()
 			p := get(t, Request{URL: where + path})
-			if p.Code != want.code || p.Rendered != want.rendered || p.ContentType != want.kind || p.Charset != want.charset {
+			// Nothing names the charset of an ASCII page: Chromium guesses one of two.
+			guessed := want.charset == "windows-1252" && p.Charset == "utf-8"
+			if p.Code != want.code || p.Rendered != want.rendered || p.ContentType != want.kind || p.Charset != want.charset && !guessed {
 				t.Errorf("code %d, rendered %v, %q, %q, body %q", p.Code, p.Rendered, p.ContentType, p.Charset, p.Body)
 			}
 			if want.rendered {

@@ -60,7 +60,21 @@ type Task struct {
 	Attempts   int           // runs in all when one fails or is lost; 0 is 1
 	RetryDelay time.Duration // from the end of an attempt to the next
 
+	// Start is what the node that would run the task must have left for it.
+	Start Conditions
+
 	Labels map[string]string // kept with the task and shown by Status
+}
+
+// Conditions are what a node must have left before an attempt begins there. A
+// limit of 0 is none. Without enough the task waits RetryDelay and looks again,
+// Retries times at most; then it is Refused. Its QueueTTL goes on meanwhile.
+type Conditions struct {
+	MaxCPU     float64       // percent of all processors in use, of the last seconds; start below it
+	MaxIOWait  float64       // percent of the time in which processors wait for disks; start up to it
+	MinRAM     int64         // bytes of memory that programs can still get
+	RetryDelay time.Duration // between two looks; 0 is one second
+	Retries    int           // looks in all; 0 is without end
 }
 
 const (

@@ -405,3 +405,31 @@ func TestOperator(t *testing.T) {
 		}
 	})
 }
+
+// STAT tells when each schedule ran and when it is due.
+func TestSchedules(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	period := time.Minute
+	l := New(Config{Name: "Clock", Bus: managertest.Bus(t), Log: managertest.Quiet(), Now: func() time.Time { return now }})
+	l.Every("work", func() time.Duration { return period }, func(time.Time) {})
+	l.Tend("ends", func() time.Duration { return time.Second }, func(time.Time) {})
+	shows := func(want string) {
+		t.Helper()
+		got, err := json.Marshal(l.stats.values(map[string]any{"schedules": nil})["schedules"])
+		if err != nil || string(got) != `{"work":`+want+`}` {
+			t.Errorf("schedules %s, %v, want %s", got, err, want)
+		}
+	}
+	shows(`{"periodSeconds":60,"last":null,"next":"2026-01-02 03:04:05"}`)
+	l.runTimers(now)
+	now = now.Add(10 * time.Second)
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":"2026-01-02 03:05:05"}`)
+	l.Suspend(true)
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":null}`)
+	l.Suspend(false)
+	period = 0
+	shows(`{"periodSeconds":0,"last":"2026-01-02 03:04:05","next":null}`)
+	period = time.Minute
+	l.Kick("work")
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":"2026-01-02 03:04:15"}`)
+}

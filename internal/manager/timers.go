@@ -11,6 +11,7 @@ type timer struct {
 	period func() time.Duration
 	do     func(now time.Time)
 	last   time.Time // zero: due as soon as the period is above 0
+	began  time.Time // of the last run; zero: none yet
 	tend   bool      // goes on while suspended
 }
 
@@ -68,10 +69,42 @@ func (l *Loop) due(t *timer, now time.Time) (time.Duration, bool) {
 func (l *Loop) runTimers(now time.Time) {
 	for _, t := range l.timers {
 		if left, on := l.due(t, now); on && left <= 0 {
-			t.last = now
+			t.last, t.began = now, now
 			l.guard(t.name, func() { t.do(now) })
 		}
 	}
+}
+
+// Schedule is what STAT tells of an Every timer under "schedules". Times are
+// UTC, in the form of START_DATE; next is null when the job is off or rests.
+type Schedule struct {
+	PeriodSeconds float64 `json:"periodSeconds"`
+	Last          *string `json:"last"`
+	Next          *string `json:"next"`
+}
+
+// schedules are the Every timers by name.
+func (l *Loop) schedules() map[string]Schedule {
+	now := l.Now()
+	text := func(t time.Time) *string {
+		s := t.UTC().Format(startDateLayout)
+		return &s
+	}
+	all := map[string]Schedule{}
+	for _, t := range l.timers {
+		if t.tend {
+			continue
+		}
+		s := Schedule{PeriodSeconds: max(0, t.period().Seconds())}
+		if !t.began.IsZero() {
+			s.Last = text(t.began)
+		}
+		if left, on := l.due(t, now); on {
+			s.Next = text(now.Add(max(0, left)))
+		}
+		all[t.name] = s
+	}
+	return all
 }
 
 // untilTimer is the time until the next timer is due, at most maxWait.
