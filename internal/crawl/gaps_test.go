@@ -148,3 +148,36 @@ func TestBusyHostIsLeftAlone(t *testing.T) {
 		})
 	}
 }
+
+// A batch with a patience hands back at once what a busy host would let it ask only
+// later, and says until when; what its own gaps need, it waits for.
+func TestBatchDoesNotWaitForBusyHosts(t *testing.T) {
+	busy := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "100")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	slow := newServer(t, func(w http.ResponseWriter, r *http.Request) { page(w, "x") })
+	w := newWorld(t)
+	w.job.Config.Backoff = time.Millisecond
+	w.addSite("s")
+	w.addSite("s2", "ROBOTS_MODE", "1")
+	first := batchOf(w.item("s", busy.URL+"/page"))
+	first.MaxHostWait = 5000
+	w.run(first)
+	later := w.item("s2", busy.URL+"/later")
+	robotsAndPage := w.item("s2", slow.URL+"/x", func(u *dc.URL) { u.RequestDelay = 300 })
+	b := batchOf(later, robotsAndPage)
+	b.MaxHostWait = 100
+	b.MaxExecutionTime = 60 // it would wait as long as that
+	w.run(b)
+	if row := w.row(later); row.Status != dc.StatusNew || slices.Contains(busy.paths(), "/later") {
+		t.Errorf("status %d, asked for %q", row.Status, busy.paths())
+	}
+	if w.row(robotsAndPage).Status != dc.StatusCrawled {
+		t.Errorf("the page behind robots.txt of a slow host was not waited for: %d", w.row(robotsAndPage).Status)
+	}
+	until, ok := w.last["s2 "+later.URLID].HeldUntil.Time()
+	if !ok || until.Before(time.Now().Add(50*time.Second)) || until.After(time.Now().Add(101*time.Second)) {
+		t.Errorf("held until %v", until)
+	}
+}

@@ -108,7 +108,12 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime)):
 		it.started = false
-		h.saves <- it.back(0, dc.DateOf(h.Now()))
+		out := it.back(0, dc.DateOf(h.Now()))
+		var later notYet
+		if errors.As(err, &later) {
+			out.result.HeldUntil = dc.DateOf(later.at)
+		}
+		h.saves <- out
 	case errors.As(err, &refused) && refused.back:
 		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "reason", err)
 		it.started = false

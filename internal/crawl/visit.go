@@ -29,6 +29,7 @@ type visit struct {
 	host string        // whose pass it is
 	hold time.Duration // how long its last answer asks it to be left alone
 	slot bool
+	came bool // a request of this item was let through: its next ones wait as long as they must
 
 	memory *account       // of the body of the request at hand
 	cut    bool           // the batch's end shortened the time-out of the request
@@ -56,6 +57,33 @@ func (r *batchRun) visit(it *item) *visit {
 
 // errNoTime says that the batch's time was over before the item was fetched.
 var errNoTime = errors.New("the time of the batch was over before the URL was fetched")
+
+// notYet says that the host's turn is further away than the batch waits for it.
+type notYet struct {
+	host string
+	at   time.Time
+}
+
+func (e notYet) Error() string {
+	return fmt.Sprintf("%s may be asked again at %s, which is later than the batch waits", e.host, dc.DateOf(e.at))
+}
+
+// Is makes it a way of having no time.
+func (e notYet) Is(err error) bool { return err == errNoTime }
+
+// soon is a notYet when the host's next turn is known to be too far away. A batch
+// that waited for it would hold its slot for nothing.
+func (v *visit) soon() error {
+	now := v.Now()
+	if v.batch.MaxHostWait <= 0 || v.came {
+		return nil
+	}
+	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.concurrency, now)
+	if err == nil && at.Sub(now) > time.Duration(v.batch.MaxHostWait)*time.Millisecond {
+		return notYet{v.host, at}
+	}
+	return nil // what is wrong with the gate, it tells itself
+}
 
 // fetch makes the request for the item's URL. The gate is held while a request
 // runs, and only then: each redirect hop is a request of its own. A panic, which
@@ -291,6 +319,9 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		defer cancel()
 	}
 	v.host = canon.Host(target)
+	if err := v.soon(); err != nil {
+		return err
+	}
 	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
 	switch {
 	case err == nil:
@@ -301,7 +332,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		v.fail(err)
 		return err
 	}
-	v.pass = pass
+	v.pass, v.came = pass, true
 	select {
 	case v.slots <- struct{}{}:
 		v.slot = true

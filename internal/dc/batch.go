@@ -17,6 +17,7 @@ type Batch struct {
 	MaxIterations     int64
 	MaxItems          int64 // 0: no limit
 	MaxExecutionTime  int64 // seconds; 0: no limit
+	MaxHostWait       int64 // ms that an item waits for its host's turn before it is handed back; 0: no limit
 	RemoveUnprocessed bool  // drop items that were not started instead of handing them back
 }
 
@@ -53,6 +54,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		MaxIterations:     o.int("maxIterations", 1),
 		MaxItems:          o.int("maxItems", 0),
 		MaxExecutionTime:  o.int("maxExecutionTime", 0),
+		MaxHostWait:       o.int("maxHostWait", 0),
 		RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
 	}
 	o.accept("errorNames")
@@ -192,11 +194,15 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	if b.MaxItems > 0 {
 		maxItems = b.MaxItems
 	}
-	return json.Marshal(map[string]any{
+	object := map[string]any{
 		"id": b.ID, "crawlerType": b.CrawlerType, "items": items, "errorMask": b.ErrorMask,
 		"errorNames": b.ErrorMask.Names(), "dbMode": b.DBMode, "maxIterations": b.MaxIterations,
 		"maxItems": maxItems, "maxExecutionTime": b.MaxExecutionTime, "removeUnprocessedItems": b.RemoveUnprocessed,
-	})
+	}
+	if b.MaxHostWait > 0 { // our own
+		object["maxHostWait"] = b.MaxHostWait
+	}
+	return json.Marshal(object)
 }
 
 // MarshalJSON writes the item; siteObj is not carried on, the site is stored.

@@ -23,6 +23,9 @@ type Fetched struct {
 	// Freq. Each distinct known link then costs a change of its row.
 	First    bool
 	SiteBits ErrorMask
+	// HeldUntil is when the host of a row that was handed back may be asked again;
+	// "": nobody knows of a reason to wait.
+	HeldUntil Date
 
 	Links []Link     // for the page's own site, in their order
 	Rules *LinkRules // of Links; nil: those of a site without such properties

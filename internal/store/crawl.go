@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"hce/dc/internal/db"
@@ -171,7 +172,37 @@ func (f *finishing) run(results []dc.Fetched) error {
 	if len(f.saved.Refused) > 0 {
 		mask |= dc.ErrInitialization
 	}
-	_, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site)
+	if _, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site); err != nil {
+		return err
+	}
+	return f.leaveAlone(held)
+}
+
+// longestHold bounds HeldUntil: other hosts of the site, and rows that an operator
+// adds, must not wait for one host that asked for an hour.
+const longestHold = time.Minute
+
+// leaveAlone keeps the site from the next selections when nothing of it was
+// crawled because its hosts want to be left alone: until the first of them does
+// not. Without that an idle daemon would select the same rows again and again.
+func (f *finishing) leaveAlone(results []*dc.Fetched) error {
+	var until dc.Date
+	for _, r := range results {
+		if r.Crawled {
+			return nil
+		}
+		if r.HeldUntil != "" && (until == "" || r.HeldUntil < until) {
+			until = r.HeldUntil
+		}
+	}
+	if until == "" {
+		return nil
+	}
+	now, err := time.Parse(time.DateTime, f.now)
+	if err != nil {
+		return err
+	}
+	_, err = f.Do("site_hold", string(min(until, dc.DateOf(now.Add(longestHold)))), f.site)
 	return err
 }
 

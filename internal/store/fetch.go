@@ -95,7 +95,7 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	}
 	var busy, listed expr.SQL
 	if f.r.SkipBusySites {
-		busy.Text = "(InFlight = 0)"
+		busy.Text, busy.Args = "(InFlight = 0 AND (HeldUntil IS NULL OR HeldUntil <= ?))", []any{f.now}
 	}
 	if n := len(f.r.Sites); n > 0 && n <= chunkSizes[len(chunkSizes)-1] && !p.limit.Set {
 		listed.Text = "(Id IN (" + holes(n) + "))"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hce/dc/internal/dc"
 )
@@ -102,4 +103,42 @@ func TestURLFetchRefusals(t *testing.T) {
 		}
 	}
 	same(t, "nothing changed", b.row("s0", "0/0").Status, int64(1))
+}
+
+// A site whose hosts want to be left alone is not selected before; a page that was
+// crawled ends that, and so does a minute.
+func TestURLFetchLeavesHeldSitesAlone(t *testing.T) {
+	const request = `[{"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
+	for name, c := range map[string]struct {
+		until   dc.Date
+		crawled bool // another row of the site, in the same chunk
+		held    time.Duration
+	}{
+		"ten seconds":          {"2026-01-05 10:00:10", false, 10 * time.Second},
+		"an hour":              {"2026-01-05 11:00:00", false, time.Minute},
+		"the site has others":  {"2026-01-05 10:00:10", true, 0},
+		"nobody wants to wait": {"", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			b.newURLs(`[{"siteId":"s","url":"u"}]`)
+			same(t, "selected", len(b.fetch(request)), 1)
+			other := dc.NewURL("s", "other")
+			u := dc.NewURL("s", "u")
+			_, err := b.MarkCrawling(ctx, "s", 7, []dc.URL{u, other})
+			b.must(err)
+			results := []dc.Fetched{
+				{URLMd5: u.URLMd5, Set: dc.Patch{"Status": int64(1)}, HeldUntil: c.until},
+				{URLMd5: other.URLMd5, Set: dc.Patch{"Status": int64(4)}, Crawled: c.crawled},
+			}
+			b.saved(b.FinishCrawl(ctx, "s", 7, results))
+			if c.held > 0 {
+				b.now = b.now.Add(c.held - time.Second)
+				same(t, "while it is held", len(b.fetch(request)), 0)
+				b.now = b.now.Add(time.Second)
+			}
+			same(t, "afterwards", len(b.fetch(request)), 1)
+		})
+	}
 }

@@ -5,6 +5,9 @@ DELETE FROM {dc_sites.sites} WHERE Id = ?;
 -- A batch crawled pages of the site; bits are those of the site itself.
 UPDATE {dc_sites.sites} SET TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ? WHERE Id = ?;
 
+-- name: site_hold
+UPDATE {dc_sites.sites} SET HeldUntil = ? WHERE Id = ?;
+
 -- name: site_touch_process
 UPDATE {dc_sites.sites} SET TcDateProcess = ? WHERE Id = ?;
 
