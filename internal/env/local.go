@@ -106,7 +106,7 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("env.OpenLocal: %w", err)
 	}
-	s, err := openSpool(cfg.Dir)
+	s, err := openSpool(cfg.Dir, cfg.Log)
 	if err != nil {
 		return nil, fmt.Errorf("env.OpenLocal: %w", err)
 	}

@@ -29,6 +29,11 @@ func (s State) Over() bool {
 	return false
 }
 
+// stored tells whether a task in the spool may be in state s.
+func (s State) stored() bool {
+	return s.Over() || s == Queued || s == Waiting || s == Running
+}
+
 // Status is what is known of a task at one moment. Times are zero until the
 // moment has come; Started is that of the latest attempt.
 type Status struct {
