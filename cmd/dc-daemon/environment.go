@@ -10,17 +10,32 @@ import (
 	"hce/dc/internal/sites"
 )
 
+// lanes are the types of tasks, each with slots of its own, so that none waits
+// behind another. Without a number (0) a lane is as wide as what its manager has
+// at once.
+var lanes = []struct {
+	kind, key string
+	slots     int64
+}{
+	{sites.TaskType, "slots_db", 0},
+	{batches.CrawlTask, "slots_crawl", 0},
+	{batches.ProcessTask, "slots_process", 0},
+	{"realtime", "slots_realtime", 6},
+	{"age", "slots_age", 1},
+	{"purge", "slots_purge", 1},
+}
+
 // environment reads [Environment]: the local pool of task programs.
 func environment(s *config.Section, dataDir string) env.LocalConfig {
 	slots := map[string]int{}
-	for kind, key := range map[string]string{sites.TaskType: "slots_db", batches.CrawlTask: "slots_crawl", batches.ProcessTask: "slots_process"} {
-		if n := s.Int(key, 0, 1, 1000); n > 0 {
-			slots[kind] = int(n)
+	for _, lane := range lanes {
+		if n := s.Int(lane.key, lane.slots, 1, 1000); n > 0 {
+			slots[lane.kind] = int(n)
 		}
 	}
 	return env.LocalConfig{
 		Dir:         filepath.Clean(s.PathIn(dataDir, "spool_dir", "env")),
-		NodeName:    s.Text("node_name", ""),
+		NodeName:    s.Text("node_name", "local"),
 		Slots:       slots,
 		MaxRequests: int(s.Int("max_requests", 1000, 1, 1e9)),
 		MaxRSS:      s.Int("max_rss", 1<<30, 0, 1<<50),

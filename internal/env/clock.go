@@ -50,24 +50,28 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	l.work.Add(1)
 	defer l.work.Done()
 	for _, j := range l.jobs {
-		switch {
-		case !j.parked.IsZero():
-			if j.parked.After(now) {
-				next = earliest(next, j.parked)
-				continue
-			}
-			j.parked = time.Time{}
-			st := j.status
-			st.State = Queued
-			l.publish(j, st)
-			l.enqueue(j)
-			l.lanes[j.task.Type].fill()
-		case j.wait != nil && j.task.QueueTTL > 0:
-			if end := j.since.Add(j.task.QueueTTL); end.After(now) {
+		// The time from a failed attempt to the next is no wait for a start.
+		if ttl := j.task.QueueTTL; ttl > 0 && (j.wait != nil || j.held && !j.parked.IsZero()) {
+			if end := j.since.Add(ttl); end.After(now) {
 				next = earliest(next, end)
 			} else if l.claim(j) {
 				expired = append(expired, j)
+				continue
 			}
+		}
+		switch {
+		case j.parked.After(now):
+			next = earliest(next, j.parked)
+		case !j.parked.IsZero():
+			j.parked = time.Time{}
+			st := j.status
+			st.State = Queued
+			if j.held {
+				st.Reason = ""
+			}
+			l.publish(j, st)
+			l.enqueue(j)
+			l.fill(j.task.Type)
 		case j.status.State.Over() && j.gone == nil && j.task.ResultTTL > 0:
 			if end := j.status.Ended.Add(j.task.ResultTTL); end.After(now) {
 				next = earliest(next, end)
@@ -80,10 +84,13 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	l.mu.Unlock()
 	for _, j := range expired {
 		l.mu.Lock()
-		st := j.status
+		st, why := j.status, ""
+		if st.State == Waiting {
+			why = ", it " + st.Reason
+		}
 		l.mu.Unlock()
 		st.State, st.Ended = Refused, now
-		st.Reason = fmt.Sprintf("expired: no slot within %v", j.task.QueueTTL)
+		st.Reason = fmt.Sprintf("expired: no start within %v%s", j.task.QueueTTL, why)
 		l.finish(j, st, nil, nil)
 	}
 	for _, j := range stale {

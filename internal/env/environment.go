@@ -24,6 +24,7 @@ type Environment interface {
 	// target names and the environment knows, an item with an error state for
 	// a node that is silent. A task that failed, was killed or ran out of time
 	// is a Result too. The error is for tasks that did not begin: ErrRefused,
+	// also when the start conditions did not hold in the looks it may take,
 	// ErrNode, ErrClosed, or the end of ctx before a slot was free. The end of
 	// ctx later kills the task. Run is not durable, its id is known to nobody
 	// else, and attempts, delays and time to live in the queue do not apply.
@@ -79,7 +80,12 @@ type Node struct {
 	Busy     map[string]int // by task type: how many run now
 	Queued   int            // submitted tasks that wait
 	LastSeen time.Time
-	Load     float64 // load average over one minute; 0 when not known
+
+	// What start conditions look at; load.Unknown (-1) for what is not known.
+	Load    float64 // load average over one minute
+	CPU     float64 // percent of all processors in use, of the last seconds
+	IOWait  float64 // percent of the time in which processors wait for disks
+	FreeRAM int64   // bytes of memory that programs can still get
 }
 
 // States of a node.

@@ -11,7 +11,7 @@ import (
 // stays as it is until the job is over.
 //
 // A job has one owner at a time: a lane while it waits for a slot, the clock
-// while it waits for its next attempt, else the goroutine that runs, finishes
+// while it waits for its next attempt or look, else the goroutine that runs, finishes
 // or forgets it. Who wants to end a waiting job claims it first. So the files
 // of a task have one writer, and states follow one another in one order on
 // disk, in memory and in watches.
@@ -21,8 +21,10 @@ type job struct {
 	age    uint64
 
 	wait   *waiter                 // while in a lane's queue
-	since  time.Time               // when it joined that queue: QueueTTL counts from here
-	parked time.Time               // when its next attempt is due; zero when not Waiting for the clock
+	since  time.Time               // when it began to wait for its start: QueueTTL counts from here
+	parked time.Time               // when its next attempt, or look, is due; zero when not Waiting for the clock
+	held   bool                    // its start conditions did not hold when it was its turn
+	looks  int                     // how often they did not
 	cancel context.CancelCauseFunc // while it runs
 
 	saved chan struct{} // closed when Submit has its answer
@@ -104,7 +106,7 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 	l.publish(j, st)
 	l.enqueue(j)
 	if !l.closing {
-		l.lanes[t.Type].fill()
+		l.fill(t.Type)
 	}
 	return nil
 }
@@ -153,15 +155,18 @@ func (j *job) unsettled() <-chan struct{} {
 
 // enqueue puts j into its lane. l.mu is held.
 func (l *Local) enqueue(j *job) {
-	j.since = l.cfg.Now()
-	j.wait = &waiter{priority: j.task.Priority, age: j.age, begin: func() { l.begin(j) }}
+	if !j.held {
+		j.since = l.cfg.Now()
+	}
+	j.wait = &waiter{priority: j.task.Priority, age: j.age,
+		look: func() bool { return l.look(j) }, begin: func() { l.begin(j) }}
 	l.lane(j.task.Type).join(j.wait)
 }
 
 // begin starts an attempt in a slot of its own. l.mu is held, the pool is not
 // closing.
 func (l *Local) begin(j *job) {
-	j.wait = nil
+	j.wait, j.held, j.looks = nil, false, 0
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	j.cancel = cancel
 	st := j.status
@@ -251,7 +256,7 @@ func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 	return err
 }
 
-// claim takes a job that waits for a slot or for its next attempt from whoever
+// claim takes a job that waits for a slot, an attempt or a look from whoever
 // holds it, so that the caller may finish it. l.mu is held.
 func (l *Local) claim(j *job) bool {
 	if j.wait != nil {

@@ -9,12 +9,14 @@ type lane struct {
 	queue waiters
 }
 
-// waiter stands in a lane's queue until it is begun or leaves.
+// waiter stands in a lane's queue until it is begun or leaves. Its functions are
+// called under the owner's lock and must not block.
 type waiter struct {
 	priority int
-	age      uint64 // smaller is older
-	begin    func() // called with the slot taken, under the owner's lock; must not block
-	place    int    // in the heap, -1 outside
+	age      uint64      // smaller is older
+	look     func() bool // may it begin? nil: yes. If not, it has left the lane
+	begin    func()      // called with the slot taken
+	place    int         // in the heap, -1 outside
 }
 
 // join puts w into the queue.
@@ -29,10 +31,14 @@ func (l *lane) leave(w *waiter) bool {
 	return true
 }
 
-// fill begins waiters while slots are free: by priority, then by age.
+// fill begins waiters while slots are free: by priority, then by age. Who looks
+// and may not begin gives way to the next.
 func (l *lane) fill() {
 	for l.busy < l.limit && len(l.queue) > 0 {
 		w := heap.Pop(&l.queue).(*waiter)
+		if w.look != nil && !w.look() {
+			continue
+		}
 		l.busy++
 		w.begin()
 	}

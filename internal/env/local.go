@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hce/dc/internal/load"
 )
 
 // LocalConfig describes a pool on this machine. Only Dir has no default.
@@ -27,8 +29,9 @@ type LocalConfig struct {
 	IdleTimeout time.Duration // an unused process is ended after it; 0: 1 min
 	KillGrace   time.Duration // from SIGTERM, or the end of its input, to SIGKILL; 0: 5 s
 
-	Now func() time.Time // for times shown and times to live; nil: time.Now
-	Log *slog.Logger     // nil: silent
+	Load *load.Sampler    // what start conditions look at; nil: this machine's
+	Now  func() time.Time // for times shown and times to live; nil: time.Now
+	Log  *slog.Logger     // nil: silent
 }
 
 func (c LocalConfig) withDefaults() (LocalConfig, error) {
@@ -51,6 +54,9 @@ func (c LocalConfig) withDefaults() (LocalConfig, error) {
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
 	c.KillGrace = cmp.Or(c.KillGrace, 5*time.Second)
 	c.Slots = maps.Clone(c.Slots)
+	if c.Load == nil {
+		c.Load = load.New(load.Config{})
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -73,7 +79,7 @@ type Local struct {
 	ctx    context.Context // ends, with a cause, when Close begins
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup // attempts, runs and everything that touches the spool
-	pumps  sync.WaitGroup // watchers and the clock
+	pumps  sync.WaitGroup // watchers, the clock and the samples of the machine
 	wake   chan struct{}  // a token for the clock: a deadline may have come nearer
 	closed chan struct{}  // closed when Close is done
 
@@ -100,7 +106,7 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("env.OpenLocal: %w", err)
 	}
-	s, err := openSpool(cfg.Dir)
+	s, err := openSpool(cfg.Dir, cfg.Log)
 	if err != nil {
 		return nil, fmt.Errorf("env.OpenLocal: %w", err)
 	}
@@ -115,10 +121,12 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 		return nil, fmt.Errorf("env.OpenLocal: %w", err)
 	}
 	l.warm = newWarm(cfg)
+	unreadable := l.sample(false) // memory is known from here on
 	l.pumps.Go(l.clock)
+	l.pumps.Go(func() { l.measure(unreadable) })
 	l.mu.Lock()
-	for _, lane := range l.lanes {
-		lane.fill()
+	for kind := range l.lanes {
+		l.fill(kind)
 	}
 	l.mu.Unlock()
 	return l, nil
@@ -182,12 +190,17 @@ func (l *Local) lane(kind string) *lane {
 
 // release gives a slot back and begins the next waiter. l.mu is held.
 func (l *Local) release(kind string) {
-	ln := l.lanes[kind]
-	ln.busy--
+	l.lanes[kind].busy--
 	if !l.closing {
-		ln.fill()
+		l.fill(kind)
 	}
 	l.prune(kind)
+}
+
+// fill begins what may begin of a type. l.mu is held, the pool is not closing.
+func (l *Local) fill(kind string) {
+	l.lane(kind).fill()
+	l.prune(kind) // all may have left it, to look again later
 }
 
 // leave takes w out of the queue of its type; it is false when w has been
@@ -237,7 +250,7 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 
 	r := Result{Status: t.queued(l.cfg.Now())}
 	r.Node, r.Attempt = l.cfg.NodeName, 1
-	if err := l.slot(ctx, &t); err != nil {
+	if err := l.await(ctx, &t); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -258,21 +271,62 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// slot waits for a slot of t's type.
-func (l *Local) slot(ctx context.Context, t *Task) error {
-	begun := make(chan struct{})
+// await waits until the start conditions of t hold and it has a slot.
+func (l *Local) await(ctx context.Context, t *Task) error {
 	l.mu.Lock()
-	w := &waiter{priority: t.Priority, age: l.nextAge(), begin: func() { close(begun) }}
-	ln := l.lane(t.Type)
-	ln.join(w)
+	age := l.nextAge() // its place in the queue, however often it looks
+	l.mu.Unlock()
+	for looks := 0; ; {
+		h, err := l.slot(ctx, t, age)
+		if err != nil || h.reason == "" {
+			return err
+		}
+		if !h.measuring {
+			looks++
+		}
+		if t.Start.exceeded(looks) {
+			return fmt.Errorf("%w: task %s: %s", ErrRefused, t.ID, h.givenUp(looks))
+		}
+		timer := time.NewTimer(t.Start.pause(h))
+		select {
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+			err = fmt.Errorf("task %s %s%s: %w", t.ID, waitsFor, h.reason, ctx.Err())
+		case <-l.ctx.Done():
+			err = ErrClosed
+		}
+		timer.Stop()
+		return err
+	}
+}
+
+// slot waits for a slot of t's type. It gets none when the start conditions do
+// not hold in its turn, and tells why.
+func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h held, err error) {
+	var begun bool // guarded by l.mu
+	turn := make(chan held, 1)
+	l.mu.Lock()
+	w := &waiter{priority: t.Priority, age: age,
+		look: func() bool {
+			h := t.Start.hold(l.cfg.Load.Figures())
+			if h.reason != "" {
+				turn <- h
+			}
+			return h.reason == ""
+		},
+		begin: func() {
+			begun = true
+			turn <- held{}
+		}}
+	l.lane(t.Type).join(w)
 	if !l.closing {
-		ln.fill()
+		l.fill(t.Type)
 	}
 	l.mu.Unlock()
-	var err error
 	select {
-	case <-begun:
-		return nil
+	case h := <-turn:
+		return h, nil
 	case <-ctx.Done():
 		err = fmt.Errorf("task %s: no free slot of type %q: %w", t.ID, t.Type, ctx.Err())
 	case <-l.ctx.Done():
@@ -280,10 +334,10 @@ func (l *Local) slot(ctx context.Context, t *Task) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.leave(t.Type, w) { // begun meanwhile
+	if !l.leave(t.Type, w) && begun { // meanwhile
 		l.release(t.Type)
 	}
-	return err
+	return held{}, err
 }
 
 // attempt runs the stages of t once within its time limit.
@@ -360,7 +414,9 @@ func (l *Local) Nodes(context.Context) ([]Node, error) {
 	}
 	n := Node{Name: l.cfg.NodeName, Address: "local", State: NodeReady,
 		Slots: map[string]int{}, Busy: map[string]int{}, Queued: l.queued,
-		LastSeen: l.cfg.Now(), Load: loadAverage()}
+		LastSeen: l.cfg.Now()}
+	f := l.cfg.Load.Figures()
+	n.Load, n.CPU, n.IOWait, n.FreeRAM = f.Average, f.CPU, f.IOWait, f.FreeRAM
 	maps.Copy(n.Slots, l.cfg.Slots)
 	for kind, ln := range l.lanes {
 		n.Slots[kind] = ln.limit

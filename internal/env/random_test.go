@@ -13,9 +13,9 @@ import (
 // second life only by Delete and a new Submit.
 var next = map[State][]State{
 	"":        {Queued},
-	Queued:    {Running, Cancelled, Refused},
+	Queued:    {Running, Waiting, Cancelled, Refused},
 	Running:   {Waiting, Finished, Failed, TimedOut, Cancelled},
-	Waiting:   {Queued, Cancelled},
+	Waiting:   {Queued, Cancelled, Refused},
 	Finished:  {Queued},
 	Failed:    {Queued},
 	TimedOut:  {Queued},
@@ -27,7 +27,9 @@ var next = map[State][]State{
 // task must follow one another as drawn above, and in the end every slot and
 // every place in the queue must have been given back.
 func TestRandomUse(t *testing.T) {
-	l := open(t, LocalConfig{DefaultSlots: 2, MaxQueue: 6, MaxRequests: 5})
+	b := newBox(t)
+	l := open(t, LocalConfig{DefaultSlots: 2, MaxQueue: 6, MaxRequests: 5, Load: b.sampler})
+	b.set(50, 0, 100e6)
 	changes, err := l.Watch(bg, Filter{})
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +68,7 @@ func TestRandomUse(t *testing.T) {
 					task.Priority, task.Attempts = r.IntN(3), r.IntN(3)
 					task.QueueTTL = time.Duration(r.IntN(50)) * time.Millisecond
 					task.ResultTTL = time.Duration(r.IntN(50)) * time.Millisecond
+					task.Start = Conditions{MinRAM: int64(r.IntN(3)) * 60e6, RetryDelay: time.Duration(1+r.IntN(9)) * time.Millisecond, Retries: r.IntN(4)}
 					err = l.Submit(bg, task)
 				case 3:
 					err = l.Cancel(bg, id, time.Duration(1+r.IntN(20))*time.Millisecond)
@@ -78,6 +81,7 @@ func TestRandomUse(t *testing.T) {
 				case 7:
 					task := worker(id, asks[r.IntN(len(asks))])
 					task.TimeLimit = 10 * time.Millisecond
+					task.Start = Conditions{MinRAM: int64(r.IntN(3)) * 60e6, RetryDelay: time.Millisecond, Retries: 2}
 					_, err = l.Run(bg, task)
 				}
 				if err != nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrNotOver) {

@@ -26,6 +26,9 @@ func (l *Local) restore() error {
 		case s.err != nil:
 			l.log.Error("a task in the spool cannot be read", "op", "env.OpenLocal", "task", s.id, "err", s.err)
 			st.State, st.Reason, st.Ended = Lost, "the spool cannot be read: "+s.err.Error(), l.cfg.Now()
+			// A state can be written anew. A task that nobody can read stays as
+			// it is, for people: it has no type, so that no manager asks for it.
+			changed = len(s.task.Stages) > 0
 		case st.State == Running && st.Attempt < s.task.Attempts:
 			st.State, st.Reason = Waiting, fmt.Sprintf("attempt %d of %d was lost when the environment ended", st.Attempt, s.task.Attempts)
 		case st.State == Running:
@@ -33,9 +36,9 @@ func (l *Local) restore() error {
 		default:
 			changed = false
 		}
-		if changed && s.err == nil {
-			if err := l.spool.saveStatus(&st); err != nil {
-				return err
+		if changed {
+			if err := l.spool.saveStatus(&st); err != nil && s.err == nil { // the next start comes to the same end
+				l.log.Error("cannot store what became of a task", "op", "env.OpenLocal", "task", s.id, "err", err)
 			}
 		}
 		l.queued++ // as Submit does before the first publish

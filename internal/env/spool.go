@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,10 +25,12 @@ import (
 //
 // Every file is written aside, synced and renamed, and the folder is synced.
 // Names with a leading dot are no tasks: the lock, and folders being made or
-// removed. Calls for different ids may run at once.
+// removed. Calls for different ids may run at once. What is broken or foreign is
+// one line in the log and keeps no pool from opening.
 type spool struct {
 	dir  string
 	lock *os.File
+	log  *slog.Logger
 }
 
 const (
@@ -39,7 +42,7 @@ const (
 // openSpool makes the folder, takes its lock and removes what an interrupted
 // create or remove has left. The error wraps ErrLocked and names the process
 // when another one holds the lock.
-func openSpool(dir string) (*spool, error) {
+func openSpool(dir string, log *slog.Logger) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -47,7 +50,7 @@ func openSpool(dir string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spool{dir: dir, lock: lock}
+	s := &spool{dir: dir, lock: lock, log: log}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		defer lock.Close()
 		if err != unix.EWOULDBLOCK {
@@ -77,7 +80,7 @@ func (s *spool) claim() error {
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), newPrefix) || strings.HasPrefix(e.Name(), oldPrefix) {
 			if err := os.RemoveAll(filepath.Join(s.dir, e.Name())); err != nil {
-				return err
+				s.log.Error("what was half made or removed in the spool stays", "op", "env.OpenLocal", "name", e.Name(), "err", err)
 			}
 		}
 	}
@@ -95,7 +98,8 @@ type record struct {
 	Queued time.Time
 }
 
-// saved is a task as the spool holds it. err says why it cannot be read.
+// saved is a task as the spool holds it. err says what of it cannot be read: the
+// state, or the task, too, which has no stages then.
 type saved struct {
 	id     string
 	task   Task
@@ -184,7 +188,7 @@ func (s *spool) remove(id string) error {
 	return os.RemoveAll(old)
 }
 
-// load reads all tasks, in no order.
+// load reads all tasks, in no order, and leaves what is none alone.
 func (s *spool) load() ([]saved, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -192,8 +196,12 @@ func (s *spool) load() ([]saved, error) {
 	}
 	var all []saved
 	for _, e := range entries {
-		if validID(e.Name()) && e.IsDir() {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case validID(e.Name()) && e.IsDir():
 			all = append(all, s.loadTask(e.Name()))
+		default:
+			s.log.Warn("something in the spool is no task", "op", "env.OpenLocal", "name", e.Name())
 		}
 	}
 	return all, nil
@@ -216,17 +224,24 @@ func (s *spool) loadTask(id string) saved {
 	if r.Task.ID != id {
 		return bad(fmt.Errorf("task.json is that of %q", r.Task.ID))
 	}
-	st := r.Task.queued(r.Queued)
+	one := saved{id: id, task: r.Task, status: r.Task.queued(r.Queued)}
 	text, err = os.ReadFile(filepath.Join(s.dir, id, "state.json"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return bad(err)
+	if errors.Is(err, os.ErrNotExist) {
+		return one
 	}
+	st := one.status
 	if err == nil {
-		if err := json.Unmarshal(text, &st); err != nil {
-			return bad(fmt.Errorf("state.json: %w", err))
-		}
+		err = json.Unmarshal(text, &st)
 	}
-	return saved{id: id, task: r.Task, status: st}
+	if err == nil && !st.State.stored() {
+		err = fmt.Errorf("no task has the state %.80q", st.State)
+	}
+	if err != nil {
+		one.err = fmt.Errorf("state.json: %w", err)
+		return one
+	}
+	one.status = st
+	return one
 }
 
 // replace writes one file of a task's folder.

@@ -8,14 +8,14 @@ type State string
 // States of a task. Source: daemon 5.3.
 const (
 	Queued    State = "queued"    // accepted, waits for a slot
-	Waiting   State = "waiting"   // waits for its next attempt
+	Waiting   State = "waiting"   // waits for its next attempt, or until its start conditions hold
 	Running   State = "running"   // holds a slot
 	Finished  State = "finished"  // every stage answered
 	Failed    State = "failed"    // a stage ended, or broke the rules, instead of answering
 	TimedOut  State = "timed out" // killed at its time limit
 	Cancelled State = "cancelled" // stopped on request
 	Lost      State = "lost"      // the environment ended while the task ran
-	Refused   State = "refused"   // accepted, but not begun within its QueueTTL
+	Refused   State = "refused"   // accepted, but not begun within its QueueTTL or its looks
 	Unknown   State = "unknown"   // no such task
 )
 
@@ -27,6 +27,11 @@ func (s State) Over() bool {
 		return true
 	}
 	return false
+}
+
+// stored tells whether a task in the spool may be in state s.
+func (s State) stored() bool {
+	return s.Over() || s == Queued || s == Waiting || s == Running
 }
 
 // Status is what is known of a task at one moment. Times are zero until the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -67,8 +68,11 @@ type Task struct {
 }
 
 // Conditions are what a node must have left before an attempt begins there. A
-// limit of 0 is none. Without enough the task waits RetryDelay and looks again,
-// Retries times at most; then it is Refused. Its QueueTTL goes on meanwhile.
+// limit of 0 or below is none. Without enough the task is Waiting, without a slot,
+// and looks again after RetryDelay; after Retries looks it is Refused. Its QueueTTL
+// goes on meanwhile. It looks when a slot is free for it, so others of its type that
+// ask for less go on; a restart of the environment lets the looks begin anew. A
+// figure that the node cannot read is enough. Source: daemon 5.2, Strategy.
 type Conditions struct {
 	MaxCPU     float64       // percent of all processors in use, of the last seconds; start below it
 	MaxIOWait  float64       // percent of the time in which processors wait for disks; start up to it
@@ -105,6 +109,9 @@ func (t Task) prepare() (Task, error) {
 			}
 		}
 		stages[i].Args, stages[i].Env = slices.Clone(s.Args), slices.Clone(s.Env)
+	}
+	if t.Start.RetryDelay < 0 || t.Start.Retries < 0 || math.IsNaN(t.Start.MaxCPU+t.Start.MaxIOWait) || math.IsInf(t.Start.MaxCPU+t.Start.MaxIOWait, 0) {
+		return refuse("task %s has impossible start conditions", t.ID)
 	}
 	if t.TimeLimit < 0 || t.QueueTTL < 0 || t.ResultTTL < 0 || t.RetryDelay < 0 || t.Attempts < 0 {
 		return refuse("task %s has a negative limit", t.ID)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -58,15 +57,4 @@ func parseStat(stat []byte) (usage, error) {
 		rss: number(24) * int64(os.Getpagesize()),
 		cpu: time.Duration(ticks) * clockTick,
 	}, nil
-}
-
-// loadAverage is the one of the last minute, 0 when the system does not tell.
-func loadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	load, _ := strconv.ParseFloat(first, 64)
-	return load
 }

@@ -1,0 +1,163 @@
+package load
+
+import (
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// group is a control group that bounds this process: its own, or one above it.
+// An empty folder means that there is none of that kind.
+type group struct {
+	v2     bool
+	memory string // folder of the memory files
+	cpu    string // of the quota
+	used   string // of the processor time; with v1 another controller has it
+}
+
+// mount is where systems mount control groups.
+const mount = "sys/fs/cgroup"
+
+// maxDepth bounds how many groups above one another are looked at.
+const maxDepth = 16
+
+// parseMembership reads /proc/self/cgroup: the path of this process in each
+// hierarchy, by controller, "" being the unified one of version 2.
+func parseMembership(text string) map[string]string {
+	paths := map[string]string{}
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
+			continue
+		}
+		for _, controller := range strings.Split(parts[1], ",") {
+			paths[controller] = path.Clean(parts[2])
+		}
+	}
+	return paths
+}
+
+// findGroups lists the groups whose limits bind this process, of both versions,
+// since a machine may use one for memory and the other for processors. Inside a
+// container the paths are often those of the machine around it and lead nowhere;
+// its own group is the root of the mount then, which is always on the list.
+func findGroups(files fs.FS, membership string) []group {
+	var list []group
+	paths := parseMembership(membership)
+	add := func(controller string, make func(folder string) group, roots ...string) {
+		p, member := paths[controller]
+		if !member {
+			return
+		}
+		for _, root := range roots {
+			if _, err := fs.Stat(files, root); err != nil {
+				continue
+			}
+			for depth := 0; depth < maxDepth; depth++ {
+				folder := path.Join(root, p)
+				if _, err := fs.Stat(files, folder); err == nil {
+					list = append(list, make(folder))
+				}
+				if p == "/" {
+					break
+				}
+				p = path.Dir(p)
+			}
+			return
+		}
+	}
+	add("", func(folder string) group { return group{v2: true, memory: folder, cpu: folder, used: folder} }, mount)
+	add("memory", func(folder string) group { return group{memory: folder} }, mount+"/memory")
+	add("cpu", func(folder string) group {
+		// Where the two controllers are mounted apart their paths agree.
+		rest := strings.TrimPrefix(strings.TrimPrefix(folder, mount+"/cpu,cpuacct"), mount+"/cpu")
+		used := path.Join(mount, "cpuacct", rest)
+		if strings.HasPrefix(folder, mount+"/cpu,cpuacct") {
+			used = folder
+		}
+		return group{cpu: folder, used: used}
+	}, mount+"/cpu,cpuacct", mount+"/cpu")
+	return list
+}
+
+// freeMemory is what the group's limit leaves, in bytes; ok is false when there
+// is no limit. Pages of files that were not used of late count as free, as they
+// do in MemAvailable: a group that reads many files is always full of them.
+func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
+	if g.memory == "" {
+		return 0, false
+	}
+	limit, used, cache := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+	if g.v2 {
+		limit, used, cache = "memory.max", "memory.current", "inactive_file"
+	}
+	most, ok := parseAmount(head(files, path.Join(g.memory, limit)))
+	if !ok {
+		return 0, false
+	}
+	now, ok := parseAmount(head(files, path.Join(g.memory, used)))
+	if !ok {
+		return 0, false
+	}
+	back, _ := parseKeyed(head(files, path.Join(g.memory, "memory.stat")), cache)
+	return min(max(most-now+min(back, now), 0), most), true
+}
+
+// quota is how many processors the group may use and the processor time that it
+// has used so far; ok is false when it has no quota.
+func (g group) quota(files fs.FS) (processors float64, used time.Duration, ok bool) {
+	if g.cpu == "" {
+		return 0, 0, false
+	}
+	if g.v2 {
+		if processors, ok = parseQuota(head(files, path.Join(g.cpu, "cpu.max"))); !ok {
+			return 0, 0, false
+		}
+		n, ok := parseKeyed(head(files, path.Join(g.used, "cpu.stat")), "usage_usec")
+		return processors, time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond, ok
+	}
+	period, _, _ := strings.Cut(head(files, path.Join(g.cpu, "cpu.cfs_period_us")), "\n")
+	amount, _, _ := strings.Cut(head(files, path.Join(g.cpu, "cpu.cfs_quota_us")), "\n")
+	if processors, ok = parseQuota(amount + " " + period); !ok {
+		return 0, 0, false
+	}
+	n, ok := parseAmount(head(files, path.Join(g.used, "cpuacct.usage")))
+	return processors, time.Duration(n), ok
+}
+
+// unlimited is below what version 1 writes for no limit, and above any memory.
+const unlimited = 1 << 60
+
+// parseAmount reads a file of one number; "max", what is no number, and what no
+// machine has are no limit.
+func parseAmount(text string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n, err == nil && n >= 0 && n < unlimited
+}
+
+// parseQuota reads "quota period", both in the same unit, as processors.
+func parseQuota(text string) (processors float64, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) != 2 {
+		return 0, false
+	}
+	quota, ok := parseAmount(fields[0])
+	period, fine := parseAmount(fields[1])
+	if !ok || !fine || quota == 0 || period == 0 {
+		return 0, false
+	}
+	return float64(quota) / float64(period), true
+}
+
+// parseKeyed finds a number in a file of lines "key number".
+func parseKeyed(text, key string) (int64, bool) {
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(line, key+" "); found {
+			return parseAmount(rest)
+		}
+	}
+	return 0, false
+}

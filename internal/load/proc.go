@@ -1,0 +1,88 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ticks are the times of all processors together since the start of the
+// machine, in the kernel's unit: only their shares matter.
+type ticks struct {
+	total, idle, iowait uint64 // idle without iowait
+}
+
+// parseStat reads the first line of /proc/stat. The time of guests is part of
+// the user time already, so what follows the eighth number is left out.
+func parseStat(text string) (ticks, error) {
+	line, _, _ := strings.Cut(text, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 6 || fields[0] != "cpu" {
+		return ticks{}, fmt.Errorf("/proc/stat begins with %.80q", line)
+	}
+	var t ticks
+	for i, field := range fields[1:min(len(fields), 9)] {
+		n, err := strconv.ParseUint(field, 10, 64)
+		if err != nil || n > math.MaxInt64/8 {
+			return ticks{}, fmt.Errorf("/proc/stat: %.80q is no time", field)
+		}
+		t.total += n
+		switch i {
+		case 3:
+			t.idle = n
+		case 4:
+			t.iowait = n
+		}
+	}
+	return t, nil
+}
+
+// shares tells what part of the time between two readings the processors were
+// in use and waited for disks, in percent; ok is false when no time has passed.
+// The kernel may count idle and iowait backwards a little.
+func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
+	if t.total <= since.total {
+		return 0, 0, false
+	}
+	whole := float64(t.total - since.total)
+	part := func(now, was uint64) float64 {
+		if now <= was {
+			return 0
+		}
+		return min(float64(now-was)/whole, 1) * 100
+	}
+	iowait = part(t.iowait, since.iowait)
+	return max(100-iowait-part(t.idle, since.idle), 0), iowait, true
+}
+
+// parseMeminfo reads MemAvailable of /proc/meminfo, in bytes.
+func parseMeminfo(text string) (int64, error) {
+	for line := range strings.Lines(text) {
+		rest, found := strings.CutPrefix(line, "MemAvailable:")
+		if !found {
+			continue
+		}
+		fields := strings.Fields(rest)
+		if len(fields) != 2 || fields[1] != "kB" {
+			return 0, fmt.Errorf("/proc/meminfo: %.80q", line)
+		}
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/1024 {
+			return 0, fmt.Errorf("/proc/meminfo: %.80q", line)
+		}
+		return n * 1024, nil
+	}
+	return 0, errors.New("/proc/meminfo has no MemAvailable")
+}
+
+// parseAverage reads the load average over one minute of /proc/loadavg.
+func parseAverage(text string) (float64, error) {
+	first, _, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseFloat(first, 64)
+	if err != nil || !(n >= 0) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("/proc/loadavg begins with %.80q", first)
+	}
+	return n, nil
+}
