@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"hce/dc/internal/dc"
 )
@@ -34,7 +35,7 @@ func TestAdminGolden(t *testing.T) {
 		}
 		return []dc.Event{reply(e, dc.AdminSuspendAns, `{"errorCode":0,"errorMessage":"","statuses":[{"A":"suspended"},{"B":"suspended"}]}`)}
 	})
-	away := Server{Host: "127.0.0.1", Port: 1, Timeout: 1}
+	away := Server{Host: "127.0.0.1", Port: 1, Timeout: time.Millisecond}
 	for name, c := range map[string]struct {
 		command Command
 		exit    int
