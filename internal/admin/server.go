@@ -10,6 +10,9 @@
 //	server := admin.New(manager.Config{Bus: b, Log: log}, admin.Config{Stop: cancel})
 //	err := server.Run(ctx)
 //
+// SUSPEND is for all managers or for those in its "classes"; its one answer names
+// each with its state.
+//
 // STATE with command 2 to this class ends the whole daemon, as do the class
 // names "" and "*": the answer is sent first, then Config.Stop is called, and
 // the daemon stops its managers in reverse order with this one last.
@@ -90,11 +93,21 @@ func New(base manager.Config, cfg Config) *Server {
 		s.Handle(s.tcp, dc.ClassAdmin, eventType, func(from manager.Peer, e dc.Event) { s.pass(from, e, answer) })
 	}
 	s.Handle(s.tcp, dc.ClassAdmin, dc.AdminSuspend, s.suspend)
+	for eventType, why := range notServed {
+		s.Handle(s.tcp, dc.ClassAdmin, eventType, func(from manager.Peer, e dc.Event) { s.ReplyError(from, e, why) })
+	}
 
 	s.Gauge("VERSION", func() any { return cfg.Version })
 	s.Var(manager.Text("VERSION", &s.cfg.Version, nil).Fixed())
 	s.Gauge("clients", func() any { return s.registered() })
 	return s
+}
+
+// notServed are requests of the first implementation that have no work here
+// (daemon 1.3, 1.6).
+var notServed = map[int]string{
+	1028: "SYSTEM is not served: the daemon frees its memory by itself",
+	1029: "SQL_CUSTOM is not served to operators: no manager has a database of its own; clients ask for SQL_CUSTOM on the client port",
 }
 
 // Addr is the TCP endpoint, once the manager is ready.
@@ -174,14 +187,16 @@ func (s *Server) state(from manager.Peer, e dc.Event) {
 	s.cfg.Stop()
 }
 
-// suspend tells every manager and answers once, when the last one has answered
-// or its time is up.
+// suspend tells the managers that are named, or all, and answers once, when the
+// last one has answered or its time is up: one status for each, in the order
+// asked, all by name.
 func (s *Server) suspend(from manager.Peer, e dc.Event) {
-	if _, err := manager.ReadSuspension(e.Object); err != nil {
+	asked, err := manager.ReadSuspension(e.Object)
+	if err != nil {
 		s.ReplyError(from, e, err.Error())
 		return
 	}
-	names := s.registered()
+	names := s.meant(asked.Classes)
 	response := dc.GeneralResponse{Statuses: make([]any, len(names))}
 	left := len(names)
 	if left == 0 {
@@ -189,7 +204,7 @@ func (s *Server) suspend(from manager.Peer, e dc.Event) {
 		return
 	}
 	for i, class := range names {
-		s.Forward(s.classes[class], e, s.cfg.Timeout, func(answer dc.Event, err error) {
+		done := func(answer dc.Event, err error) {
 			text, ok := suspensionText(answer)
 			if err != nil {
 				text, ok = s.why(class, err), false
@@ -201,9 +216,35 @@ func (s *Server) suspend(from manager.Peer, e dc.Event) {
 			if left--; left == 0 {
 				s.Reply(from, e, dc.AdminSuspendAns, response)
 			}
-		})
+		}
+		switch to, ok := s.classes[class]; {
+		case ok:
+			s.Forward(to, e, s.cfg.Timeout, done)
+		case class == Name && asked.SuspendType == 0:
+			done(dc.Event{}, errors.New("cannot be suspended: operators come through it"))
+		default:
+			done(dc.Event{}, errors.New("unknown"))
+		}
 	}
 }
+
+// meant are the classes that a request is for, each once; all that have
+// announced themselves when it names none or "*".
+func (s *Server) meant(classes []string) []string {
+	if len(classes) == 0 || slices.ContainsFunc(classes, everyone) {
+		return s.registered()
+	}
+	var once []string
+	for _, class := range classes[:min(len(classes), maxClasses)] {
+		if !slices.Contains(once, class) {
+			once = append(once, class)
+		}
+	}
+	return once
+}
+
+// maxClasses bounds the names that one request is answered for.
+const maxClasses = 100
 
 // suspensionText is a manager's own word on its state.
 func suspensionText(answer dc.Event) (text string, ok bool) {

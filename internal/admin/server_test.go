@@ -109,7 +109,9 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a class that is gone: %s", last)
 	}
 	h.refused(dc.AdminGet, fields("Gone"), "unknown")
-	h.refused(1028, nil, "does not serve")
+	h.refused(1028, nil, "SYSTEM is not served")
+	h.refused(1029, nil, "SQL_CUSTOM is not served")
+	h.refused(1030, nil, "does not serve")
 	h.refused(-1, nil, "does not serve")
 	h.refused(dc.AdminState, dc.AdminCommand{ClassName: Name, Command: 5}, "only command 2")
 	h.refused(dc.AdminSuspend, nil, "suspendType")
@@ -143,6 +145,35 @@ func TestSuspend(t *testing.T) {
 	if g := ask(0); g.ErrorCode != 0 || shown(g) != `[{"A":"suspended"},{"B":"suspended"}]` {
 		t.Errorf("two: %+v", g)
 	}
+	t.Run("by class", func(t *testing.T) {
+		state := func(class string) any {
+			e := h.operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: class, Fields: map[string]any{"state": nil}})
+			return managertest.Object[dc.AdminFields](t, e).Fields["state"]
+		}
+		for _, c := range []struct {
+			kind    int
+			classes []string
+			code    int
+			want    string
+			a, b    string
+		}{
+			{1, nil, 0, `[{"A":"running"},{"B":"running"}]`, "running", "running"},
+			{0, []string{"B"}, 0, `[{"B":"suspended"}]`, "running", "suspended"},
+			{0, []string{"B", "A", "B"}, 0, `[{"B":"suspended"},{"A":"suspended"}]`, "suspended", "suspended"},
+			{1, []string{"A", "C"}, 1, `[{"A":"running"},{"C":"class C: unknown"}]`, "running", "suspended"},
+			{0, []string{Name}, 1, `[{"AdminInterfaceServer":"class AdminInterfaceServer: cannot be suspended: operators come through it"}]`, "running", "suspended"},
+			{1, []string{"*"}, 0, `[{"A":"running"},{"B":"running"}]`, "running", "running"},
+		} {
+			e := h.operator.Ask(dc.ClassAdmin, dc.AdminSuspend, manager.Suspension{SuspendType: c.kind, Classes: c.classes})
+			g := managertest.Object[dc.GeneralResponse](t, e)
+			if g.ErrorCode != c.code || shown(g) != c.want {
+				t.Errorf("%d %v: %+v", c.kind, c.classes, g)
+			}
+			if a, b := state("A"), state("B"); a != c.a || b != c.b {
+				t.Errorf("%d %v: A %v, B %v", c.kind, c.classes, a, b)
+			}
+		}
+	})
 	h.add("Deaf", func(l *manager.Loop) {
 		l.Handle(manager.AdminSocket, dc.ClassAdmin, dc.AdminSuspend, func(manager.Peer, dc.Event) {})
 	})

@@ -21,9 +21,9 @@ const (
 
 // Command is one command of dc-admin for one or more classes.
 type Command struct {
-	Name    string // STAT, GET, SET, STOP, SUSPEND
+	Name    string // STAT, GET, SET, STOP, SUSPEND, RESUME; DRAIN is Drain
 	Fields  map[string]any
-	Classes []string // in the order of their answers
+	Classes []string // in the order of their answers; none is all to SUSPEND and RESUME
 	Server  Server
 }
 
@@ -63,24 +63,45 @@ func Fields(command, text string) (map[string]any, error) {
 
 var adminTypes = map[string]int{"STAT": dc.AdminStat, "GET": dc.AdminGet, "SET": dc.AdminSet, "STOP": dc.AdminState}
 
-// suspend is the one command that is for the whole daemon.
-const suspend = "SUSPEND"
+// Commands that are one request for all their classes.
+const (
+	suspend = "SUSPEND"
+	resume  = "RESUME"
+)
+
+// Commands are the names of all commands, in the order of the help.
+const Commands = "STAT, GET, SET, STOP, SUSPEND, RESUME, DRAIN"
+
+// notServed are the commands of the first implementation that have no work here.
+var notServed = map[string]string{
+	"SYSTEM":     "SYSTEM is not served: the daemon frees its memory by itself",
+	"SQL_CUSTOM": "SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes",
+}
 
 // Do asks one class after the other and gives the list of pairs that dc-admin
 // prints: [object, 0], or [empty object, 1] for a class that did not answer
 // (daemon 4.3).
 func (c Command) Do(ctx context.Context) Outcome {
+	if why, ok := notServed[c.Name]; ok {
+		return AdminFailure(AdminFailed, why)
+	}
 	eventType, ok := adminTypes[c.Name]
-	if !ok && c.Name != suspend {
-		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of STAT, GET, SET, STOP, SUSPEND", c.Name))
+	whole := c.Name == suspend || c.Name == resume
+	if !ok && !whole {
+		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of %s", c.Name, Commands))
 	}
 	b, err := bus.New()
 	if err != nil {
 		return AdminFailure(AdminFailed, err.Error())
 	}
 	defer b.Term(0)
-	if c.Name == suspend {
-		return c.suspend(ctx, b)
+	if whole {
+		answer, code, err := c.suspend(ctx, b, c.suspendType(), c.Classes)
+		exit := AdminOK
+		if err != nil {
+			exit = AdminFailed
+		}
+		return Outcome{Exit: exit, JSON: []any{[]any{answer, code}}}
 	}
 	exit := AdminOK
 	pairs := []any{}
@@ -112,30 +133,36 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 	return answer.Object, 0
 }
 
-// suspend asks the daemon to suspend all its managers, with the field "1", or to
-// let them run, with any other. Without fields nothing is asked (daemon 4.2).
-func (c Command) suspend(ctx context.Context, b *bus.Bus) Outcome {
-	if len(c.Fields) == 0 {
-		return Outcome{JSON: []any{}}
+// suspendType is what SUSPEND and RESUME ask for: SUSPEND suspends, unless its
+// fields are there and have no "1" among them (daemon 4.2).
+func (c Command) suspendType() int {
+	_, one := c.Fields["1"]
+	if c.Name == resume || len(c.Fields) > 0 && !one {
+		return 1
 	}
-	kind := 1
-	if _, ok := c.Fields["1"]; ok {
-		kind = 0
+	return 0
+}
+
+// suspend asks the daemon to suspend managers or to let them run: those of
+// classes, or all. The object and its code are a pair of the output. The error
+// says that some manager is not in the state that was asked for.
+func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
+	raw, err := json.Marshal(struct {
+		SuspendType int      `json:"suspendType"`
+		Classes     []string `json:"classes,omitempty"`
+	}{kind, classes})
+	var answer dc.Event
+	if err == nil {
+		answer, err = c.Server.ask(ctx, b, dc.Event{Class: dc.ClassAdmin, UID: bus.NewUID(), Type: dc.AdminSuspend, Object: raw})
 	}
-	empty := dc.GeneralResponse{}
-	raw, err := json.Marshal(map[string]int{"suspendType": kind})
 	if err != nil {
-		return AdminFailure(AdminFailed, err.Error())
+		return withError(dc.GeneralResponse{}, c.reason(err)), adminTimeout, errors.New(c.reason(err))
 	}
-	answer, err := c.Server.ask(ctx, b, dc.Event{Class: dc.ClassAdmin, UID: bus.NewUID(), Type: dc.AdminSuspend, Object: raw})
-	if err != nil {
-		return Outcome{Exit: AdminFailed, JSON: []any{[]any{withError(empty, c.reason(err)), adminTimeout}}}
+	var said dc.GeneralResponse
+	if answer.Type != dc.AdminSuspendAns || json.Unmarshal(answer.Object, &said) != nil || said.ErrorCode != 0 {
+		return answer.Object, 0, fmt.Errorf("not every manager has done it: %s", answer.Object)
 	}
-	exit := AdminOK
-	if json.Unmarshal(answer.Object, &empty) != nil || empty.ErrorCode != 0 || answer.Type != dc.AdminSuspendAns {
-		exit = AdminFailed
-	}
-	return Outcome{Exit: exit, JSON: []any{[]any{answer.Object, 0}}}
+	return answer.Object, 0, nil
 }
 
 func (c Command) reason(err error) string {

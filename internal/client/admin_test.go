@@ -76,7 +76,11 @@ func TestCommand(t *testing.T) {
 		"no classes":         {Command{Name: "STAT"}, 0, `[]`},
 		"suspend":            {Command{Name: "SUSPEND", Fields: map[string]any{"1": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
 		"go on":              {Command{Name: "SUSPEND", Fields: map[string]any{"0": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":1}]},0]]`},
-		"suspend what":       {Command{Name: "SUSPEND"}, 0, `[]`},
+		"suspend all":        {Command{Name: "SUSPEND"}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
+		"suspend classes":    {Command{Name: "SUSPEND", Classes: []string{"B", "A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["B","A"],"suspendType":0}]},0]]`},
+		"resume":             {Command{Name: "RESUME", Classes: []string{"A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["A"],"suspendType":1}]},0]]`},
+		"garbage collection": {Command{Name: "SYSTEM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SYSTEM is not served: the daemon frees its memory by itself","fields":{}}]]`},
+		"SQL":                {Command{Name: "SQL_CUSTOM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes","fields":{}}]]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.command.Server = server

@@ -378,7 +378,7 @@ func TestOperator(t *testing.T) {
 		})
 	}
 	t.Run("SUSPEND", func(t *testing.T) {
-		got := managertest.Object[dc.GeneralResponse](t, ask(dc.AdminSuspend, Suspension{0}))
+		got := managertest.Object[dc.GeneralResponse](t, ask(dc.AdminSuspend, Suspension{SuspendType: 0}))
 		if len(got.Statuses) != 1 || got.Statuses[0] != "suspended" {
 			t.Errorf("answer %+v", got)
 		}

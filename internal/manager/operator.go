@@ -10,6 +10,9 @@ import (
 // Suspension is the object of SUSPEND: 0 suspends, 1 lets run (daemon 4.2).
 type Suspension struct {
 	SuspendType int `json:"suspendType"`
+	// Classes are the managers that are meant, in the order of the answer; none,
+	// or "*", for all. A manager does not look at it.
+	Classes []string `json:"classes,omitempty"`
 }
 
 // ReadSuspension reads the object of SUSPEND. The type must be given: nobody
@@ -17,7 +20,7 @@ type Suspension struct {
 func ReadSuspension(object json.RawMessage) (Suspension, error) {
 	s := Suspension{SuspendType: -1}
 	if err := json.Unmarshal(object, &s); err != nil || s.SuspendType < 0 || s.SuspendType > 1 {
-		return Suspension{}, errors.New("the object is not {suspendType: 0 or 1}")
+		return Suspension{}, errors.New("the object is not {suspendType: 0 or 1, classes: names}")
 	}
 	return s, nil
 }

@@ -51,6 +51,7 @@ func (l *Loop) declareCommon() {
 		levelVariable(l.cfg.Level),
 	)
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
+	l.Gauge("state", func() any { return l.SuspendedText() })
 	l.Gauge("schedules", func() any { return l.schedules() })
 	l.Tend("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
 }

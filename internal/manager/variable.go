@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,12 +52,9 @@ func Int[T ~int | ~int64](name string, p *T, lowest, highest int64) Variable {
 		Name: name,
 		Get:  func() any { return int64(*p) },
 		Set: func(v any) error {
-			n, err := whole(v)
+			n, err := within(v, lowest, highest)
 			if err != nil {
 				return err
-			}
-			if n < lowest || n > highest {
-				return fmt.Errorf("is %d, must be %d to %d", n, lowest, highest)
 			}
 			*p = T(n)
 			return nil
@@ -70,12 +69,9 @@ func Span(name string, p *time.Duration, unit, lowest, highest time.Duration) Va
 		Name: name,
 		Get:  func() any { return int64(*p / unit) },
 		Set: func(v any) error {
-			n, err := whole(v)
+			n, err := within(v, int64(lowest/unit), int64(highest/unit))
 			if err != nil {
 				return err
-			}
-			if n < int64(lowest/unit) || n > int64(highest/unit) {
-				return fmt.Errorf("is %d, must be %d to %d", n, int64(lowest/unit), int64(highest/unit))
 			}
 			*p = time.Duration(n) * unit
 			return nil
@@ -145,6 +141,18 @@ func whole(v any) (int64, error) {
 	return 0, fmt.Errorf("is %s, must be a whole number", shown(v))
 }
 
+// within reads a whole number of lowest to highest; the error names both.
+func within(v any, lowest, highest int64) (int64, error) {
+	n, err := whole(v)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w of %d to %d", err, lowest, highest)
+	case n < lowest || n > highest:
+		return 0, fmt.Errorf("is %d, must be %d to %d", n, lowest, highest)
+	}
+	return n, nil
+}
+
 // shown is v for a message, cut to a sane length.
 func shown(v any) string {
 	b, err := json.Marshal(v)
@@ -177,16 +185,18 @@ func (vs variables) get(names map[string]any) map[string]any {
 	return values
 }
 
-// set changes variables, each on its own, and answers their new values. A
-// refused one is null, with the reason.
+// set changes variables, each on its own and in the order of their names, and
+// answers their new values. A refused one keeps its value; its answer is null,
+// with the reason.
 func (vs variables) set(wanted map[string]any) (values map[string]any, refused map[string]string) {
 	values, refused = map[string]any{}, map[string]string{}
-	for name, to := range wanted {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		to := wanted[name]
 		v, ok := vs[name]
 		err := errFixed
 		switch {
 		case !ok:
-			err = errors.New("is not a variable of this class")
+			err = fmt.Errorf("is not a variable of this class%s", vs.suggestion(name))
 		case v.Set != nil:
 			err = v.Set(to)
 		}
@@ -199,10 +209,56 @@ func (vs variables) set(wanted map[string]any) (values map[string]any, refused m
 	return values, refused
 }
 
+// tooFar is the number of slips from which on a name is another name.
+const tooFar = 4
+
+// suggestion is the known name that is nearest to an unknown one, in words; ""
+// when none is near. Names that differ in case alone are nearest.
+func (vs variables) suggestion(name string) string {
+	best, distance := "", tooFar
+	for _, known := range slices.Sorted(maps.Keys(vs)) {
+		if d := slips(strings.ToLower(name), strings.ToLower(known)); d < distance {
+			best, distance = known, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// slips counts the letters to insert, delete or replace between two names;
+// tooFar stands for that many or more. A name of any length costs no more than
+// the known one's, as names of other lengths are other names.
+func slips(a, b string) int {
+	if len(a)-len(b) >= tooFar || len(b)-len(a) >= tooFar {
+		return tooFar
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return min(row[len(b)], tooFar)
+}
+
 // levels are the numbers of LOG_LEVEL (daemon 3.1) and what they mean here.
 var levels = map[int64]slog.Level{
 	10: slog.LevelDebug, 20: slog.LevelInfo, 30: slog.LevelWarn, 40: slog.LevelError, 50: slog.LevelError + 4,
 }
+
+// levelNames are the words that SET of LOG_LEVEL takes, in any case.
+var levelNames = map[string]int64{"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 
 func levelVariable(level *slog.LevelVar) Variable {
 	return Variable{
@@ -216,13 +272,14 @@ func levelVariable(level *slog.LevelVar) Variable {
 			return 20 + 10*int64(level.Level())/4
 		},
 		Set: func(v any) error {
-			n, err := whole(v)
-			if err != nil {
-				return err
+			word, _ := v.(string)
+			n, named := levelNames[strings.ToLower(strings.TrimSpace(word))]
+			if !named {
+				n, _ = whole(v) // 0, for what is no number, is no level
 			}
 			l, ok := levels[n]
 			if !ok {
-				return fmt.Errorf("is %d, must be 10, 20, 30, 40 or 50", n)
+				return fmt.Errorf("is %s, must be 10, 20, 30, 40, 50 or debug, info, warning, error, critical", shown(v))
 			}
 			level.Set(l)
 			return nil

@@ -1,0 +1,94 @@
+package manager
+
+import (
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// One wrong value of several keeps what it had; the others are set. The reason
+// names the variable, the value and what is allowed.
+func TestSetOfSeveral(t *testing.T) {
+	var urls, tasks int64 = 5, 2
+	period, mode := 20*time.Second, true
+	level := new(slog.LevelVar)
+	vs := variables{}
+	for _, v := range []Variable{
+		Int("BatchDefaultMaxURLs", &urls, 1, 100), Int("BatchDefaultMaxTasks", &tasks, 0, 64).Fixed(),
+		Span("RegularCrawlingPeriod", &period, time.Second, 0, time.Hour), Switch("RegularCrawlingMode", &mode), levelVariable(level),
+	} {
+		vs[v.Name] = v
+	}
+	for name, c := range map[string]struct {
+		wanted map[string]any
+		values map[string]any
+		words  map[string][]string // of each refusal
+	}{
+		"one of three is out of range": {
+			map[string]any{"BatchDefaultMaxURLs": "101", "RegularCrawlingPeriod": 7.0, "RegularCrawlingMode": "0"},
+			map[string]any{"BatchDefaultMaxURLs": nil, "RegularCrawlingPeriod": int64(7), "RegularCrawlingMode": 0},
+			map[string][]string{"BatchDefaultMaxURLs": {"BatchDefaultMaxURLs is 101", "1 to 100"}},
+		},
+		"no number": {
+			map[string]any{"BatchDefaultMaxURLs": "many", "RegularCrawlingPeriod": nil},
+			map[string]any{"BatchDefaultMaxURLs": nil, "RegularCrawlingPeriod": nil},
+			map[string][]string{"BatchDefaultMaxURLs": {`is "many"`, "1 to 100"}, "RegularCrawlingPeriod": {"is null", "0 to 3600"}},
+		},
+		"fixed": {
+			map[string]any{"BatchDefaultMaxTasks": 3.0}, map[string]any{"BatchDefaultMaxTasks": nil},
+			map[string][]string{"BatchDefaultMaxTasks": {"cannot be changed while"}},
+		},
+		"a slip": {
+			map[string]any{"BatchDefaultMaxURL": 3.0}, map[string]any{"BatchDefaultMaxURL": nil},
+			map[string][]string{"BatchDefaultMaxURL": {"is not a variable", "did you mean BatchDefaultMaxURLs?"}},
+		},
+		"another case": {
+			map[string]any{"log_level": 10.0}, map[string]any{"log_level": nil},
+			map[string][]string{"log_level": {"did you mean LOG_LEVEL?"}},
+		},
+		"nothing near": {
+			map[string]any{strings.Repeat("x", 100000): 3.0}, map[string]any{strings.Repeat("x", 100000): nil},
+			map[string][]string{strings.Repeat("x", 100000): {"is not a variable of this class"}},
+		},
+		"a level by name":   {map[string]any{"LOG_LEVEL": " Warning "}, map[string]any{"LOG_LEVEL": int64(30)}, nil},
+		"a level by number": {map[string]any{"LOG_LEVEL": "40"}, map[string]any{"LOG_LEVEL": int64(40)}, nil},
+		"no level": {
+			map[string]any{"LOG_LEVEL": "loud"}, map[string]any{"LOG_LEVEL": nil},
+			map[string][]string{"LOG_LEVEL": {`LOG_LEVEL is "loud"`, "10, 20, 30, 40, 50", "debug, info, warning"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			urls, period, mode = 5, 20*time.Second, true
+			values, refused := vs.set(c.wanted)
+			if !reflect.DeepEqual(values, c.values) || len(refused) != len(c.words) {
+				t.Errorf("values %v, refused %v", values, refused)
+			}
+			for variable, words := range c.words {
+				for _, w := range words {
+					if !strings.Contains(refused[variable], w) {
+						t.Errorf("%q does not say %q", refused[variable], w)
+					}
+				}
+			}
+			if urls != 5 {
+				t.Errorf("a refused value was kept: %d", urls)
+			}
+		})
+	}
+}
+
+func TestSlips(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "a", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"ab", "abc", 1}, {"abc", "xyz", 3},
+		{"period", "peroid", 2}, {"abcd", "wxyz", tooFar}, {"a", "abcdefgh", tooFar}, {"käse", "kase", 2},
+	} {
+		if got := slips(c.a, c.b); got != c.want {
+			t.Errorf("%q %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
