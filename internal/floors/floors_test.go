@@ -20,7 +20,7 @@ var floor = map[string]int{
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
 	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1, "browser": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
-	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
+	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3, "status": 3,
 	"daemon": 4, "client": 4,
 	"taskmain": 5, "optest": 5,
 	"floors": 9,
@@ -56,6 +56,9 @@ var onlyFor = map[string][]string{
 var outside = map[string][]string{
 	"github.com/pebbe/zmq4":                        {"bus"},
 	"gopkg.in/ini.v1":                              {"config"},
+	"github.com/agnivade/levenshtein":              {"config"},
+	"github.com/prometheus":                        {"status"},
+	"github.com/coreos/go-systemd":                 {"cmd"},
 	"github.com/mattn/go-sqlite3":                  {"db"},
 	"github.com/go-sql-driver/mysql":               {"db"},
 	"github.com/pingcap/tidb":                      {"expr"},
@@ -69,7 +72,7 @@ var outside = map[string][]string{
 	"golang.org/x/text/encoding":                   {"extract"},
 	"github.com/wlynxg/chardet":                    {"extract"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified", "cookies", "browser"},
+	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified", "cookies", "browser", "status"},
 	"os/exec":                                      {"env", "browser"},
 }
 

@@ -107,11 +107,11 @@ func Run(p Program) int {
 		debug.SetMemoryLimit(p.Memory(f))
 	}
 	app := f.Application(p.Name, "log/"+p.Name+".log")
-	log, _, closeLog, err := app.Log.Open(os.Stderr)
+	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
 		return p.failed(err)
 	}
-	defer closeLog()
+	defer out.Close()
 	log = log.With("program", p.Name, "pid", os.Getpid())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
