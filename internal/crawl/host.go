@@ -110,14 +110,14 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		it.started = false
 		h.saves <- it.back(0, dc.DateOf(h.Now()))
 	case errors.As(err, &refused) && refused.back:
-		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "reason", err)
+		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
 		out := it.back(refused.bits, dc.DateOf(h.Now()))
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		h.saves <- out
 	case err != nil:
 		bits, code := faultBits(err)
-		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "reason", err)
+		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 		out := it.failed(bits, code, dc.DateOf(h.Now()))
 		out.settle(refused.status)
 		var fault *fetch.Fault
