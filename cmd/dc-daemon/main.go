@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
+	"hce/dc/internal/manual"
 )
 
 const notes = `SIGTERM and SIGINT stop the daemon as dc-admin --cmd STOP does; a second signal
@@ -30,8 +31,8 @@ func main() {
 	s.Flag(&only, "check-config", "", "print the effective configuration, say what is wrong with it, and\nend; nothing is started")
 	s.Note(notes)
 	err := s.Parse(os.Args[1:])
-	if errors.Is(err, cli.ErrHelp) {
-		fmt.Print(s.Help())
+	if text, asked := manual.Answer(s, err); asked {
+		fmt.Print(text)
 		return
 	}
 	if err == nil {

@@ -7,7 +7,6 @@ package taskmain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/task"
 )
 
@@ -78,8 +78,8 @@ func Run(p Program) int {
 	}
 	s.Note(p.Notes)
 	err := s.Parse(os.Args[1:])
-	if errors.Is(err, cli.ErrHelp) {
-		fmt.Print(s.Help())
+	if text, asked := manual.Answer(s, err); asked {
+		fmt.Print(text)
 		return task.ExitTrusted
 	}
 	var flags Flags
