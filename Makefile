@@ -10,7 +10,7 @@ GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSI
 FUZZTIME ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites fuzz lint clean
+.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,12 @@ judges: ## print how many cases of the public suites pass
 e2e: build
 	go test -tags e2e -count=1 -timeout 18m ./e2e/...
 
+man: build ## write the manual pages and shell completions to share/
+	@scripts/man.sh bin share
+
+package: man ## make dist/dc.tar.gz: programs, ini files, units, pages, as they are installed
+	@scripts/package.sh dist
+
 demo: build ## crawl a site from start to end and show it
 	@bin/demo $${SITE:+-site "$$SITE"} $${DIR:+-dir "$$DIR"} $${KEEP:+-keep}
 
@@ -68,4 +74,4 @@ lint: setup ## gofmt and vet
 	cd bench && go vet ./...
 
 clean: ## remove what the build made
-	rm -rf bin
+	rm -rf bin dist share

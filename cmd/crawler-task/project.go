@@ -47,7 +47,7 @@ func (p *projects) log(suffix string) *slog.Logger {
 	}
 	both := slog.New(slog.NewMultiHandler(p.common.Handler(), log.Handler()))
 	p.open[suffix] = both
-	p.ends = append(p.ends, end)
+	p.ends = append(p.ends, end.Close)
 	return both
 }
 

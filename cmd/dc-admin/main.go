@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli"
 	"hce/dc/internal/client"
 	"hce/dc/internal/config"
+	"hce/dc/internal/manual"
 )
 
 const notes = `Commands of --cmd:
@@ -36,6 +37,9 @@ that did not answer. Exit status: 0 all answered, 1 a class did not answer or
 refused, no ini file was found, or the command is unknown; 2 wrong options, fields
 or classes, or an unreadable ini file.`
 
+// commands are those of --cmd.
+var commands = []string{"STAT", "GET", "SET", "STOP", "SUSPEND"}
+
 // sequence is the order in which the daemon starts its managers (DECISIONS 8.1).
 var sequence = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManager", "BatchTasksManagerProcess", "BatchTasksManagerRealTime", "ClientInterfaceService"}
 
@@ -46,11 +50,14 @@ func main() {
 	s.Text(&command, "cmd", "", "NAME", "command")
 	s.Text(&fields, "fields", "", "LIST", "names, or name:value pairs, separated by commas")
 	s.Text(&classes, "classes", "", "LIST", "managers, separated by commas; STAT and STOP: all by default")
+	s.Values("cmd", commands...)
+	s.List("classes", sequence...)
 	s.Note(notes)
 	err := s.Parse(os.Args[1:])
+	page, asked := manual.Answer(s, err)
 	switch {
-	case errors.Is(err, cli.ErrHelp):
-		fmt.Print(s.Help())
+	case asked:
+		fmt.Print(page)
 		return
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "dc-admin:", err)
@@ -99,7 +106,7 @@ func run(ctx context.Context, path, command, fields, classes string) client.Outc
 		return wrong(err)
 	}
 	if command == "" {
-		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of STAT, GET, SET, STOP, SUSPEND")
+		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of "+strings.Join(commands, ", "))
 	}
 	if c.Fields, err = client.Fields(command, fields); err != nil {
 		return wrong(err)

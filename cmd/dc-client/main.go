@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/client"
 	"hce/dc/internal/config"
 	"hce/dc/internal/dc"
+	"hce/dc/internal/manual"
 )
 
 const notes = `Operations of --command:
@@ -64,11 +65,15 @@ func main() {
 	s.Text(&o.output, "output_file", "o", "FILE", "write the answer there instead of stdout")
 	s.Text(&o.errorFile, "error_file", "e", "FILE", "also write errorCode and errorMessage of this run there")
 	s.Text(&o.verbose, "verbose", "v", "LEVEL", "say on stderr what is done")
+	s.Values("command", operations()...)
+	s.Values("mode", "0", "1", "2")
+	s.Values("merge", "0", "1")
 	s.Note(notes)
 	err := s.Parse(os.Args[1:])
+	text, asked := manual.Answer(s, err)
 	switch {
-	case errors.Is(err, cli.ErrHelp):
-		fmt.Print(s.Help())
+	case asked:
+		fmt.Print(text)
 		return
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "dc-client:", err)
@@ -77,6 +82,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(o.print(o.run(ctx)))
+}
+
+// operations are the names of those that clients may ask for.
+func operations() (names []string) {
+	for op := range dc.Op(dc.ResponseOffset) {
+		if op.Client() {
+			names = append(names, op.String())
+		}
+	}
+	return names
 }
 
 // run does what the options say.

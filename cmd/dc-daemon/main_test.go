@@ -46,6 +46,9 @@ serverPrt = 1
 
 [ClientInterfaceService]
 serverPort = 0
+
+[StatusServer]
+StatusPort = 0
 `
 
 func write(t *testing.T, folder, text string) string {

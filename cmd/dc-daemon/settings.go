@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/env"
 	"hce/dc/internal/sites"
+	"hce/dc/internal/status"
 )
 
 const (
@@ -65,6 +66,12 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
 		Nodes:    int(nodes),
 	}
+	s = f.Section(daemon.StatusName)
+	cfg.Status = status.Config{
+		Host: s.Text("StatusHost", "127.0.0.1"), Port: int(s.Int("StatusPort", 5580, 0, maxPort)),
+		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
+		MinFree:       s.Int("StatusMinFree", 1<<30, 0, 1<<50),
+	}
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
 	markIdle(f)
@@ -78,15 +85,17 @@ func stage(f *config.File, s *config.Section, key, def string) env.Stage {
 	return env.Stage{Program: program, Args: args, Dir: f.Dir()}
 }
 
-// port reads serverPort; 0 asks for one that the system chooses.
+// port reads serverPort; 0 asks for one that the system chooses, which is -1 to a
+// manager, as 0 is its own default there.
 func port(s *config.Section) int {
-	if !s.Has("serverPort") {
+	switch p := int(s.Int("serverPort", -1, 0, maxPort)); p {
+	case -1:
 		return 0
-	}
-	if p := int(s.Int("serverPort", 0, 0, maxPort)); p > 0 {
+	case 0:
+		return -1
+	default:
 		return p
 	}
-	return -1
 }
 
 // version is set by the Makefile: -X main.version=...

@@ -84,6 +84,8 @@ func New(base manager.Config, cfg Config) *Server {
 
 	s.BindAdmin(manager.AdminSocket, Endpoint, bus.Options{})
 	s.Handle(manager.AdminSocket, dc.ClassInternal, dc.InternalReady, s.ready)
+	// The daemon's own status server asks here, whatever keys the TCP side wants.
+	s.Handle(manager.AdminSocket, dc.ClassAdmin, dc.AdminStat, func(from manager.Peer, e dc.Event) { s.pass(from, e, s.AnswerStat) })
 
 	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame})
 	own := map[int]manager.Handler{

@@ -212,7 +212,7 @@ func (c *chromium) run(output *os.File) {
 		c.log.Warn("the browser ended by itself", "status", c.cmd.ProcessState.String(), "said", c.output.last())
 	}
 	if err := c.profile.remove(); err != nil {
-		c.log.Warn("the folder of the browser is not removed", "folder", c.profile.path, "err", err)
+		c.log.Warn("the folder of the browser is not removed", "folder", c.profile.path, "error", err)
 	}
 	close(c.gone)
 }

@@ -175,7 +175,7 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 		Transport: p.transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
-			p.log.Debug("page proxy", "host", r.URL.Host, "err", err)
+			p.log.Debug("page proxy", "host", r.URL.Host, "error", err)
 			var op *net.OpError
 			if up := new(upstreamError); errors.As(err, &up) {
 				p.remember(target, up)
@@ -203,7 +203,7 @@ func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	server, err := p.connect(r.Context(), "tcp", r.Host)
 	if err != nil {
-		p.log.Debug("page proxy", "host", r.Host, "err", err)
+		p.log.Debug("page proxy", "host", r.Host, "error", err)
 		http.Error(w, "not connected", http.StatusBadGateway)
 		return
 	}

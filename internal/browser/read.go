@@ -69,7 +69,7 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 func (v *visit) cookies(ctx context.Context, p *Page) {
 	found, err := cdp.Call(ctx, v.chromium.driver, storage.GetCookies, storage.GetCookiesParams{BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
 	if err != nil {
-		v.cfg.Log.Warn("the cookies of a page are not read", "url", p.FinalURL, "err", err)
+		v.cfg.Log.Warn("the cookies of a page are not read", "url", p.FinalURL, "error", err)
 	}
 	for _, c := range found.Cookies {
 		if len(p.Cookies) == maxCookies {

@@ -271,7 +271,7 @@ func (v *visit) setCookies(ctx context.Context) {
 			Cookies:          []*network.CookieParam{{Name: name, Value: value, URL: v.req.URL}},
 			BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
 		if err != nil {
-			v.cfg.Log.Warn("a cookie is left out", "url", v.req.URL, "cookie", name, "err", err)
+			v.cfg.Log.Warn("a cookie is left out", "url", v.req.URL, "cookie", name, "error", err)
 		}
 	}
 }
@@ -562,7 +562,7 @@ func (v *visit) close() {
 			err = errors.New("it does not close")
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
-			v.cfg.Log.Warn("the browser is given up for a page that does not close", "url", v.req.URL, "err", err)
+			v.cfg.Log.Warn("the browser is given up for a page that does not close", "url", v.req.URL, "error", err)
 			v.chromium.retire()
 		}
 	}

@@ -9,17 +9,33 @@
 //	case err != nil: ...
 //	}
 //
+// Every program also has --man, its manual page, and --completion SHELL; package
+// manual makes both from the set. They are spelt in full, so that they take no
+// prefix from a program's own options.
+//
 // The package writes nothing and ends nothing: main decides.
 package cli
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// ErrHelp says that --help or -h was among the arguments.
-var ErrHelp = errors.New("help is asked for")
+// What a program may be asked about itself: --help or -h, and --man.
+var (
+	ErrHelp = errors.New("help is asked for")
+	ErrMan  = errors.New("the manual page is asked for")
+)
+
+// CompletionError says that the completion of a shell is asked for.
+type CompletionError struct{ Shell string }
+
+func (e CompletionError) Error() string { return "the completion for " + e.Shell + " is asked for" }
+
+// Shells are those of --completion.
+var Shells = []string{"bash", "zsh", "fish"}
 
 // Set is the options of one program.
 type Set struct {
@@ -33,6 +49,17 @@ type option struct {
 	text                     *string
 	flag                     *bool
 	given                    bool
+	values                   []string // that are known beforehand
+	list                     bool     // several of them, separated by commas
+}
+
+// Option is one option as it is documented.
+type Option struct {
+	Long, Short, Value, Help string // Short and Value may be ""
+	// Values are those that are known beforehand; List: several of them may be
+	// given, separated by commas.
+	Values []string
+	List   bool
 }
 
 // New is an empty set; summary says in a few words what the program does.
@@ -51,6 +78,43 @@ func (s *Set) Flag(p *bool, long, short, help string) {
 	s.options = append(s.options, &option{long: long, short: short, help: help, flag: p})
 }
 
+// Values tells the values of an option that are known beforehand, for shells to
+// offer; others are not refused.
+func (s *Set) Values(long string, values ...string) { s.offer(long, false, values) }
+
+// List is Values for an option that takes several, separated by commas.
+func (s *Set) List(long string, values ...string) { s.offer(long, true, values) }
+
+func (s *Set) offer(long string, list bool, values []string) {
+	for _, o := range s.options {
+		if o.long == long {
+			o.values, o.list = values, list
+		}
+	}
+}
+
+// Program and Summary are what New was told, Notes what Note was.
+func (s *Set) Program() string { return s.program }
+
+// Summary says in a few words what the program does.
+func (s *Set) Summary() string { return s.summary }
+
+// Notes are the texts of Note.
+func (s *Set) Notes() []string { return s.notes }
+
+// Options are all options, those that every program has last.
+func (s *Set) Options() []Option {
+	var all []Option
+	for _, o := range s.options {
+		all = append(all, Option{o.long, o.short, o.value, o.help, o.values, o.list})
+	}
+	return append(all,
+		Option{Long: "man", Help: "print the manual page and exit; man -l - shows it"},
+		Option{Long: "completion", Value: "SHELL", Help: "print the completion for " + strings.Join(Shells, ", ") + " and exit", Values: Shells},
+		Option{Long: "help", Short: "h", Help: "show this text and exit"},
+	)
+}
+
 // Note adds a paragraph at the end of the help.
 func (s *Set) Note(text string) { s.notes = append(s.notes, text) }
 
@@ -64,8 +128,8 @@ func (s *Set) Given(long string) bool {
 	return false
 }
 
-// Parse reads the arguments. An error names the argument; ErrHelp wins over
-// other errors.
+// Parse reads the arguments. An error names the argument; ErrHelp, ErrMan and a
+// CompletionError win over others.
 func (s *Set) Parse(args []string) error {
 	var failed error
 	keep := func(err error) {
@@ -81,8 +145,19 @@ func (s *Set) Parse(args []string) error {
 			continue
 		}
 		name, value, hasValue := strings.Cut(name, "=")
-		if name == "help" || name == "h" {
+		switch name {
+		case "help", "h":
 			return ErrHelp
+		case "man":
+			return ErrMan
+		case "completion":
+			if !hasValue && i+1 < len(args) {
+				value = args[i+1]
+			}
+			if !slices.Contains(Shells, value) {
+				return fmt.Errorf("option --completion = %q is not one of %s", value, strings.Join(Shells, ", "))
+			}
+			return CompletionError{value}
 		}
 		o, err := s.find(name)
 		if err != nil {
@@ -130,22 +205,22 @@ func (s *Set) find(name string) (*option, error) {
 func (s *Set) Help() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n\nUsage: %s [options]\n\nOptions:\n", s.program, s.summary, s.program)
-	all := append(append([]*option{}, s.options...), &option{long: "help", short: "h", help: "show this text and exit"})
+	all := s.Options()
 	width := 0
 	heads := make([]string, len(all))
 	for i, o := range all {
-		head := "--" + o.long
-		if o.short != "" {
-			head = "-" + o.short + ", " + head
+		head := "--" + o.Long
+		if o.Short != "" {
+			head = "-" + o.Short + ", " + head
 		}
-		if o.value != "" {
-			head += " " + o.value
+		if o.Value != "" {
+			head += " " + o.Value
 		}
 		heads[i] = head
 		width = max(width, len(head))
 	}
 	for i, o := range all {
-		lines := strings.Split(o.help, "\n")
+		lines := strings.Split(o.Help, "\n")
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, heads[i], lines[0])
 		for _, line := range lines[1:] {
 			fmt.Fprintf(&b, "  %*s  %s\n", width, "", line)

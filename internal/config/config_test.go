@@ -75,19 +75,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestNearestName(t *testing.T) {
-	known := map[string]bool{"serverPort": true, "serverHost": true, "AllowInsecureRemoteAccess": true, "Mode": true}
-	for name, want := range map[string]string{"serverPrt": "serverPort", "SERVERHOST": "serverHost", "Modus": "Mode", "quite different": ""} {
-		got := nearest(name, known)
-		if want != "" {
-			want = "; did you mean " + want + "?"
-		}
-		if got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	f := parsed(t, "[S]\nn = many\nd = 99\nb = maybe\nc = 'open\nw = blue\na = 300.1.1.1\n", nil)
 	s := f.Section("S")

@@ -14,5 +14,6 @@
 // set, else from the file, else from the default. An empty value counts as not
 // set. Relative paths are relative to the folder of the ini file.
 //
+// [File.WriteEffective] tells what every key is worth and where that comes from.
 // What a setting does is not known here.
 package config

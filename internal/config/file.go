@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -21,11 +23,15 @@ type File struct {
 	Path string
 	dir  string
 
-	values map[string]map[string]string
-	known  map[string]map[string]bool
-	idle   []string
-	errs   []error
-	getenv func(string) (string, bool)
+	values   map[string]map[string]string
+	lines    map[string]int // see lineNumbers
+	known    map[string]map[string]bool
+	used     map[string][]used // by section
+	order    []string          // of the sections in used
+	programs []Program
+	idle     []string
+	errs     []error
+	getenv   func(string) (string, bool)
 }
 
 // maxFile bounds an ini file, in bytes.
@@ -64,6 +70,7 @@ const guard = "\x01"
 
 // Parse reads the text of a file that is, or would be, at the absolute path.
 func Parse(path string, text []byte) (*File, error) {
+	lines := lineNumbers(text)
 	text = leadingQuote.ReplaceAll(text, []byte("${1}"+guard+"${2}"))
 	doc, err := ini.LoadSources(ini.LoadOptions{
 		IgnoreInlineComment:     true,
@@ -76,6 +83,7 @@ func Parse(path string, text []byte) (*File, error) {
 	f := &File{
 		Path: path, dir: filepath.Dir(path), getenv: os.LookupEnv,
 		values: map[string]map[string]string{}, known: map[string]map[string]bool{},
+		lines: lines, used: map[string][]used{},
 	}
 	for _, s := range doc.Sections() {
 		keys := map[string]string{}
@@ -141,12 +149,12 @@ func (f *File) Unknown() []string {
 		}
 		known, ok := f.known[section]
 		if !ok {
-			list = append(list, fmt.Sprintf("section [%s] is unknown%s", section, nearest(section, f.known)))
+			list = append(list, fmt.Sprintf("section [%s] is unknown%s", section, maybe(Nearest(section, names(f.known)))))
 			continue
 		}
 		for key := range keys {
 			if !known[key] {
-				list = append(list, fmt.Sprintf("key %s of section [%s] is unknown%s", key, section, nearest(key, known)))
+				list = append(list, fmt.Sprintf("key %s of section [%s] is unknown%s", key, section, maybe(f.meant(section, key))))
 			}
 		}
 	}
@@ -154,43 +162,28 @@ func (f *File) Unknown() []string {
 	return list
 }
 
-// tooFar is the number of slips above which a name is another name.
-const tooFar = 4
-
-func nearest[V any](name string, known map[string]V) string {
-	best, distance := "", tooFar
-	for k := range known {
-		d := editDistance(strings.ToLower(name), strings.ToLower(k), tooFar)
-		if d < distance || (d == distance && d < tooFar && k < best) {
-			best, distance = k, d
+// meant is the key that an unknown one of a section may stand for. One that
+// another section has is rather misplaced than misspelt.
+func (f *File) meant(section, key string) string {
+	near := Nearest(key, names(f.known[section]))
+	if strings.EqualFold(near, key) {
+		return near
+	}
+	for _, other := range slices.Sorted(maps.Keys(f.known)) {
+		for _, k := range names(f.known[other]) {
+			if strings.EqualFold(k, key) {
+				return k + " of section [" + other + "]"
+			}
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return near
 }
 
-// editDistance counts the letters to insert, delete or replace; most stands for
-// that many or more.
-func editDistance(a, b string, most int) int {
-	if len(a)-len(b) >= most || len(b)-len(a) >= most {
-		return most
+func names[V any](known map[string]V) []string { return slices.Collect(maps.Keys(known)) }
+
+func maybe(name string) string {
+	if name == "" {
+		return ""
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], cost
-		}
-	}
-	return min(row[len(b)], most)
+	return "; did you mean " + name + "?"
 }

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 )
 
@@ -42,24 +40,19 @@ func (f *File) Application(program, logFile string) Application {
 }
 
 // Open opens the log. A file that cannot be written is an error. The level can
-// be changed later; close ends a file.
-func (l Log) Open(stderr io.Writer) (log *slog.Logger, level *slog.LevelVar, closeLog func(), err error) {
-	out, closeLog := stderr, func() {}
+// be changed later; a file is to be closed.
+func (l Log) Open(stderr io.Writer) (log *slog.Logger, level *slog.LevelVar, out *Output, err error) {
+	out = &Output{stream: stderr}
 	if l.File != "" {
-		if err := os.MkdirAll(filepath.Dir(l.File), 0o755); err != nil {
-			return nil, nil, nil, fmt.Errorf("log: %w", err)
+		if out, err = openOutput(l.File); err != nil {
+			return nil, nil, nil, err
 		}
-		file, err := os.OpenFile(l.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("log: %w", err)
-		}
-		out, closeLog = file, func() { file.Close() }
 	}
 	level = new(slog.LevelVar)
 	level.Set(l.Level)
 	options := &slog.HandlerOptions{Level: level}
 	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(out, options)), level, closeLog, nil
+		return slog.New(slog.NewJSONHandler(out, options)), level, out, nil
 	}
-	return slog.New(slog.NewTextHandler(out, options)), level, closeLog, nil
+	return slog.New(slog.NewTextHandler(out, options)), level, out, nil
 }

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +29,24 @@ func (s *Section) get(key string) (value, origin string, ok bool) {
 	return "", "", false
 }
 
-func (s *Section) refuse(origin, value, reason string) {
-	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, value, reason))
+// told notes the value that the reader of key got. An own default is one that
+// the reader puts in the place of what stands here.
+func (s *Section) told(key, value string, own bool) {
+	origin := "default"
+	_, from, ok := s.get(key)
+	switch {
+	case ok && strings.HasPrefix(from, "environment"):
+		origin = from
+	case ok:
+		origin = s.file.place(s.name, key)
+	case own:
+		origin, value = ownDefault, ""
+	}
+	s.note(key, value, origin, false)
+}
+
+func (s *Section) refuse(key, origin, value, reason string) {
+	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, shown(key, value), reason))
 }
 
 // Fail adds an error about the value of a key, which it does not show: for values
@@ -47,7 +65,7 @@ func (s *Section) Has(key string) bool {
 // Accept marks keys as known whose values have no effect here.
 func (s *Section) Accept(keys ...string) {
 	for _, k := range keys {
-		s.file.known[s.name][k] = true
+		s.without(k)
 	}
 }
 
@@ -55,14 +73,34 @@ func (s *Section) Accept(keys ...string) {
 // that have one.
 func (s *Section) Idle(keys ...string) {
 	for _, k := range keys {
-		if s.Has(k) {
+		if s.without(k) {
 			s.file.idle = append(s.file.idle, fmt.Sprintf("key %s of section [%s] has no effect yet", k, s.name))
 		}
 	}
 }
 
+// without marks a key as known and without effect, and reports whether it has a
+// value.
+func (s *Section) without(key string) bool {
+	v, origin, ok := s.get(key)
+	if ok {
+		if !strings.HasPrefix(origin, "environment") {
+			origin = s.file.place(s.name, key)
+		}
+		s.note(key, v, origin, true)
+	}
+	return ok
+}
+
 // Text is the value of key, or def.
 func (s *Section) Text(key, def string) string {
+	v := s.text(key, def)
+	s.told(key, v, false)
+	return v
+}
+
+// text is Text for what is noted in another form.
+func (s *Section) text(key, def string) string {
 	if v, _, ok := s.get(key); ok {
 		return v
 	}
@@ -72,27 +110,26 @@ func (s *Section) Text(key, def string) string {
 // Choice is one of the texts that are allowed.
 func (s *Section) Choice(key, def string, allowed ...string) string {
 	v, origin, ok := s.get(key)
-	if !ok {
-		return def
+	s.told(key, cmp.Or(v, def), false)
+	if !ok || slices.Contains(allowed, v) {
+		return cmp.Or(v, def)
 	}
-	for _, a := range allowed {
-		if v == a {
-			return v
-		}
-	}
-	s.refuse(origin, v, "is not one of "+strings.Join(allowed, ", "))
+	s.refuse(key, origin, v, "is not one of "+strings.Join(allowed, ", "))
 	return def
 }
 
-// Int is a whole number from lowest to highest.
+// Int is a whole number from lowest to highest. A def below lowest stands for a
+// default of the caller's own.
 func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 	v, origin, ok := s.get(key)
 	if !ok {
+		s.told(key, strconv.FormatInt(def, 10), def < lowest)
 		return def
 	}
+	s.told(key, v, false)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < lowest || n > highest {
-		s.refuse(origin, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
+		s.refuse(key, origin, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
 		return def
 	}
 	return n
@@ -102,28 +139,33 @@ func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 func (s *Section) Bool(key string, def bool) bool {
 	v, origin, ok := s.get(key)
 	if !ok {
+		s.told(key, map[bool]string{false: "0", true: "1"}[def], false)
 		return def
 	}
+	s.told(key, v, false)
 	switch strings.ToLower(v) {
 	case "1", "yes", "true", "on":
 		return true
 	case "0", "no", "false", "off":
 		return false
 	}
-	s.refuse(origin, v, "is not 0 or 1")
+	s.refuse(key, origin, v, "is not 0 or 1")
 	return def
 }
 
-// Duration is a number of units, fractions allowed, from lowest to highest.
+// Duration is a number of units, fractions allowed, from lowest to highest. A def
+// below lowest stands for a default of the caller's own.
 func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration) time.Duration {
 	v, origin, ok := s.get(key)
 	if !ok {
+		s.told(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
 		return def
 	}
+	s.told(key, v, false)
 	n, err := strconv.ParseFloat(v, 64)
 	d := time.Duration(n * float64(unit))
 	if err != nil || n != n || n < float64(lowest)/float64(unit) || n > float64(highest)/float64(unit) {
-		s.refuse(origin, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
+		s.refuse(key, origin, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
 		return def
 	}
 	return d
@@ -132,22 +174,25 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 // Below refuses a duration that is not below another one of the section.
 func (s *Section) Below(key string, value time.Duration, limitKey string, limit time.Duration) {
 	if value >= limit {
-		s.refuse(fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
+		s.refuse(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
 	}
 }
 
 // Path is a file or folder; a relative one starts from the ini file's folder.
 func (s *Section) Path(key, def string) string {
-	return s.file.resolve(s.Text(key, def))
+	p := s.file.resolve(s.text(key, def))
+	s.told(key, p, false)
+	return p
 }
 
 // PathIn is Path with relative ones in a folder of the caller's.
 func (s *Section) PathIn(dir, key, def string) string {
-	p := s.Text(key, def)
-	if p == "" || filepath.IsAbs(p) {
-		return p
+	p := s.text(key, def)
+	if p != "" && !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
 	}
-	return filepath.Join(dir, p)
+	s.told(key, p, false)
+	return p
 }
 
 func (f *File) resolve(p string) string {
@@ -160,6 +205,7 @@ func (f *File) resolve(p string) string {
 // Networks is a list of addresses and networks, separated by commas or blanks.
 func (s *Section) Networks(key string) []netip.Prefix {
 	v, origin, _ := s.get(key)
+	s.told(key, v, false)
 	var list []netip.Prefix
 	for _, text := range Names(v) {
 		p, err := netip.ParsePrefix(text)
@@ -170,7 +216,7 @@ func (s *Section) Networks(key string) []netip.Prefix {
 			}
 		}
 		if err != nil {
-			s.refuse(origin, v, fmt.Sprintf("has %q, which is no address and no network like 127.0.0.0/8", text))
+			s.refuse(key, origin, v, fmt.Sprintf("has %q, which is no address and no network like 127.0.0.0/8", text))
 			continue
 		}
 		list = append(list, p.Masked())
@@ -182,8 +228,10 @@ func (s *Section) Networks(key string) []netip.Prefix {
 func (s *Section) Names(key string, def []string) []string {
 	v, _, ok := s.get(key)
 	if !ok {
+		s.told(key, strings.Join(def, ", "), false)
 		return def
 	}
+	s.told(key, v, false)
 	return Names(v)
 }
 
@@ -191,6 +239,15 @@ func (s *Section) Names(key string, def []string) []string {
 func Names(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
 }
+
+// Program is a program that the file names.
+type Program struct {
+	Section, Key string
+	Path         string // with a slash, or a name to be found in PATH
+}
+
+// Programs are those that were asked for, in that order.
+func (f *File) Programs() []Program { return f.programs }
 
 // Command is a program and its arguments. No shell reads it: blanks separate,
 // "double" and 'single' quotes keep together, nothing else is special. A program
@@ -200,15 +257,20 @@ func (s *Section) Command(key, def string) (program string, args []string) {
 	if !ok {
 		v, origin = def, key
 	}
+	s.told(key, v, false)
 	words, err := splitWords(v)
 	if err != nil || len(words) == 0 {
-		s.refuse(origin, v, "is not a command line")
+		s.refuse(key, origin, v, "is not a command line")
 		return "", nil
 	}
 	program = words[0]
 	if strings.Contains(program, "/") {
 		program = s.file.resolve(program)
 	}
+	if program != words[0] { // the rest is as it was written
+		s.told(key, program+strings.TrimPrefix(v, words[0]), false)
+	}
+	s.file.programs = append(s.file.programs, Program{s.name, key, program})
 	return program, words[1:]
 }
 

@@ -61,7 +61,7 @@ func (js *Jars) Site(id string) *Jar {
 	}
 	var f jarFile
 	if err := js.files.Read(js.path(id), &f); err != nil {
-		js.log.Warn("the cookies of a site cannot be read and begin anew", "site", id, "err", err)
+		js.log.Warn("the cookies of a site cannot be read and begin anew", "site", id, "error", err)
 		return j
 	}
 	j.take(f, js.now())

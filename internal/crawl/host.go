@@ -115,14 +115,14 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		}
 		h.saves <- out
 	case errors.As(err, &refused) && refused.back:
-		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "reason", err)
+		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
 		out := it.back(refused.bits, dc.DateOf(h.Now()))
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		h.saves <- out
 	case err != nil:
 		bits, code := faultBits(err)
-		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "reason", err)
+		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 		out := it.failed(bits, code, dc.DateOf(h.Now()))
 		out.settle(refused.status)
 		var fault *fetch.Fault

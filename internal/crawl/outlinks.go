@@ -173,7 +173,7 @@ func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, te
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.log.Warn("the page is not searched by XPath", "site", p.SiteID, "url", p.url.URL, "reason", err)
+		r.log.Warn("the page is not searched by XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -185,7 +185,7 @@ func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, te
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.log.Warn("an expression of COLLECT_URLS_XPATH_LIST is left out", "site", p.SiteID, "url", p.url.URL, "reason", err)
+			r.log.Warn("an expression of COLLECT_URLS_XPATH_LIST is left out", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 	}
 	return urls

@@ -293,7 +293,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	if content.IsHTML(kind) && (p.settings.recover == 1 || p.settings.recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.log.Info("the page cannot be repaired", "site", p.SiteID, "url", p.url.URL, "reason", err)
+			r.log.Info("the page cannot be repaired", "site", p.SiteID, "url", p.url.URL, "error", err)
 			out.bits |= dc.ErrHTMLParse
 			return
 		}

@@ -119,7 +119,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 	var problems []error
 	site.filters, problems = filter.Compile(rules(site.Filters))
 	for _, p := range problems {
-		r.log.Warn("a filter is left out", "site", site.ID, "reason", p)
+		r.log.Warn("a filter is left out", "site", site.ID, "error", p)
 		site.bits |= dc.ErrInitialization
 	}
 	for _, it := range items {
@@ -213,7 +213,7 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 	}
 	set, problems := readSettings(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
-		r.log.Warn("a property is left out", "site", site.ID, "reason", p)
+		r.log.Warn("a property is left out", "site", site.ID, "error", p)
 		set.bits |= dc.ErrInitialization
 	}
 	site.settings[key] = set

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/env"
 	"hce/dc/internal/realtime"
 	"hce/dc/internal/sites"
+	"hce/dc/internal/status"
 )
 
 // Config is all that a daemon is told. DataDir, Sites.DBTask and Log are
@@ -45,6 +46,8 @@ type Config struct {
 	Sites   sites.Config          // its Env is filled in here
 	Crawl   batches.CrawlConfig   // as well
 	Process batches.ProcessConfig // as well
+
+	Status status.Config // what concerns the bus is filled in here
 
 	// StopLimit is how long one manager may take to stop; default 30 s.
 	StopLimit time.Duration

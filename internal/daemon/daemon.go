@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hce/dc/internal/admin"
@@ -15,6 +17,7 @@ import (
 	"hce/dc/internal/manager"
 	"hce/dc/internal/realtime"
 	"hce/dc/internal/sites"
+	"hce/dc/internal/status"
 )
 
 // termLimit is how long the bus may take to send its last messages.
@@ -75,11 +78,21 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		}
 	}()
 
+	watch, err := status.Start(cfg.watched(b))
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	defer watch.Stop()
+
 	told, stop := context.WithCancel(ctx)
 	defer stop()
 	g := newGroup(cfg.Log, cfg.StopLimit)
 	err = startAll(told, g, cfg, b, builders(cfg, pool, stop))
 	if err == nil {
+		watch.Running()
+		if watch.Addr() != "" {
+			g.endpoints[StatusName] = "http://" + watch.Addr()
+		}
 		cfg.Log.Info("daemon runs", "endpoints", g.endpoints)
 		if cfg.Ready != nil {
 			cfg.Ready(g.endpoints)
@@ -89,7 +102,21 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		err = nil // told to stop while it started
 	}
 	cfg.Log.Info("daemon stops")
+	watch.Stopping()
 	return errors.Join(err, g.stopAll())
+}
+
+// StatusName is the status server among the endpoints, and its ini section.
+const StatusName = "StatusServer"
+
+// watched is what the status server is told.
+func (c Config) watched(b *bus.Bus) status.Config {
+	w := c.Status
+	w.Bus, w.Endpoint, w.Classes, w.DataDir, w.Log = b, admin.Endpoint, c.Sequence, c.DataDir, c.Log
+	if slices.Contains(c.Sequence, sites.Name) {
+		w.Sites = bus.Inproc(cmp.Or(c.Sites.Server, sites.Name))
+	}
+	return w
 }
 
 // startAll starts the managers in the configured order, each after the one

@@ -77,7 +77,7 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	case j.Critical != nil && j.Critical(err):
 		return nil, task.Critical(fmt.Errorf("%s: %w", call.Op, err))
 	default:
-		j.Owner.Log.Info("refused", "op", call.Op.String(), "reason", err)
+		j.Owner.Log.Info("refused", "op", call.Op.String(), "error", err)
 		return call.Reply(dc.Refuse(err)), nil
 	}
 	if raw, ok := answer.(plainAnswer); ok {

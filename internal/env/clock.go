@@ -95,7 +95,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	}
 	for _, j := range stale {
 		if err := l.forget(j); err != nil {
-			l.log.Error("cannot remove an old result", "op", "env.sweep", "task", j.task.ID, "err", err)
+			l.log.Error("cannot remove an old result", "op", "env.sweep", "task", j.task.ID, "error", err)
 		}
 	}
 	return next

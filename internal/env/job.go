@@ -185,7 +185,7 @@ func (l *Local) begin(j *job) {
 func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
 	if err := l.spool.saveStatus(&st); err != nil {
 		// The task runs all the same: after a crash it would run again.
-		l.log.Error("cannot store that a task runs", "op", "env.run", "task", st.ID, "err", err)
+		l.log.Error("cannot store that a task runs", "op", "env.run", "task", st.ID, "error", err)
 	}
 	o := l.attempt(ctx, &j.task)
 	st.settle(&o, l.cfg.Now())
@@ -216,7 +216,7 @@ func (l *Local) park(ctx context.Context, j *job, st Status) {
 	st.Reason = fmt.Sprintf("attempt %d of %d: %s", st.Attempt, j.task.Attempts, st.Reason)
 	st.Ended = time.Time{}
 	if err := l.spool.saveStatus(&st); err != nil {
-		l.log.Error("cannot store that a task waits", "op", "env.run", "task", st.ID, "err", err)
+		l.log.Error("cannot store that a task waits", "op", "env.run", "task", st.ID, "error", err)
 	}
 	l.mu.Lock()
 	if ctx.Err() == nil {
@@ -244,7 +244,7 @@ func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 	err := l.spool.saveResult(&st, stdout, stderr)
 	if err != nil {
 		err = fmt.Errorf("store the end of task %s: %w", st.ID, err)
-		l.log.Error("cannot store the end of a task", "op", "env.finish", "task", st.ID, "err", err)
+		l.log.Error("cannot store the end of a task", "op", "env.finish", "task", st.ID, "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

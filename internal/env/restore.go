@@ -24,7 +24,7 @@ func (l *Local) restore() error {
 		changed := true
 		switch {
 		case s.err != nil:
-			l.log.Error("a task in the spool cannot be read", "op", "env.OpenLocal", "task", s.id, "err", s.err)
+			l.log.Error("a task in the spool cannot be read", "op", "env.OpenLocal", "task", s.id, "error", s.err)
 			st.State, st.Reason, st.Ended = Lost, "the spool cannot be read: "+s.err.Error(), l.cfg.Now()
 			// A state can be written anew. A task that nobody can read stays as
 			// it is, for people: it has no type, so that no manager asks for it.

@@ -5,10 +5,10 @@
 //	6  cmd examples bench                     programs: flags, ini, signals, one call
 //	5  taskmain                               what the mains of the tasks share
 //	4  daemon  client                         what exists, its order; one request and its reply
-//	3  manager <- admin clients sites batches realtime
+//	3  manager <- admin clients sites batches realtime   status
 //	                                          one goroutine each: its sockets, its state
 //	2  task <- crawl process dbtask           one request in, one answer out
-//	1  config cli bus rawcache fetch hostgate kv   load <- env   db <- store original
+//	1  config bus rawcache fetch hostgate kv   cli <- manual   load <- env   db <- store original
 //	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
 //	0  dc prop pyre canon robots expr polite filter extract merge

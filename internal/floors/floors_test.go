@@ -17,10 +17,10 @@ const module = "hce/dc/"
 var floor = map[string]int{
 	"dc": 0, "prop": 0, "pyre": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
 	"content": 0, "modified": 0, "loosexml": 0, "feed": 0, "sitemap": 0, "linkrules": 0, "urlschema": 0,
-	"config": 1, "cli": 1, "bus": 1, "env": 1, "load": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1,
+	"config": 1, "cli": 1, "bus": 1, "env": 1, "load": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1, "manual": 1,
 	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1, "browser": 1,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
-	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3,
+	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3, "status": 3,
 	"daemon": 4, "client": 4,
 	"taskmain": 5, "optest": 5,
 	"floors": 9,
@@ -28,7 +28,7 @@ var floor = map[string]int{
 
 // arrows are the imports within a floor that are allowed: from, to.
 var arrows = map[[2]string]bool{
-	{"env", "load"}: true, {"store", "db"}: true, {"original", "db"}: true,
+	{"env", "load"}: true, {"store", "db"}: true, {"original", "db"}: true, {"manual", "cli"}: true,
 	{"loosexml", "extract"}: true, {"feed", "loosexml"}: true, {"sitemap", "loosexml"}: true,
 	{"cookies", "statefile"}: true, {"rotation", "statefile"}: true, {"freq", "statefile"}: true, {"proxies", "statefile"}: true,
 	{"crawl", "task"}: true, {"process", "task"}: true, {"dbtask", "task"}: true,
@@ -56,6 +56,9 @@ var onlyFor = map[string][]string{
 var outside = map[string][]string{
 	"github.com/pebbe/zmq4":                        {"bus"},
 	"gopkg.in/ini.v1":                              {"config"},
+	"github.com/agnivade/levenshtein":              {"config"},
+	"github.com/prometheus":                        {"status"},
+	"github.com/coreos/go-systemd":                 {"cmd"},
 	"github.com/mattn/go-sqlite3":                  {"db"},
 	"github.com/go-sql-driver/mysql":               {"db"},
 	"github.com/pingcap/tidb":                      {"expr"},
@@ -69,7 +72,7 @@ var outside = map[string][]string{
 	"golang.org/x/text/encoding":                   {"extract"},
 	"github.com/wlynxg/chardet":                    {"extract"},
 	"database/sql":                                 {"db", "kv", "store", "original", "dbtask"},
-	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified", "cookies", "browser"},
+	"net/http":                                     {"fetch", "crawl", "dc", "content", "modified", "cookies", "browser", "status"},
 	"os/exec":                                      {"env", "browser"},
 }
 

@@ -122,6 +122,7 @@ func New(cfg Config) *Loop {
 		l.serveAdmin(AdminSocket)
 	}
 	l.declareCommon()
+	l.Gauge("suspended", func() any { return l.suspended })
 	return l
 }
 

@@ -77,7 +77,7 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 	}
 	content, err := tags.content(it.URLID, j.Now().Sub(start))
 	if err != nil {
-		log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return tagList{}, nil, dc.ErrScraper
 	}
 	return tags, content, bits
@@ -87,7 +87,7 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc.ErrorMask) {
 	raw, err := j.Data.RawContent(ctx, it.SiteID, it.URLID)
 	if err != nil || len(raw) == 0 {
-		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return tagList{}, dc.ErrRawMissing
 	}
 	if most := j.Config.MaxContentSize; most > 0 && int64(len(raw)) > most {
@@ -100,7 +100,7 @@ func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc
 	// The crawler stores texts as UTF-8, whatever the page says of itself.
 	text, _, err := charset.Decode(raw, mime.FormatMediaType(kind, map[string]string{"charset": "utf-8"}))
 	if err != nil && text == nil || !isText(kind) && bytes.IndexByte(text, 0) >= 0 {
-		log.Warn("the raw content is no text", "site", it.SiteID, "url", it.row.URL, "type", kind, "reason", err)
+		log.Warn("the raw content is no text", "site", it.SiteID, "url", it.row.URL, "type", kind, "error", err)
 		return tagList{}, dc.ErrRawDecoding
 	}
 	var a article.Article
@@ -112,7 +112,7 @@ func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc
 	}
 	if err != nil {
 		// The visible text is there all the same.
-		log.Warn("the page defeats the extractor", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		log.Warn("the page defeats the extractor", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return newTags(a, it.row.URL), dc.ErrScraper
 	}
 	return newTags(a, it.row.URL), 0

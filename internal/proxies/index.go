@@ -69,7 +69,7 @@ func (p *Pool) fill(ix index, spec Spec, rows []dc.Proxy) {
 	for _, name := range slices.Sorted(maps.Keys(ix)) {
 		e, err := readEntry(name, ix[name])
 		if err != nil {
-			p.log.Warn("a proxy of an index file is left out", "site", p.site, "path", p.path, "err", err)
+			p.log.Warn("a proxy of an index file is left out", "site", p.site, "path", p.path, "error", err)
 			continue
 		}
 		row, inTable := fromRows[e.host]
@@ -119,7 +119,7 @@ func (p *Pool) readRows(rows []dc.Proxy) map[string]entry {
 	for _, r := range rows {
 		e, err := readRow(r)
 		if err != nil {
-			p.log.Warn("a row of sites_proxy is left out", "site", p.site, "row", r.ID, "err", err)
+			p.log.Warn("a row of sites_proxy is left out", "site", p.site, "row", r.ID, "error", err)
 			continue
 		}
 		if _, twice := all[r.Host]; !twice {

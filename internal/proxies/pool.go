@@ -73,7 +73,7 @@ func Open(spec Spec, site, base string, rows []dc.Proxy, o Options) (*Pool, erro
 	var ix index
 	if path != "" {
 		if err := p.files.Read(path, &ix); err != nil {
-			p.log.Warn("an index file of proxies cannot be read", "site", site, "path", path, "err", err)
+			p.log.Warn("an index file of proxies cannot be read", "site", site, "path", path, "error", err)
 		}
 	}
 	if !spec.WithTable {
@@ -111,7 +111,7 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 		return best
 	})
 	if err != nil {
-		p.log.Warn("the use of a proxy is counted in memory only", "site", p.site, "err", err)
+		p.log.Warn("the use of a proxy is counted in memory only", "site", p.site, "error", err)
 	}
 	if best == nil {
 		return Proxy{}, ErrNone

@@ -130,7 +130,7 @@ func (r *Rotator) read(p place) counts {
 	}
 	var known counts
 	if err := r.files.Read(r.path(p), &known); err != nil {
-		r.log.Warn("the uses of header values cannot be read and begin anew", "site", p.site, "domain", p.domain, "err", err)
+		r.log.Warn("the uses of header values cannot be read and begin anew", "site", p.site, "domain", p.domain, "error", err)
 	}
 	return copyOf(known)
 }

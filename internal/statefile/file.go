@@ -104,7 +104,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 func (f Files) Read(path string, value any) error {
 	_, err := f.load(path, value)
 	if broken := new(brokenError); errors.As(err, &broken) {
-		f.log().Warn("a state file cannot be read and counts as empty", "path", path, "err", broken.reason)
+		f.log().Warn("a state file cannot be read and counts as empty", "path", path, "error", broken.reason)
 		return nil
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (f Files) moveAside(path string, broken *brokenError) error {
 	if err := os.Rename(path, aside); err != nil {
 		return err
 	}
-	f.log().Warn("a state file cannot be read; it is moved aside and begins anew", "path", path, "aside", aside, "err", broken.reason)
+	f.log().Warn("a state file cannot be read; it is moved aside and begins anew", "path", path, "aside", aside, "error", broken.reason)
 	return nil
 }
 

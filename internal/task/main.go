@@ -157,16 +157,16 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 			}
 		}
 		if r.err != nil {
-			l.Log.Warn("unreadable input", "op", "task.Main", "err", r.err)
+			l.Log.Warn("unreadable input", "op", "task.Main", "error", r.err)
 			status = ExitCritical
 			l.encodeError(nil, r.err)
 		} else if err := l.answer(ctx, r.value); err != nil {
-			l.Log.Error("critical error", "op", "task.Main", "err", err)
+			l.Log.Error("critical error", "op", "task.Main", "error", err)
 			fmt.Fprintf(l.Err, "%s: %v\n", l.Name, err)
 			return ExitCritical
 		}
 		if _, err := l.Out.Write(l.line.Bytes()); err != nil {
-			l.Log.Error("cannot write the answer", "op", "task.Main", "err", err)
+			l.Log.Error("cannot write the answer", "op", "task.Main", "error", err)
 			return ExitCritical
 		}
 		if l.line.Cap() > keepBuffer {
@@ -184,7 +184,7 @@ func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
 		return err
 	}
 	if err != nil {
-		l.Log.Warn("request failed", "op", "task.Main", "ms", time.Since(start).Milliseconds(), "err", err)
+		l.Log.Warn("request failed", "op", "task.Main", "ms", time.Since(start).Milliseconds(), "error", err)
 		l.encodeError(value, err)
 		return nil
 	}
@@ -199,7 +199,7 @@ var errPanic = errors.New("internal error")
 func (l *loop) attempt(ctx context.Context, value json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.Log.Error("job panicked", "op", "task.Main", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			l.Log.Error("job panicked", "op", "task.Main", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
@@ -226,7 +226,7 @@ func (l *loop) encode(answer any) error {
 // caller's own cannot be marshalled.
 func (l *loop) encodeError(value json.RawMessage, err error) {
 	if e := l.encode(l.ErrorAnswer(value, err)); e != nil {
-		l.Log.Error("error answer cannot be written as JSON", "op", "task.Main", "err", e)
+		l.Log.Error("error answer cannot be written as JSON", "op", "task.Main", "error", e)
 		l.encode(plainErrorAnswer(value, err)) // two plain fields: cannot fail
 	}
 }

@@ -7,7 +7,6 @@ package taskmain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/task"
 )
 
@@ -78,8 +78,8 @@ func Run(p Program) int {
 	}
 	s.Note(p.Notes)
 	err := s.Parse(os.Args[1:])
-	if errors.Is(err, cli.ErrHelp) {
-		fmt.Print(s.Help())
+	if text, asked := manual.Answer(s, err); asked {
+		fmt.Print(text)
 		return task.ExitTrusted
 	}
 	var flags Flags
@@ -107,11 +107,11 @@ func Run(p Program) int {
 		debug.SetMemoryLimit(p.Memory(f))
 	}
 	app := f.Application(p.Name, "log/"+p.Name+".log")
-	log, _, closeLog, err := app.Log.Open(os.Stderr)
+	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
 		return p.failed(err)
 	}
-	defer closeLog()
+	defer out.Close()
 	log = log.With("program", p.Name, "pid", os.Getpid())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

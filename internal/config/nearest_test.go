@@ -1,0 +1,56 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	known := []string{
+		"serverPort", "serverHost", "AllowInsecureRemoteAccess", "Mode", "RegularCrawlingPeriod", "RegularCrawlingMode",
+		"BatchDefaultMaxURLs", "BatchDefaultMaxTasks", "log", "LOG_LEVEL", "AgingMode", "aging",
+	}
+	for name, want := range map[string]string{
+		"serverPrt":                "serverPort",
+		"SERVERHOST":               "serverHost", // the same in other letters
+		"Modus":                    "Mode",
+		"BatchDefaultMaxURL":       "BatchDefaultMaxURLs",
+		"DefaultMaxTasks":          "BatchDefaultMaxTasks",
+		"CrawlingPeriod":           "RegularCrawlingPeriod", // held by it
+		"RegularCrawlingModeNow":   "RegularCrawlingMode",
+		"LOGLEVEL":                 "LOG_LEVEL",
+		"lgo":                      "",
+		"quite different":          "",
+		"x":                        "",
+		"":                         "",
+		strings.Repeat("a", 1<<20): "", // nobody waits for that
+	} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("Nearest(%.30q) = %q, want %q", name, got, want)
+		}
+	}
+	if got := Nearest("anything", nil); got != "" {
+		t.Errorf("of none: %q", got)
+	}
+	if got := Nearest("key0", []string{"key2", "key1"}); got != "key1" {
+		t.Errorf("of equals: %q", got)
+	}
+}
+
+// A key of another section is misplaced, not misspelt; its own section's name in
+// other letters wins.
+func TestUnknownKeysAndSections(t *testing.T) {
+	f := parsed(t, "[A]\nslots_crawl = 1\nperoid = 2\nMODE = 1\n[Enviroment]\nx = 1\n", nil)
+	f.Section("A").Int("period", 1, 0, 9)
+	f.Section("A").Bool("mode", false)
+	f.Section("Environment").Int("slots_crawl", 1, 0, 9)
+	want := []string{
+		"key MODE of section [A] is unknown; did you mean mode?",
+		"key peroid of section [A] is unknown; did you mean period?",
+		"key slots_crawl of section [A] is unknown; did you mean slots_crawl of section [Environment]?",
+		"section [Enviroment] is unknown; did you mean Environment?",
+	}
+	if got := f.Unknown(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("unknown:\n%s", strings.Join(got, "\n"))
+	}
+}

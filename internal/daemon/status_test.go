@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/env"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/sites"
+	"hce/dc/internal/status"
+)
+
+func page(t *testing.T, r *running, path string) (code int, body string) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	a, err := (&http.Client{Transport: transport, Timeout: managertest.Patience}).Get(r.endpoints[StatusName] + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(text)
+}
+
+// has reports whether a metric of that name speaks of a manager, or of nobody.
+func has(f *dto.MetricFamily, class string) bool {
+	for _, m := range f.GetMetric() {
+		named := false
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "manager" {
+				named = true
+				if l.GetValue() == class {
+					return true
+				}
+			}
+		}
+		if !named {
+			return true
+		}
+	}
+	return false
+}
+
+// Every statistic of every manager that exists is a metric with a HELP.
+func TestEveryStatisticIsAMetric(t *testing.T) {
+	cfg, _ := config(t)
+	cfg.Sequence, cfg.OpenEnv = nil, nil // all classes, a real environment
+	cfg.Status = status.Config{Port: -1}
+	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = env.Stage{Program: "true"}, env.Stage{Program: "true"}, env.Stage{Program: "true"}
+	cfg.Sites.DBTask.Program = "true"
+	cfg.Crawl.Sites, cfg.Process.Sites = sites.Name, sites.Name
+	r := start(t, cfg)
+	operator := r.operator()
+	code, body := page(t, r, "/metrics")
+	if code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range DefaultSequence {
+		e := operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: class})
+		fields := managertest.Object[dc.AdminFields](t, e).Fields
+		if len(fields) == 0 || !has(families["dc_up"], class) {
+			t.Errorf("%s is not there", class)
+		}
+		for stat, value := range fields {
+			name := status.Metric(stat)
+			if list, ok := value.(map[string]any); ok && len(list) == 0 {
+				continue // no schedules
+			}
+			if f := families[name]; f == nil || f.GetHelp() == "" || !has(f, class) {
+				t.Errorf("%s of %s: no metric %s", stat, class, name)
+			}
+			if name == "dc_statistic" {
+				t.Logf("%s has no metric of its own", stat)
+			}
+		}
+	}
+	if code, body := page(t, r, "/healthz"); code != 200 {
+		t.Errorf("health %d %s", code, body)
+	}
+	// "true" is no db-task: the stores are away.
+	if code, body := page(t, r, "/readyz"); code != 503 || !strings.Contains(body, "stores") {
+		t.Errorf("readiness %d %s", code, body)
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	cfg, _ := config(t)
+	cfg.Status = status.Config{Port: -1}
+	r := start(t, cfg)
+	operator := r.operator()
+	if code, body := page(t, r, "/readyz"); code != 200 {
+		t.Fatalf("ready %d %s", code, body)
+	}
+	suspend := func(kind int) {
+		operator.Ask(dc.ClassAdmin, dc.AdminSuspend, manager.Suspension{SuspendType: kind})
+	}
+	suspend(0)
+	code, body := page(t, r, "/readyz")
+	var c struct{ Reasons []string }
+	if err := json.Unmarshal([]byte(body), &c); err != nil || code != 503 || len(c.Reasons) != len(cfg.Sequence)-1 || !strings.Contains(body, sites.Name+" is suspended") {
+		t.Errorf("suspended: %d %s %v", code, body, err)
+	}
+	if code, body := page(t, r, "/healthz"); code != 200 {
+		t.Errorf("suspended is healthy: %d %s", code, body)
+	}
+	suspend(1)
+	if code, body := page(t, r, "/readyz"); code != 200 {
+		t.Errorf("ready again: %d %s", code, body)
+	}
+	operator.Ask(dc.ClassAdmin, dc.AdminState, dc.AdminCommand{ClassName: sites.Name, Command: dc.CommandShutdown})
+	for end := time.Now().Add(managertest.Patience); ; {
+		code, body = page(t, r, "/healthz")
+		if time.Now().After(end) {
+			t.Fatalf("stopped: %d %s", code, body)
+		}
+		if code == 503 && strings.Contains(body, sites.Name) && !strings.Contains(body, admin.Name+`"`) {
+			break
+		}
+	}
+	r.stop()
+	if err := r.wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,210 @@
+package status
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// collector turns the answers of one round into metrics.
+type collector struct{ server *Server }
+
+// Describe tells nothing: which statistics there are is known with the answers.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// collectLimit is beyond what a round may take, and the one before it.
+const collectLimit = 3 * patience
+
+// Collect asks all managers.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectLimit)
+	defer cancel()
+	t, _ := c.server.state(ctx, false) // without answers no manager is up
+	s := sink{out}
+	processed := false
+	for _, class := range c.server.cfg.Classes {
+		a, ok := t.classes[class]
+		up := ok && a.fault == ""
+		s.send("dc_up", "1 when the manager answered, 0 when it did not.", level, truth(up), "manager", class)
+		if !up {
+			continue
+		}
+		for _, stat := range slices.Sorted(maps.Keys(a.fields)) {
+			if m, whole := process[stat]; whole {
+				if !processed {
+					s.statistic(m, stat, a.fields[stat])
+				}
+				continue
+			}
+			s.field(class, stat, a.fields[stat])
+		}
+		processed = true
+	}
+	if free, err := freeBytes(c.server.cfg.DataDir); err == nil {
+		s.send("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
+	}
+}
+
+// sink makes metrics.
+type sink struct{ out chan<- prometheus.Metric }
+
+// send makes one metric; labels are names and values in turn.
+func (s sink) send(name, help string, kind prometheus.ValueType, value float64, labels ...string) {
+	var names, values []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, strings.ToValidUTF8(labels[i+1], "?"))
+	}
+	m, err := prometheus.NewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...)
+	if err != nil {
+		return // our own names; a test sends them all
+	}
+	s.out <- m
+}
+
+func (s sink) statistic(m metric, stat string, value any, labels ...string) {
+	n, ok := number(value)
+	if !ok {
+		return
+	}
+	if m.label != "" {
+		labels = append(labels, m.label, m.value)
+	}
+	s.send(m.name, m.help, m.kind, n, labels...)
+}
+
+// Metrics that are no plain statistics.
+const (
+	socketMessages = "dc_socket_messages_total"
+	socketBytes    = "dc_socket_bytes_total"
+	unnamed        = "dc_statistic"
+)
+
+var others = map[string]string{
+	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
+	"schedules": "dc_schedule_period_seconds",
+}
+
+var socketStat = regexp.MustCompile(`^(.+)_(send|recv)_(cnt|bytes)$`)
+
+// field is one statistic of one manager.
+func (s sink) field(class, stat string, value any) {
+	if m, ok := metrics[stat]; ok {
+		s.statistic(m, stat, value, "manager", class)
+		return
+	}
+	if part := socketStat.FindStringSubmatch(stat); part != nil {
+		name, help := socketMessages, "Messages of a manager's socket, by direction."
+		if part[3] == "bytes" {
+			name, help = socketBytes, "Bytes of a manager's socket, by direction."
+		}
+		direction := map[string]string{"send": "sent", "recv": "received"}[part[2]]
+		s.statistic(metric{name, help, count, "direction", direction}, stat, value, "manager", class, "socket", part[1])
+		return
+	}
+	switch stat {
+	case "START_DATE":
+		if at, ok := moment(value); ok {
+			s.send(others["START_DATE"], "When the manager started.", level, at, "manager", class)
+		}
+	case "VERSION":
+		if text, ok := value.(string); ok {
+			s.send(others["VERSION"], "1, with the version of the daemon.", level, 1, "manager", class, "version", text)
+		}
+	case "clients":
+		if names, ok := value.([]any); ok {
+			s.send(others["clients"], "Managers that AdminInterfaceServer knows.", level, float64(len(names)), "manager", class)
+		}
+	case "schedules":
+		s.schedules(class, value)
+	default:
+		s.unknown(class, stat, value)
+	}
+}
+
+// Metric is the name of the metric that tells a statistic of STAT.
+func Metric(stat string) string {
+	if m, ok := process[stat]; ok {
+		return m.name
+	}
+	if m, ok := metrics[stat]; ok {
+		return m.name
+	}
+	if part := socketStat.FindStringSubmatch(stat); part != nil {
+		return map[string]string{"cnt": socketMessages, "bytes": socketBytes}[part[3]]
+	}
+	if name, ok := others[stat]; ok {
+		return name
+	}
+	return unnamed
+}
+
+// unknown is a statistic without a name here: its numbers are told by the name
+// that STAT has for them.
+func (s sink) unknown(class, stat string, value any) {
+	if inner, ok := value.(map[string]any); ok {
+		for _, key := range slices.Sorted(maps.Keys(inner)) {
+			if _, deeper := inner[key].(map[string]any); !deeper {
+				s.unknown(class, stat+"."+key, inner[key])
+			}
+		}
+		return
+	}
+	if n, ok := number(value); ok {
+		s.send(unnamed, "A statistic of STAT without a metric of its own, by its name there.", prometheus.UntypedValue, n, "manager", class, "name", stat)
+	}
+}
+
+// schedules are the timers of a manager. One that is off or rests has no next time.
+func (s sink) schedules(class string, value any) {
+	all, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		one, _ := all[name].(map[string]any)
+		labels := []string{"manager", class, "schedule", name}
+		if n, ok := number(one["periodSeconds"]); ok {
+			s.send(others["schedules"], "Time from start to start of a schedule; 0 when it is off.", level, n, labels...)
+		}
+		if at, ok := moment(one["last"]); ok {
+			s.send("dc_schedule_last_timestamp_seconds", "When a schedule was last started.", level, at, labels...)
+		}
+		if at, ok := moment(one["next"]); ok {
+			s.send("dc_schedule_next_timestamp_seconds", "When a schedule is due; absent when it is off or rests.", level, at, labels...)
+		}
+	}
+}
+
+// number reads a JSON value that is, or says, a number.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case bool:
+		return truth(v), true
+	case string:
+		n, err := strconv.ParseFloat(v, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// moment reads a time as STAT writes it, in seconds since 1970.
+func moment(v any) (float64, bool) {
+	text, ok := v.(string)
+	if !ok {
+		return 0, false
+	}
+	t, err := time.Parse(time.DateTime, text)
+	return float64(t.Unix()), err == nil
+}

@@ -1,0 +1,109 @@
+package status
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metric is what one statistic of STAT is called outside. All have the label
+// manager.
+type metric struct {
+	name, help string
+	kind       prometheus.ValueType
+	label      string // one more label; "" for none
+	value      string // of that label
+}
+
+const (
+	count = prometheus.CounterValue
+	level = prometheus.GaugeValue
+)
+
+const queueHelp = "Work of a manager that waits or is under way, by queue."
+
+func queued(name string) metric { return metric{"dc_queue_length", queueHelp, level, "queue", name} }
+
+// tasks are the statistics of a schedule whose tasks are no batches: purge_batches,
+// purge_batches_total and so on.
+func tasks(prefix, schedule string) map[string]metric {
+	of := func(outcome string) metric {
+		return metric{"dc_" + schedule + "_tasks_" + outcome + "_total", "Tasks of " + schedule + ": " + outcome + ".", count, "", ""}
+	}
+	return map[string]metric{
+		prefix:                   queued(schedule),
+		prefix + "_total":        {"dc_" + schedule + "_tasks_total", "Tasks of " + schedule + " that were started.", count, "", ""},
+		prefix + "_canceled":     of("canceled"),
+		prefix + "_error":        of("error"),
+		prefix + "_fault":        of("fault"),
+		prefix + "_fault_ttl":    of("expired"),
+		prefix + "_check_fault":  of("check_fault"),
+		prefix + "_delete_fault": of("delete_fault"),
+	}
+}
+
+// metrics are the statistics that have a name of their own outside (daemon 4.4).
+// One that is not here is a dc_statistic.
+var metrics = map[string]metric{
+	"batches_crawl_total":               {"dc_batches_crawl_total", "Batches to crawl that were built, empty ones included.", count, "", ""},
+	"batches_crawl_filled":              {"dc_batches_crawl_filled_total", "Batches to crawl that were not empty.", count, "", ""},
+	"batches_crawl_urls":                {"dc_batches_crawl_urls_total", "URLs in batches to crawl.", count, "", ""},
+	"batches_crawl_items_avg":           {"dc_batches_crawl_items_avg", "Mean number of URLs of the batches under way.", level, "", ""},
+	"batches_crawl_fault":               {"dc_batches_crawl_faults_total", "Batches to crawl that failed.", count, "", ""},
+	"batches_crawl_urls_fault":          {"dc_batches_crawl_faults_urls_total", "URLs of batches to crawl that failed.", count, "", ""},
+	"batches_crawl_fault_ttl":           {"dc_batches_crawl_expired_total", "Batches to crawl that waited too long for their start.", count, "", ""},
+	"batches_crawl_delete_fault":        {"dc_batches_crawl_delete_faults_total", "Tasks of crawling that could not be deleted.", count, "", ""},
+	"batches_crawl_check_fault":         {"dc_batches_crawl_check_faults_total", "Looks at the state of crawl tasks that failed.", count, "", ""},
+	"batches_crawl_url_fetch":           {"dc_batches_crawl_url_fetch_total", "Selections of URLs to crawl.", count, "", ""},
+	"batches_crawl_url_fetch_cancelled": {"dc_batches_crawl_url_fetch_cancelled_total", "Selections of URLs left out because of a limit.", count, "", ""},
+	"batches_crawl_url_fetch_incr":      {"dc_batches_crawl_url_fetch_incremental_total", "Selections of URLs for incremental crawling.", count, "", ""},
+	"batches_crawl_url_fetch_requests":  {"dc_batches_crawl_url_fetch_requests", "Selections without an answer yet.", level, "", ""},
+	"batches_crawl_urls_ret":            {"dc_batches_crawl_urls_returned_total", "URLs that were returned to be crawled again.", count, "", ""},
+	"batches_crawl_fetcher_dynamic":     {"dc_batches_crawl_fetcher_dynamic_total", "Batches for the browser.", count, "", ""},
+	"batches_crawl_fetcher_static":      {"dc_batches_crawl_fetcher_static_total", "Batches without the browser.", count, "", ""},
+	"batches_crawl_fetcher_mixed":       {"dc_batches_crawl_fetcher_mixed_total", "Batches of both kinds.", count, "", ""},
+	"batches_crawl_time_avg":            {"dc_batches_realtime_seconds_avg", "Mean time of a batch in real time.", level, "", ""},
+	"batches_crawl_queue":               queued("crawl"),
+	"batches_realtime_threads":          queued("realtime"),
+	"batches_realtime_threads_created":  {"dc_batches_realtime_workers_started_total", "Workers for batches in real time that were started.", count, "", ""},
+
+	"batches_process_total":        {"dc_batches_process_total", "Batches to process that were built, empty ones included.", count, "", ""},
+	"batches_process_filled":       {"dc_batches_process_filled_total", "Batches to process that were not empty.", count, "", ""},
+	"batches_process_urls":         {"dc_batches_process_urls_total", "URLs in batches to process.", count, "", ""},
+	"batches_process_cancelled":    {"dc_batches_process_cancelled_total", "Starts of processing left out because of a limit.", count, "", ""},
+	"batches_process_fault":        {"dc_batches_process_faults_total", "Batches to process that failed.", count, "", ""},
+	"batches_process_urls_fault":   {"dc_batches_process_faults_urls_total", "URLs of batches to process that failed.", count, "", ""},
+	"batches_process_fault_ttl":    {"dc_batches_process_expired_total", "Batches to process that waited too long for their start.", count, "", ""},
+	"batches_process_delete_fault": {"dc_batches_process_delete_faults_total", "Tasks of processing that could not be deleted.", count, "", ""},
+	"batches_process_check_fault":  {"dc_batches_process_check_faults_total", "Looks at the state of processing tasks that failed.", count, "", ""},
+	"batches_process_queue":        queued("process"),
+
+	"common_operations_cnt":     {"dc_operations_total", "Operations on sites and URLs that were asked for.", count, "", ""},
+	"common_threads":            {"dc_operations_running", "Operations under way.", level, "", ""},
+	"common_threads_created":    {"dc_operations_workers_started_total", "Workers for operations that were started.", count, "", ""},
+	"common_queue":              queued("operations"),
+	"sites_recrawl_drce_cnt":    {"dc_node_requests_total", "Requests to the data nodes.", count, "", ""},
+	"sites_recrawl_cnt":         {"dc_recrawl_runs_total", "Runs of the recrawl of sites.", count, "", ""},
+	"sites_recrawl_updated_cnt": {"dc_recrawl_updates_total", "Sites whose URLs a recrawl renewed.", count, "", ""},
+	"sites_recrawl_deleted_cnt": {"dc_recrawl_deletes_total", "Sites whose old URLs a recrawl deleted.", count, "", ""},
+	"recrawl_threads":           {"dc_recrawl_running", "Runs of the recrawl under way.", level, "", ""},
+	"recrawl_threads_created":   {"dc_recrawl_workers_started_total", "Workers for the recrawl that were started.", count, "", ""},
+	"recrawl_sites_queue":       queued("recrawl"),
+
+	"requests":  queued("requests"),
+	"suspended": {"dc_suspended", "1 while an operator has suspended the manager.", level, "", ""},
+}
+
+func init() {
+	for _, list := range []map[string]metric{tasks("purge_batches", "purge"), tasks("age_batches", "age")} {
+		for stat, m := range list {
+			metrics[stat] = m
+		}
+	}
+}
+
+// process are the statistics of the whole process, which every manager tells
+// alike. They are told once and without the label manager.
+var process = map[string]metric{
+	"RAMV":    {"dc_process_virtual_memory_bytes", "Virtual memory of the daemon.", level, "", ""},
+	"RAMR":    {"dc_process_resident_memory_bytes", "Memory of the daemon.", level, "", ""},
+	"CPUU":    {"dc_process_cpu_seconds_total", "Processor time of the daemon, by mode.", count, "mode", "user"},
+	"CPUS":    {"dc_process_cpu_seconds_total", "Processor time of the daemon, by mode.", count, "mode", "system"},
+	"THREADS": {"dc_process_threads", "Threads of the operating system.", level, "", ""},
+}
