@@ -8,7 +8,7 @@
 //	3  manager <- admin clients sites batches realtime
 //	                                          one goroutine each: its sockets, its state
 //	2  task <- crawl process dbtask           one request in, one answer out
-//	1  config cli bus env rawcache fetch hostgate kv   db <- store original
+//	1  config cli keys bus env rawcache fetch hostgate kv   db <- store original
 //	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
 //	0  dc prop pyre canon robots expr polite filter extract merge
