@@ -26,6 +26,7 @@ const notes = `Commands of --cmd:
         or a JSON object; \, stands for a comma in a value
   STOP  stops the managers of --classes, or all and with them the daemon
   SUSPEND  --fields 1: the managers start nothing new; --fields 0: they go on
+dc-admin keygen makes the keys for other machines; see dc-admin keygen --help.
 
 Examples:
   dc-admin --cmd STAT --classes BatchTasksManager
@@ -44,6 +45,9 @@ var commands = []string{"STAT", "GET", "SET", "STOP", "SUSPEND"}
 var sequence = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManager", "BatchTasksManagerProcess", "BatchTasksManagerRealTime", "ClientInterfaceService"}
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "keygen" {
+		os.Exit(keygen(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	var path, command, fields, classes string
 	s := cli.New("dc-admin", "looks after a running dc-daemon")
 	s.Text(&path, "config", "c", "FILE", "ini file; without it dc-admin.ini is looked for in the current\nfolder and in /etc/dc-admin/")
@@ -97,6 +101,7 @@ func run(ctx context.Context, path, command, fields, classes string) client.Outc
 		Host:    dtma.Text("clientHost", "127.0.0.1"),
 		Port:    int(dtma.Int("clientPort", 5503, 1, 65535)),
 		Timeout: dtma.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, 24*time.Hour),
+		Curve:   client.Keys(dtma),
 	}}
 	start := server.Names("instantiateSequence", sequence)
 	end := slices.Clone(start)

@@ -159,6 +159,7 @@ func (o options) server() (client.Server, error) {
 		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
 		Port:    int(s.Int("clientPort", 5504, 1, 65535)),
 		Timeout: s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, longestWait),
+		Curve:   client.Keys(s),
 	}
 	if err := f.Err(); err != nil {
 		return server, err

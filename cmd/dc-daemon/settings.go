@@ -43,6 +43,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Version:       builtVersion(),
 	}
+	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
 
 	s = f.Section(clients.Name)
 	cfg.Clients = clients.Config{
@@ -55,6 +56,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		BatchTimeout:  s.Duration("BatchTimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Nodes:         int(nodes),
 	}
+	cfg.Clients.Curve = remote(s, cfg.Clients.AllowInsecure)
 
 	s = f.Section(sites.Name)
 	s.Accept("DRCEHost", "DRCEPort", "DRCERoute", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode")

@@ -45,6 +45,9 @@ type Config struct {
 	// AllowInsecure lets Host be an address that other machines reach
 	// (AllowInsecureRemoteAccess).
 	AllowInsecure bool
+	// Curve are the server's secret key and the list of the operators
+	// (serverSecretKey, allowedClients); nil for a port without keys.
+	Curve *bus.Curve
 	// MaxFrame bounds one request in bytes (MaxMessageSize); default 64 MiB.
 	MaxFrame int64
 	// Timeout is how long a manager may take for its answer (ClassTimeout, ms);
@@ -87,7 +90,7 @@ func New(base manager.Config, cfg Config) *Server {
 	// The daemon's own status server asks here, whatever keys the TCP side wants.
 	s.Handle(manager.AdminSocket, dc.ClassAdmin, dc.AdminStat, func(from manager.Peer, e dc.Event) { s.pass(from, e, s.AnswerStat) })
 
-	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame})
+	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
 	own := map[int]manager.Handler{
 		dc.AdminStat: s.AnswerStat, dc.AdminGet: s.AnswerGet, dc.AdminSet: s.AnswerSet, dc.AdminState: s.state,
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,8 +20,8 @@ var (
 	ErrGone = errors.New("the peer has gone")
 	// ErrNone: no message waits.
 	ErrNone = errors.New("no message")
-	// ErrExposed: Bind was asked to listen to other machines in the open.
-	ErrExposed = errors.New("listening beyond this machine needs CURVE keys or the explicit leave to be insecure")
+	// ErrRefused: the server ends the handshakes, on account of keys.
+	ErrRefused = errors.New("the server refuses the connection")
 )
 
 // Bus is the messaging of one process: a ZMQ context of its own. It is safe for
@@ -28,10 +29,19 @@ var (
 type Bus struct {
 	ctx  *zmq.Context
 	open atomic.Int64
+
+	door     door           // who may come in
+	watchers sync.WaitGroup // one goroutine for each binding socket with keys
+	monitors atomic.Int64   // numbers the endpoints of monitors
+
+	ending  sync.Once
+	ended   chan struct{} // closed when Term is through
+	failure error         // of Term; to be read after ended
 }
 
 // New starts a bus with one I/O thread. [Bus.Term] ends it.
 func New() (*Bus, error) {
+	seed()
 	ctx, err := zmq.NewContext()
 	if err != nil {
 		return nil, fmt.Errorf("bus.New: %w", err)
@@ -43,27 +53,40 @@ func New() (*Bus, error) {
 		_ = ctx.Term()
 		return nil, fmt.Errorf("bus.New: %w", err)
 	}
-	return &Bus{ctx: ctx}, nil
+	return &Bus{ctx: ctx, ended: make(chan struct{})}, nil
 }
 
 // Term ends the bus. All sockets must have been closed; what they still had to
 // send gets at most their linger. Term itself never waits longer than limit: it
-// then answers an error that says how many sockets nobody closed.
+// then answers an error that says how many sockets nobody closed. It may be
+// called again to wait longer.
 func (b *Bus) Term(limit time.Duration) error {
-	b.ctx.SetRetryAfterEINTR(true)
-	done := make(chan error, 1)
-	go func() { done <- b.ctx.Term() }()
+	b.ending.Do(func() {
+		go func() {
+			defer close(b.ended)
+			b.failure = b.term()
+		}()
+	})
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("bus.Term: %w", err)
+	case <-b.ended:
+		if b.failure != nil {
+			return fmt.Errorf("bus.Term: %w", b.failure)
 		}
 		return nil
 	case <-timer.C:
 		return fmt.Errorf("bus.Term: not ended after %v, %d sockets are open", limit, b.open.Load())
 	}
+}
+
+// term waits for the sockets with keys before it shuts the door, as libzmq lets
+// everybody in where there is none.
+func (b *Bus) term() error {
+	b.watchers.Wait()
+	err := b.shutDoor()
+	b.ctx.SetRetryAfterEINTR(true)
+	return errors.Join(err, b.ctx.Term())
 }
 
 // Open is the number of open sockets.

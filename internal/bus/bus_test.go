@@ -2,8 +2,10 @@ package bus
 
 import (
 	"errors"
-	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ const patience = 20 * time.Second
 
 func newBus(t *testing.T) *Bus {
 	t.Helper()
+	before := runtime.NumGoroutine()
 	b, err := New()
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +31,11 @@ func newBus(t *testing.T) *Bus {
 		}
 		if b.Open() != 0 {
 			t.Errorf("%d sockets are open", b.Open())
+		}
+		for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d goroutines at the end, %d at the start", runtime.NumGoroutine(), before)
+			}
 		}
 	})
 	return b
@@ -60,6 +68,9 @@ func event(uid string) dc.Event {
 // next waits for one message, or for the error that is not ErrNone.
 func next(t *testing.T, s *Socket) (Message, error) {
 	t.Helper()
+	if err := s.refusal(); err != nil {
+		return Message{}, err
+	}
 	p := NewPoller(s)
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		ready, err := p.Wait(100 * time.Millisecond)
@@ -72,7 +83,11 @@ func next(t *testing.T, s *Socket) (Message, error) {
 		if ready[0] != s {
 			t.Fatal("the poller answered another socket")
 		}
-		return s.Recv()
+		m, err := s.Recv()
+		if s.monitor != nil && errors.Is(err, ErrNone) {
+			continue // it was news of the handshake
+		}
+		return m, err
 	}
 	t.Fatal("no message")
 	return Message{}, nil
@@ -162,72 +177,6 @@ func TestBusyAndGone(t *testing.T) {
 	}
 	if _, err := server.Send(nil, event("u")); err == nil {
 		t.Error("sent without a route")
-	}
-}
-
-func TestExposed(t *testing.T) {
-	b := newBus(t)
-	keys, _, err := zmq.NewCurveKeypair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, secret, err := zmq.NewCurveKeypair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := []struct {
-		endpoint string
-		options  Options
-		refused  bool
-	}{
-		{"tcp://127.0.0.1:*", Options{}, false},
-		{"tcp://127.1.2.3:*", Options{}, false},
-		{"tcp://0.0.0.0:*", Options{}, true},
-		{"tcp://*:*", Options{}, true},
-		{"tcp://[::]:*", Options{}, true},
-		{"tcp://192.0.2.1:5504", Options{}, true},
-		{"tcp://lo:*", Options{}, true},
-		{"tcp://0.0.0.0:*", Options{AllowInsecure: true}, false},
-		{"tcp://0.0.0.0:*", Options{Curve: &Curve{Public: keys, Secret: secret}}, false},
-	}
-	for _, tc := range cases {
-		t.Run(fmt.Sprintf("%s %t", tc.endpoint, tc.refused), func(t *testing.T) {
-			s, err := b.Bind(tc.endpoint, tc.options)
-			if err == nil {
-				s.Close()
-			}
-			if errors.Is(err, ErrExposed) != tc.refused || !tc.refused && err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-func TestCurve(t *testing.T) {
-	b := newBus(t)
-	serverPublic, serverSecret, err := zmq.NewCurveKeypair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, secret, err := zmq.NewCurveKeypair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := bind(t, b, "tcp://127.0.0.1:*", Options{Curve: &Curve{Secret: serverSecret}})
-	plain := connect(t, b, server.Endpoint())
-	if _, err := plain.Send(nil, event("plain")); err != nil {
-		t.Fatal(err)
-	}
-	client, err := b.Connect(server.Endpoint(), Options{Curve: &Curve{Public: public, Secret: secret, ServerPublic: serverPublic}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if _, err := client.Send(nil, event("secret")); err != nil {
-		t.Fatal(err)
-	}
-	if m, err := next(t, server); err != nil || m.Event.UID != "secret" {
-		t.Errorf("%+v, %v", m, err)
 	}
 }
 
@@ -338,6 +287,86 @@ func TestTermDoesNotHang(t *testing.T) {
 		t.Errorf("an open socket: %v", err)
 	}
 	s.Close()
+}
+
+// A peer that brings the id which the ROUTER gives out next would end the
+// process, so no two processes may begin with the same one.
+func TestRoutesAreNotForeseeable(t *testing.T) {
+	const asked = "TEST_TELLS_ITS_ROUTE"
+	if os.Getenv(asked) != "" {
+		b := newBus(t)
+		s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+		if _, err := connect(t, b, s.Endpoint()).Send(nil, event("u")); err != nil {
+			t.Fatal(err)
+		}
+		m, err := next(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("route %x.", m.Route[0])
+		return
+	}
+	seen := map[string]bool{}
+	for range 3 {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		c.Env = append(os.Environ(), asked+"=1")
+		out, err := c.CombinedOutput()
+		_, route, _ := strings.Cut(string(out), "route ")
+		route, _, ok := strings.Cut(route, ".")
+		if err != nil || !ok || seen[route] {
+			t.Fatalf("route %q, before %v, %v\n%s", route, seen, err, out)
+		}
+		seen[route] = true
+	}
+}
+
+// The id of a peer that is there is not given to another one.
+func TestIDInUse(t *testing.T) {
+	b := newBus(t)
+	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+	named := func() *Socket {
+		c, err := b.socket(zmq.DEALER, s.Endpoint(), Options{}.withDefaults(s.Endpoint()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		if err := errors.Join(c.zmq.SetIdentity("name"), c.zmq.Connect(s.Endpoint())); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := named()
+	if _, err := first.Send(nil, event("first")); err != nil {
+		t.Fatal(err)
+	}
+	m, err := next(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := named().Send(nil, event("second")); err != nil {
+		t.Fatal(err)
+	}
+	// Whatever comes in meanwhile, the answer is the first one's.
+	if _, err := s.Send(m.Route, event("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := next(t, first); err != nil || m.Event.UID != "answer" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestOtherTransports(t *testing.T) {
+	b := newBus(t)
+	for _, endpoint := range []string{"ipc:///tmp/x", "ws://127.0.0.1:*", "udp://127.0.0.1:1", "127.0.0.1:1", ""} {
+		if s, err := b.Bind(endpoint, Options{}); err == nil {
+			s.Close()
+			t.Errorf("bound to %q", endpoint)
+		}
+		if s, err := b.Connect(endpoint, Options{}); err == nil {
+			s.Close()
+			t.Errorf("connected to %q", endpoint)
+		}
+	}
 }
 
 func FuzzRecv(f *testing.F) {

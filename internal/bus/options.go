@@ -2,8 +2,7 @@ package bus
 
 import (
 	"errors"
-	"fmt"
-	"net"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -24,16 +23,15 @@ type Options struct {
 	// AllowInsecure lets Bind listen on addresses other machines can reach,
 	// without keys (DECISIONS 8.2).
 	AllowInsecure bool
-	// Curve encrypts TCP; nil for plain.
+	// Curve encrypts TCP and says who may come; nil for plain. It does not bind
+	// inproc.
 	Curve *Curve
-}
-
-// Curve holds the keys of one side, Z85 text of 40 characters each. A binding
-// socket needs Secret; a connecting one needs all three. Whoever holds the
-// server's public key is let in.
-type Curve struct {
-	Public, Secret string
-	ServerPublic   string
+	// Watch makes Recv of a connecting socket answer ErrRefused as soon as the
+	// handshake fails for good, instead of nothing for ever.
+	Watch bool
+	// Log gets a line, at most one in ten seconds for each reason, about clients
+	// that a binding socket with keys has refused; nil for none.
+	Log *slog.Logger
 }
 
 const (
@@ -47,7 +45,10 @@ const (
 	backlog           = 256
 )
 
-func (o Options) withDefaults() Options {
+func (o Options) withDefaults(endpoint string) Options {
+	if _, tcp := tcpHost(endpoint); !tcp {
+		o.Curve = nil
+	}
 	switch {
 	case o.Linger == 0:
 		o.Linger = defaultLinger
@@ -82,66 +83,3 @@ func (o Options) apply(s *zmq.Socket, endpoint string) error {
 	}
 	return errors.Join(errs...)
 }
-
-func (o Options) applyServerKeys(s *zmq.Socket) error {
-	if o.Curve == nil {
-		return nil
-	}
-	return errors.Join(s.SetCurveServer(1), s.SetCurveSecretkey(o.Curve.Secret))
-}
-
-func (o Options) applyClientKeys(s *zmq.Socket) error {
-	if o.Curve == nil {
-		return nil
-	}
-	return errors.Join(
-		s.SetCurveServerkey(o.Curve.ServerPublic),
-		s.SetCurvePublickey(o.Curve.Public),
-		s.SetCurveSecretkey(o.Curve.Secret),
-	)
-}
-
-// exposed refuses a TCP endpoint that other machines can reach in the open.
-// Anything but a literal loopback address counts as such: "*", an interface's
-// name, the unspecified address.
-func (o Options) exposed(endpoint string) error {
-	host, tcp := tcpHost(endpoint)
-	if !tcp || o.AllowInsecure || o.Curve != nil {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("address %q: %w", host, ErrExposed)
-}
-
-// tcpHost is the host of a TCP endpoint, without brackets and zone.
-func tcpHost(endpoint string) (host string, tcp bool) {
-	rest, tcp := strings.CutPrefix(endpoint, "tcp://")
-	if !tcp {
-		return "", false
-	}
-	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
-		rest = rest[:i]
-	}
-	return strings.Trim(rest, "[]"), true
-}
-
-// TCP is the endpoint of host and port; port 0 lets the system choose one,
-// which [Socket.Endpoint] then tells. The name localhost means 127.0.0.1, as
-// a socket is bound to an address, never to a name.
-func TCP(host string, port int) string {
-	if host == "localhost" {
-		host = "127.0.0.1"
-	}
-	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
-		host = "[" + host + "]"
-	}
-	if port == 0 {
-		return fmt.Sprintf("tcp://%s:*", host)
-	}
-	return fmt.Sprintf("tcp://%s:%d", host, port)
-}
-
-// Inproc is the endpoint of that name inside one bus.
-func Inproc(name string) string { return "inproc://" + name }

@@ -60,22 +60,38 @@ type Socket struct {
 	zmq      *zmq.Socket
 	router   bool
 	endpoint string
+
+	guard   *guard      // of a binding socket with keys
+	monitor *zmq.Socket // of a connecting one that is watched
+	keys    bool        // it connects with keys
+	hungUp  int         // handshakes that the server has ended without a word
+	refused error       // ErrRefused, once it is known
 }
 
 // Bind opens a ROUTER socket that listens on endpoint, "tcp://127.0.0.1:5504" or
 // "inproc://name". A TCP address that other machines can reach is refused with
-// ErrExposed unless the options allow it.
+// ErrExposed unless the options allow it, and what is no address with ErrAddress.
 func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
-	o = o.withDefaults()
-	if err := o.exposed(endpoint); err != nil {
-		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
-	}
-	s, err := b.socket(zmq.ROUTER, endpoint, o)
+	s, err := b.bind(endpoint, o.withDefaults(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
 	}
+	return s, nil
+}
+
+func (b *Bus) bind(endpoint string, o Options) (*Socket, error) {
+	if err := o.exposed(endpoint); err != nil {
+		return nil, err
+	}
+	s, err := b.socket(zmq.ROUTER, endpoint, o)
+	if err != nil {
+		return nil, err
+	}
 	// Without it a ROUTER drops what it cannot deliver and says nothing.
-	err = errors.Join(s.zmq.SetRouterMandatory(1), o.applyServerKeys(s.zmq))
+	err = s.zmq.SetRouterMandatory(1)
+	if err == nil && o.Curve != nil {
+		err = s.protect(o)
+	}
 	if err == nil {
 		err = uninterrupted(func() error { return s.zmq.Bind(endpoint) })
 	}
@@ -84,27 +100,55 @@ func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
+		return nil, err
 	}
 	return s, nil
+}
+
+// protect posts a guard before a socket that is to listen.
+func (s *Socket) protect(o Options) (err error) {
+	if o.Curve.Allowed == nil {
+		return errors.New("keys without a list of clients")
+	}
+	s.guard, err = s.bus.enter(o.Curve.Allowed, o.Log)
+	if err != nil {
+		return err
+	}
+	if err := o.Curve.server(s.zmq, s.guard.domain); err != nil {
+		return err
+	}
+	return s.bus.watch(s.zmq, s.guard)
 }
 
 // Connect opens a DEALER socket to endpoint. It does not wait for a peer: what
 // is sent before one answers waits in the queue. On inproc the peer may bind
 // later.
 func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
-	o = o.withDefaults()
-	s, err := b.socket(zmq.DEALER, endpoint, o)
+	s, err := b.connect(endpoint, o.withDefaults(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("bus.Connect %s: %w", endpoint, err)
 	}
-	err = o.applyClientKeys(s.zmq)
+	return s, nil
+}
+
+func (b *Bus) connect(endpoint string, o Options) (*Socket, error) {
+	s, err := b.socket(zmq.DEALER, endpoint, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Curve != nil {
+		err = o.Curve.client(s.zmq)
+		s.keys = true
+	}
+	if err == nil && o.Watch {
+		s.monitor, err = b.monitor(s.zmq, zmq.EVENT_HANDSHAKE_SUCCEEDED|failed)
+	}
 	if err == nil {
 		err = uninterrupted(func() error { return s.zmq.Connect(endpoint) })
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("bus.Connect %s: %w", endpoint, err)
+		return nil, err
 	}
 	s.endpoint = endpoint
 	return s, nil
@@ -114,13 +158,19 @@ func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
 // Go's own scheduler sends signals all the time.
 func uninterrupted(call func() error) error {
 	for {
-		if err := call(); zmq.AsErrno(err) != zmq.Errno(syscall.EINTR) {
+		if err := call(); !interrupted(err) {
 			return err
 		}
 	}
 }
 
 func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {
+	if err := known(endpoint); err != nil {
+		return nil, err
+	}
+	if o.Curve != nil && !hasCurve() {
+		return nil, errNoCurve
+	}
 	z, err := b.ctx.NewSocket(kind)
 	if err != nil {
 		return nil, err
@@ -146,12 +196,19 @@ func (s *Socket) Close() {
 	}
 	_ = s.zmq.Close() // fails only for what is no socket
 	s.zmq = nil
+	if s.monitor != nil {
+		_ = s.monitor.Close()
+	}
+	if s.guard != nil {
+		s.bus.door.leave(s.guard)
+	}
 	s.bus.open.Add(-1)
 }
 
 // Send queues one event and answers the bytes of its frame. A ROUTER needs the
 // route of the peer, a DEALER none. It never waits: ErrBusy when the queue is
-// full, ErrGone when the peer has left; nothing is sent then.
+// full, ErrGone when the peer has left, ErrRefused as for Recv; nothing is sent
+// then.
 func (s *Socket) Send(route Route, e dc.Event) (int, error) {
 	frame, err := e.Frame()
 	if err != nil {
@@ -179,6 +236,10 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 		case zmq.Errno(syscall.EINTR):
 			continue
 		case zmq.Errno(syscall.EAGAIN):
+			// There is no queue any more to a server that refuses.
+			if err := s.refusal(); err != nil {
+				return err
+			}
 			return ErrBusy
 		case zmq.EHOSTUNREACH:
 			return ErrGone
@@ -189,19 +250,25 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 
 // Recv takes one message. It never waits: ErrNone when none is there. A message
 // that is no event gives a *BadMessage; the socket goes on. Any other error
-// means that the socket is of no more use.
+// means that the socket is of no more use; for a watched one that may be
+// ErrRefused.
 func (s *Socket) Recv() (Message, error) {
-	frames, tooMany, err := s.frames()
+	if err := s.refusal(); err != nil {
+		return Message{}, err
+	}
+	p, err := s.take()
 	if err != nil {
 		return Message{}, err
 	}
-	last := len(frames) - 1
-	route, frame := Route(frames[:last]), frames[last]
+	last := len(p.frames) - 1
+	route, frame := Route(p.frames[:last]), p.frames[last]
 	switch {
-	case tooMany:
+	case p.tooMany:
 		return Message{}, &BadMessage{Err: fmt.Errorf("bus.Recv: more than %d routing frames", maxRoute)}
 	case s.router && last == 0:
 		return Message{}, &BadMessage{Err: errors.New("bus.Recv: no event frame")}
+	case s.guard != nil && !s.guard.allows(p.user):
+		return Message{}, &BadMessage{Size: len(frame), Err: fmt.Errorf("bus.Recv: client %s at %s is not listed any more", p.user, p.address)}
 	case !s.router:
 		route = nil
 	}
@@ -212,39 +279,60 @@ func (s *Socket) Recv() (Message, error) {
 	return Message{Route: route, Event: e, Size: len(frame)}, nil
 }
 
-// frames reads all frames of a message; it keeps maxRoute+1 of them.
-func (s *Socket) frames() (frames [][]byte, tooMany bool, err error) {
+// parcel is one message as it was taken from the socket.
+type parcel struct {
+	frames  [][]byte // at most maxRoute+1
+	tooMany bool
+	user    string // the public key, when the socket has a guard
+	address string // as well
+}
+
+// take reads all frames of a message.
+func (s *Socket) take() (parcel, error) {
+	var p parcel
 	for {
-		frame, err := s.recv()
+		frame, about, err := s.recv()
 		if err != nil {
-			return nil, false, err
+			return parcel{}, err
 		}
-		if len(frames) <= maxRoute {
-			frames = append(frames, frame)
+		if len(p.frames) <= maxRoute {
+			p.frames = append(p.frames, frame)
 		} else {
-			tooMany = true
+			p.tooMany = true
 		}
 		more, err := s.zmq.GetRcvmore()
 		if err != nil {
-			return nil, false, fmt.Errorf("bus.Recv: %w", err)
+			return parcel{}, fmt.Errorf("bus.Recv: %w", err)
 		}
 		if !more {
-			return frames, tooMany, nil
+			p.user, p.address = about[zapUser], about[peerAddress]
+			return p, nil
 		}
 	}
 }
 
-func (s *Socket) recv() ([]byte, error) {
+// What libzmq knows about a frame.
+const (
+	zapUser     = "User-Id" // as the door has answered
+	peerAddress = "Peer-Address"
+)
+
+// recv reads one frame and, for a socket with a guard, whom it is from.
+func (s *Socket) recv() (frame []byte, about map[string]string, err error) {
 	for {
-		frame, err := s.zmq.RecvBytes(zmq.DONTWAIT)
+		if s.guard != nil {
+			frame, about, err = s.zmq.RecvBytesWithMetadata(zmq.DONTWAIT, zapUser, peerAddress)
+		} else {
+			frame, err = s.zmq.RecvBytes(zmq.DONTWAIT)
+		}
 		switch {
 		case err == nil:
-			return frame, nil
-		case zmq.AsErrno(err) == zmq.Errno(syscall.EINTR):
+			return frame, about, nil
+		case interrupted(err):
 		case zmq.AsErrno(err) == zmq.Errno(syscall.EAGAIN):
-			return nil, ErrNone
+			return nil, nil, ErrNone
 		default:
-			return nil, fmt.Errorf("bus.Recv: %w", err)
+			return nil, nil, fmt.Errorf("bus.Recv: %w", err)
 		}
 	}
 }

@@ -15,11 +15,17 @@ type Server struct {
 	Host    string
 	Port    int
 	Timeout time.Duration // for one answer
+	// Curve are the keys of this client and of the server; nil for a server
+	// without.
+	Curve *bus.Curve
 }
 
 // errTimeout says that no answer came in time; a server that is down looks the
 // same.
 var errTimeout = errors.New("no answer in time")
+
+// errKeys says that the server has refused the connection on account of keys.
+var errKeys = errors.New("the keys do not fit")
 
 // errAddress says that no connection can be made to such an address.
 var errAddress = errors.New("wrong address")
@@ -30,13 +36,13 @@ const maxAnswer = 1 << 30
 
 // ask sends e and waits for the answer with its uid.
 func (s Server) ask(ctx context.Context, b *bus.Bus, e dc.Event) (dc.Event, error) {
-	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer})
+	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
 	if err != nil {
 		return dc.Event{}, fmt.Errorf("%w: %w", errAddress, err)
 	}
 	defer socket.Close()
 	if _, err := socket.Send(nil, e); err != nil {
-		return dc.Event{}, fmt.Errorf("client.ask: %w", err)
+		return dc.Event{}, s.why(err)
 	}
 	poller := bus.NewPoller(socket)
 	deadline := time.Now().Add(s.Timeout)
@@ -59,9 +65,29 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e dc.Event) (dc.Event, erro
 		switch {
 		case errors.Is(err, bus.ErrNone):
 		case err != nil:
-			return dc.Event{}, fmt.Errorf("client.ask: %w", err)
+			return dc.Event{}, s.why(err)
 		case m.Event.UID == e.UID:
 			return m.Event, nil
 		}
 	}
+}
+
+// why adds to the error of a socket where to look.
+func (s Server) why(err error) error {
+	if errors.Is(err, bus.ErrRefused) {
+		return fmt.Errorf("%s:%d: %w: %w; %s", s.Host, s.Port, errKeys, err, s.keysHint())
+	}
+	return fmt.Errorf("client.ask: %w", err)
+}
+
+// noAnswer says in words that nothing came, and what may be the reason.
+func (s Server) noAnswer() string {
+	return fmt.Sprintf("no answer from %s:%d; does dc-daemon run there? If it does, its keys may be the reason: %s", s.Host, s.Port, s.keysHint())
+}
+
+func (s Server) keysHint() string {
+	if s.Curve == nil {
+		return "the ini file has none (serverPublicKey, clientSecretKey)"
+	}
+	return "serverPublicKey must be the daemon's public key, and " + s.Curve.Public + " must stand in its allowedClients"
 }

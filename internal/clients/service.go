@@ -45,6 +45,9 @@ type Config struct {
 	// AllowInsecure lets Host be an address that other machines reach
 	// (AllowInsecureRemoteAccess).
 	AllowInsecure bool
+	// Curve are the server's secret key and the list of the clients
+	// (serverSecretKey, allowedClients); nil for a port without keys.
+	Curve *bus.Curve
 	// MaxFrame bounds one request in bytes (MaxMessageSize); default 64 MiB.
 	MaxFrame int64
 	// Sites and RealTime are inproc names (clientSitesManager,
@@ -91,7 +94,7 @@ func New(base manager.Config, cfg Config) *Service {
 	}
 	base.Name = Name
 	s := &Service{Loop: manager.New(base), cfg: cfg}
-	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame})
+	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
 	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
 	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
 	s.HandleClass(server, dc.ClassClient, s.request)

@@ -8,7 +8,7 @@
 //	3  manager <- admin clients sites batches realtime   status
 //	                                          one goroutine each: its sockets, its state
 //	2  task <- crawl process dbtask           one request in, one answer out
-//	1  config bus rawcache fetch hostgate kv   cli <- manual   load <- env   db <- store original
+//	1  config keys bus rawcache fetch hostgate kv   cli <- manual   load <- env   db <- store original
 //	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
 //	0  dc prop pyre canon robots expr polite filter extract merge

@@ -1,0 +1,536 @@
+package bus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	zmq "github.com/pebbe/zmq4"
+)
+
+// party is one who has keys.
+type party struct{ public, secret string }
+
+func newParty(t *testing.T) party {
+	t.Helper()
+	public, secret, err := zmq.NewCurveKeypair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return party{public, secret}
+}
+
+func (p party) to(server party) *Curve {
+	return &Curve{Public: p.public, Secret: p.secret, ServerPublic: server.public}
+}
+
+// guests is a list of clients.
+type guests struct {
+	mu    sync.Mutex
+	keys  map[string]bool
+	asked int
+	err   error
+}
+
+func invite(parties ...party) *guests {
+	g := &guests{keys: map[string]bool{}}
+	for _, p := range parties {
+		g.keys[p.public] = true
+	}
+	return g
+}
+
+func (g *guests) Allowed(public string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked++
+	return g.keys[public], g.err
+}
+
+func (g *guests) set(p party, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keys[p.public] = ok
+}
+
+func (g *guests) questions() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asked
+}
+
+// journal is a log that a test reads while others write.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// await waits until the log has all these words in one line.
+func (j *journal) await(t *testing.T, words ...string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for line := range strings.Lines(j.String()) {
+			found := 0
+			for _, w := range words {
+				if strings.Contains(line, w) {
+					found++
+				}
+			}
+			if found == len(words) {
+				return
+			}
+		}
+	}
+	t.Fatalf("no line with %q in\n%s", words, j)
+}
+
+// fortress binds a socket with keys.
+func fortress(t *testing.T, b *Bus, server party, allowed Allower) (*Socket, *journal) {
+	t.Helper()
+	j := &journal{}
+	return bind(t, b, TCP("127.0.0.1", 0), Options{
+		Curve: &Curve{Secret: server.secret, Allowed: allowed}, Log: slog.New(slog.NewTextHandler(j, nil)), MaxFrame: 1 << 20,
+	}), j
+}
+
+// visit connects and sends one event.
+func visit(t *testing.T, b *Bus, s *Socket, keys *Curve, uid string) *Socket {
+	t.Helper()
+	c, err := b.Connect(s.Endpoint(), Options{Curve: keys, Watch: true, Linger: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	// A server may be quick to refuse.
+	if _, err := c.Send(nil, event(uid)); err != nil && !errors.Is(err, ErrRefused) {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// receives takes the next message, which must be that one, and answers it.
+func receives(t *testing.T, s, client *Socket, uid string) {
+	t.Helper()
+	m, err := next(t, s)
+	if err != nil || m.Event.UID != uid {
+		t.Fatalf("%+v, %v; want %s", m, err, uid)
+	}
+	if _, err := s.Send(m.Route, event(uid)); err != nil {
+		t.Fatal(err)
+	}
+	if client == nil {
+		return
+	}
+	if m, err := next(t, client); err != nil || m.Event.UID != uid {
+		t.Fatalf("the answer: %+v, %v", m, err)
+	}
+}
+
+// refused waits for the refusal of a client.
+func refused(t *testing.T, c *Socket, want string) {
+	t.Helper()
+	for range 2 { // it stays refused
+		if _, err := next(t, c); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestCurve(t *testing.T) {
+	server, alice, bob := newParty(t), newParty(t), newParty(t)
+	b := newBus(t)
+	s, _ := fortress(t, b, server, invite(alice))
+	receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
+
+	cases := []struct {
+		name   string
+		keys   *Curve
+		client string   // what the client is told
+		log    []string // what the server's log tells
+	}{
+		{"unlisted", bob.to(server), "does not list", []string{"not listed", "address=127.0.0.1", bob.public}},
+		{"another key of the server", alice.to(bob), "its public key may be another one", []string{"another public key", "address="}},
+		{"no keys", nil, "wants keys", []string{"it has no keys", "address="}},
+		{"a public key without its secret one", &Curve{Public: alice.public, Secret: bob.secret, ServerPublic: server.public}, "its public key may be another one", []string{"another public key", "address="}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			list := invite(alice)
+			s, log := fortress(t, b, server, list)
+			refused(t, visit(t, b, s, tc.keys, "refused"), tc.client)
+			log.await(t, append(tc.log, "level=WARN", "client refused")...)
+			// The first message that comes in is that of the one who may.
+			receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
+		})
+	}
+	t.Run("keys for a server without", func(t *testing.T) {
+		plain := bind(t, b, TCP("127.0.0.1", 0), Options{})
+		refused(t, visit(t, b, plain, alice.to(server), "refused"), "uses no keys")
+		receives(t, plain, visit(t, b, plain, nil, "plain"), "plain")
+	})
+	t.Run("inproc needs none", func(t *testing.T) {
+		inner := bind(t, b, Inproc("x"), Options{Curve: &Curve{Secret: server.secret, Allowed: invite()}})
+		c, err := b.Connect(Inproc("x"), Options{Curve: alice.to(server)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Send(nil, event("u")); err != nil {
+			t.Fatal(err)
+		}
+		receives(t, inner, c, "u")
+	})
+	t.Run("incomplete keys", func(t *testing.T) {
+		for _, keys := range []*Curve{{}, {Public: alice.public, Secret: alice.secret}, {Public: "x", Secret: "y", ServerPublic: "z"}} {
+			if c, err := b.Connect(s.Endpoint(), Options{Curve: keys}); err == nil {
+				c.Close()
+				t.Errorf("connected with %+v", keys)
+			}
+		}
+	})
+}
+
+// Each port has a list of its own.
+func TestListsAreApart(t *testing.T) {
+	server, alice, bob := newParty(t), newParty(t), newParty(t)
+	b := newBus(t)
+	operators, _ := fortress(t, b, server, invite(alice))
+	clients, _ := fortress(t, b, server, invite(alice, bob))
+	refused(t, visit(t, b, operators, bob.to(server), "bob"), "does not list")
+	receives(t, clients, visit(t, b, clients, bob.to(server), "bob"), "bob")
+	receives(t, operators, visit(t, b, operators, alice.to(server), "alice"), "alice")
+
+	// The guard of a socket goes with it; the others stay.
+	clients.Close()
+	receives(t, operators, visit(t, b, operators, alice.to(server), "alice"), "alice")
+	refused(t, visit(t, b, operators, bob.to(server), "bob"), "does not list")
+}
+
+// Who is taken off the list is out, with an open connection as with a new one.
+func TestListedThenRemoved(t *testing.T) {
+	server, alice, bob := newParty(t), newParty(t), newParty(t)
+	b := newBus(t)
+	list := invite(alice, bob)
+	s, _ := fortress(t, b, server, list)
+	c := visit(t, b, s, alice.to(server), "before")
+	receives(t, s, c, "before")
+	list.set(alice, false)
+	if _, err := c.Send(nil, event("after")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := next(t, s)
+	var bad *BadMessage
+	if !errors.As(err, &bad) || bad.Answerable() || bad.Route != nil || !strings.Contains(err.Error(), alice.public) || !strings.Contains(err.Error(), "127.0.0.1") {
+		t.Errorf("%v", err)
+	}
+	refused(t, visit(t, b, s, alice.to(server), "again"), "does not list")
+	receives(t, s, visit(t, b, s, bob.to(server), "bob"), "bob")
+	list.set(alice, true)
+	receives(t, s, visit(t, b, s, alice.to(server), "welcome"), "welcome")
+}
+
+type broken struct{}
+
+func (broken) Allowed(string) (bool, error) { panic("no list") }
+
+// A list that fails says so, and what it answers counts.
+func TestListsThatFail(t *testing.T) {
+	server, alice := newParty(t), newParty(t)
+	b := newBus(t)
+	t.Run("in part", func(t *testing.T) {
+		list := invite(alice)
+		list.err = errors.New("line 7 is no key")
+		s, log := fortress(t, b, server, list)
+		receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
+		log.await(t, "level=WARN", "list of clients", "line 7 is no key")
+	})
+	t.Run("with a panic", func(t *testing.T) {
+		s, log := fortress(t, b, server, broken{})
+		refused(t, visit(t, b, s, alice.to(server), "alice"), "does not list")
+		log.await(t, "list of clients", "no list")
+	})
+}
+
+// Requests of RFC 27 that libzmq would not make are refused, too.
+func TestDoorReplies(t *testing.T) {
+	b := newBus(t)
+	public := strings.Repeat("k", 32)
+	g, err := b.enter(&guests{keys: map[string]bool{zmq.Z85encode(public): true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := []string{"1.0", "7", g.domain, "192.0.2.1", "", "CURVE", public}
+	with := func(i int, text string) []string {
+		c := append([]string{}, good...)
+		c[i] = text
+		return c
+	}
+	cases := map[string]struct {
+		frames []string
+		yes    bool
+	}{
+		"listed":             {good, true},
+		"version":            {with(0, "2.0"), false},
+		"another socket":     {with(2, "bus.99"), false},
+		"no domain":          {with(2, ""), false},
+		"NULL":               {with(5, "NULL")[:6], false},
+		"NULL with a key":    {with(5, "NULL"), false},
+		"PLAIN":              {append(with(5, "PLAIN"), "secret"), false},
+		"unlisted":           {with(6, strings.Repeat("x", 32)), false},
+		"short key":          {with(6, public[1:]), false},
+		"long key":           {with(6, public+"k"), false},
+		"as text":            {with(6, zmq.Z85encode(public)), false},
+		"no key":             {good[:6], false},
+		"one frame too many": {append(with(0, "1.0"), "x"), false},
+		"nothing":            {nil, false},
+		"empty":              {[]string{""}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var frames [][]byte
+			for _, f := range tc.frames {
+				frames = append(frames, []byte(f))
+			}
+			got := b.door.reply(frames)
+			want := []string{"1.0", "", "400", "no access", "", ""}
+			if tc.yes {
+				want = []string{"1.0", "", "200", "", zmq.Z85encode(public), ""}
+			}
+			if len(frames) > 1 {
+				want[1] = "7"
+			}
+			if strings.Join(got, "|") != strings.Join(want, "|") {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+	b.door.leave(g)
+	if got := b.door.reply([][]byte{[]byte("1.0"), []byte("7"), []byte(g.domain), nil, nil, []byte("CURVE"), []byte(public)}); got[2] != "400" {
+		t.Errorf("the socket is closed: %q", got)
+	}
+}
+
+// A thousand who may not come keep none from coming, and fill no log.
+func TestManyRefused(t *testing.T) {
+	const strangers, each, visits = 4, 250, 100
+	server, alice, bob := newParty(t), newParty(t), newParty(t)
+	outside, b := newBus(t), newBus(t)
+	list := invite(alice)
+	s, log := fortress(t, b, server, list)
+	regular := visit(t, outside, s, alice.to(server), "0")
+	receives(t, s, regular, "0")
+
+	var joined sync.WaitGroup
+	failures := make(chan error, strangers)
+	for range strangers {
+		joined.Go(func() {
+			for range each {
+				c, err := outside.Connect(s.Endpoint(), Options{Curve: bob.to(server), Watch: true, Linger: -1})
+				if err != nil {
+					failures <- err
+					return
+				}
+				p := NewPoller(c)
+				for end := time.Now().Add(patience); !errors.Is(err, ErrRefused); _, err = c.Recv() {
+					if _, e := p.Wait(100 * time.Millisecond); e != nil || time.Now().After(end) {
+						failures <- fmt.Errorf("not refused: %v, %v", e, err)
+						c.Close()
+						return
+					}
+				}
+				c.Close()
+			}
+		})
+	}
+	for i := range visits {
+		uid := fmt.Sprint("open", i)
+		if _, err := regular.Send(nil, event(uid)); err != nil {
+			t.Fatal(err)
+		}
+		receives(t, s, regular, uid)
+		if i%10 == 0 {
+			uid = fmt.Sprint("new", i)
+			c := visit(t, outside, s, alice.to(server), uid)
+			receives(t, s, c, uid)
+			c.Close()
+		}
+	}
+	joined.Wait()
+	close(failures)
+	for err := range failures {
+		t.Error(err)
+	}
+	if n := list.questions(); n < strangers*each {
+		t.Errorf("the list was asked %d times", n)
+	}
+	if n := strings.Count(log.String(), "not listed"); n == 0 || n > 10 {
+		t.Errorf("%d lines in the log", n)
+	}
+	receives(t, s, visit(t, outside, s, alice.to(server), "end"), "end")
+}
+
+// greeting is what a client with CURVE says first (ZMTP 3.0).
+const greeting = "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00CURVE\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+// What is no client does no harm, and does not stay.
+func TestGarbageOnThePort(t *testing.T) {
+	server, alice := newParty(t), newParty(t)
+	b := newBus(t)
+	s, log := fortress(t, b, server, invite(alice))
+	regular := visit(t, b, s, alice.to(server), "before")
+	receives(t, s, regular, "before")
+	hello := "\x04\xc8\x05HELLO\x01\x00" + strings.Repeat("\x00", 192)
+	acts := map[string]string{
+		"silent":           "",
+		"bytes":            "\x01\x02\x03 nothing that anybody knows \xff\xfe",
+		"HTTP":             "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"TLS":              "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 508),
+		"zeros":            strings.Repeat("\x00", 10<<20),
+		"half greeting":    greeting[:20],
+		"greeting":         greeting,
+		"half HELLO":       greeting + hello[:100],
+		"HELLO of zeros":   greeting + hello,
+		"INITIATE at once": greeting + "\x04\xc8\x08INITIATE" + strings.Repeat("\x00", 191),
+		"large command":    greeting + "\x06\x00\x00\x00\x00\x7f\xff\xff\xff" + strings.Repeat("\x00", 4096),
+		"message at once":  greeting + "\x00\x05hello",
+		"old protocol":     "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01\x05\x00\x00",
+	}
+	var joined sync.WaitGroup
+	for name, text := range acts {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.Endpoint(), "tcp://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		joined.Go(func() {
+			_ = c.SetDeadline(time.Now().Add(patience))
+			_, _ = c.Write([]byte(text)) // it may hang up in the middle
+			for buffer := make([]byte, 4096); ; {
+				if _, err := c.Read(buffer); err != nil {
+					if errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Errorf("%s: the connection is still open", name)
+					}
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		uid := fmt.Sprint("among", i)
+		if _, err := regular.Send(nil, event(uid)); err != nil {
+			t.Fatal(err)
+		}
+		receives(t, s, regular, uid)
+		c := visit(t, b, s, alice.to(server), "new"+uid)
+		receives(t, s, c, "new"+uid)
+		c.Close()
+	}
+	joined.Wait()
+	receives(t, s, visit(t, b, s, alice.to(server), "after"), "after")
+	if n := strings.Count(log.String(), "\n"); n > 20 {
+		t.Errorf("%d lines in the log\n%s", n, log)
+	}
+	log.await(t, "it does not speak the protocol", "address=")
+}
+
+// A large frame of one who may come ends that connection alone.
+func TestLargeFrameWithKeys(t *testing.T) {
+	server, alice := newParty(t), newParty(t)
+	b := newBus(t)
+	s, _ := fortress(t, b, server, invite(alice))
+	big := visit(t, b, s, alice.to(server), "small")
+	receives(t, s, big, "small")
+	if _, err := big.zmq.SendBytes(make([]byte, 8<<20), zmq.DONTWAIT); err != nil {
+		t.Fatal(err)
+	}
+	receives(t, s, visit(t, b, s, alice.to(server), "other"), "other")
+}
+
+// A socket that nobody has closed keeps its door: it lets nobody in instead of all.
+func TestTermWithAnOpenSocket(t *testing.T) {
+	server, alice, bob := newParty(t), newParty(t), newParty(t)
+	outside, b := newBus(t), newBus(t) // newBus sees that b ends after all
+	s, _ := fortress(t, b, server, invite(alice))
+	if err := b.Term(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "1 sockets") {
+		t.Errorf("an open socket: %v", err)
+	}
+	refused(t, visit(t, outside, s, bob.to(server), "bob"), "does not list")
+	s.Close()
+}
+
+// What the log tells of an early failure is put together from several events.
+func TestWitness(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	file, err := c.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fd := int(file.Fd())
+	j := &journal{}
+	w := witness{guard: &guard{log: slog.New(slog.NewTextHandler(j, nil))}, peers: map[int]string{}}
+	w.see(zmq.EVENT_ACCEPTED, fd)
+	w.see(zmq.EVENT_ACCEPTED, -1)
+	w.see(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongMechanism)
+	w.see(zmq.EVENT_DISCONNECTED, fd)
+	w.see(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongCrypto)
+	w.see(zmq.EVENT_DISCONNECTED, -1) // one that has left before it was looked at
+	w.see(zmq.EVENT_DISCONNECTED, 77) // an ordinary end
+	want := []string{
+		`reason="it has no keys" address=` + l.Addr().String() + " ",
+		`reason="it has another public key for this server" address=unknown `,
+	}
+	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], want[0]) || !strings.Contains(lines[1], want[1]) || len(w.peers) != 0 {
+		t.Errorf("%q, left %v", lines, w.peers)
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	var c throttle
+	at := time.Unix(1000, 0)
+	steps := []struct {
+		kind     string
+		after    time.Duration
+		heldBack int
+		ok       bool
+	}{
+		{"a", 0, 0, true}, {"a", 0, 0, false}, {"b", 0, 0, true}, {"a", time.Second, 0, false},
+		{"a", complaintGap - time.Nanosecond, 0, false}, {"a", complaintGap, 3, true}, {"a", complaintGap, 0, false},
+		{"b", complaintGap, 0, true}, {"a", 2 * complaintGap, 1, true},
+	}
+	for i, s := range steps {
+		if heldBack, ok := c.allow(s.kind, at.Add(s.after)); heldBack != s.heldBack || ok != s.ok {
+			t.Errorf("step %d: %d, %t", i, heldBack, ok)
+		}
+	}
+}
