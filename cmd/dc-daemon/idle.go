@@ -3,7 +3,6 @@ package main
 import (
 	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
-	"hce/dc/internal/realtime"
 	"hce/dc/internal/sites"
 )
 
@@ -31,10 +30,6 @@ var idleKeys = map[string][]string{
 	batches.ProcessName: append([]string{
 		"BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess", "BatchMaxExecutionTime",
 	}, taskKeys...),
-	realtime.Name: {
-		"DRCEHost", "DRCEPort", "DRCETimeout", "DRCEStarterName", "DRCECrawlerAppName", "BatchMaxURLs",
-		"BatchMaxExecutionTime", "MaxThreads", "DRCERequestRouting", "BatchMaxIterations",
-	},
 }
 
 // taskKeys are those of both managers of batches.

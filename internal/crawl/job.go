@@ -137,7 +137,7 @@ const overtime = 20 * time.Second
 
 // overtimeRealTime is the same for a batch that a client waits for: the time that is
 // left then is the next stage's.
-const overtimeRealTime = time.Second
+const overtimeRealTime = 100 * time.Millisecond
 
 // overtime is how long after the batch's limit its requests may still run.
 func (r *batchRun) overtime() time.Duration {

@@ -46,6 +46,8 @@ type Config struct {
 	Crawl   batches.CrawlConfig   // as well
 	Process batches.ProcessConfig // as well
 
+	RealTime realtime.Config // as well
+
 	// StopLimit is how long one manager may take to stop; default 30 s.
 	StopLimit time.Duration
 	// Ready, if set, is called once when all managers run, with the TCP
@@ -89,6 +91,7 @@ func (c Config) withDefaults() (Config, error) {
 		sites.TaskType:      c.Sites.Workers,
 		batches.CrawlTask:   int(c.Crawl.MaxTasks),
 		batches.ProcessTask: int(c.Process.MaxTasks),
+		realtime.TaskType:   c.RealTime.MaxThreads,
 	})
 	if c.OpenEnv == nil {
 		local := c.Env

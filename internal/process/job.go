@@ -77,6 +77,10 @@ type item struct {
 	live *live // of a batch in real time
 }
 
+// leastTime is what the last stage of a batch in real time has in any case: what was
+// fetched at the last moment is not lost.
+const leastTime = 2 * time.Second
+
 // maxChunkBytes bounds the contents that wait for one transaction.
 const maxChunkBytes = 16 << 20
 
@@ -110,7 +114,8 @@ func (j *Job) process(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([
 	if limit > 0 {
 		deadline = start.Add(limit)
 		if batch.Folder != "" { // the stages share the time
-			deadline = start.Add(limit + finalize.Reserve(limit) - time.Duration(batch.Spent)*time.Millisecond)
+			left := limit + finalize.Reserve(limit) - time.Duration(batch.Spent)*time.Millisecond
+			deadline = start.Add(max(left, leastTime))
 		}
 	}
 	work, err := j.run(ctx, batch, deadline, log)
