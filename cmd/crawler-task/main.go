@@ -155,7 +155,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		closeStores()
 	}
 	return &crawl.Job{
-		Data: owner, Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
+		Data: owner, Scratch: dbtask.NewScratch(owner, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
 		Now: time.Now, Log: log, ProjectLog: projects.log,
 	}, closeAll, nil
 }

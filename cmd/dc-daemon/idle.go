@@ -2,7 +2,6 @@ package main
 
 import (
 	"hce/dc/internal/config"
-	"hce/dc/internal/realtime"
 	"hce/dc/internal/sites"
 )
 
@@ -15,10 +14,6 @@ var idleKeys = map[string][]string{
 		"RecrawlSiteOptimize", "RecrawlSiteDRCETimeout", "RecrawlSitePeriodMode", "RecrawlSitePeriodMax",
 		"RecrawlSitePeriodMin", "RecrawlSitePeriodStep", "RecrawlDelayBefore", "RecrawlDelayAfter",
 		"DefaultRecrawUpdatelCriterion", "DefaultRecrawDeleteOld", "DefaultRecrawDeleteOldCriterion", "PurgeMethod",
-	},
-	realtime.Name: {
-		"DRCEHost", "DRCEPort", "DRCETimeout", "DRCEStarterName", "DRCECrawlerAppName", "BatchMaxURLs",
-		"BatchMaxExecutionTime", "MaxThreads", "DRCERequestRouting", "BatchMaxIterations",
 	},
 }
 

@@ -76,6 +76,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	}
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
+	cfg.RealTime = realTime(f)
 	markIdle(f)
 	return cfg
 }

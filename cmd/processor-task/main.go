@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"hce/dc/internal/cli"
 	"hce/dc/internal/config"
 	"hce/dc/internal/dbtask"
 	"hce/dc/internal/process"
@@ -19,16 +20,28 @@ import (
 const notes = `stdin holds Batch objects, one after the other, as crawler-task answers them; each
 is answered with one line on stdout.
 
+With --finalize the batches are those in real time (crawlerType 4): nothing is stored,
+and the answer is an object with "contents", what a client of BATCH gets for each item,
+"grades", how good each is, and "again", the batch of those that a browser may do
+better. The raw files of the batch are removed.
+
 Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
 unreadable input, database, disk.`
 
 func main() {
+	var mode mode
 	os.Exit(taskmain.Run(taskmain.Program{
-		Name: "processor-task", Summary: "extracts the contents of crawled URLs", Notes: notes, Open: open, Batches: true,
+		Name: "processor-task", Summary: "extracts the contents of crawled URLs", Notes: notes, Open: mode.open, Batches: true,
+		Options: func(s *cli.Set) {
+			s.Flag(&mode.finalize, "finalize", "", "be the last stage of batches in real time: answer with\ntheir contents")
+		},
 	}))
 }
 
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+// mode is what the program is told beside the ini file.
+type mode struct{ finalize bool }
+
+func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
 	s := f.Section("ProcessorTask")
 	cfg := process.Config{
 		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
@@ -53,5 +66,10 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err != nil {
 		return nil, nil, err
 	}
-	return &process.Job{Data: owner, Config: cfg, Now: time.Now, Log: log}, closeAll, nil
+	job := process.Job{Data: owner, Config: cfg, Now: time.Now, Log: log}
+	if !m.finalize {
+		return &job, closeAll, nil
+	}
+	job.Scratch = dbtask.NewScratch(owner, data)
+	return &process.Finalizer{Job: job}, closeAll, nil
 }

@@ -54,6 +54,12 @@ type Data interface {
 	ProxyFault(ctx context.Context, site, host string, disabled bool) error
 }
 
+// Scratch keeps the files of a batch in real time in a folder of the batch's own,
+// which its last stage removes; see dbtask.Scratch.
+type Scratch interface {
+	PutFiles(ctx context.Context, folder, site string, files map[string][]dc.File, at time.Time) error
+}
+
 // Fetcher makes requests behind the egress guard; see fetch.Client.
 type Fetcher interface {
 	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
@@ -104,6 +110,7 @@ type Config struct {
 // Job crawls batches, one after the other. Its caches live as long as it does.
 type Job struct {
 	Data    Data
+	Scratch Scratch // nil: files of batches in real time are those of the node
 	Fetch   Fetcher
 	Browser Browser
 	Gates   Gates
@@ -127,6 +134,18 @@ const maxWaiting = 512
 // run. It is no part of any item's time-out: an item cut off by it was not
 // fetched, and is handed back.
 const overtime = 20 * time.Second
+
+// overtimeRealTime is the same for a batch that a client waits for: the time that is
+// left then is the next stage's.
+const overtimeRealTime = 100 * time.Millisecond
+
+// overtime is how long after the batch's limit its requests may still run.
+func (r *batchRun) overtime() time.Duration {
+	if r.realTime() {
+		return overtimeRealTime
+	}
+	return overtime
+}
 
 // batchRun is the state of one batch.
 type batchRun struct {
@@ -223,6 +242,9 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		return nil, task.Critical(fmt.Errorf("crawl.Run: batch %d: %w", batch.ID, err))
 	}
 	r.batch.Items = items
+	if r.batch.Folder != "" {
+		r.batch.Spent += j.Now().Sub(r.start).Milliseconds()
+	}
 	log.Info("batch crawled", "items", len(items), "ms", j.Now().Sub(r.start).Milliseconds())
 	return r.batch, nil
 }

@@ -171,10 +171,13 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	u.LinksI, u.LinksE = 0, 0
 	stored := r.gather(ctx, out, p, text, kind, now)
+	if r.realTime() {
+		addAttributes(u, out.result.Attributes, date)
+	}
 	if stored && p.settings.storedTypes.Holds(kind) {
 		r.addContent(out, p, text, kind)
 		r.addExchange(out, p)
-		u.ContentMask = 1
+		u.ContentMask = max(u.ContentMask, 1) // a client may have said which contents it wants
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.statuses.Of(p.Code); given {

@@ -247,7 +247,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	urls := make([]dc.URL, 0, len(items))
 	for _, it := range items {
 		if r.realTime() && cached(&it.url, it.Properties) {
-			it.url.ContentMask, it.cached = 1, true
+			it.url.ContentMask, it.cached = max(it.url.ContentMask, 1), true
 		} else if crawlable(it.url.Status) {
 			urls = append(urls, it.url)
 		}

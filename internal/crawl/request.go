@@ -65,7 +65,7 @@ func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 		r.Timeout = fetch.DefaultTimeout
 	}
 	if !v.deadline.IsZero() {
-		if left := max(v.deadline.Sub(v.Now()), 0) + overtime; left < r.Timeout {
+		if left := max(v.deadline.Sub(v.Now()), 0) + v.overtime(); left < r.Timeout {
 			r.Timeout, v.cut = left, true
 		}
 	}

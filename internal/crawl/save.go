@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"hce/dc/internal/dc"
@@ -111,10 +113,27 @@ func (r *batchRun) keep(ctx context.Context, id string, results []dc.Fetched) er
 	if len(files) == 0 {
 		return nil
 	}
-	if err := r.Data.PutRaw(ctx, id, files, r.Now()); err != nil && !gone(err) {
+	put := r.Data.PutRaw
+	if r.batch.Folder != "" && r.Scratch != nil {
+		put = func(ctx context.Context, id string, files map[string][]dc.File, at time.Time) error {
+			return r.Scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
+		}
+	}
+	if err := put(ctx, id, files, r.Now()); err != nil && !gone(err) {
 		return fmt.Errorf("crawl.save: site %s: %w", id, err)
 	}
 	return nil
+}
+
+// addAttributes gives a URL of a batch in real time what would be stored as its
+// attributes; an empty value takes one away.
+func addAttributes(u *dc.URL, values map[string]string, now dc.Date) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a dc.Attribute) bool { return a.Name == name })
+		if value := values[name]; value != "" {
+			u.Attributes = append(u.Attributes, dc.Attribute{SiteID: u.SiteID, Name: name, URLMd5: u.URLMd5, Value: value, CDate: now})
+		}
+	}
 }
 
 // saveSite stores results of one site.

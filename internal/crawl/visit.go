@@ -184,7 +184,7 @@ func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFu
 	if v.deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+overtime)
+	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+v.overtime())
 }
 
 // waitingMemory is an account that also gives up when the batch is over.

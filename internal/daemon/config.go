@@ -47,6 +47,7 @@ type Config struct {
 	Crawl   batches.CrawlConfig   // as well
 	Process batches.ProcessConfig // as well
 
+	RealTime realtime.Config // as well
 	Status status.Config // what concerns the bus is filled in here
 
 	// StopLimit is how long one manager may take to stop; default 30 s.
@@ -92,6 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 		sites.TaskType:      c.Sites.Workers,
 		batches.CrawlTask:   int(c.Crawl.MaxTasks),
 		batches.ProcessTask: int(c.Process.MaxTasks),
+		realtime.TaskType:   c.RealTime.MaxThreads,
 	})
 	if c.OpenEnv == nil {
 		local := c.Env

@@ -33,13 +33,13 @@ type builder struct {
 // bus stands here and nowhere else.
 func builders(cfg Config, pool env.Environment, stop func()) []builder {
 	cfg.Admin.Stop = stop
-	cfg.Sites.Env, cfg.Crawl.Env, cfg.Process.Env = pool, pool, pool
+	cfg.Sites.Env, cfg.Crawl.Env, cfg.Process.Env, cfg.RealTime.Env = pool, pool, pool, pool
 	return []builder{
 		{admin.Name, func(base manager.Config) runner { return admin.New(base, cfg.Admin) }},
 		{sites.Name, func(base manager.Config) runner { return sites.New(base, cfg.Sites) }},
 		{batches.CrawlName, func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) }},
 		{batches.ProcessName, func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) }},
-		{realtime.Name, func(base manager.Config) runner { return realtime.New(base) }},
+		{realtime.Name, func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) }},
 		{clients.Name, func(base manager.Config) runner { return clients.New(base, cfg.Clients) }},
 	}
 }

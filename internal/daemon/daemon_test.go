@@ -156,7 +156,7 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 		{dc.ClassClient, int(dc.URLContent), []int{1}, 112, `"itemObject":[1]`},
 		{dc.ClassClient, int(dc.URLDelete), []int{1}, 109, `exit_status=1`},
 		{dc.ClassClient, int(dc.AttributeUpdate), nil, 131, `"itemObject":null`},
-		{dc.ClassClient, int(dc.BatchRun), nil, 117, "not served yet"},
+		{dc.ClassClient, int(dc.BatchRun), nil, 117, "no programs for batches"},
 		{dc.ClassClient, int(dc.URLReturn), nil, 160, "unknown"},
 		{dc.ClassClient, 13, nil, 113, "unknown"},
 		{dc.ClassAdmin, dc.AdminStat, nil, dc.AdminStateAns, "does not serve"},

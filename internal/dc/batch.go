@@ -19,6 +19,10 @@ type Batch struct {
 	MaxExecutionTime  int64 // seconds; 0: no limit
 	MaxHostWait       int64 // ms that an item waits for its host's turn before it is handed back; 0: no limit
 	RemoveUnprocessed bool  // drop items that were not started instead of handing them back
+
+	// Of a batch in real time, from the manager for its tasks.
+	Folder string // of its raw files; "": those of the node
+	Spent  int64  // ms that the tasks before took of MaxExecutionTime
 }
 
 // BatchItem is one URL of a Batch. Its key is (SiteID, URLID).
@@ -41,6 +45,9 @@ type SiteOverlay struct {
 	Row        Patch
 	Filters    []Patch
 	Properties []Patch
+	// Source is the object as it came. A batch in real time carries it on from task
+	// to task, as its site need not be stored.
+	Source json.RawMessage `json:"-"`
 }
 
 // ReadBatch reads a Batch from a task's stdin.
@@ -56,6 +63,11 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		MaxExecutionTime:  o.int("maxExecutionTime", 0),
 		MaxHostWait:       o.int("maxHostWait", 0),
 		RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
+		Folder:            o.text("contentFolder", ""),
+		Spent:             o.bounded("spentTime", 0, Bounds{Max: math.MaxInt32}),
+	}
+	if o.err == nil && b.Folder != "" && !FolderName(b.Folder) {
+		o.fail("contentFolder", "is not the name of a folder")
 	}
 	o.accept("errorNames")
 	seen := map[[2]string]bool{}
@@ -72,6 +84,17 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		b.Items = append(b.Items, item)
 	}
 	return b, o.end(n)
+}
+
+// FolderName reports whether a text can be the Folder of a batch: 1 to 64 letters,
+// digits, _ or -.
+func FolderName(name string) bool {
+	for _, c := range []byte(name) {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= 64
 }
 
 // batchID reads the id, an unsigned number of 32 bits. Old clients write it as a
@@ -105,6 +128,7 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 	item.URL = NewURL(item.SiteID, item.Given.Text("URL"))
 	item.URL.ContentMask = u.int("contentMask", 0)
 	item.URL.URLPut = u.raw("urlPut")
+	item.URL.Attributes = attributesOf(u)
 	if u.err != nil {
 		return item, u.err
 	}
@@ -142,9 +166,22 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 	return item, CheckMd5(name, "urlId", item.URLID)
 }
 
+// attributesOf reads the attributes that a batch's urlObj brings. What is none
+// is left out: they are only carried into the answer of a batch in real time.
+func attributesOf(u *object) []Attribute {
+	var list []Attribute
+	if u.err != nil || json.Unmarshal(u.raw("attributes"), &list) != nil {
+		return nil
+	}
+	if list = slices.DeleteFunc(list, func(a Attribute) bool { return a.Name == "" }); len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
 func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverlay, error) {
 	o := readObject(name, raw)
-	s := &SiteOverlay{Row: o.columns(SiteColumns)}
+	s := &SiteOverlay{Row: o.columns(SiteColumns), Source: raw}
 	delete(s.Row, "Id")
 	o.accept("moveURLs", "urls")
 	o.accept(siteExtras...)
@@ -186,9 +223,12 @@ func (o *SiteOverlay) Apply(site *Site) {
 
 // MarshalJSON writes the Batch as the specification's objects carry it.
 func (b Batch) MarshalJSON() ([]byte, error) {
-	items := b.Items
-	if items == nil {
-		items = []BatchItem{}
+	items := make([]json.RawMessage, len(b.Items))
+	for i := range b.Items {
+		var err error
+		if items[i], err = b.Items[i].encode(b.CrawlerType == CrawlRealTime); err != nil {
+			return nil, err
+		}
 	}
 	var maxItems any
 	if b.MaxItems > 0 {
@@ -199,20 +239,30 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 		"errorNames": b.ErrorMask.Names(), "dbMode": b.DBMode, "maxIterations": b.MaxIterations,
 		"maxItems": maxItems, "maxExecutionTime": b.MaxExecutionTime, "removeUnprocessedItems": b.RemoveUnprocessed,
 	}
-	if b.MaxHostWait > 0 { // our own
+	if b.MaxHostWait > 0 { // our own, as are the others
 		object["maxHostWait"] = b.MaxHostWait
+	}
+	if b.Folder != "" {
+		object["contentFolder"], object["spentTime"] = b.Folder, b.Spent
 	}
 	return json.Marshal(object)
 }
 
 // MarshalJSON writes the item; siteObj is not carried on, the site is stored.
-func (i BatchItem) MarshalJSON() ([]byte, error) {
+func (i BatchItem) MarshalJSON() ([]byte, error) { return i.encode(false) }
+
+// encode writes the item, with its siteObj when that is carried on.
+func (i BatchItem) encode(carry bool) ([]byte, error) {
+	var site json.RawMessage
+	if carry && i.Site != nil {
+		site = i.Site.Source
+	}
 	properties := i.Properties
 	if properties == nil {
 		properties = map[string]string{}
 	}
 	return json.Marshal(map[string]any{
 		"siteId": i.SiteID, "urlId": i.URLID, "urlObj": i.URL, "properties": properties,
-		"siteObj": nil, "depth": i.Depth, "baseUrl": i.BaseURL,
+		"siteObj": site, "depth": i.Depth, "baseUrl": i.BaseURL,
 	})
 }

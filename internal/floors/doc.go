@@ -12,7 +12,7 @@
 //	   statefile <- cookies rotation freq proxies
 //	                                          one outside thing each
 //	0  dc prop pyre canon robots expr polite filter extract merge
-//	   content modified linkrules urlschema   extract <- loosexml <- feed sitemap
+//	   content modified linkrules urlschema finalize   extract <- loosexml <- feed sitemap
 //	                                          words and rules: no I/O, clock, goroutine
 //
 // Managers never see stores, fetchers or extractors; jobs never see sockets or

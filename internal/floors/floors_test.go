@@ -18,7 +18,7 @@ var floor = map[string]int{
 	"dc": 0, "prop": 0, "pyre": 0, "canon": 0, "robots": 0, "expr": 0, "polite": 0, "filter": 0, "extract": 0, "merge": 0,
 	"content": 0, "modified": 0, "loosexml": 0, "feed": 0, "sitemap": 0, "linkrules": 0, "urlschema": 0,
 	"config": 1, "cli": 1, "bus": 1, "env": 1, "load": 1, "rawcache": 1, "fetch": 1, "hostgate": 1, "kv": 1, "db": 1, "store": 1, "original": 1, "manual": 1,
-	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1, "browser": 1, "keys": 1,
+	"statefile": 1, "cookies": 1, "rotation": 1, "freq": 1, "proxies": 1, "browser": 1, "keys": 1, "finalize": 0,
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3, "status": 3,
 	"daemon": 4, "client": 4,

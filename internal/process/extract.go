@@ -22,7 +22,10 @@ func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	var bits dc.ErrorMask
 	var content []byte
 	var tags tagList
-	if it.row.HTTPCode == 200 {
+	if it.row.HTTPCode == 200 || it.live != nil {
+		if j.kept(ctx, it, log) {
+			return
+		}
 		tags, content, bits = j.content(ctx, it, start, log)
 	}
 	now := j.Now()
@@ -51,6 +54,9 @@ func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 		set["PDate"] = string(r.PDate)
 	}
 	it.result = dc.Extracted{URLMd5: it.URLID, Set: set, Processed: true, Content: content}
+	if it.live != nil {
+		it.live.content = dc.Entry{ID: it.URLID, Data: content, CDate: now}
+	}
 }
 
 func firstDate(dates ...dc.Date) dc.Date {
@@ -85,7 +91,7 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 
 // tags gives what the item's newest raw content says.
 func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, dc.ErrorMask) {
-	raw, err := j.Data.RawContent(ctx, it.SiteID, it.URLID)
+	raw, err := j.raw(ctx, it)
 	if err != nil || len(raw) == 0 {
 		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return tagList{}, dc.ErrRawMissing

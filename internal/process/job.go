@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/dc"
+	"hce/dc/internal/finalize"
 	"hce/dc/internal/task"
 )
 
@@ -32,6 +33,23 @@ type Data interface {
 	SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error
 }
 
+// Scratch is what the last stage of a batch in real time needs beside Data: the
+// raw files of the batch, in its folder, and what the node has of a URL that the
+// batch did not fetch; see dbtask.Scratch.
+type Scratch interface {
+	// RawContent reads the raw content of a URL that the batch fetched.
+	RawContent(ctx context.Context, folder, site, md5 string) ([]byte, error)
+	// AddFiles adds raw files to an answer; those of the node when folder is "".
+	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *dc.URLContentResponse) error
+	// Stored reads the processed content that the node has.
+	Stored(ctx context.Context, site, md5 string) (dc.Entry, bool, error)
+	// Processed gives what mask asks for of a processed content.
+	Processed(e dc.Entry, mask int64) []any
+	// Remove removes the folder of a batch; RemoveOthers those of other runs.
+	Remove(folder string) error
+	RemoveOthers(run string) error
+}
+
 // Config is what processor-task.ini says.
 type Config struct {
 	ChunkItems       int           // results in one transaction
@@ -41,10 +59,11 @@ type Config struct {
 
 // Job processes batches, one after the other.
 type Job struct {
-	Data   Data
-	Config Config
-	Now    func() time.Time
-	Log    *slog.Logger
+	Data    Data
+	Scratch Scratch // of batches in real time; nil: their files are those of the node
+	Config  Config
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // item is one URL of the batch on its way through the stages.
@@ -54,7 +73,13 @@ type item struct {
 	taken  bool // its row is taken; it is to be processed
 	late   bool // not started: handed back
 	result dc.Extracted
+
+	live *live // of a batch in real time
 }
+
+// leastTime is what the last stage of a batch in real time has in any case: what was
+// fetched at the last moment is not lost.
+const leastTime = 2 * time.Second
 
 // maxChunkBytes bounds the contents that wait for one transaction.
 const maxChunkBytes = 16 << 20
@@ -73,6 +98,13 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if len(notes.Unknown) > 0 {
 		log.Warn("unknown keys ignored", "keys", notes.Unknown)
 	}
+	_, err = j.process(ctx, &batch, log)
+	return batch, err
+}
+
+// process processes a batch and puts the items of the answer into it. It gives them
+// with what is known of them beside, in the same order.
+func (j *Job) process(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*item, error) {
 	start := j.Now()
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
 	if limit == 0 {
@@ -81,18 +113,23 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	var deadline time.Time
 	if limit > 0 {
 		deadline = start.Add(limit)
+		if batch.Folder != "" { // the stages share the time
+			left := limit + finalize.Reserve(limit) - time.Duration(batch.Spent)*time.Millisecond
+			deadline = start.Add(max(left, leastTime))
+		}
 	}
-	if err := j.run(ctx, &batch, deadline, log); err != nil {
+	work, err := j.run(ctx, batch, deadline, log)
+	if err != nil {
 		return nil, task.Critical(fmt.Errorf("process.Run: batch %d: %w", batch.ID, err))
 	}
 	if len(batch.Items) > 0 { // an idle daemon asks every other second
 		log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
 	}
-	return batch, nil
+	return work, nil
 }
 
 // run drives the stages and puts the items of the answer into batch, in order.
-func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log *slog.Logger) error {
+func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log *slog.Logger) ([]*item, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Rows that are selected have to be taken before they can be handed back, and
@@ -100,7 +137,7 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 	storing := context.WithoutCancel(ctx)
 	work, err := j.plan(storing, batch, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	over := func() bool {
 		return ctx.Err() != nil || (!deadline.IsZero() && !j.Now().Before(deadline))
@@ -137,19 +174,19 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 	close(ready)
 	saving.Wait()
 	if saveErr != nil {
-		return saveErr
+		return nil, saveErr
 	}
-	left := []dc.BatchItem{}
+	left, kept := []dc.BatchItem{}, work[:0]
 	for _, it := range work {
 		batch.ErrorMask |= it.row.ErrorMask
 		if it.late && batch.RemoveUnprocessed {
 			continue
 		}
 		it.URL = it.row
-		left = append(left, it.BatchItem)
+		left, kept = append(left, it.BatchItem), append(kept, it)
 	}
 	batch.Items = left
-	return nil
+	return kept, nil
 }
 
 // save stores results in chunks, one call of the data owner per site and chunk.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/dc"
@@ -18,7 +19,7 @@ func (j *Job) plan(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*i
 	bySite := map[string][]*item{}
 	var order []string
 	for i, bi := range batch.Items {
-		it := &item{BatchItem: bi, row: bi.URL}
+		it := &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi)}
 		work[i] = it
 		if bySite[bi.SiteID] == nil {
 			order = append(order, bi.SiteID)
@@ -38,6 +39,10 @@ func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []
 	if err != nil {
 		return err
 	}
+	if stored == nil && batch.CrawlerType == dc.CrawlRealTime {
+		// What it is like says siteObj (crawling 1.4).
+		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
+	}
 	if stored == nil {
 		unknown(id, items, log)
 		return nil
@@ -48,7 +53,7 @@ func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []
 	byOverlay := map[string][]*item{}
 	var order []string
 	for _, it := range items {
-		if !it.taken {
+		if !it.taken && it.live == nil {
 			continue
 		}
 		key := ""
@@ -67,7 +72,11 @@ func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []
 	for _, key := range order {
 		site := *stored
 		byOverlay[key][0].Site.Apply(&site)
-		if err := j.judge(ctx, batch, &site, byOverlay[key], log); err != nil {
+		taken := slices.DeleteFunc(byOverlay[key], func(it *item) bool {
+			it.live.seesSite(&site)
+			return !it.taken
+		})
+		if err := j.judge(ctx, batch, &site, taken, log); err != nil {
 			return err
 		}
 	}
@@ -130,7 +139,7 @@ func unknown(id string, items []*item, log *slog.Logger) {
 func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*item, log *slog.Logger) error {
 	if batch.DBMode&dc.DBWrite == 0 {
 		for _, it := range items {
-			it.taken = true
+			it.taken = it.live == nil || it.live.has(&it.BatchItem)
 		}
 		return nil
 	}

@@ -40,6 +40,7 @@ type Program struct {
 	// ends what it opened. An error is a critical failure.
 	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
 	ErrorAnswer func(request json.RawMessage, err error) any
+	Options     func(*cli.Set) // declares further options of the loop; may be nil
 	Commands    []Command
 }
 
@@ -69,6 +70,9 @@ func Run(p Program) int {
 	s.Text(&path, "config", "c", "FILE", "ini file; without it "+p.Name+".ini is looked for in the current\nfolder and in /etc/"+p.Name+"/")
 	if p.Batches {
 		s.Text(&maxTime, "maxtime", "m", "SECONDS", "limit for a batch that names none")
+	}
+	if p.Options != nil {
+		p.Options(s)
 	}
 	for i, c := range p.Commands {
 		s.Text(&values[i], c.Option, "", c.Value, c.Help)

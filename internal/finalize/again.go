@@ -1,0 +1,53 @@
+package finalize
+
+import (
+	"encoding/json"
+
+	"hce/dc/internal/dc"
+)
+
+// Values of a site's fetchType (crawling 4.9).
+const (
+	fetchDynamic = 2
+	fetchAuto    = 7
+)
+
+// hopeless are errors that a browser would meet as well, or must not try again.
+const hopeless = dc.ErrBadURL | dc.ErrConnection | dc.ErrRobots | dc.ErrSiteState | dc.ErrSiteMaxErrors | dc.ErrSiteMaxResources |
+	dc.ErrProcessorMaxErrors | dc.ErrProcessorMaxResources | dc.ErrFiltersBreak | dc.ErrGuard | dc.ErrNoTimeWindow |
+	dc.ErrMaxExecutionTime | dc.ErrURLsSchema | dc.ErrUnsupportedType | dc.ErrProcessorFilters
+
+// Repeats reports whether an item goes round once more: its site leaves the way of
+// fetching open, its result is poor, and a browser could do better. What the client
+// brought itself, and what was not fetched, does not.
+func Repeats(item dc.BatchItem, site *dc.Site, g Grade, fetched bool) bool {
+	supplied := len(item.URL.URLPut) > 0 && item.URL.URLPut[0] == '{'
+	return site != nil && site.FetchType == fetchAuto && fetched && !g.Enough && !supplied && item.URL.ErrorMask&hopeless == 0
+}
+
+// Again is an item as it was before it was fetched, now for a browser.
+func Again(item dc.BatchItem) dc.BatchItem {
+	u := &item.URL
+	u.Status, u.State, u.Crawled, u.Processed = dc.StatusSelectedCrawling, dc.URLEnabled, 0, 0
+	u.ErrorMask, u.HTTPCode, u.BatchID, u.TagsCount, u.TagsMask = 0, 0, 0, 0, 0
+	u.RawContentMd5, u.ETag, u.LastModified = "", "", ""
+	overlay := dc.SiteOverlay{Row: dc.Patch{}}
+	source := map[string]json.RawMessage{}
+	if item.Site != nil {
+		overlay = *item.Site
+		_ = json.Unmarshal(item.Site.Source, &source) // was read before; else the overlay is all that there is
+	}
+	if source == nil {
+		source = map[string]json.RawMessage{}
+	}
+	row := dc.Patch{}
+	for name, value := range overlay.Row {
+		row[name] = value
+	}
+	row["FetchType"] = int64(fetchDynamic)
+	source["fetchType"] = json.RawMessage("2")
+	overlay.Row = row
+	overlay.Source, _ = json.Marshal(source) // of texts that were JSON
+	item.Site = &overlay
+	return item
+}
