@@ -4,19 +4,11 @@ import (
 	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
 	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
 )
 
 // idleKeys are keys of daemon 3 that ini files of the first implementation hold
 // and whose work is not done yet. They are known, and said to have no effect.
 var idleKeys = map[string][]string{
-	sites.Name: {
-		"RecrawlSiteMode", "RecrawlSiteMax", "RecrawlSiteIterationPeriod", "RecrawlSiteRecrawlDateExpression",
-		"RecrawlSiteSelectCriterion", "RecrawlSiteSelectOrder", "RecrawlSiteMaxThreads", "RecrawlSiteLockState",
-		"RecrawlSiteOptimize", "RecrawlSiteDRCETimeout", "RecrawlSitePeriodMode", "RecrawlSitePeriodMax",
-		"RecrawlSitePeriodMin", "RecrawlSitePeriodStep", "RecrawlDelayBefore", "RecrawlDelayAfter",
-		"DefaultRecrawUpdatelCriterion", "DefaultRecrawDeleteOld", "DefaultRecrawDeleteOldCriterion", "PurgeMethod",
-	},
 	batches.CrawlName: append([]string{
 		"IncrMinFreq", "IncrMaxDepth", "IncrMaxURLs", "IncrMode", "IncrPeriod",
 		"ReturnURLsMaxNumber", "ReturnURLsPeriod", "ReturnURLsTTL", "ReturnURLsMode", "BatchDefaultFetchTypeOptions",
