@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// checked runs --check-config in a process of its own.
-func checked(t *testing.T, path string, environment ...string) (good bool, stdout, stderr string) {
+// runCheck runs --check-config in a process of its own.
+func runCheck(t *testing.T, path string, environment ...string) (good bool, stdout, stderr string) {
 	t.Helper()
 	c := program(t, t.TempDir(), "-c", path, "--check-config")
 	c.Env = append(c.Env, environment...)
@@ -67,7 +67,7 @@ func TestCheckConfig(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			folder := t.TempDir()
 			path := write(t, folder, tc.text)
-			good, stdout, stderr := checked(t, path, tc.env...)
+			good, stdout, stderr := runCheck(t, path, tc.env...)
 			if good != tc.good {
 				t.Errorf("good %v\n%s", good, stderr)
 			}
@@ -97,9 +97,9 @@ func TestCheckedFileHasTheSameMeaning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stdout, _ := checked(t, shipped) // the programs may not be built
+	_, stdout, _ := runCheck(t, shipped) // the programs may not be built
 	again := write(t, t.TempDir(), stdout)
-	_, second, _ := checked(t, again)
+	_, second, _ := runCheck(t, again)
 	meaning := func(text string) string {
 		var lines []string
 		for _, line := range strings.Split(text, "\n") {

@@ -9,7 +9,6 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/env"
-	"hce/dc/internal/sites"
 	"hce/dc/internal/status"
 )
 
@@ -58,26 +57,16 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	}
 	cfg.Clients.Curve = remote(s, cfg.Clients.AllowInsecure)
 
-	s = f.Section(sites.Name)
-	s.Accept("DRCEHost", "DRCEPort", "DRCERoute", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode")
-	cfg.Sites = sites.Config{
-		Server:   s.Text("server", ""),
-		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
-		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
-		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
-		Nodes:    int(nodes),
-	}
 	s = f.Section(daemon.StatusName)
 	cfg.Status = status.Config{
 		Host: s.Text("StatusHost", "127.0.0.1"), Port: int(s.Int("StatusPort", 5580, 0, maxPort)),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MinFree:       s.Int("StatusMinFree", 1<<30, 0, 1<<50),
 	}
+	cfg.Sites = sitesManager(f, int(nodes))
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
 	cfg.RealTime = realTime(f)
-	markIdle(f)
 	return cfg
 }
 
