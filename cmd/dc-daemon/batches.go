@@ -9,19 +9,38 @@ import (
 	"hce/dc/internal/sites"
 )
 
-// What is due, where the ini file does not say (daemon 2.3, 2.12). MODES_FLAG is
-// a property of the site that is looked at (daemon F11).
+// What is due, where the ini file does not say (daemon 2.3, 2.9, 2.11, 2.12).
+// Properties are those of the site that is looked at (daemon F8, F11).
 const (
-	modesFlag    = "`State`=1 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
-	crawlSites   = modesFlag + "1 > 0"
+	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
+	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
 	crawlURLs    = "`Status`=1 AND `State`=0"
-	processSites = modesFlag + "2 > 0"
+	processSites = "`State`=1 AND " + modesFlag + "2 > 0"
 	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
 	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
+	orderSites   = "`Priority` DESC, `TcDate` ASC"
+
+	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
+	// A site that is never crawled again keeps its pages.
+	agingURLs = "`ParentMd5`<>'' AND IFNULL(`UDate`,`CDate`) < DATE_SUB(NOW(), INTERVAL 2*" + recrawlPeriod + " MINUTE) AND " + recrawlPeriod + " > 0"
+
+	recrawlPeriod = "(SELECT `RecrawlPeriod` FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%')"
+
+	incrementalSites = crawlSites + " AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
+	// Rows of Status 5 and 6 are in a batch of processing, and left to it.
+	incrementalURLs  = "`Status` IN (4,7) AND `State`=0 AND `TcDate`>=`LastModified` AND TIMESTAMPDIFF(SECOND, `TcDate`, NOW()) > TIMESTAMPDIFF(SECOND, `LastModified`, `TcDate`)"
+	incrementalOrder = "`Depth` ASC, `MRate` DESC, `UDate` DESC"
+)
+
+// Bounds of values (daemon 3.2); SET has the same.
+const (
+	year     = 365 * longest
+	maxSwept = 1000000000
 )
 
 // crawl reads [BatchTasksManager] (daemon 3.2).
 func crawl(f *config.File) batches.CrawlConfig {
+	var err error
 	s := f.Section(batches.CrawlName)
 	c := batches.CrawlConfig{
 		Common:          common(s, 500, 4),
@@ -34,11 +53,42 @@ func crawl(f *config.File) batches.CrawlConfig {
 		CheckActive:     s.Bool("BatchDefaultCheckURLsInActiveBatches", true),
 		CrawledStrategy: s.Int("CrawledURLStrategy", 0, 0, 1),
 		SitesCriterion: dc.Criterion{
-			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDate` ASC"),
+			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
 		URLsCriterion: dc.Criterion{Where: s.Text("BatchDefaultWhereURLs", crawlURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		TaskName:      taskName(s, "Crawl", "crawl", 1),
+		DBTask:        stage(f, s, "DRCEDBAppName", "db-task"),
+		Return: batches.ReturnConfig{
+			Mode:    s.Bool("ReturnURLsMode", true),
+			Period:  s.Duration("ReturnURLsPeriod", time.Second, 600*time.Second, 0, longest),
+			Age:     s.Duration("ReturnURLsTTL", time.Minute, time.Hour, time.Minute, year),
+			MaxURLs: s.Int("ReturnURLsMaxNumber", 500, 1, maxSwept),
+		},
+		Incremental: batches.IncrementalConfig{
+			Mode:           s.Bool("IncrMode", false),
+			Period:         s.Duration("IncrPeriod", time.Second, 0, 0, longest),
+			MaxDepth:       s.Int("IncrMaxDepth", 100, 0, 1000000),
+			MaxURLs:        s.Int("IncrMaxURLs", 500, 1, 100000),
+			MinFreq:        s.Int("IncrMinFreq", batches.UnusedMinFreq, 0, maxSwept),
+			SitesCriterion: dc.Criterion{Where: incrementalSites, OrderBy: orderSites},
+			URLsCriterion:  dc.Criterion{Where: incrementalURLs, OrderBy: incrementalOrder},
+		},
+		Aging: batches.AgingConfig{
+			SweepConfig:    sweep(s, "Aging", "aging", 3),
+			MaxURLs:        s.Int("AgingBatchDefaultMaxURLsTotal", 10000, 1, maxSwept),
+			MaxURLsSite:    s.Int("AgingBatchDefaultMaxURLsSite", 100, 1, maxSwept),
+			MaxSites:       s.Int("AgingBatchDefaultMaxSites", 0, 0, 100000),
+			SitesCriterion: dc.Criterion{Where: s.Text("AgingBatchSitesCriterion", agingSites)},
+			URLsCriterion:  dc.Criterion{Where: s.Text("AgingBatchURLsCriterion", agingURLs)},
+		},
+		Purge: batches.PurgeConfig{
+			SweepConfig: sweep(s, "Purge", "purge", 2),
+			MaxURLs:     s.Int("PurgeBatchDefaultMaxURLs", 100, 1, maxSwept),
+		},
 	}
-	c.BatchTime = s.Duration("BatchMaxExecutionTime", time.Second, 240*time.Second, time.Second, longest)
+	if c.FetchTypes, err = batches.ReadFetchTypes(s.Text("BatchDefaultFetchTypeOptions", "")); err != nil {
+		s.Fail("BatchDefaultFetchTypeOptions", err.Error())
+	}
 	s.Below("BatchMaxExecutionTime", c.BatchTime, "BatchDefaultMaxExecutionTime", c.TaskTime)
 	return c
 }
@@ -56,7 +106,27 @@ func process(f *config.File) batches.ProcessConfig {
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
 		URLsCriterion: dc.Criterion{Where: s.Text("BatchDefaultWhereURLs", processURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		TaskName:      taskName(s, "Process", "process", 4),
 	}
+}
+
+// sweep reads the keys that aging and purging have alike.
+func sweep(s *config.Section, keys, name string, number int64) batches.SweepConfig {
+	return batches.SweepConfig{
+		Mode:   s.Bool(keys+"Mode", true),
+		Period: s.Duration(keys+"Period", time.Minute, 2*time.Minute, 0, year),
+		Limits: batches.Limits{
+			TaskTTL:  s.Duration(keys+"BatchQueueTaskTTL", time.Second, 4000*time.Second, time.Second, longest),
+			TaskTime: s.Duration(keys+"BatchDefaultMaxExecutionTime", time.Second, time.Hour, time.Second, longest),
+			MaxTasks: s.Int(keys+"BatchDefaultMaxTasks", 2, 0, 1000),
+		},
+		TaskName: taskName(s, keys, name, number),
+		Starter:  s.Text(keys+"BatchTask_STARTER", ""),
+	}
+}
+
+func taskName(s *config.Section, suffix, name string, number int64) batches.TaskName {
+	return batches.TaskName{Name: s.Text("BatchTaskDTMName"+suffix, name), Type: s.Int("BatchTaskDTMType"+suffix, number, 0, 1000000)}
 }
 
 // common reads the keys that both managers of batches have.
@@ -67,10 +137,28 @@ func common(s *config.Section, urls, tasks int64) batches.Common {
 		SitesTimeout:      s.Duration("DTMDTimeout", time.Millisecond, 100*time.Second, time.Millisecond, longest),
 		MaxAttempts:       s.Int("BatchDefaultMaxAttempts", 5, 0, 1000),
 		QueuePeriod:       s.Duration("BatchQueueProcessingPeriod", time.Second, 5*time.Second, 0, time.Hour),
-		TaskTTL:           s.Duration("BatchQueueTaskTTL", time.Second, 900*time.Second, time.Second, longest),
-		TaskTime:          s.Duration("BatchDefaultMaxExecutionTime", time.Second, 300*time.Second, time.Second, longest),
+		BatchTime:         s.Duration("BatchMaxExecutionTime", time.Second, 240*time.Second, time.Second, longest),
 		MaxURLs:           s.Int("BatchDefaultMaxURLs", urls, 1, 100000),
-		MaxTasks:          s.Int("BatchDefaultMaxTasks", tasks, 0, 1000),
 		RemoveUnprocessed: s.Bool("RemoveUnprocessedBatchItems", false),
+		Limits: batches.Limits{
+			TaskTTL:  s.Duration("BatchQueueTaskTTL", time.Second, 900*time.Second, time.Second, longest),
+			TaskTime: s.Duration("BatchDefaultMaxExecutionTime", time.Second, 300*time.Second, time.Second, longest),
+			MaxTasks: s.Int("BatchDefaultMaxTasks", tasks, 0, 1000),
+		},
+		Start: batches.Start{
+			MaxCPU:    s.Int("BatchTask_CPU_LOAD_MAX", 0, -1, 100),
+			MaxIOWait: s.Int("BatchTask_IO_WAIT_MAX", 0, -1, 100),
+			MinRAM:    s.Int("BatchTask_RAM_FREE_MIN", 256<<20, -1, 1<<50),
+			Delay:     s.Duration("BatchTask_RDELAY", time.Millisecond, time.Second, time.Millisecond, time.Hour),
+			Looks:     s.Int("BatchTask_RETRY", 600, 0, 1000000),
+		},
+		ResultTTL: s.Duration("BatchTask_autocleanup_TTL", time.Second, longest, -time.Second, year),
+		Unused: batches.Unused{
+			CheckMethod:   s.Int("BatchQueueTaskCheckStateMethod", 1, 0, 1),
+			Starter:       s.Text("BatchTask_STARTER", ""),
+			DeleteType:    s.Int("BatchTask_autocleanup_DeleteType", 1, 0, 1),
+			DeleteRetries: s.Int("BatchTask_autocleanup_DeleteRetries", 8, 0, 1000),
+			DeleteState:   s.Int("BatchTask_autocleanup_State", -1, -1, 1000000),
+		},
 	}
 }

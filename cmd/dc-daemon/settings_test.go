@@ -36,7 +36,7 @@ func TestShippedIni(t *testing.T) {
 	}
 	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=4\nslots_process=2\n")
 	for _, c := range []*daemon.Config{&shipped, &defaults} {
-		c.Sites.DBTask, c.Crawl.Crawler, c.Process.Selector, c.Process.Processor = env.Stage{}, env.Stage{}, env.Stage{}, env.Stage{}
+		c.Sites.DBTask, c.Crawl.Crawler, c.Crawl.DBTask, c.Process.Selector, c.Process.Processor = env.Stage{}, env.Stage{}, env.Stage{}, env.Stage{}, env.Stage{}
 	}
 	if !reflect.DeepEqual(shipped.Crawl, defaults.Crawl) {
 		t.Errorf("[BatchTasksManager]\nshipped %+v\ndefault %+v", shipped.Crawl, defaults.Crawl)
@@ -72,7 +72,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 // Files of the first implementation start, with a word on what has no effect.
 func TestKeysOfTheFirstImplementation(t *testing.T) {
 	_, f := read(t, "[Application]\n[BatchTasksManager]\nDTMDHost = 127.0.0.1\nPurgeMode = 1\n[SitesManager]\nRecrawlSiteMode = 1\nDRCEHost = x\n[BatchTasksManagerRealTime]\nMaxThreads = 6\n")
-	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) != 3 {
+	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) != 2 {
 		t.Errorf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
 	}
 }

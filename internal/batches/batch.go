@@ -31,6 +31,7 @@ type batch struct {
 	sites []string // of its rows; none: not known, look everywhere
 	urls  int
 	nodes int          // that answered its selection
+	extra bool         // beside the slots: of a schedule that has one of its own
 	keys  map[key]bool // of its items
 
 	// end is how the task ended; it is set from returning on.
@@ -57,7 +58,7 @@ type batch struct {
 // takesSlot reports whether the batch counts against MaxTasks. One whose rows
 // cannot be returned does, so that a database out of order stops new work
 // instead of piling up old.
-func (b *batch) takesSlot() bool { return b.stage <= over || b.late }
+func (b *batch) takesSlot() bool { return !b.extra && (b.stage <= over || b.late) }
 
 // onSite notes where rows of the batch are.
 func (b *batch) onSite(site string) {
@@ -75,7 +76,7 @@ type outcome struct {
 	State   env.State
 	Reason  string
 	Exit    int
-	Batch   bool  // the answer is a Batch
+	Batch   bool  // the answer is a Batch, or whatever the queue's tasks answer
 	Items   int   // of the answer
 	Crawled []key // items of the answer that are crawled, when other nodes are to know
 
@@ -113,8 +114,12 @@ func newBatchID() int64 {
 	}
 }
 
-// label is the task label that holds the batch's id.
-const label = "batch"
+// label is the task label that holds the batch's id, typeLabel the one of its
+// type's number.
+const (
+	label     = "batch"
+	typeLabel = "type"
+)
 
 func taskID(kind string, id int64) string { return kind + "-" + labelOf(id) }
 

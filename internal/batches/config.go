@@ -21,19 +21,65 @@ type Common struct {
 	// QueuePeriod is how often the tasks under way are asked for, beside the
 	// watch; ini key BatchQueueProcessingPeriod, s.
 	QueuePeriod time.Duration
-	// TaskTTL is how long a task may wait for its start; BatchQueueTaskTTL, s.
-	TaskTTL time.Duration
-	// TaskTime is when the environment ends a task; BatchDefaultMaxExecutionTime, s.
-	TaskTime time.Duration
+	Limits
 	// BatchTime is the task's own limit, which must be below TaskTime, so that
 	// what was not started is handed back; BatchMaxExecutionTime, s.
 	BatchTime time.Duration
 	// MaxURLs is the number of URLs of a batch, per node; BatchDefaultMaxURLs.
 	MaxURLs int64
-	// MaxTasks is the number of batches at once; BatchDefaultMaxTasks.
-	MaxTasks int64
 	// RemoveUnprocessed is RemoveUnprocessedBatchItems.
 	RemoveUnprocessed bool
+	// Start is what the node of a task must have left; keys BatchTask_*.
+	Start Start
+	// ResultTTL is how long the environment keeps a result that nobody fetches;
+	// 0 or less: for ever; BatchTask_autocleanup_TTL, s.
+	ResultTTL time.Duration
+	Unused    Unused
+}
+
+// Limits are those of one kind of task.
+type Limits struct {
+	// TaskTTL is how long a task may wait for its start; BatchQueueTaskTTL, s.
+	TaskTTL time.Duration
+	// TaskTime is when the environment ends a task; BatchDefaultMaxExecutionTime, s.
+	TaskTime time.Duration
+	// MaxTasks is the number of tasks at once, 0: none; BatchDefaultMaxTasks.
+	MaxTasks int64
+}
+
+// Start is what a node must have left before it begins a task (daemon 3.2, keys
+// BatchTask_*). A bound of 0 or less is none.
+type Start struct {
+	MaxCPU    int64         // percent; _CPU_LOAD_MAX
+	MaxIOWait int64         // percent; _IO_WAIT_MAX
+	MinRAM    int64         // bytes; _RAM_FREE_MIN
+	Delay     time.Duration // between two looks; _RDELAY, ms
+	Looks     int64         // then the task is refused, 0: never; _RETRY
+}
+
+func (s Start) conditions() env.Conditions {
+	return env.Conditions{
+		MaxCPU: float64(max(s.MaxCPU, 0)), MaxIOWait: float64(max(s.MaxIOWait, 0)), MinRAM: max(s.MinRAM, 0),
+		RetryDelay: s.Delay, Retries: int(s.Looks),
+	}
+}
+
+// Unused are settings of the first implementation that nothing here needs: the
+// environment knows the state of its tasks, starts them without a script, and
+// the managers delete what they have read. Operators may look at them and set
+// them, so that their scripts go on.
+type Unused struct {
+	CheckMethod   int64  // BatchQueueTaskCheckStateMethod
+	Starter       string // BatchTask_STARTER
+	DeleteType    int64  // BatchTask_autocleanup_DeleteType
+	DeleteRetries int64  // BatchTask_autocleanup_DeleteRetries
+	DeleteState   int64  // BatchTask_autocleanup_State
+}
+
+// TaskName is what people see of a task: its name, and the label "type".
+type TaskName struct {
+	Name string // BatchTaskDTMName*
+	Type int64  // BatchTaskDTMType*
 }
 
 // maxWorkers bounds the workers of a manager: a few for each batch under way.
@@ -45,8 +91,10 @@ func (c *Common) innerLimit() time.Duration {
 	if c.BatchTime < c.TaskTime {
 		return c.BatchTime
 	}
-	return max(c.TaskTime*4/5, time.Second)
+	return inner(c.TaskTime)
 }
+
+func inner(limit time.Duration) time.Duration { return max(limit*4/5, time.Second) }
 
 // CrawlConfig is [BatchTasksManager] of dc-daemon.ini (daemon 3.2).
 type CrawlConfig struct {
@@ -66,6 +114,17 @@ type CrawlConfig struct {
 
 	CheckActive     bool  // BatchDefaultCheckURLsInActiveBatches
 	CrawledStrategy int64 // CrawledURLStrategy: 0 mark foreign rows crawled, 1 delete them
+
+	FetchTypes FetchTypes // BatchDefaultFetchTypeOptions
+	// Random draws from [0,1); default math/rand.
+	Random func() float64
+
+	TaskName    TaskName // BatchTaskDTMNameCrawl, BatchTaskDTMTypeCrawl
+	Return      ReturnConfig
+	Incremental IncrementalConfig
+	DBTask      env.Stage // DRCEDBAppName: ages and purges
+	Aging       AgingConfig
+	Purge       PurgeConfig
 }
 
 // ProcessConfig is [BatchTasksManagerProcess] of dc-daemon.ini (daemon 3.3).
@@ -79,4 +138,6 @@ type ProcessConfig struct {
 
 	SitesCriterion dc.Criterion // BatchDefaultWhereSites and its order
 	URLsCriterion  dc.Criterion // BatchDefaultWhereURLs, BatchDefaultOrderByURLs
+
+	TaskName TaskName // BatchTaskDTMNameProcess, BatchTaskDTMTypeProcess
 }

@@ -17,99 +17,84 @@ const (
 	ProcessName = "BatchTasksManagerProcess"
 )
 
-// Crawl is BatchTasksManager: regular crawling (daemon 2.2 to 2.7).
+// Crawl is BatchTasksManager: regular and incremental crawling, the return of
+// stuck rows, aging and purging (daemon 2.2 to 2.11).
 type Crawl struct {
 	queue
-	cfg       *CrawlConfig
-	selecting bool // a URL_FETCH has no answer yet
-	again     bool // somebody hinted meanwhile: it may have looked too early
+	cfg   *CrawlConfig
+	open  map[int64]round // selections that have no answer yet, by the batch's id
+	again bool            // somebody hinted meanwhile: it may have looked too early
 
-	total, filled, items int64
-	fetches, cancelled   int64
-	mixed                int64
+	other     fetchType // to be taken next, instead of a draw
+	returning bool      // the return of stuck rows is under way
+
+	aging, purging *sweep
+
+	total, filled, items   int64
+	fetches, cancelled     int64
+	incremental, stuckURLs int64
+	dynamic, static, mixed int64
+}
+
+// round is one selection, and the batch that comes of it.
+type round struct {
+	id          int64
+	incremental bool
+	fetch       fetchType
+	second      bool // the other type had nothing
 }
 
 // NewCrawl declares the manager; Run opens and runs it.
 func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	base.Name, base.MaxWorkers = CrawlName, maxWorkers
-	c := &Crawl{cfg: &cfg}
+	c := &Crawl{cfg: &cfg, open: map[int64]round{}}
 	c.queue = queue{
-		Loop: manager.New(base), Common: &c.cfg.Common, kind: CrawlTask,
+		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits, name: &c.cfg.TaskName,
+		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{dc.StatusSelectedCrawling, dc.StatusCrawling, dc.StatusSelectedIncremental},
 		ended:    c.finished, free: c.goOn,
+		whenReady: func() { c.Kick(returnTimer); c.Kick(incrementalTimer) },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
 	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
 	c.Handle(CrawlName, dc.ClassInternal, dc.InternalWork, c.hint)
 	c.watch()
-	c.Every(CrawlTask, func() time.Duration { return c.cfg.Period }, func(time.Time) { c.fill() })
+	c.Every(crawlTimer, every(&c.cfg.Mode, &c.cfg.Period), func(time.Time) { c.fill() })
 	c.declare()
+	c.declareReturn()
+	c.declareIncremental()
+	c.aging, c.purging = newAging(c), newPurging(c)
 	return c
 }
 
 func (c *Crawl) declare() {
 	c.variables(&c.cfg.Period, "RegularCrawlingPeriod", &c.cfg.Mode, "RegularCrawlingMode")
+	named(c.Loop, "Crawl", &c.cfg.TaskName)
 	c.Var(
+		command("DRCECrawlerAppName", &c.cfg.Crawler),
+		command("DRCEDBAppName", &c.cfg.DBTask),
 		manager.Switch("RegularCrawlingPropagateURLs", &c.cfg.Propagate),
 		manager.Span("BatchDefaultPaceTime", &c.cfg.PaceTime, time.Second, 0, time.Hour),
 		manager.Int("BatchMaxIterations", &c.cfg.MaxIterations, 1, 100),
 		manager.Switch("BatchDefaultCheckURLsInActiveBatches", &c.cfg.CheckActive),
 		manager.Int("CrawledURLStrategy", &c.cfg.CrawledStrategy, 0, 1),
-		manager.Text("BatchDefaultOrderByURLs", &c.cfg.URLsCriterion.OrderBy, nil),
+		condition("BatchDefaultOrderByURLs", &c.cfg.URLsCriterion.OrderBy),
+		fetchTypesVariable(&c.cfg.FetchTypes),
 	)
-	c.Counter("batches_crawl_total", &c.total)
-	c.Counter("batches_crawl_filled", &c.filled)
-	c.Counter("batches_crawl_urls", &c.items)
-	c.Counter("batches_crawl_url_fetch", &c.fetches)
-	c.Counter("batches_crawl_url_fetch_cancelled", &c.cancelled)
-	c.Counter("batches_crawl_fetcher_mixed", &c.mixed)
-	c.Counter("batches_crawl_fault", &c.faults)
-	c.Counter("batches_crawl_urls_fault", &c.urlsFault)
-	c.Counter("batches_crawl_fault_ttl", &c.expired)
-	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
-	c.Counter("batches_crawl_check_fault", &c.checkFaults)
-	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
-	c.Gauge("batches_crawl_url_fetch_requests", func() any {
-		if c.selecting {
-			return 1
-		}
-		return 0
-	})
-	c.Gauge("batches_crawl_items_avg", func() any {
-		if c.filled == 0 {
-			return 0
-		}
-		return c.items / c.filled
-	})
-}
-
-// variables declares what both managers let an operator change.
-func (q *queue) variables(period *time.Duration, periodName string, mode *bool, modeName string) {
-	q.Var(
-		manager.Span(periodName, period, time.Second, 0, 24*time.Hour),
-		manager.Switch(modeName, mode),
-		manager.Span("BatchQueueProcessingPeriod", &q.QueuePeriod, time.Second, 0, time.Hour),
-		manager.Span("BatchQueueTaskTTL", &q.TaskTTL, time.Second, 1, 24*time.Hour),
-		manager.Span("BatchDefaultMaxExecutionTime", &q.TaskTime, time.Second, time.Second, 24*time.Hour),
-		manager.Span("BatchMaxExecutionTime", &q.BatchTime, time.Second, time.Second, 24*time.Hour),
-		manager.Int("BatchDefaultMaxURLs", &q.MaxURLs, 1, 100000),
-		manager.Int("BatchDefaultMaxTasks", &q.MaxTasks, 0, 1000),
-		manager.Int("BatchDefaultMaxAttempts", &q.MaxAttempts, 0, 1000),
-		manager.Switch("RemoveUnprocessedBatchItems", &q.RemoveUnprocessed),
-	)
+	c.counters()
 }
 
 // hint is somebody's word that there may be work.
 func (c *Crawl) hint(manager.Peer, dc.Event) {
-	c.again = c.selecting
-	c.Kick(CrawlTask)
+	c.again = c.selecting()
+	c.Kick(crawlTimer)
 }
 
 // goOn looks for work at once when there is a slot for it.
 func (c *Crawl) goOn() {
 	if c.slots() < c.MaxTasks {
-		c.Kick(CrawlTask)
+		c.Kick(crawlTimer)
 	}
 }
 
@@ -120,33 +105,52 @@ func (c *Crawl) fill() {
 	switch {
 	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
 		return
-	case c.selecting:
+	case c.selecting():
 		return
 	case c.slots() >= c.MaxTasks:
 		c.cancelled++
 		return
 	}
-	id := newBatchID()
-	c.selecting, c.again = true, false
+	second := c.other != mixed
+	r := round{id: newBatchID(), fetch: c.draw()}
+	r.second = second && r.fetch != mixed
+	c.again = false
 	c.fetches++
-	c.ask(dc.URLFetch, []any{c.selection(id)}, func(nodes []nodeAnswer, err error) {
-		c.selecting = false
+	sites, most := c.drawn(r.fetch)
+	c.find(r, c.selection(r.id, sites, c.cfg.URLsCriterion, most))
+}
+
+// selecting reports whether a selection of regular crawling has no answer yet.
+func (c *Crawl) selecting() bool {
+	for _, r := range c.open {
+		if !r.incremental {
+			return true
+		}
+	}
+	return false
+}
+
+// find asks all nodes for a selection; what they give becomes a batch.
+func (c *Crawl) find(r round, selection map[string]any) {
+	c.open[r.id] = r
+	c.ask(dc.URLFetch, []any{selection}, func(nodes []nodeAnswer, err error) {
+		delete(c.open, r.id)
 		if err != nil {
-			c.Log().Warn("no URLs were selected", "batch", id, "error", err)
-			c.selectionLost(id, err)
+			c.Log().Warn("no URLs were selected", "batch", r.id, "error", err)
+			c.selectionLost(r.id, err)
 			return
 		}
-		c.start(id, nodes)
+		c.start(r, nodes)
 	})
 }
 
 // selection is the URL_FETCH of a batch (daemon 2.3).
-func (c *Crawl) selection(id int64) map[string]any {
+func (c *Crawl) selection(id int64, sites, urls dc.Criterion, most int64) map[string]any {
 	return map[string]any{
 		"sitesList":       []string{},
-		"sitesCriterions": c.cfg.SitesCriterion,
-		"urlsCriterions":  c.cfg.URLsCriterion,
-		"maxURLs":         c.MaxURLs,
+		"sitesCriterions": sites,
+		"urlsCriterions":  urls,
+		"maxURLs":         most,
 		"algorithm":       1,
 		"isLocking":       true,
 		"attributeNames":  []string{},
@@ -185,20 +189,22 @@ type gathered struct {
 
 // start makes a batch of the rows that the nodes selected and submits it
 // (daemon 2.4, 2.5).
-func (c *Crawl) start(id int64, nodes []nodeAnswer) {
+func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.total++
-	b := &batch{id: id, task: taskID(CrawlTask, id), nodes: len(nodes), keys: map[key]bool{}}
+	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental}
 	var g gathered
 	for _, node := range nodes {
 		c.gather(b, &g, node)
 	}
-	c.giveBack(id, g.rejected)
+	c.giveBack(r.id, g.rejected)
 	if len(g.items) == 0 {
 		if g.unread {
-			c.selectionLost(id, nil)
+			c.selectionLost(r.id, nil)
 		}
 		if c.again {
-			c.Kick(CrawlTask)
+			c.Kick(crawlTimer)
+		} else {
+			c.drewNothing(r)
 		}
 		return // idle until the period is over or somebody hints
 	}
@@ -207,23 +213,31 @@ func (c *Crawl) start(id int64, nodes []nodeAnswer) {
 	}
 	b.urls = len(g.items)
 	c.filled++
-	c.mixed++
 	c.items += int64(len(g.items))
+	c.counted(r.fetch)
+	kind := dc.CrawlNormal
+	if r.incremental {
+		kind = dc.CrawlIncremental
+	}
+	task := env.Task{Stages: []env.Stage{c.cfg.Crawler}}
+	limit := c.timed(r.fetch, &task)
 	stdin, err := json.Marshal(map[string]any{
-		"id": id, "crawlerType": dc.CrawlNormal, "items": g.items, "errorMask": 0, "dbMode": dc.DBRead | dc.DBWrite,
+		"id": r.id, "crawlerType": kind, "items": g.items, "errorMask": 0, "dbMode": dc.DBRead | dc.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
-		"maxExecutionTime": int64(c.innerLimit() / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
+		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
 	})
 	if err != nil {
 		c.batches[b.task] = b
 		c.refused(b, err)
 		return
 	}
-	if c.cfg.Propagate && len(nodes) > 1 && len(g.spread) > 0 {
+	// Pages that are looked at again are known on the other nodes already.
+	if c.cfg.Propagate && !r.incremental && len(nodes) > 1 && len(g.spread) > 0 {
 		c.propagate(b, g.spread)
 	}
-	c.Log().Info("batch", "batch", id, "urls", b.urls, "sites", len(b.sites))
-	c.submit(b, env.Task{Name: "crawl", Stages: []env.Stage{c.cfg.Crawler}, Stdin: stdin})
+	c.Log().Info("batch", "batch", r.id, "urls", b.urls, "sites", len(b.sites), "incremental", r.incremental)
+	task.Stdin = stdin
+	c.submit(b, task)
 }
 
 // gather adds what one node selected to the batch.

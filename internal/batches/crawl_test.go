@@ -136,7 +136,7 @@ func TestHintDuringSelection(t *testing.T) {
 		r.inside(func() { noted = c.again })
 		return noted
 	})
-	r.inside(func() { c.start(1, []nodeAnswer{{object: json.RawMessage("[]")}}); c.selecting = false })
+	r.inside(func() { clear(c.open); c.start(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
 	r.until("a second selection", func() bool { return len(r.world.requests(dc.URLFetch)) == 2 })
 }
 
@@ -593,7 +593,7 @@ func TestUnreadableSelection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := newBatchID()
-			r.inside(func() { c.start(id, []nodeAnswer{test.node}) })
+			r.inside(func() { c.start(round{id: id}, []nodeAnswer{test.node}) })
 			if test.items > 0 {
 				task := r.submitted()
 				if got := items(t, task.Stdin); len(got) != test.items {

@@ -56,7 +56,7 @@ func (q *queue) postpone(b *batch) {
 
 // readResult reads what the task answered, in a worker: it may be megabytes.
 func (q *queue) readResult(b *batch) {
-	id, keys := b.task, b.nodes > 1
+	id, keys, read := b.task, b.nodes > 1, q.read
 	failed := func(err error) {
 		if err != nil {
 			q.checkFaults++
@@ -68,11 +68,11 @@ func (q *queue) readResult(b *batch) {
 		res, err := q.Env.Result(ctx, id)
 		switch {
 		case errors.Is(err, env.ErrUnknown):
-			return r.Send(dc.InternalTaskDone, lost(id))
+			return r.Send(q.report(outcomeReport), lost(id))
 		case err != nil:
 			return err
 		}
-		return r.Send(dc.InternalTaskDone, read(id, res, keys))
+		return r.Send(q.report(outcomeReport), read(id, res, keys))
 	}, failed)
 	failed(err)
 }
@@ -82,8 +82,8 @@ func lost(id string) outcome {
 	return outcome{Task: id, State: env.Lost, Reason: "the environment does not know the task"}
 }
 
-// read sums a result up: only what the manager needs travels by message.
-func read(id string, res env.Result, keys bool) outcome {
+// readBatch sums a Batch up: only what the manager needs travels by message.
+func readBatch(id string, res env.Result, keys bool) outcome {
 	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if o.State != env.Finished {
 		return o
@@ -112,7 +112,7 @@ func read(id string, res env.Result, keys bool) outcome {
 
 func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-func (q *queue) outcomeReport(_ string, object json.RawMessage) {
+func (q *queue) outcome(_ string, object json.RawMessage) {
 	var o outcome
 	if err := json.Unmarshal(object, &o); err != nil {
 		q.Log().Error("report of a worker is unreadable", "error", err)
@@ -134,7 +134,10 @@ func (q *queue) conclude(b *batch, o outcome) {
 		if o.expired() {
 			q.expired++
 		}
-		q.Log().Warn("the batch is a fault", "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
+		if o.Unsubmitted {
+			q.unsubmitted++
+		}
+		q.Log().Warn("the task is a fault", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
 	}
 	switch {
 	case o.good():
@@ -154,7 +157,7 @@ func (q *queue) conclude(b *batch, o outcome) {
 func (q *queue) returnRows(b *batch) {
 	// A batch without an id would stand for all others; a processing task that
 	// answers nothing has selected nothing.
-	if b.id == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items == 0 {
+	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items == 0 {
 		q.advance(b, forgetting)
 		return
 	}

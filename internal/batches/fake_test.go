@@ -388,10 +388,10 @@ func (r *row) matches(where string) bool {
 		}
 		return r.status == 1 && r.batch != id || (r.status == 2 || r.status == 8) && r.batch == id
 	}
-	if _, err := fmt.Sscanf(where, "`Status`=2 AND `Batch_Id`=%d", &id); err != nil {
+	if _, err := fmt.Sscanf(where, "`Status` IN (2,8) AND `Batch_Id`=%d", &id); err != nil {
 		panic(where)
 	}
-	return r.status == 2 && r.batch == id
+	return (r.status == 2 || r.status == 8) && r.batch == id
 }
 
 func (w *world) selectRows(node map[key]*row, most, status, batch int64) []map[string]any {
@@ -531,7 +531,7 @@ func (r *rig) base(ready chan struct{}) manager.Config {
 func (r *rig) common() Common {
 	return Common{
 		Env: r.env, Sites: SitesSocket, SitesTimeout: 30 * time.Second, MaxAttempts: 3, QueuePeriod: time.Hour,
-		TaskTTL: time.Minute, TaskTime: time.Minute, BatchTime: 50 * time.Second, MaxURLs: 10, MaxTasks: 2,
+		Limits: Limits{TaskTTL: time.Minute, TaskTime: time.Minute, MaxTasks: 2}, BatchTime: 50 * time.Second, MaxURLs: 10,
 	}
 }
 
@@ -562,7 +562,7 @@ func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
 	}
 	ready := make(chan struct{})
 	c := NewCrawl(r.base(ready), cfg)
-	r.selecting = func() bool { return c.selecting }
+	r.selecting = func() bool { return len(c.open) > 0 }
 	r.run(CrawlName, c, &c.queue, ready)
 	return c
 }

@@ -17,7 +17,7 @@ func (c *Crawl) giveBack(id int64, rejected []key) {
 	for _, k := range rejected {
 		updates = append(updates, map[string]any{
 			"siteId": k.Site, "urlMd5": k.Md5, "status": dc.StatusNew,
-			"criterions": map[string]any{"WHERE": fmt.Sprintf("`Status`=2 AND `Batch_Id`=%d", id)},
+			"criterions": map[string]any{"WHERE": fmt.Sprintf("`Status` IN (2,8) AND `Batch_Id`=%d", id)},
 		})
 	}
 	c.tell(dc.URLUpdate, updates, c.logFailure("rejected URLs are not given back", id))

@@ -29,7 +29,8 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	base.Name, base.MaxWorkers = ProcessName, maxWorkers
 	p := &Process{cfg: &cfg, idle: true}
 	p.queue = queue{
-		Loop: manager.New(base), Common: &p.cfg.Common, kind: ProcessTask,
+		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits, name: &p.cfg.TaskName,
+		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{dc.StatusSelectedProcessing, dc.StatusProcessing},
 		ended:    p.finished, free: p.goOn,
 	}
@@ -37,36 +38,30 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	p.Handle(ProcessName, dc.ClassInternal, dc.InternalWork, p.hint)
 	p.watch()
-	p.Every(ProcessTask, func() time.Duration { return p.cfg.Period }, func(time.Time) { p.fill() })
+	p.Every(processTimer, every(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
+	named(p.Loop, "Process", &p.cfg.TaskName)
 	p.Var(
-		manager.Text("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy, nil),
-		manager.Text("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where, nil),
-		manager.Text("BatchDefaultWhereSites", &p.cfg.SitesCriterion.Where, nil),
+		command("DRCEDBAppName", &p.cfg.Selector),
+		command("DRCEProcessorAppName", &p.cfg.Processor),
+		condition("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy),
+		condition("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where),
+		condition("BatchDefaultWhereSites", &p.cfg.SitesCriterion.Where),
 	)
-	p.Counter("batches_process_total", &p.total)
-	p.Counter("batches_process_cancelled", &p.cancelled)
-	p.Counter("batches_process_filled", &p.filled)
-	p.Counter("batches_process_urls", &p.items)
-	p.Counter("batches_process_fault", &p.faults)
-	p.Counter("batches_process_urls_fault", &p.urlsFault)
-	p.Counter("batches_process_fault_ttl", &p.expired)
-	p.Counter("batches_process_delete_fault", &p.deleteFaults)
-	p.Counter("batches_process_check_fault", &p.checkFaults)
-	p.Gauge("batches_process_queue", func() any { return len(p.batches) })
+	p.counters()
 	return p
 }
 
 // hint is somebody's word that there may be work.
 func (p *Process) hint(manager.Peer, dc.Event) {
 	p.again = p.slots() > 0
-	p.Kick(ProcessTask)
+	p.Kick(processTimer)
 }
 
 // goOn looks for work at once while there is some.
 func (p *Process) goOn() {
 	if !p.idle {
-		p.Kick(ProcessTask)
+		p.Kick(processTimer)
 	}
 }
 
@@ -100,7 +95,7 @@ func (p *Process) start() {
 		p.refused(b, err)
 		return
 	}
-	p.submit(b, env.Task{Name: "process", Stages: []env.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin})
+	p.submit(b, env.Task{Stages: []env.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin})
 }
 
 // selection is the URL_FETCH of a processing task; its answer is the Batch that
@@ -133,7 +128,7 @@ func (p *Process) finished(b *batch, next func()) {
 		p.Log().Info("batch", "batch", b.id, "urls", b.end.Items)
 	}
 	if p.again {
-		p.Kick(ProcessTask)
+		p.Kick(processTimer)
 	}
 	next()
 }

@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -12,22 +13,51 @@ import (
 	"hce/dc/internal/manager"
 )
 
-// CrawlTask and ProcessTask are the types of the tasks given to the environment.
+// The types of the tasks given to the environment, each with slots of its own.
 const (
 	CrawlTask   = "crawl"
 	ProcessTask = "process"
+	AgeTask     = "age"
+	PurgeTask   = "purge"
 )
 
-// known is the report of the watcher: all tasks there were when it began.
-const known = dc.InternalWork + 100
+// The timers that start work, under which STAT shows them.
+const (
+	crawlTimer       = "crawl"
+	returnTimer      = "return"
+	incrementalTimer = "incremental"
+	agingTimer       = "aging"
+	purgingTimer     = "purging"
+	processTimer     = "process"
+)
 
-// queue is the batches of one manager: submitted, watched, brought to their end.
-// It belongs to the manager's loop.
+// Reports of the workers that are of one queue: their types are counted from its
+// first.
+const (
+	knownReport   = iota // of the watcher: all tasks there were when it began
+	stateReport          // a task is over, or unknown
+	outcomeReport        // what a task answered
+
+	firstReport = dc.InternalWork + 100
+	reports     = 10 // of one queue
+)
+
+// batchesReport is the report of the worker that asks which batches live.
+const batchesReport = firstReport - 1
+
+// queue is the batches of one kind: submitted, watched, brought to their end. It
+// belongs to the manager's loop, as other queues may.
 type queue struct {
 	*manager.Loop
 	*Common
-	kind     string  // task type and name of the timer: CrawlTask or ProcessTask
-	statuses []int64 // rows that its batches hold
+	limits   *Limits
+	name     *TaskName
+	kind     string  // task type
+	timer    string  // that looks for work
+	statuses []int64 // rows that its batches hold; none: they hold no rows
+	number   int     // among the loop's queues
+	// read sums a result up, in a worker; keys asks for outcome.Crawled.
+	read func(id string, res env.Result, keys bool) outcome
 
 	batches map[string]*batch // by task id
 	// What the last run left is in order in two steps: its tasks are taken up,
@@ -41,12 +71,18 @@ type queue struct {
 	// free is told that a slot may be free, and that there may be work for it.
 	free func()
 
+	// whenReady, when set, is told once that the last run's rows are in order.
+	whenReady func()
+
 	// After a task that would most likely fail again nothing starts for a while.
 	rest  time.Duration
 	awake time.Time
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
+	unsubmitted                                           int64 // faults that the environment did not even take
 }
+
+func (q *queue) report(n int) int { return firstReport + q.number*reports + n }
 
 // Bounds of the rest after faults in a row.
 const (
@@ -57,12 +93,12 @@ const (
 // watch declares what the queue needs of its loop. It must be called before Run.
 func (q *queue) watch() {
 	q.batches = map[string]*batch{}
-	q.HandleReport(dc.InternalState, q.stateReport)
-	q.HandleReport(dc.InternalTaskDone, q.outcomeReport)
-	q.HandleReport(known, q.knownReport)
-	q.Tend("queue", func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
-	q.Tend("watch", func() time.Duration { return time.Second }, q.startWatcher())
-	q.Tend("ends", func() time.Duration { return time.Second }, q.tend)
+	q.HandleReport(q.report(knownReport), q.known)
+	q.HandleReport(q.report(stateReport), q.state)
+	q.HandleReport(q.report(outcomeReport), q.outcome)
+	q.Tend("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
+	q.Tend("watch "+q.kind, func() time.Duration { return time.Second }, q.startWatcher())
+	q.Tend("ends "+q.kind, func() time.Duration { return time.Second }, q.tend)
 }
 
 // startWatcher gives the timer that keeps one watcher running: the environment's
@@ -83,12 +119,12 @@ func (q *queue) startWatcher() func(time.Time) {
 				return err
 			}
 			all = slices.DeleteFunc(all, func(s env.Status) bool { return s.Type != q.kind })
-			if err := r.Send(known, all); err != nil {
+			if err := r.Send(q.report(knownReport), all); err != nil {
 				return err
 			}
 			for s := range changes {
 				if s.State.Over() {
-					if err := r.Send(dc.InternalState, s); err != nil {
+					if err := r.Send(q.report(stateReport), s); err != nil {
 						return err
 					}
 				}
@@ -104,10 +140,10 @@ func (q *queue) startWatcher() func(time.Time) {
 	}
 }
 
-// knownReport takes up the tasks that the environment knows from the last run.
+// known takes up the tasks that the environment knows from the last run.
 // A watcher that had to begin again tells only what it may have missed: every
 // task is ours then, and one that we do not know is gone already.
-func (q *queue) knownReport(_ string, object json.RawMessage) {
+func (q *queue) known(_ string, object json.RawMessage) {
 	var all []env.Status
 	if err := json.Unmarshal(object, &all); err != nil {
 		q.Log().Error("report of the watcher is unreadable", "error", err)
@@ -135,6 +171,11 @@ func (q *queue) recover() {
 	if q.ready || q.recovering {
 		return
 	}
+	if len(q.statuses) == 0 {
+		q.ready = true
+		q.Kick(q.timer)
+		return
+	}
 	q.recovering = true
 	except := []int64{}
 	for _, b := range q.batches {
@@ -154,7 +195,10 @@ func (q *queue) recover() {
 			q.Log().Info("rows of the last run are returned", "urls", n)
 		}
 		q.ready = true
-		q.Kick(q.kind)
+		q.Kick(q.timer)
+		if q.whenReady != nil {
+			q.whenReady()
+		}
 	})
 }
 
@@ -175,10 +219,16 @@ func (q *queue) slots() int64 {
 }
 
 // submit hands a batch to the environment. A refusal ends it as a fault.
+// The time limits are those of the queue where t has none.
 func (q *queue) submit(b *batch, t env.Task) {
-	t.ID, t.Type = b.task, q.kind
-	t.Labels = map[string]string{label: labelOf(b.id)}
-	t.TimeLimit, t.QueueTTL, t.Attempts = q.TaskTime, q.TaskTTL, 1
+	t.ID, t.Type, t.Name = b.task, q.kind, q.name.Name
+	t.Labels = map[string]string{typeLabel: labelOf(q.name.Type)}
+	if b.id != 0 {
+		t.Labels[label] = labelOf(b.id)
+	}
+	t.TimeLimit = cmp.Or(t.TimeLimit, q.limits.TaskTime)
+	t.QueueTTL = cmp.Or(t.QueueTTL, q.limits.TaskTTL)
+	t.Attempts, t.Start, t.ResultTTL = 1, q.Start.conditions(), max(q.ResultTTL, 0)
 	q.batches[b.task] = b
 	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
 		return q.Env.Submit(ctx, t)
@@ -200,8 +250,8 @@ func (q *queue) refused(b *batch, err error) {
 	q.conclude(b, outcome{Task: b.task, State: env.Refused, Reason: err.Error(), Unsubmitted: true})
 }
 
-// stateReport is a change of state, from the watcher or the check.
-func (q *queue) stateReport(_ string, object json.RawMessage) {
+// state is a change of state, from the watcher or the check.
+func (q *queue) state(_ string, object json.RawMessage) {
 	var s env.Status
 	if err := json.Unmarshal(object, &s); err != nil {
 		q.Log().Error("report of the watcher is unreadable", "error", err)
@@ -236,7 +286,7 @@ func (q *queue) check() {
 		}
 		for _, s := range states {
 			if s.State.Over() || s.State == env.Unknown {
-				if err := r.Send(dc.InternalState, s); err != nil {
+				if err := r.Send(q.report(stateReport), s); err != nil {
 					return err
 				}
 			}

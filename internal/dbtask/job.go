@@ -291,10 +291,8 @@ func (o *Owner) urlReturn(ctx context.Context, raw json.RawMessage, _ *dc.Notes)
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, fmt.Errorf("URLReturn: %w", err)
 	}
-	for _, id := range r.Sites {
-		if err := dc.CheckSiteID("URLReturn", "sites", id); err != nil {
-			return nil, err
-		}
+	if err := r.Check("URLReturn"); err != nil {
+		return nil, err
 	}
 	n, err := o.Store.URLReturn(ctx, r)
 	if err != nil {

@@ -546,8 +546,10 @@ func TestURLReturn(t *testing.T) {
 	if row := n.row(); row.State != dc.URLError || row.ErrorMask&dc.ErrMaxExecutionTime == 0 {
 		t.Errorf("row %+v", row)
 	}
-	if answer := n.run(`[60,{"batchId":1,"sites":["../x"]}]`); !strings.Contains(answer, `"refused":true`) {
-		t.Error(answer)
+	for _, wrong := range []string{`"sites":["../x"]`, `"age":-1`, `"maxURLs":-1`, `"maxAttempts":-1`} {
+		if answer := n.run(`[60,{"batchId":1,` + wrong + `}]`); !strings.Contains(answer, `"refused":true`) {
+			t.Errorf("%s: %s", wrong, answer)
+		}
 	}
 }
 

@@ -445,4 +445,25 @@ type URLReturnRequest struct {
 	Statuses    []int64  `json:"statuses"`    // rows in these alone; none: 2, 3, 5, 6 and 8
 	MaxAttempts int64    `json:"maxAttempts"` // 0: no limit
 	Fault       bool     `json:"fault"`       // count an attempt
+
+	// Age is for how many seconds at least UDate has not moved; 0: whatever it is.
+	Age int64 `json:"age"`
+	// MaxURLs bounds the rows of a node: the oldest first, in equal shares for the
+	// sites that have some; 0: all.
+	MaxURLs int64 `json:"maxURLs"`
+}
+
+// Check refuses ids and numbers that make no sense.
+func (r URLReturnRequest) Check(object string) error {
+	for _, id := range r.Sites {
+		if err := CheckSiteID(object, "sites", id); err != nil {
+			return err
+		}
+	}
+	for field, n := range map[string]int64{"batchId": r.BatchID, "maxAttempts": r.MaxAttempts, "age": r.Age, "maxURLs": r.MaxURLs} {
+		if n < 0 {
+			return &FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
+		}
+	}
+	return nil
 }

@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"hce/dc/internal/dc"
 )
@@ -10,11 +12,17 @@ import (
 // put stores rows of site s with columns set.
 func (b *bench) put(url string, p dc.Patch) {
 	b.Helper()
+	b.putIn("s", url, p)
+}
+
+// putIn is put for any site.
+func (b *bench) putIn(site, url string, p dc.Patch) {
+	b.Helper()
 	b.must(b.update(ctx, "test", func(t *tx) error {
 		row := clone(p)
-		row["URL"], row["URLMd5"], row["Site_Id"] = url, dc.Md5(url), "s"
-		return t.counted("s", []string{dc.Md5(url)}, func() error {
-			_, err := t.insert(t.urlsTarget("", "s"), row)
+		row["URL"], row["URLMd5"], row["Site_Id"] = url, dc.Md5(url), site
+		return t.counted(site, []string{dc.Md5(url)}, func() error {
+			_, err := t.insert(t.urlsTarget("", site), row)
 			return err
 		})
 	}))
@@ -217,6 +225,53 @@ func TestURLReturn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The sweep for stuck rows (daemon 2.8): the oldest first, each site its share,
+// and no row that somebody touched lately or whose batch lives.
+func TestURLReturnOfStuckRows(t *testing.T) {
+	b := newBench(t)
+	stuck := func(site, name string, n int, minutes int, batch int64) {
+		for i := range n {
+			p := dc.Patch{"Status": int64(3), "Batch_Id": batch, "Attempts": int64(1),
+				"UDate": b.now.Add(-time.Duration(minutes)*time.Minute + time.Duration(i)*time.Second).Format(dc.DateLayout)}
+			b.putIn(site, fmt.Sprint(name, i), p)
+		}
+	}
+	for _, site := range []string{"a", "b", "c"} {
+		b.newSite(`{"id":"` + site + `"}`)
+	}
+	stuck("a", "old", 6, 90, 7)
+	stuck("a", "fresh", 2, 59, 7)
+	stuck("b", "old", 1, 80, 8)
+	stuck("c", "live", 2, 90, 9)
+	left := func() (n int) {
+		for _, key := range []string{"a old0", "a old1", "a old2", "a old3", "a old4", "a old5", "b old0", "a fresh0", "c live0"} {
+			site, url, _ := strings.Cut(key, " ")
+			if b.row(site, url).Status == 3 {
+				n++
+			}
+		}
+		return n
+	}
+	for i, want := range []struct{ max, n int64 }{{1, 1}, {4, 4}, {4, 2}, {0, 0}} {
+		n, err := b.URLReturn(ctx, dc.URLReturnRequest{Except: []int64{9}, Age: 3600, MaxURLs: want.max})
+		b.must(err)
+		same(t, fmt.Sprint("round ", i), int64(n), want.n)
+		switch i {
+		case 0: // the very oldest
+			same(t, "oldest", b.row("a", "old0").Status, int64(1))
+		case 1: // three of a's, and all of b, which does not fill its share
+			same(t, "b", b.row("b", "old0").Status, int64(1))
+			same(t, "a", []int64{b.row("a", "old3").Status, b.row("a", "old4").Status}, []int64{1, 3})
+		}
+	}
+	same(t, "left", left(), 2) // the fresh and the living one
+	u := b.row("a", "old0")
+	same(t, "no attempt", []int64{u.State, u.BatchID}, []int64{0, 0})
+	_, err := b.URLReturn(ctx, dc.URLReturnRequest{Fault: true, MaxAttempts: 2, BatchID: 9})
+	b.must(err)
+	same(t, "an end that counts", b.row("c", "live0").State, int64(2))
 }
 
 // A URL whose batches are lost again and again ends in State 2; one success

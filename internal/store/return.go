@@ -1,17 +1,21 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"hce/dc/internal/dc"
 )
 
 // URLReturn frees the rows that batches hold (DECISIONS 3.4, 3.5): Status 2, 3
 // and 8 go back to 1, 5 and 6 to 4, all with State 0 and without a batch; with
-// Statuses those alone. With Fault an attempt is counted; a row whose attempts
-// reach MaxAttempts ends in State 2, Status 4 with bit 52 instead. It tells how
-// many rows were freed. Unknown sites are passed over.
+// Statuses those alone, and with Age those alone that nobody touched for so long.
+// With Fault an attempt is counted; a row whose attempts reach MaxAttempts ends
+// in State 2, Status 4 with bit 52 instead. Of more rows than MaxURLs the oldest
+// of each site go back, in equal shares (daemon 2.8). It tells how many rows were
+// freed. Unknown sites are passed over.
 func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned int, err error) {
 	err = s.update(ctx, "URLReturn", func(t *tx) error {
 		returned = 0
@@ -21,6 +25,7 @@ func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned 
 				return err
 			}
 		}
+		var all []siteHeld
 		for _, id := range sites {
 			site, err := t.known(id)
 			if err != nil {
@@ -29,11 +34,19 @@ func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned 
 			if site == "" {
 				continue
 			}
-			n, err := t.returnURLs(site, r)
+			rows, err := t.heldURLs(site, r)
 			if err != nil {
 				return err
 			}
-			returned += n
+			if len(rows) > 0 {
+				all = append(all, siteHeld{site, rows})
+			}
+		}
+		for _, h := range shares(all, r.MaxURLs) {
+			if err := t.returnURLs(h.site, h.rows, r); err != nil {
+				return err
+			}
+			returned += len(h.rows)
 		}
 		return nil
 	})
@@ -55,26 +68,75 @@ func (t *tx) texts(name string, args ...any) ([]string, error) {
 	return list, err
 }
 
-func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
-	type held struct {
-		md5                     string
-		status, batch, attempts int64
-	}
-	var rows []held
+// heldURL is a row that a batch holds.
+type heldURL struct {
+	md5                     string
+	status, batch, attempts int64
+	touched                 string // UDate; "" sorts as the oldest
+}
+
+type siteHeld struct {
+	site string
+	rows []heldURL
+}
+
+// heldURLs are the rows of a site that r means; the oldest MaxURLs of them in
+// order when that is set.
+func (t *tx) heldURLs(site string, r dc.URLReturnRequest) ([]heldURL, error) {
+	before := t.time.Add(-time.Duration(r.Age) * time.Second).Format(dc.DateLayout)
+	var rows []heldURL
 	err := t.Of(site).All("urls_in_work", []any{site}, func(scan func(...any) error) error {
-		var h held
-		err := scan(&h.md5, &h.status, &h.batch, &h.attempts)
-		if len(r.Statuses) > 0 && !slices.Contains(r.Statuses, h.status) {
-			return err
-		}
-		if r.BatchID != 0 && h.batch == r.BatchID || r.BatchID == 0 && !slices.Contains(r.Except, h.batch) {
+		var h heldURL
+		err := scan(&h.md5, &h.status, &h.batch, &h.attempts, &h.touched)
+		switch {
+		case len(r.Statuses) > 0 && !slices.Contains(r.Statuses, h.status):
+		case r.Age > 0 && h.touched >= before:
+		case r.BatchID != 0 && h.batch == r.BatchID, r.BatchID == 0 && !slices.Contains(r.Except, h.batch):
 			rows = append(rows, h)
 		}
 		return err
 	})
-	if err != nil {
-		return 0, err
+	if err != nil || r.MaxURLs == 0 {
+		return rows, err
 	}
+	slices.SortFunc(rows, func(a, b heldURL) int {
+		return cmp.Or(cmp.Compare(a.touched, b.touched), cmp.Compare(a.md5, b.md5))
+	})
+	return slices.Clone(rows[:min(int64(len(rows)), r.MaxURLs)]), nil
+}
+
+// shares cuts the rows of all sites to most, in equal shares: what a site does
+// not fill the others get. When there are more sites than that, those with the
+// oldest rows come first. 0 is no bound.
+func shares(all []siteHeld, most int64) []siteHeld {
+	if most == 0 {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b siteHeld) int { return cmp.Compare(a.rows[0].touched, b.rows[0].touched) })
+	taken := make([]int64, len(all))
+	for left, open := most, int64(len(all)); left > 0 && open > 0; {
+		share := max(left/open, 1)
+		open = 0
+		for i, h := range all {
+			n := min(share, int64(len(h.rows))-taken[i], left)
+			taken[i], left = taken[i]+n, left-n
+			if taken[i] < int64(len(h.rows)) {
+				open++
+			}
+		}
+	}
+	cut := all[:0]
+	for i, h := range all {
+		if h.rows = h.rows[:taken[i]]; len(h.rows) > 0 {
+			cut = append(cut, h)
+		}
+	}
+	// Sites are changed in the order in which all requests lock them.
+	slices.SortFunc(cut, func(a, b siteHeld) int { return cmp.Compare(a.site, b.site) })
+	return cut
+}
+
+func (t *tx) returnURLs(site string, rows []heldURL, r dc.URLReturnRequest) error {
 	var attempt int64
 	if r.Fault {
 		attempt = 1
@@ -84,12 +146,13 @@ func (t *tx) returnURLs(site string, r dc.URLReturnRequest) (int, error) {
 		keys[i] = h.md5
 	}
 	urls := t.Of(site)
-	return len(rows), t.counted(site, keys, func() error {
+	return t.counted(site, keys, func() error {
 		for _, h := range rows {
 			status := dc.StatusNew
 			if h.status == dc.StatusSelectedProcessing || h.status == dc.StatusProcessing {
 				status = dc.StatusCrawled
 			}
+			var err error
 			if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
 				_, err = urls.Do("urls_give_up", int64(dc.ErrMaxExecutionTime), t.now, site, h.md5)
 			} else {

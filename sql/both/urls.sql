@@ -11,7 +11,7 @@ WHERE Site_Id = ? AND URLMd5 = ?;
 
 -- name: urls_in_work
 -- Rows that some batch holds.
-SELECT URLMd5, Status, Batch_Id, Attempts FROM {dc_urls.urls} WHERE Site_Id = ? AND Status IN (2, 3, 5, 6, 8);
+SELECT URLMd5, Status, Batch_Id, Attempts, COALESCE(UDate, '') FROM {dc_urls.urls} WHERE Site_Id = ? AND Status IN (2, 3, 5, 6, 8);
 
 -- name: urls_delete
 DELETE FROM {dc_urls.urls} WHERE Site_Id = ?;
