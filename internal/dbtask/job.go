@@ -42,6 +42,7 @@ var handlers = map[dc.Op]handler{
 	dc.URLStats:    (*Owner).urlStats,
 	dc.FieldRecalc: (*Owner).fieldRecalc,
 	dc.URLReturn:   (*Owner).urlReturn,
+	dc.SiteRecrawl: (*Owner).siteRecrawl,
 
 	dc.ProxyNew:        (*Owner).proxyNew,
 	dc.ProxyUpdate:     (*Owner).proxyUpdate,

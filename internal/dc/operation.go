@@ -65,7 +65,7 @@ var opNames = map[Op]string{
 	ProxyDelete: "PROXY_DELETE", ProxyStatus: "PROXY_STATUS", ProxyFind: "PROXY_FIND",
 	AttributeSet: "ATTRIBUTE_SET", AttributeUpdate: "ATTRIBUTE_UPDATE",
 	AttributeDelete: "ATTRIBUTE_DELETE", AttributeFetch: "ATTRIBUTE_FETCH",
-	URLReturn: "URL_RETURN",
+	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL",
 }
 
 var opsByName = func() map[string]Op {
@@ -92,7 +92,7 @@ func (o Op) String() string {
 func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 
 // Client reports whether clients may ask for o.
-func (o Op) Client() bool { return o.Known() && o != URLReturn }
+func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl }
 
 // ParseOp finds an operation by its command name. Names are case-sensitive;
 // both spellings of the attribute and recalculation operations are known
@@ -106,7 +106,7 @@ func ParseOp(name string) (Op, bool) {
 // and SITE_CLEANUP, which take one object or a list, it answers false.
 func (o Op) ListRequest() bool {
 	switch o {
-	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn:
+	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl:
 		return false
 	}
 	return true
