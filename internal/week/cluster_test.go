@@ -152,7 +152,7 @@ const quietRounds = 3
 // time of the next schedule.
 func (k *cluster) settle() (next time.Time) {
 	k.Helper()
-	before, quiet := -1, 0
+	before, quiet := -1, 0 // tasks that had begun, rounds of rest
 	for end := time.Now().Add(10 * managertest.Patience); quiet < quietRounds; {
 		resting := true
 		next = time.Time{}
@@ -163,7 +163,9 @@ func (k *cluster) settle() (next time.Time) {
 				next = at
 			}
 		}
-		running, begun := k.pool.work()
+		running, begun, runs := k.pool.work()
+		// Its count of requests is that of the answers that SitesManager has read.
+		resting = resting && k.number(sites.Name, "sites_recrawl_drce_cnt") == runs
 		if resting && running == 0 && begun == before {
 			quiet++
 		} else {

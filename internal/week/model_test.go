@@ -13,7 +13,7 @@ import (
 type event struct {
 	minute int
 	site   string
-	what   string // "crawl", "recrawl", "age", "purge"
+	what   string // "crawl", "recrawl", "gone" (deleted with delay), "purged"
 	path   string // "" of a recrawl
 	code   int    // of a crawl
 }
@@ -23,7 +23,8 @@ type page struct {
 	path    string
 	order   int // of its discovery
 	waits   bool
-	updated int // UDate
+	updated int // UDate, and TcDate
+	stood   int // LastModified
 	tag     string
 	failed  bool
 }
@@ -176,7 +177,7 @@ func (m *model) fetch(s *siteModel, p *page, now int) event {
 		e.code = 304
 		return e
 	}
-	p.tag = content.tag
+	p.tag, p.stood = content.tag, content.stood
 	if s.modes&mayProcess != 0 {
 		m.processed++
 	}
@@ -192,39 +193,66 @@ func (m *model) fetch(s *siteModel, p *page, now int) event {
 	return e
 }
 
-// recrawl is a look for sites that are due: their roots are to be crawled again
-// (daemon 2.14).
+// recrawl is a look for sites that are due: what failed is deleted with delay, and
+// the root is to be crawled again (daemon 2.14).
 func (m *model) recrawl(now int) {
 	for _, s := range m.sites {
 		if s.next < 0 || s.next > now || !s.may(mayRecrawl) {
 			continue
 		}
-		m.events = append(m.events, event{now, s.id, "recrawl", "", 0})
+		m.note(now, s, "recrawl", "")
+		s.rounds++
+		s.remove(m, now, func(p *page) bool { return p.failed })
 		s.row("/").waits = true
 		start := now - now%day
 		s.next = start + (now-start+s.period-1)/s.period*s.period + s.period
 	}
 }
 
-// age deletes with delay what was not touched for two periods, or for the site's own
-// time (daemon 2.11).
-func (m *model) age(now int) {
+func (m *model) note(now int, s *siteModel, what, path string) {
+	m.events = append(m.events, event{now, s.id, what, path, 0})
+}
+
+// remove deletes rows with delay, but for the root.
+func (s *siteModel) remove(m *model, now int, old func(*page) bool) {
+	s.rows = slices.DeleteFunc(s.rows, func(p *page) bool {
+		if p.path == "/" || !old(p) {
+			return false
+		}
+		m.note(now, s, "gone", p.path)
+		s.waiting = append(s.waiting, p.path)
+		return true
+	})
+}
+
+// again crawls pages that have had as much time to change as they had before they
+// were fetched (daemon 2.9).
+func (m *model) again(now int) {
 	for _, s := range m.sites {
-		if s.modes&mayAge == 0 {
+		if !s.eager || !s.may(mayCrawl) {
 			continue
 		}
+		for _, p := range slices.Clone(s.rows) {
+			if age := p.updated - p.stood; !p.failed && age >= 0 && now-p.updated > age {
+				m.items++
+				e := m.fetch(s, p, now)
+				m.batches, m.events = append(m.batches, []event{e}), append(m.events, e)
+			}
+		}
+	}
+}
+
+// age deletes with delay what was not touched for two periods, or for the site's own
+// time; a site that is never crawled again keeps its pages (daemon 2.11).
+func (m *model) age(now int) {
+	for _, s := range m.sites {
 		limit := 2 * s.period
 		if s.aging > 0 {
 			limit = s.aging
 		}
-		s.rows = slices.DeleteFunc(s.rows, func(p *page) bool {
-			if p.path == "/" || now-p.updated <= limit {
-				return false
-			}
-			m.events = append(m.events, event{now, s.id, "age", p.path, 0})
-			s.waiting = append(s.waiting, p.path)
-			return true
-		})
+		if s.modes&mayAge != 0 && limit > 0 {
+			s.remove(m, now, func(p *page) bool { return now-p.updated > limit })
+		}
 	}
 }
 
@@ -232,7 +260,7 @@ func (m *model) age(now int) {
 func (m *model) purge(now int) {
 	for _, s := range m.sites {
 		for _, path := range s.waiting {
-			m.events = append(m.events, event{now, s.id, "purge", path, 0})
+			m.note(now, s, "purged", path)
 		}
 		s.waiting = nil
 	}

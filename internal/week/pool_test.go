@@ -31,6 +31,7 @@ type pool struct {
 	watchers map[chan env.Status]env.Filter
 	begun    int            // tasks so far
 	running  int            // tasks now
+	runs     int            // calls of Run so far
 	byType   map[string]int // tasks that were submitted so far
 	changed  *sync.Cond     // a submitted task is over
 }
@@ -65,6 +66,7 @@ func (p *pool) begin() {
 func (p *pool) Run(ctx context.Context, t env.Task) ([]env.Result, error) {
 	p.mu.Lock()
 	p.begin()
+	p.runs++
 	p.mu.Unlock()
 	r := p.do(ctx, t)
 	p.mu.Lock()
@@ -245,11 +247,12 @@ func (p *pool) Nodes(context.Context) ([]env.Node, error) {
 	return []env.Node{{Name: nodeName, Address: "local", State: env.NodeReady, LastSeen: p.clock.now()}}, nil
 }
 
-// work tells how many tasks run and how many have begun so far.
-func (p *pool) work() (running, begun int) {
+// work tells how many tasks run, how many have begun so far, and how many of these
+// were for SitesManager, which alone calls Run.
+func (p *pool) work() (running, begun, runs int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running, p.begun
+	return p.running, p.begun, p.runs
 }
 
 // submitted is how many tasks of a type were submitted so far.

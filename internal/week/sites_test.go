@@ -2,7 +2,6 @@ package week
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"hce/dc/internal/dc"
@@ -27,6 +26,7 @@ type site struct {
 	maxURLs   int
 	maxErrors int
 	modified  bool // DETECT_MODIFIED by ETag
+	eager     bool // INCREMENTAL_CRAWLING
 	aging     int  // rows older than so many minutes are aged by the site's own criterion; 0: by that of the daemon
 	page      func(path string, minute int) (text, bool)
 
@@ -113,6 +113,19 @@ func theSites() []*site {
 			}
 			return text{links: leaves}, path == "/" || slices.Contains(leaves, path)
 		}},
+		// Its pages say since when they stand: the longer, the more seldom they are
+		// looked at between two recrawls.
+		{id: "eager", period: 2 * day, first: 2 * day, eager: true, page: func(path string, _ int) (text, bool) {
+			switch path {
+			case "/":
+				return text{links: []string{"/old", "/new"}, dated: true, stood: -8 * hour}, true
+			case "/old":
+				return text{dated: true, stood: -3 * day}, true
+			case "/new":
+				return text{dated: true, stood: -hour}, true
+			}
+			return text{}, false
+		}},
 		{id: "once", page: tree(4), modes: mayAll &^ mayAge},
 		{id: "unloved", period: 3 * hour, first: 3 * hour, page: tree(2), modes: mayAll &^ mayRecrawl &^ mayAge},
 		{id: "ageless", period: hour, first: 2 * day, page: tree(2), modes: mayAll &^ mayAge},
@@ -131,17 +144,18 @@ func theSites() []*site {
 // request is the SITE_NEW of a site.
 func (s *site) request() map[string]any {
 	properties := map[string]string{"PROCESS_CTYPES": "text/html", "ROBOTS_MODE": "0"}
-	add := map[string]string{}
 	if s.modes != mayAll {
-		add["MODES_FLAG"] = fmt.Sprint(s.modes)
+		properties["MODES_FLAG"] = fmt.Sprint(s.modes)
 	}
 	if s.modified {
-		add["DETECT_MODIFIED"] = `{"algorithm":1,"mode":1,"compare":0,"behavior":1}`
+		properties["DETECT_MODIFIED"] = `{"algorithm":1,"mode":1,"compare":0,"behavior":1}`
+	}
+	if s.eager {
+		properties["INCREMENTAL_CRAWLING"] = "1"
 	}
 	if s.aging > 0 {
-		add["AGING_URL_CRITERION"] = fmt.Sprintf("`ParentMd5`<>'' AND `UDate` < DATE_SUB(NOW(), INTERVAL %d MINUTE)", s.aging)
+		properties["AGING_URL_CRITERION"] = fmt.Sprintf("`ParentMd5`<>'' AND `UDate` < DATE_SUB(NOW(), INTERVAL %d MINUTE)", s.aging)
 	}
-	maps.Copy(properties, add)
 	r := map[string]any{
 		"id": s.id, "state": dc.SiteActive, "priority": s.priority, "urls": []string{s.url}, "properties": properties,
 		"filters":      []any{map[string]any{"pattern": "(.*)", "type": 1}},

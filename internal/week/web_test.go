@@ -14,6 +14,8 @@ import (
 type text struct {
 	links []string // paths
 	tag   string   // ETag; "" for none
+	dated bool     // it tells when it was changed last: at minute stood
+	stood int
 }
 
 // visit is one request as a web server saw it.
@@ -59,6 +61,9 @@ func answer(w http.ResponseWriter, r *http.Request, page func(string, int) (text
 			w.WriteHeader(http.StatusNotModified)
 			return http.StatusNotModified
 		}
+	}
+	if p.dated {
+		w.Header().Set("Last-Modified", at(p.stood).Format(http.TimeFormat))
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>Page %s</title><h1>Page %s</h1><p>This is what stands at %s, version %s, and it is made for a test.</p>", r.URL.Path, r.URL.Path, r.URL.Path, p.tag)

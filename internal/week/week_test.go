@@ -22,41 +22,87 @@ const (
 	// renewed.
 	crawlPeriod  = 37 // minutes
 	recrawlEvery = 10 // minutes; SitesManager begins at minute 0
-	crawlStart   = 3  // the minute in which BatchTasksManager begins, and ProcessManager
+	crawlStart   = 3  // the minute in which the managers of batches begin
+
+	sweepLimit  = 1000
+	agingPeriod = 3 * hour
+	agingStart  = crawlStart
+	purgePeriod = 7 * hour
+	purgeStart  = 5 // never in the minute of another schedule that deletes
+	incrPeriod  = 2 * hour
+	incrStart   = 8
 )
 
-// modesFlag is the condition of sites that have a bit of MODES_FLAG.
-func modesFlag(bit int) string {
-	return fmt.Sprintf("`State`=1 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & %d > 0", bit)
-}
+// What the managers look for, as it is shipped; the order of URLs goes on where that
+// one leaves it open.
+const (
+	modesFlag   = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
+	active      = "`State`=1 AND " + modesFlag
+	orderURLs   = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC, `URL` ASC"
+	orderSites  = "`Priority` DESC, `TcDate` ASC"
+	processURLs = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType`='text/html'"
 
-// orderURLs is the shipped order, with the text of the URL where that leaves it open.
-const orderURLs = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC, `URL` ASC"
+	sitePeriod = "(SELECT `RecrawlPeriod` FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%')"
+	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
+	agingURLs  = "`ParentMd5`<>'' AND IFNULL(`UDate`,`CDate`) < DATE_SUB(NOW(), INTERVAL 2*" + sitePeriod + " MINUTE) AND " + sitePeriod + " > 0"
+
+	incrSites = active + "1 > 0 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
+	incrURLs  = "`Status` IN (4,7) AND `State`=0 AND `TcDate`>=`LastModified` AND TIMESTAMPDIFF(SECOND, `TcDate`, NOW()) > TIMESTAMPDIFF(SECOND, `LastModified`, `TcDate`)"
+
+	recrawlSites  = active + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
+	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
+)
 
 func common(p *pool, urls int64) batches.Common {
 	return batches.Common{
-		Env: p, Sites: sites.Name, SitesTimeout: time.Hour, MaxAttempts: 5, QueuePeriod: time.Hour, TaskTTL: time.Hour,
-		TaskTime: 300 * time.Second, BatchTime: 240 * time.Second, MaxURLs: urls, MaxTasks: 1,
+		Env: p, Sites: sites.Name, SitesTimeout: time.Hour, MaxAttempts: 5, QueuePeriod: time.Hour, BatchTime: 240 * time.Second, MaxURLs: urls,
+		Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: 300 * time.Second, MaxTasks: 1},
+	}
+}
+
+// sweepConfig is of tasks that are off until the test sets them.
+func sweepConfig(on bool, minutes int) batches.SweepConfig {
+	return batches.SweepConfig{
+		Mode: on, Period: time.Duration(minutes) * time.Minute, Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: time.Hour, MaxTasks: 2},
 	}
 }
 
 func crawlConfig(p *pool) batches.CrawlConfig {
 	return batches.CrawlConfig{
 		Common: common(p, batchURLs), Crawler: crawlerStage, Period: crawlPeriod * time.Minute, Mode: true, MaxIterations: 1, CheckActive: true,
-		SitesCriterion: dc.Criterion{Where: modesFlag(mayCrawl), OrderBy: "`Priority` DESC, `TcDate` ASC"},
+		SitesCriterion: dc.Criterion{Where: active + "1 > 0", OrderBy: orderSites},
 		URLsCriterion:  dc.Criterion{Where: "`Status`=1 AND `State`=0", OrderBy: orderURLs},
+		DBTask:         dbStage,
+		Return:         batches.ReturnConfig{Mode: true, Period: 6 * time.Hour, Age: time.Hour, MaxURLs: 500},
+		Incremental: batches.IncrementalConfig{
+			Period: incrPeriod * time.Minute, MaxDepth: 100, MaxURLs: sweepLimit,
+			SitesCriterion: dc.Criterion{Where: incrSites, OrderBy: orderSites},
+			URLsCriterion:  dc.Criterion{Where: incrURLs, OrderBy: "`Depth` ASC, `MRate` DESC, `UDate` DESC"},
+		},
+		Aging: batches.AgingConfig{
+			SweepConfig: sweepConfig(true, agingPeriod), MaxURLs: sweepLimit, MaxURLsSite: sweepLimit,
+			SitesCriterion: dc.Criterion{Where: agingSites}, URLsCriterion: dc.Criterion{Where: agingURLs},
+		},
+		Purge: batches.PurgeConfig{SweepConfig: sweepConfig(false, purgePeriod), MaxURLs: sweepLimit},
 	}
 }
 
 func processConfig(p *pool) batches.ProcessConfig {
 	return batches.ProcessConfig{
 		Common: common(p, 300), Selector: dbStage, Processor: processorStage, Period: crawlPeriod * time.Minute, Mode: true,
-		SitesCriterion: dc.Criterion{Where: modesFlag(mayProcess), OrderBy: "`Priority` DESC, `TcDateProcess` ASC"},
-		URLsCriterion: dc.Criterion{
-			Where:   "`Status`=4 AND `State`=0 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType`='text/html'",
-			OrderBy: orderURLs,
-		},
+		SitesCriterion: dc.Criterion{Where: active + "2 > 0", OrderBy: "`Priority` DESC, `TcDateProcess` ASC"},
+		URLsCriterion:  dc.Criterion{Where: processURLs, OrderBy: orderURLs},
 	}
+}
+
+func sitesConfig(p *pool) sites.Config {
+	return sites.Config{Env: p, DBTask: dbStage, Timeout: time.Hour, Recrawl: sites.RecrawlConfig{
+		Mode: true, Period: recrawlEvery * time.Minute, Max: 3, MaxThreads: 2,
+		Criterion: dc.Criterion{Where: recrawlSites, OrderBy: "`RecrawlDate` ASC"}, DateExpression: recrawlDate,
+		LockState: 4, Timeout: time.Hour, Renew: "`ParentMd5`=''", DeleteOld: true, DeleteWhere: recrawlDelete, Optimize: true,
+		PeriodMin: 15, PeriodMax: 1440, PeriodStep: 15,
+	}}
 }
 
 // simulation is the cluster with the web around it.
@@ -81,7 +127,7 @@ func newSimulation(t *testing.T, list []*site) *simulation {
 	p := newPool(t, c, programs(t, c, s.dir))
 	s.cluster = newCluster(t, b, c, p)
 	s.run(sites.Name, func(base manager.Config) managertest.Runner {
-		return sites.New(base, sites.Config{Env: p, DBTask: dbStage, Timeout: time.Hour})
+		return sites.New(base, sitesConfig(p))
 	})
 	for _, one := range list {
 		var answer dc.GeneralResponse
