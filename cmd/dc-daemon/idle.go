@@ -3,19 +3,11 @@ package main
 import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
 )
 
 // idleKeys are keys of daemon 3 that ini files of the first implementation hold
 // and whose work is not done yet. They are known, and said to have no effect.
 var idleKeys = map[string][]string{
-	sites.Name: {
-		"RecrawlSiteMode", "RecrawlSiteMax", "RecrawlSiteIterationPeriod", "RecrawlSiteRecrawlDateExpression",
-		"RecrawlSiteSelectCriterion", "RecrawlSiteSelectOrder", "RecrawlSiteMaxThreads", "RecrawlSiteLockState",
-		"RecrawlSiteOptimize", "RecrawlSiteDRCETimeout", "RecrawlSitePeriodMode", "RecrawlSitePeriodMax",
-		"RecrawlSitePeriodMin", "RecrawlSitePeriodStep", "RecrawlDelayBefore", "RecrawlDelayAfter",
-		"DefaultRecrawUpdatelCriterion", "DefaultRecrawDeleteOld", "DefaultRecrawDeleteOldCriterion", "PurgeMethod",
-	},
 	realtime.Name: {
 		"DRCEHost", "DRCEPort", "DRCETimeout", "DRCEStarterName", "DRCECrawlerAppName", "BatchMaxURLs",
 		"BatchMaxExecutionTime", "MaxThreads", "DRCERequestRouting", "BatchMaxIterations",

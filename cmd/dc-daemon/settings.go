@@ -9,7 +9,6 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/env"
-	"hce/dc/internal/sites"
 )
 
 const (
@@ -55,16 +54,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		Nodes:         int(nodes),
 	}
 
-	s = f.Section(sites.Name)
-	s.Accept("DRCEHost", "DRCEPort", "DRCERoute", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode")
-	cfg.Sites = sites.Config{
-		Server:   s.Text("server", ""),
-		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
-		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
-		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
-		Nodes:    int(nodes),
-	}
+	cfg.Sites = sitesManager(f, int(nodes))
 	cfg.Env = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
 	markIdle(f)

@@ -16,6 +16,9 @@
 // per peer; the peers take turns, and no peer holds the last worker, so a slow
 // request never holds up another manager's. A full queue answers "busy".
 //
+// Sites that are due are recrawled on a timer, side by side with the requests and
+// with slots of their own (recrawl.go).
+//
 // Neighbours: manager and env below; clients and batches ask it.
 package sites
 
@@ -64,6 +67,13 @@ type Config struct {
 	// Nodes is the number of data nodes that share a site's limits
 	// ([Application] DRCENodes); default 1.
 	Nodes int
+	// Route is where every request runs (DRCERoute); the zero value is all nodes.
+	Route Route
+	// Threading is CommonCommandsThreadingMode: any value does what 1 says, each
+	// request has a worker of its own.
+	Threading int
+	// Recrawl has the keys RecrawlSite* and DefaultRecraw*.
+	Recrawl RecrawlConfig
 }
 
 // Manager is the manager. Create it with New.
@@ -72,6 +82,7 @@ type Manager struct {
 	cfg     Config
 	queue   queue
 	running map[string]*job // by the worker's uid
+	recrawl recrawl
 
 	operations, nodeRequests int64 // cumulative
 	workersCreated           int64 // since the start
@@ -97,7 +108,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	if cfg.Nodes <= 0 {
 		cfg.Nodes = 1
 	}
-	base.Name, base.MaxWorkers = Name, maxWorkers
+	base.Name, base.MaxWorkers = Name, maxWorkers+maxRecrawlWorkers
 	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[string]*job{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
@@ -111,12 +122,15 @@ func New(base manager.Config, cfg Config) *Manager {
 		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
 		manager.Int("CommonQueueMax", &m.cfg.MaxQueue, 1, 100000),
 		manager.Int("DRCENodes", &m.cfg.Nodes, 1, 10000),
+		manager.Int("CommonCommandsThreadingMode", &m.cfg.Threading, 0, 1),
+		m.cfg.Route.variable("DRCERoute"),
 	)
 	m.Counter("common_operations_cnt", &m.operations)
 	m.Counter("sites_recrawl_drce_cnt", &m.nodeRequests)
 	m.Gauge("common_threads", func() any { return len(m.running) })
 	m.Gauge("common_threads_created", func() any { return m.workersCreated })
 	m.Gauge("common_queue", func() any { return m.queue.len() })
+	m.declareRecrawl()
 	return m
 }
 
@@ -170,7 +184,7 @@ func (m *Manager) mayRun(peer string) bool {
 
 func (m *Manager) start(j *job) {
 	call := dc.Call{Op: dc.Op(j.event.Type), Object: j.event.Object}
-	run := runner{env: m.cfg.Env, program: m.cfg.DBTask, limit: j.deadline.Sub(m.Now()), nodes: m.cfg.Nodes}
+	run := m.runner(TaskType, j.deadline.Sub(m.Now()))
 	var uid string
 	uid, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
 		response := run.do(ctx, call)
@@ -188,6 +202,11 @@ func (m *Manager) start(j *job) {
 	m.workersCreated++
 	m.running[uid] = j
 	j.event.Object = nil // the worker has it
+}
+
+// runner runs db-task with the slots of a kind of task.
+func (m *Manager) runner(kind string, limit time.Duration) runner {
+	return runner{env: m.cfg.Env, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
 }
 
 // done answers a request with the ClientResponse that its worker brings.

@@ -28,8 +28,26 @@ const answerShown = 300
 type runner struct {
 	env     env.Environment
 	program env.Stage
+	kind    string // of the task: whose slots it takes
+	target  env.Target
 	limit   time.Duration
 	nodes   int // that share a site's limits
+}
+
+// run gives the result of each node. It ends soon after the limit, also when the
+// environment does not.
+func (r runner) run(ctx context.Context, op dc.Op, stdin []byte) ([]env.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
+	defer cancel()
+	return r.env.Run(ctx, env.Task{
+		ID:        bus.NewUID(),
+		Name:      op.String(),
+		Type:      r.kind,
+		Stages:    []env.Stage{r.program},
+		Stdin:     stdin,
+		Target:    r.target,
+		TimeLimit: r.limit,
+	})
 }
 
 // do answers with one item per node: its object with errorCode 0, errorCode 1
@@ -46,17 +64,7 @@ func (r runner) do(ctx context.Context, call dc.Call) dc.ClientResponse {
 	if err != nil {
 		return dc.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
-	defer cancel()
-	results, err := r.env.Run(ctx, env.Task{
-		ID:        bus.NewUID(),
-		Name:      call.Op.String(),
-		Type:      TaskType,
-		Stages:    []env.Stage{r.program},
-		Stdin:     stdin,
-		Target:    env.Target{All: true},
-		TimeLimit: r.limit,
-	})
+	results, err := r.run(ctx, call.Op, stdin)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return r.noAnswer()

@@ -35,6 +35,7 @@ type siteModel struct {
 	rows      []*page
 	suspended bool
 	next      int      // RecrawlDate; -1: none
+	rounds    int      // Iterations
 	waiting   []string // deleted with delay: paths
 	found     int
 }

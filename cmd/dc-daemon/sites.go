@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/sites"
+)
+
+// What is recrawled and when, where the ini file does not say (daemon 2.14, 3.5).
+const (
+	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	// The second next point of a grid of periods that begins at midnight: one to two
+	// periods ahead, and sites of one period stay in step.
+	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
+	recrawlURLs   = "`ParentMd5`=''"
+	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
+)
+
+// sitesManager reads [SitesManager] (daemon 3.5).
+func sitesManager(f *config.File, nodes int) sites.Config {
+	s := f.Section(sites.Name)
+	s.Accept("DRCEHost", "DRCEPort", "DRCENodes")
+	c := sites.Config{
+		Server:    s.Text("server", ""),
+		DBTask:    stage(f, s, "DRCEDBAppName", "db-task"),
+		Timeout:   s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Workers:   int(s.Int("CommonWorkers", 0, 1, 64)),
+		MaxQueue:  int(s.Int("CommonQueueMax", 0, 1, 100000)),
+		Nodes:     nodes,
+		Threading: int(s.Int("CommonCommandsThreadingMode", 1, 0, 1)),
+		Recrawl:   recrawl(s),
+	}
+	checked(s, "DRCERoute", "", func(text string) (err error) {
+		c.Route, err = sites.ParseRoute(text)
+		return err
+	})
+	checked(s, "DRCEConnectionsPool", "", sites.CheckPool)
+	return c
+}
+
+// checked is the text of a key, refused when check finds fault with it.
+func checked(s *config.Section, key, def string, check func(string) error) string {
+	text := s.Text(key, def)
+	if err := check(text); err != nil {
+		s.Fail(key, fmt.Sprintf("= %.200q %v", text, err))
+	}
+	return text
+}
+
+// recrawl reads the keys of recrawling.
+func recrawl(s *config.Section) sites.RecrawlConfig {
+	c := sites.RecrawlConfig{
+		Mode:       s.Bool("RecrawlSiteMode", true),
+		Period:     s.Duration("RecrawlSiteIterationPeriod", time.Second, time.Minute, 0, longest),
+		Max:        s.Int("RecrawlSiteMax", 1, 1, dc.MostRecrawl),
+		MaxThreads: s.Int("RecrawlSiteMaxThreads", 2, 1, 64),
+		Criterion: dc.Criterion{
+			Where:   checked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
+			OrderBy: checked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
+		},
+		DateExpression: checked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
+		LockState:      s.Int("RecrawlSiteLockState", 4, 0, 255),
+		Timeout:        s.Duration("RecrawlSiteDRCETimeout", time.Second, time.Hour, time.Second, longest),
+		DelayBefore:    s.Duration("RecrawlDelayBefore", time.Second, 0, 0, longest),
+		DelayAfter:     s.Duration("RecrawlDelayAfter", time.Second, 0, 0, longest),
+		Renew:          checked(s, "DefaultRecrawUpdatelCriterion", recrawlURLs, sites.CheckURLsWhere),
+		DeleteOld:      s.Bool("DefaultRecrawDeleteOld", false),
+		DeleteWhere:    checked(s, "DefaultRecrawDeleteOldCriterion", recrawlDelete, sites.CheckURLsWhere),
+		PurgeMethod:    s.Int("PurgeMethod", 0, 0, 1),
+		Optimize:       s.Bool("RecrawlSiteOptimize", true),
+		PeriodMode:     s.Int("RecrawlSitePeriodMode", 0, 0, 1),
+		PeriodMin:      s.Int("RecrawlSitePeriodMin", 15, 1, dc.MaxRecrawlPeriod),
+		PeriodMax:      s.Int("RecrawlSitePeriodMax", 1440, 1, dc.MaxRecrawlPeriod),
+		PeriodStep:     s.Int("RecrawlSitePeriodStep", 15, 1, dc.MaxRecrawlPeriod),
+	}
+	if c.PeriodMin > c.PeriodMax {
+		s.Fail("RecrawlSitePeriodMin", fmt.Sprintf("= %d is not from 1 to RecrawlSitePeriodMax, %d (minutes)", c.PeriodMin, c.PeriodMax))
+	}
+	return c
+}
