@@ -11,7 +11,7 @@ import (
 
 // What is recrawled and when, where the ini file does not say (daemon 2.14, 3.5).
 const (
-	recrawlSites = modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
 	// The second next point of a grid of periods that begins at midnight: one to two
 	// periods ahead, and sites of one period stay in step.
 	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"

@@ -30,6 +30,7 @@ type Config struct {
 	StatFreq bool
 	StatLog  bool
 	Custom   store.CustomMode
+	Now      func() time.Time // the clock of all stores; time.Now when nil
 }
 
 // names of the keys that rename databases.
@@ -131,6 +132,9 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock int) (_ *stores,
 			closeAll()
 		}
 	}()
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	unlock, err := lockContents(c.KeyDir, lock)
 	if err != nil {
 		return nil, nil, err
@@ -144,21 +148,21 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock int) (_ *stores,
 		return nil, nil, err
 	}
 	closers = append(closers, database.Close)
-	raw, err := rawcache.Open(c.RawDir, rawcache.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync})
+	raw, err := rawcache.Open(c.RawDir, rawcache.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync, Now: c.Now})
 	if err != nil {
 		return nil, nil, err
 	}
 	closers = append(closers, raw.Close)
-	files, err := kv.Open(c.KeyDir, kv.Options{Open: func(path string) (*sql.DB, error) {
+	files, err := kv.Open(c.KeyDir, kv.Options{Now: c.Now, Open: func(path string) (*sql.DB, error) {
 		return db.OpenFile(path, db.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
 	}})
 	if err != nil {
 		return nil, nil, err
 	}
 	closers = append(closers, files.Close)
-	rows := store.Open(database, store.Options{Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
+	rows := store.Open(database, store.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
 	s := &stores{files: files, table: rows.Contents(), owner: &Owner{
-		Store: rows, Raw: raw, Contents: files, Now: time.Now, Log: log,
+		Store: rows, Raw: raw, Contents: files, Now: c.Now, Log: log,
 		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom,
 	}}
 	if c.InSQL {

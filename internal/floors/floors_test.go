@@ -22,7 +22,7 @@ var floor = map[string]int{
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3, "status": 3,
 	"daemon": 4, "client": 4,
-	"taskmain": 5, "optest": 5,
+	"taskmain": 5, "optest": 5, "week": 5,
 	"floors": 9,
 }
 

@@ -1,0 +1,310 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+)
+
+const (
+	crowdSites = 1000 // small sites
+	crowdPages = 10   // of each
+	crowdFull  = 5    // rows of a small site that maxURLs bounds
+	crowdBatch = 500  // BatchDefaultMaxURLs of the shipped ini
+	crowdDelay = 200 * time.Millisecond
+	// bigDefault is what the big site has unless CROWD_PAGES says another number; the
+	// whole test is for 100000, which is too long for every day.
+	bigDefault = 20000
+	bigFan     = 50 // links of a page of the big site
+	// crowdGrowth is by how much memory may grow from the second quarter of the crawl
+	// to the last.
+	crowdGrowth = 1.2
+	crowdShown  = 10 // faults of one kind that are told one by one
+)
+
+// crowdHost is one site of the crowd as its server sees it.
+type crowdHost struct {
+	crowd *crowd
+	root  string
+	big   bool
+	pages int           // that it has
+	want  int           // that are to be crawled
+	delay time.Duration // RequestDelay
+
+	stays []stay // guarded by crowd.mu
+	told  int    // pages that were asked for, without robots.txt; as well
+}
+
+// crowd is a thousand small sites and a big one, each an address of its own.
+type crowd struct {
+	mu      sync.Mutex
+	hosts   []*crowdHost // the big one is the last
+	waiting int          // small sites that have not served all that is wanted of them
+	bigThen int          // pages that the big one had served when none was waiting
+}
+
+func (h *crowdHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := stay{path: r.URL.Path, start: time.Now()}
+	h.serve(w, r)
+	s.end, s.gone = time.Now(), r.Context().Err() != nil
+	c := h.crowd
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.stays = append(h.stays, s)
+	if s.path == "/robots.txt" {
+		return
+	}
+	h.told++
+	if !h.big && h.told == h.want {
+		if c.waiting--; c.waiting == 0 {
+			c.bigThen = c.hosts[len(c.hosts)-1].told
+		}
+	}
+}
+
+// serve answers page n, /p<n>, the root being 0: a page of a small site that leads
+// to all others, or one of a tree.
+func (h *crowdHost) serve(w http.ResponseWriter, r *http.Request) {
+	n := 0
+	if r.URL.Path != "/" {
+		var err error
+		text, ok := strings.CutPrefix(r.URL.Path, "/p")
+		if n, err = strconv.Atoi(text); !ok || err != nil || n < 1 || n >= h.pages {
+			http.NotFound(w, r)
+			return
+		}
+	}
+	first, last := 1, h.pages-1
+	if h.big {
+		first, last = n*bigFan+1, min(n*bigFan+bigFan, h.pages-1)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<!DOCTYPE html><html lang=en><title>Page %d</title><h1>Page %d</h1><p>Page %d of %s, which is one site among many, says some words so that there is a text to be found in it.</p>", n, n, n, h.root)
+	for i := first; i <= last; i++ {
+		fmt.Fprintf(w, `<a href="/p%d">%d</a> `, i, i)
+	}
+}
+
+// newCrowd serves all sites: every twentieth wants a delay, another twentieth may
+// have few rows.
+func newCrowd(t *testing.T, big int) *crowd {
+	t.Helper()
+	c := &crowd{waiting: crowdSites}
+	for i := range crowdSites + 1 {
+		h := &crowdHost{crowd: c, pages: crowdPages, want: crowdPages}
+		switch {
+		case i == crowdSites:
+			h.big, h.pages, h.want = true, big, big
+		case i%20 == 0:
+			h.delay = crowdDelay
+		case i%20 == 1:
+			h.want = crowdFull
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.4.%d.%d:0", i/250, i%250+1))
+		if err != nil {
+			t.Skip("no loopback address for each site: ", err)
+		}
+		server := &http.Server{Handler: h}
+		go server.Serve(l)
+		t.Cleanup(func() { server.Close() })
+		h.root = "http://" + l.Addr().String() + "/"
+		c.hosts = append(c.hosts, h)
+	}
+	return c
+}
+
+// store makes all sites before there is a daemon, so that they begin at once.
+func (c *crowd) store(t *testing.T, env []string) {
+	t.Helper()
+	var requests strings.Builder
+	for _, h := range c.hosts {
+		site := map[string]any{
+			"id": rig.SiteID(h.root), "state": 1, "priority": 100, "urls": []string{h.root},
+			"filters":      []any{map[string]any{"pattern": "^" + regexp.QuoteMeta(h.root), "type": 1}},
+			"properties":   map[string]string{"PROCESS_CTYPES": "text/html"},
+			"requestDelay": h.delay.Milliseconds(), "httpTimeout": 30000,
+			"maxURLs": 0, "maxResources": 0, "maxErrors": 0, "maxURLsFromPage": 0, "maxResourceSize": 0,
+		}
+		if h.want < h.pages {
+			site["maxURLs"] = h.want
+		}
+		text, err := json.Marshal([]any{"SITE_NEW", site})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests.Write(text)
+	}
+	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, requests.String(), env...)
+	if n := strings.Count(stdout, `"errorCode":0`); code != 0 || n != len(c.hosts) {
+		t.Fatalf("%d of %d sites are there, status %d, said %.1000q", n, len(c.hosts), code, stderr)
+	}
+}
+
+// sample is the memory of the daemon and all its tasks at one moment.
+type sample struct {
+	at  time.Time
+	rss int64
+}
+
+// finishCrowd waits until every row that is to come is processed, and samples
+// memory meanwhile.
+func finishCrowd(t *testing.T, r *rig.Rig, data string, want int, limit time.Duration) []sample {
+	t.Helper()
+	d := database(t, data)
+	var samples []sample
+	for end := time.Now().Add(limit); ; time.Sleep(500 * time.Millisecond) {
+		u, err := rig.TreeUsage(r.PID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples = append(samples, sample{time.Now(), u.RSS})
+		if len(samples)%4 != 0 {
+			continue // a count of all rows costs more
+		}
+		done := number(t, d, `SELECT COUNT(*) FROM "dc_urls.urls" WHERE Status = 7`)
+		if done >= want {
+			return samples
+		}
+		if len(samples)%60 == 0 {
+			t.Logf("%d of %d pages are processed, %d MiB", done, want, u.RSS>>20)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d pages are processed after %v", done, want, limit)
+		}
+	}
+}
+
+// peak is the most memory in one quarter, counted from 0, of the samples' time.
+func peak(samples []sample, quarter int) (most int64) {
+	begin, whole := samples[0].at, samples[len(samples)-1].at.Sub(samples[0].at)
+	for _, s := range samples {
+		if at := s.at.Sub(begin); at >= whole*time.Duration(quarter)/4 && at <= whole*time.Duration(quarter+1)/4 {
+			most = max(most, s.rss)
+		}
+	}
+	return most
+}
+
+// A thousand small sites and a big one begin at once. No small one waits for the
+// big one, each page is asked for once, delays and limits hold at the origins, and
+// memory does not grow with what is done.
+//
+// The bound of the shares comes from the selection (daemon 2.3): a site is in one
+// batch at a time, so the big one is in one of those that run, and as long as a
+// small site waits there is another, of as many pages, for small ones; so the big
+// one is never ahead of all small ones together by more than a batch.
+func TestCrowd(t *testing.T) {
+	big := bigDefault
+	if text := os.Getenv("CROWD_PAGES"); text != "" {
+		var err error
+		if big, err = strconv.Atoi(text); err != nil || big < 1 {
+			t.Fatalf("CROWD_PAGES=%q is no number of pages", text)
+		}
+	}
+	c := newCrowd(t, big)
+	small := 0
+	for _, h := range c.hosts[:crowdSites] {
+		small += h.want
+	}
+	data := t.TempDir()
+	env := []string{"DC_Application_data_dir=" + data}
+	c.store(t, env)
+
+	begin := time.Now()
+	r := start(t, data)
+	samples := finishCrowd(t, r, data, small+big, crawlLimit*time.Duration(1+big/bigDefault))
+	took := time.Since(begin)
+
+	c.mu.Lock()
+	bigThen := c.bigThen
+	c.mu.Unlock()
+	t.Logf("%d pages of %d sites in %v, %.0f a second", small+big, len(c.hosts), took.Round(time.Second), float64(small+big)/took.Seconds())
+	t.Logf("the small sites were done when the big one had %d of its %d pages, %.1f %%", bigThen, big, 100*float64(bigThen)/float64(big))
+	if most := small + crowdBatch; bigThen > most {
+		t.Errorf("the small sites waited for the big one: it had %d pages when they were done, at most %d are right", bigThen, most)
+	}
+	c.judge(t)
+	limits(t, database(t, data), c)
+	second, last := peak(samples, 1), peak(samples, 3)
+	t.Logf("memory of daemon and tasks by quarter: %d, %d, %d, %d MiB", peak(samples, 0)>>20, second>>20, peak(samples, 2)>>20, last>>20)
+	if float64(last) > crowdGrowth*float64(second) {
+		t.Errorf("memory grew from %d to %d MiB, by more than %.1f", second>>20, last>>20, crowdGrowth)
+	}
+	if err := r.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// judge looks at what the origins saw: every wanted page once, no two requests at
+// once, and no gap shorter than the delay.
+func (c *crowd) judge(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, h := range c.hosts {
+		slices.SortFunc(h.stays, func(a, b stay) int { return a.start.Compare(b.start) })
+		times := map[string]int{}
+		for i, b := range h.stays {
+			times[b.path]++
+			if i == 0 {
+				continue
+			}
+			if gap := b.start.Sub(h.stays[i-1].end); gap < h.delay {
+				fault("%s: %s came %v after the end of %s, at least %v are right", h.root, b.path, gap, h.stays[i-1].path, h.delay)
+			}
+		}
+		if h.told != h.want {
+			fault("%s: %d pages were asked for, %d are right", h.root, h.told, h.want)
+		}
+		for path, n := range times {
+			if n > 1 && path != "/robots.txt" {
+				fault("%s: %s was asked for %d times", h.root, path, n)
+			}
+		}
+	}
+	for _, f := range faults[:min(len(faults), crowdShown)] {
+		t.Error(f)
+	}
+	if len(faults) > crowdShown {
+		t.Errorf("%d more faults", len(faults)-crowdShown)
+	}
+}
+
+// limits compares the stored rows of each site, and its counters, with what was to
+// come. CollectedURLs counts no root (storage 4.0.4).
+func limits(t *testing.T, d *sql.DB, c *crowd) {
+	t.Helper()
+	wrong := 0
+	for _, h := range c.hosts {
+		id := rig.SiteID(h.root)
+		rows := number(t, d, `SELECT COUNT(*) FROM "dc_urls.urls" WHERE Site_Id = ?`, id)
+		collected := number(t, d, `SELECT CollectedURLs FROM "dc_sites.sites" WHERE Id = ?`, id)
+		contents := number(t, d, `SELECT Contents FROM "dc_sites.sites" WHERE Id = ?`, id)
+		if rows == h.want && collected == h.want-1 && contents == h.want {
+			continue
+		}
+		if wrong++; wrong <= crowdShown {
+			t.Errorf("%s: %d rows, CollectedURLs %d, Contents %d; %d, %d, %d are right", h.root, rows, collected, contents, h.want, h.want-1, h.want)
+		}
+	}
+	if wrong > crowdShown {
+		t.Errorf("%d more sites are wrong", wrong-crowdShown)
+	}
+}

@@ -1,0 +1,204 @@
+package week
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/bus"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/sites"
+)
+
+// cluster is the managers, told by an operator, asked by a client.
+type cluster struct {
+	testing.TB
+	clock    *clock
+	pool     *pool
+	operator *managertest.Caller
+	client   *managertest.Caller
+	classes  []string // of the managers beside the operator's door
+	bus      *bus.Bus
+}
+
+// newCluster starts the operator's door alone.
+func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
+	t.Helper()
+	k := &cluster{TB: t, clock: c, pool: p, bus: b}
+	ready, endpoint := make(chan struct{}), ""
+	var door *admin.Server
+	base := k.base()
+	base.Admin, base.Ready = "", func() { endpoint = door.Addr(); close(ready) }
+	door = admin.New(base, admin.Config{Port: -1, Version: "week", Timeout: time.Hour})
+	managertest.Run(t, door, ready)
+	k.operator = managertest.Call(t, k.bus, endpoint)
+	return k
+}
+
+func (k *cluster) base() manager.Config {
+	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: managertest.Quiet(), Now: k.clock.now}
+}
+
+// run starts a manager and waits until the door knows it.
+func (k *cluster) run(name string, build func(manager.Config) managertest.Runner) {
+	k.Helper()
+	ready := make(chan struct{})
+	base := k.base()
+	base.Ready = func() { close(ready) }
+	managertest.Run(k, build(base), ready)
+	k.classes = append(k.classes, name)
+	for end := time.Now().Add(managertest.Patience); ; {
+		if e := k.ask(dc.AdminStat, name, nil); e.Type == dc.AdminStatAns {
+			return
+		}
+		if time.Now().After(end) {
+			k.Fatalf("%s is not known", name)
+		}
+	}
+}
+
+func (k *cluster) ask(eventType int, class string, fields map[string]any) dc.Event {
+	k.Helper()
+	return k.operator.Ask(dc.ClassAdmin, eventType, dc.AdminFields{ClassName: class, Fields: fields})
+}
+
+// set changes variables of a manager.
+func (k *cluster) set(class string, fields map[string]any) {
+	k.Helper()
+	e := k.ask(dc.AdminSet, class, fields)
+	if answer := managertest.Object[dc.AdminFields](k, e); e.Type != dc.AdminSetAns || len(answer.Errors) > 0 {
+		k.Fatalf("SET %s %v: %s", class, fields, e.Object)
+	}
+}
+
+// stat is all that a manager tells of itself.
+func (k *cluster) stat(class string) map[string]json.RawMessage {
+	k.Helper()
+	e := k.ask(dc.AdminStat, class, nil)
+	var answer struct{ Fields map[string]json.RawMessage }
+	if err := json.Unmarshal(e.Object, &answer); err != nil || e.Type != dc.AdminStatAns {
+		k.Fatalf("STAT %s: %s", class, e.Object)
+	}
+	return answer.Fields
+}
+
+// number is one of the statistics; -1 when there is no such number.
+func (k *cluster) number(class, name string) int {
+	k.Helper()
+	n := -1
+	if raw, ok := k.stat(class)[name]; ok {
+		if err := json.Unmarshal(raw, &n); err != nil {
+			k.Fatalf("%s of %s: %s", name, class, raw)
+		}
+	}
+	return n
+}
+
+// busyWhile are the statistics that are above zero while a manager has something
+// under way.
+var busyWhile = []string{
+	"batches_crawl_queue", "batches_crawl_url_fetch_requests", "batches_process_queue", "purge_batches", "age_batches",
+	"common_threads", "common_queue", "recrawl_threads", "recrawl_sites_queue",
+}
+
+// schedule is what STAT tells of one.
+type schedule struct{ Last, Next *string }
+
+// dateLayout is that of the times of schedules.
+const dateLayout = "2006-01-02 15:04:05"
+
+// rest tells whether a manager has nothing under way, and when its next schedule is
+// due; false also while one is due already.
+func (k *cluster) rest(class string) (next time.Time, resting bool) {
+	k.Helper()
+	stat := k.stat(class)
+	resting = true
+	for _, name := range busyWhile {
+		if raw, ok := stat[name]; ok && string(raw) != "0" {
+			resting = false
+		}
+	}
+	var all map[string]schedule
+	if err := json.Unmarshal(stat["schedules"], &all); err != nil {
+		k.Fatalf("schedules of %s: %s", class, stat["schedules"])
+	}
+	for name, s := range all {
+		if s.Next == nil {
+			continue
+		}
+		at, err := time.Parse(dateLayout, *s.Next)
+		if err != nil {
+			k.Fatalf("%s: schedule %s: %v", class, name, err)
+		}
+		if !at.After(k.clock.now()) {
+			resting = false
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next, resting
+}
+
+// quietRounds is how many times in a row all managers must have nothing to do, and
+// no task begun in between. One would miss a hint that is on its way from a manager
+// to another; it is read in the turn in which the second round is answered.
+const quietRounds = 3
+
+// settle waits until nothing is done any more at the time that it is, and gives the
+// time of the next schedule.
+func (k *cluster) settle() (next time.Time) {
+	k.Helper()
+	before, quiet := -1, 0 // tasks that had begun, rounds of rest
+	for end := time.Now().Add(10 * managertest.Patience); quiet < quietRounds; {
+		resting := true
+		next = time.Time{}
+		for _, class := range k.classes {
+			at, rests := k.rest(class)
+			resting = resting && rests
+			if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
+		running, begun, runs := k.pool.work()
+		// Its count of requests is that of the answers that SitesManager has read.
+		resting = resting && k.number(sites.Name, "sites_recrawl_drce_cnt") == runs
+		if resting && running == 0 && begun == before {
+			quiet++
+		} else {
+			quiet = 0
+		}
+		before = begun
+		if time.Now().After(end) {
+			var all []string
+			for _, class := range k.classes {
+				text, _ := json.Marshal(k.stat(class))
+				all = append(all, string(text))
+			}
+			k.Fatalf("%v: no rest, %d tasks run: %s", k.clock.now(), running, all)
+		}
+	}
+	return next
+}
+
+// request asks SitesManager as a client does and reads the one node's answer.
+func (k *cluster) request(op dc.Op, object, answer any) {
+	k.Helper()
+	if k.client == nil {
+		k.client = managertest.Call(k, k.bus, bus.Inproc(sites.Name))
+	}
+	e := k.client.Ask(dc.ClassClient, int(op), object)
+	response := managertest.Object[dc.ClientResponse](k, e)
+	if response.ErrorCode != 0 || len(response.ItemsList) != 1 || response.ItemsList[0].ErrorMessage != "" {
+		k.Fatalf("%s: %s", op, e.Object)
+	}
+	if answer == nil {
+		return
+	}
+	if err := json.Unmarshal(response.ItemsList[0].ItemObject, answer); err != nil {
+		k.Fatalf("%s: %s: %v", op, e.Object, err)
+	}
+}

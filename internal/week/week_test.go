@@ -1,0 +1,218 @@
+package week
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"hce/dc/internal/batches"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/manager"
+	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/sites"
+)
+
+// What the managers are told, where it is not the shipped value: small batches, one
+// after the other, so that their order shows; and long periods, since the clock stops
+// at each.
+const (
+	batchURLs = 4
+	// Never a multiple of recrawlEvery: a look for work must not come while sites are
+	// renewed.
+	crawlPeriod  = 37 // minutes
+	recrawlEvery = 10 // minutes; SitesManager begins at minute 0
+	crawlStart   = 3  // the minute in which the managers of batches begin
+
+	sweepLimit  = 1000
+	agingPeriod = 3 * hour
+	agingStart  = crawlStart
+	purgePeriod = 7 * hour
+	purgeStart  = 5 // never in the minute of another schedule that deletes
+	incrPeriod  = 2 * hour
+	incrStart   = 8
+)
+
+// What the managers look for, as it is shipped; the order of URLs goes on where that
+// one leaves it open.
+const (
+	modesFlag   = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
+	active      = "`State`=1 AND " + modesFlag
+	orderURLs   = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC, `URL` ASC"
+	orderSites  = "`Priority` DESC, `TcDate` ASC"
+	processURLs = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType`='text/html'"
+
+	sitePeriod = "(SELECT `RecrawlPeriod` FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%')"
+	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
+	agingURLs  = "`ParentMd5`<>'' AND IFNULL(`UDate`,`CDate`) < DATE_SUB(NOW(), INTERVAL 2*" + sitePeriod + " MINUTE) AND " + sitePeriod + " > 0"
+
+	incrSites = active + "1 > 0 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
+	incrURLs  = "`Status` IN (4,7) AND `State`=0 AND `TcDate`>=`LastModified` AND TIMESTAMPDIFF(SECOND, `TcDate`, NOW()) > TIMESTAMPDIFF(SECOND, `LastModified`, `TcDate`)"
+
+	recrawlSites  = active + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
+	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
+)
+
+func common(p *pool, urls int64) batches.Common {
+	return batches.Common{
+		Env: p, Sites: sites.Name, SitesTimeout: time.Hour, MaxAttempts: 5, QueuePeriod: time.Hour, BatchTime: 240 * time.Second, MaxURLs: urls,
+		Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: 300 * time.Second, MaxTasks: 1},
+	}
+}
+
+// sweepConfig is of tasks that are off until the test sets them.
+func sweepConfig(on bool, minutes int) batches.SweepConfig {
+	return batches.SweepConfig{
+		Mode: on, Period: time.Duration(minutes) * time.Minute, Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: time.Hour, MaxTasks: 2},
+	}
+}
+
+func crawlConfig(p *pool) batches.CrawlConfig {
+	return batches.CrawlConfig{
+		Common: common(p, batchURLs), Crawler: crawlerStage, Period: crawlPeriod * time.Minute, Mode: true, MaxIterations: 1, CheckActive: true,
+		SitesCriterion: dc.Criterion{Where: active + "1 > 0", OrderBy: orderSites},
+		URLsCriterion:  dc.Criterion{Where: "`Status`=1 AND `State`=0", OrderBy: orderURLs},
+		DBTask:         dbStage,
+		Return:         batches.ReturnConfig{Mode: true, Period: 6 * time.Hour, Age: time.Hour, MaxURLs: 500},
+		Incremental: batches.IncrementalConfig{
+			Period: incrPeriod * time.Minute, MaxDepth: 100, MaxURLs: sweepLimit,
+			SitesCriterion: dc.Criterion{Where: incrSites, OrderBy: orderSites},
+			URLsCriterion:  dc.Criterion{Where: incrURLs, OrderBy: "`Depth` ASC, `MRate` DESC, `UDate` DESC"},
+		},
+		Aging: batches.AgingConfig{
+			SweepConfig: sweepConfig(true, agingPeriod), MaxURLs: sweepLimit, MaxURLsSite: sweepLimit,
+			SitesCriterion: dc.Criterion{Where: agingSites}, URLsCriterion: dc.Criterion{Where: agingURLs},
+		},
+		Purge: batches.PurgeConfig{SweepConfig: sweepConfig(false, purgePeriod), MaxURLs: sweepLimit},
+	}
+}
+
+func processConfig(p *pool) batches.ProcessConfig {
+	return batches.ProcessConfig{
+		Common: common(p, 300), Selector: dbStage, Processor: processorStage, Period: crawlPeriod * time.Minute, Mode: true,
+		SitesCriterion: dc.Criterion{Where: active + "2 > 0", OrderBy: "`Priority` DESC, `TcDateProcess` ASC"},
+		URLsCriterion:  dc.Criterion{Where: processURLs, OrderBy: orderURLs},
+	}
+}
+
+func sitesConfig(p *pool) sites.Config {
+	return sites.Config{Env: p, DBTask: dbStage, Timeout: time.Hour, Recrawl: sites.RecrawlConfig{
+		Mode: true, Period: recrawlEvery * time.Minute, Max: 3, MaxThreads: 2,
+		Criterion: dc.Criterion{Where: recrawlSites, OrderBy: "`RecrawlDate` ASC"}, DateExpression: recrawlDate,
+		LockState: 4, Timeout: time.Hour, Renew: "`ParentMd5`=''", DeleteOld: true, DeleteWhere: recrawlDelete, Optimize: true,
+		PeriodMin: 15, PeriodMax: 1440, PeriodStep: 15,
+	}}
+}
+
+// simulation is the cluster with the web around it.
+type simulation struct {
+	*cluster
+	web   *web
+	sites []*site
+	dir   string
+	jumps int
+}
+
+// newSimulation starts the managers and makes the sites, at the minutes that the
+// model knows.
+func newSimulation(t *testing.T, list []*site) *simulation {
+	t.Helper()
+	b := managertest.Bus(t) // first, so that it counts goroutines when all else has ended
+	c := newClock()
+	s := &simulation{web: &web{clock: c}, sites: list, dir: t.TempDir()}
+	for _, one := range list {
+		one.url = s.web.serve(t, one.id, one.page)
+	}
+	p := newPool(t, c, programs(t, c, s.dir))
+	s.cluster = newCluster(t, b, c, p)
+	s.run(sites.Name, func(base manager.Config) managertest.Runner {
+		return sites.New(base, sitesConfig(p))
+	})
+	for _, one := range list {
+		var answer dc.GeneralResponse
+		if s.request(dc.SiteNew, one.request(), &answer); answer.ErrorCode != dc.CodeOK {
+			t.Fatalf("site %s: %+v", one.id, answer)
+		}
+	}
+	s.settle()
+	c.set(at(crawlStart))
+	s.run(batches.ProcessName, func(base manager.Config) managertest.Runner { return batches.NewProcess(base, processConfig(p)) })
+	s.run(batches.CrawlName, func(base manager.Config) managertest.Runner { return batches.NewCrawl(base, crawlConfig(p)) })
+	return s
+}
+
+// until lets time pass, from schedule to schedule, until nothing is due before end.
+func (s *simulation) until(end int) {
+	for {
+		next := s.settle()
+		if next.IsZero() || !next.Before(at(end)) {
+			return
+		}
+		s.clock.set(next)
+		s.jumps++
+	}
+}
+
+// compare holds what the web servers saw against the model: the first crawl batch by
+// batch, what comes later minute by minute, as a look for work may come between two
+// sites that are renewed in the same minute. The requests of one batch, and of one
+// minute, may come in any order.
+func compare(t *testing.T, seen []visit, batches [][]event) {
+	t.Helper()
+	var parts [][]event
+	for _, batch := range batches {
+		n := len(parts)
+		switch {
+		case len(batch) == 0:
+		case n == 0 || batch[0].minute == crawlStart || parts[n-1][0].minute != batch[0].minute:
+			parts = append(parts, batch)
+		default:
+			parts[n-1] = append(slices.Clone(parts[n-1]), batch...)
+		}
+	}
+	got := make([]string, len(seen))
+	for i, v := range seen {
+		got[i] = crawled(event{v.minute, v.site, "crawl", v.path, v.code})
+	}
+	for i, part := range parts {
+		want := make([]string, len(part))
+		for j, e := range part {
+			want[j] = crawled(e)
+		}
+		n := min(len(want), len(got))
+		here := slices.Clone(got[:n])
+		slices.Sort(here)
+		slices.Sort(want)
+		if !slices.Equal(here, want) {
+			t.Fatalf("part %d of %d was\n\t%q, should be\n\t%q; then came %q", i+1, len(parts), here, want, got[n:min(n+10, len(got))])
+		}
+		got = got[n:]
+	}
+	if len(got) > 0 {
+		t.Errorf("%d requests too many: %q", len(got), got[:min(20, len(got))])
+	}
+}
+
+func crawled(e event) string {
+	return fmt.Sprintf("%s %s%s %d", at(e.minute).Format("Mon 15:04"), e.site, e.path, e.code)
+}
+
+// Without any recrawl each page is asked for once, at the start, the sites in the
+// order of their priorities.
+func TestFirstCrawl(t *testing.T) {
+	s := newSimulation(t, theSites())
+	m := newModel(s.sites, batchURLs)
+	m.crawl(crawlStart)
+	s.until(day)
+	compare(t, s.web.visits(), m.batches)
+	for name, want := range map[string]int{"batches_crawl_urls": m.items, "batches_crawl_fault": 0, "batches_crawl_queue": 0} {
+		if got := s.number(batches.CrawlName, name); got != want {
+			t.Errorf("%s is %d, should be %d", name, got, want)
+		}
+	}
+	if got := s.number(batches.ProcessName, "batches_process_urls"); got != m.processed {
+		t.Errorf("%d pages were processed, should be %d", got, m.processed)
+	}
+	t.Logf("%d jumps of the clock, %d requests", s.jumps, len(m.events))
+}
