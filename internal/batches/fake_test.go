@@ -588,7 +588,13 @@ func (r *rig) stat(name string) int {
 func (r *rig) stats(want map[string]int) {
 	r.t.Helper()
 	for name, n := range want {
-		r.until(fmt.Sprintf("%s is %d", name, n), func() bool { return r.stat(name) == n })
+		last := 0
+		defer func() {
+			if r.t.Failed() {
+				r.t.Logf("%s is %d", name, last)
+			}
+		}()
+		r.until(fmt.Sprintf("%s is %d", name, n), func() bool { last = r.stat(name); return last == n })
 	}
 }
 

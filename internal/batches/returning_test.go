@@ -41,10 +41,10 @@ func TestStuckRows(t *testing.T) {
 	r.env.add(env.Task{ID: "crawl-7", Type: CrawlTask, Labels: map[string]string{label: "7"}}, env.Running)
 	w.faults[dc.URLReturn] = []fault{deafen} // of the recovery, which would return all that is dead
 	c := r.crawl(stuckRows)
-	r.inside(func() { c.ready = true })
+	r.until("the recovery is asked for", func() bool { return len(w.requests(dc.URLReturn)) == 1 })
 	for i, want := range []int{4, 8, 8, 8} { // of the dead batches: 8 stuck rows, and 2 that are young
+		r.inside(func() { c.ready = true })
 		r.clock.pass(10 * time.Minute)
-		r.inside(func() { c.recovering, c.ready = false, true })
 		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
 		r.stats(map[string]int{"batches_crawl_urls_ret": want})
 	}
@@ -95,7 +95,7 @@ func TestStuckRowsAreTakenUp(t *testing.T) {
 		cfg.Mode = true
 	})
 	task := r.submitted()
-	r.stats(map[string]int{"batches_crawl_url_fetch_requests": 0}) // the second looked in vain
+	r.stats(map[string]int{"batches_crawl_total": 2}) // the second looked in vain
 	w.set(func() {
 		w.nodes[0][key{"s", "m"}] = &row{status: 3, batch: 99, stuck: true, parent: "p"}
 		k := key{"site0", dc.Md5("stuck")}
@@ -121,8 +121,9 @@ func TestSweepOfStuckRowsFails(t *testing.T) {
 	r := newRig(t, w)
 	w.faults[dc.URLReturn] = []fault{deafen, down, down}
 	c := r.crawl(stuckRows)
+	r.until("the recovery is asked for", func() bool { return len(w.requests(dc.URLReturn)) == 1 })
 	for i := range 4 {
-		r.inside(func() { c.recovering, c.ready = false, true })
+		r.inside(func() { c.ready = true })
 		r.clock.pass(10 * time.Minute)
 		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
 		r.until("its end", func() (over bool) {
