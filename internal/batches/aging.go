@@ -29,7 +29,7 @@ func newAging(c *Crawl) *sweep {
 		policy: env.RoundRobin,
 		op:     dc.URLAge,
 	}
-	s.object = func() any { return cfg.request(s.total) }
+	s.object = func() any { return cfg.Request(s.total) }
 	s.start(c, 1, "Aging", "Aging", "age")
 	s.Var(
 		manager.Int("AgingBatchDefaultMaxURLsTotal", &cfg.MaxURLs, 1, maxSwept),
@@ -41,10 +41,10 @@ func newAging(c *Crawl) *sweep {
 	return s
 }
 
-// request is the URL_AGE of the n-th task. With a limit of sites each task takes
+// Request is the URL_AGE of the n-th task. With a limit of sites each task takes
 // others: their order is another one each time, so that none is left out for ever
 // (daemon F21).
-func (cfg *AgingConfig) request(n int64) map[string]any {
+func (cfg *AgingConfig) Request(n int64) map[string]any {
 	sites, urls := cfg.SitesCriterion, cfg.URLsCriterion
 	urls.Limit = fmt.Sprint(cfg.MaxURLsSite)
 	limit := any(nil)

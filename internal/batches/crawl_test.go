@@ -478,10 +478,9 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	if n := len(r.world.requests(dc.URLFetch)); n > 2 {
 		t.Errorf("%d selections while the rows are not returned", n)
 	}
-	r.inside(func() {
-		if b := c.batches[task.ID]; !b.late || b.stage != returning {
-			t.Errorf("batch %+v", b)
-		}
+	r.until("the try has failed", func() (late bool) {
+		r.inside(func() { late = c.batches[task.ID].late && c.batches[task.ID].stage == returning })
+		return late
 	})
 	for range 60 {
 		r.clock.pass(time.Second)
@@ -495,7 +494,14 @@ func TestReturnFailsThenWorks(t *testing.T) {
 		return len(r.world.returns(t, id)) >= 4
 	})
 	r.world.set(func() { r.world.broken[dc.URLReturn] = false })
-	r.clock.pass(time.Minute)
+	// The time goes on until then and no longer: it would end the next selection.
+	r.until("the rows are returned", func() (done bool) {
+		r.inside(func() { done = c.batches[task.ID] == nil || c.batches[task.ID].stage > returning })
+		if !done {
+			r.clock.pass(time.Second)
+		}
+		return done
+	})
 	for r.world.count(dc.StatusCrawled) < 8 {
 		r.finish(r.submitted(), 0, 4)
 	}

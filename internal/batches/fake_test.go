@@ -196,6 +196,7 @@ func (f *fakeEnv) left() int {
 type row struct {
 	status, state, batch, attempts, crawled int64
 	parent                                  string
+	stuck                                   bool // nobody touched it for long
 }
 
 // fault is what goes wrong with one request.
@@ -398,7 +399,11 @@ func (w *world) selectRows(node map[key]*row, most, status, batch int64) []map[s
 	list := []map[string]any{}
 	for _, k := range w.order {
 		r := node[k]
-		if r == nil || r.status != dc.StatusNew || r.state != 0 || int64(len(list)) >= most {
+		due := r != nil && r.status == dc.StatusNew
+		if status == dc.StatusSelectedIncremental {
+			due = r != nil && (r.status == dc.StatusCrawled || r.status == dc.StatusProcessed)
+		}
+		if !due || r.state != 0 || int64(len(list)) >= most {
 			continue
 		}
 		list = append(list, map[string]any{"siteId": k.Site, "urlMd5": k.Md5, "url": "http://x.test/" + k.Md5, "parentMd5": r.parent, "batchId": r.batch, "status": status})
@@ -410,7 +415,11 @@ func (w *world) selectRows(node map[key]*row, most, status, batch int64) []map[s
 func (w *world) returnRows(node map[key]*row, q dc.URLReturnRequest) int {
 	n := 0
 	for k, r := range node {
-		ours := slices.Contains(q.Statuses, r.status) && (len(q.Sites) == 0 || slices.Contains(q.Sites, k.Site))
+		held := r.status == 2 || r.status == 3 || r.status == 5 || r.status == 6 || r.status == 8
+		ours := held && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.status)) && (len(q.Sites) == 0 || slices.Contains(q.Sites, k.Site))
+		if q.Age > 0 && !r.stuck || q.MaxURLs > 0 && int64(n) >= q.MaxURLs {
+			continue
+		}
 		if !ours || q.BatchID != 0 && r.batch != q.BatchID || q.BatchID == 0 && slices.Contains(q.Except, r.batch) {
 			continue
 		}
@@ -544,8 +553,49 @@ func (r *rig) run(name string, m managertest.Runner, q *queue, ready chan struct
 		(<-r.do)()
 		q.Reply(from, e, insideLoop, nil)
 	})
+	q.Handle(name, dc.ClassAdmin, dc.AdminStat, q.AnswerStat)
+	q.Handle(name, dc.ClassAdmin, dc.AdminGet, q.AnswerGet)
+	q.Handle(name, dc.ClassAdmin, dc.AdminSet, q.AnswerSet)
 	r.stop = managertest.Run(r.t, m, ready)
 	r.hint = managertest.Call(r.t, r.bus, bus.Inproc(name))
+}
+
+// operator sends STAT, GET or SET as dc-admin does, about one name.
+func (r *rig) operator(eventType int, name string, value any) dc.AdminFields {
+	r.t.Helper()
+	return managertest.Object[dc.AdminFields](r.t, r.hint.Ask(dc.ClassAdmin, eventType, dc.AdminFields{Fields: map[string]any{name: value}}))
+}
+
+// set changes a variable; the text says why not, "" when it was changed.
+func (r *rig) set(name string, value any) string {
+	r.t.Helper()
+	return r.operator(dc.AdminSet, name, value).Errors[name]
+}
+
+func (r *rig) get(name string) any { return r.operator(dc.AdminGet, name, nil).Fields[name] }
+
+// stat is a statistic that is a number.
+func (r *rig) stat(name string) int {
+	r.t.Helper()
+	n, ok := r.operator(dc.AdminStat, name, nil).Fields[name].(float64)
+	if !ok {
+		r.t.Fatalf("there is no statistic %s", name)
+	}
+	return int(n)
+}
+
+// stats waits for the values of statistics.
+func (r *rig) stats(want map[string]int) {
+	r.t.Helper()
+	for name, n := range want {
+		last := 0
+		defer func() {
+			if r.t.Failed() {
+				r.t.Logf("%s is %d", name, last)
+			}
+		}()
+		r.until(fmt.Sprintf("%s is %d", name, n), func() bool { last = r.stat(name); return last == n })
+	}
 }
 
 // insideLoop is an event type of the tests alone.
@@ -641,6 +691,15 @@ func (r *rig) empty() {
 			}
 		})
 		return len(under) == 0 && !selecting && r.env.left() == 0
+	})
+}
+
+// recovered waits until what the last run left is in order.
+func (r *rig) recovered() {
+	r.t.Helper()
+	r.until("the last run is in order", func() (ready bool) {
+		r.inside(func() { ready = r.queue.ready })
+		return ready
 	})
 }
 

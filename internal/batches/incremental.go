@@ -23,6 +23,13 @@ type IncrementalConfig struct {
 	URLsCriterion  dc.Criterion // the pages that have had time to change
 }
 
+// URLs is the condition on pages, down to the deepest level that is asked for.
+func (i *IncrementalConfig) URLs() dc.Criterion {
+	urls := i.URLsCriterion
+	urls.Where = fmt.Sprintf("(%s) AND `Depth`<=%d", urls.Where, i.MaxDepth)
+	return urls
+}
+
 // UnusedMinFreq is the value of IncrMinFreq that nobody has chosen.
 const UnusedMinFreq = 100
 
@@ -68,10 +75,8 @@ func (c *Crawl) lookAgain() {
 // in flight wait for another time, as for any batch: so a host is never asked by
 // two at once.
 func (c *Crawl) incrementalSelection(id int64) map[string]any {
-	i := c.cfg.Incremental
-	urls := i.URLsCriterion
-	urls.Where = fmt.Sprintf("(%s) AND `Depth`<=%d", urls.Where, i.MaxDepth)
-	s := c.selection(id, i.SitesCriterion, urls, i.MaxURLs)
+	i := &c.cfg.Incremental
+	s := c.selection(id, i.SitesCriterion, i.URLs(), i.MaxURLs)
 	s["urlUpdate"].(map[string]any)["status"] = dc.StatusSelectedIncremental
 	return s
 }
