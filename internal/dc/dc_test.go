@@ -2,6 +2,7 @@ package dc
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -146,6 +147,35 @@ func TestCallKeepsTheSpelling(t *testing.T) {
 	for _, in := range []string{`{}`, `[1]`, `["NO_SUCH",{}]`, `[13,{}]`, `[1.5,{}]`} {
 		if json.Unmarshal([]byte(in), &Call{}) == nil {
 			t.Errorf("%s is accepted", in)
+		}
+	}
+}
+
+// TestRealTimeBatchRoundTrip: a batch in real time carries its siteObj, its folder and
+// its time from task to task; others do not.
+func TestRealTimeBatchRoundTrip(t *testing.T) {
+	const text = `{"id":7,"crawlerType":%d,"contentFolder":"run-1","spentTime":12,"items":[{"siteId":"s","urlObj":{"url":"http://h/","contentMask":19,
+		"attributes":[{"siteId":"s","name":"a","value":"v","urlMd5":"","cDate":null},{"topic":"sport"}]},
+		"siteObj":{"fetchType":7,"properties":[{"name":"P","value":"1"}]}}]}`
+	for kind, carried := range map[int]bool{CrawlRealTime: true, CrawlNormal: false} {
+		b, err := ReadBatch([]byte(fmt.Sprintf(text, kind)), &Notes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadBatch(raw, &Notes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := again.Items[0]
+		if again.Folder != "run-1" || again.Spent != 12 || item.URL.ContentMask != 19 || len(item.URL.Attributes) != 1 || item.URL.Attributes[0].Name != "a" {
+			t.Errorf("type %d: came back as %+v", kind, again)
+		}
+		if (item.Site != nil) != carried || carried && (item.Site.Row["FetchType"] != int64(7) || len(item.Site.Properties) != 1) {
+			t.Errorf("type %d: siteObj %+v", kind, item.Site)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func Judge(item dc.BatchItem, site *dc.Site, content []byte) (Grade, error) {
 	if tags, ok := r.metrics["TAGS_NUMBER"]; ok {
 		g.Enough = tags >= defaultTags
 	} else {
-		g.Enough = g.Tags > defaultTags
+		g.Enough = g.Tags-r.twins() > defaultTags
 	}
 	return g, problem
 }
@@ -134,7 +134,19 @@ type result struct {
 }
 
 type tag struct {
+	Name string          `json:"name"`
 	Data json.RawMessage `json:"data"`
+}
+
+// twins are tags that only say again what another one says: the number of tags that
+// is enough was chosen without them.
+func (r result) twins() (n int64) {
+	for _, t := range r.tags {
+		if t.Name == "content_markdown" {
+			n++
+		}
+	}
+	return n
 }
 
 // read takes a content apart; what has not the shape of one tells nothing.

@@ -210,7 +210,7 @@ func TestManyClients(t *testing.T) {
 		e := managertest.Event(t, dc.ClassClient, int(dc.BatchRun), map[string]any{"id": 5, "items": []any{
 			w.item("/many/"+strconv.Itoa(i), nil), w.item("/more/"+strconv.Itoa(i), nil),
 		}})
-		e.UID = "the same"
+		e.UID = "same"
 		callers[i].Send(e)
 	}
 	for i, c := range callers {

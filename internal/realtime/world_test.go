@@ -121,6 +121,8 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 		fmt.Fprint(rw, strings.ReplaceAll(article, "PATH", r.URL.Path))
+	case r.URL.Path == "/links":
+		fmt.Fprint(rw, strings.ReplaceAll(article, "PATH", r.URL.Path), `<a href="/linked">x</a>`)
 	case r.URL.Path == "/missing":
 		http.NotFound(rw, r)
 	case r.URL.Path == "/script":
@@ -175,7 +177,7 @@ func (w *world) item(path string, more map[string]any) map[string]any {
 }
 
 func batchOf(items ...map[string]any) map[string]any {
-	return map[string]any{"id": 0, "items": items}
+	return map[string]any{"id": 0, "items": append([]map[string]any{}, items...)}
 }
 
 // answer is a ClientResponse to BATCH.

@@ -1,0 +1,182 @@
+package process_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/dc"
+	"hce/dc/internal/finalize"
+	"hce/dc/internal/process"
+)
+
+// scratch is a process.Scratch of maps that notes what is removed.
+type scratch struct {
+	raw     map[string]string // by folder and key
+	stored  map[string]string
+	removed []string
+	fails   error
+}
+
+func (s *scratch) RawContent(_ context.Context, folder, _, md5 string) ([]byte, error) {
+	return []byte(s.raw[folder+" "+md5]), s.fails
+}
+
+func (s *scratch) AddFiles(_ context.Context, folder, _, md5 string, _ int64, a *dc.URLContentResponse) error {
+	if text := s.raw[folder+" "+md5]; text != "" {
+		a.RawContents = append(a.RawContents, dc.Content{Buffer: text})
+	}
+	return s.fails
+}
+
+func (s *scratch) Stored(_ context.Context, _, md5 string) (dc.Entry, bool, error) {
+	text, ok := s.stored[md5]
+	return dc.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
+}
+
+func (s *scratch) Processed(e dc.Entry, _ int64) []any { return []any{string(e.Data)} }
+func (s *scratch) Remove(folder string) error          { s.removed = append(s.removed, folder); return nil }
+func (s *scratch) RemoveOthers(run string) error {
+	s.removed = append(s.removed, "others than "+run)
+	return nil
+}
+
+// live is an item that the batch has fetched.
+func live(path string) dc.BatchItem {
+	u := dc.NewURL("s", "http://h"+path)
+	u.Status, u.HTTPCode, u.BatchID, u.ContentType, u.ContentMask = dc.StatusCrawled, 200, batchID, "text/html", 1
+	return dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}
+}
+
+func TestFinalizer(t *testing.T) {
+	w := newWorld(t)
+	items := []dc.BatchItem{live("/a"), live("/none"), live("/failed"), live("/late"), live("/stored"), live("/unknown-site")}
+	items[2].URL.State, items[2].URL.ErrorMask = dc.URLError, dc.ErrMIME
+	items[3].URL.Status, items[3].URL.HTTPCode = dc.StatusNew, 0
+	items[4].URL.BatchID, items[4].Properties = 0, map[string]string{"reprocess": "0"}
+	items[5].SiteID, items[5].URL.SiteID = "nobody", "nobody"
+	s := &scratch{
+		raw:    map[string]string{"f " + items[0].URLID: article, "f " + items[5].URLID: article},
+		stored: map[string]string{items[4].URLID: "kept"},
+	}
+	job := *w.job
+	job.Scratch = s
+	f := &process.Finalizer{Job: job}
+	request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered, err := f.Run(context.Background(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answered.(finalize.Answer)
+	if len(a.Contents) != len(items) || len(a.Grades) != len(items) || a.Again != nil {
+		t.Fatalf("answer %+v", a)
+	}
+	for i, want := range []struct {
+		content string
+		bits    dc.ErrorMask
+	}{{"The title", 0}, {"", dc.ErrRawMissing}, {"", dc.ErrMIME}, {"", dc.ErrMaxExecutionTime}, {"kept", 0}, {"The title", 0}} {
+		c := a.Contents[i]
+		if text := fmt.Sprint(c.ProcessedContents...); want.content == "" && text != "" || !strings.Contains(text, want.content) || c.DBFields["ErrorMask"] != want.bits {
+			t.Errorf("item %d: %.60q, %v, want %q, %v", i, text, c.DBFields["errorNames"], want.content, want.bits.Names())
+		}
+	}
+	if len(w.saved) > 0 || fmt.Sprint(s.removed) != "[f]" {
+		t.Errorf("saved %v, removed %q", w.saved, s.removed)
+	}
+}
+
+// TestFinalizerOfPoorPages: what a browser may do better is asked for again.
+func TestFinalizerOfPoorPages(t *testing.T) {
+	w := newWorld(t)
+	job := *w.job
+	poor := live("/poor")
+	job.Scratch = &scratch{raw: map[string]string{"f " + poor.URLID: "<p>x"}}
+	w.sites["s"].FetchType = 7
+	request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", Items: []dc.BatchItem{poor}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered, err := (&process.Finalizer{Job: job}).Run(context.Background(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answered.(finalize.Answer)
+	if a.Again == nil || len(a.Again.Items) != 1 || a.Again.Items[0].Site.Row["FetchType"] != int64(2) || len(a.Contents) != 1 {
+		t.Errorf("answer %+v", a)
+	}
+}
+
+// TestFinalizerSharesTime: what the stages before took is not there any more, but
+// for a little that it has in any case.
+func TestFinalizerSharesTime(t *testing.T) {
+	w := newWorld(t)
+	job := *w.job
+	now := time.Now()
+	item := live("/a")
+	s := &scratch{raw: map[string]string{"f " + item.URLID: article}}
+	job.Scratch = s
+	for _, tt := range []struct {
+		name  string
+		spent int64         // ms of 20 s
+		step  time.Duration // of the clock, from look to look
+		late  bool
+	}{{"time is left", 0, 5 * time.Second, false}, {"little time is left", 19000, 7 * time.Second, true}, {"none is left", 99000, 500 * time.Millisecond, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			looks := 0
+			job.Now = func() time.Time { looks++; return now.Add(time.Duration(looks-1) * tt.step) }
+			request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", MaxExecutionTime: 20, Spent: tt.spent, Items: []dc.BatchItem{item}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered, err := (&process.Finalizer{Job: job}).Run(context.Background(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if late := answered.(finalize.Answer).Contents[0].DBFields["ErrorMask"] == dc.ErrMaxExecutionTime; late != tt.late {
+				t.Errorf("late: %t", late)
+			}
+		})
+	}
+}
+
+func TestFinalizerRequests(t *testing.T) {
+	w := newWorld(t)
+	job := *w.job
+	s := &scratch{}
+	job.Scratch = s
+	f := &process.Finalizer{Job: job}
+	ask := func(request string) (string, error) {
+		answer, err := f.Run(context.Background(), json.RawMessage(request))
+		text, _ := json.Marshal(answer)
+		return string(text), err
+	}
+	if _, err := ask(`{"forget":{"folder":"x"}}`); err != nil {
+		t.Error(err)
+	}
+	if _, err := ask(`{"forget":{"others":"run"}}`); err != nil {
+		t.Error(err)
+	}
+	if got := fmt.Sprint(s.removed); got != "[x others than run]" {
+		t.Errorf("removed %s", got)
+	}
+	if got, err := ask(`{"errorCode":1,"errorMessage":"no"}`); err != nil || got != `{"errorCode":1,"errorMessage":"no"}` {
+		t.Errorf("an error of the stage before: %s, %v", got, err)
+	}
+	if _, err := ask(`{"id":7,"crawlerType":1,"items":[]}`); err == nil || !strings.Contains(err.Error(), "real time") {
+		t.Errorf("another batch: %v", err)
+	}
+	if _, err := ask(`[]`); err == nil {
+		t.Error("a list is finalised")
+	}
+	var field *dc.FieldError
+	if _, err := ask(`{"id":7,"crawlerType":4,"contentFolder":"../x","items":[]}`); !errors.As(err, &field) || field.Field != "contentFolder" {
+		t.Errorf("a folder elsewhere: %v", err)
+	}
+}
