@@ -50,8 +50,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	l.work.Add(1)
 	defer l.work.Done()
 	for _, j := range l.jobs {
-		// The time from a failed attempt to the next is no wait for a start.
-		if ttl := j.task.QueueTTL; ttl > 0 && (j.wait != nil || j.held && !j.parked.IsZero()) {
+		if ttl := j.task.QueueTTL; ttl > 0 && !j.since.IsZero() && (j.wait != nil || !j.parked.IsZero()) {
 			if end := j.since.Add(ttl); end.After(now) {
 				next = earliest(next, end)
 			} else if l.claim(j) {
@@ -66,8 +65,8 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 			j.parked = time.Time{}
 			st := j.status
 			st.State = Queued
-			if j.held {
-				st.Reason = ""
+			if !j.since.IsZero() {
+				st.Reason = "" // it looks again
 			}
 			l.publish(j, st)
 			l.enqueue(j)

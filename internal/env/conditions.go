@@ -85,7 +85,7 @@ func (l *Local) look(j *job) bool {
 	if h.reason == "" {
 		return true
 	}
-	j.wait, j.held = nil, true
+	j.wait = nil
 	if !h.measuring {
 		j.looks++
 	}

@@ -234,6 +234,32 @@ func TestAHeldTaskExpires(t *testing.T) {
 	}
 }
 
+// Nor does a restart of the pool give it more time.
+func TestTimeToLiveGoesOnOverARestart(t *testing.T) {
+	b := newBox(t)
+	var offset atomic.Int64
+	cfg := LocalConfig{Dir: filepath.Join(t.TempDir(), "spool"), Load: b.sampler, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }}
+	l := open(t, cfg)
+	b.set(100, 0, 1e9)
+	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: time.Minute})
+	task.QueueTTL = time.Hour
+	submit(t, l, task)
+	for range 2 {
+		eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+		if err := l.Close(bg); err != nil {
+			t.Fatal(err)
+		}
+		offset.Add(int64(29 * time.Minute))
+		l = open(t, cfg)
+	}
+	eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+	offset.Add(int64(3 * time.Minute))
+	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	if st := status(t, l, "t"); st.State != Refused || !strings.HasPrefix(st.Reason, "expired: no start within 1h0m0s") {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestAHeldTaskCanBeCalledOff(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{Load: b.sampler})

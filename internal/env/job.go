@@ -21,10 +21,9 @@ type job struct {
 	age    uint64
 
 	wait   *waiter                 // while in a lane's queue
-	since  time.Time               // when it began to wait for its start: QueueTTL counts from here
+	since  time.Time               // while it waits for its start, be it without what it asks for: QueueTTL counts from here
 	parked time.Time               // when its next attempt, or look, is due; zero when not Waiting for the clock
-	held   bool                    // its start conditions did not hold when it was its turn
-	looks  int                     // how often they did not
+	looks  int                     // how often its start conditions did not hold
 	cancel context.CancelCauseFunc // while it runs
 
 	saved chan struct{} // closed when Submit has its answer
@@ -155,7 +154,7 @@ func (j *job) unsettled() <-chan struct{} {
 
 // enqueue puts j into its lane. l.mu is held.
 func (l *Local) enqueue(j *job) {
-	if !j.held {
+	if j.since.IsZero() {
 		j.since = l.cfg.Now()
 	}
 	j.wait = &waiter{priority: j.task.Priority, age: j.age,
@@ -166,7 +165,7 @@ func (l *Local) enqueue(j *job) {
 // begin starts an attempt in a slot of its own. l.mu is held, the pool is not
 // closing.
 func (l *Local) begin(j *job) {
-	j.wait, j.held, j.looks = nil, false, 0
+	j.wait, j.since, j.looks = nil, time.Time{}, 0
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	j.cancel = cancel
 	st := j.status

@@ -45,6 +45,7 @@ func (l *Local) restore() error {
 		l.publish(j, st)
 		switch st.State {
 		case Queued:
+			j.since = st.Queued // its time to live goes on
 			l.enqueue(j)
 		case Waiting:
 			j.parked = l.cfg.Now().Add(j.task.RetryDelay)

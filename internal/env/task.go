@@ -56,7 +56,7 @@ type Task struct {
 	Target Target
 
 	TimeLimit  time.Duration // for one attempt, all stages; 0 is none
-	QueueTTL   time.Duration // longest wait in the queue; 0 is for ever
+	QueueTTL   time.Duration // longest wait for its start, over restarts; 0 is for ever
 	ResultTTL  time.Duration // a result is kept that long; 0 is until Delete
 	Attempts   int           // runs in all when one fails or is lost; 0 is 1
 	RetryDelay time.Duration // from the end of an attempt to the next

@@ -1,0 +1,276 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+	"hce/dc/internal/dc"
+)
+
+const (
+	restarts = 200
+	// chunk is how many pages a crawler-task stores at once. A kill costs the
+	// pages that were fetched and not stored.
+	chunk = 8
+	// lostAtAStop is what a daemon that was asked to stop may fetch in vain: the
+	// one page of the host that is on its way.
+	lostAtAStop = 1
+)
+
+// lostAtAKill bounds what a kill costs: the page on its way, those that are read
+// or wait for a reader or for their place in a chunk, a chunk being gathered and
+// one being stored.
+func lostAtAKill() int { return 1 + 4*runtime.GOMAXPROCS(0) + 2*chunk }
+
+// A daemon that is ended 200 times at random moments of a crawl, two thirds by
+// SIGKILL and one third by SIGTERM, loses no URL, and fetches none twice but
+// those that it had in a batch at an end. Counters are exact whenever it is dead.
+func TestTwoHundredRestarts(t *testing.T) {
+	const n = 1000
+	data := t.TempDir()
+	settings := []string{
+		fmt.Sprintf("DC_CrawlerTask_chunk_items=%d", chunk), "DC_CrawlerTask_chunk_time=50",
+		"DC_BatchTasksManager_BatchDefaultMaxURLs=100", "DC_BatchTasksManagerProcess_BatchDefaultMaxURLs=100",
+	}
+	random := rand.New(rand.NewPCG(seed(t)))
+	begin := time.Now()
+	var sites []*restartedSite
+	r := start(t, data, settings...)
+	more := func() {
+		w := newWitness(t, slowly(tree(n), 2*time.Millisecond))
+		id := newSite(t, r, rig.Site{Root: w.URL + "/"})
+		sites = append(sites, &restartedSite{witness: w, id: id})
+	}
+	more()
+	var ends []restart
+	for len(ends) < restarts {
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		// A crawl that comes to its end gets a successor, so that every end
+		// strikes one.
+		if last := sites[len(sites)-1]; last.count() > n*9/10 {
+			more()
+		}
+		e := restart{stopped: random.IntN(3) == 0, inFlight: map[string]bool{}}
+		signal := syscall.SIGKILL
+		if e.stopped {
+			signal = syscall.SIGTERM
+			live := database(t, data)
+			e.add(t, live)
+			live.Close()
+			e.from = time.Now()
+		}
+		if err := syscall.Kill(r.PID(), signal); err != nil {
+			t.Fatal(err)
+		}
+		<-r.Ended()
+		until(t, "its tasks are gone", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+		e.to = time.Now()
+		onDeadDatabase(t, data, func(dead *sql.DB) {
+			e.add(t, dead)
+			for _, s := range sites {
+				checkCounters(t, dead, s.id)
+			}
+		})
+		ends = append(ends, e)
+		if t.Failed() {
+			t.Fatalf("after end %d (stopped %v)", len(ends), e.stopped)
+		}
+		r = start(t, data, settings...)
+	}
+	ended := time.Since(begin)
+	kills, stops := 0, 0
+	for _, e := range ends {
+		if e.stopped {
+			stops++
+		} else {
+			kills++
+		}
+	}
+	requests, extra, busiest := 0, 0, 0
+	for _, s := range sites {
+		finish(t, r, s.id)
+	}
+	until(t, "every task is forgotten", func() bool {
+		return !slices.ContainsFunc(files(t, filepath.Join(data, "env")), func(name string) bool { return strings.Contains(name, "task.json") })
+	})
+	for _, s := range sites {
+		checkTree(t, r, data, s.id, s.witness.URL, n)
+		asked := map[string][]visit{}
+		for _, v := range s.witness.requests() {
+			if v.URL != "/robots.txt" {
+				asked[v.URL] = append(asked[v.URL], v)
+			}
+		}
+		if len(asked) != n+1 {
+			t.Errorf("site %s: %d URLs were asked for, want %d", s.id, len(asked), n+1)
+		}
+		for path, visits := range asked {
+			allowed := 1
+			for _, e := range ends {
+				if e.had(s.witness.URL+path, visits) {
+					allowed++
+				}
+			}
+			if len(visits) > allowed {
+				t.Errorf("%s: %d requests, and it was in a running batch at %d ends", path, len(visits), allowed-1)
+			}
+			requests += len(visits)
+			extra += len(visits) - 1
+			busiest = max(busiest, len(visits))
+		}
+		var status dc.Site
+		if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": s.id}, &status); err != nil {
+			t.Fatal(err)
+		}
+		d := database(t, data)
+		if got, want := countersOf(status), rowCounters(t, d, s.id); got != want {
+			t.Errorf("SITE_STATUS of %s: %+v, its rows: %+v", s.id, got, want)
+		}
+		d.Close()
+	}
+	if most := kills*lostAtAKill() + stops*lostAtAStop; extra > most {
+		t.Errorf("%d requests too many, at most %d are bearable", extra, most)
+	}
+	t.Logf("%d kills and %d stops in %v, %v in all; %d sites, %d requests, %d of them again, a URL at most %d times",
+		kills, stops, ended.Round(time.Second), time.Since(begin).Round(time.Second), len(sites), requests, extra, busiest)
+}
+
+type restartedSite struct {
+	*witness
+	id string
+}
+
+// restart is one end of the daemon.
+type restart struct {
+	stopped  bool            // by SIGTERM; else killed
+	inFlight map[string]bool // URLs of running batches, by what is stored
+	from, to time.Time       // of a stop: what was asked for in between was in a running batch, too
+}
+
+// add takes the URLs that the database says are in a batch of crawling.
+func (e *restart) add(t *testing.T, d *sql.DB) {
+	t.Helper()
+	list, err := d.Query(`SELECT URL FROM "dc_urls.urls" WHERE Status IN (2, 3, 8)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	for list.Next() {
+		var url string
+		if err := list.Scan(&url); err != nil {
+			t.Fatal(err)
+		}
+		e.inFlight[url] = true
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e *restart) had(url string, visits []visit) bool {
+	if e.inFlight[url] {
+		return true
+	}
+	for _, v := range visits {
+		if e.stopped && !v.End.Before(e.from) && !v.Start.After(e.to) {
+			return true
+		}
+	}
+	return false
+}
+
+// onDeadDatabase shows a copy of the database of a dead daemon: opening the files
+// themselves would do for the next daemon what it has to do itself.
+func onDeadDatabase(t *testing.T, data string, look func(*sql.DB)) {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // one for each end would be much
+	for _, name := range []string{"dc.db", "dc.db-wal"} {
+		from, err := os.Open(filepath.Join(data, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := os.Create(filepath.Join(dir, name))
+		if err == nil {
+			_, err = io.Copy(to, from)
+			to.Close()
+		}
+		from.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "dc.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	look(d)
+}
+
+// counters are those of a site (storage 4.0.4).
+type counters struct {
+	Resources, Contents, CollectedURLs, NewURLs, DeletedURLs, Errors, Size int64
+}
+
+func countersOf(s dc.Site) counters {
+	return counters{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Errors, s.Size}
+}
+
+// rowCounters counts the rows, as storage 4.0.4 says.
+func rowCounters(t *testing.T, d *sql.DB, id string) counters {
+	t.Helper()
+	const foreign = "NOT (Status = 4 AND Crawled = 0)"
+	var sums []string
+	for _, c := range []string{
+		"Status = 4 AND Crawled > 0 AND Size > 0 AND ErrorMask & 4198399 = 0 AND ContentType = 'text/html'",
+		"Status = 7 AND TagsCount > 0 AND Processed > 0",
+		"ParentMd5 <> '' AND " + foreign,
+		"Status = 1",
+	} {
+		sums = append(sums, "COALESCE(SUM("+c+"), 0)")
+	}
+	var c counters
+	err := d.QueryRow(`SELECT `+strings.Join(sums, ", ")+`,
+		(SELECT COUNT(*) FROM "dc_urls_deleted.urls" WHERE Site_Id = ?1),
+		COALESCE(SUM(ErrorMask > 0 AND `+foreign+`), 0), COALESCE(SUM(CASE WHEN `+foreign+` THEN Size ELSE 0 END), 0)
+		FROM "dc_urls.urls" WHERE Site_Id = ?1`, id).
+		Scan(&c.Resources, &c.Contents, &c.CollectedURLs, &c.NewURLs, &c.DeletedURLs, &c.Errors, &c.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// checkCounters compares the counters in a site's row with its rows.
+func checkCounters(t *testing.T, d *sql.DB, id string) {
+	t.Helper()
+	var c counters
+	err := d.QueryRow(`SELECT Resources, Contents, CollectedURLs, NewURLs, DeletedURLs, Errors, Size FROM "dc_sites.sites" WHERE Id = ?`, id).
+		Scan(&c.Resources, &c.Contents, &c.CollectedURLs, &c.NewURLs, &c.DeletedURLs, &c.Errors, &c.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := rowCounters(t, d, id); c != want {
+		t.Errorf("site %s: counters %+v, rows %+v", id, c, want)
+	}
+}
