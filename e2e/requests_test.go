@@ -29,32 +29,27 @@ const (
 
 // 200 clients, each on a socket of its own, ask in turns while another site is
 // crawled: every request is answered once, by what was asked for. How long it
-// took is printed and judged by nobody here, as machines differ; REQUESTS_TIME
-// (60s) makes it longer.
+// took is printed and judged by nobody here, as machines differ. REQUESTS_TIME
+// (60s) makes it longer. REQUESTS_PACE (1s) is the time between two requests of
+// one client; without it each asks again at once, so that the daemon is as busy
+// as it can be and an answer takes the number of clients over their throughput.
 func TestRequestsDuringACrawl(t *testing.T) {
-	limit := 10 * time.Second
-	if text := os.Getenv("REQUESTS_TIME"); text != "" {
-		var err error
-		if limit, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	limit, pace := setting(t, "REQUESTS_TIME", 10*time.Second), setting(t, "REQUESTS_PACE", 0)
 	onBothDatabases(t, func(t *testing.T, env []string) {
 		known := newWitness(t, tree(requestPages))
 		r := start(t, t.TempDir(), env...)
 		id := newSite(t, r, rig.Site{Root: known.URL + "/"})
 		finish(t, r, id)
-		target := &requestTarget{id: id, root: known.URL + "/"}
+		target := &requestTarget{id: id, root: known.URL + "/", pace: pace}
 		for _, row := range rows(t, r, id) {
 			target.rows = append(target.rows, row)
 		}
 		slices.SortFunc(target.rows, func(a, b dc.URL) int { return strings.Compare(a.URLMd5, b.URLMd5) })
 
 		moving := newWitness(t, tree(50000)) // more than is crawled meanwhile
-		busy := newSite(t, r, rig.Site{Root: moving.URL + "/"})
-		before := fetchedOf(t, r, busy)
-		for end := time.Now().Add(crawlLimit); fetchedOf(t, r, busy) == before; {
-			if time.Now().After(end) {
+		newSite(t, r, rig.Site{Root: moving.URL + "/"})
+		for end, seen := time.Now().Add(crawlLimit), 0; seen < 50; { // it is under way
+			if seen += len(moving.requests()); time.Now().After(end) {
 				t.Fatal("the crawl does not begin")
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -78,7 +73,7 @@ func TestRequestsDuringACrawl(t *testing.T) {
 			})
 		}
 		joined.Wait()
-		elapsed := time.Since(began)
+		elapsed, pages := time.Since(began), len(moving.requests())
 		if err := b.Term(answerLimit); err != nil {
 			t.Error(err)
 		}
@@ -89,11 +84,14 @@ func TestRequestsDuringACrawl(t *testing.T) {
 				total += len(list)
 			}
 		}
+		if pages == 0 {
+			t.Error("nothing was crawled meanwhile")
+		}
 		if len(all) != len(requestMix) {
 			t.Errorf("only %d operations were asked for", len(all))
 		}
-		t.Logf("%d requests of %d clients in %v, %.0f/s, beside a crawl of %d pages", total, requestClients,
-			elapsed.Round(time.Millisecond), float64(total)/elapsed.Seconds(), fetchedOf(t, r, busy)-before)
+		t.Logf("%d requests of %d clients in %v, %.0f/s, while a crawl fetched %d pages", total, requestClients,
+			elapsed.Round(time.Millisecond), float64(total)/elapsed.Seconds(), pages)
 		for _, op := range requestMix {
 			list := all[op]
 			slices.Sort(list)
@@ -104,13 +102,17 @@ func TestRequestsDuringACrawl(t *testing.T) {
 	})
 }
 
-func fetchedOf(t *testing.T, r *rig.Rig, id string) int {
+func setting(t *testing.T, name string, def time.Duration) time.Duration {
 	t.Helper()
-	s, err := r.Status(t.Context(), id)
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	d, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Resources
+	return d
 }
 
 // clientPort is where the daemon of r takes requests.
@@ -133,6 +135,7 @@ var requestMix = []string{"SITE_STATUS", "URL_STATUS", "URL_CONTENT", "SITE_FIND
 type requestTarget struct {
 	id, root string
 	rows     []dc.URL
+	pace     time.Duration // from one request of a client to its next
 }
 
 // client asks until ctx is done, one request after the other, and gives how long
@@ -146,7 +149,10 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 	poll := bus.NewPoller(socket)
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	took := map[string][]time.Duration{}
-	for turn := n; ctx.Err() == nil; turn++ {
+	// The clients do not all begin at once when they have a pace.
+	next := time.Now().Add(s.pace * time.Duration(n) / requestClients)
+	for turn := n; sleep(ctx, time.Until(next)); turn++ {
+		next = next.Add(s.pace)
 		name := requestMix[turn%len(requestMix)]
 		op, _ := dc.ParseOp(name)
 		row := s.rows[random.IntN(len(s.rows))]
@@ -172,6 +178,16 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 		return took, fmt.Errorf("an answer that nobody asked for: %v", err)
 	}
 	return took, nil
+}
+
+// sleep reports whether ctx is still alive after d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return ctx.Err() == nil
+	}
 }
 
 func await(socket *bus.Socket, poll *bus.Poller) (dc.Event, error) {

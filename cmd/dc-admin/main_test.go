@@ -74,6 +74,12 @@ func manager(e dc.Event) []dc.Event {
 	switch e.Type {
 	case dc.AdminStat:
 		answer.Type = dc.AdminStatAns
+		if _, door := asked.Fields["clients"]; door {
+			answer.Object = json.RawMessage(`{"className":"AdminInterfaceServer","fields":{"clients":["One","Busy"]}}`)
+		}
+		if asked.ClassName == "Busy" {
+			answer.Object = json.RawMessage(`{"className":"Busy","fields":{"batches_crawl_queue":2}}`)
+		}
 	case dc.AdminGet:
 		answer.Type = dc.AdminGetAns
 	case dc.AdminSet:
@@ -122,6 +128,16 @@ func TestExitStatus(t *testing.T) {
 		"stop all, in reverse":    {args: []string{"--cmd", "STOP"}, classes: "Two 0 One 0", says: `"command": 2`},
 		"stop by the other key":   {args: []string{"-c", "quick.ini", "--cmd", "STOP"}, classes: "Last 0"},
 		"suspend":                 {args: []string{"--cmd", "SUSPEND", "--fields", "1"}, says: `"statuses"`},
+		"suspend all":             {args: []string{"--cmd", "SUSPEND"}, says: `"statuses"`},
+		"resume":                  {args: []string{"--cmd", "RESUME", "--classes", "One"}, says: `"statuses"`},
+		"resume what":             {args: []string{"--cmd", "RESUME", "--fields", "1"}, status: 2, stderr: "RESUME takes none"},
+		"not drained in time":     {args: []string{"--cmd", "DRAIN", "--timeout", "1"}, status: 1, says: "they run again", stderr: "One 0, Busy batches_crawl_queue 2"},
+		"stopped by force":        {args: []string{"--cmd", "DRAIN", "--timeout", "1", "--force"}, classes: "Two 0 One 0", stderr: "One 0, Busy batches_crawl_queue 2"},
+		"drain a class":           {args: []string{"--cmd", "DRAIN", "--classes", "One"}, status: 2, stderr: "whole daemon"},
+		"drain for ever":          {args: []string{"--cmd", "DRAIN", "--timeout", "0"}, status: 2, stderr: "must be 1 to"},
+		"force alone":             {args: []string{"--cmd", "STOP", "--force"}, status: 2, stderr: "for DRAIN alone"},
+		"system":                  {args: []string{"--cmd", "SYSTEM"}, status: 1, says: "SYSTEM is not served"},
+		"SQL":                     {args: []string{"--cmd", "SQL_CUSTOM"}, status: 1, says: "SQL_CUSTOM is not served"},
 		"refused value":           {args: []string{"--cmd", "SET", "--classes", "A", "--fields", "fixed:1"}, status: 1, classes: "X 0", says: "cannot be changed"},
 		"unknown class":           {args: []string{"--cmd", "STAT", "--classes", "A,Unknown"}, status: 1, classes: "A 0 Unknown 0"},
 		"a class is silent":       {args: []string{"-c", "quick.ini", "--cmd", "STAT", "--classes", "Silent,A"}, status: 1, classes: "Silent 1 A 0"},
@@ -170,6 +186,42 @@ func TestExitStatus(t *testing.T) {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
 	})
+}
+
+// Sub-commands are known by their names; top gives its numbers as lines of JSON,
+// one screen without a terminal, and says when nobody is there.
+func TestTop(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[dcc]\nclientPort = 1\n[Server]\ninstantiateSequence = One, Busy\n")
+	write(t, folder, "away.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
+	for name, c := range map[string]struct {
+		args         []string
+		status       int
+		says, stderr string
+		lines        int // 0 for any number
+	}{
+		"one screen":      {args: []string{"top", "-i", "0.1"}, says: "MANAGER"},
+		"JSON":            {args: []string{"top", "--json", "--count", "2", "--interval", "0.1"}, says: `"rates":{"urls":0`, lines: 2},
+		"away":            {args: []string{"top", "-c", "away.ini"}, status: 1, says: "The daemon is away: no answer from 127.0.0.1:1"},
+		"away, as JSON":   {args: []string{"top", "-c", "away.ini", "--json", "-n", "2", "-i", "0.1"}, status: 1, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
+		"help":            {args: []string{"top", "--help"}, says: "Usage: dc-admin top"},
+		"wrong interval":  {args: []string{"top", "-i", "0"}, status: 2, stderr: "0.1 to 3600 seconds"},
+		"no number":       {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},
+		"count alone":     {args: []string{"top", "-n", "2"}, status: 2, stderr: "is for --json"},
+		"wrong option":    {args: []string{"top", "--cmd", "STAT"}, status: 2, stderr: "--cmd is unknown"},
+		"no such command": {args: []string{"bottom"}, status: 2, stderr: `sub-command "bottom" is unknown`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, status := program(t, folder, c.args...)
+			if status != c.status || !strings.Contains(stdout, c.says) || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+				t.Errorf("status %d, said %s, stderr %q", status, stdout, stderr)
+			}
+			if c.lines > 0 && strings.Count(stdout, "\n") != c.lines {
+				t.Errorf("said %s", stdout)
+			}
+		})
+	}
 }
 
 func TestHelp(t *testing.T) {

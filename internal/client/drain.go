@@ -153,11 +153,16 @@ func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
 	began := time.Now()
 	ticker := time.NewTicker(d.Every)
 	defer ticker.Stop()
+	var left Remaining
 	for {
-		left, err := d.look(ctx, b, classes)
-		if err != nil {
+		next, err := d.look(ctx, b, classes)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted after %s", left)
+		case err != nil:
 			return err
 		}
+		left = next
 		left.Since = time.Since(began)
 		if d.Progress != nil {
 			d.Progress(left)

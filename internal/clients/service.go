@@ -11,15 +11,16 @@
 // (errorCode 1) or when the daemon stops. Requests go on under uids of our own,
 // so two clients that chose the same uid each get their own answer.
 //
+// The answer of one node goes on as it came. What several nodes said is merged by
+// workers when it is large, so that nobody's answer waits behind it.
+//
 // Neighbours: manager and merge below; sites and realtime serve what it passes on.
 package clients
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"hce/dc/internal/bus"
@@ -66,7 +67,9 @@ type Config struct {
 // Service is the manager. Create it with New.
 type Service struct {
 	*manager.Loop
-	cfg Config
+	cfg   Config
+	large mergings
+	merge func(merge.Merger, json.RawMessage) (json.RawMessage, error) // merged, or a test's
 }
 
 // New makes the manager; it opens nothing.
@@ -93,7 +96,7 @@ func New(base manager.Config, cfg Config) *Service {
 		cfg.Nodes = 1
 	}
 	base.Name = Name
-	s := &Service{Loop: manager.New(base), cfg: cfg}
+	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: merged}
 	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
 	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
 	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
@@ -103,7 +106,8 @@ func New(base manager.Config, cfg Config) *Service {
 		manager.Span("RequestTimeout", &s.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 		manager.Span("BatchTimeout", &s.cfg.BatchTimeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 	)
-	s.Gauge("requests", func() any { return s.Waiting() })
+	s.Gauge("requests", func() any { return s.Waiting() + len(s.large.waiting) + len(s.large.running) })
+	s.OnStop(s.lastWords)
 	return s
 }
 
@@ -121,14 +125,18 @@ func (s *Service) request(from manager.Peer, e dc.Event) {
 	if op == dc.BatchRun {
 		to, timeout = realTime, s.cfg.BatchTimeout
 	}
-	request, object := e, s.merging(op, e)
+	request, merging := e, s.mergingOf(from, op, e)
 	e.Object = nil // thousands may wait here; only the answerer needs what they ask
 	s.Forward(manager.Peer{Socket: to}, request, timeout, func(answer dc.Event, err error) {
-		if err != nil {
+		switch {
+		case err != nil:
 			s.Reply(from, e, e.Type+dc.ResponseOffset, refusal(err, timeout))
-			return
+		case merging == nil:
+			s.Reply(from, e, answer.Type, answer.Object)
+		default:
+			merging.answer = answer
+			s.finish(merging)
 		}
-		s.Reply(from, e, answer.Type, object(answer.Object))
 	})
 }
 
@@ -146,46 +154,4 @@ func refusal(err error, timeout time.Duration) dc.ClientResponse {
 		return dc.ErrorItem("the daemon is busy, or the manager of this operation does not run: " + err.Error())
 	}
 	return dc.ErrorItem(err.Error())
-}
-
-// merging makes what the client gets of what the manager says to its request.
-// With one node, or when the client does not want it, that is the same, untouched.
-func (s *Service) merging(op dc.Op, e dc.Event) func(json.RawMessage) json.RawMessage {
-	if s.cfg.Nodes < 2 || !wantsMerging(e.Cookie) {
-		return func(said json.RawMessage) json.RawMessage { return said }
-	}
-	m, uid := merge.For(op, e.Object), e.UID
-	return func(said json.RawMessage) json.RawMessage {
-		merged, err := merged(m, said)
-		if err != nil {
-			s.Log().Error("answers not merged", "uid", uid, "op", op.String(), "error", err)
-			return said
-		}
-		return merged
-	}
-}
-
-// merged merges the items of a ClientResponse. Numbers of items keep all digits.
-func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
-	var response dc.ClientResponse
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := d.Decode(&response); err != nil {
-		return nil, fmt.Errorf("clients.merged: %w", err)
-	}
-	raw, err := json.Marshal(m.Merge(response))
-	if err != nil {
-		return nil, fmt.Errorf("clients.merged: %w", err)
-	}
-	return raw, nil
-}
-
-// wantsMerging reads the cookie MERGE_RESULTS: 0 and false, as JSON or as text,
-// say no; anything else and its absence say yes (objects 6.4).
-func wantsMerging(cookie map[string]json.RawMessage) bool {
-	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
-	case `0`, `"0"`, `false`, `"false"`:
-		return false
-	}
-	return true
 }

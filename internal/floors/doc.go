@@ -3,7 +3,7 @@
 // floor only where an arrow is drawn (a <- b: b imports a).
 //
 //	6  cmd examples bench                     programs: flags, ini, signals, one call
-//	5  taskmain                               what the mains of the tasks share
+//	5  taskmain  top                          what the mains of the tasks share; a live screen
 //	4  daemon  client                         what exists, its order; one request and its reply
 //	3  manager <- admin clients sites batches realtime   status
 //	                                          one goroutine each: its sockets, its state

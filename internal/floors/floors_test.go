@@ -22,7 +22,7 @@ var floor = map[string]int{
 	"task": 2, "crawl": 2, "process": 2, "dbtask": 2,
 	"manager": 3, "admin": 3, "clients": 3, "sites": 3, "batches": 3, "realtime": 3, "status": 3,
 	"daemon": 4, "client": 4,
-	"taskmain": 5, "optest": 5, "week": 5,
+	"taskmain": 5, "optest": 5, "week": 5, "top": 5,
 	"floors": 9,
 }
 
@@ -68,6 +68,7 @@ var outside = map[string][]string{
 	"github.com/andybalholm/brotli":                {"fetch"},
 	"github.com/gabriel-vasile/mimetype":           {"content"},
 	"github.com/klauspost/compress":                {"fetch"},
+	"golang.org/x/term":                            {"top"},
 	"golang.org/x/net/html":                        {"extract"},
 	"golang.org/x/text/encoding":                   {"extract"},
 	"github.com/wlynxg/chardet":                    {"extract"},

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/client"
+	"hce/dc/internal/top"
+)
+
+const (
+	drainLimit   = 1500 * time.Second // 300 looks, 5 s apart (daemon 1.5)
+	longestDrain = 7 * 24 * time.Hour
+	quietLimit   = 30 * time.Second // a line on a pipe although nothing has changed
+)
+
+// drain runs DRAIN.
+func drain(ctx context.Context, r request, i installation, wrong func(error) client.Outcome) client.Outcome {
+	d := client.Drain{Server: i.server, Stop: i.end, Limit: drainLimit, Force: r.force}
+	if r.classes != "" || r.fields != "" {
+		return wrong(fmt.Errorf("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
+	}
+	if r.timeout != "" {
+		n, err := strconv.ParseInt(r.timeout, 10, 64)
+		if err != nil || n < 1 || n > int64(longestDrain/time.Second) {
+			return wrong(fmt.Errorf("--timeout is %q, must be 1 to %d seconds", r.timeout, int64(longestDrain/time.Second)))
+		}
+		d.Limit = time.Duration(n) * time.Second
+	}
+	p := &progress{out: os.Stderr, width: top.Width(os.Stderr)}
+	d.Progress = p.show
+	out := d.Do(ctx)
+	p.end()
+	return out
+}
+
+// progress writes what a drain waits for: one live line on a terminal, lines on
+// a pipe, of which those that say the same are left out for a while.
+type progress struct {
+	out   io.Writer
+	width int // columns of the terminal; 0 for none
+	last  string
+	at    time.Duration
+}
+
+func (p *progress) show(left client.Remaining) {
+	line := "draining, " + left.String()
+	if p.width > 0 {
+		fmt.Fprintf(p.out, "\r\x1b[K%s", line[:min(len(line), p.width-1)])
+		p.last = line
+		return
+	}
+	_, what, _ := strings.Cut(left.String(), ": ")
+	if what == p.last && left.Since-p.at < quietLimit {
+		return
+	}
+	p.last, p.at = what, left.Since
+	fmt.Fprintln(p.out, "dc-admin:", line)
+}
+
+func (p *progress) end() {
+	if p.width > 0 && p.last != "" {
+		fmt.Fprintln(p.out)
+	}
+}
