@@ -9,6 +9,28 @@ import (
 	"hce/dc/internal/keys"
 )
 
+// The keys of the ini file are used: this daemon has none, and says so.
+func TestKeysOfTheIniFile(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	for _, name := range []string{"server", "own"} {
+		if _, stderr, status := program(t, folder, "keygen", "--name", name); status != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	text := "[dtma]\nclientPort = " + port + "\ntimeout = 20000\n"
+	write(t, folder, "dc-admin.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
+	stdout, _, status := program(t, folder, "--cmd", "STAT", "--classes", "X")
+	if status != 1 || !strings.Contains(stdout, "uses no keys") {
+		t.Errorf("status %d, %s", status, stdout)
+	}
+	write(t, folder, "half.ini", text+"serverPublicKey = server.pub\n")
+	stdout, stderr, status := program(t, folder, "-c", "half.ini", "--cmd", "STAT", "--classes", "X")
+	if status != 2 || !strings.Contains(stderr, "clientSecretKey") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+}
+
 func TestKeygen(t *testing.T) {
 	folder := t.TempDir()
 	stdout, stderr, status := program(t, folder, "keygen", "--out", "new/keys", "--name", "alice")
