@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/dc"
+	"hce/dc/internal/keys"
 	"hce/dc/internal/manager/managertest"
 )
 
@@ -237,5 +238,31 @@ func TestMergeOption(t *testing.T) {
 		if status != 0 || !strings.Contains(out, tc.want) {
 			t.Errorf("%v: status %d, %s%s", tc.args, status, out, stderr)
 		}
+	}
+}
+
+// The keys of the ini file are used: this daemon has none, and says so.
+func TestKeysOfTheIniFile(t *testing.T) {
+	port := daemon(t)
+	folder := t.TempDir()
+	for _, name := range []string{"server", "own"} {
+		pair, err := keys.Generate()
+		if err == nil {
+			_, err = pair.Write(folder, name, false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "[dcc]\nclientPort = " + port + "\ntimeout = 20000\n"
+	write(t, folder, "dc-client.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
+	stdout, _, status := program(t, folder, "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	if status != 1 || !strings.Contains(stdout, "uses no keys") {
+		t.Errorf("status %d, %s", status, stdout)
+	}
+	write(t, folder, "half.ini", text+"clientSecretKey = own.key\n")
+	stdout, stderr, status := program(t, folder, "-c", "half.ini", "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	if status != 1 || !strings.Contains(stderr, "serverPublicKey") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
 }

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -268,6 +269,45 @@ func TestHostilePeers(t *testing.T) {
 	}
 	if m, err := next(t, server); err != nil || m.Event.UID != "u" {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// The largest messages that wait for a slow reader do not fill the memory.
+func TestUnread(t *testing.T) {
+	b := newBus(t)
+	for _, c := range []struct {
+		endpoint string
+		options  Options
+		want     int
+	}{
+		{TCP("127.0.0.1", 0), Options{}, 16},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 30}, 16},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 4 << 20}, 256},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 10}, 1000},
+		{TCP("127.0.0.1", 0), Options{HighWater: 3}, 3},
+		{Inproc("x"), Options{}, 1000},
+	} {
+		s := bind(t, b, c.endpoint, c.options)
+		got, err := s.zmq.GetRcvhwm()
+		sent, e := s.zmq.GetSndhwm()
+		if err != nil || e != nil || got != c.want || sent != c.options.withDefaults(c.endpoint).HighWater {
+			t.Errorf("%+v: %d to receive, %d to send, %v, %v", c, got, sent, err, e)
+		}
+		s.Close()
+	}
+	// A peer that is ahead of the reader waits, and loses nothing.
+	const n = 200
+	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+	c := connect(t, b, s.Endpoint())
+	for i := range n {
+		if _, err := c.Send(nil, event(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if m, err := next(t, s); err != nil || m.Event.UID != fmt.Sprint(i) {
+			t.Fatalf("message %d: %+v, %v", i, m, err)
+		}
 	}
 }
 

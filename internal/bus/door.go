@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,8 +36,8 @@ type door struct {
 	mu     sync.Mutex
 	guards map[string]*guard
 	next   int
-	open   bool
-	shut   sync.WaitGroup // done when the goroutine has ended
+	socket *zmq.Socket   // nil while the door has not been opened
+	ended  chan struct{} // closed when nobody answers at the socket any more
 }
 
 // guard decides for one socket, and complains about who was refused.
@@ -52,7 +53,7 @@ func (b *Bus) enter(allowed Allower, log *slog.Logger) (*guard, error) {
 	d := &b.door
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.open {
+	if d.socket == nil {
 		s, err := b.ctx.NewSocket(zmq.REP)
 		if err != nil {
 			return nil, fmt.Errorf("handler of handshakes: %w", err)
@@ -62,8 +63,11 @@ func (b *Bus) enter(allowed Allower, log *slog.Logger) (*guard, error) {
 			_ = s.Close()
 			return nil, fmt.Errorf("handler of handshakes: %w", err)
 		}
-		d.open, d.guards = true, map[string]*guard{}
-		d.shut.Go(func() { d.answer(s) })
+		d.socket, d.ended, d.guards = s, make(chan struct{}), map[string]*guard{}
+		go func() {
+			defer close(d.ended)
+			d.answer(s)
+		}()
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -87,34 +91,66 @@ func (d *door) guard(domain string) *guard {
 	return d.guards[domain]
 }
 
-// answer serves one request after the other until it is told to quit, or until
-// the context ends.
+// answer serves one request after the other until it is told to quit. It leaves
+// the socket open: should it ever end by an error, nobody is answered from then
+// on, and nobody comes in.
 func (d *door) answer(s *zmq.Socket) {
-	defer s.Close()
 	for {
-		frames, err := s.RecvMessageBytes(0)
-		switch {
-		case interrupted(err):
-			continue
-		case err != nil:
-			return // the context is gone, and the sockets with it
-		case len(frames) == 1 && string(frames[0]) == quitWord:
-			_ = uninterrupted(func() error { _, err := s.Send(quitWord, 0); return err })
+		frames, err := receive(s)
+		if err != nil {
 			return
 		}
-		reply := d.reply(frames)
-		_ = uninterrupted(func() error { _, err := s.SendMessage(reply); return err }) // fails only with the context
+		quit := len(frames) == 1 && string(frames[0]) == quitWord
+		reply := frames
+		if !quit {
+			reply = d.reply(frames)
+		}
+		if err := send(s, reply); err != nil || quit {
+			return
+		}
 	}
+}
+
+// maxZAP bounds the frames of a request that are kept; CURVE has 7.
+const maxZAP = 8
+
+// receive waits for a message. A signal between two frames does not tear it.
+func receive(s *zmq.Socket) (frames [][]byte, err error) {
+	for more := true; more && err == nil; {
+		var frame []byte
+		err = uninterrupted(func() (err error) { frame, err = s.RecvBytes(0); return err })
+		if err == nil {
+			more, err = s.GetRcvmore()
+		}
+		if len(frames) < maxZAP {
+			frames = append(frames, frame)
+		}
+	}
+	return frames, err
+}
+
+// send sends a message, in the same way.
+func send(s *zmq.Socket, frames [][]byte) (err error) {
+	for i, frame := range frames {
+		flags := zmq.SNDMORE
+		if i == len(frames)-1 {
+			flags = 0
+		}
+		if err = uninterrupted(func() error { _, err := s.SendBytes(frame, flags); return err }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reply answers one request: version, number, domain, address, identity,
 // mechanism, and for CURVE the client's public key of 32 bytes.
-func (d *door) reply(frames [][]byte) []string {
-	number := ""
+func (d *door) reply(frames [][]byte) [][]byte {
+	var number []byte
 	if len(frames) > 1 {
-		number = string(frames[1])
+		number = frames[1]
 	}
-	no := []string{zapVersion, number, zapNo, "no access", "", ""}
+	no := [][]byte{[]byte(zapVersion), number, []byte(zapNo), []byte("no access"), nil, nil}
 	if len(frames) != 7 || string(frames[0]) != zapVersion {
 		return no
 	}
@@ -128,7 +164,7 @@ func (d *door) reply(frames [][]byte) []string {
 		return no
 	}
 	// The user is the key: each message of the connection bears it.
-	return []string{zapVersion, number, zapYes, "", public, ""}
+	return [][]byte{[]byte(zapVersion), number, []byte(zapYes), nil, []byte(public), nil}
 }
 
 // allows asks the list. A list that fails lets nobody in.
@@ -148,8 +184,12 @@ func (g *guard) allows(public string) (ok bool) {
 
 // refused logs that a client was not let in. The reason is one of a few.
 func (g *guard) refused(reason string, args ...any) {
+	level := slog.LevelWarn
+	if reason == leftEarly { // as those do who only look whether the port is open
+		level = slog.LevelInfo
+	}
 	if n, ok := g.complaint.allow(reason, time.Now()); ok {
-		g.log.Warn("client refused", append(append([]any{"reason", reason}, args...), "unlogged", n)...)
+		g.log.Log(context.Background(), level, "client refused", append(append([]any{"reason", reason}, args...), "unlogged", n)...)
 	}
 }
 
@@ -159,14 +199,13 @@ func (g *guard) complain(message string, args ...any) {
 	}
 }
 
-// shutDoor ends the handler, when there is one, and waits for its end. No socket
-// with keys may be left.
+// shutDoor ends the handler, when there is one. No socket with keys may be left.
 func (b *Bus) shutDoor() error {
-	b.door.mu.Lock()
-	open := b.door.open
-	b.door.open = false
-	b.door.mu.Unlock()
-	if !open {
+	d := &b.door
+	d.mu.Lock()
+	door := d.socket
+	d.mu.Unlock() // requests may still wait, and ask for guards
+	if door == nil {
 		return nil
 	}
 	s, err := b.ctx.NewSocket(zmq.REQ)
@@ -176,16 +215,13 @@ func (b *Bus) shutDoor() error {
 	defer s.Close()
 	err = errors.Join(s.SetLinger(0), uninterrupted(func() error { return s.Connect(zapEndpoint) }))
 	if err == nil {
-		err = uninterrupted(func() error { _, err := s.Send(quitWord, 0); return err })
-	}
-	if err == nil {
-		err = uninterrupted(func() error { _, err := s.Recv(0); return err })
+		err = send(s, [][]byte{[]byte(quitWord)})
 	}
 	if err != nil {
 		return err
 	}
-	b.door.shut.Wait()
-	return nil
+	<-d.ended
+	return door.Close()
 }
 
 func interrupted(err error) bool { return zmq.AsErrno(err) == zmq.Errno(syscall.EINTR) }

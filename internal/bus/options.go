@@ -16,6 +16,7 @@ type Options struct {
 	// negative for not at all.
 	Linger time.Duration
 	// HighWater bounds the messages that wait per peer and direction; default 1000.
+	// From a TCP peer no more are kept than 1 GiB of the largest ones, or 16.
 	HighWater int
 	// MaxFrame bounds one frame from a TCP peer in bytes; default 64 MiB. A peer
 	// that sends more is disconnected. It does not bind inproc.
@@ -38,6 +39,11 @@ const (
 	defaultLinger    = time.Second
 	defaultHighWater = 1000
 	defaultMaxFrame  = 64 << 20
+
+	// What one TCP peer may make us keep unread, in bytes, but never fewer than
+	// that many messages: it waits then, and nothing is lost.
+	maxUnread = 1 << 30
+	minUnread = 16
 
 	handshake         = 5 * time.Second  // a TCP peer that says nothing is dropped
 	heartbeat         = 10 * time.Second // between pings of a TCP connection
@@ -64,12 +70,20 @@ func (o Options) withDefaults(endpoint string) Options {
 	return o
 }
 
+// unread is how many messages of one peer wait to be received.
+func (o Options) unread(endpoint string) int {
+	if _, tcp := tcpHost(endpoint); !tcp {
+		return o.HighWater
+	}
+	return min(o.HighWater, max(minUnread, int(maxUnread/o.MaxFrame)))
+}
+
 // apply sets the options that both kinds of sockets have.
 func (o Options) apply(s *zmq.Socket, endpoint string) error {
 	errs := []error{
 		s.SetLinger(o.Linger),
 		s.SetSndhwm(o.HighWater),
-		s.SetRcvhwm(o.HighWater),
+		s.SetRcvhwm(o.unread(endpoint)),
 	}
 	if host, tcp := tcpHost(endpoint); tcp {
 		errs = append(errs,

@@ -75,6 +75,8 @@ func (w *witness) see(event zmq.Event, value int) {
 		w.peers[value] = peerOf(value)
 	case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
 		w.reason = reasonOf(value)
+	case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+		w.reason = leftEarly
 	case zmq.EVENT_DISCONNECTED:
 		// The same thread of libzmq tells the reason and, next, the end.
 		if w.reason != "" {
@@ -84,6 +86,10 @@ func (w *witness) see(event zmq.Event, value int) {
 		delete(w.peers, value)
 	}
 }
+
+// leftEarly is the reason of those who leave before they have shown a key. One
+// without keys may be quicker to see that it does not fit than this side is.
+const leftEarly = "it has left in the handshake, or was too slow"
 
 // reasonOf says what a failure by the protocol means on the side of the server.
 func reasonOf(value int) string {

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/internal/admin"
+	"hce/dc/internal/bus"
+	"hce/dc/internal/client"
+	"hce/dc/internal/config"
+	"hce/dc/internal/dc"
+	"hce/dc/internal/keys"
+	"hce/dc/internal/manager/managertest"
+)
+
+// pair makes the files of a pair of keys in a folder.
+func pair(t *testing.T, folder, name string) keys.Pair {
+	t.Helper()
+	p, err := keys.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write(folder, name, false); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What each section may say about other machines.
+func TestRemote(t *testing.T) {
+	folder := t.TempDir()
+	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
+	if err := os.WriteFile(filepath.Join(folder, "broken"), []byte(alice.Public+"\n"+alice.Public[1:]+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "nobody"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const both = "serverSecretKey = server.key\nallowedClients = alice.pub\n"
+	const insecure = "AllowInsecureRemoteAccess = 1\n"
+	for name, c := range map[string]struct {
+		text string
+		keys bool
+		err  []string
+	}{
+		"nothing":                   {"", false, nil},
+		"loopback":                  {"serverHost = 127.0.0.1\n", false, nil},
+		"localhost":                 {"serverHost = localhost\n", false, nil},
+		"IPv6 loopback":             {"serverHost = ::1\n", false, nil},
+		"loopback with keys":        {both, true, nil},
+		"a folder of keys":          {"serverSecretKey = server.key\nallowedClients = .\n", true, nil},
+		"all with keys":             {"serverHost = 0.0.0.0\n" + both, true, nil},
+		"keys besides the word":     {"serverHost = *\n" + insecure + both, true, nil},
+		"all, as it is meant":       {"serverHost = *\n" + insecure, false, nil},
+		"all IPv4":                  {"serverHost = 0.0.0.0\n", false, []string{`serverHost = "0.0.0.0"`, "dc-admin keygen", "serverSecretKey", "allowedClients", "AllowInsecureRemoteAccess = 1"}},
+		"a star":                    {"serverHost = *\n", false, []string{`"*"`, "dc-admin keygen"}},
+		"all IPv6":                  {"serverHost = ::\n", false, []string{`"::"`, "dc-admin keygen"}},
+		"one that others reach":     {"serverHost = 192.0.2.1\n", false, []string{`"192.0.2.1"`, "dc-admin keygen"}},
+		"a name":                    {"serverHost = example.org\n", false, []string{"serverHost", "give an IP address"}},
+		"a name, whatever is given": {"serverHost = eth0\n" + insecure + both, true, []string{"serverHost", "give an IP address"}},
+		"a secret alone":            {"serverSecretKey = server.key\n", false, []string{"of use only with allowedClients"}},
+		"a list alone":              {"allowedClients = alice.pub\n", false, []string{"of use only with serverSecretKey"}},
+		"a secret alone, on all":    {"serverHost = *\nserverSecretKey = server.key\n", false, []string{"of use only with allowedClients"}},
+		"no such files":             {"serverSecretKey = none.key\nallowedClients = none\n", true, []string{"serverSecretKey", "none.key", "allowedClients"}},
+		"a list of secrets":         {"serverSecretKey = server.key\nallowedClients = alice.key\n", true, []string{"allowedClients", "a secret key"}},
+		"a slip in the list":        {"serverSecretKey = server.key\nallowedClients = broken\n", true, []string{"line 2 of", "broken"}},
+		"nobody":                    {"serverSecretKey = server.key\nallowedClients = nobody\n", true, []string{"no public key"}},
+		"a public for a secret":     {"serverSecretKey = server.pub\nallowedClients = alice.pub\n", true, []string{"serverSecretKey", "server.pub"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, section := range []string{"AdminInterfaceServer", "ClientInterfaceService"} {
+				f, err := config.Parse(filepath.Join(folder, "dc-daemon.ini"), []byte("[Application]\n["+section+"]\n"+c.text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := settings(f, "/data")
+				got, other := cfg.Admin.Curve, cfg.Clients.Curve
+				if section != admin.Name {
+					got, other = other, got
+				}
+				if (got != nil) != c.keys || other != nil {
+					t.Errorf("%s: keys %v, of the other port %v", section, got != nil, other != nil)
+				}
+				if got != nil && len(c.err) == 0 {
+					if ok, err := got.Allowed.Allowed(alice.Public); got.Secret != server.Secret || !ok || err != nil {
+						t.Errorf("%s: %t, %v", section, ok, err)
+					}
+				}
+				err = f.Err()
+				if (err != nil) != (len(c.err) > 0) {
+					t.Errorf("%s: %v", section, err)
+				}
+				for _, want := range c.err {
+					if err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), server.Secret)) {
+						t.Errorf("%s: no %q in %v", section, want, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestOpenToAllDoesNotStart(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, strings.Replace(ini, "[ClientInterfaceService]\n", "[ClientInterfaceService]\nserverHost = *\n", 1))
+	out, err := program(t, folder).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "[ClientInterfaceService] serverHost") || !strings.Contains(string(out), "dc-admin keygen") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The whole daemon on all addresses: who is listed is served, and who is put on
+// the list or taken off it while the daemon runs is in or out.
+func TestDaemonWithKeys(t *testing.T) {
+	folder := t.TempDir()
+	server, alice, bob := pair(t, folder, "server"), pair(t, folder, "alice"), pair(t, folder, "bob")
+	for _, list := range []string{"operators", "clients"} {
+		if err := os.WriteFile(filepath.Join(folder, list), []byte(alice.Public+" alice\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := strings.Replace(ini, "[AdminInterfaceServer]\n", "[AdminInterfaceServer]\nserverHost = 0.0.0.0\nserverSecretKey = server.key\nallowedClients = operators\n", 1)
+	text = strings.Replace(text, "[ClientInterfaceService]\n", "[ClientInterfaceService]\nserverHost = 0.0.0.0\nserverSecretKey = server.key\nallowedClients = clients\nRequestTimeout = 50\n", 1)
+	write(t, folder, text)
+	c := program(t, folder)
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	var log strings.Builder
+	var adminAt, clientsAt string
+	for (adminAt == "" || clientsAt == "") && lines.Scan() {
+		log.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "daemon runs") {
+			adminAt, clientsAt = endpoint(lines.Text(), "AdminInterfaceServer"), endpoint(lines.Text(), "ClientInterfaceService")
+		}
+	}
+	rest := make(chan string, 1)
+	go func() {
+		var more strings.Builder
+		for lines.Scan() {
+			more.WriteString(lines.Text() + "\n")
+		}
+		rest <- more.String()
+	}()
+	defer func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		log.WriteString(<-rest)
+		if err := c.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, log.String())
+		}
+		for _, want := range []string{"client refused", "its public key is not listed", bob.Public} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("no %q in\n%s", want, log.String())
+			}
+		}
+		if strings.Contains(log.String(), server.Secret) {
+			t.Error("the log tells the secret")
+		}
+	}()
+	at := func(address string, p *keys.Pair) client.Server {
+		_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := strconv.Atoi(port)
+		s := client.Server{Host: "127.0.0.1", Port: n, Timeout: managertest.Patience}
+		if p != nil {
+			s.Curve = &bus.Curve{Public: p.Public, Secret: p.Secret, ServerPublic: server.Public}
+		}
+		return s
+	}
+	stat := func(p *keys.Pair) int {
+		return client.Command{Name: "STAT", Classes: []string{admin.Name}, Server: at(adminAt, p)}.Do(t.Context()).Exit
+	}
+	call := func(p *keys.Pair) int {
+		return client.Call{Op: dc.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(clientsAt, p)}.Do(t.Context()).Exit
+	}
+	for name, p := range map[string]*keys.Pair{"alice": &alice, "bob": &bob, "nobody": nil} {
+		want := map[bool]int{true: 0, false: 1}[name == "alice"]
+		if got := [2]int{stat(p), call(p)}; got != [2]int{want, want} {
+			t.Errorf("%s: exits %v", name, got)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "clients"), []byte(bob.Public+" bob\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := [2]int{stat(&bob), call(&bob)}; got != [2]int{1, 0} {
+		t.Errorf("bob, listed as a client: exits %v", got)
+	}
+	for end := time.Now().Add(managertest.Patience); call(&alice) == 0; {
+		if time.Now().After(end) {
+			t.Fatal("alice, not listed any more, is served")
+		}
+	}
+	if got := stat(&alice); got != 0 {
+		t.Errorf("alice, still an operator: exit %d", got)
+	}
+}
+
+// endpoint is that of a class in the line that says that the daemon runs.
+func endpoint(line, class string) string {
+	found := regexp.MustCompile(class + `:(tcp://[0-9.:]+)`).FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
