@@ -5,6 +5,7 @@ package packaging
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,14 @@ var root string
 func TestMain(m *testing.M) { os.Exit(layOut(m)) }
 
 func layOut(m *testing.M) int {
+	// Go takes the result of the last run for this one's unless it sees this process
+	// look at what other programs build from.
+	_ = filepath.WalkDir("..", func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
+			return fs.SkipDir
+		}
+		return err
+	})
 	folder, err := os.MkdirTemp("", "packaging-test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -233,5 +242,31 @@ func TestSysusers(t *testing.T) {
 	}
 	if !strings.Contains(text(t, filepath.Join(other, "etc", "passwd")), "dc:") {
 		t.Error("no user dc")
+	}
+}
+
+// Each program takes the installed ini file, and the shipped one; what is wrong
+// with the former is only that this system has no such folders and programs.
+func TestProgramsCheckTheirIniFiles(t *testing.T) {
+	for _, name := range []string{"dc-daemon", "db-task", "crawler-task", "processor-task"} {
+		c := exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", filepath.Join("..", "ini", name+".ini"))
+		var out, errs strings.Builder
+		c.Stdout, c.Stderr = &out, &errs
+		_ = c.Run() // the programs that the daemon's file names may not be built
+		for _, line := range strings.Split(strings.TrimSpace(errs.String()), "\n") {
+			if line != "" && line != "dc-daemon: it would not start with this configuration" && !strings.Contains(line, "no such file or directory") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+		if !strings.Contains(out.String(), "data_dir = ") || strings.Contains(out.String(), "unknown") {
+			t.Errorf("%s:\n%s", name, out.String())
+		}
+		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed("/etc/dc-daemon/"+name+".ini"))
+		text, _ := c.Output() // its paths are not there
+		for _, want := range []string{"data_dir = /var/lib/dc\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
 	}
 }

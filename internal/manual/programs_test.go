@@ -2,6 +2,7 @@ package manual
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,14 @@ var folder string
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
+	// Go takes the result of the last run for this one's unless it sees this process
+	// look at what other programs build from.
+	_ = filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
+			return fs.SkipDir
+		}
+		return err
+	})
 	var err error
 	if folder, err = os.MkdirTemp("", "manual-test"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
