@@ -280,3 +280,25 @@ func TestSources(t *testing.T) {
 		t.Errorf("%d folders, %v", folders, err)
 	}
 }
+
+// Unpacking it changes no folder of the system, whatever the umask of who packed it.
+func TestArchive(t *testing.T) {
+	out, err := exec.Command("tar", "-tvzf", filepath.Join(filepath.Dir(root), "dc.tar.gz")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) < 40 {
+		t.Errorf("%d entries", len(lines))
+	}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "0/0" || !strings.HasPrefix(f[5], "etc/") && !strings.HasPrefix(f[5], "usr/") {
+			t.Errorf("entry %s", line)
+			continue
+		}
+		if f[0][0] != 'l' && (f[0][7] != 'r' || f[0][5] == 'w' || f[0][8] == 'w') {
+			t.Errorf("mode of %s", line)
+		}
+	}
+}

@@ -57,4 +57,5 @@ cp "$here/packaging/systemd/dc.sysusers" "$root/usr/lib/sysusers.d/dc.conf"
 cp "$here/packaging/systemd/dc.tmpfiles" "$root/usr/lib/tmpfiles.d/dc.conf"
 cp "$here/packaging/logrotate/dc" "$root/etc/logrotate.d/dc"
 cp "$here"/docs/*.md "$root/usr/share/doc/dc/"
-tar -C "$root" --owner=0 --group=0 --numeric-owner -czf "$out/dc.tar.gz" .
+# Whoever unpacks it into / keeps the modes of the folders that are there.
+tar -C "$root" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w -czf "$out/dc.tar.gz" etc usr
