@@ -123,6 +123,9 @@ func Find(program, explicit string) (string, error) {
 // Dir is the folder of the file, absolute: what relative paths start from.
 func (f *File) Dir() string { return f.dir }
 
+// Keys are the keys that the file itself has in a section, by name.
+func (f *File) Keys(section string) []string { return slices.Sorted(maps.Keys(f.values[section])) }
+
 // Section is one section of f; one that the file does not have is empty.
 func (f *File) Section(name string) *Section {
 	if f.known[name] == nil {

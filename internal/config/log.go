@@ -50,7 +50,7 @@ func (l Log) Open(stderr io.Writer) (log *slog.Logger, level *slog.LevelVar, out
 	}
 	level = new(slog.LevelVar)
 	level.Set(l.Level)
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutPasswords}
 	if l.Format == "json" {
 		return slog.New(slog.NewJSONHandler(out, options)), level, out, nil
 	}

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -222,5 +223,23 @@ func TestEscapes(t *testing.T) {
 	}
 	if _, asked := Answer(s, nil); asked {
 		t.Error("nothing was asked")
+	}
+}
+
+// Go takes the result of the last run for this one's unless it sees a test look at
+// what the programs are built from.
+func TestSources(t *testing.T) {
+	folders := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+				return fs.SkipDir
+			}
+			folders++
+		}
+		return err
+	})
+	if err != nil || folders < 50 {
+		t.Errorf("%d folders, %v", folders, err)
 	}
 }

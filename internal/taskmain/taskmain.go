@@ -65,9 +65,11 @@ const (
 func Run(p Program) int {
 	debug.SetGCPercent(gcPercent)
 	var path, maxTime string
+	var only bool
 	values := make([]string, len(p.Commands))
 	s := cli.New(p.Name, p.Summary)
 	s.Text(&path, "config", "c", "FILE", "ini file; without it "+p.Name+".ini is looked for in the current\nfolder and in /etc/"+p.Name+"/")
+	s.Flag(&only, "check-config", "", "print the effective configuration, say what is wrong with it, and\nend; nothing is opened")
 	if p.Batches {
 		s.Text(&maxTime, "maxtime", "m", "SECONDS", "limit for a batch that names none")
 	}
@@ -111,6 +113,9 @@ func Run(p Program) int {
 		debug.SetMemoryLimit(p.Memory(f))
 	}
 	app := f.Application(p.Name, "log/"+p.Name+".log")
+	if only {
+		return p.check(context.Background(), f, app, flags)
+	}
 	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
 		return p.failed(err)
@@ -146,8 +151,12 @@ func (p Program) failed(err error) int {
 }
 
 // Checked gives what is wrong with the values of f, and logs the keys that
-// nobody knows. Call it when everything was read.
+// nobody knows. Call it when everything was read and nothing is open yet: with
+// --check-config the start ends here.
 func Checked(f *config.File, log *slog.Logger) error {
+	if f == checking {
+		return errChecked
+	}
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -162,6 +171,9 @@ func DBTaskFile(f *config.File, s *config.Section) (*config.File, error) {
 	stores, err := config.Load(s.Path("db-task_ini", "db-task.ini"))
 	if err != nil {
 		return nil, fmt.Errorf("db-task_ini: %w", err)
+	}
+	if checking != nil {
+		besides = append(besides, stores)
 	}
 	return stores, nil
 }

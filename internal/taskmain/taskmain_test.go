@@ -161,3 +161,30 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 }
+
+// --check-config reads what the program reads, opens nothing and makes no file.
+func TestCheckConfig(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text, stdout, stderr string
+		status               int
+	}{
+		"fine":    {"[Task]\nn = 3\n", "line 2\nn = 3\n", "", 0},
+		"wrong":   {"[Task]\nn = 33\nm = x\n", "n = 33", "m = \"x\" is not a whole number from 1 to 9", 1},
+		"unknown": {"[Task]\nnn = 3\n", "unknown, without effect: nn", "warning: key nn of section [Task] is unknown; did you mean n?", 0},
+		"no data": {"[Application]\ndata_dir = test-task.ini\n", "[Application]", "error: [Application] data_dir: ", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, "test-task.ini"), []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			stdout, stderr, status := run(t, folder, "plain", "--check-config")
+			if status != tc.status || !strings.Contains(stdout, tc.stdout) || !strings.Contains(stderr, tc.stderr) || tc.stderr == "" && stderr != "" {
+				t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
+			}
+			if files, _ := os.ReadDir(folder); len(files) != 1 {
+				t.Errorf("it made %v", files)
+			}
+		})
+	}
+}

@@ -1,0 +1,304 @@
+// Package packaging holds what a system needs to run the crawler as a service:
+// units, users, rotation of logs. scripts/package.sh lays it out; the tests do so
+// and look at the result.
+package packaging
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/config"
+)
+
+// root is everything as it is installed.
+var root string
+
+func TestMain(m *testing.M) { os.Exit(layOut(m)) }
+
+func layOut(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "packaging-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	root = filepath.Join(folder, "out", "root")
+	bin, share := filepath.Join(folder, "bin"), filepath.Join(folder, "share")
+	for _, args := range [][]string{
+		{"go", "build", "-buildvcs=false", "-o", bin + string(filepath.Separator), "./cmd/..."},
+		{"scripts/man.sh", bin, share},
+		{"scripts/package.sh", filepath.Join(folder, "out"), bin, share},
+	} {
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = ".."
+		if out, err := c.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%q: %s%v\n", args, out, err)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// installed is where a path of the system lies now.
+func installed(path string) string { return filepath.Join(root, path) }
+
+func exists(t *testing.T, why, path string) {
+	t.Helper()
+	if _, err := os.Stat(installed(path)); err != nil {
+		t.Errorf("%s names %s, which is not installed", why, path)
+	}
+}
+
+// settings are the keys of a unit; of one that stands there twice, all values.
+func settings(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, line := range strings.Split(text(t, path), "\n") {
+		if key, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			all[key] = append(all[key], value)
+		}
+	}
+	return all
+}
+
+const unitPath = "/usr/lib/systemd/system/dc-daemon.service"
+
+// Paths and options that the unit names exist, and agree with the ini files.
+func TestUnit(t *testing.T) {
+	unit := settings(t, installed(unitPath))
+	one := func(key string) string {
+		t.Helper()
+		if len(unit[key]) != 1 {
+			t.Fatalf("%s = %q", key, unit[key])
+		}
+		return unit[key][0]
+	}
+	words := strings.Fields(one("ExecStart"))
+	exists(t, "ExecStart", words[0])
+	help, err := exec.Command(installed(words[0]), "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range words[1:] {
+		switch {
+		case strings.HasPrefix(w, "-"):
+			if !regexp.MustCompile(`(?m)^ +(-\S+, )?` + regexp.QuoteMeta(w) + `\b`).Match(help) {
+				t.Errorf("ExecStart: option %s is unknown", w)
+			}
+		case strings.HasPrefix(words[i], "-c"):
+			exists(t, "ExecStart", w)
+		}
+	}
+	f, err := config.Load(installed("/etc/dc-daemon/dc-daemon.ini"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := f.Application("dc-daemon", "stderr")
+	if want := "/var/lib/" + one("StateDirectory"); app.DataDir != want || one("WorkingDirectory") != want {
+		t.Errorf("data in %s, the unit offers %s", app.DataDir, want)
+	}
+	if app.Log.File != "" {
+		t.Errorf("the daemon logs to %s, not to the journal", app.Log.File)
+	}
+	if !strings.HasPrefix(text(t, installed("/usr/lib/sysusers.d/dc.conf")), "u "+one("User")+" ") {
+		t.Error("the user of the unit is not made")
+	}
+	logs := "/var/log/" + one("LogsDirectory") + "/"
+	for _, name := range []string{"db-task", "crawler-task", "processor-task"} {
+		task, err := config.Load(installed("/etc/" + name + "/" + name + ".ini")) // by its link
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := task.Application(name, "stderr")
+		if app.DataDir != "/var/lib/"+one("StateDirectory") || app.Log.File != logs+name+".log" {
+			t.Errorf("%s: data in %s, log %s", name, app.DataDir, app.Log.File)
+		}
+	}
+	rotation := text(t, installed("/etc/logrotate.d/dc"))
+	if !strings.Contains(rotation, "\n"+logs+"*.log {") || !strings.Contains(rotation, " dc-daemon.service") || strings.Contains(rotation, "copytruncate") {
+		t.Error("logrotate does not speak of these logs")
+	}
+	for _, key := range []string{"NoNewPrivileges", "PrivateTmp", "ProtectSystem", "SystemCallFilter", "RestrictAddressFamilies", "LimitNOFILE", "WatchdogSec"} {
+		one(key)
+	}
+	if one("Type") != "notify" || one("KillMode") != "mixed" {
+		t.Error("the daemon tells when it runs, and ends its tasks itself")
+	}
+}
+
+// Everything that an installed ini file names by path is installed, or made by the
+// programs in the data and log folders; nothing is relative to where it was.
+func TestInstalledIniFiles(t *testing.T) {
+	files, err := filepath.Glob(installed("/etc/*/*.ini"))
+	if err != nil || len(files) != 9 { // six, three of them by a link too
+		t.Fatalf("%q %v", files, err)
+	}
+	path := regexp.MustCompile(`(^|[ =])(/[\w./-]+|\.\.?/[\w./-]+)`)
+	named := 0
+	for _, file := range files {
+		for _, line := range strings.Split(text(t, file), "\n") {
+			if strings.HasPrefix(line, ";") || !strings.Contains(line, "=") {
+				continue
+			}
+			for _, m := range path.FindAllStringSubmatch(line, -1) {
+				named++
+				p := m[2]
+				switch {
+				case strings.HasPrefix(p, "/var/lib/dc"), strings.HasPrefix(p, "/var/log/dc/"):
+				case strings.HasPrefix(p, "/"):
+					exists(t, file, p)
+				default:
+					t.Errorf("%s: %s", file, line)
+				}
+			}
+			if key, value, _ := strings.Cut(line, " = "); slices.Contains([]string{"db-task_ini", "headers_file", "cookie_file"}, key) && !filepath.IsAbs(value) {
+				t.Errorf("%s: %s", file, line)
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("only %d paths were found", named)
+	}
+}
+
+// The system's own judge of units has nothing to say, with the drop-in for the
+// browser too.
+func TestSystemdAnalyze(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	folder := t.TempDir()
+	// It looks for the programs of the system it runs on.
+	unit := strings.ReplaceAll(text(t, installed(unitPath)), "ExecStart=/usr/bin/", "ExecStart="+installed("/usr/bin")+"/")
+	name := filepath.Join(folder, "dc-daemon.service")
+	dropIn := filepath.Join(folder, "dc-daemon.service.d", "browser.conf")
+	if err := os.WriteFile(name, []byte(unit), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, with := range []string{"", "browser.conf"} {
+		if with != "" {
+			if err := os.Mkdir(filepath.Dir(dropIn), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(dropIn, []byte(text(t, filepath.Join("systemd", with))), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := exec.Command("systemd-analyze", "verify", "--man=no", name).CombinedOutput()
+		var complaints []string
+		for _, line := range strings.Split(string(out), "\n") {
+			if strings.Contains(line, "dc-daemon") || strings.Contains(line, "browser.conf") {
+				complaints = append(complaints, line)
+			}
+		}
+		if len(complaints) > 0 {
+			t.Errorf("%q: %v\n%s", with, err, strings.Join(complaints, "\n"))
+		}
+	}
+}
+
+// The user is made, where that can be tried without touching the system.
+func TestSysusers(t *testing.T) {
+	program, err := exec.LookPath("systemd-sysusers")
+	if err != nil || os.Getuid() != 0 {
+		t.Skip("systemd-sysusers is not installed, or the test is not root")
+	}
+	other := t.TempDir()
+	conf := filepath.Join(other, "usr", "lib", "sysusers.d", "dc.conf")
+	for _, folder := range []string{filepath.Join(other, "etc"), filepath.Dir(conf)} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(conf, []byte(text(t, installed("/usr/lib/sysusers.d/dc.conf"))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(program, "--root="+other, "dc.conf").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	if !strings.Contains(text(t, filepath.Join(other, "etc", "passwd")), "dc:") {
+		t.Error("no user dc")
+	}
+}
+
+// Each program takes the installed ini file, and the shipped one; what is wrong
+// with the former is only that this system has no such folders and programs.
+func TestProgramsCheckTheirIniFiles(t *testing.T) {
+	for _, name := range []string{"dc-daemon", "db-task", "crawler-task", "processor-task"} {
+		c := exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", filepath.Join("..", "ini", name+".ini"))
+		var out, errs strings.Builder
+		c.Stdout, c.Stderr = &out, &errs
+		_ = c.Run() // the programs that the daemon's file names may not be built
+		for _, line := range strings.Split(strings.TrimSpace(errs.String()), "\n") {
+			if line != "" && line != "dc-daemon: it would not start with this configuration" && !strings.Contains(line, "no such file or directory") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+		if !strings.Contains(out.String(), "data_dir = ") || strings.Contains(out.String(), "unknown") {
+			t.Errorf("%s:\n%s", name, out.String())
+		}
+		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed("/etc/dc-daemon/"+name+".ini"))
+		text, _ := c.Output() // its paths are not there
+		for _, want := range []string{"data_dir = /var/lib/dc\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+// Go takes the result of the last run for this one's unless it sees a test look at
+// what the programs are built from.
+func TestSources(t *testing.T) {
+	folders := 0
+	err := filepath.WalkDir("..", func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+				return fs.SkipDir
+			}
+			folders++
+		}
+		return err
+	})
+	if err != nil || folders < 50 {
+		t.Errorf("%d folders, %v", folders, err)
+	}
+}
+
+// Unpacking it changes no folder of the system, whatever the umask of who packed it.
+func TestArchive(t *testing.T) {
+	out, err := exec.Command("tar", "-tvzf", filepath.Join(filepath.Dir(root), "dc.tar.gz")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) < 40 {
+		t.Errorf("%d entries", len(lines))
+	}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "0/0" || !strings.HasPrefix(f[5], "etc/") && !strings.HasPrefix(f[5], "usr/") {
+			t.Errorf("entry %s", line)
+			continue
+		}
+		if f[0][0] != 'l' && (f[0][7] != 'r' || f[0][5] == 'w' || f[0][8] == 'w') {
+			t.Errorf("mode of %s", line)
+		}
+	}
+}
