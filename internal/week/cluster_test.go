@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/admin"
+	"hce/dc/internal/batches"
 	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/manager"
@@ -104,6 +105,10 @@ var busyWhile = []string{
 	"common_threads", "common_queue", "recrawl_threads", "recrawl_sites_queue",
 }
 
+// watches is how many workers a manager has that never end: one for each kind of task
+// that it submits. Any more are at work.
+var watches = map[string]string{sites.Name: "0", batches.CrawlName: "3", batches.ProcessName: "1"}
+
 // schedule is what STAT tells of one.
 type schedule struct{ Last, Next *string }
 
@@ -115,7 +120,7 @@ const dateLayout = "2006-01-02 15:04:05"
 func (k *cluster) rest(class string) (next time.Time, resting bool) {
 	k.Helper()
 	stat := k.stat(class)
-	resting = true
+	resting = string(stat["workers"]) == watches[class]
 	for _, name := range busyWhile {
 		if raw, ok := stat[name]; ok && string(raw) != "0" {
 			resting = false
@@ -163,9 +168,7 @@ func (k *cluster) settle() (next time.Time) {
 				next = at
 			}
 		}
-		running, begun, runs := k.pool.work()
-		// Its count of requests is that of the answers that SitesManager has read.
-		resting = resting && k.number(sites.Name, "sites_recrawl_drce_cnt") == runs
+		running, begun := k.pool.work()
 		if resting && running == 0 && begun == before {
 			quiet++
 		} else {
