@@ -2,6 +2,8 @@ package week
 
 import (
 	"encoding/json"
+	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,12 +25,44 @@ type cluster struct {
 	client   *managertest.Caller
 	classes  []string // of the managers beside the operator's door
 	bus      *bus.Bus
+	said     *complaints
+}
+
+// complaints is what managers log as wrong, with the simulated time.
+type complaints struct {
+	clock *clock
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write takes one line of a log.
+func (c *complaints) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, c.clock.now().Format("Mon 15:04 ")+string(line))
+	return len(line), nil
+}
+
+// logger is one whose errors and warnings are complaints.
+func (c *complaints) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// check fails the test when there was a complaint.
+func (c *complaints) check(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.lines[:min(len(c.lines), 20)] {
+		t.Errorf("a manager complained: %s", line)
+	}
 }
 
 // newCluster starts the operator's door alone.
 func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 	t.Helper()
-	k := &cluster{TB: t, clock: c, pool: p, bus: b}
+	k := &cluster{TB: t, clock: c, pool: p, bus: b, said: &complaints{clock: c}}
+	t.Cleanup(func() { k.said.check(t) })
 	ready, endpoint := make(chan struct{}), ""
 	var door *admin.Server
 	base := k.base()
@@ -40,7 +74,7 @@ func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 }
 
 func (k *cluster) base() manager.Config {
-	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: managertest.Quiet(), Now: k.clock.now}
+	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: k.said.logger(), Now: k.clock.now}
 }
 
 // run starts a manager and waits until the door knows it.
