@@ -30,7 +30,8 @@ type Config struct {
 	StatFreq bool
 	StatLog  bool
 	Custom   store.CustomMode
-	Now      func() time.Time // the clock of all stores; time.Now when nil
+	// Now is the clock of all stores; time.Now when nil.
+	Now func() time.Time `json:"-"`
 }
 
 // names of the keys that rename databases.

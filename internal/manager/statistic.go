@@ -53,6 +53,7 @@ func (l *Loop) declareCommon() {
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
 	l.Gauge("schedules", func() any { return l.schedules() })
+	l.Gauge("workers", func() any { return l.Working() }) // slow work under way, watches of the environment included
 	l.Tend("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
 }
 

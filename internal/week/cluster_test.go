@@ -2,10 +2,13 @@ package week
 
 import (
 	"encoding/json"
+	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
 	"hce/dc/internal/admin"
+	"hce/dc/internal/batches"
 	"hce/dc/internal/bus"
 	"hce/dc/internal/dc"
 	"hce/dc/internal/manager"
@@ -22,12 +25,44 @@ type cluster struct {
 	client   *managertest.Caller
 	classes  []string // of the managers beside the operator's door
 	bus      *bus.Bus
+	said     *complaints
+}
+
+// complaints is what managers log as wrong, with the simulated time.
+type complaints struct {
+	clock *clock
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write takes one line of a log.
+func (c *complaints) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, c.clock.now().Format("Mon 15:04 ")+string(line))
+	return len(line), nil
+}
+
+// logger is one whose errors and warnings are complaints.
+func (c *complaints) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// check fails the test when there was a complaint.
+func (c *complaints) check(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.lines[:min(len(c.lines), 20)] {
+		t.Errorf("a manager complained: %s", line)
+	}
 }
 
 // newCluster starts the operator's door alone.
 func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 	t.Helper()
-	k := &cluster{TB: t, clock: c, pool: p, bus: b}
+	k := &cluster{TB: t, clock: c, pool: p, bus: b, said: &complaints{clock: c}}
+	t.Cleanup(func() { k.said.check(t) })
 	ready, endpoint := make(chan struct{}), ""
 	var door *admin.Server
 	base := k.base()
@@ -39,7 +74,7 @@ func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 }
 
 func (k *cluster) base() manager.Config {
-	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: managertest.Quiet(), Now: k.clock.now}
+	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: k.said.logger(), Now: k.clock.now}
 }
 
 // run starts a manager and waits until the door knows it.
@@ -104,6 +139,10 @@ var busyWhile = []string{
 	"common_threads", "common_queue", "recrawl_threads", "recrawl_sites_queue",
 }
 
+// watches is how many workers a manager has that never end: one for each kind of task
+// that it submits. Any more are at work.
+var watches = map[string]string{sites.Name: "0", batches.CrawlName: "3", batches.ProcessName: "1"}
+
 // schedule is what STAT tells of one.
 type schedule struct{ Last, Next *string }
 
@@ -115,7 +154,7 @@ const dateLayout = "2006-01-02 15:04:05"
 func (k *cluster) rest(class string) (next time.Time, resting bool) {
 	k.Helper()
 	stat := k.stat(class)
-	resting = true
+	resting = string(stat["workers"]) == watches[class]
 	for _, name := range busyWhile {
 		if raw, ok := stat[name]; ok && string(raw) != "0" {
 			resting = false
@@ -163,9 +202,7 @@ func (k *cluster) settle() (next time.Time) {
 				next = at
 			}
 		}
-		running, begun, runs := k.pool.work()
-		// Its count of requests is that of the answers that SitesManager has read.
-		resting = resting && k.number(sites.Name, "sites_recrawl_drce_cnt") == runs
+		running, begun := k.pool.work()
 		if resting && running == 0 && begun == before {
 			quiet++
 		} else {

@@ -247,12 +247,18 @@ func (p *pool) Nodes(context.Context) ([]env.Node, error) {
 	return []env.Node{{Name: nodeName, Address: "local", State: env.NodeReady, LastSeen: p.clock.now()}}, nil
 }
 
-// work tells how many tasks run, how many have begun so far, and how many of these
-// were for SitesManager, which alone calls Run.
-func (p *pool) work() (running, begun, runs int) {
+// work tells how many tasks run and how many have begun so far.
+func (p *pool) work() (running, begun int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running, p.begun, p.runs
+	return p.running, p.begun
+}
+
+// called is how often Run was called so far: by SitesManager, nobody else does.
+func (p *pool) called() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runs
 }
 
 // submitted is how many tasks of a type were submitted so far.

@@ -1,8 +1,11 @@
 package week
 
 import (
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +14,8 @@ import (
 	"hce/dc/internal/manager"
 	"hce/dc/internal/manager/managertest"
 	"hce/dc/internal/sites"
+
+	_ "github.com/mattn/go-sqlite3"
 )
 
 // What the managers are told, where it is not the shipped value: small batches, one
@@ -112,6 +117,7 @@ type simulation struct {
 	sites []*site
 	dir   string
 	jumps int
+	each  func() // called whenever all is at rest, before the clock moves; may be nil
 }
 
 // newSimulation starts the managers and makes the sites, at the minutes that the
@@ -146,6 +152,9 @@ func newSimulation(t *testing.T, list []*site) *simulation {
 func (s *simulation) until(end int) {
 	for {
 		next := s.settle()
+		if s.each != nil {
+			s.each()
+		}
 		if next.IsZero() || !next.Before(at(end)) {
 			return
 		}
@@ -204,6 +213,8 @@ func TestFirstCrawl(t *testing.T) {
 	s := newSimulation(t, theSites())
 	m := newModel(s.sites, batchURLs)
 	m.crawl(crawlStart)
+	s.set(sites.Name, map[string]any{"RecrawlSiteMode": 0})
+	s.set(batches.CrawlName, map[string]any{"AgingMode": 0})
 	s.until(day)
 	compare(t, s.web.visits(), m.batches)
 	for name, want := range map[string]int{"batches_crawl_urls": m.items, "batches_crawl_fault": 0, "batches_crawl_queue": 0} {
@@ -215,4 +226,206 @@ func TestFirstCrawl(t *testing.T) {
 		t.Errorf("%d pages were processed, should be %d", got, m.processed)
 	}
 	t.Logf("%d jumps of the clock, %d requests", s.jumps, len(m.events))
+}
+
+// deletions follows the rows that wait to be purged, copy by copy.
+type deletions struct {
+	db   *sql.DB
+	were map[string]int // copies by site and path
+}
+
+func openDeletions(t *testing.T, dir string) *deletions {
+	t.Helper()
+	d, err := sql.Open("sqlite3", "file:"+databasePath(dir)+"?mode=ro&_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return &deletions{db: d, were: map[string]int{}}
+}
+
+// look gives what was deleted with delay since the last look, and what was purged.
+func (d *deletions) look(t *testing.T, now int, roots map[string]string) (events []string) {
+	t.Helper()
+	rows, err := d.db.Query(`SELECT Site_Id, URL FROM "dc_urls_deleted.urls"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	are := map[string]int{}
+	for rows.Next() {
+		var site, url string
+		if err := rows.Scan(&site, &url); err != nil {
+			t.Fatal(err)
+		}
+		are[site+"/"+strings.TrimPrefix(url, roots[site])]++
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for key, n := range are {
+		for range n - d.were[key] {
+			events = append(events, told(now, key, "gone"))
+		}
+	}
+	for key, n := range d.were {
+		for range n - are[key] {
+			events = append(events, told(now, key, "purged"))
+		}
+	}
+	d.were = are
+	slices.Sort(events)
+	return events
+}
+
+func told(minute int, page, what string) string {
+	return fmt.Sprintf("%s %s %s", at(minute).Format("Mon 15:04"), page, what)
+}
+
+// TestWeek is seven days of all schedules: every request that a web server sees,
+// every page that goes and every page that is purged comes in its minute, and nothing
+// else comes; what the managers and the sites count is what happened.
+func TestWeek(t *testing.T) {
+	days := 7
+	if testing.Short() {
+		days = 2
+	}
+	end := days * day
+	s := newSimulation(t, theSites())
+	m := newModel(s.sites, batchURLs)
+	roots := map[string]string{}
+	for _, one := range s.sites {
+		roots[one.id] = one.url
+	}
+	deleted := openDeletions(t, s.dir)
+	var gone []string
+	s.each = func() { gone = append(gone, deleted.look(t, minute(s.clock.now()), roots)...) }
+	s.until(purgeStart)
+	s.clock.set(at(purgeStart))
+	s.set(batches.CrawlName, map[string]any{"PurgeMode": 1})
+	s.until(incrStart)
+	s.clock.set(at(incrStart))
+	s.set(batches.CrawlName, map[string]any{"IncrMode": 1})
+	s.until(end)
+
+	ages, purges, looks := 0, 0, 0
+	for now := range end {
+		if now%recrawlEvery == 0 && now > 0 {
+			m.recrawl(now)
+			m.crawl(now)
+		}
+		if now == crawlStart {
+			m.crawl(now)
+		}
+		if now >= agingStart && (now-agingStart)%agingPeriod == 0 {
+			ages++
+			m.age(now)
+		}
+		if now >= purgeStart && (now-purgeStart)%purgePeriod == 0 {
+			purges++
+			m.purge(now)
+		}
+		if now >= incrStart && (now-incrStart)%incrPeriod == 0 {
+			looks++
+			m.again(now)
+			m.crawl(now)
+		}
+	}
+	compare(t, s.web.visits(), m.batches)
+	compareGone(t, gone, m.events)
+
+	rounds := m.count("recrawl")
+	for _, want := range []struct {
+		class, name string
+		n           int
+	}{
+		{batches.CrawlName, "batches_crawl_urls", m.items},
+		{batches.CrawlName, "batches_crawl_fault", 0},
+		{batches.CrawlName, "batches_crawl_urls_fault", 0},
+		{batches.CrawlName, "batches_crawl_urls_ret", 0},
+		{batches.CrawlName, "batches_crawl_url_fetch_incr", looks},
+		{batches.CrawlName, "age_batches_total", ages},
+		{batches.CrawlName, "age_batches_fault", 0},
+		{batches.CrawlName, "purge_batches_total", purges},
+		{batches.CrawlName, "purge_batches_fault", 0},
+		{batches.ProcessName, "batches_process_urls", m.processed},
+		{batches.ProcessName, "batches_process_fault", 0},
+		{sites.Name, "sites_recrawl_cnt", rounds},
+		{sites.Name, "sites_recrawl_updated_cnt", rounds},
+		{sites.Name, "sites_recrawl_deleted_cnt", rounds},
+		{sites.Name, "sites_recrawl_fault_cnt", 0},
+		{sites.Name, "recrawl_threads_created", rounds},
+		{sites.Name, "sites_recrawl_drce_cnt", s.pool.called()},
+	} {
+		if got := s.number(want.class, want.name); got != want.n {
+			t.Errorf("%s is %d, should be %d", want.name, got, want.n)
+		}
+	}
+	for _, one := range m.sites {
+		s.compareSite(one)
+	}
+	t.Logf("%d days in %d jumps of the clock: %d batches, %d requests, %d recrawls, %d pages gone, %d purged",
+		days, s.jumps, len(m.batches), m.count("crawl"), rounds, m.count("gone"), m.count("purged"))
+}
+
+func (m *model) count(what string) (n int) {
+	for _, e := range m.events {
+		if e.what == what {
+			n++
+		}
+	}
+	return n
+}
+
+// compareGone holds what went against the model, minute by minute.
+func compareGone(t *testing.T, got []string, events []event) {
+	t.Helper()
+	var want []string
+	for from := 0; from < len(events); {
+		to := from
+		for to < len(events) && events[to].minute == events[from].minute {
+			to++
+		}
+		var here []string
+		for _, e := range events[from:to] {
+			if e.what == "gone" || e.what == "purged" {
+				here = append(here, told(e.minute, e.site+e.path, e.what))
+			}
+		}
+		slices.Sort(here)
+		want, from = append(want, here...), to
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("of what goes, the first %d are right; then came\n\t%q, should be\n\t%q", i, got[i:min(i+8, len(got))], want[min(i, len(want)):min(i+8, len(want))])
+		}
+	}
+}
+
+// compareSite holds what is stored of a site against the model.
+func (s *simulation) compareSite(m *siteModel) {
+	s.Helper()
+	var got struct {
+		State, CollectedURLs, NewURLs, DeletedURLs, Iterations int
+		RecrawlLock                                            bool
+		RecrawlDate                                            *string
+	}
+	s.request(dc.SiteStatus, map[string]any{"id": m.id, "deleteTaskId": nil, "excludeList": []string{"urls", "filters", "properties"}}, &got)
+	want := got
+	want.State, want.CollectedURLs, want.NewURLs, want.DeletedURLs = dc.SiteActive, len(m.rows)-1, len(m.due()), len(m.waiting)
+	want.Iterations, want.RecrawlLock, want.RecrawlDate = m.rounds, false, nil
+	if m.suspended {
+		want.State = dc.SiteSuspended
+	}
+	if m.next >= 0 {
+		date := at(m.next).Format(dateLayout)
+		want.RecrawlDate = &date
+	}
+	text := func(v any) string {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	if text(got) != text(want) {
+		s.Errorf("site %s is\n\t%s, should be\n\t%s", m.id, text(got), text(want))
+	}
 }
