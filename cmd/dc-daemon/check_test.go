@@ -41,7 +41,8 @@ func TestCheckConfig(t *testing.T) {
 	file := filepath.Join(bin, "text")
 	fine := "[Application]\ndata_dir = d\nlog = x.log\n" +
 		"[SitesManager]\nDRCEDBAppName = " + bin + "/db-task -c 'a b.ini'\nDRCEHost = there\n" +
-		"[BatchTasksManager]\nDRCECrawlerAppName = " + bin + "/crawler-task\n" +
+		"[BatchTasksManager]\nDRCECrawlerAppName = " + bin + "/crawler-task\nDRCEDBAppName = " + bin + "/db-task\n" +
+		"[BatchTasksManagerRealTime]\nDRCECrawlerAppName = " + bin + "/crawler-task\nDRCEProcessorAppName = " + bin + "/processor-task\n" +
 		"[BatchTasksManagerProcess]\nDRCEDBAppName = " + bin + "/db-task\nDRCEProcessorAppName = " + bin + "/processor-task\n"
 	cases := []struct {
 		name, text string
@@ -56,8 +57,8 @@ func TestCheckConfig(t *testing.T) {
 			[]string{"section [StatusServre] is unknown; did you mean StatusServer?", "slots_bd of section [Environment] is unknown; did you mean slots_db?"}},
 		{"wrong values", fine + "[Environment]\nslots_db = no\nslots_crawl = 0\n", nil, false, nil,
 			[]string{`[Environment] slots_db = "no" is not a whole number from 1 to 1000`, "[Environment] slots_crawl"}},
-		{"no program", strings.Replace(fine, "/crawler-task", "/crawler", 1), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "no such file"}},
-		{"not executable", strings.Replace(fine, "/crawler-task", "/text", 1), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "permission denied"}},
+		{"no program", strings.ReplaceAll(fine, "/crawler-task", "/crawler"), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "no such file"}},
+		{"not executable", strings.ReplaceAll(fine, "/crawler-task", "/text"), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "permission denied"}},
 		{"folder is a file", strings.Replace(fine, "data_dir = d", "data_dir = "+file, 1), nil, false, nil, []string{"[Application] data_dir: " + file + " is no folder"}},
 		{"below a file", fine, []string{"DC_Environment_spool_dir=" + file + "/sub"}, false, nil, []string{"[Environment] spool_dir"}},
 		{"classes", strings.Replace(fine, "[Application]\n", "[Application]\ninstantiateSequence = AdminInterfaceServer, SiteManager, AdminInterfaceServer\n", 1), nil, false, nil,

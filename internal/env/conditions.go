@@ -123,7 +123,7 @@ func (l *Local) measure(told bool) {
 func (l *Local) sample(told bool) (unreadable bool) {
 	err := l.cfg.Load.Sample()
 	if err != nil && !told {
-		l.log.Warn("this machine's load cannot be read: start conditions that need it hold", "op", "env.measure", "err", err)
+		l.log.Warn("this machine's load cannot be read: start conditions that need it hold", "op", "env.measure", "error", err)
 	}
 	return err != nil
 }

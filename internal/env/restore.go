@@ -38,7 +38,7 @@ func (l *Local) restore() error {
 		}
 		if changed {
 			if err := l.spool.saveStatus(&st); err != nil && s.err == nil { // the next start comes to the same end
-				l.log.Error("cannot store what became of a task", "op", "env.OpenLocal", "task", s.id, "err", err)
+				l.log.Error("cannot store what became of a task", "op", "env.OpenLocal", "task", s.id, "error", err)
 			}
 		}
 		l.queued++ // as Submit does before the first publish

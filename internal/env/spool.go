@@ -80,7 +80,7 @@ func (s *spool) claim() error {
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), newPrefix) || strings.HasPrefix(e.Name(), oldPrefix) {
 			if err := os.RemoveAll(filepath.Join(s.dir, e.Name())); err != nil {
-				s.log.Error("what was half made or removed in the spool stays", "op", "env.OpenLocal", "name", e.Name(), "err", err)
+				s.log.Error("what was half made or removed in the spool stays", "op", "env.OpenLocal", "name", e.Name(), "error", err)
 			}
 		}
 	}

@@ -122,7 +122,6 @@ func New(cfg Config) *Loop {
 		l.serveAdmin(AdminSocket)
 	}
 	l.declareCommon()
-	l.Gauge("suspended", func() any { return l.suspended })
 	return l
 }
 

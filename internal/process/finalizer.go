@@ -90,7 +90,7 @@ func (f *Finalizer) answer(ctx context.Context, batch *dc.Batch, work []*item, l
 		grade, err := finalize.Judge(it.BatchItem, it.live.site, it.live.content.Data)
 		if err != nil {
 			it.URL.ErrorMask |= dc.ErrInitialization
-			log.Warn("a property is left out", "site", it.SiteID, "reason", err)
+			log.Warn("a property is left out", "site", it.SiteID, "error", err)
 		}
 		if finalize.Repeats(it.BatchItem, it.live.site, grade, it.live.fetched) {
 			again = append(again, finalize.Again(it.BatchItem))

@@ -73,7 +73,7 @@ func (j *Job) kept(ctx context.Context, it *item, log *slog.Logger) bool {
 	}
 	entry, ok, err := j.Scratch.Stored(ctx, it.SiteID, it.URLID)
 	if err != nil {
-		log.Warn("the stored content is not read", "site", it.SiteID, "url", it.row.URL, "reason", err)
+		log.Warn("the stored content is not read", "site", it.SiteID, "url", it.row.URL, "error", err)
 	}
 	if err != nil || !ok {
 		return false

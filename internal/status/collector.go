@@ -87,8 +87,11 @@ const (
 
 var others = map[string]string{
 	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
-	"schedules": "dc_schedule_period_seconds",
+	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
 }
+
+// suspended is the state of a manager that an operator has suspended.
+const suspended = "suspended"
 
 var socketStat = regexp.MustCompile(`^(.+)_(send|recv)_(cnt|bytes)$`)
 
@@ -120,6 +123,8 @@ func (s sink) field(class, stat string, value any) {
 		if names, ok := value.([]any); ok {
 			s.send(others["clients"], "Managers that AdminInterfaceServer knows.", level, float64(len(names)), "manager", class)
 		}
+	case "state":
+		s.send(others["state"], "1 while an operator has suspended the manager.", level, truth(value == suspended), "manager", class)
 	case "schedules":
 		s.schedules(class, value)
 	default:

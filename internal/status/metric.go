@@ -59,6 +59,8 @@ var metrics = map[string]metric{
 	"batches_crawl_fetcher_static":      {"dc_batches_crawl_fetcher_static_total", "Batches without the browser.", count, "", ""},
 	"batches_crawl_fetcher_mixed":       {"dc_batches_crawl_fetcher_mixed_total", "Batches of both kinds.", count, "", ""},
 	"batches_crawl_time_avg":            {"dc_batches_realtime_seconds_avg", "Mean time of a batch in real time.", level, "", ""},
+	"batches_crawl_time_total":          {"dc_batches_realtime_seconds_total", "Time of all batches in real time together.", count, "", ""},
+	"batches_realtime_queue":            queued("realtime_waiting"),
 	"batches_crawl_queue":               queued("crawl"),
 	"batches_realtime_threads":          queued("realtime"),
 	"batches_realtime_threads_created":  {"dc_batches_realtime_workers_started_total", "Workers for batches in real time that were started.", count, "", ""},
@@ -80,14 +82,15 @@ var metrics = map[string]metric{
 	"common_queue":              queued("operations"),
 	"sites_recrawl_drce_cnt":    {"dc_node_requests_total", "Requests to the data nodes.", count, "", ""},
 	"sites_recrawl_cnt":         {"dc_recrawl_runs_total", "Runs of the recrawl of sites.", count, "", ""},
+	"sites_recrawl_fault_cnt":   {"dc_recrawl_faults_total", "Recrawls of sites that failed in the middle.", count, "", ""},
 	"sites_recrawl_updated_cnt": {"dc_recrawl_updates_total", "Sites whose URLs a recrawl renewed.", count, "", ""},
 	"sites_recrawl_deleted_cnt": {"dc_recrawl_deletes_total", "Sites whose old URLs a recrawl deleted.", count, "", ""},
 	"recrawl_threads":           {"dc_recrawl_running", "Runs of the recrawl under way.", level, "", ""},
 	"recrawl_threads_created":   {"dc_recrawl_workers_started_total", "Workers for the recrawl that were started.", count, "", ""},
 	"recrawl_sites_queue":       queued("recrawl"),
 
-	"requests":  queued("requests"),
-	"suspended": {"dc_suspended", "1 while an operator has suspended the manager.", level, "", ""},
+	"requests": queued("requests"),
+	"workers":  {"dc_workers_running", "Slow work of a manager under way, watches included.", level, "", ""},
 }
 
 func init() {

@@ -365,11 +365,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 func unready(t told) []string {
 	var reasons []string
 	for class, a := range t.classes {
-		suspended, _ := a.fields["suspended"].(bool)
 		switch {
 		case a.fault != "":
 			reasons = append(reasons, class+": "+a.fault)
-		case suspended:
+		case a.fields["state"] == suspended:
 			reasons = append(reasons, class+" is suspended")
 		}
 	}

@@ -93,14 +93,19 @@ func get(t *testing.T, s *Server, path string) (status int, body string) {
 	return r.StatusCode, string(text)
 }
 
-func good(string) any { return map[string]any{"suspended": false} }
+func good(string) any { return map[string]any{"state": "running"} }
 
 func node(code int, message string) dc.ClientResponse {
 	return dc.ClientResponse{ItemsList: []dc.ClientResponseItem{{ErrorCode: code, ErrorMessage: message, Node: "n1", ItemObject: json.RawMessage("null")}}}
 }
 
 func TestHealthAndReadiness(t *testing.T) {
-	suspended := func(class string) any { return map[string]any{"suspended": class == "B"} }
+	resting := func(class string) any {
+		if class == "B" {
+			return map[string]any{"state": "suspended"}
+		}
+		return good(class)
+	}
 	fine := func() any { return node(0, "") }
 	cases := []struct {
 		name    string
@@ -115,7 +120,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"enough disk", good, fine, 1, (*Server).Running, true, nil},
 		{"it starts", good, fine, 0, func(*Server) {}, true, []string{"the daemon starts"}},
 		{"it stops", good, fine, 0, func(s *Server) { s.Running(); s.Stopping() }, true, []string{"the daemon stops"}},
-		{"one is suspended", suspended, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
+		{"one is suspended", resting, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
 		{"one has stopped", func(class string) any {
 			if class == "A" {
 				return "class A has stopped"
