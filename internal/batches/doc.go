@@ -1,8 +1,9 @@
 // Package batches is the work of the cluster in batches: BatchTasksManager
-// selects URLs that are due, has them crawled and sees to their end;
-// BatchTasksManagerProcess does the same for processing (daemon 2).
+// selects URLs that are due, has them crawled and sees to their end, and clears
+// away what is old; BatchTasksManagerProcess does the same for processing (daemon
+// 2).
 //
-// Both are a loop over a queue of tasks in the execution environment:
+// Both are a loop over queues of tasks in the execution environment:
 //
 //	timer or hint -> select -> submit -> watch -> result -> URL_RETURN -> delete
 //
@@ -19,6 +20,19 @@
 // With several nodes the one that runs the task crawls; the others hold copies
 // of its rows meanwhile, and learn of those it crawled before the rest goes back
 // (DECISIONS 3.3).
+//
+// Six schedules begin work, each by its own timer, mode and limits (daemon 2.2):
+//
+//	crawl        URLs that are due; with a draw of the fetch type, when one is set
+//	incremental  crawled pages that have had time to change; one batch at a time,
+//	             beside the slots of crawling
+//	return       rows that no living batch holds and nobody touched for long
+//	aging        db-task deletes old pages with delay, on the nodes in turn
+//	purging      db-task clears away what was deleted with delay, on any node
+//	process      pages that are crawled and not processed; the other manager's
+//
+// Each type of task has a queue of its own on the manager's loop; those of aging
+// and purging (sweep) hold no rows, so that their end is counted and no more.
 //
 // The queue is durable because the environment is: after a restart the managers
 // learn the tasks that are known, take up those that live, end the others, and
