@@ -167,7 +167,7 @@ func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []st
 
 func (c Command) reason(err error) string {
 	if errors.Is(err, errTimeout) {
-		return fmt.Sprintf("within %d ms %s", c.Server.Timeout.Milliseconds(), c.Server.noAnswer())
+		return c.Server.noAnswer(fmt.Sprintf(" within %d ms", c.Server.Timeout.Milliseconds()))
 	}
 	return err.Error()
 }

@@ -61,7 +61,7 @@ func (c Call) Do(ctx context.Context) Outcome {
 	answer, err := c.Server.ask(ctx, b, e)
 	switch {
 	case errors.Is(err, errTimeout):
-		return Failure(ExitRefused, fmt.Sprintf("Network communicate timeout=%d mls: %s", c.Server.Timeout.Milliseconds(), c.Server.noAnswer()))
+		return Failure(ExitRefused, fmt.Sprintf("Network communicate timeout=%d mls: %s", c.Server.Timeout.Milliseconds(), c.Server.noAnswer("")))
 	case errors.Is(err, errKeys):
 		return Failure(ExitRefused, "Connection error: "+err.Error())
 	case errors.Is(err, errAddress):

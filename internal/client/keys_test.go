@@ -175,7 +175,7 @@ func TestKeysForNobody(t *testing.T) {
 		t.Errorf("exit %d %s", out.Exit, text(t, out))
 	}
 	for name, keys := range map[string]*bus.Curve{"with": curve, "without": nil} {
-		down := Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond, Curve: keys}
+		down := Server{Host: map[bool]string{true: "127.0.0.1", false: "198.51.100.1"}[keys != nil], Port: 1, Timeout: 50 * time.Millisecond, Curve: keys}
 		call.Server = down
 		if out := call.Do(t.Context()); out.Exit != ExitRefused || !strings.Contains(text(t, out), "timeout=50 mls") || !strings.Contains(text(t, out), "keys may be the reason") {
 			t.Errorf("%s: exit %d %s", name, out.Exit, text(t, out))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"hce/dc/internal/bus"
@@ -80,9 +81,15 @@ func (s Server) why(err error) error {
 	return fmt.Errorf("client.ask: %w", err)
 }
 
-// noAnswer says in words that nothing came, and what may be the reason.
-func (s Server) noAnswer() string {
-	return fmt.Sprintf("no answer from %s:%d; does dc-daemon run there? If it does, its keys may be the reason: %s", s.Host, s.Port, s.keysHint())
+// noAnswer says in words that nothing came, and what may be the reason; within is
+// "" or how long it was waited for. On this machine a daemon that wants keys says so
+// at once, and nobody has to think of them.
+func (s Server) noAnswer(within string) string {
+	words := fmt.Sprintf("no answer from %s:%d%s; does dc-daemon run there?", s.Host, s.Port, within)
+	if ip := net.ParseIP(s.Host); s.Curve != nil || s.Host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		words += " If it does, its keys may be the reason: " + s.keysHint()
+	}
+	return words
 }
 
 func (s Server) keysHint() string {
