@@ -214,7 +214,11 @@ func TestManyClients(t *testing.T) {
 		callers[i].Send(e)
 	}
 	for i, c := range callers {
-		got := w.contents(managertest.Object[answer](t, c.Recv()))
+		e, ok := c.Poll(3 * managertest.Patience) // ten programs start at once
+		if !ok {
+			t.Fatalf("client %d: no answer", i)
+		}
+		got := w.contents(managertest.Object[answer](t, e))
 		if len(got) != 2 || title(t, got[0].ProcessedContents) != "Title of /many/"+strconv.Itoa(i) || title(t, got[1].ProcessedContents) != "Title of /more/"+strconv.Itoa(i) {
 			t.Errorf("client %d: %+v", i, got)
 		}
