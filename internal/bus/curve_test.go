@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -207,6 +208,21 @@ func TestCurve(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestCurveKeepsItsSecret(t *testing.T) {
+	alice, server := newParty(t), newParty(t)
+	c := alice.to(server)
+	shown := struct{ Curve *Curve }{c}
+	asJSON, err := json.Marshal(shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", *c), fmt.Sprintf("%#v", *c), fmt.Sprintf("%+v", shown), string(asJSON)} {
+		if strings.Contains(text, alice.secret) {
+			t.Errorf("it prints as %s", text)
+		}
+	}
 }
 
 // Each port has a list of its own.
