@@ -8,9 +8,11 @@ import (
 )
 
 // Curve holds the keys of one side, Z85 text of 40 characters each. A binding
-// socket needs Secret and Allowed; a connecting one the three keys.
+// socket needs Secret and Allowed; a connecting one the three keys. It prints
+// without the secret one, so that whoever shows a configuration does not tell it.
 type Curve struct {
-	Public, Secret string
+	Public string
+	Secret string `json:"-"`
 	// ServerPublic is the key that the server must have, for connecting.
 	ServerPublic string
 	// Allowed is who may come in, for binding. It is asked at each handshake and
@@ -25,6 +27,12 @@ type Curve struct {
 type Allower interface {
 	Allowed(public string) (bool, error)
 }
+
+// String names the public keys that there are.
+func (c Curve) String() string { return fmt.Sprintf("keys %q for %q", c.Public, c.ServerPublic) }
+
+// GoString is String, for %#v.
+func (c Curve) GoString() string { return c.String() }
 
 // hasCurve tells whether libzmq can encrypt; tests replace it.
 var hasCurve = zmq.HasCurve

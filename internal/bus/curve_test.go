@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -168,9 +169,9 @@ func TestCurve(t *testing.T) {
 		log    []string // what the server's log tells
 	}{
 		{"unlisted", bob.to(server), "does not list", []string{"not listed", "address=127.0.0.1", bob.public}},
-		{"another key of the server", alice.to(bob), "its public key may be another one", []string{"another public key", "address="}},
-		{"no keys", nil, "wants keys", []string{"address="}},
-		{"a public key without its secret one", &Curve{Public: alice.public, Secret: bob.secret, ServerPublic: server.public}, "its public key may be another one", []string{"another public key", "address="}},
+		{"another key of the server", alice.to(bob), "it has another public key", []string{"another public key", "address="}},
+		{"no keys", nil, "want", []string{"address="}},
+		{"a public key without its secret one", &Curve{Public: alice.public, Secret: bob.secret, ServerPublic: server.public}, "it has another public key", []string{"another public key", "address="}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -207,6 +208,21 @@ func TestCurve(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestCurveKeepsItsSecret(t *testing.T) {
+	alice, server := newParty(t), newParty(t)
+	c := alice.to(server)
+	shown := struct{ Curve *Curve }{c}
+	asJSON, err := json.Marshal(shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", *c), fmt.Sprintf("%#v", *c), fmt.Sprintf("%+v", shown), string(asJSON)} {
+		if strings.Contains(text, alice.secret) {
+			t.Errorf("it prints as %s", text)
+		}
+	}
 }
 
 // Each port has a list of its own.

@@ -120,8 +120,9 @@ func peerOf(fd int) string {
 
 // patientFor is how many handshakes in a row may end without a word until that
 // counts as a refusal. A server that has another key than the client expects
-// hangs up; so does one that stops, but not for long.
-const patientFor = 3
+// hangs up, and so may one that uses keys when the client does not, or the other
+// way round; one that stops does, too, but not for long. libzmq tries every 0.1 s.
+const patientFor = 5
 
 // refusal is an ErrRefused once the monitor of a connecting socket has seen one,
 // else nil. It never waits.
@@ -155,8 +156,13 @@ func (s *Socket) news() error {
 			}
 			return fmt.Errorf("%w: it does not speak the protocol, or the keys do not fit", ErrRefused)
 		case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-			if s.hungUp++; s.keys && s.hungUp >= patientFor {
-				return fmt.Errorf("%w: it ends each handshake; its public key may be another one", ErrRefused)
+			s.hungUp++
+			switch {
+			case s.hungUp < patientFor:
+			case s.keys:
+				return fmt.Errorf("%w: it ends each handshake; it has another public key, or uses no keys", ErrRefused)
+			default:
+				return fmt.Errorf("%w: it ends each handshake; it may want keys", ErrRefused)
 			}
 		}
 	}
