@@ -30,6 +30,11 @@ func forms(o cli.Option) []string {
 	return list
 }
 
+// file reports whether the value of an option is the name of a file or folder.
+func file(o cli.Option) bool {
+	return strings.Contains(o.Value, "FILE") || strings.Contains(o.Value, "FOLDER") || strings.Contains(o.Value, "DIR")
+}
+
 // function is the name of a shell function for a program.
 func function(program string) string { return "_" + strings.ReplaceAll(program, "-", "_") }
 
@@ -87,7 +92,10 @@ func zsh(s *cli.Set) string {
 		case len(o.Values) > 0:
 			value = fmt.Sprintf(":%s:(%s)", o.Value, strings.Join(o.Values, " "))
 		default:
-			value = ":" + strings.ReplaceAll(o.Value, ":", `\:`) + ":_files"
+			value = ":" + strings.ReplaceAll(o.Value, ":", `\:`) + ":"
+			if file(o) {
+				value += "_files"
+			}
 		}
 		if len(names) == 1 {
 			fmt.Fprintf(&b, "    '%s[%s]%s' \\\n", names[0], help, value)
@@ -116,8 +124,10 @@ func fish(s *cli.Set) string {
 			fmt.Fprintf(&b, " -x -a '(__fish_complete_list , \"printf %%s\\\\\\\\n %s\")'", strings.Join(o.Values, " "))
 		case len(o.Values) > 0:
 			fmt.Fprintf(&b, " -x -a '%s'", strings.Join(o.Values, " "))
-		default:
+		case file(o):
 			b.WriteString(" -r -F")
+		default:
+			b.WriteString(" -x")
 		}
 		fmt.Fprintf(&b, " -d '%s'\n", strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(oneLine(o.Help)))
 	}
