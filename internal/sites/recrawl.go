@@ -207,6 +207,8 @@ func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
 		if fresh > 0 {
 			m.Log().Info("recrawl goes on with sites that were left locked", "sites", fresh)
 		}
+	case report.Retried: // the try that broke may have locked sites that nobody told
+		r.resume, r.more = true, true
 	default:
 		r.more = int64(fresh) >= c.Max && len(r.seen) < dc.MostRecrawl
 	}

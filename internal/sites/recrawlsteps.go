@@ -29,6 +29,7 @@ type recrawlReport struct {
 	ID       string        `json:"id"`       // of the site; "": of a pick
 	Sites    []recrawlSite `json:"sites"`    // that a pick gave
 	Dates    []dc.Date     `json:"dates"`    // next dates of the site, of all nodes
+	Retried  bool          `json:"retried"`  // some step was tried more than once
 	Requests int64         `json:"requests"` // runs of db-task
 	Deleted  int64         `json:"deleted"`  // of these, URL_DELETE
 	Updated  int64         `json:"updated"`  // of these, URL_UPDATE
@@ -74,6 +75,7 @@ func (r *recrawler) ask(ctx context.Context, op dc.Op, object func(again bool) a
 		}
 		broken := slices.ContainsFunc(results, func(result env.Result) bool { return result.State == env.Failed || result.State == env.Lost })
 		if broken && try < recrawlTries && ctx.Err() == nil {
+			r.report.Retried = true
 			continue
 		}
 		objects, err = nil, nil
