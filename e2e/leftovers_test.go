@@ -4,9 +4,11 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -104,6 +106,39 @@ func TestADaemonLeavesNothing(t *testing.T) {
 	}
 }
 
+// A daemon that is told to stop while it starts, or takes up what the last one
+// left, does so, and leaves nothing either.
+func TestStoppedWhileItStarts(t *testing.T) {
+	w := newWitness(t, slowly(tree(100), 5*time.Millisecond))
+	data, temporary := t.TempDir(), t.TempDir()
+	r := start(t, data, "TMPDIR="+temporary)
+	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
+	random := rand.New(rand.NewPCG(seed(t)))
+	for range 12 {
+		until(t, "a batch runs", func() bool { return len(tasksOf(t, data, r.PID())) > 0 })
+		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil { // there is something to take up
+			t.Fatal(err)
+		}
+		<-r.Ended()
+		until(t, "no task lives", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(120))*time.Millisecond)
+		half, err := rig.Start(ctx, rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true, Env: []string{"TMPDIR=" + temporary}})
+		cancel()
+		if err == nil { // it was quicker
+			half.Close()
+			<-half.Ended()
+		}
+		until(t, "no daemon lives", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+		foldersAreLeft(t, data, temporary, false)
+		if text := tail(filepath.Join(data, "daemon.out")); strings.Contains(text, "goroutine ") || strings.Contains(text, "did not stop within") {
+			t.Errorf("the daemon said:\n%s", text)
+		}
+		r = start(t, data, "TMPDIR="+temporary)
+	}
+	finish(t, r, id)
+	checkTree(t, r, data, id, w.URL, 100)
+}
+
 // until waits for something that must come to pass.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
@@ -183,6 +218,12 @@ func nothingIsLeft(t *testing.T, r *rig.Rig, data, temporary string, gentle bool
 		}
 		l.Close()
 	}
+	foldersAreLeft(t, data, temporary, gentle)
+}
+
+// foldersAreLeft looks at the files: what may be there, and no lock on any.
+func foldersAreLeft(t *testing.T, data, temporary string, gentle bool) {
+	t.Helper()
 	entries, err := os.ReadDir(temporary)
 	if err != nil || len(entries) > 0 {
 		t.Errorf("left in the folder of temporary files: %v, %v", entries, err)
