@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
 	"hce/dc/internal/env"
+	"hce/dc/internal/realtime"
 	"hce/dc/internal/sites"
 )
 
@@ -20,9 +21,10 @@ var lanes = []struct {
 	{sites.TaskType, "slots_db", 0},
 	{batches.CrawlTask, "slots_crawl", 0},
 	{batches.ProcessTask, "slots_process", 0},
-	{"realtime", "slots_realtime", 6},
-	{"age", "slots_age", 1},
-	{"purge", "slots_purge", 1},
+	{realtime.TaskType, "slots_realtime", 0},
+	{batches.AgeTask, "slots_age", 1},
+	{batches.PurgeTask, "slots_purge", 1},
+	{sites.RecrawlTask, "slots_recrawl", 0},
 }
 
 // environment reads [Environment]: the local pool of task programs.

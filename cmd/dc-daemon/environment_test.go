@@ -35,6 +35,7 @@ func TestEnvironmentKeys(t *testing.T) {
 		{"slots_realtime = 7", slots("realtime", 7)},
 		{"slots_age = 8", slots("age", 8)},
 		{"slots_purge = 9", slots("purge", 9)},
+		{"slots_recrawl = 2", slots("recrawl", 2)},
 		{"max_requests = 10", func(c *env.LocalConfig) { c.MaxRequests = 10 }},
 		{"max_rss = 0", func(c *env.LocalConfig) { c.MaxRSS = 0 }},
 		{"idle_timeout = 12", func(c *env.LocalConfig) { c.IdleTimeout = 12 * time.Second }},
@@ -47,7 +48,7 @@ func TestEnvironmentKeys(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v, %v %q", tt.line, cfg.Env, want, f.Err(), f.Unknown())
 		}
 	}
-	if got := plain().Slots; !maps.Equal(got, map[string]int{"realtime": 6, "age": 1, "purge": 1}) {
+	if got := plain().Slots; !maps.Equal(got, map[string]int{"age": 1, "purge": 1}) {
 		t.Errorf("slots without a word: %v", got)
 	}
 }

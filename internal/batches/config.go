@@ -106,7 +106,11 @@ type CrawlConfig struct {
 	Propagate bool          // RegularCrawlingPropagateURLs
 	// PaceTime bounds what a site brings to a batch: no more URLs than its
 	// RequestDelay lets it fetch in this time; BatchDefaultPaceTime, s.
-	PaceTime      time.Duration
+	PaceTime time.Duration
+	// MaxHostWait is how long an item may wait for a host that wants to be left alone
+	// before it is handed back and its site waits outside; BatchMaxHostWait, s; 0: to
+	// the batch's end.
+	MaxHostWait   time.Duration
 	MaxIterations int64 // BatchMaxIterations
 
 	SitesCriterion dc.Criterion // BatchDefaultWhereSites and its order

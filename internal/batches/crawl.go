@@ -72,10 +72,11 @@ func (c *Crawl) declare() {
 	c.variables(&c.cfg.Period, "RegularCrawlingPeriod", &c.cfg.Mode, "RegularCrawlingMode")
 	named(c.Loop, "Crawl", &c.cfg.TaskName)
 	c.Var(
-		command("DRCECrawlerAppName", &c.cfg.Crawler),
-		command("DRCEDBAppName", &c.cfg.DBTask),
+		manager.Program("DRCECrawlerAppName", c.cfg.Crawler.Program, c.cfg.Crawler.Args...),
+		manager.Program("DRCEDBAppName", c.cfg.DBTask.Program, c.cfg.DBTask.Args...),
 		manager.Switch("RegularCrawlingPropagateURLs", &c.cfg.Propagate),
 		manager.Span("BatchDefaultPaceTime", &c.cfg.PaceTime, time.Second, 0, time.Hour),
+		manager.Span("BatchMaxHostWait", &c.cfg.MaxHostWait, time.Second, 0, time.Hour),
 		manager.Int("BatchMaxIterations", &c.cfg.MaxIterations, 1, 100),
 		manager.Switch("BatchDefaultCheckURLsInActiveBatches", &c.cfg.CheckActive),
 		manager.Int("CrawledURLStrategy", &c.cfg.CrawledStrategy, 0, 1),
@@ -225,6 +226,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 		"id": r.id, "crawlerType": kind, "items": g.items, "errorMask": 0, "dbMode": dc.DBRead | dc.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
 		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
+		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(),
 	})
 	if err != nil {
 		c.batches[b.task] = b

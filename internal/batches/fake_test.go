@@ -605,7 +605,7 @@ func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
 	r.t.Helper()
 	cfg := CrawlConfig{
 		Common: r.common(), Crawler: env.Stage{Program: "crawler-task"}, Period: time.Hour, Mode: true,
-		Propagate: true, MaxIterations: 1, CheckActive: true,
+		DBTask: env.Stage{Program: "db-task"}, Propagate: true, MaxIterations: 1, CheckActive: true,
 	}
 	if change != nil {
 		change(&cfg)

@@ -42,8 +42,8 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	named(p.Loop, "Process", &p.cfg.TaskName)
 	p.Var(
-		command("DRCEDBAppName", &p.cfg.Selector),
-		command("DRCEProcessorAppName", &p.cfg.Processor),
+		manager.Program("DRCEDBAppName", p.cfg.Selector.Program, p.cfg.Selector.Args...),
+		manager.Program("DRCEProcessorAppName", p.cfg.Processor.Program, p.cfg.Processor.Args...),
 		condition("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy),
 		condition("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where),
 		condition("BatchDefaultWhereSites", &p.cfg.SitesCriterion.Where),

@@ -3,12 +3,10 @@ package batches
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
 
-	"hce/dc/internal/env"
 	"hce/dc/internal/manager"
 )
 
@@ -66,34 +64,6 @@ func named(l *manager.Loop, suffix string, n *TaskName) {
 		manager.Text("BatchTaskDTMName"+suffix, &n.Name, filledUpTo(maxName)),
 		manager.Int("BatchTaskDTMType"+suffix, &n.Type, 0, maxTypeCode),
 	)
-}
-
-// command is a program with its arguments as an operator sees and sets it: words
-// between blanks. A program with a slash starts in the stage's folder. What needs
-// quotes is for the ini file.
-func command(name string, s *env.Stage) manager.Variable {
-	return manager.Variable{
-		Name: name,
-		Get:  func() any { return strings.Join(append([]string{s.Program}, s.Args...), " ") },
-		Set: func(v any) error {
-			line, ok := v.(string)
-			words := strings.Fields(line)
-			switch {
-			case !ok || len(words) == 0:
-				return errors.New("is not a command line")
-			case len(line) > maxCommand:
-				return fmt.Errorf("is longer than %d bytes", maxCommand)
-			case strings.ContainsAny(line, "\x00\"'"):
-				return errors.New("has a quote or a zero byte, which only the ini file may have")
-			}
-			program := words[0]
-			if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-				program = filepath.Join(s.Dir, program)
-			}
-			s.Program, s.Args = program, words[1:]
-			return nil
-		},
-	}
 }
 
 // condition is a WHERE or ORDER BY of the configuration. What it says is checked

@@ -62,16 +62,15 @@ var commonKeys = []keyCase{
 	number("BatchQueueTaskCheckStateMethod", 0, "0 to 1", 2),
 	text("BatchTask_STARTER", "x.sh", "a\nb", "control character"),
 	text("BatchDefaultOrderByURLs", "`Depth` ASC", " ", "is empty"),
-	text("DRCEDBAppName", "db2 -c y", `db "x y"`, "quote"),
 	number("POLL_TIMEOUT", 3, "1 to 3600000", 0),
-	number("LOG_LEVEL", 30, "10, 20, 30, 40 or 50", 7),
+	{"LOG_LEVEL", 30, map[string]any{"must be 10, 20, 30, 40, 50 or debug": 7, "is \"many\"": "many"}},
 }
 
 var crawlKeys = append([]keyCase{
-	text("DRCECrawlerAppName", "../bin/ct -c z", 7, "is not a command line"),
 	number("RegularCrawlingPeriod", 30, "0 to 86400", -1, 86401),
 	toggle("RegularCrawlingMode", 1),
 	toggle("RegularCrawlingPropagateURLs", 0),
+	number("BatchMaxHostWait", 6, "0 to 3600", 3601),
 	number("BatchDefaultPaceTime", 4, "0 to 3600", 3601),
 	number("BatchMaxIterations", 2, "1 to 100", 0),
 	toggle("BatchDefaultCheckURLsInActiveBatches", 0),
@@ -111,7 +110,6 @@ func sweepKeys(prefix string, code int) []keyCase {
 }
 
 var processKeys = []keyCase{
-	text("DRCEProcessorAppName", "/opt/pt", "", "is not a command line"),
 	number("ProcessingPeriod", 30, "0 to 86400", -1),
 	toggle("ProcessingMode", 1),
 	text("BatchDefaultWhereURLs", "`Status`=4", "", "is empty"),
@@ -147,9 +145,17 @@ func (r *rig) change(keys []keyCase) {
 		if reason := r.set(k.name, k.value); reason != "" {
 			r.t.Errorf("%s = %v: %s", k.name, k.value, reason)
 		}
-		want := strings.Replace(asJSON(k.value), "../bin/", "/opt/bin/", 1) // from the stage's folder
-		if got := asJSON(r.get(k.name)); got != want {
+		if got, want := asJSON(r.get(k.name)), asJSON(k.value); got != want {
 			r.t.Errorf("%s = %s, want %s", k.name, got, want)
+		}
+	}
+	for _, program := range []string{"DRCEDBAppName", "DRCECrawlerAppName", "DRCEProcessorAppName"} {
+		if shown := r.get(program); shown == nil && program != "DRCECrawlerAppName" && program != "DRCEProcessorAppName" {
+			r.t.Errorf("%s is not shown", program)
+		}
+		all[program] = true
+		if reason := r.set(program, "/bin/true"); !strings.Contains(reason, "cannot be changed") && !strings.Contains(reason, "not a variable") {
+			r.t.Errorf("%s is changed: %q", program, reason)
 		}
 	}
 	for name := range r.operator(dc.AdminGet, "*", nil).Fields {
@@ -179,7 +185,7 @@ func TestCrawlVariables(t *testing.T) {
 	}
 	r := newRig(t, w)
 	c := r.crawl(func(cfg *CrawlConfig) {
-		cfg.Mode, cfg.Crawler.Dir, cfg.Random = false, "/opt/ini", func() float64 { return 0.5 }
+		cfg.Mode, cfg.Random = false, func() float64 { return 0.5 }
 		cfg.Incremental.URLsCriterion.Where = "1"
 	})
 	r.recovered()
@@ -198,7 +204,7 @@ func TestCrawlVariables(t *testing.T) {
 			if b.CrawlerType == dc.CrawlIncremental {
 				kind = "incremental"
 			}
-			if b.MaxIterations != 2 || !b.RemoveUnprocessed || b.MaxExecutionTime != 44 {
+			if b.MaxIterations != 2 || b.MaxHostWait != 6000 || !b.RemoveUnprocessed || b.MaxExecutionTime != 44 {
 				t.Errorf("batch %+v", b)
 			}
 		}
@@ -210,17 +216,17 @@ func TestCrawlVariables(t *testing.T) {
 		limit, ttl          time.Duration
 		items               int
 	}{
-		CrawlTask:     {"/opt/bin/ct", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
-		"incremental": {"/opt/bin/ct", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
-		AgeTask:       {"db2", "Agings", "13", 1300 * time.Second, 1313 * time.Second, 0},
-		PurgeTask:     {"db2", "Purges", "14", 1400 * time.Second, 1414 * time.Second, 0},
+		CrawlTask:     {"crawler-task", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
+		"incremental": {"crawler-task", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
+		AgeTask:       {"db-task", "Agings", "13", 1300 * time.Second, 1313 * time.Second, 0},
+		PurgeTask:     {"db-task", "Purges", "14", 1400 * time.Second, 1414 * time.Second, 0},
 	} {
 		task := tasks[kind]
 		if task.ID == "" {
 			t.Errorf("no task of %s", kind)
 			continue
 		}
-		if task.Stages[0].Program != want.program || len(task.Stages[0].Args) != 2 || task.Name != want.name || task.Labels[typeLabel] != want.code ||
+		if task.Stages[0].Program != want.program || task.Name != want.name || task.Labels[typeLabel] != want.code ||
 			task.TimeLimit != want.limit || task.QueueTTL != want.ttl {
 			t.Errorf("%s: %+v", kind, task)
 		}
@@ -293,7 +299,7 @@ func TestProcessVariables(t *testing.T) {
 	r.inside(func() { p.Suspend(false) })
 	task := r.submitted()
 	checkStart(t, task)
-	if len(task.Stages) != 2 || task.Stages[0].Program != "db2" || task.Stages[1].Program != "/opt/pt" || task.Name != "processes" ||
+	if len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" || task.Name != "processes" ||
 		task.Labels[typeLabel] != "44" || task.TimeLimit != 66*time.Second || task.QueueTTL != 55*time.Second {
 		t.Errorf("task %+v", task)
 	}

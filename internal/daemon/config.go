@@ -94,6 +94,7 @@ func (c Config) withDefaults() (Config, error) {
 		batches.CrawlTask:   int(c.Crawl.MaxTasks),
 		batches.ProcessTask: int(c.Process.MaxTasks),
 		realtime.TaskType:   c.RealTime.MaxThreads,
+		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // sites are picked beside
 	})
 	if c.OpenEnv == nil {
 		local := c.Env

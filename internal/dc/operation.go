@@ -94,6 +94,15 @@ func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 // Client reports whether clients may ask for o.
 func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl }
 
+// Reads reports whether o changes nothing, whatever is asked.
+func (o Op) Reads() bool {
+	switch o {
+	case SiteStatus, SiteFind, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
+		return true
+	}
+	return false
+}
+
 // ParseOp finds an operation by its command name. Names are case-sensitive;
 // both spellings of the attribute and recalculation operations are known
 // (DECISIONS 1.2).

@@ -33,6 +33,14 @@ func (v Variable) Fixed() Variable {
 
 var errFixed = errors.New("cannot be changed while the daemon runs")
 
+// Program shows a program with its arguments as the ini file has it. It cannot be
+// set, though the first implementation let it be: whoever reaches the operators'
+// port would choose what runs here.
+func Program(name, program string, args ...string) Variable {
+	line := strings.Join(append([]string{program}, args...), " ")
+	return Variable{Name: name, Get: func() any { return line }}
+}
+
 // variables are the declared ones by name.
 type variables map[string]Variable
 

@@ -134,8 +134,8 @@ func New(base manager.Config, cfg Config) *Manager {
 		manager.Int("BatchMaxIterations", &m.cfg.MaxIterations, 1, MostIteration),
 		manager.Int("MaxThreads", &m.cfg.MaxThreads, 0, MaxThreads),
 		m.routing(),
-		command("DRCECrawlerAppName", cfg.Crawler),
-		command("DRCEProcessorAppName", cfg.Finalizer),
+		manager.Program("DRCECrawlerAppName", cfg.Crawler.Program, cfg.Crawler.Args...),
+		manager.Program("DRCEProcessorAppName", cfg.Finalizer.Program, cfg.Finalizer.Args...),
 	)
 	m.Counter("batches_crawl_total", &m.total)
 	m.Counter("batches_crawl_fault", &m.faults)
@@ -182,11 +182,6 @@ func ValidRoute(n int) bool {
 		return true
 	}
 	return false
-}
-
-// command shows a program. Who may set variables may not choose what runs.
-func command(name string, s env.Stage) manager.Variable {
-	return manager.Variable{Name: name, Get: func() any { return append([]string{s.Program}, s.Args...) }}
 }
 
 // batch takes one request, lets it wait, or refuses it. What it says is read by its

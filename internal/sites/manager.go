@@ -12,9 +12,11 @@
 // The operation URL_RETURN, which clients cannot ask for, and the URL_FETCH of
 // batches come this way too.
 //
-// Requests run side by side, up to Workers of them. Others wait in one queue
-// per peer; the peers take turns, and no peer holds the last worker, so a slow
-// request never holds up another manager's. A full queue answers "busy".
+// Requests run side by side, up to Workers of them. Others wait in two lines per
+// peer, of requests that only read and of those that change something; the lines
+// take turns. No peer holds the last worker, and its changes leave some to what it
+// reads, so a slow request never holds up another manager's, and a site that many
+// change never the status of another. A full queue answers "busy".
 //
 // Sites that are due are recrawled on a timer, side by side with the requests and
 // with slots of their own (recrawl.go).
@@ -171,15 +173,21 @@ func (m *Manager) next() {
 	}
 }
 
-// mayRun keeps one worker for the others: a peer gets all but one.
-func (m *Manager) mayRun(peer string) bool {
-	n := 0
+// mayRun keeps one worker for the other peers, and of those that a peer may have a
+// quarter for requests that only read: changes of one site wait for one another in
+// the database, and a status must not wait with them.
+func (m *Manager) mayRun(s stream) bool {
+	all, changes := 0, 0
 	for _, j := range m.running {
-		if j.peer() == peer {
-			n++
+		if other := j.stream(); other.peer == s.peer {
+			all++
+			if !other.reads {
+				changes++
+			}
 		}
 	}
-	return n < max(1, m.cfg.Workers-1)
+	most := max(1, m.cfg.Workers-1)
+	return all < most && (s.reads || changes < max(1, most-m.cfg.Workers/4))
 }
 
 func (m *Manager) start(j *job) {

@@ -287,17 +287,17 @@ func TestQueue(t *testing.T) {
 			deadline: now.Add(time.Duration(seconds) * time.Second),
 		})
 	}
-	order := func(may func(string) bool) string {
+	order := func(may func(stream) bool) string {
 		var got []string
 		for {
 			j, ok := q.take(may)
 			if !ok {
 				return strings.Join(got, " ")
 			}
-			got = append(got, fmt.Sprintf("%s%d", j.peer(), j.event.Type))
+			got = append(got, fmt.Sprintf("%s%d", j.stream().peer, j.event.Type))
 		}
 	}
-	all := func(string) bool { return true }
+	all := func(stream) bool { return true }
 	for i := range 3 {
 		add("a", i, 10)
 	}
@@ -316,10 +316,51 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%d expired, %d left", n, q.len())
 	}
 	add("b", 1, 10)
-	if got := order(func(p string) bool { return p == "b" }); got != "b1" || q.len() != 1 {
+	if got := order(func(s stream) bool { return s.peer == "b" }); got != "b1" || q.len() != 1 {
 		t.Errorf("turns %s, %d left", got, q.len())
 	}
 	if n := len(q.all()); n != 1 || q.len() != 0 || q.bytes != 0 {
 		t.Errorf("%d taken, %d left, %d bytes", n, q.len(), q.bytes)
+	}
+}
+
+// Changes wait for one another in the database; what only reads overtakes them, and
+// finds workers that they may not take.
+func TestReadsOvertakeChanges(t *testing.T) {
+	status, change := int(dc.SiteStatus), int(dc.URLNew)
+	m := &Manager{cfg: Config{Workers: 8}, running: map[string]*job{}}
+	run := func(peer string, op int) string {
+		m.queue.add(&job{from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: dc.Event{Type: op}})
+		j, ok := m.queue.take(m.mayRun)
+		if !ok {
+			return "waits"
+		}
+		m.running[fmt.Sprint(len(m.running))] = j
+		return fmt.Sprintf("%s %s", j.stream().peer, dc.Op(j.event.Type))
+	}
+	for i := range 5 {
+		if got := run("client", change); got != "client URL_NEW" {
+			t.Fatalf("change %d: %s", i, got)
+		}
+	}
+	if got := run("client", change); got != "waits" {
+		t.Errorf("the sixth change: %s", got)
+	}
+	for range 2 {
+		if got := run("client", status); got != "client SITE_STATUS" {
+			t.Errorf("a status behind it: %s", got)
+		}
+	}
+	if got := run("client", status); got != "waits" {
+		t.Errorf("the last worker: %s", got)
+	}
+	if got := run("BatchTasksManager", change); got != "BatchTasksManager URL_NEW" {
+		t.Errorf("another manager: %s", got)
+	}
+	for _, workers := range []int{1, 2, 3} {
+		few := &Manager{cfg: Config{Workers: workers}, running: map[string]*job{}}
+		if !few.mayRun(stream{"client", false}) {
+			t.Errorf("with %d workers nothing can be changed", workers)
+		}
 	}
 }

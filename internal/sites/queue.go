@@ -15,19 +15,27 @@ type job struct {
 	answered bool
 }
 
-// peer tells the askers apart: one manager is one connection.
-func (j *job) peer() string { return string(j.from.Route[0]) }
+// stream is what waits in a line of its own: the requests of one peer that change
+// something, and those that only read. One manager is one peer.
+type stream struct {
+	peer  string
+	reads bool
+}
 
-// queue holds the requests that wait, one line per peer; the peers take turns.
+func (j *job) stream() stream {
+	return stream{string(j.from.Route[0]), dc.Op(j.event.Type).Reads()}
+}
+
+// queue holds the requests that wait, one line per stream; the streams take turns.
 type queue struct {
-	lines []line // the next peer's turn first; none is empty
+	lines []line // the next one's turn first; none is empty
 	size  int
 	bytes int // of the requests' objects
 }
 
 type line struct {
-	peer string
-	jobs []*job
+	stream stream
+	jobs   []*job
 }
 
 func (q *queue) len() int { return q.size }
@@ -36,19 +44,19 @@ func (q *queue) add(j *job) {
 	q.size++
 	q.bytes += len(j.event.Object)
 	for i := range q.lines {
-		if q.lines[i].peer == j.peer() {
+		if q.lines[i].stream == j.stream() {
 			q.lines[i].jobs = append(q.lines[i].jobs, j)
 			return
 		}
 	}
-	q.lines = append(q.lines, line{j.peer(), []*job{j}})
+	q.lines = append(q.lines, line{j.stream(), []*job{j}})
 }
 
-// take removes the oldest request of the next peer that may run one. That peer
+// take removes the oldest request of the next stream that may run one. That stream
 // then goes to the end of the turns.
-func (q *queue) take(may func(peer string) bool) (*job, bool) {
+func (q *queue) take(may func(stream) bool) (*job, bool) {
 	for i, l := range q.lines {
-		if !may(l.peer) {
+		if !may(l.stream) {
 			continue
 		}
 		j := l.jobs[0]
@@ -87,7 +95,7 @@ func (q *queue) remove(out func(*job) bool) []*job {
 			}
 		}
 		if len(stay) > 0 {
-			lines = append(lines, line{l.peer, stay})
+			lines = append(lines, line{l.stream, stay})
 		}
 	}
 	clear(q.lines[len(lines):])
