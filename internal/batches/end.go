@@ -22,6 +22,10 @@ const (
 // long as SitesManager may wait for a program that it has to kill.
 const lostLimit = 2 * time.Minute
 
+// commitLimit is how long after a selection's program was killed a database server
+// may still be at its commit.
+const commitLimit = 5 * time.Second
+
 // taskOver begins the end of a batch whose task has ended.
 func (q *queue) taskOver(task string) {
 	if b := q.batches[task]; b != nil && b.stage < over {
@@ -215,7 +219,10 @@ func (q *queue) forget(b *batch) {
 // sure.
 func (q *queue) selectionLost(id int64, err error) {
 	b := &batch{id: id, task: taskID(q.kind, id), stray: true}
-	if errors.Is(err, manager.ErrNoAnswer) {
+	switch {
+	case err == nil: // nodes answered, and one of them that its program failed
+		b.until = q.Now().Add(commitLimit)
+	case errors.Is(err, manager.ErrNoAnswer):
 		b.until = q.Now().Add(lostLimit)
 	}
 	if errors.Is(err, bus.ErrBusy) || errors.Is(err, bus.ErrGone) {

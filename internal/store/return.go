@@ -48,7 +48,10 @@ func (s *Store) URLReturn(ctx context.Context, r dc.URLReturnRequest) (returned 
 			}
 			returned += len(h.rows)
 		}
-		return nil
+		if returned > 0 {
+			return nil
+		}
+		return t.Settle() // a batch that holds nothing must not hold something later
 	})
 	if err != nil {
 		return 0, err
