@@ -26,6 +26,7 @@ type cluster struct {
 	classes  []string // of the managers beside the operator's door
 	bus      *bus.Bus
 	said     *complaints
+	asked    int // requests of client, each of which has its answer
 }
 
 // complaints is what managers log as wrong, with the simulated time.
@@ -149,11 +150,39 @@ type schedule struct{ Last, Next *string }
 // dateLayout is that of the times of schedules.
 const dateLayout = "2006-01-02 15:04:05"
 
-// rest tells whether a manager has nothing under way, and when its next schedule is
-// due; false also while one is due already.
-func (k *cluster) rest(class string) (next time.Time, resting bool) {
+// delivered tells whether every message that one manager sent to another has been
+// taken: a hint that is on its way is no rest, however long it takes.
+func (k *cluster) delivered(stats map[string]map[string]json.RawMessage) bool {
+	count := func(class, name string) (n int) {
+		if raw, ok := stats[class][name]; ok {
+			if err := json.Unmarshal(raw, &n); err != nil {
+				k.Fatalf("%s of %s: %s", name, class, raw)
+			}
+		}
+		return n
+	}
+	for _, binder := range k.classes {
+		there, back := 0, 0
+		if binder == sites.Name {
+			there, back = k.asked, k.asked
+		}
+		for _, class := range k.classes {
+			if class != binder { // who connects calls the socket by the binder's name
+				there += count(class, binder+"_send_cnt")
+				back += count(class, binder+"_recv_cnt")
+			}
+		}
+		if there != count(binder, binder+"_recv_cnt") || back != count(binder, binder+"_send_cnt") {
+			return false
+		}
+	}
+	return true
+}
+
+// rest tells whether a manager with these statistics has nothing under way, and when
+// its next schedule is due; false also while one is due already.
+func (k *cluster) rest(class string, stat map[string]json.RawMessage) (next time.Time, resting bool) {
 	k.Helper()
-	stat := k.stat(class)
 	resting = string(stat["workers"]) == watches[class]
 	for _, name := range busyWhile {
 		if raw, ok := stat[name]; ok && string(raw) != "0" {
@@ -182,9 +211,9 @@ func (k *cluster) rest(class string) (next time.Time, resting bool) {
 	return next, resting
 }
 
-// quietRounds is how many times in a row all managers must have nothing to do, and
-// no task begun in between. One would miss a hint that is on its way from a manager
-// to another; it is read in the turn in which the second round is answered.
+// quietRounds is how many times in a row all managers must have nothing to do, with
+// no message on its way and no task begun in between: the managers are asked one
+// after the other, and what one does may reach another that has answered already.
 const quietRounds = 3
 
 // settle waits until nothing is done any more at the time that it is, and gives the
@@ -195,13 +224,16 @@ func (k *cluster) settle() (next time.Time) {
 	for end := time.Now().Add(10 * managertest.Patience); quiet < quietRounds; {
 		resting := true
 		next = time.Time{}
+		stats := map[string]map[string]json.RawMessage{}
 		for _, class := range k.classes {
-			at, rests := k.rest(class)
+			stats[class] = k.stat(class)
+			at, rests := k.rest(class, stats[class])
 			resting = resting && rests
 			if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 				next = at
 			}
 		}
+		resting = resting && k.delivered(stats)
 		running, begun := k.pool.work()
 		if resting && running == 0 && begun == before {
 			quiet++
@@ -228,6 +260,7 @@ func (k *cluster) request(op dc.Op, object, answer any) {
 		k.client = managertest.Call(k, k.bus, bus.Inproc(sites.Name))
 	}
 	e := k.client.Ask(dc.ClassClient, int(op), object)
+	k.asked++
 	response := managertest.Object[dc.ClientResponse](k, e)
 	if response.ErrorCode != 0 || len(response.ItemsList) != 1 || response.ItemsList[0].ErrorMessage != "" {
 		k.Fatalf("%s: %s", op, e.Object)
