@@ -49,7 +49,7 @@ var compatOrder = []string{"SITE_NEW", "URL_NEW", "URL_PUT", "PROXY_NEW", "SITE_
 const tooLong = `\"b85ab149a528bd0a024fa0f43e80b5fc000\" is not a site id`
 
 // Every sample is taken by dc-client and answered: no operation is refused, no
-// database complains. BATCH is not served yet, and says so.
+// database complains.
 func TestSamplesOfTheOriginalsUsers(t *testing.T) {
 	folder := filepath.Join("..", "..", "shared", "compat")
 	if _, err := os.Stat(folder); err != nil {
@@ -101,12 +101,6 @@ func complaintOf(op, stdout string) string {
 		return fmt.Sprintf("%.500s", stdout)
 	}
 	item := answer.ItemsList[0]
-	if op == "BATCH" {
-		if !strings.Contains(item.ErrorMessage, "not served yet") {
-			return fmt.Sprintf("BATCH answers %.500s: judge it as the others", stdout)
-		}
-		return ""
-	}
 	var object struct {
 		ErrorCode    int     `json:"errorCode"`
 		ErrorMessage string  `json:"errorMessage"`

@@ -30,7 +30,7 @@ const notes = `Operations of --command:
   attributes  ATTRIBUTE_SET ATTRIBUTE_UPDATE ATTRIBUTE_FETCH ATTRIBUTE_DELETE
   proxies     PROXY_NEW PROXY_UPDATE PROXY_STATUS PROXY_FIND PROXY_DELETE
   SQL         SQL_CUSTOM, when SQLCustom of db-task.ini allows it
-BATCH is known and answered with "not served yet".
+  real time   BATCH: pages are crawled, processed and answered at once
 
 Examples:
   dc-client -cmd SITE_NEW -f site.json
