@@ -104,9 +104,25 @@ var readmeFacts = map[string]func(out []byte) error{
 		}
 		return nil
 	},
+	"-cmd BATCH": func(out []byte) error {
+		var pages []struct {
+			ProcessedContents []struct {
+				Buffer string `json:"buffer"`
+			} `json:"processedContents"`
+		}
+		if err := readmeObject(out, &pages); err != nil {
+			return err
+		}
+		if len(pages) != 1 || len(pages[0].ProcessedContents) == 0 {
+			return fmt.Errorf("%d pages without contents", len(pages))
+		}
+		return nil
+	},
+	"dc-admin top":        func(out []byte) error { return readmeHas(out, "BatchTasksManagerRealTime") },
+	"--check-config":      func(out []byte) error { return readmeHas(out, "[BatchTasksManagerRealTime]") },
 	"base64 -d":           func(out []byte) error { return readmeHas(out, `"data":["The tide mill"]`) },
 	"--cmd STAT":          func(out []byte) error { return readmeHas(out, `"batches_crawl_total"`) },
-	"--cmd STOP":          func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
+	"--cmd DRAIN":         func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
 	"crawler-task.ini < ": func(out []byte) error { return readmeBatch(out, dc.StatusCrawled) },
 	"--explain":           func(out []byte) error { return readmeHas(out, `"canonical": "http`) },
 	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, dc.StatusProcessed) },

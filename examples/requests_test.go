@@ -56,6 +56,7 @@ func TestRequestsAreRead(t *testing.T) {
 		"url-fetch.json":   func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLFetch(m, n); return err },
 		"url-content.json": func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLContent(m, n); return err },
 		"batch.json":       func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
+		"realtime.json":    func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
 		"process.json":     func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
