@@ -48,7 +48,7 @@ type Config struct {
 	Process batches.ProcessConfig // as well
 
 	RealTime realtime.Config // as well
-	Status status.Config // what concerns the bus is filled in here
+	Status   status.Config   // what concerns the bus is filled in here
 
 	// StopLimit is how long one manager may take to stop; default 30 s.
 	StopLimit time.Duration
