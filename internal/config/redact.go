@@ -6,16 +6,20 @@ import (
 	"strings"
 )
 
-// withPassword are texts that hold a password before an "@": URLs, and addresses of
-// databases as user:password@tcp(host:port)/.
-var withPassword = regexp.MustCompile(`(://[^/\s:@]*|[\w.-]+):[^/\s@]+@([^\s/]*)`)
+// Texts that hold a password before an "@": URLs, and addresses of databases as
+// user:password@tcp(host:port)/. Public keys may have both signs as well, and stay.
+var (
+	urlPassword = regexp.MustCompile(`(://[^/\s:@]*):[^/\s@]+@`)
+	dsnPassword = regexp.MustCompile(`([\w.-]+):\S+@(tcp|unix)?\(`)
+)
 
 // redacted is a text for a log, without the passwords of addresses in it.
 func redacted(text string) string {
 	if !strings.Contains(text, "@") || !strings.Contains(text, ":") {
 		return text
 	}
-	return withPassword.ReplaceAllString(text, "$1:xxxxx@$2")
+	text = urlPassword.ReplaceAllString(text, "$1:xxxxx@")
+	return dsnPassword.ReplaceAllString(text, "$1:xxxxx@$2(")
 }
 
 // withoutPasswords is slog's ReplaceAttr of our logs.

@@ -11,13 +11,16 @@ func TestNoPasswordIsLogged(t *testing.T) {
 		"http://user:hush@example.org/a?b=c@d":               "http://user:xxxxx@example.org/a?b=c@d",
 		"get http://u:hush@h:80/ and socks5://v:hush@p:1080": "get http://u:xxxxx@h:80/ and socks5://v:xxxxx@p:1080",
 		"hce:hush@tcp(127.0.0.1:3306)/dc?tls=true":           "hce:xxxxx@tcp(127.0.0.1:3306)/dc?tls=true",
-		"http://:hush@h/":         "http://:xxxxx@h/",
-		"http://user@h/":          "http://user@h/",
-		"http://h:80/@user":       "http://h:80/@user",
-		"mail to a@b.example: no": "mail to a@b.example: no",
-		"12:30 at a@b":            "12:30 at a@b",
-		"http://h/path:x@y":       "http://h/path:xxxxx@y", // rather too much
-		"plain":                   "plain",
+		"http://:hush@h/":                          "http://:xxxxx@h/",
+		"http://user@h/":                           "http://user@h/",
+		"http://h:80/@user":                        "http://h:80/@user",
+		"mail to a@b.example: no":                  "mail to a@b.example: no",
+		"12:30 at a@b":                             "12:30 at a@b",
+		"http://h/path:x@y":                        "http://h/path:x@y",
+		"hce:hu/sh@@tcp(h:3306)/":                  "hce:xxxxx@tcp(h:3306)/",
+		"u:hush@unix(/run/s)/":                     "u:xxxxx@unix(/run/s)/",
+		"QDYeaR}vVn8/EQX8Oa:!KiDz$X:Q%P6{p<ua@$bv": "QDYeaR}vVn8/EQX8Oa:!KiDz$X:Q%P6{p<ua@$bv",
+		"plain": "plain",
 	} {
 		if got := redacted(text); got != want {
 			t.Errorf("%q became %q", text, got)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hce/dc/internal/config"
 )
 
 // Variable is one configuration variable that GET shows and SET may change. Its
@@ -217,47 +219,13 @@ func (vs variables) set(wanted map[string]any) (values map[string]any, refused m
 	return values, refused
 }
 
-// tooFar is the number of slips from which on a name is another name.
-const tooFar = 4
-
-// suggestion is the known name that is nearest to an unknown one, in words; ""
-// when none is near. Names that differ in case alone are nearest.
+// suggestion is the known name that is nearest to an unknown one, in words; "" when
+// none is near.
 func (vs variables) suggestion(name string) string {
-	best, distance := "", tooFar
-	for _, known := range slices.Sorted(maps.Keys(vs)) {
-		if d := slips(strings.ToLower(name), strings.ToLower(known)); d < distance {
-			best, distance = known, d
-		}
+	if near := config.Nearest(name, slices.Collect(maps.Keys(vs))); near != "" {
+		return "; did you mean " + near + "?"
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
-}
-
-// slips counts the letters to insert, delete or replace between two names;
-// tooFar stands for that many or more. A name of any length costs no more than
-// the known one's, as names of other lengths are other names.
-func slips(a, b string) int {
-	if len(a)-len(b) >= tooFar || len(b)-len(a) >= tooFar {
-		return tooFar
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return min(row[len(b)], tooFar)
+	return ""
 }
 
 // levels are the numbers of LOG_LEVEL (daemon 3.1) and what they mean here.

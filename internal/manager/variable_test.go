@@ -78,17 +78,3 @@ func TestSetOfSeveral(t *testing.T) {
 		})
 	}
 }
-
-func TestSlips(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "a", 0}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"ab", "abc", 1}, {"abc", "xyz", 3},
-		{"period", "peroid", 2}, {"abcd", "wxyz", tooFar}, {"a", "abcdefgh", tooFar}, {"käse", "kase", 2},
-	} {
-		if got := slips(c.a, c.b); got != c.want {
-			t.Errorf("%q %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
