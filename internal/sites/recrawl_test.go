@@ -239,6 +239,7 @@ func TestRecrawlDelays(t *testing.T) {
 	r.awaitCalls("resume, begin")
 	r.pass(2 * time.Minute)
 	r.awaitCalls("resume, begin, renew a")
+	r.await("the manager knows", func() bool { return r.stat("sites_recrawl_updated_cnt") == 1 }) // the delay begins there
 	r.pass(18 * time.Minute)
 	r.stat("recrawl_threads")
 	r.awaitCalls("resume, begin, renew a")
