@@ -10,7 +10,7 @@ GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSI
 FUZZTIME ?= 1m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites fuzz lint man package clean
+.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,10 @@ bench: setup-test build ## compare with a program that only fetches and tokenise
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/store -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
+
+# A minute on each database, 200 clients that ask once a second each.
+bench-requests: setup-test build ## how long answers take while a site is crawled
+	REQUESTS_TIME=60s REQUESTS_PACE=1s go test -tags e2e -count=1 -timeout 10m -v -run '^TestRequestsDuringACrawl$$' ./e2e
 
 fuzz: setup-test ## run every fuzz target for FUZZTIME (1m), and new random sequences
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -35,10 +35,17 @@ func environment(s *config.Section, dataDir string) env.LocalConfig {
 			slots[lane.kind] = int(n)
 		}
 	}
+	nice := map[string]int{}
+	for kind, key := range map[string]string{batches.CrawlTask: "nice_crawl", batches.ProcessTask: "nice_process"} {
+		if n := s.Int(key, 5, 0, 19); n > 0 {
+			nice[kind] = int(n)
+		}
+	}
 	return env.LocalConfig{
 		Dir:         filepath.Clean(s.PathIn(dataDir, "spool_dir", "env")),
 		NodeName:    s.Text("node_name", "local"),
 		Slots:       slots,
+		Nice:        nice,
 		MaxRequests: int(s.Int("max_requests", 1000, 1, 1e9)),
 		MaxRSS:      s.Int("max_rss", 1<<30, 0, 1<<50),
 		IdleTimeout: s.Duration("idle_timeout", time.Second, time.Minute, time.Second, longest),

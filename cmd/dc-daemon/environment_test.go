@@ -36,6 +36,8 @@ func TestEnvironmentKeys(t *testing.T) {
 		{"slots_age = 8", slots("age", 8)},
 		{"slots_purge = 9", slots("purge", 9)},
 		{"slots_recrawl = 2", slots("recrawl", 2)},
+		{"nice_crawl = 0", func(c *env.LocalConfig) { c.Nice = map[string]int{batches.ProcessTask: 5} }},
+		{"nice_process = 19", func(c *env.LocalConfig) { c.Nice = map[string]int{batches.CrawlTask: 5, batches.ProcessTask: 19} }},
 		{"max_requests = 10", func(c *env.LocalConfig) { c.MaxRequests = 10 }},
 		{"max_rss = 0", func(c *env.LocalConfig) { c.MaxRSS = 0 }},
 		{"idle_timeout = 12", func(c *env.LocalConfig) { c.IdleTimeout = 12 * time.Second }},
@@ -62,7 +64,7 @@ func TestWrongValuesOfEnvironment(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range []string{"max_requests = 0", "max_rss = -1", "idle_timeout = 0", "kill_grace = 0", "kill_grace = soon"} {
+	for _, line := range []string{"nice_crawl = 20", "nice_process = -1", "max_requests = 0", "max_rss = -1", "idle_timeout = 0", "kill_grace = 0", "kill_grace = soon"} {
 		_, f := read(t, "[Application]\n[Environment]\n"+line+"\n")
 		key, _, _ := strings.Cut(line, " ")
 		if err := f.Err(); err == nil || !strings.Contains(err.Error(), key) {

@@ -27,7 +27,11 @@ type LocalConfig struct {
 	MaxRequests int           // a process is replaced after so many; 0: 1000, < 0: never
 	MaxRSS      int64         // a process that holds more bytes after a request is replaced; 0: no limit
 	IdleTimeout time.Duration // an unused process is ended after it; 0: 1 min
-	KillGrace   time.Duration // from SIGTERM, or the end of its input, to SIGKILL; 0: 5 s
+	// Nice are the nice values (1 to 19) of the programs of a type of task: what can
+	// wait leaves the processors to what somebody waits for. Others have that of this
+	// process.
+	Nice      map[string]int
+	KillGrace time.Duration // from SIGTERM, or the end of its input, to SIGKILL; 0: 5 s
 
 	Load *load.Sampler    // what start conditions look at; nil: this machine's
 	Now  func() time.Time // for times shown and times to live; nil: time.Now
@@ -38,6 +42,12 @@ func (c LocalConfig) withDefaults() (LocalConfig, error) {
 	if c.Dir == "" {
 		return c, errors.New("no spool folder")
 	}
+	for kind, n := range c.Nice {
+		if n < 0 || n > 19 {
+			return c, fmt.Errorf("nice value %d of type %q is not 0 to 19", n, kind)
+		}
+	}
+	c.Nice = maps.Clone(c.Nice)
 	for kind, n := range c.Slots {
 		if n <= 0 {
 			return c, fmt.Errorf("%d slots for type %q", n, kind)

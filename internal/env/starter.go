@@ -3,12 +3,15 @@ package env
 import (
 	"os/exec"
 	"runtime"
+
+	"golang.org/x/sys/unix"
 )
 
 // starter starts processes from one operating system thread that lives as
 // long as the pool does. The kernel sends a child its parent-death signal when
 // the thread that forked it ends, not the process; Go ends threads when it
-// likes, so a start from any goroutine would kill children at random.
+// likes, so a start from any goroutine would kill children at random. Children
+// inherit the nice value of the thread.
 type starter struct {
 	orders chan order
 	done   chan struct{}
@@ -19,12 +22,15 @@ type order struct {
 	started chan<- error
 }
 
-func newStarter() *starter {
+// newStarter makes a starter of children with a nice value, 0 to 19.
+func newStarter(nice int) *starter {
 	s := &starter{orders: make(chan order), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		runtime.LockOSThread() // for good: a thread of another nice value is of no use to others
+		if nice > 0 {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, nice) // of this thread; nobody is refused to be nicer
+		}
 		for o := range s.orders {
 			o.started <- o.cmd.Start()
 		}

@@ -15,10 +15,10 @@ import (
 // for the next request to the same program. How many there are at once is the
 // business of its caller.
 type warm struct {
-	cfg     LocalConfig
-	log     *slog.Logger
-	starter *starter
-	running sync.WaitGroup // one for each process not yet reaped
+	cfg      LocalConfig
+	log      *slog.Logger
+	starters map[int]*starter // by nice value
+	running  sync.WaitGroup   // one for each process not yet reaped
 
 	mu   sync.Mutex
 	all  map[*process]bool
@@ -26,14 +26,21 @@ type warm struct {
 }
 
 func newWarm(cfg LocalConfig) *warm {
-	return &warm{cfg: cfg, log: cfg.Log, starter: newStarter(),
+	starters := map[int]*starter{0: newStarter(0)}
+	for _, nice := range cfg.Nice {
+		if starters[nice] == nil {
+			starters[nice] = newStarter(nice)
+		}
+	}
+	return &warm{cfg: cfg, log: cfg.Log, starters: starters,
 		all: map[*process]bool{}, idle: map[string][]*process{}}
 }
 
-// keyOf names what a process runs: two stages with one key are one command.
-func keyOf(s Stage) string {
+// keyOf names what a process runs: two stages with one key are one command, run
+// alike.
+func keyOf(s Stage, nice int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q %q", s.Dir, s.Program)
+	fmt.Fprintf(&b, "%d %q %q", nice, s.Dir, s.Program)
 	for _, a := range s.Args {
 		fmt.Fprintf(&b, " %q", a)
 	}
@@ -51,7 +58,7 @@ func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 	var total outcome
 	line := append(t.Stdin[:len(t.Stdin):len(t.Stdin)], '\n')
 	for i, stage := range t.Stages {
-		o := w.stage(ctx, stage, line)
+		o := w.stage(ctx, stage, w.cfg.Nice[t.Type], line)
 		total.stderr = append(total.stderr, o.stderr...)
 		total.rss = max(total.rss, o.rss)
 		total.cpu += o.cpu
@@ -73,16 +80,16 @@ func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 }
 
 // stage sends one request to a warm process, or to a new one.
-func (w *warm) stage(ctx context.Context, s Stage, line []byte) outcome {
+func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcome {
 	if ctx.Err() != nil {
 		cause := causeOf(ctx, w.cfg.KillGrace)
 		return outcome{state: cause.state, reason: cause.reason}
 	}
-	key := keyOf(s)
+	key := keyOf(s, nice)
 	p := w.take(key)
 	if p == nil {
 		var err error
-		if p, err = w.start(s, key); err != nil {
+		if p, err = w.start(s, nice, key); err != nil {
 			return outcome{state: Failed, exit: exitNotStarted, reason: "cannot start: " + err.Error()}
 		}
 	}
@@ -139,8 +146,8 @@ func (w *warm) setIdle(key string, list []*process) {
 	w.idle[key] = list
 }
 
-func (w *warm) start(s Stage, key string) (*process, error) {
-	p, err := startProcess(w.starter, s, key)
+func (w *warm) start(s Stage, nice int, key string) (*process, error) {
+	p, err := startProcess(w.starters[nice], s, key)
 	if err != nil {
 		return nil, err
 	}
@@ -213,5 +220,7 @@ func (w *warm) close() {
 	}
 	w.mu.Unlock()
 	w.running.Wait()
-	w.starter.stop()
+	for _, s := range w.starters {
+		s.stop()
+	}
 }

@@ -3,9 +3,12 @@ package env
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // All tests of reuse look at pids: one process or several.
@@ -103,4 +106,32 @@ func BenchmarkRunWarm(b *testing.B) {
 		run(b, l, task)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// Programs of a type with a nice value have it, in all their threads, and are not
+// those of other types.
+func TestNice(t *testing.T) {
+	l := open(t, LocalConfig{Nice: map[string]int{"later": 7}})
+	for kind, want := range map[string]int{"later": 7, "now": 0} {
+		task := worker(kind, ask{Do: "echo"})
+		task.Type = kind
+		pid := answer(t, run(t, l, task)).Pid
+		threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
+		if err != nil || len(threads) == 0 {
+			t.Fatal(err)
+		}
+		for _, thread := range threads {
+			tid, err := strconv.Atoi(thread.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
+			if err == nil && 20-got != want { // the kernel adds 20, lest it be below 0
+				t.Errorf("%s: nice %d, want %d", kind, 20-got, want)
+			}
+		}
+	}
+	if _, err := (LocalConfig{Dir: t.TempDir(), Nice: map[string]int{"x": 20}}).withDefaults(); err == nil {
+		t.Error("a nice value of 20 is taken")
+	}
 }
