@@ -89,8 +89,8 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		{"md5 that climbs", "URL_CONTENT", `[{"siteId":"0","url":"","urlMd5":"../../etc/passwd","contentTypeMask":3}]`, 0, []string{"urlMd5", "etc/passwd"}},
 		{"no condition", "URL_AGE", `[{"maxURLs":1}]`, 1, []string{"URLAge", "WHERE"}},
 		{"range", "SITE_UPDATE", `{"id":"0","state":999}`, 1, []string{"SiteUpdate.state", "999", "255"}},
-		{"batch that is none", "BATCH", `[1]`, 0, []string{"Batch"}},
-		{"batch with a site that climbs", "BATCH", `{"items":[{"siteId":"../x","urlObj":{"url":"http://h/"}}]}`, 0, []string{"siteId", "../x"}},
+		{"batch that is none", "BATCH", `[1]`, 1, []string{"Batch"}},
+		{"batch with a site that climbs", "BATCH", `{"items":[{"siteId":"../x","urlObj":{"url":"http://h/"}}]}`, 1, []string{"siteId", "../x"}},
 		{"SQL that is none", "URL_FETCH", `[{"urlsCriterions":{"WHERE":"SLEEP(5)"}}]`, 0, []string{"SLEEP"}},
 	}
 	for _, c := range cases {
