@@ -72,9 +72,6 @@ func run(path, name string, only bool) error {
 		return err
 	}
 	defer out.Close()
-	for _, idle := range f.Idle() {
-		log.Info("configuration", "file", f.Path, "note", idle)
-	}
 	for _, unknown := range f.Unknown() {
 		log.Warn("configuration", "file", f.Path, "warning", unknown)
 	}

@@ -36,8 +36,8 @@ func TestRealTimeKeys(t *testing.T) {
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			cfg, f := read(t, "[Application]\n[BatchTasksManagerRealTime]\n"+tt.line+"\n")
-			if f.Err() != nil || len(f.Unknown())+len(f.Idle()) > 0 {
-				t.Fatalf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
+			if f.Err() != nil || len(f.Unknown()) > 0 {
+				t.Fatalf("errors %v, unknown %q", f.Err(), f.Unknown())
 			}
 			if got := tt.effect(cfg.RealTime); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)

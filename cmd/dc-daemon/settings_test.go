@@ -31,8 +31,8 @@ func read(t *testing.T, text string) (daemon.Config, *config.File) {
 // effect, nothing different but where the programs are.
 func TestShippedIni(t *testing.T) {
 	shipped, f := read(t, "")
-	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) > 0 {
-		t.Errorf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
+	if f.Err() != nil || len(f.Unknown()) > 0 {
+		t.Errorf("errors %v, unknown %q", f.Err(), f.Unknown())
 	}
 	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=4\nslots_process=2\nslots_realtime=6\nslots_recrawl=3\n")
 	for _, c := range []*daemon.Config{&shipped, &defaults} {
@@ -72,7 +72,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 // Files of the first implementation start, whatever of theirs means nothing here.
 func TestKeysOfTheFirstImplementation(t *testing.T) {
 	_, f := read(t, "[Application]\n[BatchTasksManager]\nDTMDHost = 127.0.0.1\nPurgeMode = 1\n[SitesManager]\nRecrawlSiteMode = 1\nDRCEHost = x\n[BatchTasksManagerRealTime]\nDRCEPort = 5756\nDRCEStarterName = hce-starter-dc-rt.sh\nMaxThreads = 6\n")
-	if f.Err() != nil || len(f.Unknown()) > 0 || len(f.Idle()) != 0 {
-		t.Errorf("errors %v, unknown %q, idle %q", f.Err(), f.Unknown(), f.Idle())
+	if f.Err() != nil || len(f.Unknown()) > 0 {
+		t.Errorf("errors %v, unknown %q", f.Err(), f.Unknown())
 	}
 }

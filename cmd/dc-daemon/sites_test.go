@@ -98,8 +98,8 @@ DRCERoute = {"role": 4}
 DRCEConnectionsPool = {"localhost:5656:90": [1, 2]}
 DRCENodes = 1
 `)
-	if f.Err() != nil || len(f.Idle()) > 0 || len(f.Unknown()) > 0 {
-		t.Fatal(f.Err(), f.Idle(), f.Unknown())
+	if f.Err() != nil || len(f.Unknown()) > 0 {
+		t.Fatal(f.Err(), f.Unknown())
 	}
 	r := cfg.Sites.Recrawl
 	got := []any{r.Mode, r.Max, r.Period, r.DateExpression, r.Criterion.Where, r.Criterion.OrderBy, r.MaxThreads, r.LockState, r.Optimize, r.Timeout,

@@ -63,9 +63,6 @@ func TestValues(t *testing.T) {
 	if b.Bool("Mode", true) != true {
 		t.Error("a default is lost")
 	}
-	if b.Idle("Where", "Nothing"); !reflect.DeepEqual(f.Idle(), []string{"key Where of section [Batch] has no effect yet"}) {
-		t.Errorf("idle = %q", f.Idle())
-	}
 	if err := f.Err(); err != nil {
 		t.Error(err)
 	}

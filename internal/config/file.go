@@ -29,7 +29,6 @@ type File struct {
 	used     map[string][]used // by section
 	order    []string          // of the sections in used
 	programs []Program
-	idle     []string
 	errs     []error
 	getenv   func(string) (string, bool)
 }
@@ -138,9 +137,6 @@ func (f *File) Section(name string) *Section {
 func (f *File) Err() error {
 	return errors.Join(f.errs...)
 }
-
-// Idle lists the keys of the file that are known and have no effect yet.
-func (f *File) Idle() []string { return f.idle }
 
 // Unknown lists the sections and keys of the file that nobody has asked for,
 // each with the nearest known name. Call it after everything was read.

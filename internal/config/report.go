@@ -12,16 +12,12 @@ import (
 )
 
 // Report is what --check-config of a program says: the effective configuration on
-// stdout; on stderr, a line for each, what has no effect, what nobody knows, what
-// is wrong with values, and the faults that the program found itself. It reports
-// whether nothing was wrong. Call it when everything was read.
+// stdout; on stderr, a line for each, what nobody knows, what is wrong with values,
+// and the faults that the program found itself. It reports whether nothing was wrong. Call it when everything was read.
 func (f *File) Report(program string, stdout, stderr io.Writer, faults ...error) (good bool) {
 	fmt.Fprintf(stdout, "; Effective configuration of %s. File: %s\n\n", program, f.Path)
 	if err := f.WriteEffective(stdout); err != nil {
 		faults = append(faults, err)
-	}
-	for _, idle := range f.Idle() {
-		fmt.Fprintln(stderr, "note:", idle)
 	}
 	for _, unknown := range f.Unknown() {
 		fmt.Fprintln(stderr, "warning:", unknown)

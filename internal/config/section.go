@@ -69,27 +69,16 @@ func (s *Section) Accept(keys ...string) {
 	}
 }
 
-// Idle marks keys as known whose values have no effect yet; File.Idle lists those
-// that have one.
-func (s *Section) Idle(keys ...string) {
-	for _, k := range keys {
-		if s.without(k) {
-			s.file.idle = append(s.file.idle, fmt.Sprintf("key %s of section [%s] has no effect yet", k, s.name))
-		}
-	}
-}
-
-// without marks a key as known and without effect, and reports whether it has a
-// value.
-func (s *Section) without(key string) bool {
+// without marks a key as known and without effect.
+func (s *Section) without(key string) {
 	v, origin, ok := s.get(key)
-	if ok {
-		if !strings.HasPrefix(origin, "environment") {
-			origin = s.file.place(s.name, key)
-		}
-		s.note(key, v, origin, true)
+	if !ok {
+		return
 	}
-	return ok
+	if !strings.HasPrefix(origin, "environment") {
+		origin = s.file.place(s.name, key)
+	}
+	s.note(key, v, origin, true)
 }
 
 // Text is the value of key, or def.
