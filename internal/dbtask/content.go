@@ -50,7 +50,7 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *dc.Notes
 				return nil, err
 			}
 			answers = append(answers, &answer)
-			if size += weight(&answer); size > maxContents {
+			if size += answer.Weight(); size > maxContents {
 				return nil, fmt.Errorf("the contents asked for are larger than %d bytes; ask for fewer URLs at once", maxContents)
 			}
 			notes = append(notes, store.ContentNote{SiteID: request.SiteID, URLMd5s: []string{request.URLMd5}, Object: request.URLContentRequest})
@@ -103,33 +103,6 @@ func (o *Owner) contentRequests(ctx context.Context, r dc.URLContentRequest) ([]
 
 // maxContents bounds the contents in one answer, in bytes of base64.
 const maxContents = 512 << 20
-
-// weight is the size of an answer's contents.
-func weight(a *dc.URLContentResponse) int {
-	n := 0
-	for _, c := range a.RawContents {
-		n += len(c.Buffer)
-	}
-	for _, list := range [][]*dc.Content{a.Headers, a.Requests, a.Meta, a.Cookies} {
-		for _, c := range list {
-			if c != nil {
-				n += len(c.Buffer)
-			}
-		}
-	}
-	for _, p := range a.ProcessedContents {
-		pair, ok := p.([]any)
-		if !ok {
-			pair = []any{p}
-		}
-		for _, half := range pair {
-			if c, ok := half.(dc.Content); ok {
-				n += len(c.Buffer)
-			}
-		}
-	}
-	return n
-}
 
 // contents answers for one URL.
 func (o *Owner) contents(ctx context.Context, r contentRequest) (dc.URLContentResponse, error) {

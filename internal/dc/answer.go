@@ -48,6 +48,33 @@ type URLContentResponse struct {
 	Attributes        []Attribute     `json:"attributes"`
 }
 
+// Weight is the size of the contents in the answer, in bytes of base64.
+func (r *URLContentResponse) Weight() int {
+	n := 0
+	for _, c := range r.RawContents {
+		n += len(c.Buffer)
+	}
+	for _, list := range [][]*Content{r.Headers, r.Requests, r.Meta, r.Cookies} {
+		for _, c := range list {
+			if c != nil {
+				n += len(c.Buffer)
+			}
+		}
+	}
+	for _, p := range r.ProcessedContents {
+		pair, ok := p.([]any)
+		if !ok {
+			pair = []any{p}
+		}
+		for _, half := range pair {
+			if c, ok := half.(Content); ok {
+				n += len(c.Buffer)
+			}
+		}
+	}
+	return n
+}
+
 // NewURLContentResponse is an answer without contents; its lists are empty, not
 // null.
 func NewURLContentResponse(url string) URLContentResponse {

@@ -80,7 +80,7 @@ func (f *Finalizer) answer(ctx context.Context, batch *dc.Batch, work []*item, l
 			it.URL.ErrorMask = dc.ErrMaxExecutionTime // not started in time
 		}
 		r, files := f.contents(ctx, batch, it, log)
-		if size := weight(files); size > room {
+		if size := files.Weight(); size > room {
 			it.URL.ErrorMask |= dc.ErrSize
 			log.Warn("contents are left out, as the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
 		} else {
@@ -128,31 +128,4 @@ func (f *Finalizer) contents(ctx context.Context, batch *dc.Batch, it *item, log
 	}
 	finalize.Trim(mask, &full)
 	return bare, full
-}
-
-// weight is the size of an answer's contents.
-func weight(r dc.URLContentResponse) int {
-	n := 0
-	for _, c := range r.RawContents {
-		n += len(c.Buffer)
-	}
-	for _, list := range [][]*dc.Content{r.Headers, r.Requests, r.Meta, r.Cookies} {
-		for _, c := range list {
-			if c != nil {
-				n += len(c.Buffer)
-			}
-		}
-	}
-	for _, p := range r.ProcessedContents {
-		pair, ok := p.([]any)
-		if !ok {
-			pair = []any{p}
-		}
-		for _, half := range pair {
-			if c, ok := half.(dc.Content); ok {
-				n += len(c.Buffer)
-			}
-		}
-	}
-	return n
 }
