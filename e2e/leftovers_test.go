@@ -240,10 +240,18 @@ func foldersAreLeft(t *testing.T, data, temporary string, gentle bool) {
 		if !lasting.MatchString(name) && (gentle || !passing.MatchString(name)) {
 			t.Errorf("left: %s", name)
 		}
-		if err := unlocked(path); err != nil {
-			t.Errorf("%s: %v", name, err)
+		// A process that dies closes its files after it has lost its environment, by
+		// which we know it.
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			err := unlocked(path)
+			if err == nil {
+				return nil
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("%s: %v", name, err)
+				return nil
+			}
 		}
-		return nil
 	})
 	if err != nil {
 		t.Error(err)
