@@ -431,7 +431,17 @@ func TestHostilePages(t *testing.T) {
 	for path, want := range map[string]string{"/dialogs": "passed", "/windows": "opened 0", "/frames": "iframe", "/flood": "flooded", "/log": "logged", "/many": "framed", "/open": "written", "/auth": "who are you"} {
 		t.Run(path[1:], func(t *testing.T) {
 			t.Parallel()
-			wantText(t, get(t, Request{URL: where + path}), want)
+			// Once in many runs, with all of these at once on a busy machine, Chromium
+			// stood still in one; such a page costs its time-out, and a new one works.
+			p, err := shared.Get(t.Context(), Request{URL: where + path, Timeout: time.Minute})
+			if KindOf(err) == TimeOver {
+				t.Log("a second try, as the first said: ", err)
+				p, err = shared.Get(t.Context(), Request{URL: where + path, Timeout: 3 * time.Minute})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantText(t, p, want)
 		})
 	}
 	// Endless scripts have the machine to themselves: others would wait for it.
