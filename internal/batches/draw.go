@@ -61,31 +61,19 @@ func ReadFetchTypes(text string) (FetchTypes, error) {
 
 // fetchTypesVariable shows and takes an object, or its text.
 func fetchTypesVariable(p *FetchTypes) manager.Variable {
-	return manager.Variable{
-		Name: "BatchDefaultFetchTypeOptions",
-		Get: func() any {
-			if p.Splitter == 0 {
-				return map[string]any{}
-			}
-			return *p
-		},
-		Set: func(v any) error {
-			text, ok := v.(string)
-			if !ok {
-				raw, err := json.Marshal(v)
-				if err != nil {
-					return err
-				}
-				text = string(raw)
-			}
-			f, err := ReadFetchTypes(text)
-			if err != nil {
-				return err
-			}
-			*p = f
-			return nil
-		},
+	get := func() any {
+		if p.Splitter == 0 {
+			return map[string]any{}
+		}
+		return *p
 	}
+	return manager.Object("BatchDefaultFetchTypeOptions", get, func(text string) error {
+		f, err := ReadFetchTypes(text)
+		if err == nil {
+			*p = f
+		}
+		return err
+	})
 }
 
 // fetchType is what a batch takes.

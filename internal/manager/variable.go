@@ -35,6 +35,26 @@ func (v Variable) Fixed() Variable {
 
 var errFixed = errors.New("cannot be changed while the daemon runs")
 
+// Object is a value that is written as a JSON object, and may be set as one or as its
+// text; set gets the text, and refuses what it cannot mean.
+func Object(name string, get func() any, set func(text string) error) Variable {
+	return Variable{
+		Name: name,
+		Get:  get,
+		Set: func(v any) error {
+			text, ok := v.(string)
+			if !ok {
+				raw, err := json.Marshal(v)
+				if err != nil {
+					return err
+				}
+				text = string(raw)
+			}
+			return set(text)
+		},
+	}
+}
+
 // Program shows a program with its arguments as the ini file has it. It cannot be
 // set, though the first implementation let it be: whoever reaches the operators'
 // port would choose what runs here.

@@ -77,25 +77,13 @@ func (r *Route) target() env.Target {
 
 // variable lets an operator change the route, as text or as JSON object.
 func (r *Route) variable(name string) manager.Variable {
-	return manager.Variable{
-		Name: name,
-		Get:  func() any { return r.text },
-		Set: func(v any) error {
-			text, ok := v.(string)
-			if !ok {
-				raw, err := json.Marshal(v)
-				if err != nil {
-					return err
-				}
-				text = string(raw)
-			}
-			route, err := ParseRoute(text)
-			if err == nil {
-				*r = route
-			}
-			return err
-		},
-	}
+	return manager.Object(name, func() any { return r.text }, func(text string) error {
+		route, err := ParseRoute(text)
+		if err == nil {
+			*r = route
+		}
+		return err
+	})
 }
 
 // CheckPool refuses what is no DRCEConnectionsPool: a JSON object of
