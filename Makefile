@@ -34,13 +34,13 @@ test: setup-test lint build unit judges e2e ## set up what the tests need and ru
 unit:
 	go test -race ./...
 	cd bench && go test -race ./...
-	go test -run '^TestRandom$$' ./internal/optest/random
+	go test -run '^TestRandom$$' ./internal/storage/conformance/random
 
 # What the public suites say, in numbers; a suite that is not here is skipped.
 judges: ## print how many cases of the public suites pass
 	@mkdir -p .cache
 	@go test -count=1 -v -run '^(TestWebPlatform|TestURLResolveTable|TestSamples|TestSharedSitemaps|TestRFC9309.*)$$' \
-		./internal/canon ./internal/feed ./internal/sitemap ./internal/robots >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
+		./internal/web/canonical ./internal/web/feed ./internal/web/sitemap ./internal/web/robots >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
 	@sed -n 's/^.*judge: /judge: /p; s/^.*SKIP: /judge: skipped /p' .cache/judges
 
 # -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
@@ -62,7 +62,7 @@ bench: setup-test build ## compare with a program that only fetches and tokenise
 	@bin/bench-run -bin bin -ini ini $${DIR:+-dir "$$DIR"}
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
-	go test ./internal/store -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
+	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
 
 # A minute on each database, 200 clients that ask once a second each.
 bench-requests: setup-test build ## how long answers take while a site is crawled

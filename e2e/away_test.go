@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/db/mariadbtest"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
 )
 
 // A database server that is killed in the middle of a crawl: requests are

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // run starts a program of bin/ and gives its output and exit status.
@@ -109,7 +109,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 			}
 			var answer struct {
 				ErrorMessage string `json:"error_message"`
-				ItemsList    []dc.ClientResponseItem
+				ItemsList    []wire.ClientResponseItem
 			}
 			if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
 				t.Fatalf("%v in %s", err, stdout)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // A page changed, a page removed, a page unchanged, then SITE_DELETE: tables and
@@ -33,7 +33,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	}
 
 	changed, old := after[w.URL+"/p1.html"], before[w.URL+"/p1.html"]
-	if changed.RawContentMd5 == old.RawContentMd5 || changed.Crawled != 2 || changed.Processed != 2 || changed.Status != dc.StatusProcessed {
+	if changed.RawContentMd5 == old.RawContentMd5 || changed.Crawled != 2 || changed.Processed != 2 || changed.Status != wire.StatusProcessed {
 		t.Errorf("changed page: %+v", changed)
 	}
 	if n := versions(t, data, id, changed.URLMd5); n != 2 {
@@ -45,7 +45,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	}
 
 	removed := after[w.URL+"/p2.html"]
-	if removed.HTTPCode != 404 || removed.State != dc.URLError || removed.Status != dc.StatusCrawled || removed.ErrorMask&dc.ErrHTTP == 0 || removed.Crawled != 2 {
+	if removed.HTTPCode != 404 || removed.State != wire.URLError || removed.Status != wire.StatusCrawled || removed.ErrorMask&wire.ErrHTTP == 0 || removed.Crawled != 2 {
 		t.Errorf("removed page: %+v", removed)
 	}
 	if n := versions(t, data, id, removed.URLMd5); n != 1 {
@@ -64,7 +64,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	if n := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=?`, id); n != len(after) {
 		t.Errorf("the table has %d rows, the service %d", n, len(after))
 	}
-	var answer dc.GeneralResponse
+	var answer wire.GeneralResponse
 	if err := r.Ask(t.Context(), "SITE_DELETE", map[string]any{"id": id}, &answer); err != nil || answer.ErrorCode != 0 || answer.ErrorMessage != "OK" {
 		t.Fatalf("SITE_DELETE: %+v, %v", answer, err)
 	}
@@ -85,23 +85,23 @@ func TestChangesAndDeletion(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	var site dc.Site
-	if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": id}, &site); err != nil || site.State != dc.SiteNotFound {
+	var site wire.Site
+	if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": id}, &site); err != nil || site.State != wire.SiteNotFound {
 		t.Errorf("SITE_STATUS of a deleted site: state %d, %v", site.State, err)
 	}
 }
 
 // again makes rows New, as an operator does with URL_UPDATE.
-func again(t *testing.T, r *rig.Rig, id string, urls ...dc.URL) {
+func again(t *testing.T, r *rig.Rig, id string, urls ...wire.URL) {
 	t.Helper()
 	var list []any
 	for _, u := range urls {
 		if u.URLMd5 == "" {
 			t.Fatal("a page was not crawled")
 		}
-		list = append(list, map[string]any{"siteId": id, "urlMd5": u.URLMd5, "status": dc.StatusNew, "state": dc.URLEnabled})
+		list = append(list, map[string]any{"siteId": id, "urlMd5": u.URLMd5, "status": wire.StatusNew, "state": wire.URLEnabled})
 	}
-	var answer dc.GeneralResponse
+	var answer wire.GeneralResponse
 	if err := r.Ask(t.Context(), "URL_UPDATE", list, &answer); err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/db/dbtest"
-	"hce/dc/internal/db/mariadbtest"
-	"hce/dc/internal/dbtask"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/storage/sqldb/dbtest"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
@@ -28,7 +28,7 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, env []string)) {
 			if c.Server.Socket != "" {
 				env = append(env, "DC_TasksManager_db_socket="+c.Server.Socket, "DC_TasksManager_db_user="+c.Server.User)
 			}
-			for key, database := range dbtask.DatabaseKeys() {
+			for key, database := range storage.DatabaseKeys() {
 				if name, ok := c.Names[database]; ok {
 					env = append(env, "DC_TasksManager_"+key+"="+name)
 				}
@@ -89,10 +89,10 @@ func TestSamplesOfTheOriginalsUsers(t *testing.T) {
 // complaintOf says what is wrong with an answer, or "".
 func complaintOf(op, stdout string) string {
 	var answer struct {
-		ErrorCode    int                     `json:"errorCode"`
-		ErrorMessage string                  `json:"errorMessage"`
-		ClientError  string                  `json:"error_message"`
-		ItemsList    []dc.ClientResponseItem `json:"itemsList"`
+		ErrorCode    int                       `json:"errorCode"`
+		ErrorMessage string                    `json:"errorMessage"`
+		ClientError  string                    `json:"error_message"`
+		ItemsList    []wire.ClientResponseItem `json:"itemsList"`
 	}
 	if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
 		return err.Error()
@@ -110,7 +110,7 @@ func complaintOf(op, stdout string) string {
 	switch {
 	case fmt.Sprint(item.ErrorCode) != "0" || item.ErrorMessage != "":
 	case object.ErrString != nil:
-	case object.ErrorCode == dc.CodeOK, object.ErrorCode == dc.CodeDuplicateSite && op == "SITE_NEW", object.ErrorCode == dc.CodeNotFound && op == "SITE_CLEANUP":
+	case object.ErrorCode == wire.CodeOK, object.ErrorCode == wire.CodeDuplicateSite && op == "SITE_NEW", object.ErrorCode == wire.CodeNotFound && op == "SITE_CLEANUP":
 		return ""
 	}
 	return fmt.Sprintf("%.800s", stdout)

@@ -14,7 +14,7 @@ import (
 
 	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // documentation finds a Debian documentation folder, where dpkg put it or where
@@ -109,7 +109,7 @@ func judge(t *testing.T, w *witness) map[string]string {
 	return got
 }
 
-func compare(t *testing.T, root string, judged map[string]string, crawled map[string]dc.URL) {
+func compare(t *testing.T, root string, judged map[string]string, crawled map[string]wire.URL) {
 	t.Helper()
 	var missing []string
 	for path, sum := range judged {
@@ -129,14 +129,14 @@ func compare(t *testing.T, root string, judged map[string]string, crawled map[st
 	}
 }
 
-func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]dc.URL) {
+func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]wire.URL) {
 	t.Helper()
 	var pages []rig.Row
 	for _, u := range crawled {
 		if u.ContentType != "text/html" || u.HTTPCode != 200 {
 			continue
 		}
-		if u.Status != dc.StatusProcessed || u.Processed != 1 {
+		if u.Status != wire.StatusProcessed || u.Processed != 1 {
 			t.Errorf("%s: status %d, processed %d times, errors %v", u.URL, u.Status, u.Processed, u.ErrorMask.Names())
 			continue
 		}
@@ -185,7 +185,7 @@ func TestTroubleEndsInTheRightBit(t *testing.T) {
 			t.Errorf("%s was asked for", v.URL)
 		}
 	}
-	if u := crawled[w.URL+"/town/"]; u.Status != dc.StatusProcessed {
+	if u := crawled[w.URL+"/town/"]; u.Status != wire.StatusProcessed {
 		t.Errorf("the town is not processed: %+v", u)
 	}
 }

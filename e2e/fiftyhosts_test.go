@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // origin plays one host and judges those who come.
@@ -169,7 +169,7 @@ func TestFiftyHosts(t *testing.T) {
 	crawl(t, batchOf(last, 60), env)
 	stored := status(t, id, urls, env)
 	for _, u := range urls {
-		if row := stored[md5Of(t, u)]; row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+		if row := stored[md5Of(t, u)]; row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
 			t.Errorf("%s: status %d, errors %v", u, row.Status, row.ErrorMask.Names())
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"hce/dc/examples/hostileweb/web"
 	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
-	"hce/dc/internal/canon"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -87,7 +87,7 @@ func TestHostileWeb(t *testing.T) {
 		switch {
 		case !ok:
 			t.Errorf("%s (%s): no row", name, trap.What)
-		case u.Status != dc.StatusCrawled:
+		case u.Status != wire.StatusCrawled:
 			t.Errorf("%s (%s): status %d, errors %v", name, trap.What, u.Status, u.ErrorMask.Names())
 		case !trap.Fits(u.ErrorMask):
 			t.Errorf("%s (%s): code %d, errors %v, want %s", name, trap.What, u.HTTPCode, u.ErrorMask.Names(), trap.End())
@@ -243,9 +243,9 @@ func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
 }
 
 // status reads rows by db-task URL_STATUS, by key.
-func status(t *testing.T, site string, urls []string, env []string) map[string]dc.URL {
+func status(t *testing.T, site string, urls []string, env []string) map[string]wire.URL {
 	t.Helper()
-	found := map[string]dc.URL{}
+	found := map[string]wire.URL{}
 	for part := range slices.Chunk(urls, 100) {
 		var ask []any
 		for _, u := range part {
@@ -260,9 +260,9 @@ func status(t *testing.T, site string, urls []string, env []string) map[string]d
 		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || code != 0 || len(answer) != 2 {
 			t.Fatalf("URL_STATUS: status %d, %v, answer %.300q, said %q", code, err, stdout, stderr)
 		}
-		var rows []dc.URL
+		var rows []wire.URL
 		if err := json.Unmarshal(answer[1], &rows); err != nil {
-			var whole struct{ ItemObject []dc.URL }
+			var whole struct{ ItemObject []wire.URL }
 			if err := json.Unmarshal(answer[1], &whole); err != nil {
 				t.Fatalf("%v in %.300q", err, stdout)
 			}
@@ -278,7 +278,7 @@ func status(t *testing.T, site string, urls []string, env []string) map[string]d
 // md5Of is the key of a URL.
 func md5Of(t *testing.T, url string) string {
 	t.Helper()
-	target, err := canon.Canonical(url)
+	target, err := canonical.Canonical(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // kill -9 of the daemon in the middle of a crawl, again and again, then a new
@@ -115,7 +115,7 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 	var pages []rig.Row
 	for i := range n {
 		u, ok := all[fmt.Sprintf("%s/p%d.html", root, i)]
-		if !ok || u.Status != dc.StatusProcessed || u.State != dc.URLEnabled || u.ErrorMask != 0 || u.Crawled < 1 {
+		if !ok || u.Status != wire.StatusProcessed || u.State != wire.URLEnabled || u.ErrorMask != 0 || u.Crawled < 1 {
 			t.Errorf("page %d: known %v, status %d, state %d, errors %v", i, ok, u.Status, u.State, u.ErrorMask.Names())
 			continue
 		}
@@ -128,7 +128,7 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 	if err != nil || len(contents) != len(pages) {
 		t.Errorf("%d of %d contents, %v", len(contents), len(pages), err)
 	}
-	var site dc.Site
+	var site wire.Site
 	if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": id}, &site); err != nil {
 		t.Fatal(err)
 	}

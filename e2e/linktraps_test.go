@@ -9,7 +9,7 @@ import (
 
 	"hce/dc/examples/hostileweb/web"
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // A crawl into webs without an end, batch after batch until nothing is New, ends
@@ -122,12 +122,12 @@ func TestHostileScripts(t *testing.T) {
 	id := rig.SiteID(w.Root())
 	newTaskSite(t, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0, "fetchType": 2,
 		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}}}, env)
-	ends := map[string]func(dc.ErrorMask) bool{
-		"markup/script-only":     func(m dc.ErrorMask) bool { return m == 0 },
-		"markup/script-endless":  func(m dc.ErrorMask) bool { return m != 0 },
-		"markup/refresh/odd":     func(m dc.ErrorMask) bool { return m == 0 },
-		"markup/refresh/endless": func(m dc.ErrorMask) bool { return true }, // a browser may stop at any page of it
-		"body/endless":           func(m dc.ErrorMask) bool { return m != 0 },
+	ends := map[string]func(wire.ErrorMask) bool{
+		"markup/script-only":     func(m wire.ErrorMask) bool { return m == 0 },
+		"markup/script-endless":  func(m wire.ErrorMask) bool { return m != 0 },
+		"markup/refresh/odd":     func(m wire.ErrorMask) bool { return m == 0 },
+		"markup/refresh/endless": func(m wire.ErrorMask) bool { return true }, // a browser may stop at any page of it
+		"body/endless":           func(m wire.ErrorMask) bool { return m != 0 },
 	}
 	var items []any
 	var urls []string
@@ -146,7 +146,7 @@ func TestHostileScripts(t *testing.T) {
 	stored := status(t, id, urls, env)
 	for path, fits := range ends {
 		u, ok := stored[md5Of(t, w.Root()+path)]
-		if !ok || u.Status != dc.StatusCrawled || !fits(u.ErrorMask) {
+		if !ok || u.Status != wire.StatusCrawled || !fits(u.ErrorMask) {
 			t.Errorf("%s: row %v, status %d, errors %v", path, ok, u.Status, u.ErrorMask.Names())
 		}
 		t.Logf("%s: %d, %v", path, u.HTTPCode, u.ErrorMask.Names())

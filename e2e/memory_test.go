@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // greedyMemory is the most that the crawler may hold while many hosts send it all
@@ -29,7 +29,7 @@ const greedyMemory = 400 << 20
 var greedy = []struct {
 	what  string
 	serve http.HandlerFunc
-	ends  dc.ErrorMask
+	ends  wire.ErrorMask
 }{
 	{"a page of 15 MiB", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -47,7 +47,7 @@ var greedy = []struct {
 	{"an endless page", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		write(w, greedyPage, 1<<40)
-	}, dc.ErrSize},
+	}, wire.ErrSize},
 	{"15 MiB of gzip", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Encoding", "gzip")
@@ -116,7 +116,7 @@ func TestMemory(t *testing.T) {
 	stored := status(t, id, urls, env)
 	for i, u := range urls {
 		kind := greedy[i/pages%len(greedy)]
-		if row, ok := stored[md5Of(t, u)]; !ok || row.Status != dc.StatusCrawled || row.ErrorMask != kind.ends {
+		if row, ok := stored[md5Of(t, u)]; !ok || row.Status != wire.StatusCrawled || row.ErrorMask != kind.ends {
 			t.Errorf("%s, %s: status %d, errors %v, want %v", u, kind.what, row.Status, row.ErrorMask.Names(), kind.ends.Names())
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // The README is run as a reader would run it: all its sh blocks, in order, in one
@@ -75,7 +75,7 @@ func TestReadme(t *testing.T) {
 // command.
 var readmeFacts = map[string]func(out []byte) error{
 	"-cmd SITE_NEW": func(out []byte) error {
-		var answer dc.GeneralResponse
+		var answer wire.GeneralResponse
 		if err := readmeObject(out, &answer); err != nil {
 			return err
 		}
@@ -85,21 +85,21 @@ var readmeFacts = map[string]func(out []byte) error{
 		return nil
 	},
 	"-cmd SITE_STATUS": func(out []byte) error {
-		var site dc.Site
+		var site wire.Site
 		if err := readmeObject(out, &site); err != nil {
 			return err
 		}
-		if site.State != dc.SiteActive || site.Contents == 0 {
+		if site.State != wire.SiteActive || site.Contents == 0 {
 			return fmt.Errorf("state %d, %d contents", site.State, site.Contents)
 		}
 		return nil
 	},
 	"-cmd URL_FETCH": func(out []byte) error {
-		var urls []dc.URL
+		var urls []wire.URL
 		if err := readmeObject(out, &urls); err != nil {
 			return err
 		}
-		if len(urls) == 0 || urls[0].Status != dc.StatusProcessed {
+		if len(urls) == 0 || urls[0].Status != wire.StatusProcessed {
 			return fmt.Errorf("%d URLs", len(urls))
 		}
 		return nil
@@ -123,9 +123,9 @@ var readmeFacts = map[string]func(out []byte) error{
 	"base64 -d":           func(out []byte) error { return readmeHas(out, `"data":["The tide mill"]`) },
 	"--cmd STAT":          func(out []byte) error { return readmeHas(out, `"batches_crawl_total"`) },
 	"--cmd DRAIN":         func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
-	"crawler-task.ini < ": func(out []byte) error { return readmeBatch(out, dc.StatusCrawled) },
+	"crawler-task.ini < ": func(out []byte) error { return readmeBatch(out, wire.StatusCrawled) },
 	"--explain":           func(out []byte) error { return readmeHas(out, `"canonical": "http`) },
-	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, dc.StatusProcessed) },
+	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, wire.StatusProcessed) },
 	"bin/db-task":         func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
 	"dc_urls.urls":        func(out []byte) error { return readmeHas(out, "7|200|") },
 	"FROM articles":       func(out []byte) error { return readmeHas(out, `"tagList"`) },
@@ -141,7 +141,7 @@ func readmeHas(out []byte, part string) error {
 
 // readmeBatch checks the answer of a task: both items, in the status.
 func readmeBatch(out []byte, status int64) error {
-	batch, err := dc.ReadBatch(out, &dc.Notes{})
+	batch, err := wire.ReadBatch(out, &wire.Notes{})
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func newReadmeTree(t *testing.T) readmeTree {
 			t.Fatal(err)
 		}
 		for _, url := range readmeURL.FindAllString(string(text), -1) {
-			old, now := dc.Md5(url), dc.Md5(strings.Replace(url, readmePort, f.site, 1))
+			old, now := wire.Md5(url), wire.Md5(strings.Replace(url, readmePort, f.site, 1))
 			pairs = append(pairs, old, now, old[:2]+"/"+old[2:], now[:2]+"/"+now[2:])
 		}
 	}

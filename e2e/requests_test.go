@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/bus"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -44,7 +44,7 @@ func TestRequestsDuringACrawl(t *testing.T) {
 		for _, row := range rows(t, r, id) {
 			target.rows = append(target.rows, row)
 		}
-		slices.SortFunc(target.rows, func(a, b dc.URL) int { return strings.Compare(a.URLMd5, b.URLMd5) })
+		slices.SortFunc(target.rows, func(a, b wire.URL) int { return strings.Compare(a.URLMd5, b.URLMd5) })
 
 		moving := newWitness(t, tree(50000)) // more than is crawled meanwhile
 		newSite(t, r, rig.Site{Root: moving.URL + "/"})
@@ -134,7 +134,7 @@ var requestMix = []string{"SITE_STATUS", "URL_STATUS", "URL_CONTENT", "SITE_FIND
 // URL_NEW of the clients.
 type requestTarget struct {
 	id, root string
-	rows     []dc.URL
+	rows     []wire.URL
 	pace     time.Duration // from one request of a client to its next
 }
 
@@ -154,9 +154,9 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 	for turn := n; sleep(ctx, time.Until(next)); turn++ {
 		next = next.Add(s.pace)
 		name := requestMix[turn%len(requestMix)]
-		op, _ := dc.ParseOp(name)
+		op, _ := wire.ParseOp(name)
 		row := s.rows[random.IntN(len(s.rows))]
-		e := dc.Event{Class: dc.ClassClient, UID: bus.NewUID(), Type: int(op), Object: json.RawMessage(s.request(name, row, fmt.Sprintf("%d-%d", n, turn)))}
+		e := wire.Event{Class: wire.ClassClient, UID: bus.NewUID(), Type: int(op), Object: json.RawMessage(s.request(name, row, fmt.Sprintf("%d-%d", n, turn)))}
 		began := time.Now()
 		if _, err := socket.Send(nil, e); err != nil {
 			return took, err
@@ -166,7 +166,7 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 			return took, fmt.Errorf("%s: %w", name, err)
 		}
 		took[name] = append(took[name], time.Since(began))
-		if answer.UID != e.UID || answer.Type != e.Type+dc.ResponseOffset {
+		if answer.UID != e.UID || answer.Type != e.Type+wire.ResponseOffset {
 			return took, fmt.Errorf("%s: an answer of type %d to %s, asked %s", name, answer.Type, answer.UID, e.UID)
 		}
 		if err := s.judge(name, row, answer.Object); err != nil {
@@ -190,20 +190,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func await(socket *bus.Socket, poll *bus.Poller) (dc.Event, error) {
+func await(socket *bus.Socket, poll *bus.Poller) (wire.Event, error) {
 	for end := time.Now().Add(answerLimit); time.Now().Before(end); {
 		m, err := socket.Recv()
 		if !errors.Is(err, bus.ErrNone) {
 			return m.Event, err
 		}
 		if _, err := poll.Wait(time.Second); err != nil {
-			return dc.Event{}, err
+			return wire.Event{}, err
 		}
 	}
-	return dc.Event{}, fmt.Errorf("no answer within %v", answerLimit)
+	return wire.Event{}, fmt.Errorf("no answer within %v", answerLimit)
 }
 
-func (s *requestTarget) request(op string, row dc.URL, unique string) string {
+func (s *requestTarget) request(op string, row wire.URL, unique string) string {
 	switch op {
 	case "SITE_STATUS":
 		return fmt.Sprintf(`{"id":%q,"deleteTaskId":null,"excludeList":["urls","filters","properties"]}`, s.id)
@@ -218,8 +218,8 @@ func (s *requestTarget) request(op string, row dc.URL, unique string) string {
 }
 
 // judge checks an answer against what was asked.
-func (s *requestTarget) judge(op string, row dc.URL, object json.RawMessage) error {
-	var response dc.ClientResponse
+func (s *requestTarget) judge(op string, row wire.URL, object json.RawMessage) error {
+	var response wire.ClientResponse
 	if err := json.Unmarshal(object, &response); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -127,7 +127,7 @@ func TestTwoHundredRestarts(t *testing.T) {
 			extra += len(visits) - 1
 			busiest = max(busiest, len(visits))
 		}
-		var status dc.Site
+		var status wire.Site
 		if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": s.id}, &status); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ type counters struct {
 	Resources, Contents, CollectedURLs, NewURLs, DeletedURLs, Errors, Size int64
 }
 
-func countersOf(s dc.Site) counters {
+func countersOf(s wire.Site) counters {
 	return counters{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Errors, s.Size}
 }
 

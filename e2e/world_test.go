@@ -21,7 +21,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -98,11 +98,11 @@ func finish(t *testing.T, r *rig.Rig, ids ...string) {
 }
 
 // rows reads all rows of a site.
-func rows(t *testing.T, r *rig.Rig, id string) map[string]dc.URL {
+func rows(t *testing.T, r *rig.Rig, id string) map[string]wire.URL {
 	t.Helper()
-	all := map[string]dc.URL{}
+	all := map[string]wire.URL{}
 	for offset := 0; ; offset += 500 {
-		var page []dc.URL
+		var page []wire.URL
 		err := r.Ask(t.Context(), "URL_FETCH", []any{map[string]any{
 			"sitesList": []string{id}, "sitesCriterions": map[string]any{"WHERE": "`State` IN (1,2,3)"},
 			"urlsCriterions": map[string]any{"ORDER BY": "`URLMd5` ASC", "LIMIT": []int{offset, 500}},

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // root is the first page of the site that all example requests are about:
@@ -46,25 +46,25 @@ func TestRequests(t *testing.T) {
 // TestRequestsAreRead gives each file to the reader of its operation, which
 // must neither refuse it nor meet a key that it does not know.
 func TestRequestsAreRead(t *testing.T) {
-	for name, read := range map[string]func(json.RawMessage, *dc.Notes) error{
-		"site-new.json":    func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadSiteNew(m, n); return err },
-		"site-status.json": func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadSiteStatus(m, n); return err },
-		"site-find.json":   func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadSiteFind(m, n); return err },
-		"site-delete.json": func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadSiteDelete(m, n); return err },
-		"url-new.json":     func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLNew(m, n); return err },
-		"url-status.json":  func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLStatus(m, n); return err },
-		"url-fetch.json":   func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLFetch(m, n); return err },
-		"url-content.json": func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadURLContent(m, n); return err },
-		"batch.json":       func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
-		"realtime.json":    func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
-		"process.json":     func(m json.RawMessage, n *dc.Notes) error { _, err := dc.ReadBatch(m, n); return err },
+	for name, read := range map[string]func(json.RawMessage, *wire.Notes) error{
+		"site-new.json":    func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteNew(m, n); return err },
+		"site-status.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteStatus(m, n); return err },
+		"site-find.json":   func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteFind(m, n); return err },
+		"site-delete.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteDelete(m, n); return err },
+		"url-new.json":     func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLNew(m, n); return err },
+		"url-status.json":  func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLStatus(m, n); return err },
+		"url-fetch.json":   func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLFetch(m, n); return err },
+		"url-content.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadURLContent(m, n); return err },
+		"batch.json":       func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
+		"realtime.json":    func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
+		"process.json":     func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadBatch(m, n); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var notes dc.Notes
+			var notes wire.Notes
 			if err := read(text, &notes); err != nil || len(notes.Unknown) > 0 {
 				t.Errorf("error %v, unknown keys %v", err, notes.Unknown)
 			}

@@ -13,5 +13,5 @@ go list ./... | while read -r package; do
 	done || exit 1
 done
 echo "== random operations and expressions on both databases"
-DC_RANDOM_SEED=0 go test -count=1 -v -run '^TestRandom$' ./internal/optest/random
-go test -count=1 -v -run '^TestMariaDBRandom$' ./internal/expr -expr.seed=0
+DC_RANDOM_SEED=0 go test -count=1 -v -run '^TestRandom$' ./internal/storage/conformance/random
+go test -count=1 -v -run '^TestMariaDBRandom$' ./internal/storage/expr -expr.seed=0

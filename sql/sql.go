@@ -1,6 +1,6 @@
 // Package sqltext carries the SQL texts of the house in the program: schema
 // steps and named statements. It has no logic, and is a package of its own only
-// because embed cannot reach above its own folder; package db reads it.
+// because embed cannot reach above its own folder; package sqldb reads it.
 //
 //	sqlite/schema/NNN_name.sql      one step of the schema, run once
 //	mysql/schema/NNN_name.sql       the same on MySQL

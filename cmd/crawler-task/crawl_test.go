@@ -15,11 +15,11 @@ import (
 	"sync"
 	"testing"
 
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dbtask"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/taskmain"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/wire"
 )
 
 // node is crawler-task as its shipped ini files make it, with stores in a folder of
@@ -28,7 +28,7 @@ type node struct {
 	*testing.T
 	data  string
 	job   *crawl.Job
-	owner *dbtask.Owner
+	owner *storage.Owner
 	batch int64
 }
 
@@ -51,9 +51,9 @@ func (n *node) start() (end func()) {
 	f, err := config.Load(filepath.Join("..", "..", "ini", "crawler-task.ini"))
 	n.must(err)
 	app := f.Application("crawler-task", "log/crawler-task.log")
-	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskmain.Flags{})
+	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskprogram.Flags{})
 	n.must(err)
-	n.job, n.owner = job, job.Data.(*dbtask.Owner)
+	n.job, n.owner = job, job.Data.(*storage.Owner)
 	return end
 }
 
@@ -67,7 +67,7 @@ func (n *node) must(err error) {
 // ask sends one request to db-task, which must do it.
 func (n *node) ask(format string, args ...any) string {
 	n.Helper()
-	job := dbtask.Job{Owner: n.owner, Critical: dbtask.Critical}
+	job := storage.Job{Owner: n.owner, Critical: storage.Critical}
 	answer, err := job.Run(n.Context(), json.RawMessage(fmt.Sprintf(format, args...)))
 	n.must(err)
 	text, err := json.Marshal(answer)
@@ -113,7 +113,7 @@ func newWeb(t *testing.T, pages map[string]string) *web {
 // site makes a site of a root URL; more are members of the request.
 func (n *node) site(root, more string) string {
 	n.Helper()
-	id := dc.Md5(root)
+	id := wire.Md5(root)
 	answer := n.ask(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0,"httpTimeout":5000%s}]`, id, root, more)
 	if strings.Contains(answer, `"refused":true`) {
 		n.Fatal(answer)
@@ -132,7 +132,7 @@ func properties(pairs ...string) string {
 }
 
 // row reads a row, which must be there.
-func (n *node) row(site, url string) dc.URL {
+func (n *node) row(site, url string) wire.URL {
 	n.Helper()
 	u, ok := n.rows(site, url)[url]
 	if !ok {
@@ -141,15 +141,15 @@ func (n *node) row(site, url string) dc.URL {
 	return u
 }
 
-func (n *node) rows(site string, urls ...string) map[string]dc.URL {
+func (n *node) rows(site string, urls ...string) map[string]wire.URL {
 	n.Helper()
 	var keys []string
 	for _, u := range urls {
-		keys = append(keys, dc.Md5(u))
+		keys = append(keys, wire.Md5(u))
 	}
 	found, err := n.owner.Rows(n.Context(), site, keys)
 	n.must(err)
-	byURL := map[string]dc.URL{}
+	byURL := map[string]wire.URL{}
 	for _, u := range found {
 		byURL[u.URL] = u
 	}
@@ -157,14 +157,14 @@ func (n *node) rows(site string, urls ...string) map[string]dc.URL {
 }
 
 // crawl runs one batch of URLs of a site.
-func (n *node) crawl(site string, change func(*dc.Batch), urls ...string) dc.Batch {
+func (n *node) crawl(site string, change func(*wire.Batch), urls ...string) wire.Batch {
 	n.Helper()
 	n.batch++
-	b := dc.Batch{ID: n.batch, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 1}
+	b := wire.Batch{ID: n.batch, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
 	for _, u := range urls {
 		row := n.row(site, u)
-		row.Status, row.RequestDelay = dc.StatusSelectedCrawling, 0
-		b.Items = append(b.Items, dc.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row})
+		row.Status, row.RequestDelay = wire.StatusSelectedCrawling, 0
+		b.Items = append(b.Items, wire.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row})
 	}
 	if change != nil {
 		change(&b)
@@ -173,13 +173,13 @@ func (n *node) crawl(site string, change func(*dc.Batch), urls ...string) dc.Bat
 	n.must(err)
 	answer, err := n.job.Run(n.Context(), raw)
 	n.must(err)
-	return answer.(dc.Batch)
+	return answer.(wire.Batch)
 }
 
 // counters are the site's counters; they must be what counting anew gives.
-func (n *node) counters(site string) dc.Site {
+func (n *node) counters(site string) wire.Site {
 	n.Helper()
-	read := func() dc.Site {
+	read := func() wire.Site {
 		s, err := n.owner.Site(n.Context(), site)
 		n.must(err)
 		return *s
@@ -189,9 +189,9 @@ func (n *node) counters(site string) dc.Site {
 	again := read()
 	type counted struct {
 		resources, contents, collected, fresh, deleted, size, errors, speed, speeds int64
-		mask                                                                        dc.ErrorMask
+		mask                                                                        wire.ErrorMask
 	}
-	of := func(s dc.Site) counted {
+	of := func(s wire.Site) counted {
 		return counted{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Size, s.Errors, s.AVGSpeed, s.AVGSpeedCounter, s.ErrorMask}
 	}
 	if of(s) != of(again) {
@@ -225,7 +225,7 @@ func TestSmallSite(t *testing.T) {
 	} {
 		u := n.row(site, w.URL+want.path)
 		if u.Freq != want.freq || u.LinksI != want.linksI || u.LinksE != want.linksE || u.Depth != want.depth || u.Priority != rootRow.Priority ||
-			u.HTTPCode != want.code || u.Status != dc.StatusCrawled || u.Crawled != 1 {
+			u.HTTPCode != want.code || u.Status != wire.StatusCrawled || u.Crawled != 1 {
 			t.Errorf("%s: Freq %d, LinksI %d, LinksE %d, Depth %d, Priority %d, code %d, status %d, crawled %d", want.path, u.Freq, u.LinksI, u.LinksE, u.Depth, u.Priority, u.HTTPCode, u.Status, u.Crawled)
 		}
 		size += u.Size
@@ -234,7 +234,7 @@ func TestSmallSite(t *testing.T) {
 		t.Error("a link that the filters refuse is a row")
 	}
 	s := n.counters(site)
-	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != dc.ErrHTTP {
+	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != wire.ErrHTTP {
 		t.Errorf("counters %+v", s)
 	}
 	// A page that is crawled again raises no Freq.
@@ -253,7 +253,7 @@ func TestStoredFeed(t *testing.T) {
 			w := newWeb(t, map[string]string{"/feed.xml": text, "/1": "one", "/2": "two"})
 			n := newNode(t)
 			site := n.site(w.URL+"/feed.xml", properties("PROCESSOR_NAME", processor))
-			passes := func(b *dc.Batch) { b.MaxIterations = 2 }
+			passes := func(b *wire.Batch) { b.MaxIterations = 2 }
 			for range 2 { // the second time nothing is new
 				n.crawl(site, passes, w.URL+"/feed.xml")
 				one := n.row(site, w.URL+"/1")
@@ -261,13 +261,13 @@ func TestStoredFeed(t *testing.T) {
 				n.must(err)
 				feed, err := n.owner.RawContent(t.Context(), site, site)
 				n.must(err)
-				if one.Status != dc.StatusCrawled || one.Crawled != 1 || one.ErrorMask != 0 || one.HTTPCode != 200 || one.ParentMd5 != site {
+				if one.Status != wire.StatusCrawled || one.Crawled != 1 || one.ErrorMask != 0 || one.HTTPCode != 200 || one.ParentMd5 != site {
 					t.Errorf("entry %+v", one)
 				}
-				if processor == "FEED_PARSER" && (one.Type != dc.TypeFetched || string(one.PDate) != "2026-01-05 10:00:00" || !strings.Contains(string(raw), `"parent_rss_feed"`) || len(feed) > 0) {
+				if processor == "FEED_PARSER" && (one.Type != wire.TypeFetched || string(one.PDate) != "2026-01-05 10:00:00" || !strings.Contains(string(raw), `"parent_rss_feed"`) || len(feed) > 0) {
 					t.Errorf("row %+v, document %s, feed %s", one, raw, feed)
 				}
-				if processor == "RSS" && (one.Type != dc.TypeSingle || string(raw) != "one" || len(feed) == 0) {
+				if processor == "RSS" && (one.Type != wire.TypeSingle || string(raw) != "one" || len(feed) == 0) {
 					t.Errorf("row %+v, page %s, feed %s", one, raw, feed)
 				}
 				if s := n.counters(site); s.CollectedURLs != 2 || s.NewURLs != 0 || s.Errors != 0 {
@@ -298,7 +298,7 @@ func TestStoredSitemap(t *testing.T) {
 		w.mu.Unlock()
 	}
 	for _, path := range []string{"/1", "/2"} {
-		if u := n.row(site, w.URL+path); string(u.LastModified) != "2026-01-05 00:00:00" || u.Priority != before+50 || u.Status != dc.StatusNew || u.Depth != 1 {
+		if u := n.row(site, w.URL+path); string(u.LastModified) != "2026-01-05 00:00:00" || u.Priority != before+50 || u.Status != wire.StatusNew || u.Depth != 1 {
 			t.Errorf("page %+v", u)
 		}
 	}
@@ -313,9 +313,9 @@ func TestPageBecomesSitemap(t *testing.T) {
 	site := n.site(w.URL+"/", `,"recrawlPeriod":1`+properties("RECRAWL_URL_AGE_EXPRESSION", "0"))
 	n.crawl(site, nil, w.URL+"/")
 	n.crawl(site, nil, w.URL+"/s.xml")
-	named := func(b *dc.Batch) { b.Items[0].Properties = map[string]string{"SITEMAPS": w.URL + "/s.xml"} }
+	named := func(b *wire.Batch) { b.Items[0].Properties = map[string]string{"SITEMAPS": w.URL + "/s.xml"} }
 	n.crawl(site, named, w.URL+"/")
-	if u := n.row(site, w.URL+"/s.xml"); u.ContentType != "application/sitemap+xml" || u.Status != dc.StatusNew {
+	if u := n.row(site, w.URL+"/s.xml"); u.ContentType != "application/sitemap+xml" || u.Status != wire.StatusNew {
 		t.Errorf("row %+v", u)
 	}
 	n.crawl(site, nil, w.URL+"/s.xml")
@@ -330,12 +330,12 @@ func TestStoredChain(t *testing.T) {
 	n := newNode(t)
 	site := n.site(w.URL+"/", properties("URL_CHAIN", `{"url_pattern":"part="}`))
 	for round := int64(1); round <= 2; round++ {
-		n.crawl(site, func(b *dc.Batch) { b.MaxIterations = 5 }, w.URL+"/")
-		if u := n.row(site, w.URL+"/"); u.Status != dc.StatusCrawled || u.Type != dc.TypeRegular || u.Crawled != round {
+		n.crawl(site, func(b *wire.Batch) { b.MaxIterations = 5 }, w.URL+"/")
+		if u := n.row(site, w.URL+"/"); u.Status != wire.StatusCrawled || u.Type != wire.TypeRegular || u.Crawled != round {
 			t.Errorf("first page %+v", u)
 		}
 		for _, part := range []string{"/?part=2", "/?part=3"} {
-			if u := n.row(site, w.URL+part); u.Status != dc.StatusCrawled || u.Type != dc.TypeChain || u.Crawled != round {
+			if u := n.row(site, w.URL+part); u.Status != wire.StatusCrawled || u.Type != wire.TypeChain || u.Crawled != round {
 				t.Errorf("part %+v", u)
 			}
 		}
@@ -352,7 +352,7 @@ func TestStoredChain(t *testing.T) {
 		}
 		return err
 	}))
-	want := dc.Md5(w.URL+"/?part=2") + "\n" + dc.Md5(w.URL+"/?part=3") + "\n"
+	want := wire.Md5(w.URL+"/?part=2") + "\n" + wire.Md5(w.URL+"/?part=3") + "\n"
 	if len(chain) != 2 || chain[0] != want || chain[1] != want {
 		t.Errorf("lists %q, want %q", chain, want)
 	}
@@ -361,11 +361,11 @@ func TestStoredChain(t *testing.T) {
 
 // dying is a data owner whose process dies when it takes rows for the second time.
 type dying struct {
-	*dbtask.Owner
+	*storage.Owner
 	taken int
 }
 
-func (d *dying) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+func (d *dying) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
 	if d.taken++; d.taken > 1 {
 		return nil, errors.New("killed")
 	}
@@ -379,25 +379,25 @@ func TestKilledChain(t *testing.T) {
 	n := newNode(t)
 	site := n.site(w.URL+"/", properties("URL_CHAIN", `{"url_pattern":"part="}`))
 	row := n.row(site, w.URL+"/")
-	row.Status = dc.StatusSelectedCrawling
-	raw, err := json.Marshal(dc.Batch{ID: 99, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 3,
-		Items: []dc.BatchItem{{SiteID: site, URLID: row.URLMd5, URL: row}}})
+	row.Status = wire.StatusSelectedCrawling
+	raw, err := json.Marshal(wire.Batch{ID: 99, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 3,
+		Items: []wire.BatchItem{{SiteID: site, URLID: row.URLMd5, URL: row}}})
 	n.must(err)
 	n.job.Data = &dying{Owner: n.owner}
 	if _, err := n.job.Run(t.Context(), raw); err == nil {
 		t.Fatal("the batch went on")
 	}
 	n.job.Data = n.owner
-	if u := n.row(site, w.URL+"/"); u.Status != dc.StatusCrawling || u.BatchID != 99 {
+	if u := n.row(site, w.URL+"/"); u.Status != wire.StatusCrawling || u.BatchID != 99 {
 		t.Errorf("held row %+v", u)
 	}
 	n.ask(`["URL_RETURN",{"batchId":99}]`)
-	if u := n.row(site, w.URL+"/"); u.Status != dc.StatusNew {
+	if u := n.row(site, w.URL+"/"); u.Status != wire.StatusNew {
 		t.Errorf("freed row %+v", u)
 	}
-	n.crawl(site, func(b *dc.Batch) { b.MaxIterations = 3 }, w.URL+"/")
+	n.crawl(site, func(b *wire.Batch) { b.MaxIterations = 3 }, w.URL+"/")
 	for _, path := range []string{"/", "/?part=2"} {
-		if u := n.row(site, w.URL+path); u.Status != dc.StatusCrawled || u.ErrorMask != 0 {
+		if u := n.row(site, w.URL+path); u.Status != wire.StatusCrawled || u.ErrorMask != 0 {
 			t.Errorf("row %+v", u)
 		}
 	}
@@ -413,10 +413,10 @@ func TestStoredSchema(t *testing.T) {
 	if answer := n.crawl(site, nil, template); len(answer.Items) != 1 || answer.Items[0].URL.URL != w.URL+"/?q=a" {
 		t.Errorf("first batch: %+v", answer.Items)
 	}
-	if u := n.row(site, template); u.Status != dc.StatusCrawled || u.Crawled != 1 || u.Size != 0 {
+	if u := n.row(site, template); u.Status != wire.StatusCrawled || u.Crawled != 1 || u.Size != 0 {
 		t.Errorf("template %+v", u)
 	}
-	if u := n.row(site, w.URL+"/?q=b"); u.Status != dc.StatusNew || u.ParentMd5 != dc.Md5(template) {
+	if u := n.row(site, w.URL+"/?q=b"); u.Status != wire.StatusNew || u.ParentMd5 != wire.Md5(template) {
 		t.Errorf("other %+v", u)
 	}
 	if answer := n.crawl(site, nil, template); len(answer.Items) != 1 || answer.Items[0].URL.URL != w.URL+"/?q=c" {
@@ -454,13 +454,13 @@ func TestDetectModified(t *testing.T) {
 				n.crawl(site, nil, w.URL+"/")
 				first := n.row(site, w.URL+"/")
 				processed := behavior%2 == 0 // with behavior 0 it makes no difference
-				status := int64(dc.StatusCrawled)
+				status := int64(wire.StatusCrawled)
 				if processed {
-					_, err := n.owner.Contents.PutAll(t.Context(), site, []dc.Entry{{ID: site, Data: []byte("{}")}})
+					_, err := n.owner.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: site, Data: []byte("{}")}})
 					n.must(err)
 				}
 				if behavior == 2 {
-					status = dc.StatusProcessed
+					status = wire.StatusProcessed
 				}
 				const old = "2026-01-01 00:00:00"
 				n.ask(`["URL_UPDATE",[{"siteId":%q,"url":%q,"UDate":%q}]]`, site, w.URL+"/", old)
@@ -470,7 +470,7 @@ func TestDetectModified(t *testing.T) {
 				if algorithm == 3 {
 					code = 200
 				}
-				if u.Status != status || u.HTTPCode != code || u.ErrorMask != 0 || u.State != dc.URLEnabled || u.Crawled != 2 ||
+				if u.Status != status || u.HTTPCode != code || u.ErrorMask != 0 || u.State != wire.URLEnabled || u.Crawled != 2 ||
 					u.MRate != 0.5 || u.MRateCounter != 2 || u.Size != first.Size || u.RawContentMd5 != first.RawContentMd5 || u.ContentType != first.ContentType || u.ETag != "e" {
 					t.Errorf("row %+v", u)
 				}
@@ -541,9 +541,9 @@ func TestElsewhere(t *testing.T) {
 		at     string // known, unknown: sites of the links; own for the page's
 		others string
 	}{
-		{"regular", dc.TypeRegular, "own", "own"},
-		{"links go to the sites that there are", dc.TypeRegularExt, "theirs", "general"},
-		{"sites are made", dc.TypeNewSite, "theirs", "theirs"},
+		{"regular", wire.TypeRegular, "own", "own"},
+		{"links go to the sites that there are", wire.TypeRegularExt, "theirs", "general"},
+		{"sites are made", wire.TypeNewSite, "theirs", "theirs"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -556,9 +556,9 @@ func TestElsewhere(t *testing.T) {
 			n.row(site, w.URL+"/1")
 			for url, where := range map[string]string{"http://known.test/x": tt.at, "http://unknown.test/y": tt.others} {
 				host, _, _ := strings.Cut(url[7:], "/")
-				at := map[string]string{"own": site, "theirs": dc.Md5("http://" + host + "/"), "general": dc.GeneralSite}[where]
-				for _, id := range []string{site, dc.Md5("http://" + host + "/"), dc.GeneralSite} {
-					found, err := n.owner.Rows(t.Context(), id, []string{dc.Md5(url)})
+				at := map[string]string{"own": site, "theirs": wire.Md5("http://" + host + "/"), "general": wire.GeneralSite}[where]
+				for _, id := range []string{site, wire.Md5("http://" + host + "/"), wire.GeneralSite} {
+					found, err := n.owner.Rows(t.Context(), id, []string{wire.Md5(url)})
 					if there := len(found) == 1; err == nil && there != (id == at) {
 						t.Errorf("%s is a row of %s: %v", url, id, there)
 					}
@@ -635,7 +635,7 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			}))
 			t.Cleanup(s.Close)
 			n := newNode(t)
-			batch, err := dc.ReadBatch(text, &dc.Notes{})
+			batch, err := wire.ReadBatch(text, &wire.Notes{})
 			n.must(err)
 			if len(batch.Items) == 0 {
 				t.Fatal("the batch has no items")
@@ -652,12 +652,12 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			job := n.job
 			answer, err := job.Run(context.Background(), json.RawMessage(moved))
 			n.must(err)
-			b := answer.(dc.Batch)
-			if b.ID != batch.ID || b.CrawlerType != dc.CrawlRealTime || len(b.Items) != len(batch.Items) {
+			b := answer.(wire.Batch)
+			if b.ID != batch.ID || b.CrawlerType != wire.CrawlRealTime || len(b.Items) != len(batch.Items) {
 				t.Errorf("batch %d, type %d, %d items of %d", b.ID, b.CrawlerType, len(b.Items), len(batch.Items))
 			}
 			for i, it := range b.Items {
-				if it.URLID != batch.Items[i].URLID || it.URL.HTTPCode != 200 || it.URL.Status != dc.StatusCrawled || it.URL.ErrorMask != 0 {
+				if it.URLID != batch.Items[i].URLID || it.URL.HTTPCode != 200 || it.URL.Status != wire.StatusCrawled || it.URL.ErrorMask != 0 {
 					t.Errorf("item %d: code %d, status %d, errors %v, %s", i, it.URL.HTTPCode, it.URL.Status, it.URL.ErrorMask.Names(), it.URL.URL)
 				}
 			}

@@ -11,18 +11,18 @@ import (
 	"os"
 	"time"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/cli"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
-	"hce/dc/internal/cookies"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dbtask"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
-	"hce/dc/internal/rotation"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/storage"
 	"hce/dc/internal/task"
-	"hce/dc/internal/taskmain"
+	"hce/dc/internal/wire"
 )
 
 const notes = `stdin holds Batch objects, one after the other; each is answered with one line on
@@ -39,10 +39,10 @@ unreadable input, database, disk.`
 
 func main() {
 	var asked question
-	os.Exit(taskmain.Run(taskmain.Program{
+	os.Exit(taskprogram.Run(taskprogram.Program{
 		Name: "crawler-task", Summary: "crawls batches of URLs", Notes: notes, Open: asked.open, Batches: true,
 		Memory:   func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
-		Commands: []taskmain.Command{asked.explain()},
+		Commands: []taskprogram.Command{asked.explain()},
 	}))
 }
 
@@ -53,7 +53,7 @@ type question struct {
 }
 
 // open is Program.Open: what begins when --explain is not given.
-func (q *question) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+func (q *question) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
 	if q.site != "" || q.fetch {
 		return nil, nil, errors.New("--site and --fetch go with --explain URL")
 	}
@@ -61,20 +61,20 @@ func (q *question) open(ctx context.Context, f *config.File, app config.Applicat
 }
 
 // explain is the command --explain.
-func (q *question) explain() taskmain.Command {
-	return taskmain.Command{
+func (q *question) explain() taskprogram.Command {
+	return taskprogram.Command{
 		Option: "explain", Value: "URL", Help: "tell as JSON what would be decided about the URL, and why",
-		More: func(s *cli.Set) {
+		More: func(s *flags.Set) {
 			s.Text(&q.site, "site", "", "ID", "with --explain: as a page of this site; without it the site\nwhose root URL the URL begins with")
 			s.Flag(&q.fetch, "fetch", "", "with --explain: make the request as well, and tell what came")
 		},
 		Run: func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
 			if q.site != "" {
-				if err := dc.CheckSiteID("option", "--site", q.site); err != nil {
+				if err := wire.CheckSiteID("option", "--site", q.site); err != nil {
 					return err
 				}
 			}
-			job, closeJob, err := openJob(ctx, f, app, log, taskmain.Flags{})
+			job, closeJob, err := openJob(ctx, f, app, log, taskprogram.Flags{})
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func (q *question) explain() taskmain.Command {
 	}
 }
 
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
 	job, closeJob, err := openJob(ctx, f, app, log, flags)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	return job, closeJob, nil
 }
 
-func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (*crawl.Job, func(), error) {
+func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (*crawl.Job, func(), error) {
 	s := f.Section("CrawlerTask")
 	cfg := readConfig(s, app, flags)
 	networks := s.Networks("AllowedNetworks")
@@ -110,12 +110,12 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	counts := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
 	seen := readBrowser(f)
 	headersFile, cookieFile := s.Path("headers_file", "crawler-task_headers.txt"), s.Path("cookie_file", "crawler-task_cookie.txt")
-	stores, err := taskmain.DBTaskFile(f, s)
+	stores, err := taskprogram.DBTaskFile(f, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	data := dbtask.ReadConfig(stores, app.DataDir)
-	if err := taskmain.Checked(f, log); err != nil {
+	data := storage.ReadConfig(stores, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err
 	}
 	if err := stores.Err(); err != nil {
@@ -135,7 +135,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if err != nil {
 		return nil, nil, err
 	}
-	owner, closeStores, err := dbtask.Open(ctx, data, log)
+	owner, closeStores, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +143,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
 	seen.Dial, seen.Resolve, seen.Log = client.Dial, client.Resolve, log
 	chromium := browser.New(seen)
-	rotator := rotation.New(rotation.Options{Dir: counts, Log: log})
+	rotator := headerrotation.New(headerrotation.Options{Dir: counts, Log: log})
 	projects := openProjects(app, log)
 	closeAll := func() {
 		chromium.Close()
@@ -155,7 +155,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		closeStores()
 	}
 	return &crawl.Job{
-		Data: owner, Scratch: dbtask.NewScratch(owner, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
+		Data: owner, Scratch: storage.NewScratch(owner, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
 		Now: time.Now, Log: log, ProjectLog: projects.log,
 	}, closeAll, nil
 }
@@ -170,7 +170,7 @@ func readMemory(s *config.Section) int64 {
 }
 
 // readConfig reads what the crawler itself is told.
-func readConfig(s *config.Section, app config.Application, flags taskmain.Flags) crawl.Config {
+func readConfig(s *config.Section, app config.Application, flags taskprogram.Flags) crawl.Config {
 	cfg := crawl.Config{
 		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
 		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
@@ -222,7 +222,7 @@ func readDefaults(cfg *crawl.Config, headersFile, cookieFile string) error {
 	if err != nil {
 		return fmt.Errorf("headers_file: %w", err)
 	}
-	if cfg.Headers, err = rotation.Parse(string(headers)); err != nil {
+	if cfg.Headers, err = headerrotation.Parse(string(headers)); err != nil {
 		return fmt.Errorf("headers_file %s %w", headersFile, err)
 	}
 	cookie, err := os.ReadFile(cookieFile)

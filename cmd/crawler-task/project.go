@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"hce/dc/internal/config"
-	"hce/dc/internal/statefile"
+	"hce/dc/internal/crawl/statefile"
 )
 
 // mostProjects bounds the project logs that are open at once; beyond it there is

@@ -14,12 +14,12 @@ import (
 	"time"
 	_ "time/tzdata" // names of zones, where the system has none
 
-	"hce/dc/internal/cli"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
-	"hce/dc/internal/db"
-	"hce/dc/internal/dbtask"
-	"hce/dc/internal/original"
-	"hce/dc/internal/taskmain"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/storage/legacyimport"
+	"hce/dc/internal/storage/sqldb"
 )
 
 // importPassword names the variable with the password: command lines are seen by
@@ -32,7 +32,7 @@ type importOptions struct {
 	log                   bool
 }
 
-func (o *importOptions) declare(s *cli.Set) {
+func (o *importOptions) declare(s *flags.Set) {
 	s.Text(&o.names, "import-databases", "", "LIST", "names there that differ, as dc_sites=old_sites,dc_urls=old_urls;\nthe others are dc_sites, dc_urls, dc_urls_deleted, dc_contents,\ndc_attributes, dc_stat_freqs, dc_stat_logs")
 	s.Text(&o.zone, "import-zone", "", "ZONE", "time zone of that server, as Europe/Berlin or +03:00; UTC when\nit is not given")
 	s.Text(&o.keyFiles, "import-key-files", "", "FOLDER", "import processed contents also from a copy of its key-value\nfiles (<site>.db)")
@@ -41,19 +41,19 @@ func (o *importOptions) declare(s *cli.Set) {
 
 // run is --import-from FROM.
 func (o *importOptions) run(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, from string) error {
-	cfg := dbtask.ReadConfig(f, app.DataDir)
-	if err := taskmain.Checked(f, log); err != nil {
+	cfg := storage.ReadConfig(f, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
 		return err
 	}
 	what, err := o.imports(from)
 	if err != nil {
 		return err
 	}
-	return dbtask.Import(ctx, cfg, what, os.Stdout, os.Stderr, log)
+	return storage.Import(ctx, cfg, what, os.Stdout, os.Stderr, log)
 }
 
-func (o *importOptions) imports(from string) (dbtask.Imports, error) {
-	what := dbtask.Imports{Log: o.log, KeyFiles: o.keyFiles, From: original.Options{Names: map[string]string{}}}
+func (o *importOptions) imports(from string) (storage.Imports, error) {
+	what := storage.Imports{Log: o.log, KeyFiles: o.keyFiles, From: legacyimport.Options{Names: map[string]string{}}}
 	var err error
 	if what.From.Server, err = readServer(from); err != nil {
 		return what, err
@@ -62,7 +62,7 @@ func (o *importOptions) imports(from string) (dbtask.Imports, error) {
 	if what.From.Zone, err = readZone(o.zone); err != nil {
 		return what, err
 	}
-	known := append([]string{db.Sites}, db.SiteDatabases...)
+	known := append([]string{sqldb.Sites}, sqldb.SiteDatabases...)
 	for _, pair := range strings.Split(o.names, ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {
 			continue
@@ -77,15 +77,15 @@ func (o *importOptions) imports(from string) (dbtask.Imports, error) {
 }
 
 // readServer reads user@host, user@host:port or user@/path/of/socket.
-func readServer(from string) (db.Server, error) {
+func readServer(from string) (sqldb.Server, error) {
 	user, address, found := strings.Cut(from, "@")
 	if !found || user == "" || address == "" {
-		return db.Server{}, fmt.Errorf("option --import-from = %q is not USER@HOST, USER@HOST:PORT or USER@/SOCKET", from)
+		return sqldb.Server{}, fmt.Errorf("option --import-from = %q is not USER@HOST, USER@HOST:PORT or USER@/SOCKET", from)
 	}
 	if strings.Contains(user, ":") {
-		return db.Server{}, fmt.Errorf("option --import-from has a password; put it into the environment variable %s", importPassword)
+		return sqldb.Server{}, fmt.Errorf("option --import-from has a password; put it into the environment variable %s", importPassword)
 	}
-	s := db.Server{User: user, Host: address, Port: 3306}
+	s := sqldb.Server{User: user, Host: address, Port: 3306}
 	if filepath.IsAbs(address) {
 		s.Host, s.Socket = "", address
 		return s, nil

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/db"
-	"hce/dc/internal/db/mariadbtest"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/kv"
+	"hce/dc/internal/storage/keyvalue"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/wire"
 )
 
 // TestMain lets a test start this program as a process.
@@ -60,7 +60,7 @@ func newService(t *testing.T) *service {
 		s.run("CREATE DATABASE " + name)
 		s.run("GRANT SELECT ON " + name + ".* TO reader@localhost")
 	}
-	s.run("USE " + s.names[db.Sites])
+	s.run("USE " + s.names[sqldb.Sites])
 	s.file("sites.sql", "")
 	s.file("general.sql", "0")
 	return s
@@ -113,22 +113,22 @@ func (s *service) options(more ...string) []string {
 type target struct {
 	*testing.T
 	folder string
-	config db.Config
+	config sqldb.Config
 }
 
-var backends = []string{db.DriverSQLite, db.DriverMySQL}
+var backends = []string{sqldb.DriverSQLite, sqldb.DriverMySQL}
 
 func newTarget(t *testing.T, backend string) *target {
 	t.Helper()
 	n := &target{T: t, folder: t.TempDir()}
 	text := "[Application]\ndata_dir = data\nlog = stderr\nlog_level = error\n[TasksManager]\nraw_sync = 0\ndb_driver = " + backend + "\n"
-	n.config = db.Config{Driver: backend, Path: filepath.Join(n.folder, "data", "dc.db")}
-	if backend == db.DriverMySQL {
+	n.config = sqldb.Config{Driver: backend, Path: filepath.Join(n.folder, "data", "dc.db")}
+	if backend == sqldb.DriverMySQL {
 		s := mariadbtest.Start(t)
-		n.config.Server, n.config.Names = db.Server{Socket: s.Socket, User: s.User}, s.Names(t)
+		n.config.Server, n.config.Names = sqldb.Server{Socket: s.Socket, User: s.User}, s.Names(t)
 		text += "db_socket = " + s.Socket + "\ndb_user = " + s.User + "\n"
-		for key, long := range map[string]string{"primary_db": db.Sites, "secondary_db": db.URLs, "fourth_db": db.Deleted,
-			"fifth_db": db.Contents, "stat_db": db.Freqs, "log_db": db.Logs, "att_db": db.Attributes} {
+		for key, long := range map[string]string{"primary_db": sqldb.Sites, "secondary_db": sqldb.URLs, "fourth_db": sqldb.Deleted,
+			"fifth_db": sqldb.Contents, "stat_db": sqldb.Freqs, "log_db": sqldb.Logs, "att_db": sqldb.Attributes} {
 			text += key + " = " + n.config.Names[long] + "\n"
 		}
 	}
@@ -184,19 +184,19 @@ func (n *target) ask(request string, into any) {
 	}
 }
 
-func (n *target) site(id string) (s dc.Site) {
+func (n *target) site(id string) (s wire.Site) {
 	n.Helper()
 	n.ask(fmt.Sprintf(`["SITE_STATUS",{"id":%q}]`, id), &s)
 	return s
 }
 
-func (n *target) url(site, url string) dc.URL {
+func (n *target) url(site, url string) wire.URL {
 	n.Helper()
-	var list []dc.URL
+	var list []wire.URL
 	n.ask(fmt.Sprintf(`["URL_STATUS",[{"siteId":%q,"url":%q}]]`, site, url), &list)
 	if len(list) != 1 {
 		n.Errorf("%s: %d rows", url, len(list))
-		return dc.URL{}
+		return wire.URL{}
 	}
 	return list[0]
 }
@@ -204,15 +204,15 @@ func (n *target) url(site, url string) dc.URL {
 // number asks the database itself; {urls} and the like are the tables of a site.
 func (n *target) number(site, text string) (count int64) {
 	n.Helper()
-	d, err := db.Open(n.Context(), n.config)
+	d, err := sqldb.Open(n.Context(), n.config)
 	if err != nil {
 		n.Fatal(err)
 	}
 	defer d.Close()
-	for _, database := range db.SiteDatabases {
+	for _, database := range sqldb.SiteDatabases {
 		text = strings.ReplaceAll(text, "{"+database+"}", d.SiteTable(database, site))
 	}
-	err = d.View(n.Context(), func(tx *db.Tx) error {
+	err = d.View(n.Context(), func(tx *sqldb.Tx) error {
 		_, err := tx.Row(text, nil, &count)
 		return err
 	})
@@ -248,7 +248,7 @@ func TestImport(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
 			n := newTarget(t, backend)
-			var answer dc.GeneralResponse
+			var answer wire.GeneralResponse
 			n.ask(`["SITE_NEW",{"id":"mine","description":"was here","urls":["http://mine.test/"]}]`, &answer)
 			got, says := n.imports(source.options())
 			equal(t, "counts", []any{got.Sites, got.Before, got.Skipped, got.Orphans, got.Contents, got.Kept, got.Remaining}, []any{4, 0, 2, 1, int64(1), int64(0), false})
@@ -285,9 +285,9 @@ func TestImport(t *testing.T) {
 				}
 			}
 			equal(t, "proxies", got.Proxies, int64(2))
-			var proxies []dc.Proxy
+			var proxies []wire.Proxy
 			n.ask(`["PROXY_STATUS",[{"siteId":"news","host":"proxy:3128"}]]`, &proxies)
-			equal(t, "proxies of news", []any{len(proxies), proxies[0].Host, proxies[0].CityName, proxies[0].UDate}, []any{1, "proxy:3128", "Köln", dc.Date("")})
+			equal(t, "proxies of news", []any{len(proxies), proxies[0].Host, proxies[0].CityName, proxies[0].UDate}, []any{1, "proxy:3128", "Köln", wire.Date("")})
 			checkSites(t, n)
 			checkRows(t, n)
 
@@ -298,7 +298,7 @@ func TestImport(t *testing.T) {
 
 			log, _ := n.imports(source.options("--import-log"))
 			equal(t, "run for the journal", []any{log.Sites, log.Before, log.Rows}, []any{4, 0, map[string]int64{"log": 3}})
-			equal(t, "journal", n.number("news", "SELECT COUNT(*) FROM {dc_stat_logs} WHERE Site_Id = 'news' AND URLMd5 = '"+dc.Md5(news)+"'"), int64(2))
+			equal(t, "journal", n.number("news", "SELECT COUNT(*) FROM {dc_stat_logs} WHERE Site_Id = 'news' AND URLMd5 = '"+wire.Md5(news)+"'"), int64(2))
 
 			n.ask(`["SITE_DELETE",{"id":"locked"}]`, &answer)
 			back, _ := n.imports(source.options())
@@ -311,26 +311,26 @@ func checkSites(t *testing.T, n *target) {
 	t.Helper()
 	s := n.site("news")
 	equal(t, "news", []any{s.Description, s.CDate, s.UDate, s.State, s.Priority, s.MaxResourceSize},
-		[]any{"Zeitung für München", dc.Date("2014-01-05 10:00:00"), dc.Date("2014-01-06 10:00:00"), int64(1), int64(7), int64(1 << 40)})
+		[]any{"Zeitung für München", wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-06 10:00:00"), int64(1), int64(7), int64(1 << 40)})
 	equal(t, "counters", []any{s.Resources, s.Contents, s.NewURLs, s.DeletedURLs, s.CollectedURLs, s.Size, s.Errors, s.AVGSpeed, s.ErrorMask},
-		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), dc.ErrHTTP | dc.ErrMacro | dc.ErrSynchronize | dc.ErrFiltersBreak | dc.ErrDatabase})
-	equal(t, "filters", []any{len(s.Filters), s.Filters[0].Pattern, s.Filters[0].Action, s.Filters[0].UDate}, []any{1, "ü(.*)", int64(-1), dc.Date("2014-01-05 10:00:00")})
+		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), wire.ErrHTTP | wire.ErrMacro | wire.ErrSynchronize | wire.ErrFiltersBreak | wire.ErrDatabase})
+	equal(t, "filters", []any{len(s.Filters), s.Filters[0].Pattern, s.Filters[0].Action, s.Filters[0].UDate}, []any{1, "ü(.*)", int64(-1), wire.Date("2014-01-05 10:00:00")})
 	var values []string
 	for _, p := range s.Properties {
 		values = append(values, p.Name+"="+p.Value)
 	}
 	equal(t, "properties", values, []string{"PROCESS_CTYPES=text/html", "HTTP_HEADERS=a", "HTTP_HEADERS=b"})
-	equal(t, "roots", []any{len(s.URLs), s.URLs[0].URL.URL, s.URLs[0].UserID, s.URLs[1].URLMd5}, []any{2, news, int64(3), dc.Md5(news + "late")})
+	equal(t, "roots", []any{len(s.URLs), s.URLs[0].URL.URL, s.URLs[0].UserID, s.URLs[1].URLMd5}, []any{2, news, int64(3), wire.Md5(news + "late")})
 
 	made := n.site(self)
 	equal(t, "made by itself", []any{made.State, made.NewURLs, len(made.Properties)}, []any{int64(3), int64(1), 5})
 	general := n.site("0")
-	equal(t, "general", []any{general.CDate, len(general.Filters), general.NewURLs}, []any{dc.Date("2014-01-01 10:00:00"), 1, int64(1)})
+	equal(t, "general", []any{general.CDate, len(general.Filters), general.NewURLs}, []any{wire.Date("2014-01-01 10:00:00"), 1, int64(1)})
 	equal(t, "general properties", []any{len(general.Properties), general.Properties[0].Value}, []any{2, "text/html,text/xml"})
 	locked := n.site("locked")
-	equal(t, "locked", []any{locked.State, locked.UDate}, []any{int64(4), dc.Date("")})
+	equal(t, "locked", []any{locked.State, locked.UDate}, []any{int64(4), wire.Date("")})
 	equal(t, "mine", n.site("mine").Description, "was here")
-	equal(t, "no id", n.site("orphan").State, int64(dc.SiteNotFound))
+	equal(t, "no id", n.site("orphan").State, int64(wire.SiteNotFound))
 }
 
 func checkRows(t *testing.T, n *target) {
@@ -353,22 +353,22 @@ func checkRows(t *testing.T, n *target) {
 		equal(t, url+" batch", u.BatchID, int64(0))
 	}
 	u := n.url("news", news)
-	equal(t, "dates", []any{u.UDate, u.TcDate, u.CDate}, []any{dc.Date("2014-01-05 10:00:00"), dc.Date("2014-01-05 10:00:00"), dc.Date("2014-01-05 10:00:00")})
-	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, dc.ErrHTTP|dc.ErrMacro|dc.ErrSynchronize|dc.ErrFiltersBreak|dc.ErrDatabase)
+	equal(t, "dates", []any{u.UDate, u.TcDate, u.CDate}, []any{wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00")})
+	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, wire.ErrHTTP|wire.ErrMacro|wire.ErrSynchronize|wire.ErrFiltersBreak|wire.ErrDatabase)
 
 	var contents []struct {
-		ProcessedContents []dc.Content
-		Attributes        []dc.Attribute
+		ProcessedContents []wire.Content
+		Attributes        []wire.Attribute
 	}
 	n.ask(fmt.Sprintf(`["URL_CONTENT",[{"siteId":"news","url":%q,"contentTypeMask":1}]]`, news+"done"), &contents)
 	text, err := base64.StdEncoding.DecodeString(contents[0].ProcessedContents[0].Buffer)
 	if err != nil || !strings.Contains(string(text), `"Page"`) {
 		t.Errorf("content %s: %v", text, err)
 	}
-	equal(t, "date of the content", contents[0].ProcessedContents[0].CDate, dc.Date("2014-01-05 10:00:00"))
+	equal(t, "date of the content", contents[0].ProcessedContents[0].CDate, wire.Date("2014-01-05 10:00:00"))
 	for text, want := range map[string]int64{
-		"SELECT COUNT(*) FROM {dc_urls_deleted} WHERE Site_Id = 'news' AND URLMd5 = '" + dc.Md5(news+"gone") + "'":   2,
-		"SELECT LENGTH(Value) FROM {dc_attributes} WHERE Site_Id = 'news' AND URLMd5 = '" + dc.Md5(news) + "'":       4,
+		"SELECT COUNT(*) FROM {dc_urls_deleted} WHERE Site_Id = 'news' AND URLMd5 = '" + wire.Md5(news+"gone") + "'": 2,
+		"SELECT LENGTH(Value) FROM {dc_attributes} WHERE Site_Id = 'news' AND URLMd5 = '" + wire.Md5(news) + "'":     4,
 		"SELECT COUNT(*) FROM {dc_attributes} WHERE Site_Id = 'news' AND URLMd5 = '' AND CDate IS NOT NULL":          1,
 		"SELECT COUNT(*) FROM {dc_stat_freqs} WHERE Site_Id = 'news' AND FIns = 1 AND MDate = '2014-01-05 10:00:00'": 1,
 		"SELECT COUNT(*) FROM {dc_urls} WHERE Site_Id = 'news'":                                                      11,
@@ -387,18 +387,18 @@ func TestImportKeyFiles(t *testing.T) {
 	source.must(err)
 	_, err = file.Exec(`CREATE TABLE articles (id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);
 		CREATE UNIQUE INDEX articles_id ON articles (id);
-		INSERT INTO articles VALUES ('` + dc.Md5(news+"done") + `', 'old', '2013-01-01 00:00:00'), ('` + dc.Md5(news) + `', 'front', '2014-02-01 00:00:00')`)
+		INSERT INTO articles VALUES ('` + wire.Md5(news+"done") + `', 'old', '2013-01-01 00:00:00'), ('` + wire.Md5(news) + `', 'front', '2014-02-01 00:00:00')`)
 	source.must(err)
 	source.must(file.Close())
-	n := newTarget(t, db.DriverSQLite)
+	n := newTarget(t, sqldb.DriverSQLite)
 	got, _ := n.imports(source.options("--import-key-files", folder))
 	equal(t, "contents", []int64{got.Contents, got.Kept}, []int64{2, 1})
-	store, err := kv.Open(filepath.Join(n.folder, "data", "dc_dbdata"), kv.Options{Open: func(path string) (*sql.DB, error) { return db.OpenFile(path, db.FileOptions{}) }})
+	store, err := keyvalue.Open(filepath.Join(n.folder, "data", "dc_dbdata"), keyvalue.Options{Open: func(path string) (*sql.DB, error) { return sqldb.OpenFile(path, sqldb.FileOptions{}) }})
 	source.must(err)
 	defer store.Close()
-	e, _, err := store.Get(t.Context(), "news", dc.Md5(news))
+	e, _, err := store.Get(t.Context(), "news", wire.Md5(news))
 	source.must(err)
-	equal(t, "entry", []any{string(e.Data), e.CDate.Format(dc.DateLayout)}, []any{"front", "2014-02-01 00:00:00"})
+	equal(t, "entry", []any{string(e.Data), e.CDate.Format(wire.DateLayout)}, []any{"front", "2014-02-01 00:00:00"})
 
 	c, _, says := n.program("", source.options("--import-key-files", filepath.Join("data", "dc_dbdata"))...)
 	if err := c.Run(); err == nil || !strings.Contains(says.String(), "is key_value_storage_dir itself") {
@@ -408,7 +408,7 @@ func TestImportKeyFiles(t *testing.T) {
 
 func TestImportRefuses(t *testing.T) {
 	source := newService(t)
-	mysql := newTarget(t, db.DriverMySQL)
+	mysql := newTarget(t, sqldb.DriverMySQL)
 	mysql.site("0") // makes the databases
 	var own []string
 	for _, long := range slices.Sorted(maps.Keys(mysql.config.Names)) {
@@ -430,7 +430,7 @@ func TestImportRefuses(t *testing.T) {
 		"no folder":                    {source.options("--import-key-files", "none"), "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newTarget(t, db.DriverSQLite)
+			n := newTarget(t, sqldb.DriverSQLite)
 			p, out, says := n.program("", c.args...)
 			if c.says == "not of the original" {
 				p.Env = append(p.Env, importPassword+"=")
@@ -496,7 +496,7 @@ func TestImportKilled(t *testing.T) {
 				t.Error("no kill was in the middle")
 			}
 			for _, site := range []string{"a", "b"} {
-				for table, want := range map[string]int64{db.URLs: manyURLs, db.Deleted: manyDeleted, db.Attributes: 700, db.Logs: 1500} {
+				for table, want := range map[string]int64{sqldb.URLs: manyURLs, sqldb.Deleted: manyDeleted, sqldb.Attributes: 700, sqldb.Logs: 1500} {
 					equal(t, table, n.number(site, "SELECT COUNT(*) FROM {"+table+"} WHERE Site_Id = '"+site+"'"), want)
 				}
 				s := n.site(site)
@@ -512,14 +512,14 @@ func TestImportKilled(t *testing.T) {
 
 // parts is how many parts of sites are imported as a whole.
 func (n *target) parts() int64 {
-	d, err := db.Open(n.Context(), n.config)
+	d, err := sqldb.Open(n.Context(), n.config)
 	if err != nil {
 		n.Fatal(err)
 	}
 	defer d.Close()
 	var done int64
-	err = d.View(n.Context(), func(tx *db.Tx) error {
-		_, err := tx.Row("SELECT COUNT(*) FROM "+d.Table(db.Sites, "imports")+" WHERE Done = 1", nil, &done)
+	err = d.View(n.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Row("SELECT COUNT(*) FROM "+d.Table(sqldb.Sites, "imports")+" WHERE Done = 1", nil, &done)
 		return err
 	})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"os"
 
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
-	"hce/dc/internal/dbtask"
+	"hce/dc/internal/storage"
 	"hce/dc/internal/task"
-	"hce/dc/internal/taskmain"
 )
 
 const notes = `stdin holds requests like ["SITE_STATUS", {"id": "..."}] or [3, {"id": "..."}], one
@@ -29,10 +29,10 @@ again, it goes on where it was. docs/switching.md tells more.`
 
 func main() {
 	var imports importOptions
-	os.Exit(taskmain.Run(taskmain.Program{
+	os.Exit(taskprogram.Run(taskprogram.Program{
 		Name: "db-task", Summary: "answers operations on the stored sites and URLs", Notes: notes,
-		Open: open, ErrorAnswer: dbtask.ErrorAnswer,
-		Commands: []taskmain.Command{{
+		Open: open, ErrorAnswer: storage.ErrorAnswer,
+		Commands: []taskprogram.Command{{
 			Option: "move-contents", Value: "TO", Run: move,
 			Help: "move the processed contents of all sites TO files (one for each\nsite) or sql (the SQL database), and end",
 		}, {
@@ -42,22 +42,22 @@ func main() {
 	}))
 }
 
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ taskmain.Flags) (task.Job, func(), error) {
-	cfg := dbtask.ReadConfig(f, app.DataDir)
-	if err := taskmain.Checked(f, log); err != nil {
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ taskprogram.Flags) (task.Job, func(), error) {
+	cfg := storage.ReadConfig(f, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err
 	}
-	owner, closeAll, err := dbtask.Open(ctx, cfg, log)
+	owner, closeAll, err := storage.Open(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	return dbtask.Job{Owner: owner, Critical: dbtask.Critical}, closeAll, nil
+	return storage.Job{Owner: owner, Critical: storage.Critical}, closeAll, nil
 }
 
 func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
-	cfg := dbtask.ReadConfig(f, app.DataDir)
-	if err := taskmain.Checked(f, log); err != nil {
+	cfg := storage.ReadConfig(f, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
 		return err
 	}
-	return dbtask.MoveContents(ctx, cfg, to, os.Stdout, os.Stderr, log)
+	return storage.MoveContents(ctx, cfg, to, os.Stdout, os.Stderr, log)
 }

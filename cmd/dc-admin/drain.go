@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/client"
-	"hce/dc/internal/top"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/livescreen"
 )
 
 const (
@@ -32,7 +32,7 @@ func drain(ctx context.Context, r request, i installation, wrong func(error) cli
 		}
 		d.Limit = time.Duration(n) * time.Second
 	}
-	p := &progress{out: os.Stderr, width: top.Width(os.Stderr)}
+	p := &progress{out: os.Stderr, width: livescreen.Width(os.Stderr)}
 	d.Progress = p.show
 	out := d.Do(ctx)
 	p.end()

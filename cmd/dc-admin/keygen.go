@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"hce/dc/internal/cli"
-	"hce/dc/internal/client"
-	"hce/dc/internal/keys"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/daemon/curvekeys"
 )
 
 const keygenNotes = `Makes a pair of keys for the daemon, or for somebody who is to reach it from
@@ -43,7 +43,7 @@ section [dtma]:
 func keygen(args []string, stdout, stderr io.Writer) int {
 	var out, name, secret string
 	var force bool
-	s := cli.New("dc-admin keygen", "makes the keys of one side")
+	s := flags.New("dc-admin keygen", "makes the keys of one side")
 	s.Text(&out, "out", "o", "DIR", "folder of the files, made if missing; default: the current one")
 	s.Text(&name, "name", "n", "NAME", "whose keys they are")
 	s.Text(&secret, "public", "p", "FILE", "print the public key of a secret one, and make nothing")
@@ -51,7 +51,7 @@ func keygen(args []string, stdout, stderr io.Writer) int {
 	s.Note(keygenNotes)
 	err := s.Parse(args)
 	switch {
-	case errors.Is(err, cli.ErrHelp):
+	case errors.Is(err, flags.ErrHelp):
 		return say(stdout, stderr, s.Help())
 	case err != nil:
 	case s.Given("public") && (name != "" || out != "" || force):
@@ -77,7 +77,7 @@ func keygen(args []string, stdout, stderr io.Writer) int {
 }
 
 func publicOf(path string) (string, error) {
-	pair, err := keys.ReadSecret(path)
+	pair, err := curvekeys.ReadSecret(path)
 	return pair.Public + "\n", err
 }
 
@@ -86,7 +86,7 @@ func makeKeys(folder, name string, force bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	pair, err := keys.Generate()
+	pair, err := curvekeys.Generate()
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/keys"
+	"hce/dc/internal/daemon/curvekeys"
 )
 
 // The keys of the ini file are used: this daemon has none, and says so.
@@ -38,11 +38,11 @@ func TestKeygen(t *testing.T) {
 		t.Fatalf("status %d, %q", status, stderr)
 	}
 	secret, public := filepath.Join(folder, "new", "keys", "alice.key"), filepath.Join(folder, "new", "keys", "alice.pub")
-	pair, err := keys.ReadSecret(secret)
+	pair, err := curvekeys.ReadSecret(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := keys.ReadPublic(public); err != nil || got != pair.Public {
+	if got, err := curvekeys.ReadPublic(public); err != nil || got != pair.Public {
 		t.Errorf("%s, %v", got, err)
 	}
 	for _, want := range []string{
@@ -92,7 +92,7 @@ func TestKeygen(t *testing.T) {
 	if _, stderr, status := program(t, folder, "keygen", "--out", "new/keys", "--name", "alice", "--force"); status != 0 {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	if other, err := keys.ReadSecret(secret); err != nil || other == pair {
+	if other, err := curvekeys.ReadSecret(secret); err != nil || other == pair {
 		t.Errorf("not replaced: %v", err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(folder, "new", "keys")); len(left) != 2 {

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"hce/dc/internal/cli"
-	"hce/dc/internal/client"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/manual"
 	"hce/dc/internal/config"
-	"hce/dc/internal/manual"
 )
 
 const notes = `Commands of --cmd:
@@ -79,8 +79,8 @@ type request struct {
 	force                                     bool
 }
 
-func options(r *request) *cli.Set {
-	s := cli.New("dc-admin", "looks after a running dc-daemon")
+func options(r *request) *flags.Set {
+	s := flags.New("dc-admin", "looks after a running dc-daemon")
 	s.Text(&r.config, "config", "c", "FILE", "ini file; without it dc-admin.ini is looked for in the current\nfolder and in /etc/dc-admin/")
 	s.Text(&r.command, "cmd", "", "NAME", "command")
 	s.Text(&r.fields, "fields", "f", "LIST", "names, or name:value pairs, separated by commas")

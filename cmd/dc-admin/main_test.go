@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
 )
 
 // binary is the program, built for these tests.
@@ -65,37 +65,37 @@ func daemon(t *testing.T) string {
 	return port
 }
 
-func manager(e dc.Event) []dc.Event {
-	var asked dc.AdminFields
+func manager(e wire.Event) []wire.Event {
+	var asked wire.AdminFields
 	if json.Unmarshal(e.Object, &asked) != nil || asked.ClassName == "Silent" {
 		return nil
 	}
-	answer := dc.Event{Class: e.Class, UID: e.UID, Object: e.Object}
+	answer := wire.Event{Class: e.Class, UID: e.UID, Object: e.Object}
 	switch e.Type {
-	case dc.AdminStat:
-		answer.Type = dc.AdminStatAns
+	case wire.AdminStat:
+		answer.Type = wire.AdminStatAns
 		if _, door := asked.Fields["clients"]; door {
 			answer.Object = json.RawMessage(`{"className":"AdminInterfaceServer","fields":{"clients":["One","Busy"]}}`)
 		}
 		if asked.ClassName == "Busy" {
 			answer.Object = json.RawMessage(`{"className":"Busy","fields":{"batches_crawl_queue":2}}`)
 		}
-	case dc.AdminGet:
-		answer.Type = dc.AdminGetAns
-	case dc.AdminSet:
-		answer.Type = dc.AdminSetAns
+	case wire.AdminGet:
+		answer.Type = wire.AdminGetAns
+	case wire.AdminSet:
+		answer.Type = wire.AdminSetAns
 		if _, refused := asked.Fields["fixed"]; refused {
 			answer.Object = json.RawMessage(`{"className":"X","fields":{"fixed":null},"errors":{"fixed":"fixed cannot be changed"}}`)
 		}
-	case dc.AdminState:
-		answer.Type = dc.AdminStateAns
-	case dc.AdminSuspend:
-		answer.Type, answer.Object = dc.AdminSuspendAns, json.RawMessage(`{"errorCode":0,"errorMessage":"","statuses":[]}`)
+	case wire.AdminState:
+		answer.Type = wire.AdminStateAns
+	case wire.AdminSuspend:
+		answer.Type, answer.Object = wire.AdminSuspendAns, json.RawMessage(`{"errorCode":0,"errorMessage":"","statuses":[]}`)
 	}
 	if asked.ClassName == "Unknown" {
-		answer.Type, answer.Object = dc.AdminStateAns, json.RawMessage(`{"className":"Unknown","command":7}`)
+		answer.Type, answer.Object = wire.AdminStateAns, json.RawMessage(`{"className":"Unknown","command":7}`)
 	}
-	return []dc.Event{answer}
+	return []wire.Event{answer}
 }
 
 func write(t *testing.T, folder, name, text string) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli"
-	"hce/dc/internal/client"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/config"
-	"hce/dc/internal/top"
 )
 
 const topNotes = `Keys: q quits, p pauses the screen and goes on with it. Without a terminal on
@@ -34,8 +34,8 @@ type topRequest struct {
 	json                    bool
 }
 
-func topOptions(r *topRequest) *cli.Set {
-	s := cli.New("dc-admin top", "shows a running dc-daemon live")
+func topOptions(r *topRequest) *flags.Set {
+	s := flags.New("dc-admin top", "shows a running dc-daemon live")
 	s.Text(&r.config, "config", "c", "FILE", "ini file, as of dc-admin")
 	s.Text(&r.interval, "interval", "i", "SECONDS", "between two looks; 1 by default")
 	s.Flag(&r.json, "json", "", "one JSON object per interval instead of a screen")
@@ -49,7 +49,7 @@ func topCommand(ctx context.Context, args []string) int {
 	var r topRequest
 	s := topOptions(&r)
 	err := s.Parse(args)
-	if errors.Is(err, cli.ErrHelp) {
+	if errors.Is(err, flags.ErrHelp) {
 		fmt.Print(s.Help())
 		return client.AdminOK
 	}
@@ -83,23 +83,23 @@ func showTop(ctx context.Context, r topRequest) (exit int, err error) {
 	if err != nil {
 		return client.AdminWrong, err
 	}
-	source, err := top.Open(i.server, i.clients, i.start)
+	source, err := livescreen.Open(i.server, i.clients, i.start)
 	if err != nil {
 		return client.AdminFailed, err
 	}
 	defer source.Close()
-	style := top.Style{Title: fmt.Sprintf("%s:%d", i.server.Host, i.server.Port), Plain: plain(os.Getenv)}
+	style := livescreen.Style{Title: fmt.Sprintf("%s:%d", i.server.Host, i.server.Port), Plain: plain(os.Getenv)}
 	term := os.Getenv("TERM")
 	switch {
 	case r.json:
-		err = top.JSON(ctx, os.Stdout, source, every, count)
-	case !top.IsTerminal(os.Stdout), !top.IsTerminal(os.Stdin), term == "", term == "dumb":
-		err = top.Once(ctx, os.Stdout, source, style, every)
+		err = livescreen.JSON(ctx, os.Stdout, source, every, count)
+	case !livescreen.IsTerminal(os.Stdout), !livescreen.IsTerminal(os.Stdin), term == "", term == "dumb":
+		err = livescreen.Once(ctx, os.Stdout, source, style, every)
 	default:
 		err = live(ctx, source, style, every)
 	}
 	switch {
-	case errors.Is(err, top.ErrAway):
+	case errors.Is(err, livescreen.ErrAway):
 		return client.AdminFailed, nil // the output says so
 	case err != nil:
 		return client.AdminFailed, err
@@ -107,13 +107,13 @@ func showTop(ctx context.Context, r topRequest) (exit int, err error) {
 	return client.AdminOK, nil
 }
 
-func live(ctx context.Context, source *top.Source, style top.Style, every time.Duration) error {
-	terminal, err := top.OpenTerminal(os.Stdin, os.Stdout)
+func live(ctx context.Context, source *livescreen.Source, style livescreen.Style, every time.Duration) error {
+	terminal, err := livescreen.OpenTerminal(os.Stdin, os.Stdout)
 	if err != nil {
 		return err
 	}
 	defer terminal.Close()
-	return top.Live(ctx, terminal, source, style, every)
+	return livescreen.Live(ctx, terminal, source, style, every)
 }
 
 // plain reports whether a screen is ASCII without colours: NO_COLOR is set, or

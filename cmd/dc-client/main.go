@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"hce/dc/internal/cli"
-	"hce/dc/internal/client"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/manual"
 	"hce/dc/internal/config"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/manual"
+	"hce/dc/internal/wire"
 )
 
 const notes = `Operations of --command:
@@ -52,7 +52,7 @@ type options struct {
 
 func main() {
 	var o options
-	s := cli.New("dc-client", "asks the crawler cluster for one operation")
+	s := flags.New("dc-client", "asks the crawler cluster for one operation")
 	s.Text(&o.config, "config", "c", "FILE", "ini file; without it dc-client.ini is looked for in the current\nfolder and in /etc/dc-client/")
 	s.Text(&o.command, "command", "cmd", "NAME", "operation")
 	s.Text(&o.file, "file", "f", "FILE", "request as JSON")
@@ -86,7 +86,7 @@ func main() {
 
 // operations are the names of those that clients may ask for.
 func operations() (names []string) {
-	for op := range dc.Op(dc.ResponseOffset) {
+	for op := range wire.Op(wire.ResponseOffset) {
 		if op.Client() {
 			names = append(names, op.String())
 		}
@@ -108,7 +108,7 @@ func (o options) run(ctx context.Context) client.Outcome {
 	if o.command == "" {
 		return client.Failure(client.ExitArguments, "Not present [--help] or [--command] mandatory args")
 	}
-	op, ok := dc.ParseOp(o.command)
+	op, ok := wire.ParseOp(o.command)
 	if !ok || !op.Client() {
 		return client.Failure(client.ExitArguments, fmt.Sprintf("[--command] arg's value not present in value's list: %q", o.command))
 	}

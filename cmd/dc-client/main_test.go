@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/keys"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/curvekeys"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
 )
 
 // binary is the program, built for these tests.
@@ -57,23 +57,23 @@ func program(t *testing.T, folder string, args ...string) (stdout, stderr string
 // SITE_CLEANUP. It gives the port.
 func daemon(t *testing.T) string {
 	t.Helper()
-	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e dc.Event) []dc.Event {
-		answer := dc.Event{Class: e.Class, UID: e.UID, Type: e.Type + dc.ResponseOffset}
-		switch dc.Op(e.Type) {
-		case dc.SiteFind:
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e wire.Event) []wire.Event {
+		answer := wire.Event{Class: e.Class, UID: e.UID, Type: e.Type + wire.ResponseOffset}
+		switch wire.Op(e.Type) {
+		case wire.SiteFind:
 			return nil
-		case dc.SiteCleanup:
+		case wire.SiteCleanup:
 			answer.Object = json.RawMessage(`{"errorCode":0}`)
-		case dc.SiteDelete:
+		case wire.SiteDelete:
 			answer.Object = json.RawMessage(`{"errorCode":2,"errorMessage":"empty list of nodes","itemsList":[]}`)
 		default:
 			var err error
-			item := dc.ClientResponseItem{ErrorCode: 0, ItemObject: e.Object}
-			if answer.Object, err = json.Marshal(dc.ClientResponse{ItemsList: []dc.ClientResponseItem{item}}); err != nil {
+			item := wire.ClientResponseItem{ErrorCode: 0, ItemObject: e.Object}
+			if answer.Object, err = json.Marshal(wire.ClientResponse{ItemsList: []wire.ClientResponseItem{item}}); err != nil {
 				t.Error(err)
 			}
 		}
-		return []dc.Event{answer}
+		return []wire.Event{answer}
 	})
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
 	if err != nil {
@@ -215,9 +215,9 @@ func TestFiles(t *testing.T) {
 
 // Only 0 and false ask for one item per node; without --merge the service decides.
 func TestMergeOption(t *testing.T) {
-	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e dc.Event) []dc.Event {
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e wire.Event) []wire.Event {
 		object := `{"errorCode":0,"errorMessage":"cookie ` + string(e.Cookie["MERGE_RESULTS"]) + `.","itemsList":[]}`
-		return []dc.Event{{Class: e.Class, UID: e.UID, Type: e.Type + dc.ResponseOffset, Object: json.RawMessage(object)}}
+		return []wire.Event{{Class: e.Class, UID: e.UID, Type: e.Type + wire.ResponseOffset, Object: json.RawMessage(object)}}
 	})
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
 	if err != nil {
@@ -246,7 +246,7 @@ func TestKeysOfTheIniFile(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()
 	for _, name := range []string{"server", "own"} {
-		pair, err := keys.Generate()
+		pair, err := curvekeys.Generate()
 		if err == nil {
 			_, err = pair.Write(folder, name, false)
 		}

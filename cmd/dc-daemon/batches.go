@@ -3,10 +3,10 @@ package main
 import (
 	"time"
 
-	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/sites"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/wire"
 )
 
 // What is due, where the ini file does not say (daemon 2.3, 2.9, 2.11, 2.12).
@@ -53,10 +53,10 @@ func crawl(f *config.File) batches.CrawlConfig {
 		MaxIterations:   s.Int("BatchMaxIterations", 1, 1, 100),
 		CheckActive:     s.Bool("BatchDefaultCheckURLsInActiveBatches", true),
 		CrawledStrategy: s.Int("CrawledURLStrategy", 0, 0, 1),
-		SitesCriterion: dc.Criterion{
+		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
-		URLsCriterion: dc.Criterion{Where: s.Text("BatchDefaultWhereURLs", crawlURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", crawlURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
 		TaskName:      taskName(s, "Crawl", "crawl", 1),
 		DBTask:        stage(f, s, "DRCEDBAppName", "db-task"),
 		Return: batches.ReturnConfig{
@@ -71,16 +71,16 @@ func crawl(f *config.File) batches.CrawlConfig {
 			MaxDepth:       s.Int("IncrMaxDepth", 100, 0, 1000000),
 			MaxURLs:        s.Int("IncrMaxURLs", 500, 1, 100000),
 			MinFreq:        s.Int("IncrMinFreq", batches.UnusedMinFreq, 0, maxSwept),
-			SitesCriterion: dc.Criterion{Where: incrementalSites, OrderBy: orderSites},
-			URLsCriterion:  dc.Criterion{Where: incrementalURLs, OrderBy: incrementalOrder},
+			SitesCriterion: wire.Criterion{Where: incrementalSites, OrderBy: orderSites},
+			URLsCriterion:  wire.Criterion{Where: incrementalURLs, OrderBy: incrementalOrder},
 		},
 		Aging: batches.AgingConfig{
 			SweepConfig:    sweep(s, "Aging", "aging", 3),
 			MaxURLs:        s.Int("AgingBatchDefaultMaxURLsTotal", 10000, 1, maxSwept),
 			MaxURLsSite:    s.Int("AgingBatchDefaultMaxURLsSite", 100, 1, maxSwept),
 			MaxSites:       s.Int("AgingBatchDefaultMaxSites", 0, 0, 100000),
-			SitesCriterion: dc.Criterion{Where: s.Text("AgingBatchSitesCriterion", agingSites)},
-			URLsCriterion:  dc.Criterion{Where: s.Text("AgingBatchURLsCriterion", agingURLs)},
+			SitesCriterion: wire.Criterion{Where: s.Text("AgingBatchSitesCriterion", agingSites)},
+			URLsCriterion:  wire.Criterion{Where: s.Text("AgingBatchURLsCriterion", agingURLs)},
 		},
 		Purge: batches.PurgeConfig{
 			SweepConfig: sweep(s, "Purge", "purge", 2),
@@ -103,10 +103,10 @@ func process(f *config.File) batches.ProcessConfig {
 		Processor: stage(f, s, "DRCEProcessorAppName", "processor-task"),
 		Period:    s.Duration("ProcessingPeriod", time.Second, 2*time.Second, 0, longest),
 		Mode:      s.Bool("ProcessingMode", true),
-		SitesCriterion: dc.Criterion{
+		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
-		URLsCriterion: dc.Criterion{Where: s.Text("BatchDefaultWhereURLs", processURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", processURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
 		TaskName:      taskName(s, "Process", "process", 4),
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/batches"
 	"hce/dc/internal/daemon"
+	"hce/dc/internal/daemon/batches"
 )
 
 // iniKey is a key of one of the two sections: its default, another value and what

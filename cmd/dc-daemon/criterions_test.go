@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/db"
-	"hce/dc/internal/db/dbtest"
-	"hce/dc/internal/db/mariadbtest"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/store"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqldb/dbtest"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/storage/sqlstore"
+	"hce/dc/internal/wire"
 )
 
 // bench is a store that the criterions of the ini file are asked of.
 type bench struct {
-	*store.Store
+	*sqlstore.Store
 	t   *testing.T
 	now time.Time
 }
@@ -26,18 +26,18 @@ type bench struct {
 func onBothDatabases(t *testing.T, test func(b *bench)) {
 	for _, backend := range dbtest.Backends {
 		t.Run(backend, func(t *testing.T) {
-			config := db.Config{Driver: backend, Path: t.TempDir() + "/dc.db"}
-			if backend == db.DriverMySQL {
+			config := sqldb.Config{Driver: backend, Path: t.TempDir() + "/dc.db"}
+			if backend == sqldb.DriverMySQL {
 				s := mariadbtest.New(t, mariadbtest.Options{})
-				config = db.Config{Driver: backend, Server: db.Server{Socket: s.Socket, User: s.User}, Names: s.Names(t)}
+				config = sqldb.Config{Driver: backend, Server: sqldb.Server{Socket: s.Socket, User: s.User}, Names: s.Names(t)}
 			}
-			d, err := db.Open(t.Context(), config)
+			d, err := sqldb.Open(t.Context(), config)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = d.Close() })
 			b := &bench{t: t, now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
-			b.Store = store.Open(d, store.Options{Now: func() time.Time { return b.now }})
+			b.Store = sqlstore.Open(d, sqlstore.Options{Now: func() time.Time { return b.now }})
 			test(b)
 		})
 	}
@@ -53,7 +53,7 @@ func (b *bench) must(err error) {
 // site adds one, with more of its fields and its properties.
 func (b *bench) site(id, fields, properties string) {
 	b.t.Helper()
-	r, err := dc.ReadSiteNew(json.RawMessage(fmt.Sprintf(`{"id":%q,"recrawlPeriod":60,%s"properties":{%s}}`, id, fields, properties)), nil)
+	r, err := wire.ReadSiteNew(json.RawMessage(fmt.Sprintf(`{"id":%q,"recrawlPeriod":60,%s"properties":{%s}}`, id, fields, properties)), nil)
 	b.must(err)
 	_, err = b.SiteNew(b.t.Context(), r)
 	b.must(err)
@@ -63,11 +63,11 @@ func (b *bench) site(id, fields, properties string) {
 func (b *bench) url(site, name, fields string) {
 	b.t.Helper()
 	for minutes := range 1000 {
-		at := fmt.Sprintf("%q", b.now.Add(-time.Duration(minutes)*time.Minute).Format(dc.DateLayout))
+		at := fmt.Sprintf("%q", b.now.Add(-time.Duration(minutes)*time.Minute).Format(wire.DateLayout))
 		fields = strings.ReplaceAll(fields, fmt.Sprintf("ago(%d)", minutes), at)
 	}
-	raw := fmt.Sprintf(`[{"siteId":%q,"url":%q,"parentMd5":%q,%s}]`, site, name, dc.Md5("root"), fields)
-	list, err := dc.ReadURLNew(json.RawMessage(raw), nil)
+	raw := fmt.Sprintf(`[{"siteId":%q,"url":%q,"parentMd5":%q,%s}]`, site, name, wire.Md5("root"), fields)
+	list, err := wire.ReadURLNew(json.RawMessage(raw), nil)
 	b.must(err)
 	_, _, err = b.URLNew(b.t.Context(), list)
 	b.must(err)
@@ -78,9 +78,9 @@ func (b *bench) there(pages ...string) (there []string) {
 	b.t.Helper()
 	for _, page := range pages {
 		site, url, _ := strings.Cut(page, " ")
-		rows, err := b.Rows(b.t.Context(), site, []string{dc.Md5(url)})
+		rows, err := b.Rows(b.t.Context(), site, []string{wire.Md5(url)})
 		b.must(err)
-		if rows[dc.Md5(url)].URL != "" {
+		if rows[wire.Md5(url)].URL != "" {
 			there = append(there, page)
 		}
 	}
@@ -121,7 +121,7 @@ func TestAgingCriterions(t *testing.T) {
 		run := func(n int64) {
 			raw, err := json.Marshal([]any{cfg.Crawl.Aging.Request(n)})
 			b.must(err)
-			list, err := dc.ReadURLAge(raw, nil)
+			list, err := wire.ReadURLAge(raw, nil)
 			b.must(err)
 			_, err = b.URLAge(t.Context(), list)
 			b.must(err)
@@ -175,9 +175,9 @@ func TestIncrementalCriterions(t *testing.T) {
 		} {
 			b.url("yes", name, fields)
 		}
-		urls, err := b.URLFetch(t.Context(), []dc.URLFetchRequest{{
+		urls, err := b.URLFetch(t.Context(), []wire.URLFetchRequest{{
 			SitesCriterion: i.SitesCriterion, URLsCriterion: i.URLs(), MaxURLs: 100, Algorithm: 1, SkipBusySites: false,
-			URLUpdate: dc.Patch{"Status": int64(dc.StatusSelectedIncremental), "Batch_Id": int64(7)},
+			URLUpdate: wire.Patch{"Status": int64(wire.StatusSelectedIncremental), "Batch_Id": int64(7)},
 		}})
 		b.must(err)
 		var got []string
@@ -186,7 +186,7 @@ func TestIncrementalCriterions(t *testing.T) {
 		}
 		b.same("pages to look at again", got, []string{"yes due", "yes crawled"})
 		// A batch that fails leaves them to regular crawling.
-		n, err := b.URLReturn(t.Context(), dc.URLReturnRequest{BatchID: 7, Statuses: []int64{2, 3, 8}})
+		n, err := b.URLReturn(t.Context(), wire.URLReturnRequest{BatchID: 7, Statuses: []int64{2, 3, 8}})
 		b.must(err)
 		if n != 2 {
 			t.Errorf("%d rows returned, want 2", n)
@@ -207,7 +207,7 @@ func TestDrawnCriterionsLeaveNoSiteOut(t *testing.T) {
 		for condition, pages := range want {
 			sites := cfg.Crawl.SitesCriterion
 			sites.Where = "(" + sites.Where + ") AND " + condition
-			urls, err := b.URLFetch(t.Context(), []dc.URLFetchRequest{{SitesCriterion: sites, URLsCriterion: cfg.Crawl.URLsCriterion, MaxURLs: 100, Algorithm: 1}})
+			urls, err := b.URLFetch(t.Context(), []wire.URLFetchRequest{{SitesCriterion: sites, URLsCriterion: cfg.Crawl.URLsCriterion, MaxURLs: 100, Algorithm: 1}})
 			b.must(err)
 			var got []string
 			for _, u := range urls {

@@ -4,11 +4,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"hce/dc/internal/batches"
 	"hce/dc/internal/config"
-	"hce/dc/internal/env"
-	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/daemon/sites"
 )
 
 // lanes are the types of tasks, each with slots of its own, so that none waits
@@ -28,7 +28,7 @@ var lanes = []struct {
 }
 
 // environment reads [Environment]: the local pool of task programs.
-func environment(s *config.Section, dataDir string) env.LocalConfig {
+func environment(s *config.Section, dataDir string) executor.LocalConfig {
 	slots := map[string]int{}
 	for _, lane := range lanes {
 		if n := s.Int(lane.key, lane.slots, 1, 1000); n > 0 {
@@ -41,7 +41,7 @@ func environment(s *config.Section, dataDir string) env.LocalConfig {
 			nice[kind] = int(n)
 		}
 	}
-	return env.LocalConfig{
+	return executor.LocalConfig{
 		Dir:         filepath.Clean(s.PathIn(dataDir, "spool_dir", "env")),
 		NodeName:    s.Text("node_name", "local"),
 		Slots:       slots,

@@ -8,27 +8,27 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/batches"
-	"hce/dc/internal/env"
-	"hce/dc/internal/sites"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/sites"
 )
 
 // Each key of [Environment] changes what it is named for, and nothing else.
 func TestEnvironmentKeys(t *testing.T) {
-	plain := func() env.LocalConfig {
+	plain := func() executor.LocalConfig {
 		cfg, _ := read(t, "[Application]\n")
 		return cfg.Env
 	}
-	slots := func(kind string, n int) func(*env.LocalConfig) {
-		return func(c *env.LocalConfig) { c.Slots = maps.Clone(c.Slots); c.Slots[kind] = n }
+	slots := func(kind string, n int) func(*executor.LocalConfig) {
+		return func(c *executor.LocalConfig) { c.Slots = maps.Clone(c.Slots); c.Slots[kind] = n }
 	}
 	for _, tt := range []struct {
 		line string
-		want func(*env.LocalConfig)
+		want func(*executor.LocalConfig)
 	}{
-		{"node_name = n1", func(c *env.LocalConfig) { c.NodeName = "n1" }},
-		{"spool_dir = queue", func(c *env.LocalConfig) { c.Dir = filepath.FromSlash("/data/queue") }},
-		{"spool_dir = /elsewhere", func(c *env.LocalConfig) { c.Dir = filepath.FromSlash("/elsewhere") }},
+		{"node_name = n1", func(c *executor.LocalConfig) { c.NodeName = "n1" }},
+		{"spool_dir = queue", func(c *executor.LocalConfig) { c.Dir = filepath.FromSlash("/data/queue") }},
+		{"spool_dir = /elsewhere", func(c *executor.LocalConfig) { c.Dir = filepath.FromSlash("/elsewhere") }},
 		{"slots_db = 3", slots(sites.TaskType, 3)},
 		{"slots_crawl = 4", slots(batches.CrawlTask, 4)},
 		{"slots_process = 5", slots(batches.ProcessTask, 5)},
@@ -36,12 +36,12 @@ func TestEnvironmentKeys(t *testing.T) {
 		{"slots_age = 8", slots("age", 8)},
 		{"slots_purge = 9", slots("purge", 9)},
 		{"slots_recrawl = 2", slots("recrawl", 2)},
-		{"nice_crawl = 0", func(c *env.LocalConfig) { c.Nice = map[string]int{batches.ProcessTask: 5} }},
-		{"nice_process = 19", func(c *env.LocalConfig) { c.Nice = map[string]int{batches.CrawlTask: 5, batches.ProcessTask: 19} }},
-		{"max_requests = 10", func(c *env.LocalConfig) { c.MaxRequests = 10 }},
-		{"max_rss = 0", func(c *env.LocalConfig) { c.MaxRSS = 0 }},
-		{"idle_timeout = 12", func(c *env.LocalConfig) { c.IdleTimeout = 12 * time.Second }},
-		{"kill_grace = 13", func(c *env.LocalConfig) { c.KillGrace = 13 * time.Millisecond }},
+		{"nice_crawl = 0", func(c *executor.LocalConfig) { c.Nice = map[string]int{batches.ProcessTask: 5} }},
+		{"nice_process = 19", func(c *executor.LocalConfig) { c.Nice = map[string]int{batches.CrawlTask: 5, batches.ProcessTask: 19} }},
+		{"max_requests = 10", func(c *executor.LocalConfig) { c.MaxRequests = 10 }},
+		{"max_rss = 0", func(c *executor.LocalConfig) { c.MaxRSS = 0 }},
+		{"idle_timeout = 12", func(c *executor.LocalConfig) { c.IdleTimeout = 12 * time.Second }},
+		{"kill_grace = 13", func(c *executor.LocalConfig) { c.KillGrace = 13 * time.Millisecond }},
 	} {
 		cfg, f := read(t, "[Application]\n[Environment]\n"+tt.line+"\n")
 		want := plain()

@@ -10,10 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hce/dc/internal/cli"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/manual"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
-	"hce/dc/internal/manual"
 )
 
 const notes = `SIGTERM and SIGINT stop the daemon as dc-admin --cmd STOP does; a second signal
@@ -25,7 +25,7 @@ failed. With --check-config: 0 it could start, 1 it could not.`
 func main() {
 	var path, name string
 	var only bool
-	s := cli.New("dc-daemon", "runs the managers of the crawler cluster")
+	s := flags.New("dc-daemon", "runs the managers of the crawler cluster")
 	s.Text(&path, "config", "c", "FILE", "ini file; without it dc-daemon.ini is looked for in the current\nfolder and in /etc/dc-daemon/")
 	s.Text(&name, "name", "n", "NAME", "name of this instance, instead of the ini file's")
 	s.Flag(&only, "check-config", "", "print the effective configuration, say what is wrong with it, and\nend; nothing is started")

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
 )
 
 // TestMain lets a test start this program as a process.
@@ -116,7 +116,7 @@ DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; 
 	for lines.Scan() {
 		if found := endpoint.FindStringSubmatch(lines.Text()); found != nil {
 			caller := managertest.Call(t, managertest.Bus(t), found[1])
-			caller.Send(managertest.Event(t, dc.ClassClient, int(dc.SiteStatus), nil))
+			caller.Send(managertest.Event(t, wire.ClassClient, int(wire.SiteStatus), nil))
 			break
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/config"
-	"hce/dc/internal/realtime"
+	"hce/dc/internal/daemon/realtime"
 )
 
 // realTime reads [BatchTasksManagerRealTime] (daemon 3.4).

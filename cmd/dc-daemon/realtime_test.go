@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/config"
-	"hce/dc/internal/realtime"
+	"hce/dc/internal/daemon/realtime"
 )
 
 // TestRealTimeKeys: each key of [BatchTasksManagerRealTime] has its effect, and a wrong

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"hce/dc/internal/bus"
 	"hce/dc/internal/config"
-	"hce/dc/internal/keys"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/curvekeys"
 )
 
 // remote reads what a port says about other machines: serverHost, serverSecretKey
@@ -33,11 +33,11 @@ func remote(s *config.Section, insecure bool) *bus.Curve {
 }
 
 func readKeys(s *config.Section, secret, allowed string) *bus.Curve {
-	pair, err := keys.ReadSecret(secret)
+	pair, err := curvekeys.ReadSecret(secret)
 	if err != nil {
 		s.Fail("serverSecretKey", "does not serve: "+err.Error())
 	}
-	list, err := keys.OpenList(allowed)
+	list, err := curvekeys.OpenList(allowed)
 	if err != nil {
 		s.Fail("allowedClients", "does not serve: "+err.Error())
 	}

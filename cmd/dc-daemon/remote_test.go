@@ -13,19 +13,19 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/bus"
-	"hce/dc/internal/client"
+	"hce/dc/internal/cli/client"
 	"hce/dc/internal/config"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/keys"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/curvekeys"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
 )
 
 // pair makes the files of a pair of keys in a folder.
-func pair(t *testing.T, folder, name string) keys.Pair {
+func pair(t *testing.T, folder, name string) curvekeys.Pair {
 	t.Helper()
-	p, err := keys.Generate()
+	p, err := curvekeys.Generate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestDaemonWithKeys(t *testing.T) {
 			t.Error("the log tells the secret")
 		}
 	}()
-	at := func(address string, p *keys.Pair) client.Server {
+	at := func(address string, p *curvekeys.Pair) client.Server {
 		_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 		if err != nil {
 			t.Fatal(err)
@@ -183,13 +183,13 @@ func TestDaemonWithKeys(t *testing.T) {
 		}
 		return s
 	}
-	stat := func(p *keys.Pair) int {
+	stat := func(p *curvekeys.Pair) int {
 		return client.Command{Name: "STAT", Classes: []string{admin.Name}, Server: at(adminAt, p)}.Do(t.Context()).Exit
 	}
-	call := func(p *keys.Pair) int {
-		return client.Call{Op: dc.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(clientsAt, p)}.Do(t.Context()).Exit
+	call := func(p *curvekeys.Pair) int {
+		return client.Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(clientsAt, p)}.Do(t.Context()).Exit
 	}
-	for name, p := range map[string]*keys.Pair{"alice": &alice, "bob": &bob, "nobody": nil} {
+	for name, p := range map[string]*curvekeys.Pair{"alice": &alice, "bob": &bob, "nobody": nil} {
 		want := map[bool]int{true: 0, false: 1}[name == "alice"]
 		if got := [2]int{stat(p), call(p)}; got != [2]int{want, want} {
 			t.Errorf("%s: exits %v", name, got)

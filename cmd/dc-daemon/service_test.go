@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/manager/managertest"
 )
 
 // eventually waits until a file holds a text.

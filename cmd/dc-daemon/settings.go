@@ -4,12 +4,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/clients"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
-	"hce/dc/internal/env"
-	"hce/dc/internal/status"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/status"
 )
 
 const (
@@ -44,8 +44,8 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	}
 	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
 
-	s = f.Section(clients.Name)
-	cfg.Clients = clients.Config{
+	s = f.Section(gateway.Name)
+	cfg.Clients = gateway.Config{
 		Host: s.Text("serverHost", ""), Port: port(s),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
@@ -72,9 +72,9 @@ func settings(f *config.File, dataDir string) daemon.Config {
 
 // stage is a program of a task. It runs in the folder of the ini file, so that
 // its own relative arguments start there.
-func stage(f *config.File, s *config.Section, key, def string) env.Stage {
+func stage(f *config.File, s *config.Section, key, def string) executor.Stage {
 	program, args := s.Command(key, def)
-	return env.Stage{Program: program, Args: args, Dir: f.Dir()}
+	return executor.Stage{Program: program, Args: args, Dir: f.Dir()}
 }
 
 // port reads serverPort; 0 asks for one that the system chooses, which is -1 to a

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"hce/dc/internal/config"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/sites"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/wire"
 )
 
 // What is recrawled and when, where the ini file does not say (daemon 2.14, 3.5).
@@ -55,9 +55,9 @@ func recrawl(s *config.Section) sites.RecrawlConfig {
 	c := sites.RecrawlConfig{
 		Mode:       s.Bool("RecrawlSiteMode", true),
 		Period:     s.Duration("RecrawlSiteIterationPeriod", time.Second, time.Minute, 0, longest),
-		Max:        s.Int("RecrawlSiteMax", 1, 1, dc.MostRecrawl),
+		Max:        s.Int("RecrawlSiteMax", 1, 1, wire.MostRecrawl),
 		MaxThreads: s.Int("RecrawlSiteMaxThreads", 2, 1, 64),
-		Criterion: dc.Criterion{
+		Criterion: wire.Criterion{
 			Where:   checked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
 			OrderBy: checked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
 		},
@@ -72,9 +72,9 @@ func recrawl(s *config.Section) sites.RecrawlConfig {
 		PurgeMethod:    s.Int("PurgeMethod", 0, 0, 1),
 		Optimize:       s.Bool("RecrawlSiteOptimize", true),
 		PeriodMode:     s.Int("RecrawlSitePeriodMode", 0, 0, 1),
-		PeriodMin:      s.Int("RecrawlSitePeriodMin", 15, 1, dc.MaxRecrawlPeriod),
-		PeriodMax:      s.Int("RecrawlSitePeriodMax", 1440, 1, dc.MaxRecrawlPeriod),
-		PeriodStep:     s.Int("RecrawlSitePeriodStep", 15, 1, dc.MaxRecrawlPeriod),
+		PeriodMin:      s.Int("RecrawlSitePeriodMin", 15, 1, wire.MaxRecrawlPeriod),
+		PeriodMax:      s.Int("RecrawlSitePeriodMax", 1440, 1, wire.MaxRecrawlPeriod),
+		PeriodStep:     s.Int("RecrawlSitePeriodStep", 15, 1, wire.MaxRecrawlPeriod),
 	}
 	if c.PeriodMin > c.PeriodMax {
 		s.Fail("RecrawlSitePeriodMin", fmt.Sprintf("= %d is not from 1 to RecrawlSitePeriodMax, %d (minutes)", c.PeriodMin, c.PeriodMax))

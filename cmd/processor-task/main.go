@@ -9,12 +9,12 @@ import (
 	"os"
 	"time"
 
-	"hce/dc/internal/cli"
+	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
-	"hce/dc/internal/dbtask"
 	"hce/dc/internal/process"
+	"hce/dc/internal/storage"
 	"hce/dc/internal/task"
-	"hce/dc/internal/taskmain"
 )
 
 const notes = `stdin holds Batch objects, one after the other, as crawler-task answers them; each
@@ -30,9 +30,9 @@ unreadable input, database, disk.`
 
 func main() {
 	var mode mode
-	os.Exit(taskmain.Run(taskmain.Program{
+	os.Exit(taskprogram.Run(taskprogram.Program{
 		Name: "processor-task", Summary: "extracts the contents of crawled URLs", Notes: notes, Open: mode.open, Batches: true,
-		Options: func(s *cli.Set) {
+		Options: func(s *flags.Set) {
 			s.Flag(&mode.finalize, "finalize", "", "be the last stage of batches in real time: answer with\ntheir contents")
 		},
 	}))
@@ -41,7 +41,7 @@ func main() {
 // mode is what the program is told beside the ini file.
 type mode struct{ finalize bool }
 
-func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskmain.Flags) (task.Job, func(), error) {
+func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
 	s := f.Section("ProcessorTask")
 	cfg := process.Config{
 		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
@@ -51,18 +51,18 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if flags.MaxTime > 0 {
 		cfg.MaxExecutionTime = flags.MaxTime
 	}
-	stores, err := taskmain.DBTaskFile(f, s)
+	stores, err := taskprogram.DBTaskFile(f, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	data := dbtask.ReadConfig(stores, app.DataDir)
-	if err := taskmain.Checked(f, log); err != nil {
+	data := storage.ReadConfig(stores, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err
 	}
 	if err := stores.Err(); err != nil {
 		return nil, nil, err
 	}
-	owner, closeAll, err := dbtask.Open(ctx, data, log)
+	owner, closeAll, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,6 +70,6 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if !m.finalize {
 		return &job, closeAll, nil
 	}
-	job.Scratch = dbtask.NewScratch(owner, data)
+	job.Scratch = storage.NewScratch(owner, data)
 	return &process.Finalizer{Job: job}, closeAll, nil
 }

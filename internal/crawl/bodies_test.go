@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // Bodies that cannot all be in memory at once wait for each other, and all of them
@@ -41,14 +41,14 @@ func TestBodiesShareMemory(t *testing.T) {
 			}
 			putOff := 0
 			for _, it := range batch.Items {
-				if name == "replaced" && !strings.Contains(w.file(it, dc.ContentRaw), "otherwise otherwise") {
+				if name == "replaced" && !strings.Contains(w.file(it, wire.ContentRaw), "otherwise otherwise") {
 					t.Errorf("%s is stored as it came", it.URL.URL)
 				}
-				if name == "with probes" && w.row(it).Status == dc.StatusNew {
+				if name == "with probes" && w.row(it).Status == wire.StatusNew {
 					putOff++
 					continue
 				}
-				if row := w.row(it); row.ErrorMask != 0 || row.Status != dc.StatusCrawled || row.Size < size {
+				if row := w.row(it); row.ErrorMask != 0 || row.Status != wire.StatusCrawled || row.Size < size {
 					t.Errorf("%s: status %d, errors %s, %d bytes", it.URL.URL, row.Status, bitNames(row.ErrorMask), row.Size)
 				}
 			}

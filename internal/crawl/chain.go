@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // A chain is a page that goes on in others (URL_CHAIN). The links that continue it
@@ -38,11 +38,11 @@ func (c *collection) continueChain(target string) {
 	it := c.page.item
 	first := it.chainKey()
 	row := c.row
-	row.URL, row.URLMd5, row.Type = target, dc.Md5(target), dc.TypeChain
+	row.URL, row.URLMd5, row.Type = target, wire.Md5(target), wire.TypeChain
 	if row.URLMd5 == first.url {
 		return
 	}
-	c.out.result.Links = append(c.out.result.Links, dc.Link{URL: row, Chain: true})
+	c.out.result.Links = append(c.out.result.Links, wire.Link{URL: row, Chain: true})
 	if c.last {
 		return
 	}
@@ -127,13 +127,13 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 			crawled[chainKey{it.SiteID, it.URLID}] = true
 		}
 	}
-	bySite := map[string][]dc.Fetched{}
+	bySite := map[string][]wire.Fetched{}
 	r.chains.mu.Lock()
 	for first, c := range r.chains.begun {
-		date := string(dc.DateOf(r.Now()))
-		result := dc.Fetched{URLMd5: first.url, At: c.at, Set: dc.Patch{"Status": int64(dc.StatusCrawled), "TcDate": date, "UDate": date}}
+		date := string(wire.DateOf(r.Now()))
+		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
 		if parts := r.chains.parts(first, crawled); len(parts) > 0 {
-			result.Files = []dc.File{{Type: dc.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
+			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}
 		bySite[first.site] = append(bySite[first.site], result)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const chainRule = `{"url_pattern": "part=\\d", "tags_name": [], "delimiter": " "}`
@@ -46,40 +46,40 @@ func TestChain(t *testing.T) {
 	if numbers["/a?part=1"] == numbers["/b"] || numbers["/a?part=1"] != numbers["/a2?part=2"] || numbers["/a2?part=2"] != numbers["/a3?part=3"] || numbers["/b"] != numbers["/b2?part=2"] {
 		t.Errorf("numbers %v", numbers)
 	}
-	two, three, b2 := dc.Md5(s.URL+"/a2?part=2"), dc.Md5(s.URL+"/a3?part=3"), dc.Md5(s.URL+"/b2?part=2")
-	if got := w.file(a, dc.ContentChain); got != two+"\n"+three+"\n" {
+	two, three, b2 := wire.Md5(s.URL+"/a2?part=2"), wire.Md5(s.URL+"/a3?part=3"), wire.Md5(s.URL+"/b2?part=2")
+	if got := w.file(a, wire.ContentChain); got != two+"\n"+three+"\n" {
 		t.Errorf("chain of a: %q", got)
 	}
-	if got := w.file(b, dc.ContentChain); got != b2+"\n" {
+	if got := w.file(b, wire.ContentChain); got != b2+"\n" {
 		t.Errorf("chain of b: %q", got)
 	}
-	for _, it := range []dc.BatchItem{a, b} {
-		if row := w.row(it); row.Status != dc.StatusCrawled || row.Type != dc.TypeRegular || row.Crawled != 1 {
+	for _, it := range []wire.BatchItem{a, b} {
+		if row := w.row(it); row.Status != wire.StatusCrawled || row.Type != wire.TypeRegular || row.Crawled != 1 {
 			t.Errorf("first page %+v", row)
 		}
 	}
 	for _, key := range []string{two, three, b2} {
-		if row := w.rows["s "+key]; row.Type != dc.TypeChain || row.Status != dc.StatusCrawled {
+		if row := w.rows["s "+key]; row.Type != wire.TypeChain || row.Status != wire.StatusCrawled {
 			t.Errorf("part %+v", row)
 		}
 	}
-	if got := heldAt(); got != dc.StatusCrawling {
+	if got := heldAt(); got != wire.StatusCrawling {
 		t.Errorf("while its parts were crawled the first page had status %d", got)
 	}
-	if _, found := w.rows["s "+dc.Md5(s.URL+"/not")]; found {
+	if _, found := w.rows["s "+wire.Md5(s.URL+"/not")]; found {
 		t.Error("an ordinary link of a part is collected")
 	}
-	if _, found := w.rows["s "+dc.Md5(s.URL+"/other")]; !found {
+	if _, found := w.rows["s "+wire.Md5(s.URL+"/other")]; !found {
 		t.Error("an ordinary link of the first page is lost")
 	}
 }
 
 // hold watches the status that a row has after the first pass was saved. It tells
 // the last one before the row ended.
-func (w *world) hold(it dc.BatchItem) func() int64 {
+func (w *world) hold(it wire.BatchItem) func() int64 {
 	var last int64
 	w.watch = func() {
-		if row := w.rows[it.SiteID+" "+it.URLID]; row.Crawled > 0 && row.Status != dc.StatusCrawled {
+		if row := w.rows[it.SiteID+" "+it.URLID]; row.Crawled > 0 && row.Status != wire.StatusCrawled {
 			last = row.Status
 		}
 	}
@@ -91,18 +91,18 @@ func TestChainOfOnePass(t *testing.T) {
 	s, w := story(t), newWorld(t)
 	site := w.addSite("s", "URL_CHAIN", chainRule)
 	// Neither filters nor limits are asked for parts.
-	site.Filters = append(site.Filters, dc.SiteFilter{Pattern: "part=2", Stage: 5, Action: -1, State: 1})
+	site.Filters = append(site.Filters, wire.SiteFilter{Pattern: "part=2", Stage: 5, Action: -1, State: 1})
 	site.MaxURLsFromPage = 1
 	a := w.item("s", s.URL+"/a?part=1")
 	held := w.hold(a)
 	answer := w.run(batchOf(a))
-	if row := w.row(a); row.Status != dc.StatusCrawled || held() != 0 || len(answer.Items) != 1 {
+	if row := w.row(a); row.Status != wire.StatusCrawled || held() != 0 || len(answer.Items) != 1 {
 		t.Errorf("row %+v, held in %d", row, held())
 	}
-	if got := w.file(a, dc.ContentChain); got != "" {
+	if got := w.file(a, wire.ContentChain); got != "" {
 		t.Errorf("chain %q", got)
 	}
-	if part := w.rows["s "+dc.Md5(s.URL+"/a2?part=2")]; part.Type != dc.TypeChain || part.Status != dc.StatusNew || part.ParentMd5 != a.URLID {
+	if part := w.rows["s "+wire.Md5(s.URL+"/a2?part=2")]; part.Type != wire.TypeChain || part.Status != wire.StatusNew || part.ParentMd5 != a.URLID {
 		t.Errorf("part %+v", part)
 	}
 }
@@ -113,11 +113,11 @@ func TestChainPartsOfTheBatch(t *testing.T) {
 	s := pages(t, map[string]string{"/a": `<a href="/2?part=2">2</a><a href="/3?part=3">3</a><a href="/4?part=4">4</a>`, "/2": "x", "/4": "x"})
 	w := newWorld(t)
 	w.addSite("s", "URL_CHAIN", chainRule)
-	a, two := w.item("s", s.URL+"/a"), w.item("s", s.URL+"/2?part=2", func(u *dc.URL) { u.Type = dc.TypeChain })
+	a, two := w.item("s", s.URL+"/a"), w.item("s", s.URL+"/2?part=2", func(u *wire.URL) { u.Type = wire.TypeChain })
 	batch := batchOf(two, a)
 	batch.MaxIterations = 2
 	w.run(batch)
-	if got, want := w.file(a, dc.ContentChain), two.URLID+"\n"+dc.Md5(s.URL+"/4?part=4")+"\n"; got != want {
+	if got, want := w.file(a, wire.ContentChain), two.URLID+"\n"+wire.Md5(s.URL+"/4?part=4")+"\n"; got != want {
 		t.Errorf("chain %q, want %q", got, want)
 	}
 }
@@ -138,12 +138,12 @@ func TestChainThatIsKilled(t *testing.T) {
 	if _, err := w.try(context.Background(), batch); err == nil {
 		t.Fatal("the batch went on")
 	}
-	if row := w.row(a); row.Status != dc.StatusCrawling {
+	if row := w.row(a); row.Status != wire.StatusCrawling {
 		t.Fatalf("row %+v", row)
 	}
 	w.watch, w.fails = nil, map[string]error{}
 	w.run(batch) // the same batch once more
-	if row := w.row(a); row.Status != dc.StatusCrawled || w.file(a, dc.ContentChain) == "" {
-		t.Errorf("row %+v, chain %q", row, w.file(a, dc.ContentChain))
+	if row := w.row(a); row.Status != wire.StatusCrawled || w.file(a, wire.ContentChain) == "" {
+		t.Errorf("row %+v, chain %q", row, w.file(a, wire.ContentChain))
 	}
 }

@@ -21,7 +21,7 @@
 // So hosts that wait never keep others from being asked.
 //
 //	job := &crawl.Job{Data: owner, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
-//	answer, err := job.Run(ctx, batchJSON) // a dc.Batch
+//	answer, err := job.Run(ctx, batchJSON) // a wire.Batch
 //
 // Neighbours: fetch makes requests behind the egress guard, hostgate keeps hosts
 // apart across processes, robots and filter judge, extract reads pages. The

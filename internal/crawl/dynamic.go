@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/wire"
 )
 
 // render has a browser make a page of target. What stands behind ### in a URL is
@@ -24,12 +24,12 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}
 	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
-		return nil, refusal{bits: dc.ErrFetcherInternal, reason: err.Error()}
+		return nil, refusal{bits: wire.ErrFetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
 		if v.settings.badMacro {
-			return nil, refusal{bits: dc.ErrMacroDeserialization, reason: "the property FETCHER_MACRO cannot be read"}
+			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "the property FETCHER_MACRO cannot be read"}
 		}
 		macro = v.settings.macro
 	}
@@ -56,7 +56,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil {
-		return nil, refusal{bits: dc.ErrBadURL, reason: err.Error()}
+		return nil, refusal{bits: wire.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	hops.size = r.MaxBytes

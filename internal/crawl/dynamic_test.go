@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/browser"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/wire"
 )
 
 // newBrowser is a browser behind the guard of the tests, with its files in folder.
@@ -115,7 +115,7 @@ func TestDynamic(t *testing.T) {
 		w.addSite("s", properties...).FetchType = 2
 		return w
 	}
-	child := func(u *dc.URL) { u.ParentMd5 = dc.Md5("parent") }
+	child := func(u *wire.URL) { u.ParentMd5 = wire.Md5("parent") }
 
 	t.Run("a page that a script makes", func(t *testing.T) {
 		w := world(t)
@@ -124,12 +124,12 @@ func TestDynamic(t *testing.T) {
 		it := w.item("s", s.URL+"/page")
 		w.run(batchOf(it))
 		row := w.row(it)
-		if row.ErrorMask != 0 || row.HTTPCode != 200 || row.Charset != "utf-8" || row.ContentType != "text/html" || row.Status != dc.StatusCrawled {
+		if row.ErrorMask != 0 || row.HTTPCode != 200 || row.Charset != "utf-8" || row.ContentType != "text/html" || row.Status != wire.StatusCrawled {
 			t.Errorf("%s %+v", bitNames(row.ErrorMask), row)
 		}
-		raw := w.file(it, dc.ContentRaw)
-		if !strings.Contains(raw, ">made by script</a>") || w.file(it, dc.ContentDynamic) != raw {
-			t.Errorf("raw %q, dynamic %q", raw, w.file(it, dc.ContentDynamic))
+		raw := w.file(it, wire.ContentRaw)
+		if !strings.Contains(raw, ">made by script</a>") || w.file(it, wire.ContentDynamic) != raw {
+			t.Errorf("raw %q, dynamic %q", raw, w.file(it, wire.ContentDynamic))
 		}
 		if got := w.links(it); !slices.Equal(got, []string{s.URL + "/by-script"}) {
 			t.Errorf("links %q", got)
@@ -143,7 +143,7 @@ func TestDynamic(t *testing.T) {
 		for _, tt := range []struct {
 			name, path string
 			fetchType  int64
-			change     func(*dc.URL)
+			change     func(*wire.URL)
 			properties []string
 			dynamic    bool
 		}{
@@ -157,12 +157,12 @@ func TestDynamic(t *testing.T) {
 			{"another has a fetcher of its own", "/page", 1, nil, []string{"FETCHER_TYPE", `{"/app": 2}`}, false},
 			{"plain fetcher of its own", "/page", 2, nil, []string{"FETCHER_TYPE", `{"/page": 1}`}, false},
 			{"feed", "/feed", 2, nil, []string{"PROCESSOR_NAME", "RSS"}, false},
-			{"entry of a feed", "/page", 2, func(u *dc.URL) { child(u); u.Type = dc.TypeFetched }, []string{"PROCESSOR_NAME", "RSS"}, true},
+			{"entry of a feed", "/page", 2, func(u *wire.URL) { child(u); u.Type = wire.TypeFetched }, []string{"PROCESSOR_NAME", "RSS"}, true},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				w := world(t, tt.properties...)
 				w.sites["s"].FetchType = tt.fetchType
-				var changes []func(*dc.URL)
+				var changes []func(*wire.URL)
 				if tt.change != nil {
 					changes = append(changes, tt.change)
 				}
@@ -171,7 +171,7 @@ func TestDynamic(t *testing.T) {
 				if row := w.row(it); row.ErrorMask != 0 {
 					t.Fatal(bitNames(row.ErrorMask))
 				}
-				if got := w.file(it, dc.ContentDynamic) != ""; got != tt.dynamic {
+				if got := w.file(it, wire.ContentDynamic) != ""; got != tt.dynamic {
 					t.Errorf("dynamic %t", got)
 				}
 			})
@@ -181,22 +181,22 @@ func TestDynamic(t *testing.T) {
 	t.Run("where a script leads", func(t *testing.T) {
 		for _, tt := range []struct {
 			path   string
-			change func(*dc.URL)
-			bits   dc.ErrorMask
+			change func(*wire.URL)
+			bits   wire.ErrorMask
 			asked  string // path that must not be asked for
 			base   string
 		}{
 			{"/to-page", child, 0, "", "/page"},
-			{"/to-other", func(*dc.URL) {}, 0, "", "/open"},
-			{"/to-out", child, dc.ErrFiltersBreak, "/out", ""},
-			{"/to-closed", child, dc.ErrRobots, "/closed", ""},
-			{"/to-other-closed", func(*dc.URL) {}, dc.ErrRobots, "", ""},
+			{"/to-other", func(*wire.URL) {}, 0, "", "/open"},
+			{"/to-out", child, wire.ErrFiltersBreak, "/out", ""},
+			{"/to-closed", child, wire.ErrRobots, "/closed", ""},
+			{"/to-other-closed", func(*wire.URL) {}, wire.ErrRobots, "", ""},
 		} {
 			t.Run(tt.path, func(t *testing.T) {
 				w := world(t, "ROBOTS_MODE", "1")
-				w.sites["s"].Filters = append(w.sites["s"].Filters, dc.SiteFilter{Pattern: "/out$", Stage: 5, Action: -1, State: 1})
+				w.sites["s"].Filters = append(w.sites["s"].Filters, wire.SiteFilter{Pattern: "/out$", Stage: 5, Action: -1, State: 1})
 				s.forget()
-				it := w.item("s", s.URL+tt.path, tt.change, func(u *dc.URL) { u.RequestDelay = 200 })
+				it := w.item("s", s.URL+tt.path, tt.change, func(u *wire.URL) { u.RequestDelay = 200 })
 				answer := w.run(batchOf(it))
 				if row := w.row(it); row.ErrorMask != tt.bits {
 					t.Errorf("%s", bitNames(row.ErrorMask))
@@ -214,7 +214,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t)
 			it := w.item("s", s.URL+"/to-private")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask&dc.ErrGuard == 0 || row.State != dc.URLError {
+			if row := w.row(it); row.ErrorMask&wire.ErrGuard == 0 || row.State != wire.URLError {
 				t.Errorf("%s", bitNames(row.ErrorMask))
 			}
 		})
@@ -222,7 +222,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t, "HTTP_REDIRECTS_MAX", "0")
 			it := w.item("s", s.URL+"/to-page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != dc.ErrFetchTooManyRedirects {
+			if row := w.row(it); row.ErrorMask != wire.ErrFetchTooManyRedirects {
 				t.Errorf("%s", bitNames(row.ErrorMask))
 			}
 		})
@@ -234,7 +234,7 @@ func TestDynamic(t *testing.T) {
 		for _, tt := range []struct {
 			name, path, macro string
 			browser           crawl.Browser
-			bits              dc.ErrorMask
+			bits              wire.ErrorMask
 			raw               string // is in it
 			kind              string
 			links             []string
@@ -244,10 +244,10 @@ func TestDynamic(t *testing.T) {
 			{"behind the URL, before the property", "/old###document.body.append('inline')", `["throw 1"]`, seen, 0, "inline", "text/html", nil},
 			{"URLs", "/old", fmt.Sprintf(result, `['/m1', 'm2']`, 1), seen, 0, "", "", []string{s.URL + "/m1", s.URL + "/m2"}},
 			{"content", "/old", fmt.Sprintf(result, `document.body.textContent`, 2), seen, 0, "ж", "text/json", nil},
-			{"fails", "/page", `["throw new Error('x')"]`, seen, dc.ErrMacro, "", "", nil},
-			{"cannot be read", "/page", `{"sets": 1`, seen, dc.ErrMacroDeserialization, "", "", nil},
-			{"the ini forbids it", "/page", `["1"]`, forbids, dc.ErrMacro, "", "", nil},
-			{"the ini forbids it behind the URL", "/page###1", "", forbids, dc.ErrMacro, "", "", nil},
+			{"fails", "/page", `["throw new Error('x')"]`, seen, wire.ErrMacro, "", "", nil},
+			{"cannot be read", "/page", `{"sets": 1`, seen, wire.ErrMacroDeserialization, "", "", nil},
+			{"the ini forbids it", "/page", `["1"]`, forbids, wire.ErrMacro, "", "", nil},
+			{"the ini forbids it behind the URL", "/page###1", "", forbids, wire.ErrMacro, "", "", nil},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				var properties []string
@@ -258,14 +258,14 @@ func TestDynamic(t *testing.T) {
 				w.job.Browser = tt.browser
 				it := w.item("s", s.URL+tt.path)
 				w.run(batchOf(it))
-				row, raw := w.row(it), w.file(it, dc.ContentRaw)
+				row, raw := w.row(it), w.file(it, wire.ContentRaw)
 				if row.ErrorMask != tt.bits || !strings.Contains(raw, tt.raw) || tt.kind != "" && row.ContentType != tt.kind {
 					t.Errorf("%s, type %q, raw %q", bitNames(row.ErrorMask), row.ContentType, raw)
 				}
 				if got := w.links(it); !slices.Equal(got, tt.links) {
 					t.Errorf("links %q", got)
 				}
-				if tt.bits == dc.ErrMacroDeserialization && w.siteBits&tt.bits == 0 {
+				if tt.bits == wire.ErrMacroDeserialization && w.siteBits&tt.bits == 0 {
 					t.Errorf("the site has %s", bitNames(w.siteBits))
 				}
 			})
@@ -273,12 +273,12 @@ func TestDynamic(t *testing.T) {
 	})
 
 	t.Run("damping", func(t *testing.T) {
-		for timeout, want := range map[float64]dc.ErrorMask{10000.1: 0, 2000.5: dc.ErrFetcherInternal, -1: 0} {
+		for timeout, want := range map[float64]wire.ErrorMask{10000.1: 0, 2000.5: wire.ErrFetcherInternal, -1: 0} {
 			w := world(t)
-			it := w.item("s", s.URL+"/later", func(u *dc.URL) { u.HTTPTimeout = timeout })
+			it := w.item("s", s.URL+"/later", func(u *wire.URL) { u.HTTPTimeout = timeout })
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != want || timeout == 10000.1 && !strings.Contains(w.file(it, dc.ContentRaw), ">came late") && !strings.Contains(w.file(it, dc.ContentRaw), "came late</body>") {
-				t.Errorf("%v: %s, %q", timeout, bitNames(row.ErrorMask), w.file(it, dc.ContentRaw))
+			if row := w.row(it); row.ErrorMask != want || timeout == 10000.1 && !strings.Contains(w.file(it, wire.ContentRaw), ">came late") && !strings.Contains(w.file(it, wire.ContentRaw), "came late</body>") {
+				t.Errorf("%v: %s, %q", timeout, bitNames(row.ErrorMask), w.file(it, wire.ContentRaw))
 			}
 		}
 	})
@@ -293,8 +293,8 @@ func TestDynamic(t *testing.T) {
 		}
 		plain, seen := w.item("s", s.URL+"/echo"), w.item("s", s.URL+"/echo?2")
 		w.run(batchOf(plain, seen))
-		for _, it := range []dc.BatchItem{plain, seen} {
-			if got := w.file(it, dc.ContentRaw); !strings.Contains(got, "default=1") || !strings.Contains(got, "js=1") {
+		for _, it := range []wire.BatchItem{plain, seen} {
+			if got := w.file(it, wire.ContentRaw); !strings.Contains(got, "default=1") || !strings.Contains(got, "js=1") {
 				t.Errorf("%s: %q", it.URL.URL, got)
 			}
 		}
@@ -320,7 +320,7 @@ func TestDynamic(t *testing.T) {
 		w.job.Browser = newBrowser(t, folder, func(c *browser.Config) { c.Path = "no-such-chromium" })
 		it := w.item("s", s.URL+"/page")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask != dc.ErrFetcherInternal || row.HTTPCode != 400 {
+		if row := w.row(it); row.ErrorMask != wire.ErrFetcherInternal || row.HTTPCode != 400 {
 			t.Errorf("%s, code %d", bitNames(row.ErrorMask), row.HTTPCode)
 		}
 		if text := log.String(); !strings.Contains(text, "no-such-chromium") || !strings.Contains(text, "install") {
@@ -342,7 +342,7 @@ func TestDynamic(t *testing.T) {
 				w := world(t, "USER_PROXY", pool(1, "127.0.0.1:1", tt.with(through)))
 				it := w.item("s", o.URL+"/page")
 				w.run(batchOf(it))
-				if row := w.row(it); row.ErrorMask != 0 || w.file(it, dc.ContentDynamic) == "" {
+				if row := w.row(it); row.ErrorMask != 0 || w.file(it, wire.ContentDynamic) == "" {
 					t.Errorf("%s", bitNames(row.ErrorMask))
 				}
 				o.checkRelayed(t, 1)
@@ -353,7 +353,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t, "USER_PROXY", pool(1, "127.0.0.1:1", "socks5://127.0.0.1:2", "127.0.0.1:3"))
 			it := w.item("s", o.URL+"/page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != dc.ErrNoProxy || row.HTTPCode != 504 {
+			if row := w.row(it); row.ErrorMask != wire.ErrNoProxy || row.HTTPCode != 504 {
 				t.Errorf("%s, code %d", bitNames(row.ErrorMask), row.HTTPCode)
 			}
 			o.checkRelayed(t, 0)

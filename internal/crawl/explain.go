@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/filter"
-	"hce/dc/internal/robots"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/robots"
+	"hce/dc/internal/wire"
 )
 
 // Explanation is every decision that a URL would meet, for people who ask why it
@@ -51,17 +51,17 @@ type ExplainedSite struct {
 
 // ExplainedRow is the URL's row as it is stored.
 type ExplainedRow struct {
-	Status     int64    `json:"status"`
-	State      int64    `json:"state"`
-	Type       int64    `json:"type"`
-	Depth      int64    `json:"depth"`
-	Root       bool     `json:"root"`
-	Crawled    int64    `json:"crawled"`
-	BatchID    int64    `json:"batchId"`
-	HTTPCode   int64    `json:"httpCode"`
-	ErrorNames []string `json:"errorNames"`
-	TcDate     dc.Date  `json:"tcDate"`
-	UDate      dc.Date  `json:"uDate"`
+	Status     int64     `json:"status"`
+	State      int64     `json:"state"`
+	Type       int64     `json:"type"`
+	Depth      int64     `json:"depth"`
+	Root       bool      `json:"root"`
+	Crawled    int64     `json:"crawled"`
+	BatchID    int64     `json:"batchId"`
+	HTTPCode   int64     `json:"httpCode"`
+	ErrorNames []string  `json:"errorNames"`
+	TcDate     wire.Date `json:"tcDate"`
+	UDate      wire.Date `json:"uDate"`
 }
 
 // ExplainedFilters is what the site's filters say of the URL as a link.
@@ -153,12 +153,12 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	e := &Explanation{URL: raw, Reasons: []string{}}
-	text, err := canon.Canonical(raw)
+	text, err := canonical.Canonical(raw)
 	if err != nil {
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.Canonical, e.URLMd5 = text, dc.Md5(text)
+	e.Canonical, e.URLMd5 = text, wire.Md5(text)
 	if siteID == "" {
 		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
 			return nil, fmt.Errorf("crawl.Explain: %w", err)
@@ -172,7 +172,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
 		return e, nil
 	}
-	r := j.newRun(dc.Batch{CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead}, cancel)
+	r := j.newRun(wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, cancel)
 	r.last, r.dry, r.rotator = true, true, j.Rotator.Unsaved()
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {
@@ -183,7 +183,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	if err := e.explainRobots(ctx, v); err != nil {
 		return nil, fmt.Errorf("crawl.Explain: %w", err)
 	}
-	host := canon.Host(it.target)
+	host := canonical.Host(it.target)
 	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.concurrency, j.Now())
 	if err != nil {
 		return nil, fmt.Errorf("crawl.Explain: %w", err)
@@ -205,7 +205,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 }
 
 // explained makes the item that a batch would have, and says what is known of it.
-func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Site) (*siteWork, *item, error) {
+func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
 	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
 	if err != nil {
 		return nil, nil, err
@@ -217,8 +217,8 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Sit
 			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(), TcDate: row.TcDate, UDate: row.UDate,
 		}
 	} else {
-		row = dc.NewURL(stored.ID, e.Canonical)
-		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, dc.Md5("")
+		row = wire.NewURL(stored.ID, e.Canonical)
+		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, wire.Md5("")
 	}
 	site := &siteWork{Site: *stored, settings: map[string]*settings{}}
 	var problems []error
@@ -235,7 +235,7 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *dc.Sit
 		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
 		MaxErrors: site.MaxErrors, Errors: site.Errors, Warnings: warnings,
 	}
-	it := &item{BatchItem: dc.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
+	it := &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
 	it.url.ErrorMask = 0
 	it.site, it.settings = site, set
 	it.target = r.targetOf(it)
@@ -294,14 +294,14 @@ func (e *Explanation) judge(wait time.Duration) {
 			no = append(no, fmt.Sprintf(format, args...))
 		}
 	}
-	add(e.Site.State != dc.SiteActive, "the site is not active (state %d)", e.Site.State)
+	add(e.Site.State != wire.SiteActive, "the site is not active (state %d)", e.Site.State)
 	add(e.Site.MaxErrors > 0 && e.Site.Errors > e.Site.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", e.Site.Errors, e.Site.MaxErrors)
 	add(e.Site.MaxResources > 0 && e.Site.Resources > e.Site.MaxResources, "the site has more resources (%d) than maxResources (%d)", e.Site.Resources, e.Site.MaxResources)
 	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)
 	add(e.Row == nil, "the URL is no row of the site: it was not found on a page yet, or was refused")
 	if row := e.Row; row != nil {
-		add(row.Status != dc.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
-		add(row.State != dc.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
+		add(row.Status != wire.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
+		add(row.State != wire.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
 		add(!row.Root && !e.Filters.Accepted, "the filters of the site refuse it")
 	} else {
 		add(!e.Filters.Accepted, "the filters of the site would refuse it as a link")

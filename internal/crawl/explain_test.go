@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 func TestExplain(t *testing.T) {
@@ -19,13 +19,13 @@ func TestExplain(t *testing.T) {
 		}
 		page(w, `<a href="/a">a</a><a href="http://other.test/">b</a>`)
 	})
-	row := func(status, state int64) func(*dc.URL) {
-		return func(u *dc.URL) { u.Status, u.State, u.BatchID = status, state, 0 }
+	row := func(status, state int64) func(*wire.URL) {
+		return func(u *wire.URL) { u.Status, u.State, u.BatchID = status, state, 0 }
 	}
 	tests := []struct {
 		name, path string
-		change     func(*dc.URL) // nil: there is no row
-		site       func(*dc.Site)
+		change     func(*wire.URL) // nil: there is no row
+		site       func(*wire.Site)
 		due        bool
 		reason     string
 	}{
@@ -34,15 +34,15 @@ func TestExplain(t *testing.T) {
 		{"in error", "/x", row(1, 2), nil, false, "state 2"},
 		{"no row", "/x", nil, nil, false, "no row of the site"},
 		{"robots.txt", "/closed/x", row(1, 0), nil, false, "line 2: Disallow: /closed"},
-		{"filters", "/out", func(u *dc.URL) { row(1, 0)(u); u.ParentMd5 = dc.Md5("p") }, nil, false, "filters"},
-		{"suspended", "/x", row(1, 0), func(s *dc.Site) { s.State = dc.SiteSuspended }, false, "not active"},
-		{"errors", "/x", row(1, 0), func(s *dc.Site) { s.MaxErrors, s.Errors = 1, 2 }, false, "maxErrors"},
+		{"filters", "/out", func(u *wire.URL) { row(1, 0)(u); u.ParentMd5 = wire.Md5("p") }, nil, false, "filters"},
+		{"suspended", "/x", row(1, 0), func(s *wire.Site) { s.State = wire.SiteSuspended }, false, "not active"},
+		{"errors", "/x", row(1, 0), func(s *wire.Site) { s.MaxErrors, s.Errors = 1, 2 }, false, "maxErrors"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			site := w.addSite("s", "ROBOTS_MODE", "1", "HTTP_AUTH_NAME", "u", "HTTP_AUTH_PWD", "secret", "HTTP_REDIRECTS_MAX", "many")
-			site.Filters = append(site.Filters, dc.SiteFilter{Pattern: "/out", Stage: 5, Action: -1, State: 1})
+			site.Filters = append(site.Filters, wire.SiteFilter{Pattern: "/out", Stage: 5, Action: -1, State: 1})
 			if tt.site != nil {
 				tt.site(site)
 			}
@@ -91,7 +91,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, dc.ErrConnection.Names()) {
+		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, wire.ErrConnection.Names()) {
 			t.Errorf("%+v", e.Fetch)
 		}
 	})

@@ -4,33 +4,33 @@ import (
 	"errors"
 	"net/http"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/wire"
 )
 
 // faults maps what went wrong in a request to the bits of the URL (crawling
 // 2.4, DECISIONS 2).
-var faults = map[fetch.Kind]dc.ErrorMask{
-	fetch.BadURL:           dc.ErrBadURL,
-	fetch.Timeout:          dc.ErrTimeout,
-	fetch.Connect:          dc.ErrConnection,
-	fetch.Proxy:            dc.ErrConnection,
-	fetch.TooManyRedirects: dc.ErrMaxHTTPRedirects,
-	fetch.RedirectLoop:     dc.ErrMaxHTTPRedirects,
-	fetch.BadRedirect:      dc.ErrBadRedirection,
-	fetch.TooLarge:         dc.ErrSize,
-	fetch.BadEncoding:      dc.ErrPageConvert,
-	fetch.Truncated:        dc.ErrPageConvert,
-	fetch.BadResponse:      dc.ErrFetchHTTP,
-	fetch.Guard:            dc.ErrGuard | dc.ErrConnection,
-	fetch.Other:            dc.ErrFetchAmbiguous,
+var faults = map[fetch.Kind]wire.ErrorMask{
+	fetch.BadURL:           wire.ErrBadURL,
+	fetch.Timeout:          wire.ErrTimeout,
+	fetch.Connect:          wire.ErrConnection,
+	fetch.Proxy:            wire.ErrConnection,
+	fetch.TooManyRedirects: wire.ErrMaxHTTPRedirects,
+	fetch.RedirectLoop:     wire.ErrMaxHTTPRedirects,
+	fetch.BadRedirect:      wire.ErrBadRedirection,
+	fetch.TooLarge:         wire.ErrSize,
+	fetch.BadEncoding:      wire.ErrPageConvert,
+	fetch.Truncated:        wire.ErrPageConvert,
+	fetch.BadResponse:      wire.ErrFetchHTTP,
+	fetch.Guard:            wire.ErrGuard | wire.ErrConnection,
+	fetch.Other:            wire.ErrFetchAmbiguous,
 }
 
 // faultBits gives the bits and the HTTP code of an item whose fetch failed; the
 // code is 0, for 400, unless it is the size of an answer that was wrong
 // (crawling 2.3 step 30, 2.4).
-func faultBits(err error) (bits dc.ErrorMask, code int) {
+func faultBits(err error) (bits wire.ErrorMask, code int) {
 	var r refusal
 	if errors.As(err, &r) {
 		return r.bits, r.code
@@ -46,11 +46,11 @@ func faultBits(err error) (bits dc.ErrorMask, code int) {
 		err = fault.Err // such as that of the robots.txt of a redirect's host
 	}
 	if !errors.As(err, &fault) {
-		return dc.ErrGeneralCrawler, 0
+		return wire.ErrGeneralCrawler, 0
 	}
 	bits, ok := faults[fault.Kind]
 	if !ok {
-		bits = dc.ErrGeneralCrawler
+		bits = wire.ErrGeneralCrawler
 	}
 	if fault.Kind == fetch.TooLarge {
 		code = fault.Code
@@ -59,21 +59,21 @@ func faultBits(err error) (bits dc.ErrorMask, code int) {
 }
 
 // codeBits gives the bits of an HTTP code of 400 or more, 0 of the others.
-func codeBits(code int) dc.ErrorMask {
+func codeBits(code int) wire.ErrorMask {
 	switch {
 	case code < 400:
 		return 0
 	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
-		return dc.ErrHTTP | dc.ErrAuthorization
+		return wire.ErrHTTP | wire.ErrAuthorization
 	case code == http.StatusForbidden:
-		return dc.ErrHTTP | dc.ErrForbidden
+		return wire.ErrHTTP | wire.ErrForbidden
 	}
-	return dc.ErrHTTP
+	return wire.ErrHTTP
 }
 
 // refusal is a decision of the crawler not to make a request.
 type refusal struct {
-	bits   dc.ErrorMask
+	bits   wire.ErrorMask
 	code   int   // 0: 400
 	status int64 // of the row; 0: Crawled
 	back   bool  // the row goes back to New, without a mark

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // hostile is a server with one path for each way to misbehave.
@@ -105,43 +105,43 @@ func TestFaults(t *testing.T) {
 	const both = "+ site"
 	tests := []struct {
 		name, target string // a target without host is on the hostile server
-		bits         dc.ErrorMask
+		bits         wire.ErrorMask
 		code         int64
 		site         string // both: the site gets the bits as well
 		properties   []string
-		change       func(*dc.Site, *dc.URL)
+		change       func(*wire.Site, *wire.URL)
 	}{
-		{name: "dead server", target: "http://127.0.0.1:1/", bits: dc.ErrConnection, code: 400},
-		{name: "unresolvable name", target: "http://nobody.invalid/", bits: dc.ErrConnection, code: 400},
-		{name: "address inside", target: "http://10.1.2.3/", bits: dc.ErrConnection | dc.ErrGuard, code: 400},
-		{name: "redirect to an address inside", target: "/inside", bits: dc.ErrConnection | dc.ErrGuard, code: 400},
-		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: dc.ErrBadURL, code: 400},
-		{name: "port that is none", target: "http://127.0.0.1:99999/", bits: dc.ErrBadURL, code: 400},
-		{name: "401", target: "/401", bits: dc.ErrHTTP | dc.ErrAuthorization, code: 401, site: both},
-		{name: "403", target: "/403", bits: dc.ErrHTTP | dc.ErrForbidden, code: 403, site: both},
-		{name: "404", target: "/404", bits: dc.ErrHTTP, code: 404, site: both},
-		{name: "407", target: "/407", bits: dc.ErrHTTP | dc.ErrAuthorization, code: 407, site: both},
-		{name: "500", target: "/500", bits: dc.ErrHTTP, code: 500, site: both},
-		{name: "503", target: "/503", bits: dc.ErrHTTP, code: 503, site: both},
-		{name: "empty body", target: "/empty", bits: dc.ErrEmpty, code: 200, site: both},
-		{name: "no content", target: "/204", bits: dc.ErrEmpty, code: 204, site: both},
-		{name: "no answer", target: "/hang", bits: dc.ErrTimeout, code: 400, change: func(_ *dc.Site, u *dc.URL) { u.HTTPTimeout = 60 }},
-		{name: "answer that stalls", target: "/stall", bits: dc.ErrTimeout, code: 400, change: func(_ *dc.Site, u *dc.URL) { u.HTTPTimeout = 60 }},
-		{name: "endless body", target: "/endless", bits: dc.ErrSize, code: 200, site: both},
-		{name: "larger than the site allows", target: "/large", bits: dc.ErrSize, code: 200, site: both,
-			change: func(s *dc.Site, _ *dc.URL) { s.MaxResourceSize = 99_999 }},
-		{name: "compressed bomb", target: "/bomb", bits: dc.ErrSize, code: 200, site: both},
-		{name: "gzip cut off", target: "/gzip-cut", bits: dc.ErrPageConvert, code: 400},
-		{name: "body cut off", target: "/cut", bits: dc.ErrPageConvert, code: 400},
-		{name: "broken chunk", target: "/chunk", bits: dc.ErrPageConvert, code: 400},
-		{name: "not HTTP", target: "/noise", bits: dc.ErrFetchHTTP, code: 400},
-		{name: "closed without an answer", target: "/close", bits: dc.ErrConnection, code: 400},
-		{name: "redirect loop", target: "/loop", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both},
-		{name: "too many redirects", target: "/many", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both},
-		{name: "no redirects wanted", target: "/loop", bits: dc.ErrMaxHTTPRedirects, code: 400, site: both, properties: []string{"HTTP_REDIRECTS_MAX", "0"}},
-		{name: "redirect without Location", target: "/nowhere", bits: dc.ErrBadRedirection, code: 400},
-		{name: "redirect to no page", target: "/mail", bits: dc.ErrBadRedirection, code: 400},
-		{name: "wrong MIME", target: "/pdf", bits: dc.ErrMIME, code: 200, properties: []string{"ALLOWED_CTYPES", "text/html, text/plain"}},
+		{name: "dead server", target: "http://127.0.0.1:1/", bits: wire.ErrConnection, code: 400},
+		{name: "unresolvable name", target: "http://nobody.invalid/", bits: wire.ErrConnection, code: 400},
+		{name: "address inside", target: "http://10.1.2.3/", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
+		{name: "redirect to an address inside", target: "/inside", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
+		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: wire.ErrBadURL, code: 400},
+		{name: "port that is none", target: "http://127.0.0.1:99999/", bits: wire.ErrBadURL, code: 400},
+		{name: "401", target: "/401", bits: wire.ErrHTTP | wire.ErrAuthorization, code: 401, site: both},
+		{name: "403", target: "/403", bits: wire.ErrHTTP | wire.ErrForbidden, code: 403, site: both},
+		{name: "404", target: "/404", bits: wire.ErrHTTP, code: 404, site: both},
+		{name: "407", target: "/407", bits: wire.ErrHTTP | wire.ErrAuthorization, code: 407, site: both},
+		{name: "500", target: "/500", bits: wire.ErrHTTP, code: 500, site: both},
+		{name: "503", target: "/503", bits: wire.ErrHTTP, code: 503, site: both},
+		{name: "empty body", target: "/empty", bits: wire.ErrEmpty, code: 200, site: both},
+		{name: "no content", target: "/204", bits: wire.ErrEmpty, code: 204, site: both},
+		{name: "no answer", target: "/hang", bits: wire.ErrTimeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
+		{name: "answer that stalls", target: "/stall", bits: wire.ErrTimeout, code: 400, change: func(_ *wire.Site, u *wire.URL) { u.HTTPTimeout = 60 }},
+		{name: "endless body", target: "/endless", bits: wire.ErrSize, code: 200, site: both},
+		{name: "larger than the site allows", target: "/large", bits: wire.ErrSize, code: 200, site: both,
+			change: func(s *wire.Site, _ *wire.URL) { s.MaxResourceSize = 99_999 }},
+		{name: "compressed bomb", target: "/bomb", bits: wire.ErrSize, code: 200, site: both},
+		{name: "gzip cut off", target: "/gzip-cut", bits: wire.ErrPageConvert, code: 400},
+		{name: "body cut off", target: "/cut", bits: wire.ErrPageConvert, code: 400},
+		{name: "broken chunk", target: "/chunk", bits: wire.ErrPageConvert, code: 400},
+		{name: "not HTTP", target: "/noise", bits: wire.ErrFetchHTTP, code: 400},
+		{name: "closed without an answer", target: "/close", bits: wire.ErrConnection, code: 400},
+		{name: "redirect loop", target: "/loop", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both},
+		{name: "too many redirects", target: "/many", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both},
+		{name: "no redirects wanted", target: "/loop", bits: wire.ErrMaxHTTPRedirects, code: 400, site: both, properties: []string{"HTTP_REDIRECTS_MAX", "0"}},
+		{name: "redirect without Location", target: "/nowhere", bits: wire.ErrBadRedirection, code: 400},
+		{name: "redirect to no page", target: "/mail", bits: wire.ErrBadRedirection, code: 400},
+		{name: "wrong MIME", target: "/pdf", bits: wire.ErrMIME, code: 200, properties: []string{"ALLOWED_CTYPES", "text/html, text/plain"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestFaults(t *testing.T) {
 			if strings.HasPrefix(target, "/") {
 				target = s.URL + target
 			}
-			bad := w.item("s", target, func(u *dc.URL) {
-				u.State, u.Crawled = dc.URLEnabled, 3
+			bad := w.item("s", target, func(u *wire.URL) {
+				u.State, u.Crawled = wire.URLEnabled, 3
 				if tt.change != nil {
 					tt.change(site, u)
 				}
@@ -164,20 +164,20 @@ func TestFaults(t *testing.T) {
 			}
 			answer := w.run(batchOf(bad, good))
 			row := w.row(bad)
-			if row.Status != dc.StatusCrawled || row.State != dc.URLError || row.ErrorMask != tt.bits || row.HTTPCode != tt.code || row.Crawled != 4 {
+			if row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != tt.bits || row.HTTPCode != tt.code || row.Crawled != 4 {
 				t.Errorf("row: status %d, state %d, %s, code %d, crawled %d", row.Status, row.State, bitNames(row.ErrorMask), row.HTTPCode, row.Crawled)
 			}
 			if row.UDate == "" || row.TcDate == "" {
 				t.Error("the row has no dates")
 			}
-			onSite := dc.ErrorMask(0)
+			onSite := wire.ErrorMask(0)
 			if tt.site == both {
-				onSite = tt.bits &^ (dc.ErrAuthorization | dc.ErrForbidden)
+				onSite = tt.bits &^ (wire.ErrAuthorization | wire.ErrForbidden)
 			}
 			if w.siteBits != onSite {
 				t.Errorf("site: %s, want %s", bitNames(w.siteBits), bitNames(onSite))
 			}
-			if w.file(bad, dc.ContentRaw) != "" {
+			if w.file(bad, wire.ContentRaw) != "" {
 				t.Error("a body is stored")
 			}
 			if tt.target != "/ok" && strings.Join(left(answer), " ") != "/good" {
@@ -195,8 +195,8 @@ func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
 	w.addSite("s")
 	it := w.item("s", s.URL+"/bad-utf8")
 	answer := w.run(batchOf(it))
-	row, body := w.row(it), w.file(it, dc.ContentRaw)
-	if row.ErrorMask != dc.ErrBadEncoding || row.State != dc.URLEnabled || row.Charset != "shift_jis" || len(answer.Items) != 1 {
+	row, body := w.row(it), w.file(it, wire.ContentRaw)
+	if row.ErrorMask != wire.ErrBadEncoding || row.State != wire.URLEnabled || row.Charset != "shift_jis" || len(answer.Items) != 1 {
 		t.Errorf("%s, state %d, charset %q", bitNames(row.ErrorMask), row.State, row.Charset)
 	}
 	if !utf8.ValidString(body) || !strings.Contains(body, "あ") {
@@ -207,11 +207,11 @@ func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
 // TestFailedItemsStayInRealTime: the client waits for their bits (crawling 7.1 #2).
 func TestFailedItemsStayInRealTime(t *testing.T) {
 	s, w := hostile(t), newWorld(t)
-	w.addSite("s").State = dc.SiteSuspended
+	w.addSite("s").State = wire.SiteSuspended
 	b := batchOf(w.item("s", s.URL+"/404"))
-	b.CrawlerType, b.DBMode = dc.CrawlRealTime, dc.DBRead
+	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	answer := w.run(b)
-	if len(answer.Items) != 1 || answer.Items[0].URL.ErrorMask != dc.ErrHTTP || answer.Items[0].URL.HTTPCode != 404 {
+	if len(answer.Items) != 1 || answer.Items[0].URL.ErrorMask != wire.ErrHTTP || answer.Items[0].URL.HTTPCode != 404 {
 		t.Errorf("%+v", answer.Items)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"hce/dc/internal/content"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/feed"
-	"hce/dc/internal/filter"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/feed"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/wire"
 )
 
 // gatherFeed makes rows of the entries of a feed, by the rules of links: of
@@ -23,16 +23,16 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		if !p.item.url.Root() { // what an entry leads to
 			return false, true
 		}
-		out.bits |= dc.ErrRSSEmpty
+		out.bits |= wire.ErrRSSEmpty
 		if content.IsHTML(kind) {
-			out.bits |= dc.ErrUnsupportedType
+			out.bits |= wire.ErrUnsupportedType
 		}
 		// A site of feeds follows no other links.
 		return true, true
 	}
 	p.item.feed = true
 	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(declaredType(p.Header))) {
-		out.bits |= dc.ErrUnsupportedType
+		out.bits |= wire.ErrUnsupportedType
 	}
 	if parsed.Cut {
 		r.log.Warn("the feed has more entries than are read", "site", p.SiteID, "url", p.url.URL)
@@ -57,7 +57,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	}
 	r.keepEntries(ctx, out, p, entries, now)
 	if len(out.result.Links)+len(out.result.Elsewhere) == 0 {
-		out.bits |= dc.ErrRSSEmpty
+		out.bits |= wire.ErrRSSEmpty
 	}
 	return true, p.settings.processor == rss
 }
@@ -68,7 +68,7 @@ func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, string(dc.DateOf(e.Date)))}
+	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, string(wire.DateOf(e.Date)))}
 	return p.site.filters.AcceptSQL(filter.StageLinks, env)
 }
 
@@ -86,9 +86,9 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		if !known {
 			continue
 		}
-		l.URL.PDate = dc.DateOf(e.Date)
+		l.URL.PDate = wire.DateOf(e.Date)
 		if p.settings.processor == rss {
-			l.URL.Type = dc.TypeSingle
+			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
 				p.item.found = append(p.item.found, p.item.next(l.URL))
 			}
@@ -100,13 +100,13 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 			continue
 		}
 		u := &l.URL
-		u.Type, u.Status, u.Crawled, u.HTTPCode, u.ProcessingDelay = dc.TypeFetched, dc.StatusCrawled, 1, int64(p.Code), 0
+		u.Type, u.Status, u.Crawled, u.HTTPCode, u.ProcessingDelay = wire.TypeFetched, wire.StatusCrawled, 1, int64(p.Code), 0
 		u.ContentType, u.Size, u.ContentMask = clipTo(e.ContentType, 32), int64(len(document)), 1
 		if u.ContentType == "" {
 			u.ContentType = "text/html" // what an entry leads to
 		}
 		u.BatchID, u.RawContentMd5 = r.batch.ID, md5Of(document)
-		l.Files, l.At = []dc.File{{Type: dc.ContentRaw, Data: document}}, now
+		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
 			p.item.extra = append(p.item.extra, p.item.next(*u))
 		}
@@ -140,8 +140,8 @@ func (r *batchRun) newEntries(work []*item) *answered {
 }
 
 // of gives the entries that stand for an item; none when it stands for itself.
-func (a *answered) of(it *item) []dc.BatchItem {
-	var list []dc.BatchItem
+func (a *answered) of(it *item) []wire.BatchItem {
+	var list []wire.BatchItem
 	for _, e := range it.extra {
 		key := chainKey{e.SiteID, e.URLID}
 		if a.met[key] {

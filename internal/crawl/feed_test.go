@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // feedServer answers with a feed at /feed and with a small page elsewhere. Each
@@ -35,7 +35,7 @@ const (
 )
 
 // linkPaths are the paths of the URLs that were found on an item's page.
-func (w *world) linkPaths(it dc.BatchItem) []string {
+func (w *world) linkPaths(it wire.BatchItem) []string {
 	var list []string
 	for _, l := range w.links(it) {
 		list = append(list, l[strings.Index(l[8:], "/")+8:])
@@ -55,7 +55,7 @@ func TestFeedParser(t *testing.T) {
 	if got := left(answer); !slices.Equal(got, []string{"/feed"}) {
 		t.Errorf("the answer has %v", got)
 	}
-	if row := w.row(root); row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+	if row := w.row(root); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
 		t.Errorf("the feed's row %+v", row)
 	}
 	if files := w.files["s "+root.URLID]; len(files) > 0 {
@@ -72,11 +72,11 @@ func TestFeedParser(t *testing.T) {
 	for _, l := range found {
 		path := strings.TrimPrefix(l.URL.URL, s.URL)
 		u := l.URL
-		if u.Status != dc.StatusCrawled || u.Crawled != 1 || u.Type != dc.TypeFetched || u.HTTPCode != 200 || u.ProcessingDelay != 0 ||
-			u.ParentMd5 != root.URLID || u.Depth != 1 || string(u.PDate) != dates[path] || u.URLMd5 != dc.Md5(u.URL) || u.ContentType == "" {
+		if u.Status != wire.StatusCrawled || u.Crawled != 1 || u.Type != wire.TypeFetched || u.HTTPCode != 200 || u.ProcessingDelay != 0 ||
+			u.ParentMd5 != root.URLID || u.Depth != 1 || string(u.PDate) != dates[path] || u.URLMd5 != wire.Md5(u.URL) || u.ContentType == "" {
 			t.Errorf("%s: row %+v", path, u)
 		}
-		if len(l.Files) != 1 || l.Files[0].Type != dc.ContentRaw || l.At.IsZero() {
+		if len(l.Files) != 1 || l.Files[0].Type != wire.ContentRaw || l.At.IsZero() {
 			t.Fatalf("%s: files %+v", path, l.Files)
 		}
 		var doc struct {
@@ -101,27 +101,27 @@ func TestFeedParser(t *testing.T) {
 
 // TestFeedEntriesAreLinks: what holds for links holds for the entries of feeds.
 func TestFeedEntriesAreLinks(t *testing.T) {
-	sql := func(action int64, pattern string) func(*dc.Site) {
-		return func(s *dc.Site) {
-			s.Filters = append(s.Filters, dc.SiteFilter{Pattern: pattern, OpCode: 7, Stage: 0, Action: action, State: 1})
+	sql := func(action int64, pattern string) func(*wire.Site) {
+		return func(s *wire.Site) {
+			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: pattern, OpCode: 7, Stage: 0, Action: action, State: 1})
 		}
 	}
 	tests := []struct {
 		name   string
-		change func(*dc.Site)
-		item   func(*dc.URL)
+		change func(*wire.Site)
+		item   func(*wire.URL)
 		want   []string
 	}{
-		{"all", func(*dc.Site) {}, nil, []string{"/1", "/2", "/3"}},
+		{"all", func(*wire.Site) {}, nil, []string{"/1", "/2", "/3"}},
 		{"include by date", sql(1, "%PDATE% > '2026-01-05 23:00:00'"), nil, []string{"/2", "/3"}},
 		{"exclude by date", sql(-1, "%PDATE% > '2026-01-05 23:00:00'"), nil, []string{"/1", "/3"}},
-		{"exclude by URL", func(s *dc.Site) {
-			s.Filters = append(s.Filters, dc.SiteFilter{Pattern: "/2$", Stage: 0, Action: -1, State: 1})
+		{"exclude by URL", func(s *wire.Site) {
+			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: "/2$", Stage: 0, Action: -1, State: 1})
 		}, nil, []string{"/1", "/3"}},
-		{"the site's MaxURLsFromPage", func(s *dc.Site) { s.MaxURLsFromPage = 2 }, nil, []string{"/1", "/2"}},
-		{"the URL's own", func(s *dc.Site) { s.MaxURLsFromPage = 2 }, func(u *dc.URL) { u.MaxURLsFromPage = 1 }, []string{"/1"}},
-		{"COLLECT_URLS_LIMITS", func(s *dc.Site) {
-			s.Properties = append(s.Properties, dc.SiteProperty{Name: "COLLECT_URLS_LIMITS", Value: `{"/FEED": [["MaxURLSFromPage", 1]]}`})
+		{"the site's MaxURLsFromPage", func(s *wire.Site) { s.MaxURLsFromPage = 2 }, nil, []string{"/1", "/2"}},
+		{"the URL's own", func(s *wire.Site) { s.MaxURLsFromPage = 2 }, func(u *wire.URL) { u.MaxURLsFromPage = 1 }, []string{"/1"}},
+		{"COLLECT_URLS_LIMITS", func(s *wire.Site) {
+			s.Properties = append(s.Properties, wire.SiteProperty{Name: "COLLECT_URLS_LIMITS", Value: `{"/FEED": [["MaxURLSFromPage", 1]]}`})
 		}, nil, []string{"/1"}},
 	}
 	for _, processor := range []string{"FEED_PARSER", "RSS"} {
@@ -130,7 +130,7 @@ func TestFeedEntriesAreLinks(t *testing.T) {
 				s, w := feedServer(t, "/1 "+monday, "/2 "+tuesday, "/3"), newWorld(t)
 				tt.change(w.addSite("s", "PROCESSOR_NAME", processor))
 				if tt.item == nil {
-					tt.item = func(*dc.URL) {}
+					tt.item = func(*wire.URL) {}
 				}
 				root := w.item("s", s.URL+"/feed", tt.item)
 				w.run(batchOf(root))
@@ -143,8 +143,8 @@ func TestFeedEntriesAreLinks(t *testing.T) {
 }
 
 // realTime makes a batch that a client waits for.
-func realTime(b dc.Batch) dc.Batch {
-	b.CrawlerType, b.DBMode = dc.CrawlRealTime, dc.DBRead
+func realTime(b wire.Batch) wire.Batch {
+	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	return b
 }
 
@@ -171,7 +171,7 @@ func TestFeedParserInRealTime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s, w := feedServer(t, tt.entries...), newWorld(t)
 			w.addSite("s", "PROCESSOR_NAME", "FEED_PARSER")
-			var items []dc.BatchItem
+			var items []wire.BatchItem
 			for _, path := range tt.items {
 				items = append(items, w.item("s", s.URL+path))
 			}
@@ -182,11 +182,11 @@ func TestFeedParserInRealTime(t *testing.T) {
 				t.Errorf("the answer has %v, want %v", got, tt.want)
 			}
 			last := answer.Items[len(answer.Items)-1]
-			if cut := last.URL.ErrorMask&dc.ErrMaxItems != 0; cut != tt.cut || answer.ErrorMask&dc.ErrMaxItems != 0 != tt.cut {
+			if cut := last.URL.ErrorMask&wire.ErrMaxItems != 0; cut != tt.cut || answer.ErrorMask&wire.ErrMaxItems != 0 != tt.cut {
 				t.Errorf("bit 42: %v, of the batch %s", cut, bitNames(answer.ErrorMask))
 			}
 			for _, it := range answer.Items {
-				if it.URL.Type == dc.TypeFetched && (len(w.files["s "+it.URLID]) != 1 || it.URL.Status != dc.StatusCrawled || it.URLID != it.URL.URLMd5 || it.SiteID != "s") {
+				if it.URL.Type == wire.TypeFetched && (len(w.files["s "+it.URLID]) != 1 || it.URL.Status != wire.StatusCrawled || it.URLID != it.URL.URLMd5 || it.SiteID != "s") {
 					t.Errorf("entry %+v", it.URL)
 				}
 			}
@@ -203,23 +203,23 @@ func TestRSS(t *testing.T) {
 	s, w := feedServer(t, "/1 "+monday, "/known", "/2"), newWorld(t)
 	w.addSite("s", "PROCESSOR_NAME", "RSS")
 	root := w.item("s", s.URL+"/feed")
-	known := w.item("s", s.URL+"/known", func(u *dc.URL) { u.Status, u.BatchID, u.Crawled = dc.StatusCrawled, 3, 1 })
+	known := w.item("s", s.URL+"/known", func(u *wire.URL) { u.Status, u.BatchID, u.Crawled = wire.StatusCrawled, 3, 1 })
 	answer := w.run(batchOf(root))
 	if got := s.paths(); !slices.Equal(got, []string{"/feed"}) {
 		t.Errorf("with one pass: visited %v", got)
 	}
-	one := w.rows["s "+dc.Md5(s.URL+"/1")]
-	if one.Status != dc.StatusNew || one.Crawled != 0 || one.Type != dc.TypeSingle || string(one.PDate) != "2026-01-05 10:00:00" {
+	one := w.rows["s "+wire.Md5(s.URL+"/1")]
+	if one.Status != wire.StatusNew || one.Crawled != 0 || one.Type != wire.TypeSingle || string(one.PDate) != "2026-01-05 10:00:00" {
 		t.Errorf("row %+v", one)
 	}
-	if w.file(root, dc.ContentRaw) == "" || len(answer.Items) != 1 || answer.ErrorMask != 0 {
+	if w.file(root, wire.ContentRaw) == "" || len(answer.Items) != 1 || answer.ErrorMask != 0 {
 		t.Errorf("the feed: %d items, %s", len(answer.Items), bitNames(answer.ErrorMask))
 	}
 
 	w = newWorld(t)
 	w.addSite("s", "PROCESSOR_NAME", "RSS")
 	root = w.item("s", s.URL+"/feed")
-	known = w.item("s", s.URL+"/known", func(u *dc.URL) { u.Status, u.BatchID, u.Crawled = dc.StatusCrawled, 3, 1 })
+	known = w.item("s", s.URL+"/known", func(u *wire.URL) { u.Status, u.BatchID, u.Crawled = wire.StatusCrawled, 3, 1 })
 	b := batchOf(root)
 	b.MaxIterations = 2
 	answer = w.run(b)
@@ -232,15 +232,15 @@ func TestRSS(t *testing.T) {
 	if row := w.row(known); row.Crawled != 1 || row.BatchID != 3 {
 		t.Errorf("the known entry %+v", row)
 	}
-	one = w.rows["s "+dc.Md5(s.URL+"/1")]
-	if one.Status != dc.StatusCrawled || one.ErrorMask != 0 || one.Crawled != 1 {
+	one = w.rows["s "+wire.Md5(s.URL+"/1")]
+	if one.Status != wire.StatusCrawled || one.ErrorMask != 0 || one.Crawled != 1 {
 		t.Errorf("the page of an entry: %s, %+v", bitNames(one.ErrorMask), one)
 	}
-	head := w.file(dc.BatchItem{SiteID: "s", URLID: one.URLMd5}, dc.ContentHeaders)
+	head := w.file(wire.BatchItem{SiteID: "s", URLID: one.URLMd5}, wire.ContentHeaders)
 	if !strings.Contains(head, "\r\nX-feed_url: "+s.URL+"/feed\r\nX-pubdateRssFeed: 2026-01-05 10:00:00\r\n") {
 		t.Errorf("headers of an entry's page: %q", head)
 	}
-	if _, found := w.rows["s "+dc.Md5(s.URL+"/from-a-page")]; found {
+	if _, found := w.rows["s "+wire.Md5(s.URL+"/from-a-page")]; found {
 		t.Error("the links of an entry's page are collected")
 	}
 }
@@ -253,11 +253,11 @@ func TestRSSInRealTime(t *testing.T) {
 		passes  int64
 		entries []string
 		want    []string
-		bits    dc.ErrorMask
+		bits    wire.ErrorMask
 	}{
 		{"two passes", 2, []string{"/1", "/2"}, []string{"/1", "/2"}, 0},
-		{"one pass", 1, []string{"/1", "/2"}, []string{"/feed"}, dc.ErrRSSEmpty},
-		{"no entries", 2, nil, []string{"/feed"}, dc.ErrRSSEmpty},
+		{"one pass", 1, []string{"/1", "/2"}, []string{"/feed"}, wire.ErrRSSEmpty},
+		{"no entries", 2, nil, []string{"/feed"}, wire.ErrRSSEmpty},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -278,12 +278,12 @@ func TestEmptyFeeds(t *testing.T) {
 	const empty = `<rss version="2.0"><channel><title>t</title></channel></rss>`
 	tests := []struct {
 		name, kind, body string
-		want             dc.ErrorMask
+		want             wire.ErrorMask
 	}{
-		{"an empty feed", "application/rss+xml", empty, dc.ErrRSSEmpty},
-		{"an empty feed that says to be HTML", "text/html", empty, dc.ErrRSSEmpty | dc.ErrUnsupportedType},
-		{"a page", "text/html", `<html><body><a href="/x">x</a></body></html>`, dc.ErrRSSEmpty | dc.ErrUnsupportedType},
-		{"a text", "text/plain", "x", dc.ErrRSSEmpty},
+		{"an empty feed", "application/rss+xml", empty, wire.ErrRSSEmpty},
+		{"an empty feed that says to be HTML", "text/html", empty, wire.ErrRSSEmpty | wire.ErrUnsupportedType},
+		{"a page", "text/html", `<html><body><a href="/x">x</a></body></html>`, wire.ErrRSSEmpty | wire.ErrUnsupportedType},
+		{"a text", "text/plain", "x", wire.ErrRSSEmpty},
 	}
 	for _, processor := range []string{"FEED_PARSER", "RSS"} {
 		for _, tt := range tests {
@@ -296,7 +296,7 @@ func TestEmptyFeeds(t *testing.T) {
 				w.addSite("s", "PROCESSOR_NAME", processor)
 				root := w.item("s", s.URL+"/feed")
 				answer := w.run(batchOf(root))
-				if row := w.row(root); row.ErrorMask != tt.want || row.Status != dc.StatusCrawled || answer.ErrorMask != tt.want {
+				if row := w.row(root); row.ErrorMask != tt.want || row.Status != wire.StatusCrawled || answer.ErrorMask != tt.want {
 					t.Errorf("%s, status %d", bitNames(row.ErrorMask), row.Status)
 				}
 				if got := w.links(root); len(got) > 0 {
@@ -346,11 +346,11 @@ func TestFeedsOfOtherSites(t *testing.T) {
 		t.Errorf("links %v", got)
 	}
 	for _, l := range w.last["s "+root.URLID].Links {
-		if l.URL.Status != dc.StatusNew || l.URL.Type != dc.TypeRegular || len(l.Files) > 0 {
+		if l.URL.Status != wire.StatusNew || l.URL.Type != wire.TypeRegular || len(l.Files) > 0 {
 			t.Errorf("row %+v", l.URL)
 		}
 	}
-	if w.file(root, dc.ContentRaw) == "" {
+	if w.file(root, wire.ContentRaw) == "" {
 		t.Error("the feed is not stored")
 	}
 }
@@ -360,7 +360,7 @@ func TestFetchedEntryIsNotParsed(t *testing.T) {
 	for _, processor := range []string{"FEED_PARSER", "RSS"} {
 		s, w := feedServer(t, "/1"), newWorld(t)
 		w.addSite("s", "PROCESSOR_NAME", processor)
-		it := w.item("s", s.URL+"/feed", func(u *dc.URL) { u.Type = dc.TypeFetched })
+		it := w.item("s", s.URL+"/feed", func(u *wire.URL) { u.Type = wire.TypeFetched })
 		w.run(batchOf(it))
 		if got := w.links(it); len(got) > 0 || w.row(it).ErrorMask != 0 {
 			t.Errorf("%s: links %v, %s", processor, got, bitNames(w.row(it).ErrorMask))
@@ -386,7 +386,7 @@ func TestResolvedEntries(t *testing.T) {
 	root := w.item("s", s.URL+"/feed")
 	w.run(batchOf(root))
 	found := w.last["s "+root.URLID].Links
-	if len(found) != 1 || found[0].URL.URL != s.URL+"/long" || found[0].URL.Type != dc.TypeFetched || len(found[0].Files) != 1 {
+	if len(found) != 1 || found[0].URL.URL != s.URL+"/long" || found[0].URL.Type != wire.TypeFetched || len(found[0].Files) != 1 {
 		t.Errorf("%+v", found)
 	}
 }

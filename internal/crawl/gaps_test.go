@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // TestEveryRequestIsPolite: requests of all kinds to one host come one after the
@@ -45,9 +45,9 @@ func TestEveryRequestIsPolite(t *testing.T) {
 	w.addSite("s", "ROBOTS_MODE", "1", "MIME_TYPE_AUTO_DETECT", "2",
 		"HTTP_REDIRECT_RESOLVER", `{"METHOD": "SGET", "URL": ["moved"]}`, "DETECT_MODIFIED", `{"algorithm": 3, "mode": 2}`,
 		"URLS_SCHEMA", `{"type": 1, "parameters": {"v": ["own"]}, "urls": ["`+s.URL+`/values"]}`).RequestDelay = delay.Milliseconds()
-	polite := func(u *dc.URL) { u.RequestDelay = delay.Milliseconds() }
-	child := func(u *dc.URL) { u.ParentMd5 = dc.Md5("parent") }
-	known := func(u *dc.URL) { u.Crawled, u.Size = 1, 3 }
+	polite := func(u *wire.URL) { u.RequestDelay = delay.Milliseconds() }
+	child := func(u *wire.URL) { u.ParentMd5 = wire.Md5("parent") }
+	known := func(u *wire.URL) { u.Crawled, u.Size = 1, 3 }
 	b := batchOf(w.item("s", s.URL+"/", polite), w.item("s", s.URL+"/%v%", polite, child), w.item("s", s.URL+"/known", polite, child, known),
 		w.item("s", s.URL+"/refresh", polite, child), w.item("s", s.URL+"/moved?2", polite, child))
 	b.MaxIterations, b.Items[0].Depth = 4, 3
@@ -123,7 +123,7 @@ func TestBusyHostIsLeftAlone(t *testing.T) {
 			w.job.Config.Backoff = max(tt.backoff, time.Millisecond)
 			w.addSite("s", tt.properties...)
 			w.addSite("s2")
-			items := []dc.BatchItem{w.item("s", quick.URL+tt.quick)}
+			items := []wire.BatchItem{w.item("s", quick.URL+tt.quick)}
 			if tt.quick == "/x" {
 				items = append(items, w.item("s", busy.URL+"/page"))
 			}
@@ -142,7 +142,7 @@ func TestBusyHostIsLeftAlone(t *testing.T) {
 			b := batchOf(later, w.item("s2", quick.URL+"/now"))
 			b.MaxExecutionTime = 1
 			w.run(b)
-			if slices.Contains(busy.paths(), "/later") || !slices.Contains(quick.paths(), "/now") || w.row(later).Status != dc.StatusNew {
+			if slices.Contains(busy.paths(), "/later") || !slices.Contains(quick.paths(), "/now") || w.row(later).Status != wire.StatusNew {
 				t.Errorf("busy %q, quick %q, status %d", busy.paths(), quick.paths(), w.row(later).Status)
 			}
 		})
@@ -165,15 +165,15 @@ func TestBatchDoesNotWaitForBusyHosts(t *testing.T) {
 	first.MaxHostWait = 5000
 	w.run(first)
 	later := w.item("s2", busy.URL+"/later")
-	robotsAndPage := w.item("s2", slow.URL+"/x", func(u *dc.URL) { u.RequestDelay = 300 })
+	robotsAndPage := w.item("s2", slow.URL+"/x", func(u *wire.URL) { u.RequestDelay = 300 })
 	b := batchOf(later, robotsAndPage)
 	b.MaxHostWait = 100
 	b.MaxExecutionTime = 60 // it would wait as long as that
 	w.run(b)
-	if row := w.row(later); row.Status != dc.StatusNew || slices.Contains(busy.paths(), "/later") {
+	if row := w.row(later); row.Status != wire.StatusNew || slices.Contains(busy.paths(), "/later") {
 		t.Errorf("status %d, asked for %q", row.Status, busy.paths())
 	}
-	if w.row(robotsAndPage).Status != dc.StatusCrawled {
+	if w.row(robotsAndPage).Status != wire.StatusCrawled {
 		t.Errorf("the page behind robots.txt of a slow host was not waited for: %d", w.row(robotsAndPage).Status)
 	}
 	until, ok := w.last["s2 "+later.URLID].HeldUntil.Time()

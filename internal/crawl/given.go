@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/wire"
 )
 
 // given is the content that the client put into an item in place of the one on
@@ -16,7 +16,7 @@ func (it *item) given() (*answer, error) {
 	if len(it.put) == 0 || it.put[0] != '{' {
 		return nil, nil
 	}
-	r, err := dc.ReadURLPutObject("urlPut", it.put, it.SiteID, it.URLID)
+	r, err := wire.ReadURLPutObject("urlPut", it.put, it.SiteID, it.URLID)
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/wire"
 )
 
 // hostWork is the queue of one host: its items are requested in turn, or as
@@ -30,14 +30,14 @@ func (r *batchRun) hosts(work []*item) []*hostWork {
 		if !it.todo {
 			continue
 		}
-		if it.noted&dc.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
-			r.saves <- it.failed(0, 0, dc.DateOf(r.Now()))
+		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
+			r.saves <- it.failed(0, 0, wire.DateOf(r.Now()))
 			continue
 		}
 		name := webHost(it.target)
 		if name == "" {
 			it.started = true
-			r.saves <- it.failed(dc.ErrBadURL, 0, dc.DateOf(r.Now()))
+			r.saves <- it.failed(wire.ErrBadURL, 0, wire.DateOf(r.Now()))
 			continue
 		}
 		h := byName[name]
@@ -57,7 +57,7 @@ func webHost(target string) string {
 	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return ""
 	}
-	return canon.Host(target)
+	return canonical.Host(target)
 }
 
 // run fetches the host's items. It returns when each of them went to the page
@@ -88,7 +88,7 @@ func (h *hostWork) run(ctx context.Context) {
 // 8 to 13).
 func (h *hostWork) one(ctx context.Context, it *item) {
 	if _, gone := h.goneSites.Load(it.SiteID); gone || h.over(ctx) {
-		h.saves <- it.back(0, dc.DateOf(h.Now()))
+		h.saves <- it.back(0, wire.DateOf(h.Now()))
 		return
 	}
 	v := h.visit(it)
@@ -108,22 +108,22 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime)):
 		it.started = false
-		out := it.back(0, dc.DateOf(h.Now()))
+		out := it.back(0, wire.DateOf(h.Now()))
 		var later notYet
 		if errors.As(err, &later) {
-			out.result.HeldUntil = dc.DateOf(later.at)
+			out.result.HeldUntil = wire.DateOf(later.at)
 		}
 		h.saves <- out
 	case errors.As(err, &refused) && refused.back:
 		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
-		out := it.back(refused.bits, dc.DateOf(h.Now()))
+		out := it.back(refused.bits, wire.DateOf(h.Now()))
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		h.saves <- out
 	case err != nil:
 		bits, code := faultBits(err)
 		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
-		out := it.failed(bits, code, dc.DateOf(h.Now()))
+		out := it.failed(bits, code, wire.DateOf(h.Now()))
 		out.settle(refused.status)
 		var fault *fetch.Fault
 		if errors.As(err, &fault) && fault.Partial != nil {
@@ -137,7 +137,7 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 			h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages ask for their links at once")
 			it.started = false
 			it.letGo()
-			h.saves <- it.back(0, dc.DateOf(h.Now()))
+			h.saves <- it.back(0, wire.DateOf(h.Now()))
 			return
 		}
 		h.saves <- h.read(ctx, page{item: it, answer: a})

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/wire"
 )
 
 // TestDelay is judged by the server's own clock: robots.txt, pages and redirect
@@ -37,7 +37,7 @@ func TestDelay(t *testing.T) {
 	w := newWorld(t)
 	w.addSite("a", "ROBOTS_MODE", "1")
 	w.addSite("b")
-	slow := func(u *dc.URL) { u.RequestDelay = gap.Milliseconds() }
+	slow := func(u *wire.URL) { u.RequestDelay = gap.Milliseconds() }
 	w.run(batchOf(w.item("a", s.URL+"/1", slow), w.item("b", s.URL+"/2", slow), w.item("a", s.URL+"/moved", slow), w.item("b", s.URL+"/3", slow)))
 	if got, want := s.paths(), []string{"/robots.txt", "/1", "/2", "/moved", "/moved-again", "/there", "/3"}; !slices.Equal(got, want) {
 		t.Errorf("visits %v, want %v", got, want)
@@ -65,7 +65,7 @@ func TestTwoProcesses(t *testing.T) {
 		w.addSite("s")
 		b := batchOf()
 		for i := range 3 {
-			b.Items = append(b.Items, w.item("s", fmt.Sprintf("%s/%d-%d", s.URL, n, i), func(u *dc.URL) { u.RequestDelay = gap.Milliseconds() }))
+			b.Items = append(b.Items, w.item("s", fmt.Sprintf("%s/%d-%d", s.URL, n, i), func(u *wire.URL) { u.RequestDelay = gap.Milliseconds() }))
 		}
 		group.Go(func() { w.run(b) })
 	}
@@ -150,7 +150,7 @@ func TestWaitingHostHoldsNoSlot(t *testing.T) {
 	w := newWorld(t)
 	w.job.Config.MaxHosts = 1
 	w.addSite("s")
-	day := func(u *dc.URL) { u.RequestDelay = 24 * 60 * 60 * 1000 }
+	day := func(u *wire.URL) { u.RequestDelay = 24 * 60 * 60 * 1000 }
 	first, second := w.item("s", slow.URL+"/1", day), w.item("s", slow.URL+"/2", day)
 	b := batchOf(first, second)
 	for i := range 3 {
@@ -162,7 +162,7 @@ func TestWaitingHostHoldsNoSlot(t *testing.T) {
 	if got := len(quick.paths()); got != 3 {
 		t.Errorf("the quick host saw %d requests", got)
 	}
-	if row := w.row(second); row.Status != dc.StatusNew {
+	if row := w.row(second); row.Status != wire.StatusNew {
 		t.Errorf("the second item of the slow host has status %d", row.Status)
 	}
 }
@@ -198,29 +198,29 @@ func TestRedirects(t *testing.T) {
 	tests := []struct {
 		name, path string
 		child      bool
-		want       dc.ErrorMask
+		want       wire.ErrorMask
 	}{
 		{"root to another host", "/to-other", false, 0},
-		{"closed by the other's robots.txt", "/to-other-closed", false, dc.ErrRobots},
-		{"closed by its own robots.txt", "/to-closed", false, dc.ErrRobots},
-		{"to a dead host", "/to-dead", false, dc.ErrConnection},
+		{"closed by the other's robots.txt", "/to-other-closed", false, wire.ErrRobots},
+		{"closed by its own robots.txt", "/to-closed", false, wire.ErrRobots},
+		{"to a dead host", "/to-dead", false, wire.ErrConnection},
 		{"root out of the filters", "/to-out", false, 0},
-		{"link out of the filters", "/to-out", true, dc.ErrFiltersBreak},
-		{"link to another host", "/to-other", true, dc.ErrFiltersBreak},
+		{"link out of the filters", "/to-out", true, wire.ErrFiltersBreak},
+		{"link to another host", "/to-other", true, wire.ErrFiltersBreak},
 		{"link let in by a rule of redirects", "/to-extra", true, 0},
-		{"link that the filters refuse by now", "/out", true, dc.ErrFiltersBreak},
+		{"link that the filters refuse by now", "/out", true, wire.ErrFiltersBreak},
 		{"root that the filters refuse", "/out", false, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.addSite("s", "ROBOTS_MODE", "1").Filters = []dc.SiteFilter{
+			w.addSite("s", "ROBOTS_MODE", "1").Filters = []wire.SiteFilter{
 				{Pattern: `^` + s.URL + `/to-`, Stage: 0, Action: 1, State: 1},
 				{Pattern: `/extra$`, Stage: 8, Action: 1, State: 1},
 			}
-			it := w.item("s", s.URL+tt.path, func(u *dc.URL) {
+			it := w.item("s", s.URL+tt.path, func(u *wire.URL) {
 				if tt.child {
-					u.ParentMd5 = dc.Md5("parent")
+					u.ParentMd5 = wire.Md5("parent")
 				}
 			})
 			answer := w.run(batchOf(it))
@@ -245,10 +245,10 @@ func TestDeepestLinks(t *testing.T) {
 	})
 	w := newWorld(t)
 	site := w.addSite("s")
-	site.Filters = append(site.Filters, dc.SiteFilter{Pattern: "%MAX_DEPTH%", Subject: "1", OpCode: 4, Stage: 5, Action: 1, State: 1})
+	site.Filters = append(site.Filters, wire.SiteFilter{Pattern: "%MAX_DEPTH%", Subject: "1", OpCode: 4, Stage: 5, Action: 1, State: 1})
 	for depth, want := range []int{1, 1, 0} { // links of a page at the depth
-		it := w.item("s", fmt.Sprint(s.URL, "/", depth), func(u *dc.URL) {
-			u.Depth, u.ParentMd5 = int64(depth), dc.Md5("parent")
+		it := w.item("s", fmt.Sprint(s.URL, "/", depth), func(u *wire.URL) {
+			u.Depth, u.ParentMd5 = int64(depth), wire.Md5("parent")
 		})
 		w.run(batchOf(it))
 		if row := w.row(it); row.ErrorMask != 0 || len(w.links(it)) != want {
@@ -280,16 +280,16 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 		return nil, &fetch.Fault{Kind: fetch.Timeout, URL: r.URL}
 	})
 	w.addSite("s")
-	short := w.item("s", "http://a.test/short", func(u *dc.URL) { u.HTTPTimeout = 5000 })
-	long := w.item("s", "http://a.test/long", func(u *dc.URL) { u.HTTPTimeout = 3_600_000 })
-	none := w.item("s", "http://a.test/none", func(u *dc.URL) { u.HTTPTimeout = -1 })
+	short := w.item("s", "http://a.test/short", func(u *wire.URL) { u.HTTPTimeout = 5000 })
+	long := w.item("s", "http://a.test/long", func(u *wire.URL) { u.HTTPTimeout = 3_600_000 })
+	none := w.item("s", "http://a.test/none", func(u *wire.URL) { u.HTTPTimeout = -1 })
 	b := batchOf(short, long, none)
 	b.MaxExecutionTime = 60
 	w.run(b)
 	if timeouts["http://a.test/short"] != 5*time.Second || timeouts["http://a.test/none"] != 30*time.Second || timeouts["http://a.test/long"] != 80*time.Second {
 		t.Errorf("time-outs %v", timeouts)
 	}
-	if a, b := w.row(short), w.row(long); a.ErrorMask != dc.ErrTimeout || b.Status != dc.StatusNew || b.ErrorMask != 0 {
+	if a, b := w.row(short), w.row(long); a.ErrorMask != wire.ErrTimeout || b.Status != wire.StatusNew || b.ErrorMask != 0 {
 		t.Errorf("%s, status %d", bitNames(a.ErrorMask), b.Status)
 	}
 }
@@ -299,7 +299,7 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.job.Config.ChunkItems = 1
-	w.memory.fails["SaveCrawl"] = &dc.Error{Op: "test", Code: dc.CodeNotFound}
+	w.memory.fails["SaveCrawl"] = &wire.Error{Op: "test", Code: wire.CodeNotFound}
 	client, asked := w.job.Fetch, 0
 	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 		if strings.Contains(r.URL, "/page") {
@@ -313,7 +313,7 @@ func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 		return client.Get(ctx, r)
 	})
 	w.addSite("s")
-	var items []dc.BatchItem
+	var items []wire.BatchItem
 	for i := range 10 {
 		items = append(items, w.item("s", fmt.Sprintf("%s/page%d", s.URL, i)))
 	}
@@ -337,7 +337,7 @@ func TestPanicOfAFetchIsTheItemsOwn(t *testing.T) {
 	w.addSite("s")
 	bad, good := w.item("s", s.URL+"/bad"), w.item("s", s.URL+"/good")
 	w.run(batchOf(bad, good))
-	if a, b := w.row(bad), w.row(good); a.ErrorMask != dc.ErrGeneralCrawler || a.State != dc.URLError || b.ErrorMask != 0 || b.Status != dc.StatusCrawled {
+	if a, b := w.row(bad), w.row(good); a.ErrorMask != wire.ErrGeneralCrawler || a.State != wire.URLError || b.ErrorMask != 0 || b.Status != wire.StatusCrawled {
 		t.Errorf("%s, then %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), b.Status)
 	}
 }

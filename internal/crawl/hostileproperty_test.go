@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // An expression of a kilobyte that stands for a million steps costs a site little,
@@ -41,7 +41,7 @@ func TestHostileExpressions(t *testing.T) {
 					t.Fatal(err)
 				}
 				site := w.addSite("s")
-				site.Filters = append(site.Filters, dc.SiteFilter{Pattern: pattern, Stage: 5, Action: -1, Type: 1, State: 1})
+				site.Filters = append(site.Filters, wire.SiteFilter{Pattern: pattern, Stage: 5, Action: -1, Type: 1, State: 1})
 			} else {
 				w.addSite("s", name, fmt.Sprintf(value, text))
 			}
@@ -55,7 +55,7 @@ func TestHostileExpressions(t *testing.T) {
 			if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 || took > 5*time.Second {
 				t.Errorf("%d MiB in %v", n>>20, took)
 			}
-			if row := w.row(it); row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+			if row := w.row(it); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
 				t.Errorf("status %d, errors %s", row.Status, bitNames(row.ErrorMask))
 			}
 		})

@@ -3,17 +3,17 @@ package crawl
 import (
 	"encoding/json"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // item is one URL of the batch on its way through the stages. One stage at a
 // time holds it.
 type item struct {
-	dc.BatchItem
+	wire.BatchItem
 	site     *siteWork
 	settings *settings
-	url      dc.URL          // the row as it will be answered
-	row      dc.URL          // the row as it was before
+	url      wire.URL        // the row as it will be answered
+	row      wire.URL        // the row as it was before
 	target   string          // what is requested for it
 	parent   string          // URL of the page that it was found on, where the Referer wants it
 	put      json.RawMessage // content given by the client in place of the web's
@@ -26,7 +26,7 @@ type item struct {
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 
-	noted dc.ErrorMask // found before its page was asked for
+	noted wire.ErrorMask // found before its page was asked for
 
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
@@ -34,8 +34,8 @@ type item struct {
 	body *account // memory of its page, until that is stored
 	text *account // memory of what is made of the page
 
-	found []dc.BatchItem // what its page brought for the next pass
-	extra []dc.BatchItem // what its page brought for the answer: entries of a feed
+	found []wire.BatchItem // what its page brought for the next pass
+	extra []wire.BatchItem // what its page brought for the answer: entries of a feed
 }
 
 // letGo gives back the memory of the item's page, which is stored or dropped.
@@ -54,10 +54,10 @@ func (it *item) sitemap() bool { return it.row.ContentType == sitemapType }
 // outcome is what the save stage stores for one item.
 type outcome struct {
 	item     *item
-	result   dc.Fetched
-	bits     dc.ErrorMask // found while the page was read
-	replaced bool         // REPLACE has changed the content
-	holds    bool         // the row stays held to the end of its batch: the first of a chain
+	result   wire.Fetched
+	bits     wire.ErrorMask // found while the page was read
+	replaced bool           // REPLACE has changed the content
+	holds    bool           // the row stays held to the end of its batch: the first of a chain
 	bytes    int
 }
 
@@ -80,21 +80,21 @@ func (o *outcome) weigh() {
 // failed makes the outcome of an item that brought no page: Status Crawled,
 // State Error, the bits, and 400 where code is 0 (crawling 2.4, DECISIONS 3.1,
 // 6.5).
-func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
+func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	if code == 0 {
 		code = 400
 	}
 	it.empty = true
 	it.url.ErrorMask |= bits | it.noted
-	it.url.Status, it.url.State, it.url.HTTPCode = dc.StatusCrawled, dc.URLError, int64(code)
+	it.url.Status, it.url.State, it.url.HTTPCode = wire.StatusCrawled, wire.URLError, int64(code)
 	it.url.UDate, it.url.TcDate = now, now
 	if it.started {
 		it.url.Crawled = it.row.Crawled + 1
 	}
-	out := &outcome{item: it, result: dc.Fetched{
+	out := &outcome{item: it, result: wire.Fetched{
 		URLMd5: it.URLID, Crawled: it.started, SiteBits: bits & siteBits,
-		Set: dc.Patch{
-			"Status": int64(dc.StatusCrawled), "State": int64(dc.URLError), "ErrorMask": int64(it.url.ErrorMask),
+		Set: wire.Patch{
+			"Status": int64(wire.StatusCrawled), "State": int64(wire.URLError), "ErrorMask": int64(it.url.ErrorMask),
 			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
 		},
 	}}
@@ -106,12 +106,12 @@ func (it *item) failed(bits dc.ErrorMask, code int, now dc.Date) *outcome {
 
 // settle gives the row of a failed item another status than Crawled; 0 leaves it.
 func (o *outcome) settle(status int64) {
-	if status == 0 || status == dc.StatusCrawled {
+	if status == 0 || status == wire.StatusCrawled {
 		return
 	}
 	u := &o.item.url
-	u.Status, u.State = status, dc.URLEnabled
-	o.result.Set["Status"], o.result.Set["State"] = status, int64(dc.URLEnabled)
+	u.Status, u.State = status, wire.URLEnabled
+	o.result.Set["Status"], o.result.Set["State"] = status, int64(wire.URLEnabled)
 }
 
 // took notes how long the requests of a failed item took.
@@ -122,18 +122,18 @@ func (o *outcome) took(ms int64) {
 
 // siteBits are the errors of a URL that are noted at its site as well (crawling
 // 2.3, "+ site").
-const siteBits = dc.ErrRobots | dc.ErrMacroDeserialization | dc.ErrNoProxy | dc.ErrHTTP | dc.ErrMaxHTTPRedirects | dc.ErrEmpty | dc.ErrSize
+const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
 
 // back makes the outcome of an item that was not started: its row is as it was
 // before and can be selected again. The bits are for the answer alone.
-func (it *item) back(bits dc.ErrorMask, now dc.Date) *outcome {
+func (it *item) back(bits wire.ErrorMask, now wire.Date) *outcome {
 	it.handedBack = true
-	it.url.Status, it.url.State, it.url.TcDate = dc.StatusNew, dc.URLEnabled, now
+	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now
 	it.url.ErrorMask = it.row.ErrorMask | bits
-	return &outcome{item: it, result: dc.Fetched{
+	return &outcome{item: it, result: wire.Fetched{
 		URLMd5: it.URLID,
-		Set: dc.Patch{
-			"Status": int64(dc.StatusNew), "State": int64(dc.URLEnabled), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now),
+		Set: wire.Patch{
+			"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now),
 		},
 	}}
 }

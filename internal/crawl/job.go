@@ -9,40 +9,40 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
-	"hce/dc/internal/rotation"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/task"
+	"hce/dc/internal/wire"
 )
 
 // Data is what the crawler needs of the data owner. Errors mean that nothing of
-// the call was stored, and end the batch; but one with dc.CodeNotFound says that
+// the call was stored, and end the batch; but one with wire.CodeNotFound says that
 // the site was deleted meanwhile, which ends only its items.
 type Data interface {
 	// Site reads a site with its filters and properties; nil when it is unknown.
-	Site(ctx context.Context, id string) (*dc.Site, error)
+	Site(ctx context.Context, id string) (*wire.Site, error)
 	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
 	SiteOf(ctx context.Context, url string) (string, error)
 	// Suspend stops a site that passed a limit (seed, crawler step 5).
-	Suspend(ctx context.Context, id string, bits dc.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
 	// MarkCrawling takes rows into work; rows that are missing are inserted.
 	// A key that is not in the answer could not be taken.
-	MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error)
+	MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error)
 	// TakeSchema stores what a URL schema made of a template; taken is false when
 	// another batch has it.
-	TakeSchema(ctx context.Context, site string, batch int64, template, first dc.URL, others []dc.URL) (taken bool, err error)
+	TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
-	SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error)
+	SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error)
 	// PutRaw stores files of URLs whose rows are not touched.
-	PutRaw(ctx context.Context, site string, files map[string][]dc.File, at time.Time) error
+	PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error
 
 	// Rows, KnownURLs, URLTexts and HasContents tell of rows of a site by key;
 	// missing ones are missing in the map.
-	Rows(ctx context.Context, site string, md5s []string) (map[string]dc.URL, error)
+	Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error)
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
 	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
@@ -50,14 +50,14 @@ type Data interface {
 	Condition(ctx context.Context, site, md5, expression string) (bool, error)
 
 	// Proxies reads the stored proxies of a site; ProxyFault counts a fault of one.
-	Proxies(ctx context.Context, site string) ([]dc.Proxy, error)
+	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)
 	ProxyFault(ctx context.Context, site, host string, disabled bool) error
 }
 
 // Scratch keeps the files of a batch in real time in a folder of the batch's own,
-// which its last stage removes; see dbtask.Scratch.
+// which its last stage removes; see storage.Scratch.
 type Scratch interface {
-	PutFiles(ctx context.Context, folder, site string, files map[string][]dc.File, at time.Time) error
+	PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error
 }
 
 // Fetcher makes requests behind the egress guard; see fetch.Client.
@@ -81,19 +81,19 @@ type Gates interface {
 // Config is what crawler-task.ini says. Of a folder that is "" nothing is read or
 // kept.
 type Config struct {
-	Headers          rotation.Rule    // default request headers
-	Cookie           cookies.Property // default cookie
-	RobotsAgent      string           // product token that robots.txt groups are matched with
-	MaxResourceSize  int64            // bytes; bounds what a site's own limit allows
-	MaxMemory        int64            // bytes of bodies under way; with 0 they are not counted
-	MaxHosts         int              // requests under way at once; hosts that wait for their turn do not count
-	MaxLinks         int              // links taken from one page at most
-	ChunkItems       int              // results in one transaction
-	ChunkTime        time.Duration    // the longest that a result waits for its transaction
-	MaxExecutionTime time.Duration    // of a batch that names none; 0: no limit
-	RobotsTTL        time.Duration    // how long a robots.txt is believed
-	Backoff          time.Duration    // gap after a first answer that a host cannot keep up; it doubles
-	FallbackAge      time.Duration    // of a page that tells no date (default_icr_crawl_time)
+	Headers          headerrotation.Rule // default request headers
+	Cookie           cookies.Property    // default cookie
+	RobotsAgent      string              // product token that robots.txt groups are matched with
+	MaxResourceSize  int64               // bytes; bounds what a site's own limit allows
+	MaxMemory        int64               // bytes of bodies under way; with 0 they are not counted
+	MaxHosts         int                 // requests under way at once; hosts that wait for their turn do not count
+	MaxLinks         int                 // links taken from one page at most
+	ChunkItems       int                 // results in one transaction
+	ChunkTime        time.Duration       // the longest that a result waits for its transaction
+	MaxExecutionTime time.Duration       // of a batch that names none; 0: no limit
+	RobotsTTL        time.Duration       // how long a robots.txt is believed
+	Backoff          time.Duration       // gap after a first answer that a host cannot keep up; it doubles
+	FallbackAge      time.Duration       // of a page that tells no date (default_icr_crawl_time)
 	// GeneralForUnknown gives items of sites that do not exist to site "0".
 	GeneralForUnknown bool
 
@@ -114,7 +114,7 @@ type Job struct {
 	Fetch   Fetcher
 	Browser Browser
 	Gates   Gates
-	Rotator *rotation.Rotator // nil: one that counts in memory
+	Rotator *headerrotation.Rotator // nil: one that counts in memory
 	Config  Config
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -150,7 +150,7 @@ func (r *batchRun) overtime() time.Duration {
 // batchRun is the state of one batch.
 type batchRun struct {
 	*Job
-	batch dc.Batch
+	batch wire.Batch
 	cut   bool // the batch had more items than its maxItems
 	log   *slog.Logger
 
@@ -172,12 +172,12 @@ type batchRun struct {
 	seen                   seenLinks
 	dry                    bool // nothing is counted
 
-	rotator   *rotation.Rotator
+	rotator   *headerrotation.Rotator
 	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
-	noted     map[chainKey]dc.ErrorMask // of items, found before the first pass
-	goneSites sync.Map                  // ids of sites that were deleted since the batch began
+	noted     map[chainKey]wire.ErrorMask // of items, found before the first pass
+	goneSites sync.Map                    // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
 	down   map[string]error // origins that could not be reached, and why
@@ -185,9 +185,9 @@ type batchRun struct {
 	cancel context.CancelFunc
 }
 
-func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
+func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
 	if j.Rotator == nil {
-		j.Rotator = rotation.New(rotation.Options{Log: j.Log})
+		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
 	bodies, free := j.Config.bodies()
 	var texts, probing *budget
@@ -203,7 +203,7 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 		rotator: j.Rotator,
 		down:    map[string]error{},
 		cancel:  cancel,
-		noted:   map[chainKey]dc.ErrorMask{},
+		noted:   map[chainKey]wire.ErrorMask{},
 	}
 }
 
@@ -213,8 +213,8 @@ func (j *Job) newRun(batch dc.Batch, cancel context.CancelFunc) *batchRun {
 // rest is handed back. The error is critical when the data owner or the host
 // gates fail; what was not stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &dc.Notes{}
-	batch, err := dc.ReadBatch(request, notes)
+	notes := &wire.Notes{}
+	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -252,12 +252,12 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 // answer lists the items that stay in the Batch and the union of their errors. A
 // client who waits for the batch is told of failed items as well (crawling 7.1
 // #2).
-func (r *batchRun) answer(work []*item) []dc.BatchItem {
-	left := []dc.BatchItem{}
+func (r *batchRun) answer(work []*item) []wire.BatchItem {
+	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
 	for _, it := range work {
 		if it.handedBack {
-			r.batch.ErrorMask |= dc.ErrMaxExecutionTime
+			r.batch.ErrorMask |= wire.ErrMaxExecutionTime
 			if r.batch.RemoveUnprocessed {
 				continue
 			}
@@ -267,7 +267,7 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 				if entries.brought[chainKey{it.SiteID, it.URLID}] {
 					continue
 				}
-				it.url.ErrorMask |= dc.ErrRSSEmpty
+				it.url.ErrorMask |= wire.ErrRSSEmpty
 			}
 			r.batch.ErrorMask |= it.url.ErrorMask
 			if it.empty && !r.realTime() {
@@ -284,9 +284,9 @@ func (r *batchRun) answer(work []*item) []dc.BatchItem {
 	}
 	r.cut = r.cut || entries.cut
 	if r.cut {
-		r.batch.ErrorMask |= dc.ErrMaxItems
+		r.batch.ErrorMask |= wire.ErrMaxItems
 		if n := len(left); n > 0 {
-			left[n-1].URL.ErrorMask |= dc.ErrMaxItems
+			left[n-1].URL.ErrorMask |= wire.ErrMaxItems
 		}
 	}
 	return left
@@ -300,7 +300,7 @@ func (r *batchRun) over(ctx context.Context) bool {
 // writes reports whether the batch may change rows that are stored. One in real time
 // never does, whatever its dbMode says: its sites need not be stored (crawling 1.4,
 // F39).
-func (r *batchRun) writes() bool { return r.batch.DBMode&dc.DBWrite != 0 && !r.realTime() }
+func (r *batchRun) writes() bool { return r.batch.DBMode&wire.DBWrite != 0 && !r.realTime() }
 
 // brokenBy is what ended the batch; nil as long as it goes on.
 func (r *batchRun) brokenBy() error {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
 	"hce/dc/internal/task"
+	"hce/dc/internal/wire"
 )
 
 func isCritical(err error) bool {
@@ -40,27 +40,27 @@ func TestReadsOnlyBatches(t *testing.T) {
 func TestSites(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*dc.Site)
-		status int64        // of the row
-		bits   dc.ErrorMask // of the item and the batch
+		change func(*wire.Site)
+		status int64          // of the row
+		bits   wire.ErrorMask // of the item and the batch
 		left   int
-		limits dc.ErrorMask // that the site is suspended for
+		limits wire.ErrorMask // that the site is suspended for
 	}{
-		{"active", func(*dc.Site) {}, dc.StatusCrawled, 0, 1, 0},
-		{"disabled", func(s *dc.Site) { s.State = dc.SiteDisabled }, dc.StatusNew, dc.ErrSiteState, 1, 0},
-		{"suspended", func(s *dc.Site) { s.State = dc.SiteSuspended }, dc.StatusNew, dc.ErrSiteState, 1, 0},
-		{"suspended, over its limit", func(s *dc.Site) { s.State, s.Errors, s.MaxErrors = dc.SiteSuspended, 9, 8 }, dc.StatusNew, dc.ErrSiteState, 1, 0},
-		{"no limits", func(s *dc.Site) { s.Errors, s.Resources = 1000, 1000 }, dc.StatusCrawled, 0, 1, 0},
-		{"at its limits", func(s *dc.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, dc.StatusCrawled, 0, 1, 0},
-		{"too many errors", func(s *dc.Site) { s.Errors, s.MaxErrors = 6, 5 }, dc.StatusNew, dc.ErrSiteMaxErrors, 1, dc.ErrSiteMaxErrors},
-		{"too many resources", func(s *dc.Site) { s.Resources, s.MaxResources = 6, 5 }, dc.StatusNew, dc.ErrSiteMaxResources, 1, dc.ErrSiteMaxResources},
-		{"unknown", nil, dc.StatusSelectedCrawling, dc.ErrSynchronize, 0, 0},
+		{"active", func(*wire.Site) {}, wire.StatusCrawled, 0, 1, 0},
+		{"disabled", func(s *wire.Site) { s.State = wire.SiteDisabled }, wire.StatusNew, wire.ErrSiteState, 1, 0},
+		{"suspended", func(s *wire.Site) { s.State = wire.SiteSuspended }, wire.StatusNew, wire.ErrSiteState, 1, 0},
+		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusNew, wire.ErrSiteState, 1, 0},
+		{"no limits", func(s *wire.Site) { s.Errors, s.Resources = 1000, 1000 }, wire.StatusCrawled, 0, 1, 0},
+		{"at its limits", func(s *wire.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, wire.StatusCrawled, 0, 1, 0},
+		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusNew, wire.ErrSiteMaxErrors, 1, wire.ErrSiteMaxErrors},
+		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusNew, wire.ErrSiteMaxResources, 1, wire.ErrSiteMaxResources},
+		{"unknown", nil, wire.StatusSelectedCrawling, wire.ErrSynchronize, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, w := newServer(t, ok), newWorld(t)
 			site := w.addSite("s")
-			it := w.item("s", s.URL+"/", func(u *dc.URL) { u.ErrorMask = dc.ErrTimeout })
+			it := w.item("s", s.URL+"/", func(u *wire.URL) { u.ErrorMask = wire.ErrTimeout })
 			if tt.change != nil {
 				tt.change(site)
 			} else {
@@ -69,19 +69,19 @@ func TestSites(t *testing.T) {
 			errorsBefore := site.Errors
 			answer := w.run(batchOf(it))
 			row := w.row(it)
-			if row.Status != tt.status || len(answer.Items) != tt.left || answer.ErrorMask&^dc.ErrTimeout != tt.bits {
+			if row.Status != tt.status || len(answer.Items) != tt.left || answer.ErrorMask&^wire.ErrTimeout != tt.bits {
 				t.Errorf("status %d, %d left, batch %s", row.Status, len(answer.Items), bitNames(answer.ErrorMask))
 			}
 			if tt.left == 1 && (answer.Items[0].URL.Status != tt.status || answer.Items[0].URL.ErrorMask&tt.bits != tt.bits) {
 				t.Errorf("answered %+v", answer.Items[0].URL)
 			}
-			if tt.status == dc.StatusNew && row.ErrorMask != dc.ErrTimeout {
+			if tt.status == wire.StatusNew && row.ErrorMask != wire.ErrTimeout {
 				t.Errorf("the row of an item that was skipped has %s", bitNames(row.ErrorMask))
 			}
-			if visited := len(s.paths()) > 0; visited != (tt.status == dc.StatusCrawled) {
+			if visited := len(s.paths()) > 0; visited != (tt.status == wire.StatusCrawled) {
 				t.Errorf("visited: %v", visited)
 			}
-			if w.suspended != tt.limits || tt.limits != 0 && (site.State != dc.SiteSuspended || site.Errors != errorsBefore+1) {
+			if w.suspended != tt.limits || tt.limits != 0 && (site.State != wire.SiteSuspended || site.Errors != errorsBefore+1) {
 				t.Errorf("suspended for %s: state %d, errors %d", bitNames(w.suspended), site.State, site.Errors)
 			}
 		})
@@ -126,10 +126,10 @@ func TestOverlay(t *testing.T) {
 	if want := []string{"/1 c=site", "/2 c=one", "/3 c=two"}; !slices.Equal(got, want) {
 		t.Errorf("requests %v, want %v", got, want)
 	}
-	if row := w.row(off); row.Status != dc.StatusNew || len(answer.(dc.Batch).Items) != 4 {
+	if row := w.row(off); row.Status != wire.StatusNew || len(answer.(wire.Batch).Items) != 4 {
 		t.Errorf("the item of a site that is off has status %d", row.Status)
 	}
-	if _, kept := w.rows["s "+dc.Md5(s.URL+"/b")]; !kept {
+	if _, kept := w.rows["s "+wire.Md5(s.URL+"/b")]; !kept {
 		t.Error("a filter of one item kept the links of another out")
 	}
 	if len(w.sites["s"].Filters) != 1 {
@@ -142,9 +142,9 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 	w.addSite("s")
 	missing := w.item("s", s.URL+"/missing")
 	delete(w.rows, "s "+missing.URLID)
-	busy := w.item("s", s.URL+"/busy", func(u *dc.URL) { u.BatchID, u.Status = 99, dc.StatusCrawling })
-	processed := w.item("s", s.URL+"/processed", func(u *dc.URL) { u.Status = dc.StatusProcessed })
-	incremental := w.item("s", s.URL+"/incremental", func(u *dc.URL) { u.Status = dc.StatusSelectedIncremental })
+	busy := w.item("s", s.URL+"/busy", func(u *wire.URL) { u.BatchID, u.Status = 99, wire.StatusCrawling })
+	processed := w.item("s", s.URL+"/processed", func(u *wire.URL) { u.Status = wire.StatusProcessed })
+	incremental := w.item("s", s.URL+"/incremental", func(u *wire.URL) { u.Status = wire.StatusSelectedIncremental })
 	answer := w.run(batchOf(missing, busy, processed, incremental))
 	if got := s.paths(); !slices.Equal(got, []string{"/missing", "/incremental"}) {
 		t.Errorf("visited %v", got)
@@ -152,10 +152,10 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 	if got := left(answer); !slices.Equal(got, []string{"/missing", "/busy", "/processed", "/incremental"}) {
 		t.Errorf("left %v", got)
 	}
-	if row := w.row(missing); row.Status != dc.StatusCrawled || row.BatchID != batchID {
+	if row := w.row(missing); row.Status != wire.StatusCrawled || row.BatchID != batchID {
 		t.Errorf("the missing row: %+v", row)
 	}
-	if row := w.row(busy); row.BatchID != 99 || row.Status != dc.StatusCrawling {
+	if row := w.row(busy); row.BatchID != 99 || row.Status != wire.StatusCrawling {
 		t.Errorf("the busy row: %+v", row)
 	}
 }
@@ -171,7 +171,7 @@ func TestSecondRun(t *testing.T) {
 	if len(s.paths()) != 2 || fmt.Sprint(w.rows) != rows {
 		t.Errorf("visited %v", s.paths())
 	}
-	if len(first.Items) != 2 || len(second.Items) != 2 || second.Items[0].URL.Status != dc.StatusCrawled {
+	if len(first.Items) != 2 || len(second.Items) != 2 || second.Items[0].URL.Status != wire.StatusCrawled {
 		t.Errorf("answers %+v\n%+v", first, second)
 	}
 }
@@ -188,9 +188,9 @@ func TestReadOnly(t *testing.T) {
 	w.addSite("s")
 	w.addSite("full").Errors = 5
 	w.sites["full"].MaxErrors = 1
-	w.addSite("off").State = dc.SiteDisabled
+	w.addSite("off").State = wire.SiteDisabled
 	b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/404"), w.item("full", s.URL+"/2"), w.item("off", s.URL+"/3"))
-	b.DBMode = dc.DBRead
+	b.DBMode = wire.DBRead
 	rows := fmt.Sprint(w.rows)
 	answer := w.run(b)
 	for _, call := range w.calls {
@@ -201,10 +201,10 @@ func TestReadOnly(t *testing.T) {
 	if fmt.Sprint(w.rows) != rows {
 		t.Error("a row is stored")
 	}
-	if w.file(b.Items[0], dc.ContentRaw) == "" || w.file(b.Items[1], dc.ContentHeaders) == "" {
+	if w.file(b.Items[0], wire.ContentRaw) == "" || w.file(b.Items[1], wire.ContentHeaders) == "" {
 		t.Errorf("files %v", w.files) // whoever waits for the batch reads them
 	}
-	if got := left(answer); !slices.Equal(got, []string{"/1", "/2", "/3"}) || answer.Items[0].URL.Status != dc.StatusCrawled {
+	if got := left(answer); !slices.Equal(got, []string{"/1", "/2", "/3"}) || answer.Items[0].URL.Status != wire.StatusCrawled {
 		t.Errorf("left %v", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestTimeLimit(t *testing.T) {
 			w.addSite("s")
 			b := batchOf()
 			for i := range 5 {
-				b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i+1), func(u *dc.URL) { u.ErrorMask = dc.ErrHTTP }))
+				b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i+1), func(u *wire.URL) { u.ErrorMask = wire.ErrHTTP }))
 			}
 			b.MaxExecutionTime, b.RemoveUnprocessed = 60, remove
 			answer := w.run(b)
@@ -234,9 +234,9 @@ func TestTimeLimit(t *testing.T) {
 			}
 			for i, it := range b.Items {
 				row := w.row(it)
-				want, bits := int64(dc.StatusCrawled), dc.ErrorMask(0)
+				want, bits := int64(wire.StatusCrawled), wire.ErrorMask(0)
 				if i >= 2 {
-					want, bits = dc.StatusNew, dc.ErrHTTP
+					want, bits = wire.StatusNew, wire.ErrHTTP
 				}
 				if row.Status != want || row.ErrorMask != bits || w.saved["s "+it.URLID] != 1 {
 					t.Errorf("item %d: status %d, %s, saved %d times", i, row.Status, bitNames(row.ErrorMask), w.saved["s "+it.URLID])
@@ -246,10 +246,10 @@ func TestTimeLimit(t *testing.T) {
 			if remove {
 				wantLeft = 2
 			}
-			if len(answer.Items) != wantLeft || answer.ErrorMask != dc.ErrMaxExecutionTime {
+			if len(answer.Items) != wantLeft || answer.ErrorMask != wire.ErrMaxExecutionTime {
 				t.Errorf("left %v, batch %s", left(answer), bitNames(answer.ErrorMask))
 			}
-			if !remove && (answer.Items[4].URL.Status != dc.StatusNew || answer.Items[4].URL.ErrorMask&dc.ErrMaxExecutionTime != 0) {
+			if !remove && (answer.Items[4].URL.Status != wire.StatusNew || answer.Items[4].URL.ErrorMask&wire.ErrMaxExecutionTime != 0) {
 				t.Errorf("handed back: %+v", answer.Items[4].URL)
 			}
 		})
@@ -262,10 +262,10 @@ func TestLimitOfTheIni(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.job.Config.MaxExecutionTime = 300 * time.Millisecond
 	w.addSite("s")
-	day := func(u *dc.URL) { u.RequestDelay = 24 * 60 * 60 * 1000 }
+	day := func(u *wire.URL) { u.RequestDelay = 24 * 60 * 60 * 1000 }
 	one, two := w.item("s", s.URL+"/1", day), w.item("s", s.URL+"/2", day)
 	w.run(batchOf(one, two))
-	if a, b := w.row(one), w.row(two); a.Status != dc.StatusCrawled || b.Status != dc.StatusNew || b.Crawled != 0 {
+	if a, b := w.row(one), w.row(two); a.Status != wire.StatusCrawled || b.Status != wire.StatusNew || b.Crawled != 0 {
 		t.Errorf("status %d and %d, crawled %d", a.Status, b.Status, b.Crawled)
 	}
 }
@@ -292,9 +292,9 @@ func TestStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, it := range b.Items {
-		want := int64(dc.StatusNew)
+		want := int64(wire.StatusNew)
 		if i == 0 {
-			want = dc.StatusCrawled
+			want = wire.StatusCrawled
 		}
 		if row := w.row(it); row.Status != want || answer.Items[i].URL.Status != want {
 			t.Errorf("item %d: status %d, answered %d", i, row.Status, answer.Items[i].URL.Status)
@@ -305,7 +305,7 @@ func TestStop(t *testing.T) {
 	if _, err := w.try(ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	if row := w.row(b.Items[0]); row.Status != dc.StatusNew || slices.Contains(s.paths(), "/9") {
+	if row := w.row(b.Items[0]); row.Status != wire.StatusNew || slices.Contains(s.paths(), "/9") {
 		t.Errorf("status %d", row.Status)
 	}
 }
@@ -341,7 +341,7 @@ func TestSiteIsDeletedMeanwhile(t *testing.T) {
 	for _, method := range []string{"MarkCrawling", "SaveCrawl"} {
 		t.Run(method, func(t *testing.T) {
 			s, w := newServer(t, ok), newWorld(t)
-			w.fails[method] = &dc.Error{Op: "test", Code: dc.CodeNotFound, Err: errors.New("no such site")}
+			w.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
 			w.addSite("s")
 			answer := w.run(batchOf(w.item("s", s.URL+"/1")))
 			if want := 0; method == "MarkCrawling" && len(answer.Items) != want {
@@ -364,7 +364,7 @@ func TestGatesFail(t *testing.T) {
 	if _, err := w.try(context.Background(), batchOf(it)); !isCritical(err) {
 		t.Errorf("error %v", err)
 	}
-	if row := w.row(it); row.Status != dc.StatusNew || len(s.paths()) > 0 {
+	if row := w.row(it); row.Status != wire.StatusNew || len(s.paths()) > 0 {
 		t.Errorf("status %d, visited %v", row.Status, s.paths())
 	}
 }
@@ -375,10 +375,10 @@ func TestMaxItems(t *testing.T) {
 	b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2"), w.item("s", s.URL+"/3"))
 	b.MaxItems = 2
 	answer := w.run(b)
-	if got := left(answer); !slices.Equal(got, []string{"/1", "/2"}) || answer.Items[1].URL.ErrorMask != dc.ErrMaxItems || answer.Items[0].URL.ErrorMask != 0 {
+	if got := left(answer); !slices.Equal(got, []string{"/1", "/2"}) || answer.Items[1].URL.ErrorMask != wire.ErrMaxItems || answer.Items[0].URL.ErrorMask != 0 {
 		t.Errorf("left %v, %s", got, bitNames(answer.ErrorMask))
 	}
-	if row := w.row(b.Items[2]); row.Status != dc.StatusSelectedCrawling {
+	if row := w.row(b.Items[2]); row.Status != wire.StatusSelectedCrawling {
 		t.Errorf("the third row has status %d", row.Status)
 	}
 }
@@ -438,7 +438,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	for _, id := range []string{"a", "b", "off"} {
 		w.addSite(id, "ROBOTS_MODE", fmt.Sprint(random.IntN(2)), "HostConcurrency", fmt.Sprint(1+random.IntN(3)))
 	}
-	w.sites["off"].State = dc.SiteDisabled
+	w.sites["off"].State = wire.SiteDisabled
 	kinds := []string{"page", "page", "page", "abort", "hang", "missing", "loop", "away", "empty"}
 	b := batchOf()
 	for i := range 1 + random.IntN(30) {
@@ -447,10 +447,10 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 		if random.IntN(20) == 0 {
 			target = "http://127.0.0.1:1/" + fmt.Sprint(i)
 		}
-		b.Items = append(b.Items, w.item(site, target, func(u *dc.URL) {
+		b.Items = append(b.Items, w.item(site, target, func(u *wire.URL) {
 			u.HTTPTimeout, u.RequestDelay = 50, random.Int64N(3)
 			if random.IntN(10) == 0 {
-				u.Status, u.BatchID = dc.StatusCrawling, 99 // another batch's
+				u.Status, u.BatchID = wire.StatusCrawling, 99 // another batch's
 			}
 		}))
 	}
@@ -463,7 +463,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	if err != nil && !fails {
 		t.Fatal(err)
 	}
-	answered := map[string]dc.URL{}
+	answered := map[string]wire.URL{}
 	for _, it := range answer.Items {
 		key := it.SiteID + " " + it.URLID
 		if _, twice := answered[key]; twice {
@@ -480,14 +480,14 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 			t.Errorf("%s was not taken, but saved", it.URL.URL)
 		case saved > 1 || mine && err == nil && saved != 1:
 			t.Errorf("%s of %s left %d times", it.URL.URL, it.SiteID, saved)
-		case mine && err == nil && row.Status != dc.StatusNew && row.Status != dc.StatusCrawled:
+		case mine && err == nil && row.Status != wire.StatusNew && row.Status != wire.StatusCrawled:
 			t.Errorf("%s has status %d", it.URL.URL, row.Status)
 		}
 		out, there := answered[key]
 		if there && mine && (out.Status != row.Status || out.State != row.State || out.Crawled != row.Crawled || out.RawContentMd5 != row.RawContentMd5) {
 			t.Errorf("%s is answered as\n%+v\nand stored as\n%+v", it.URL.URL, out, row)
 		}
-		if err == nil && mine && !there && row.State != dc.URLError && (row.Status != dc.StatusNew || !b.RemoveUnprocessed) {
+		if err == nil && mine && !there && row.State != wire.URLError && (row.Status != wire.StatusNew || !b.RemoveUnprocessed) {
 			t.Errorf("%s is not answered: %+v", it.URL.URL, row)
 		}
 	}

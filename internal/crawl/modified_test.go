@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // TestDetectModified: what is asked of a server for a page that was crawled before,
@@ -55,7 +55,7 @@ func TestDetectModified(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule string
 		server     http.HandlerFunc
-		row        func(*dc.URL)
+		row        func(*wire.URL)
 		asked      []string
 		same       bool
 		code       int64
@@ -64,10 +64,10 @@ func TestDetectModified(t *testing.T) {
 		{"mode is one request by default", `{"algorithm": 0}`, both, nil, []string{two}, true, 304},
 		{"both, the server knows neither", `{"algorithm": 0, "mode": 1}`, newer, nil, []string{two}, false, 200},
 		{"tag", `{"algorithm": 1, "mode": 1}`, byTag, nil, []string{tag}, true, 304},
-		{"tag has changed", `{"algorithm": 1, "mode": 1}`, byTag, func(u *dc.URL) { u.ETag = "v0" }, []string{tag}, false, 200},
-		{"no tag", `{"algorithm": 1, "mode": 2}`, byTag, func(u *dc.URL) { u.ETag = "" }, []string{"GET"}, false, 200},
+		{"tag has changed", `{"algorithm": 1, "mode": 1}`, byTag, func(u *wire.URL) { u.ETag = "v0" }, []string{tag}, false, 200},
+		{"no tag", `{"algorithm": 1, "mode": 2}`, byTag, func(u *wire.URL) { u.ETag = "" }, []string{"GET"}, false, 200},
 		{"date", `{"algorithm": 2, "mode": 1}`, byDate, nil, []string{date}, true, 304},
-		{"date has changed", `{"algorithm": 2, "mode": 1}`, byDate, func(u *dc.URL) { u.LastModified = "2024-05-16 10:00:00" }, []string{date}, false, 200},
+		{"date has changed", `{"algorithm": 2, "mode": 1}`, byDate, func(u *wire.URL) { u.LastModified = "2024-05-16 10:00:00" }, []string{date}, false, 200},
 		{"second request", `{"algorithm": 0, "mode": 2}`, newer, nil, []string{two, "GET"}, false, 200},
 		{"no second request", `{"algorithm": 0, "mode": 2}`, both, nil, []string{two}, true, 304},
 		{"head", `{"algorithm": 3, "mode": 2}`, plain, nil, []string{head, "GET"}, false, 200},
@@ -85,11 +85,11 @@ func TestDetectModified(t *testing.T) {
 		{"other length", `{"algorithm": 1, "mode": 1, "compare": 3}`, newer, nil, []string{tag}, false, 200},
 		{"content, twice", `{"algorithm": 1, "mode": 2, "compare": 2}`, sameSize, nil, []string{tag, "GET"}, false, 200},
 		{"off", `{"algorithm": 0, "mode": 0}`, plain, nil, []string{"GET"}, false, 200},
-		{"never crawled", `{"algorithm": 0, "mode": 2, "compare": 2}`, both, func(u *dc.URL) { u.Crawled = 0 }, []string{"GET"}, false, 200},
-		{"never crawled, head", `{"algorithm": 3, "mode": 2}`, plain, func(u *dc.URL) { u.Crawled = 0 }, []string{"GET"}, false, 200},
-		{"a form", `{"algorithm": 0, "mode": 1}`, plain, func(u *dc.URL) { u.HTTPMethod = "post" }, []string{"POST"}, false, 200},
-		{"an error is no page that has not changed", `{"algorithm": 1, "mode": 1, "compare": 3}`, noServer, func(u *dc.URL) { u.Size = 0 }, []string{tag}, false, 500},
-		{"an error, to head", `{"algorithm": 3, "mode": 2, "compare": 3}`, noServer, func(u *dc.URL) { u.Size = 0 }, []string{head, "GET"}, false, 500},
+		{"never crawled", `{"algorithm": 0, "mode": 2, "compare": 2}`, both, func(u *wire.URL) { u.Crawled = 0 }, []string{"GET"}, false, 200},
+		{"never crawled, head", `{"algorithm": 3, "mode": 2}`, plain, func(u *wire.URL) { u.Crawled = 0 }, []string{"GET"}, false, 200},
+		{"a form", `{"algorithm": 0, "mode": 1}`, plain, func(u *wire.URL) { u.HTTPMethod = "post" }, []string{"POST"}, false, 200},
+		{"an error is no page that has not changed", `{"algorithm": 1, "mode": 1, "compare": 3}`, noServer, func(u *wire.URL) { u.Size = 0 }, []string{tag}, false, 500},
+		{"an error, to head", `{"algorithm": 3, "mode": 2, "compare": 3}`, noServer, func(u *wire.URL) { u.Size = 0 }, []string{head, "GET"}, false, 500},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var asked []string
@@ -106,8 +106,8 @@ func TestDetectModified(t *testing.T) {
 			})
 			w := newWorld(t)
 			w.addSite("s", "DETECT_MODIFIED", tt.rule)
-			it := w.item("s", s.URL+"/page", func(u *dc.URL) {
-				u.Crawled, u.ETag, u.LastModified, u.RawContentMd5, u.Size = 1, "v1", before, dc.Md5(body), int64(len(body))
+			it := w.item("s", s.URL+"/page", func(u *wire.URL) {
+				u.Crawled, u.ETag, u.LastModified, u.RawContentMd5, u.Size = 1, "v1", before, wire.Md5(body), int64(len(body))
 				u.MRate, u.MRateCounter, u.UDate, u.RequestDelay = 1, 1, before, 5
 				if tt.row != nil {
 					tt.row(u)
@@ -129,14 +129,14 @@ func TestDetectModified(t *testing.T) {
 			if tt.same {
 				rate = 0.5
 			}
-			if row.MRate != rate || row.MRateCounter != 2 || row.ErrorMask != 0 || row.Status != dc.StatusCrawled {
+			if row.MRate != rate || row.MRateCounter != 2 || row.ErrorMask != 0 || row.Status != wire.StatusCrawled {
 				t.Errorf("rate %v of %d, %s, status %d", row.MRate, row.MRateCounter, bitNames(row.ErrorMask), row.Status)
 			}
-			kept, links := w.file(it, dc.ContentRaw) == "", len(w.links(it)) == 0
-			if tt.same && (!kept || !links || row.UDate != before || row.RawContentMd5 != dc.Md5(body) || row.ETag != "v1") || !tt.same && (kept || row.UDate == before) {
+			kept, links := w.file(it, wire.ContentRaw) == "", len(w.links(it)) == 0
+			if tt.same && (!kept || !links || row.UDate != before || row.RawContentMd5 != wire.Md5(body) || row.ETag != "v1") || !tt.same && (kept || row.UDate == before) {
 				t.Errorf("files kept %t, no links %t, UDate %s, ETag %q", kept, links, row.UDate, row.ETag)
 			}
-			if len(answer.Items) != 1 || answer.Items[0].URL.Status != dc.StatusCrawled {
+			if len(answer.Items) != 1 || answer.Items[0].URL.Status != wire.StatusCrawled {
 				t.Errorf("answer %+v", answer.Items)
 			}
 			s.checkGaps(t, 5*time.Millisecond)
@@ -155,16 +155,16 @@ func TestUnchangedRows(t *testing.T) {
 		status    int64
 		kept      bool
 	}{
-		{"keep", 0, 1, dc.StatusCrawled, true},
-		{"crawled", 1, 1, dc.StatusCrawled, true},
-		{"processed", 2, 1, dc.StatusProcessed, true},
-		{"processed, without contents", 2, 0, dc.StatusCrawled, true},
-		{"date is now", 3, 1, dc.StatusCrawled, false},
+		{"keep", 0, 1, wire.StatusCrawled, true},
+		{"crawled", 1, 1, wire.StatusCrawled, true},
+		{"processed", 2, 1, wire.StatusProcessed, true},
+		{"processed, without contents", 2, 0, wire.StatusCrawled, true},
+		{"date is now", 3, 1, wire.StatusCrawled, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.addSite("s", "DETECT_MODIFIED", fmt.Sprintf(`{"algorithm": 1, "behavior": %d}`, tt.behavior))
-			it := w.item("s", s.URL+"/page", func(u *dc.URL) {
+			it := w.item("s", s.URL+"/page", func(u *wire.URL) {
 				u.Crawled, u.ETag, u.UDate, u.TcDate, u.Processed, u.ContentType = 3, "v1", before, before, tt.processed, "text/html"
 			})
 			answer := w.run(batchOf(it))

@@ -12,20 +12,20 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/content"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/extract/links"
-	"hce/dc/internal/extract/xpath"
-	"hce/dc/internal/filter"
-	"hce/dc/internal/robots"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/links"
+	"hce/dc/internal/web/robots"
+	"hce/dc/internal/web/xpath"
+	"hce/dc/internal/wire"
 )
 
 // gather finds what the page leads to: links, entries of a feed or a sitemap, and
 // what it asks of robots. It reports whether the page itself is to be stored.
 func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
 	asked := r.directives(out, p, text, kind)
-	if p.settings.feeds() && p.row.Type != dc.TypeFetched && !content.IsBinary(kind) {
+	if p.settings.feeds() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
 		}
@@ -34,7 +34,7 @@ func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte
 		r.gatherSitemap(ctx, out, p, now)
 		return true
 	}
-	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != dc.TypeFetched {
+	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != wire.TypeFetched {
 		r.collect(ctx, out, p, text, kind, now)
 	}
 	r.offerSitemaps(out, p, now)
@@ -71,7 +71,7 @@ const headBytes = 64 << 10
 // collects reports whether links are collected from an item's page. Of a site of
 // the kind RSS only feeds lead on (crawling 5.1).
 func collects(it *item) bool {
-	return !it.single && it.url.Type != dc.TypeSingle && it.url.Type != dc.TypeChain && it.settings.processor != rss
+	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.processor != rss
 }
 
 // candidate is a link on its way through the checks of crawling 5.3.
@@ -211,13 +211,13 @@ type collection struct {
 	home      string // what links are internal by
 	now       time.Time
 	env       filter.Env
-	row       dc.URL // of a link, all but the URL and its key
-	limit     int64  // rows from this page; 0: no limit
-	chainOnly bool   // only links that continue a chain are taken
+	row       wire.URL // of a link, all but the URL and its key
+	limit     int64    // rows from this page; 0: no limit
+	chainOnly bool     // only links that continue a chain are taken
 	met       map[string]bool
 	origins   map[string]*origin
 	led       map[string]string // keys of links, by those of where they led
-	taken     []dc.Link         // passed everything but the limits
+	taken     []wire.Link       // passed everything but the limits
 	out       *outcome
 }
 
@@ -226,7 +226,7 @@ func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
 		row: p.discovered(now), met: map[string]bool{p.url.URL: true}, origins: map[string]*origin{}, out: out,
 	}
-	dc.Apply(&c.row, dc.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), dc.DateOf(now))
+	wire.Apply(&c.row, wire.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
 	if c.limit <= 0 {
 		c.limit = p.site.MaxURLsFromPage
@@ -254,7 +254,7 @@ func (c *collection) take(ctx context.Context, list []candidate) {
 			continue
 		}
 		target, err := set.schemes.Resolve(c.page.item.baseURL, set.normalize.Replace(l.url))
-		if err == nil && set.mask != canon.Main {
+		if err == nil && set.mask != canonical.Main {
 			target, err = set.schemes.Normalize(target, set.mask)
 		}
 		if err != nil || c.met[target] {
@@ -289,7 +289,7 @@ func (c *collection) take(ctx context.Context, list []candidate) {
 		if l.method != "" {
 			row.HTTPMethod = l.method
 		}
-		link := dc.Link{URL: row}
+		link := wire.Link{URL: row}
 		if update, ok := set.recrawl.For(target); ok {
 			link.Update = update.Fields
 		}
@@ -330,7 +330,7 @@ func (c *collection) finish(ctx context.Context) {
 	if c.limit > 0 {
 		list = list[:min(int64(len(list)), c.limit)]
 	}
-	choose, elsewhere := map[int64]int64{dc.TypeRegularExt: dc.SelectQualify, dc.TypeNewSite: dc.SelectAuto}[c.page.row.Type]
+	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.row.Type]
 	for _, l := range list {
 		if name, _ := split(l.URL.URL); elsewhere && !c.isInternal(name) {
 			c.out.result.Elsewhere, c.out.result.Select = append(c.out.result.Elsewhere, l), choose
@@ -348,7 +348,7 @@ func (c *collection) isInternal(name string) bool {
 // iterate makes new rows of a page items of the next pass, if its item has depth
 // left (crawling 1.3, 1.5). They are of no depth themselves. Rows that were known
 // before are not crawled again.
-func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
+func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
@@ -357,7 +357,7 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
 		return
 	}
 	for _, row := range rows {
-		if !known[row.URL.URLMd5] && row.URL.Status == dc.StatusNew && !row.Chain {
+		if !known[row.URL.URLMd5] && row.URL.Status == wire.StatusNew && !row.Chain {
 			it.found = append(it.found, it.next(row.URL))
 		}
 	}
@@ -365,7 +365,7 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []dc.Link) {
 
 // knownLinks tells which rows were there before; ok is false when that cannot be
 // told. Of a batch that may not write none is.
-func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []dc.Link) (known map[string]bool, ok bool) {
+func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
 	if !r.writes() || len(rows) == 0 {
 		return nil, true
 	}
@@ -381,8 +381,8 @@ func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []dc.Link) (kn
 }
 
 // next is an item of the next pass, for a URL that this one brought.
-func (it *item) next(u dc.URL) dc.BatchItem {
-	return dc.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
+func (it *item) next(u wire.URL) wire.BatchItem {
+	return wire.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
 }
 
 // linkRules are the rules that links to an origin are judged by: those that are
@@ -402,9 +402,9 @@ func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 // discovered is the row of a new URL, all but the URL and its key: type, delay
 // and time-out from the site, depth and priority from the page (crawling 5.12,
 // 7.1 #14).
-func (p page) discovered(now time.Time) dc.URL {
-	u := dc.NewURL(p.SiteID, "")
-	date := dc.DateOf(now)
+func (p page) discovered(now time.Time) wire.URL {
+	u := wire.NewURL(p.SiteID, "")
+	date := wire.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout
 	u.ProcessingDelay, u.MaxURLsFromPage = p.site.ProcessingDelay, p.site.MaxURLsFromPage
 	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.item.url.Depth+1, p.item.url.Priority
@@ -415,7 +415,7 @@ func (p page) discovered(now time.Time) dc.URL {
 // siteOf is what links are called internal by: the registrable domain, or the
 // host where there is none (crawling F48).
 func siteOf(target string) string {
-	host := canon.Host(target)
+	host := canonical.Host(target)
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
 		host = host[:i]
 	}

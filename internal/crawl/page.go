@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/content"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/extract/charset"
-	"hce/dc/internal/extract/tidy"
-	"hce/dc/internal/filter"
-	"hce/dc/internal/modified"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/charset"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/revalidate"
+	"hce/dc/internal/web/tidy"
+	"hce/dc/internal/wire"
 )
 
 // page is an answer on its way from the fetch to the save stage.
@@ -30,7 +30,7 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failed(dc.ErrHTMLParse, 0, dc.DateOf(r.Now()))
+			out = p.item.failed(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
 		}
 		r.tell(out)
 		if len(out.result.Files) == 0 {
@@ -53,9 +53,9 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 	switch {
 	case bits != 0:
 	case len(p.Body) == 0 && p.Code/100 != 3:
-		bits = dc.ErrEmpty
+		bits = wire.ErrEmpty
 	case !p.settings.contentTypes.Holds(kind) && !p.item.sitemap():
-		bits = dc.ErrMIME
+		bits = wire.ErrMIME
 	}
 	if bits != 0 {
 		return r.refused(p, bits)
@@ -85,8 +85,8 @@ func declaredType(h http.Header) string { return strings.Join(h.Values("Content-
 
 // refused is the outcome of a response that is not wanted: what was said is
 // kept, not the body (seed, crawler steps 15, 16).
-func (r *batchRun) refused(p page, bits dc.ErrorMask) *outcome {
-	out := p.item.failed(bits, p.Code, dc.DateOf(r.Now()))
+func (r *batchRun) refused(p page, bits wire.ErrorMask) *outcome {
+	out := p.item.failed(bits, p.Code, wire.DateOf(r.Now()))
 	out.result.At = p.at(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.took(p.url.CrawlingTime)
@@ -107,7 +107,7 @@ func (p page) at(now time.Time) time.Time {
 func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	now := r.Now()
 	processed := false
-	if p.settings.modified.Behavior == modified.Processed && r.writes() {
+	if p.settings.modified.Behavior == revalidate.Processed && r.writes() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !gone(err) {
 			r.fail(fmt.Errorf("crawl.unchanged: site %s: %w", p.SiteID, err))
@@ -116,11 +116,11 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	}
 	u := &p.item.url
 	status, keep := p.settings.modified.Outcome(processed)
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, dc.URLEnabled, int64(p.Code), p.item.noted
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.item.noted
 	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
-	u.MRate, u.MRateCounter = modified.Rate(p.row.MRate, p.row.MRateCounter, false)
-	u.TcDate, u.Crawled = dc.DateOf(now), p.row.Crawled+1
-	set := dc.Patch{
+	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
+	u.TcDate, u.Crawled = wire.DateOf(now), p.row.Crawled+1
+	set := wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate),
 	}
@@ -131,17 +131,17 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 		u.UDate = u.TcDate
 	}
 	set["UDate"] = string(u.UDate)
-	return &outcome{item: p.item, result: dc.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
+	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
 }
 
 // taken is the outcome of a page (seed, crawler steps 13 to 22; crawling 2.3
 // steps 24 to 40).
 func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
-	date := dc.DateOf(now)
+	date := wire.DateOf(now)
 	u := &p.item.url
 	bodyMd5 := md5Of(p.Body)
-	out := &outcome{item: p.item, result: dc.Fetched{
+	out := &outcome{item: p.item, result: wire.Fetched{
 		URLMd5: p.URLID, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
 		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
@@ -159,14 +159,14 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	p.item.text.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
 	if !p.item.sitemap() && !r.passes(ctx, p, text, lastModified) {
-		return r.refused(p, dc.ErrFiltersBreak)
+		return r.refused(p, wire.ErrFiltersBreak)
 	}
-	u.LastModified = dc.DateOf(lastModified)
-	u.PDate = dc.DateOf(content.PDate(p.settings.dateSources, p.settings.dateKept, content.Sources{
+	u.LastModified = wire.DateOf(lastModified)
+	u.PDate = wire.DateOf(content.PDate(p.settings.dateSources, p.settings.dateKept, content.Sources{
 		URL: u.URL, Feed: timeOf(p.row.PDate), Header: p.Header, Modified: lastModified,
 	}))
 	p.item.baseURL = p.FinalURL
-	if base, err := canon.Canonical(p.FinalURL); err == nil {
+	if base, err := canonical.Canonical(p.FinalURL); err == nil {
 		p.item.baseURL = base
 	}
 	u.LinksI, u.LinksE = 0, 0
@@ -179,25 +179,25 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have said which contents it wants
 	}
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = dc.StatusCrawled, dc.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.statuses.Of(p.Code); given {
 		u.Status = status
 	}
 	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()
-	u.RawContentMd5, u.ETag = bodyMd5, modified.ETag(p.Header)
+	u.RawContentMd5, u.ETag = bodyMd5, revalidate.ETag(p.Header)
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // half of one is none
 	}
-	u.MRate, u.MRateCounter = modified.Rate(p.row.MRate, p.row.MRateCounter, true)
+	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, true)
 	u.UDate, u.TcDate, u.Crawled = date, date, p.row.Crawled+1
-	out.result.Set = dc.Patch{
+	out.result.Set = wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
 		"ETag": u.ETag, "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
 	}
-	if u.Status == dc.StatusNew {
+	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0
 	}
 	if out.holds {
@@ -213,7 +213,7 @@ const smallPage = 256 << 10
 // maxETag is what the column holds.
 const maxETag = 128
 
-func timeOf(d dc.Date) time.Time {
+func timeOf(d wire.Date) time.Time {
 	t, _ := d.Time()
 	return t
 }
@@ -221,13 +221,13 @@ func timeOf(d dc.Date) time.Time {
 // text is the body as UTF-8 if it is text, with the site's replacements, else as
 // it came; the bits tell of damage, which is a mark and no failure. The row's Size
 // is that of the content after the replacements.
-func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, dc.ErrorMask) {
+func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
 	u := &p.item.url
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
 		return p.Body, 0
 	}
-	var bits dc.ErrorMask
+	var bits wire.ErrorMask
 	text, name := p.Body, p.charset
 	if !p.rendered {
 		var err error
@@ -236,7 +236,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 			declared = p.kind + "; charset=" + p.charset
 		}
 		if text, name, err = charset.Decode(p.Body, declared); err != nil {
-			bits |= dc.ErrBadEncoding
+			bits |= wire.ErrBadEncoding
 		}
 	}
 	u.Charset = clipTo(name, 32)
@@ -246,7 +246,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 		})
 		if err != nil {
 			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
-			out.result.SiteBits |= dc.ErrInitialization
+			out.result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
 			text, out.replaced = []byte(replaced), true
@@ -263,7 +263,7 @@ func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
-	changed := string(dc.DateOf(lastModified))
+	changed := string(wire.DateOf(lastModified))
 	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
@@ -289,18 +289,18 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	if content.IsText(kind) || out.replaced {
 		body = text
 	}
-	out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRaw, Data: body})
+	out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRaw, Data: body})
 	if p.rendered {
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentDynamic, Data: body})
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentDynamic, Data: body})
 	}
 	if content.IsHTML(kind) && (p.settings.recover == 1 || p.settings.recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
 			r.log.Info("the page cannot be repaired", "site", p.SiteID, "url", p.url.URL, "error", err)
-			out.bits |= dc.ErrHTMLParse
+			out.bits |= wire.ErrHTMLParse
 			return
 		}
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentTidy, Data: repaired})
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentTidy, Data: repaired})
 	}
 }
 
@@ -321,14 +321,14 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		if len(p.Redirects) > 0 {
 			head = append(head, "Location: "+clipLine(p.FinalURL)+"\r\n"...)
 		}
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentHeaders, Data: head})
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
 	}
 	if p.settings.storeRequest {
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
 	}
 	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
 		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
-		out.result.Files = append(out.result.Files, dc.File{Type: dc.ContentCookies, Data: []byte(text)})
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
 	}
 	out.weigh()
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/rotation"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/wire"
 )
 
 func TestLinks(t *testing.T) {
@@ -21,7 +21,7 @@ func TestLinks(t *testing.T) {
 	tests := []struct {
 		name, kind, body string
 		properties       []string
-		change           func(*dc.Site, *dc.URL)
+		change           func(*wire.Site, *wire.URL)
 		want             []string // paths on the server, or whole URLs
 		in, ex           int64
 	}{
@@ -35,25 +35,25 @@ func TestLinks(t *testing.T) {
 		{name: "schemes", body: `<a href="mailto:a@b">1</a><a href="javascript:x()">2</a><a href="ftp://x.test/">3</a><a href="https://x.test/">4</a>`, want: []string{"https://x.test/"}, ex: 1},
 		{name: "PROTOCOLS", body: `<a href="https://x.test/">1</a><a href="/a">2</a>`, properties: []string{"PROTOCOLS", `["HTTP"]`}, want: []string{"/a"}, in: 1},
 		{name: "filters", body: `<a href="/a">1</a><a href="/no/b">2</a><a href="http://x.test/">3</a>`, want: []string{"/a"}, in: 2, ex: 1,
-			change: func(s *dc.Site, u *dc.URL) {
-				s.Filters = []dc.SiteFilter{
+			change: func(s *wire.Site, u *wire.URL) {
+				s.Filters = []wire.SiteFilter{
 					{Pattern: "^http://127", Stage: 0, Action: 1, State: 1}, {Pattern: "/no/", Stage: 5, Action: -1, State: 1},
 					{Pattern: "/a", Stage: 5, Action: -1, State: 0}, {Pattern: "broken(", Stage: 5, Action: 1, State: 1},
 				}
 			}},
 		{name: "no include rule", body: `<a href="/a">1</a><a href="/no/b">2</a>`, want: []string{"/a"}, in: 2,
-			change: func(s *dc.Site, u *dc.URL) {
-				s.Filters = []dc.SiteFilter{{Pattern: "/no/", Type: 0, State: 1, Stage: 5}}
+			change: func(s *wire.Site, u *wire.URL) {
+				s.Filters = []wire.SiteFilter{{Pattern: "/no/", Type: 0, State: 1, Stage: 5}}
 			}},
 		{name: "limit of the URL", body: `<a href=1>1</a><a href=2>2</a><a href=3>3</a>`, want: []string{"/dir/1", "/dir/2"}, in: 3,
-			change: func(s *dc.Site, u *dc.URL) { u.MaxURLsFromPage, s.MaxURLsFromPage = 2, 1 }},
+			change: func(s *wire.Site, u *wire.URL) { u.MaxURLsFromPage, s.MaxURLsFromPage = 2, 1 }},
 		{name: "limit of the site", body: `<a href=1>1</a><a href=2>2</a>`, want: []string{"/dir/1"}, in: 2,
-			change: func(s *dc.Site, u *dc.URL) { s.MaxURLsFromPage = 1 }},
+			change: func(s *wire.Site, u *wire.URL) { s.MaxURLsFromPage = 1 }},
 		{name: "robots.txt", body: `<a href="/closed/a">1</a><a href="/b">2</a><a href="http://x.test/closed/a">3</a>`, properties: []string{"ROBOTS_MODE", "1"},
 			want: []string{"/b", "http://x.test/closed/a"}, in: 2, ex: 1},
 		{name: "robots.txt not for links", body: `<a href="/closed/a">1</a>`, properties: []string{"ROBOTS_MODE", "1", "ROBOTS_COLLECT", "0"}, want: []string{"/closed/a"}, in: 1},
 		{name: "mask", body: `<a href="http://www.x.test/a">1</a><a href="http://x.test/a">2</a>`, properties: []string{"URL_NORMALIZE_MASK", "5"}, want: []string{"http://x.test/a"}, ex: 1},
-		{name: "single page", body: `<a href="/a">1</a>`, change: func(s *dc.Site, u *dc.URL) { u.Type = dc.TypeSingle }},
+		{name: "single page", body: `<a href="/a">1</a>`, change: func(s *wire.Site, u *wire.URL) { u.Type = wire.TypeSingle }},
 		{name: "feed", kind: "application/rss+xml", body: `<rss><channel><item><link>http://x.test/1</link></item></channel></rss>`, want: []string{"http://x.test/1"}, ex: 1},
 		{name: "XHTML", kind: "application/xhtml+xml", body: `<html><a href="/a"/></html>`, want: []string{"/a"}, in: 1},
 		{name: "style sheet", kind: "text/css", body: `@import "a.css"; p { background: url(/b.png) }`, want: []string{"/dir/a.css", "/b.png"}, in: 2},
@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 			})
 			w := newWorld(t)
 			site := w.addSite("s", tt.properties...)
-			it := w.item("s", s.URL+"/dir/page", func(u *dc.URL) {
+			it := w.item("s", s.URL+"/dir/page", func(u *wire.URL) {
 				u.LinksI, u.LinksE = 70, 70 // of the crawl before
 				if tt.change != nil {
 					tt.change(site, u)
@@ -99,7 +99,7 @@ func TestLinks(t *testing.T) {
 			if row.ErrorMask != 0 {
 				t.Errorf("row: %s", bitNames(row.ErrorMask))
 			}
-			if broken := w.siteBits&dc.ErrInitialization != 0; broken != (tt.name == "filters") {
+			if broken := w.siteBits&wire.ErrInitialization != 0; broken != (tt.name == "filters") {
 				t.Errorf("site: %s", bitNames(w.siteBits))
 			}
 		})
@@ -132,14 +132,14 @@ func TestNewRow(t *testing.T) {
 	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	w.job.Now = func() time.Time { return now }
 	site := w.addSite("s")
-	site.URLType, site.RequestDelay, site.HTTPTimeout, site.ProcessingDelay, site.MaxURLsFromPage = dc.TypeNewSite, 1234, 2345, 345, 56
-	parent := w.item("s", s.URL+"/p", func(u *dc.URL) { u.Depth, u.Priority, u.Type, u.HTTPTimeout = 4, 9, dc.TypeRegular, 9999 })
+	site.URLType, site.RequestDelay, site.HTTPTimeout, site.ProcessingDelay, site.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
+	parent := w.item("s", s.URL+"/p", func(u *wire.URL) { u.Depth, u.Priority, u.Type, u.HTTPTimeout = 4, 9, wire.TypeRegular, 9999 })
 	w.run(batchOf(parent))
-	row := w.rows["s "+dc.Md5(s.URL+"/a")]
-	want := dc.NewURL("s", s.URL+"/a")
-	want.Type, want.RequestDelay, want.HTTPTimeout, want.ProcessingDelay, want.MaxURLsFromPage = dc.TypeNewSite, 1234, 2345, 345, 56
+	row := w.rows["s "+wire.Md5(s.URL+"/a")]
+	want := wire.NewURL("s", s.URL+"/a")
+	want.Type, want.RequestDelay, want.HTTPTimeout, want.ProcessingDelay, want.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
 	want.ParentMd5, want.Depth, want.Priority = parent.URLID, 5, 9
-	want.CDate, want.UDate, want.TcDate = dc.DateOf(now), dc.DateOf(now), dc.DateOf(now)
+	want.CDate, want.UDate, want.TcDate = wire.DateOf(now), wire.DateOf(now), wire.DateOf(now)
 	if fmt.Sprintf("%+v", row) != fmt.Sprintf("%+v", want) {
 		t.Errorf("row\n%+v\nwant\n%+v", row, want)
 	}
@@ -174,14 +174,14 @@ func TestPageRowAndFiles(t *testing.T) {
 		fmt.Fprint(w, body)
 	})
 	w := newWorld(t)
-	w.job.Config.Headers, _ = rotation.Parse("User-Agent: test/1\nX-More: 1")
+	w.job.Config.Headers, _ = headerrotation.Parse("User-Agent: test/1\nX-More: 1")
 	w.addSite("s", "HTTP_HEADERS", `{"user-agent": ["mine/2", "mine/3"]}`, "HTTP_COOKIE", "user=me", "HTTP_AUTH_NAME", "u", "HTTP_AUTH_PWD", "p")
 	it := w.item("s", s.URL+"/from")
 	answer := w.run(batchOf(it))
 	sum := md5.Sum([]byte(body))
 	bodyMd5 := hex.EncodeToString(sum[:])
 	row := w.row(it)
-	if row.Status != dc.StatusCrawled || row.State != dc.URLEnabled || row.HTTPCode != 200 || row.HTTPMethod != "get" ||
+	if row.Status != wire.StatusCrawled || row.State != wire.URLEnabled || row.HTTPCode != 200 || row.HTTPMethod != "get" ||
 		row.ContentType != "text/html" || row.Charset != "windows-1251" || row.Size != int64(len(body)) || row.RawContentMd5 != bodyMd5 ||
 		row.ETag != "W/abc" || row.LastModified != "2026-02-03 01:02:03" || row.MRate != 1 || row.MRateCounter != 1 || row.Crawled != 1 ||
 		row.LinksI != 1 || row.BatchID != batchID || row.UDate == "" {
@@ -191,17 +191,17 @@ func TestPageRowAndFiles(t *testing.T) {
 	if out.Status != row.Status || out.RawContentMd5 != row.RawContentMd5 || out.ContentMask != 1 || out.Crawled != 1 || answer.ErrorMask != 0 {
 		t.Errorf("answered %+v", out)
 	}
-	if got := w.file(it, dc.ContentRaw); !strings.Contains(got, "<title>Привет</title>") {
+	if got := w.file(it, wire.ContentRaw); !strings.Contains(got, "<title>Привет</title>") {
 		t.Errorf("raw %q", got)
 	}
 	base := s.URL + "/to?q=1"
-	if head := w.file(it, dc.ContentHeaders); !strings.Contains(head, "\r\nEtag: W/\"abc\"\r\n") || !strings.HasSuffix(head, "X-base_url: "+base+"\r\nLocation: "+base+"\r\n") || answer.Items[0].BaseURL != base {
+	if head := w.file(it, wire.ContentHeaders); !strings.Contains(head, "\r\nEtag: W/\"abc\"\r\n") || !strings.HasSuffix(head, "X-base_url: "+base+"\r\nLocation: "+base+"\r\n") || answer.Items[0].BaseURL != base {
 		t.Errorf("headers %q", head)
 	}
-	if request := w.file(it, dc.ContentRequests); !strings.HasPrefix(request, "GET /to?q=1 HTTP/1.1\r\n") || !strings.Contains(request, "User-Agent: mine/2\r\n") {
+	if request := w.file(it, wire.ContentRequests); !strings.HasPrefix(request, "GET /to?q=1 HTTP/1.1\r\n") || !strings.Contains(request, "User-Agent: mine/2\r\n") {
 		t.Errorf("request %q", request)
 	}
-	if got := w.file(it, dc.ContentCookies); got != "a=1; Path=/\r\nb=2\r\n" {
+	if got := w.file(it, wire.ContentCookies); got != "a=1; Path=/\r\nb=2\r\n" {
 		t.Errorf("cookies %q", got)
 	}
 	if first := w.last["s "+it.URLID]; first.Same || first.At.IsZero() {
@@ -212,7 +212,7 @@ func TestPageRowAndFiles(t *testing.T) {
 	b := batchOf(it)
 	b.ID++
 	second := w.rows["s "+it.URLID]
-	second.Status, second.BatchID = dc.StatusSelectedCrawling, b.ID
+	second.Status, second.BatchID = wire.StatusSelectedCrawling, b.ID
 	w.rows["s "+it.URLID] = second
 	w.run(b)
 	if row := w.row(it); !w.last["s "+it.URLID].Same || row.Crawled != 2 || row.MRateCounter != 2 {
@@ -242,7 +242,7 @@ func TestFailureKeepsTheExchange(t *testing.T) {
 	w.addSite("s")
 	it := w.item("s", s.URL+"/x")
 	w.run(batchOf(it))
-	if !strings.Contains(w.file(it, dc.ContentHeaders), "X-Content-Type-Options: nosniff\r\n") || !strings.HasPrefix(w.file(it, dc.ContentRequests), "GET /x HTTP/1.1\r\n") {
+	if !strings.Contains(w.file(it, wire.ContentHeaders), "X-Content-Type-Options: nosniff\r\n") || !strings.HasPrefix(w.file(it, wire.ContentRequests), "GET /x HTTP/1.1\r\n") {
 		t.Errorf("files %v", w.files["s "+it.URLID])
 	}
 	if row := w.row(it); row.ContentType != "text/plain" {
@@ -285,7 +285,7 @@ func TestProperties(t *testing.T) {
 			if got != tt.header {
 				t.Errorf("sent %q, want %q", got, tt.header)
 			}
-			if row := w.row(it); row.ErrorMask != 0 || (w.siteBits == dc.ErrInitialization) != tt.broken {
+			if row := w.row(it); row.ErrorMask != 0 || (w.siteBits == wire.ErrInitialization) != tt.broken {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
 			}
 		})

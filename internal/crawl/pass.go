@@ -6,13 +6,13 @@ import (
 	"runtime"
 	"sync"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // run crawls the items of the batch, then those that their pages brought, pass
 // after pass (crawling 1.5). It gives the items of the answer: those of the batch
 // in its order, then the others.
-func (r *batchRun) run(ctx context.Context) ([]dc.BatchItem, error) {
+func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	var all []*item
 	next, err := r.applySchemas(ctx, r.batch.Items)
 	if err != nil {
@@ -91,13 +91,13 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 // further gives the items of the next pass: what the pages of work brought, each
 // URL once in the batch, as many as maxItems leaves room for. A link that did not
 // become a row, as the site is full, is no item either.
-func (r *batchRun) further(ctx context.Context, all, work []*item) ([]dc.BatchItem, error) {
+func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
 	type key struct{ site, url string }
 	met := make(map[key]bool, len(all))
 	for _, it := range all {
 		met[key{it.SiteID, it.URLID}] = true
 	}
-	var list []dc.BatchItem
+	var list []wire.BatchItem
 	for _, it := range work {
 		stored, err := r.stored(ctx, it)
 		if err != nil {

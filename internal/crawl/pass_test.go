@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // tree answers each path with links to three paths below it.
@@ -31,12 +31,12 @@ func TestPasses(t *testing.T) {
 		rows       int    // of the site, afterwards
 		cut        bool
 	}{
-		{"one pass", 1, 0, 1, dc.CrawlNormal, 3, "", "/", 4, false},
-		{"no depth", 5, 0, 0, dc.CrawlNormal, 3, "", "/", 4, false},
-		{"links of links are not collected", 5, 0, 1, dc.CrawlNormal, 3, "", "/ /a /b /c", 4, false},
-		{"a known link is not crawled again", 2, 0, 1, dc.CrawlNormal, 3, "/b", "/ /a /c", 4, false},
-		{"as many as maxItems", 2, 3, 1, dc.CrawlNormal, 3, "", "/ /a /b", 4, true},
-		{"in real time nothing is stored", 2, 0, 1, dc.CrawlRealTime, 1, "", "/ /a /b /c", 1, false},
+		{"one pass", 1, 0, 1, wire.CrawlNormal, 3, "", "/", 4, false},
+		{"no depth", 5, 0, 0, wire.CrawlNormal, 3, "", "/", 4, false},
+		{"links of links are not collected", 5, 0, 1, wire.CrawlNormal, 3, "", "/ /a /b /c", 4, false},
+		{"a known link is not crawled again", 2, 0, 1, wire.CrawlNormal, 3, "/b", "/ /a /c", 4, false},
+		{"as many as maxItems", 2, 3, 1, wire.CrawlNormal, 3, "", "/ /a /b", 4, true},
+		{"in real time nothing is stored", 2, 0, 1, wire.CrawlRealTime, 1, "", "/ /a /b /c", 1, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestPasses(t *testing.T) {
 			it := w.item("s", s.URL+"/")
 			it.Depth = tt.depth
 			if tt.known != "" {
-				u := dc.NewURL("s", s.URL+tt.known)
-				u.Status = dc.StatusProcessed
+				u := wire.NewURL("s", s.URL+tt.known)
+				u.Status = wire.StatusProcessed
 				w.rows["s "+u.URLMd5] = u
 			}
 			b := batchOf(it)
@@ -55,7 +55,7 @@ func TestPasses(t *testing.T) {
 			if got := strings.Join(left(answer), " "); got != tt.want || len(w.rows) != tt.rows {
 				t.Errorf("answer %s, want %s; %d rows, want %d", got, tt.want, len(w.rows), tt.rows)
 			}
-			if answer.ErrorMask&dc.ErrMaxItems != 0 != tt.cut || answer.Items[len(answer.Items)-1].URL.ErrorMask&dc.ErrMaxItems != 0 != tt.cut {
+			if answer.ErrorMask&wire.ErrMaxItems != 0 != tt.cut || answer.Items[len(answer.Items)-1].URL.ErrorMask&wire.ErrMaxItems != 0 != tt.cut {
 				t.Errorf("bits of the answer: %v", answer.ErrorMask.Names())
 			}
 			if paths := s.paths(); len(paths) != len(answer.Items) || len(slices.Compact(slices.Sorted(slices.Values(paths)))) != len(paths) {
@@ -92,13 +92,13 @@ func TestGivenContent(t *testing.T) {
 			it.URL.URLPut = []byte(`{"siteId":null,"urlMd5":null,"criterions":null,"contentType":0,"putDict":{"id":null,"data":"` + data + `","cDate":null}}`)
 			w.run(batchOf(it))
 			row := w.row(it)
-			if row.ErrorMask != 0 || row.Status != dc.StatusCrawled || row.HTTPCode != 200 || row.ContentType != "text/html" || len(s.paths()) != 0 {
+			if row.ErrorMask != 0 || row.Status != wire.StatusCrawled || row.HTTPCode != 200 || row.ContentType != "text/html" || len(s.paths()) != 0 {
 				t.Errorf("row %+v, requests %v", row, s.paths())
 			}
 			if links := w.links(it); len(links) != 1 || links[0] != s.URL+"/next" {
 				t.Errorf("links %v", links)
 			}
-			if text := w.file(it, dc.ContentRaw); !strings.HasPrefix(text, "<html><body>") {
+			if text := w.file(it, wire.ContentRaw); !strings.HasPrefix(text, "<html><body>") {
 				t.Errorf("stored %q", text)
 			}
 		})
@@ -109,7 +109,7 @@ func TestGivenContent(t *testing.T) {
 		it := w.item("s", s.URL+"/given")
 		it.URL.URLPut = []byte(`{"putDict":{}}`)
 		w.run(batchOf(it))
-		if row := w.row(it); row.State != dc.URLError || row.ErrorMask != dc.ErrGeneralCrawler || len(s.paths()) != 0 {
+		if row := w.row(it); row.State != wire.URLError || row.ErrorMask != wire.ErrGeneralCrawler || len(s.paths()) != 0 {
 			t.Errorf("%v, requests %v", row.ErrorMask.Names(), s.paths())
 		}
 	})
@@ -121,12 +121,12 @@ func TestCachedInRealTime(t *testing.T) {
 	for _, recrawl := range []string{"", "0", "1"} {
 		s, w := tree(t), newWorld(t)
 		w.addSite("s")
-		it := w.item("s", s.URL+"/", func(u *dc.URL) { u.Crawled, u.TagsCount = 1, 4 })
+		it := w.item("s", s.URL+"/", func(u *wire.URL) { u.Crawled, u.TagsCount = 1, 4 })
 		if recrawl != "" {
 			it.Properties = map[string]string{"recrawl": recrawl}
 		}
 		b := batchOf(it)
-		b.CrawlerType, b.DBMode = dc.CrawlRealTime, dc.DBRead
+		b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 		answer := w.run(b)
 		if len(answer.Items) != 1 || answer.Items[0].URL.ContentMask != 1 || len(s.paths()) != map[string]int{"": 0, "0": 0, "1": 1}[recrawl] {
 			t.Errorf("recrawl %q: items %+v, requests %v", recrawl, answer.Items, s.paths())
@@ -141,7 +141,7 @@ func TestUnknownSiteInRealTime(t *testing.T) {
 	it.Depth = 1
 	clear(w.rows)
 	b := batchOf(it)
-	b.CrawlerType, b.DBMode, b.MaxIterations = dc.CrawlRealTime, dc.DBRead, 2
+	b.CrawlerType, b.DBMode, b.MaxIterations = wire.CrawlRealTime, wire.DBRead, 2
 	raw, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestUnknownSiteInRealTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(left(answer.(dc.Batch)), " "); got != "/ /b" || len(w.rows) != 0 {
+	if got := strings.Join(left(answer.(wire.Batch)), " "); got != "/ /b" || len(w.rows) != 0 {
 		t.Errorf("answer %s, rows %v", got, w.rows)
 	}
 }
@@ -162,10 +162,10 @@ func TestUnknownSiteAsGeneral(t *testing.T) {
 		w.job.Config.GeneralForUnknown = general
 		w.addSite("0")
 		it := w.item("none", s.URL+"/")
-		u := dc.NewURL("0", s.URL+"/")
+		u := wire.NewURL("0", s.URL+"/")
 		answer := w.run(batchOf(it))
 		row, stored := w.rows["0 "+u.URLMd5]
-		if stored != general || general && (row.Status != dc.StatusCrawled || len(answer.Items) != 1 || answer.Items[0].SiteID != "0") {
+		if stored != general || general && (row.Status != wire.StatusCrawled || len(answer.Items) != 1 || answer.Items[0].SiteID != "0") {
 			t.Errorf("general %t: row %+v, answer %+v", general, row, answer.Items)
 		}
 	}

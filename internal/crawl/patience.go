@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/fetch"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/fetch"
 )
 
 func TestTroubles(t *testing.T) {

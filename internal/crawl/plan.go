@@ -7,23 +7,23 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/filter"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/wire"
 )
 
 // siteWork is a site as items of the batch see it, read and compiled once. Items
 // with different siteObj see different sites of one id.
 type siteWork struct {
-	dc.Site
+	wire.Site
 	filters  *filter.Set
-	bits     dc.ErrorMask         // of filters that could not be read
+	bits     wire.ErrorMask       // of filters that could not be read
 	settings map[string]*settings // by the items' own properties, as JSON
 }
 
 // plan loads the sites, refuses what may not be crawled and marks the rest
 // Crawling (seed, crawler steps 2 to 9). It gives one item per item of list, in
 // order.
-func (r *batchRun) plan(ctx context.Context, list []dc.BatchItem) ([]*item, error) {
+func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
 	bySite := map[string][]*item{}
 	var order []string
@@ -49,14 +49,14 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 	if err != nil {
 		return err
 	}
-	if stored == nil && r.Config.GeneralForUnknown && id != dc.GeneralSite {
-		if stored, err = r.Data.Site(ctx, dc.GeneralSite); err != nil {
+	if stored == nil && r.Config.GeneralForUnknown && id != wire.GeneralSite {
+		if stored, err = r.Data.Site(ctx, wire.GeneralSite); err != nil {
 			return err
 		}
 		if stored != nil {
 			r.log.Info("the site is not known; its items go to site 0", "site", id, "items", len(items))
 			for _, it := range items {
-				it.SiteID, it.url.SiteID, it.row.SiteID = dc.GeneralSite, dc.GeneralSite, dc.GeneralSite
+				it.SiteID, it.url.SiteID, it.row.SiteID = wire.GeneralSite, wire.GeneralSite, wire.GeneralSite
 			}
 		}
 	}
@@ -93,10 +93,10 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 // readSite reads a site; nil when it is unknown. A client may ask for a page of a
 // site that nobody has stored; what it is like says siteObj (crawling 1.4). Without
 // filters it takes any link.
-func (r *batchRun) readSite(ctx context.Context, id string) (*dc.Site, error) {
+func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	stored, err := r.Data.Site(ctx, id)
 	if stored == nil && err == nil && r.realTime() {
-		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
+		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	return stored, err
 }
@@ -105,7 +105,7 @@ func (r *batchRun) readSite(ctx context.Context, id string) (*dc.Site, error) {
 func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item) error {
 	if !r.active(&site.Site) {
 		r.log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
-		return r.refuse(ctx, site, items, dc.ErrSiteState)
+		return r.refuse(ctx, site, items, wire.ErrSiteState)
 	}
 	if bits := overLimits(&site.Site); bits != 0 {
 		r.log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
@@ -120,7 +120,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 	site.filters, problems = filter.Compile(rules(site.Filters))
 	for _, p := range problems {
 		r.log.Warn("a filter is left out", "site", site.ID, "error", p)
-		site.bits |= dc.ErrInitialization
+		site.bits |= wire.ErrInitialization
 	}
 	for _, it := range items {
 		set, err := r.settingsOf(site, it)
@@ -168,31 +168,31 @@ func (r *batchRun) findParents(ctx context.Context, site string, items []*item) 
 func (r *batchRun) unknown(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
-		it.url.ErrorMask = dc.ErrSynchronize
+		it.url.ErrorMask = wire.ErrSynchronize
 	}
 	r.log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
 }
 
 // active reports whether the site may be crawled. Clients may ask in real time
 // for pages of a site that rests (crawling 2.1 step 8).
-func (r *batchRun) active(s *dc.Site) bool {
+func (r *batchRun) active(s *wire.Site) bool {
 	if r.realTime() {
-		return s.State != dc.SiteDisabled
+		return s.State != wire.SiteDisabled
 	}
-	return s.State == dc.SiteActive
+	return s.State == wire.SiteActive
 }
 
 // realTime tells a batch that a client waits for.
-func (r *batchRun) realTime() bool { return r.batch.CrawlerType == dc.CrawlRealTime }
+func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
 // (DECISIONS 3.2).
-func overLimits(s *dc.Site) (bits dc.ErrorMask) {
+func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
-		bits |= dc.ErrSiteMaxErrors
+		bits |= wire.ErrSiteMaxErrors
 	}
 	if s.MaxResources > 0 && s.Resources > s.MaxResources {
-		bits |= dc.ErrSiteMaxResources
+		bits |= wire.ErrSiteMaxResources
 	}
 	return bits
 }
@@ -214,7 +214,7 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 	set, problems := readSettings(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
 		r.log.Warn("a property is left out", "site", site.ID, "error", p)
-		set.bits |= dc.ErrInitialization
+		set.bits |= wire.ErrInitialization
 	}
 	site.settings[key] = set
 	return set, nil
@@ -222,12 +222,12 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 
 // refuse hands all items of a site back: they are selected again when the site
 // is active again.
-func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bits dc.ErrorMask) error {
+func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
 	if err := r.mark(ctx, site.ID, items); err != nil {
 		return err
 	}
-	now := dc.DateOf(r.Now())
-	results := make([]dc.Fetched, 0, len(items))
+	now := wire.DateOf(r.Now())
+	results := make([]wire.Fetched, 0, len(items))
 	for _, it := range items {
 		if !it.todo {
 			continue
@@ -244,7 +244,7 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 
 // mark takes the rows of a site into work. Those that it could take are to do.
 func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
-	urls := make([]dc.URL, 0, len(items))
+	urls := make([]wire.URL, 0, len(items))
 	for _, it := range items {
 		if r.realTime() && cached(&it.url, it.Properties) {
 			it.url.ContentMask, it.cached = max(it.url.ContentMask, 1), true
@@ -252,7 +252,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 			urls = append(urls, it.url)
 		}
 	}
-	marks := make(map[string]dc.Mark, len(urls))
+	marks := make(map[string]wire.Mark, len(urls))
 	if r.writes() && len(urls) > 0 {
 		var err error
 		marks, err = r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
@@ -265,7 +265,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 		}
 	} else {
 		for _, u := range urls {
-			marks[u.URLMd5] = dc.Mark{Row: u}
+			marks[u.URLMd5] = wire.Mark{Row: u}
 		}
 	}
 	for _, it := range items {
@@ -275,7 +275,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 			// Skipped as it is (crawling 2.1 step 1).
 		case !ok:
 			it.empty = true
-			it.url.ErrorMask = dc.ErrSynchronize
+			it.url.ErrorMask = wire.ErrSynchronize
 		case mark.Done || mark.Busy:
 			it.url = mark.Row // finished, or in another batch's hands
 		default:
@@ -288,25 +288,25 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 }
 
 // gone tells that a site was deleted since it was read: no fault of the batch.
-func gone(err error) bool { return dc.CodeOf(err) == dc.CodeNotFound }
+func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // cached tells a URL whose stored result answers a client as well: it was crawled
 // and processed without an error, and no recrawl is asked for (crawling 2.1 step
 // 11).
-func cached(u *dc.URL, properties map[string]string) bool {
+func cached(u *wire.URL, properties map[string]string) bool {
 	again, err := strconv.Atoi(strings.TrimSpace(properties["recrawl"]))
 	return u.Crawled > 0 && u.ErrorMask == 0 && u.TagsCount > 0 && (err != nil || again == 0)
 }
 
 func crawlable(status int64) bool {
 	switch status {
-	case dc.StatusNew, dc.StatusSelectedCrawling, dc.StatusSelectedIncremental, dc.StatusCrawling:
+	case wire.StatusNew, wire.StatusSelectedCrawling, wire.StatusSelectedIncremental, wire.StatusCrawling:
 		return true
 	}
 	return false
 }
 
-func rules(filters []dc.SiteFilter) []filter.Rule {
+func rules(filters []wire.SiteFilter) []filter.Rule {
 	list := make([]filter.Rule, 0, len(filters))
 	for _, f := range filters {
 		list = append(list, filter.Rule{

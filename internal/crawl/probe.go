@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 
-	"hce/dc/internal/content"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/linkrules"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/linkrules"
+	"hce/dc/internal/wire"
 )
 
 // probes reports whether links of the item's page need requests of their own.
@@ -22,7 +22,7 @@ func (s *settings) probes() bool {
 // site wants to know more of them before they become rows: where they lead and of
 // what type they are (crawling 5.3 #9, #11, 5.8). Each request waits for its
 // host's gate like any other. Then URL_LIMITS cuts the list.
-func (c *collection) probe(ctx context.Context, list []dc.Link) []dc.Link {
+func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings
 	types := make([]string, len(list))
 	if set.probes() {
@@ -47,12 +47,12 @@ func (c *collection) probe(ctx context.Context, list []dc.Link) []dc.Link {
 	}
 	keep := set.urlLimits.Keep(candidates)
 	i := -1
-	return slices.DeleteFunc(slices.Clone(list), func(dc.Link) bool { i++; return !keep[i] })
+	return slices.DeleteFunc(slices.Clone(list), func(wire.Link) bool { i++; return !keep[i] })
 }
 
 // ask makes the request for one link. A link whose resolver brings no answer is
 // left out; without a resolver a link that does not answer stays, of no type.
-func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind string, ok bool) {
+func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool) {
 	set := c.page.settings
 	how := set.resolver.For(l.URL.URL)
 	if how == nil && !set.autoDetect.HeadsLinks() && !set.urlLimits.NeedsContentTypes() {
@@ -96,7 +96,7 @@ func (c *collection) ask(ctx context.Context, l dc.Link) (resolved dc.Link, kind
 	}
 	c.met[final] = true
 	found := l.URL.URLMd5
-	l.URL.URL, l.URL.URLMd5 = final, dc.Md5(final)
+	l.URL.URL, l.URL.URLMd5 = final, wire.Md5(final)
 	if c.led == nil {
 		c.led = map[string]string{}
 	}

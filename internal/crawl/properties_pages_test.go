@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // TestLinkProperties shows which links properties and filters take from a page.
 func TestLinkProperties(t *testing.T) {
-	filters := func(list ...dc.SiteFilter) func(*dc.Site, *dc.URL) {
-		return func(s *dc.Site, _ *dc.URL) { s.Filters = append(s.Filters, list...) }
+	filters := func(list ...wire.SiteFilter) func(*wire.Site, *wire.URL) {
+		return func(s *wire.Site, _ *wire.URL) { s.Filters = append(s.Filters, list...) }
 	}
 	many := `<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href=/4>4</a>`
 	tests := []struct {
@@ -20,7 +20,7 @@ func TestLinkProperties(t *testing.T) {
 		properties []string
 		page       reply // of /list/
 		more       map[string]reply
-		change     func(*dc.Site, *dc.URL)
+		change     func(*wire.Site, *wire.URL)
 		want       []string
 		requests   []string // beside the page; nil: not looked at
 	}{
@@ -41,8 +41,8 @@ func TestLinkProperties(t *testing.T) {
 		{name: "XPath with dates", properties: []string{"COLLECT_URLS_XPATH_LIST", `{"sets": {"": ["//a[contains(@href,'%@DATE(-24)%')]/@href", "//a[@href='/%@YEAR()%%@MONTH(+1)%']/@href"]}, "date_format": "%d.%m"}`},
 			page: reply{body: `<a href=/02.02>1</a><a href=/03.02>2</a><a href=/202602>3</a>`}, want: []string{"/02.02", "/202602"}},
 		{name: "a broken XPath stops itself", properties: []string{"COLLECT_URLS_XPATH_LIST", `{"sets": {"": ["//[", "//a/@href"]}}`}, page: reply{body: `<a href=/1>1</a>`}, want: []string{"/1"}},
-		{name: "limit of pages of a form", properties: []string{"COLLECT_URLS_LIMITS", `{"/LIST/": [["MaxURLSFromPage", 2]]}`}, page: reply{body: many}, change: func(_ *dc.Site, u *dc.URL) { u.MaxURLsFromPage = 1 }, want: []string{"/1", "/2"}},
-		{name: "limit of other pages", properties: []string{"COLLECT_URLS_LIMITS", `{"/x/": [["MaxURLSFromPage", 2]]}`}, page: reply{body: many}, change: func(_ *dc.Site, u *dc.URL) { u.MaxURLsFromPage = 1 }, want: []string{"/1"}},
+		{name: "limit of pages of a form", properties: []string{"COLLECT_URLS_LIMITS", `{"/LIST/": [["MaxURLSFromPage", 2]]}`}, page: reply{body: many}, change: func(_ *wire.Site, u *wire.URL) { u.MaxURLsFromPage = 1 }, want: []string{"/1", "/2"}},
+		{name: "limit of other pages", properties: []string{"COLLECT_URLS_LIMITS", `{"/x/": [["MaxURLSFromPage", 2]]}`}, page: reply{body: many}, change: func(_ *wire.Site, u *wire.URL) { u.MaxURLsFromPage = 1 }, want: []string{"/1"}},
 		{name: "URL_LIMITS", properties: []string{"URL_LIMITS", `{"root_url_mask": ["/[123]$"], "offset": 1, "max_items": 1}`}, page: reply{body: many}, want: []string{"/2"}, requests: []string{}},
 		{name: "URL_LIMITS by type", properties: []string{"URL_LIMITS", `[{"content_type_mask": ["pdf"]}]`}, page: reply{body: many}, more: map[string]reply{"/2": {kind: "application/pdf"}, "/3": {kind: "application/pdf", code: 404}},
 			want: []string{"/2"}, requests: []string{"HEAD /1", "HEAD /2", "HEAD /3", "HEAD /4"}},
@@ -57,8 +57,8 @@ func TestLinkProperties(t *testing.T) {
 			more: map[string]reply{"/go1": redirectTo("/a"), "/go2": {code: 301, header: map[string]string{"Location": "/b"}}}, want: []string{"/go1", "/b"}, requests: []string{"GET /go1", "GET /a", "GET /go2", "GET /b"}},
 		{name: "resolver with a limit", properties: []string{"HTTP_REDIRECT_RESOLVER", `{"MAX": 1}`}, page: reply{body: `<a href=/go1>1</a><a href=/go2>2</a>`},
 			more: map[string]reply{"/go1": redirectTo("/a"), "/go2": redirectTo("/go1")}, want: []string{"/a"}},
-		{name: "filters of the scheme", change: filters(dc.SiteFilter{Pattern: "^https:", Stage: 6, Action: -1, Type: 1, State: 1}), page: reply{body: `<a href=/1>1</a><a href="https://x.test/">2</a>`}, want: []string{"/1"}},
-		{name: "only one scheme", change: filters(dc.SiteFilter{Pattern: "^https:", Stage: 6, Action: 1, Type: 1, State: 1}), page: reply{body: `<a href=/1>1</a><a href="https://x.test/">2</a>`}, want: []string{"https://x.test/"}},
+		{name: "filters of the scheme", change: filters(wire.SiteFilter{Pattern: "^https:", Stage: 6, Action: -1, Type: 1, State: 1}), page: reply{body: `<a href=/1>1</a><a href="https://x.test/">2</a>`}, want: []string{"/1"}},
+		{name: "only one scheme", change: filters(wire.SiteFilter{Pattern: "^https:", Stage: 6, Action: 1, Type: 1, State: 1}), page: reply{body: `<a href=/1>1</a><a href="https://x.test/">2</a>`}, want: []string{"https://x.test/"}},
 		{name: "forms are links", properties: []string{"COLLECT_POST_DATA", "1"}, page: reply{body: `<form action=/f method=POST><input name=q value=v><input name=n></form>`}, want: []string{"/f"}},
 	}
 	for _, tt := range tests {
@@ -72,7 +72,7 @@ func TestLinkProperties(t *testing.T) {
 			w.job.Now = func() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
 			w.keepRobots(t, sc, "User-agent: *\nDisallow: /kept")
 			site := w.addSite("s", tt.properties...)
-			it := w.item("s", sc.URL+"/list/", func(u *dc.URL) {
+			it := w.item("s", sc.URL+"/list/", func(u *wire.URL) {
 				if tt.change != nil {
 					tt.change(site, u)
 				}
@@ -115,7 +115,7 @@ func TestNewRowProperties(t *testing.T) {
 		if strings.Contains(link.URL.URL, "/news/") {
 			want = 2
 		}
-		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != dc.Expr("NOW()")) {
+		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != wire.Expr("NOW()")) {
 			t.Errorf("update %d: %v", i, link.Update)
 		}
 	}
@@ -126,11 +126,11 @@ func TestNewRowProperties(t *testing.T) {
 
 // TestLinksElsewhere: of URLs of type 2 and 3, links to other sites are for those.
 func TestLinksElsewhere(t *testing.T) {
-	for kind, choose := range map[int64]int64{dc.TypeRegular: 0, dc.TypeRegularExt: dc.SelectQualify, dc.TypeNewSite: dc.SelectAuto} {
+	for kind, choose := range map[int64]int64{wire.TypeRegular: 0, wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto} {
 		sc := newScene(t, map[string]reply{"/": {body: `<a href=/1>1</a><a href="http://x.test/2">2</a>`}}, withHeader(""))
 		w := newWorld(t)
 		w.addSite("s")
-		it := w.item("s", sc.URL+"/", func(u *dc.URL) { u.Type = kind })
+		it := w.item("s", sc.URL+"/", func(u *wire.URL) { u.Type = kind })
 		w.run(batchOf(it))
 		out := w.last["s "+it.URLID]
 		if choose == 0 {
@@ -147,8 +147,8 @@ func TestLinksElsewhere(t *testing.T) {
 
 // TestContentProperties shows what properties and filters make of a page.
 func TestContentProperties(t *testing.T) {
-	filters := func(list ...dc.SiteFilter) func(*dc.Site, *dc.URL) {
-		return func(s *dc.Site, _ *dc.URL) {
+	filters := func(list ...wire.SiteFilter) func(*wire.Site, *wire.URL) {
+		return func(s *wire.Site, _ *wire.URL) {
 			for _, f := range list {
 				f.Stage, f.State = 1, 1
 				s.Filters = append(s.Filters, f)
@@ -162,8 +162,8 @@ func TestContentProperties(t *testing.T) {
 		properties []string
 		path       string
 		page       reply
-		change     func(*dc.Site, *dc.URL)
-		bits       dc.ErrorMask
+		change     func(*wire.Site, *wire.URL)
+		bits       wire.ErrorMask
 		kind       string // of the row, "" for text/html
 		raw        string // "" for any, "-" for none
 		tidy       bool
@@ -172,7 +172,7 @@ func TestContentProperties(t *testing.T) {
 		pDate      string
 	}{
 		{name: "allowed type", properties: []string{"ALLOWED_CTYPES", "image/*, text/html"}},
-		{name: "type that is not allowed", properties: []string{"ALLOWED_CTYPES", "image/*"}, bits: dc.ErrMIME, raw: "-"},
+		{name: "type that is not allowed", properties: []string{"ALLOWED_CTYPES", "image/*"}, bits: wire.ErrMIME, raw: "-"},
 		{name: "mapped type", properties: []string{"ALLOWED_CTYPES", "text/html", "CONTENT_TYPE_MAP", `{"text/plain": "text/html"}`}, page: reply{kind: "text/plain; charset=utf-8"}},
 		{name: "type by content", properties: []string{"MIME_TYPE_AUTO_DETECT", "1"}, page: reply{kind: "application/pdf", body: "<html>x"}},
 		{name: "type by content, mapped", properties: []string{"MIME_TYPE_AUTO_DETECT", "1", "CONTENT_TYPE_MAP", `{"text/html": "a/b"}`}, page: reply{kind: "application/pdf", body: "<html>x"}, kind: "a/b"},
@@ -196,20 +196,20 @@ func TestContentProperties(t *testing.T) {
 		{name: "bad pages are repaired", properties: []string{"HTML_RECOVER", "2"}, page: reply{body: "<p><script>a</p>"}, tidy: true},
 		{name: "date, the last source wins", path: "/2024/05/17/", page: reply{header: dated}, pDate: "2026-02-03 01:02:03"},
 		{name: "date of the URL", properties: []string{"PDATE_SOURCES_MASK", "1"}, path: "/2024/05/17/", page: reply{header: dated}, pDate: "2024-05-17 00:00:00"},
-		{name: "date of the feed", properties: []string{"PDATE_SOURCES_MASK", "2"}, change: func(_ *dc.Site, u *dc.URL) { u.PDate = "2020-01-02 03:04:05" }, pDate: "2020-01-02 03:04:05"},
+		{name: "date of the feed", properties: []string{"PDATE_SOURCES_MASK", "2"}, change: func(_ *wire.Site, u *wire.URL) { u.PDate = "2020-01-02 03:04:05" }, pDate: "2020-01-02 03:04:05"},
 		{name: "date of the answer", properties: []string{"PDATE_SOURCES_MASK", "4"}, page: reply{header: dated}, pDate: "2026-02-04 00:00:00"},
 		{name: "date, an earlier one stays", properties: []string{"PDATE_SOURCES_MASK_OVERWRITE", "12"}, path: "/2024/05/17/", page: reply{header: dated}, pDate: "2024-05-17 00:00:00"},
-		{name: "status of a code", properties: []string{"HTTP_CODE_STATUS_UPDATE", `{"202": "1"}`}, page: reply{code: 202}, status: dc.StatusNew},
+		{name: "status of a code", properties: []string{"HTTP_CODE_STATUS_UPDATE", `{"202": "1"}`}, page: reply{code: 202}, status: wire.StatusNew},
 		{name: "status of another code", properties: []string{"HTTP_CODE_STATUS_UPDATE", `{"202": 1}`}},
-		{name: "content is wanted", change: filters(dc.SiteFilter{Pattern: "a p", Action: 1, Type: 1})},
-		{name: "content is not there", change: filters(dc.SiteFilter{Pattern: "a q", Action: 1, Type: 1, Subject: "RAW_CONTENT"}), bits: dc.ErrFiltersBreak, raw: "-"},
-		{name: "content is not wanted", change: filters(dc.SiteFilter{Pattern: "a p", Action: -1, Type: 1}), bits: dc.ErrFiltersBreak, raw: "-"},
-		{name: "headers are wanted", page: reply{header: map[string]string{"X-A": "yes"}}, change: filters(dc.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"})},
-		{name: "headers are not there", change: filters(dc.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: dc.ErrFiltersBreak, raw: "-"},
-		{name: "young enough", page: reply{header: dated}, change: filters(dc.SiteFilter{Pattern: "%PDATE% > '2026-02-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
-		{name: "too old", page: reply{header: dated}, change: filters(dc.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: dc.ErrFiltersBreak, raw: "-"},
-		{name: "filters of other stages are not asked", change: func(s *dc.Site, _ *dc.URL) {
-			s.Filters = append(s.Filters, dc.SiteFilter{Pattern: "a p", Stage: 2, Action: -1, Type: 1, State: 1})
+		{name: "content is wanted", change: filters(wire.SiteFilter{Pattern: "a p", Action: 1, Type: 1})},
+		{name: "content is not there", change: filters(wire.SiteFilter{Pattern: "a q", Action: 1, Type: 1, Subject: "RAW_CONTENT"}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "content is not wanted", change: filters(wire.SiteFilter{Pattern: "a p", Action: -1, Type: 1}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "headers are wanted", page: reply{header: map[string]string{"X-A": "yes"}}, change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"})},
+		{name: "headers are not there", change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "young enough", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-02-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
+		{name: "too old", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
+		{name: "filters of other stages are not asked", change: func(s *wire.Site, _ *wire.URL) {
+			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: "a p", Stage: 2, Action: -1, Type: 1, State: 1})
 		}},
 	}
 	for _, tt := range tests {
@@ -217,13 +217,13 @@ func TestContentProperties(t *testing.T) {
 			sc := newScene(t, map[string]reply{"": tt.page}, withHeader(""))
 			w := newWorld(t)
 			site := w.addSite("s", tt.properties...)
-			it := w.item("s", sc.URL+"/"+strings.TrimPrefix(tt.path, "/"), func(u *dc.URL) {
+			it := w.item("s", sc.URL+"/"+strings.TrimPrefix(tt.path, "/"), func(u *wire.URL) {
 				if tt.change != nil {
 					tt.change(site, u)
 				}
 			})
 			answer := w.run(batchOf(it))
-			row, raw := w.row(it), w.file(it, dc.ContentRaw)
+			row, raw := w.row(it), w.file(it, wire.ContentRaw)
 			if row.ErrorMask != tt.bits || w.siteBits != 0 {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
 			}
@@ -231,7 +231,7 @@ func TestContentProperties(t *testing.T) {
 				tt.kind = "text/html"
 			}
 			if tt.status == 0 {
-				tt.status = dc.StatusCrawled
+				tt.status = wire.StatusCrawled
 			}
 			if row.ContentType != tt.kind || row.Status != tt.status || tt.size > 0 && row.Size != tt.size {
 				t.Errorf("type %q, status %d, size %d", row.ContentType, row.Status, row.Size)
@@ -247,7 +247,7 @@ func TestContentProperties(t *testing.T) {
 					t.Errorf("stored %q, want %q", raw, tt.raw)
 				}
 			}
-			if tidy := w.file(it, dc.ContentTidy); (tidy != "") != tt.tidy {
+			if tidy := w.file(it, wire.ContentTidy); (tidy != "") != tt.tidy {
 				t.Errorf("tidy %q", tidy)
 			}
 			if tt.pDate != "" && string(answer.Items[0].URL.PDate) != tt.pDate {
@@ -264,14 +264,14 @@ func TestReplaceThatFails(t *testing.T) {
 	w.addSite("s", "REPLACE", `[{"WHAT": "a", "WITH": "`+strings.Repeat("b", 5000)+`"}, {"WHAT": "^a", "WITH": "c"}]`)
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
-	if raw := w.file(it, dc.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.siteBits != dc.ErrInitialization || w.row(it).ErrorMask != 0 {
+	if raw := w.file(it, wire.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.siteBits != wire.ErrInitialization || w.row(it).ErrorMask != 0 {
 		t.Errorf("%d bytes, site %s, row %s", len(raw), bitNames(w.siteBits), bitNames(w.row(it).ErrorMask))
 	}
 }
 
 // TestStoredFiles: each of the files of an exchange can be left out alone.
 func TestStoredFiles(t *testing.T) {
-	kinds := map[string]int{"STORE_HTTP_HEADERS": dc.ContentHeaders, "STORE_HTTP_REQUEST": dc.ContentRequests, "STORE_COOKIES": dc.ContentCookies}
+	kinds := map[string]int{"STORE_HTTP_HEADERS": wire.ContentHeaders, "STORE_HTTP_REQUEST": wire.ContentRequests, "STORE_COOKIES": wire.ContentCookies}
 	for off := range kinds {
 		sc := newScene(t, map[string]reply{"/": {header: map[string]string{"Set-Cookie": "a=1"}}}, withHeader(""))
 		w := newWorld(t)
@@ -299,7 +299,7 @@ func TestSitemapProperty(t *testing.T) {
 		sc := newScene(t, map[string]reply{"/robots.txt": {body: "Sitemap: {own}/named.xml\nSitemap: http://elsewhere.test/no.xml\n", kind: "text/plain"}}, withHeader(""))
 		w := newWorld(t)
 		w.addSite("s", "ROBOTS_MODE", "1", "SITEMAPS", sc.fill(value))
-		root, inner := w.item("s", sc.URL+"/"), w.item("s", sc.URL+"/inner", func(u *dc.URL) { u.ParentMd5 = dc.Md5("x") })
+		root, inner := w.item("s", sc.URL+"/"), w.item("s", sc.URL+"/inner", func(u *wire.URL) { u.ParentMd5 = wire.Md5("x") })
 		w.run(batchOf(root, inner))
 		for i := range want {
 			want[i] = sc.fill(want[i])
@@ -320,12 +320,12 @@ func TestRulesForTheDataOwner(t *testing.T) {
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
 	out := w.last["s "+it.URLID]
-	want := dc.LinkRules{KeepKnown: true, Age: "1", Status: dc.KeepStatus, UDate: "2026-01-01", CDate: "NOW()", RemoveMost: 5, RemoveWhere: "Status=7", RemoveBy: "TcDate", Active: "Status=1"}
+	want := wire.LinkRules{KeepKnown: true, Age: "1", Status: wire.KeepStatus, UDate: "2026-01-01", CDate: "NOW()", RemoveMost: 5, RemoveWhere: "Status=7", RemoveBy: "TcDate", Active: "Status=1"}
 	if out.Rules == nil || *out.Rules != want {
 		t.Errorf("rules %+v", out.Rules)
 	}
 	// The good part of the expressions is followed.
-	if len(out.Expressions) != 1 || out.Expressions[0] != (dc.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.siteBits != dc.ErrInitialization {
+	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.siteBits != wire.ErrInitialization {
 		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.siteBits))
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/cookies"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/statefile"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/wire"
 )
 
 // scene is a server that answers from a table, and notes what it was asked.
@@ -95,7 +95,7 @@ func redirectTo(target string) reply {
 }
 
 // skipRow are bits of no row: the first item is replaced by another.
-const skipRow = ^dc.ErrorMask(0)
+const skipRow = ^wire.ErrorMask(0)
 
 // TestRequestProperties shows what properties make of the requests of a site.
 func TestRequestProperties(t *testing.T) {
@@ -106,11 +106,11 @@ func TestRequestProperties(t *testing.T) {
 		properties []string
 		replies    map[string]reply
 		paths      []string // of the items, "/" without
-		change     func(*dc.Site, *dc.URL)
+		change     func(*wire.Site, *wire.URL)
 		show       func(*http.Request) string
 		realTime   bool
 		want       []string
-		bits       dc.ErrorMask // of the first row
+		bits       wire.ErrorMask // of the first row
 	}{
 		{name: "headers as text", properties: []string{"HTTP_HEADERS", "X-A: one\n# X-A: two"}, show: withHeader("X-A"), want: []string{"GET / one"}},
 		{name: "headers as JSON", properties: []string{"HTTP_HEADERS", `{"x-a": 7}`}, show: withHeader("X-A"), want: []string{"GET / 7"}},
@@ -135,9 +135,9 @@ func TestRequestProperties(t *testing.T) {
 		{name: "own referer", properties: []string{"REFERER_SELF_URL", "1"}, paths: []string{"/a?b"}, show: withHeader("Referer"), want: []string{"GET /a?b {own}/a?b"}},
 		{name: "referer of the host", properties: []string{"REFERER_SELF_URL", "2"}, paths: []string{"/a"}, show: withHeader("Referer"), want: []string{"GET /a {own}/"}},
 		{name: "referer of the parent", properties: []string{"REFERER_SELF_URL", "3"}, paths: []string{"/a", "/b"}, show: withHeader("Referer"),
-			change: func(_ *dc.Site, u *dc.URL) {
+			change: func(_ *wire.Site, u *wire.URL) {
 				if strings.HasSuffix(u.URL, "/b") {
-					u.ParentMd5 = dc.Md5(strings.TrimSuffix(u.URL, "b") + "a")
+					u.ParentMd5 = wire.Md5(strings.TrimSuffix(u.URL, "b") + "a")
 				}
 			}, want: []string{"GET /a {own}/a", "GET /b {own}/a"}},
 		{name: "referer of the headers", properties: []string{"REFERER_SELF_URL", "1", "HTTP_HEADERS", "Referer: http://mine.test/"}, show: withHeader("Referer"),
@@ -149,21 +149,21 @@ func TestRequestProperties(t *testing.T) {
 				"/links": {body: `<a href="/own">1</a><a href="{other}/z">2</a>`},
 			}, want: []string{"GET /here Basic dTpw", "GET /x Basic dTpw", "GET /there Basic dTpw", "GET other.test/x", "GET /refresh Basic dTpw", "GET other.test/y",
 				"GET /links Basic dTpw", "HEAD /own Basic dTpw", "HEAD other.test/z"}},
-		{name: "password goes to no source of a schema", show: withHeader("Authorization"), paths: []string{"/%n%"}, change: func(_ *dc.Site, u *dc.URL) { u.URL = strings.ReplaceAll(u.URL, "%25", "%") },
+		{name: "password goes to no source of a schema", show: withHeader("Authorization"), paths: []string{"/%n%"}, change: func(_ *wire.Site, u *wire.URL) { u.URL = strings.ReplaceAll(u.URL, "%25", "%") },
 			properties: []string{"HTTP_AUTH_NAME", "u", "HTTP_AUTH_PWD", "p", "URLS_SCHEMA", `{"type": 1, "urls": ["{other}/values"], "parameters": {}}`},
 			replies:    map[string]reply{"/values": {body: `{"n": ["1"]}`}}, want: []string{"GET other.test/values", "GET /1 Basic dTpw"}, bits: skipRow},
 		{name: "a name is no password", properties: []string{"HTTP_AUTH_NAME", "u"}, show: withHeader("Authorization"), want: []string{"GET /"}},
 		{name: "form", properties: []string{"HTTP_POST_FORM_q", "a b", "HTTP_POST_FORM_n", "1"}, paths: []string{"/f"},
-			change: func(_ *dc.Site, u *dc.URL) { u.HTTPMethod = "POST" },
+			change: func(_ *wire.Site, u *wire.URL) { u.HTTPMethod = "POST" },
 			show: func(r *http.Request) string {
 				body, _ := io.ReadAll(r.Body)
 				return r.Method + " " + r.Header.Get("Content-Type") + " " + string(body)
 			}, want: []string{"POST application/x-www-form-urlencoded n=1&q=a+b"}},
 		{name: "form, but a method get", properties: []string{"HTTP_POST_FORM_q", "a"}, show: lines, want: []string{"GET /"}},
-		{name: "no redirects", properties: []string{"HTTP_REDIRECTS_MAX", "0"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /"}, bits: dc.ErrMaxHTTPRedirects},
+		{name: "no redirects", properties: []string{"HTTP_REDIRECTS_MAX", "0"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /"}, bits: wire.ErrMaxHTTPRedirects},
 		{name: "one redirect", properties: []string{"HTTP_REDIRECTS_MAX", "1"}, replies: map[string]reply{"/": redirectTo("/a")}, show: lines, want: []string{"GET /", "GET /a"}},
 		{name: "one redirect too many", properties: []string{"HTTP_REDIRECTS_MAX", "1"}, replies: map[string]reply{"/": redirectTo("/a"), "/a": redirectTo("/b")}, show: lines,
-			want: []string{"GET /", "GET /a"}, bits: dc.ErrMaxHTTPRedirects},
+			want: []string{"GET /", "GET /a"}, bits: wire.ErrMaxHTTPRedirects},
 		{name: "template", properties: []string{"URL_TEMPLATE_REGULAR", "{other}/t?u=%URL%", "URL_TEMPLATE_REALTIME", "{other}/no?%URL%"}, paths: []string{"/a?b=1"}, show: lines,
 			want: []string{"GET other.test/t?u={own}/a?b=1"}},
 		{name: "template, encoded", properties: []string{"URL_TEMPLATE_REGULAR", "{other}/t?u=%URL%", "URL_TEMPLATE_REGULAR_URLENCODE", "1"}, paths: []string{"/a?b=1"}, show: lines,
@@ -171,15 +171,15 @@ func TestRequestProperties(t *testing.T) {
 		{name: "template of real time", properties: []string{"URL_TEMPLATE_REGULAR", "{other}/no?%URL%", "URL_TEMPLATE_REALTIME", "{other}/r?u=%URL%", "URL_TEMPLATE_REALTIME_URLENCODE", "1"},
 			paths: []string{"/a"}, show: lines, realTime: true, want: []string{"GET other.test/r?u={own%}%2Fa"}},
 		{name: "external service", properties: []string{"EXTERNAL_URL", "{other}/e?u=%URL%"}, paths: []string{"/a"}, show: lines, want: []string{"GET other.test/e?u={own%}%2Fa"}},
-		{name: "fetch type 3", properties: []string{"EXTERNAL_URL", "{other}/e?u=%URL%"}, change: func(s *dc.Site, _ *dc.URL) { s.FetchType = 3 }, paths: []string{"/a"}, show: lines,
+		{name: "fetch type 3", properties: []string{"EXTERNAL_URL", "{other}/e?u=%URL%"}, change: func(s *wire.Site, _ *wire.URL) { s.FetchType = 3 }, paths: []string{"/a"}, show: lines,
 			want: []string{"GET other.test/e?u={own%}%2Fa"}},
-		{name: "fetch type 3 without a service", change: func(s *dc.Site, _ *dc.URL) { s.FetchType = 3 }, show: lines, bits: dc.ErrInitialization},
+		{name: "fetch type 3 without a service", change: func(s *wire.Site, _ *wire.URL) { s.FetchType = 3 }, show: lines, bits: wire.ErrInitialization},
 		{name: "alive", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": 1, "connect_resolve": 1}`}, show: lines, want: []string{"GET /"}},
-		{name: "not alive: no name", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": "1"}`}, paths: []string{"http://none.invalid/"}, show: lines, bits: dc.ErrConnection},
-		{name: "not alive: no connection", properties: []string{"HOST_ALIVE_CHECK", `{"connect_resolve": 1}`, "ROBOTS_MODE", "1"}, paths: []string{"http://127.0.0.1:1/"}, show: lines, bits: dc.ErrConnection},
+		{name: "not alive: no name", properties: []string{"HOST_ALIVE_CHECK", `{"domain_name_resolve": "1"}`}, paths: []string{"http://none.invalid/"}, show: lines, bits: wire.ErrConnection},
+		{name: "not alive: no connection", properties: []string{"HOST_ALIVE_CHECK", `{"connect_resolve": 1}`, "ROBOTS_MODE", "1"}, paths: []string{"http://127.0.0.1:1/"}, show: lines, bits: wire.ErrConnection},
 		{name: "robots.txt is asked for", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": {code: 404}}, show: lines, want: []string{"GET /robots.txt", "GET /"}},
 		{name: "robots.txt is not asked for", properties: []string{"ROBOTS_MODE", "0"}, show: lines, want: []string{"GET /"}},
-		{name: "kept robots.txt", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, paths: []string{"/kept", "/b"}, show: lines, want: []string{"GET /b"}, bits: dc.ErrRobots},
+		{name: "kept robots.txt", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, paths: []string{"/kept", "/b"}, show: lines, want: []string{"GET /b"}, bits: wire.ErrRobots},
 		{name: "kept robots.txt is not wanted", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": {code: 404}}, paths: []string{"/kept"}, show: lines,
 			want: []string{"GET /robots.txt", "GET /kept"}},
 	}
@@ -204,14 +204,14 @@ func TestRequestProperties(t *testing.T) {
 				if target[0] == '/' {
 					target = sc.URL + target
 				}
-				b.Items = append(b.Items, w.item("s", target, func(u *dc.URL) {
+				b.Items = append(b.Items, w.item("s", target, func(u *wire.URL) {
 					if tt.change != nil {
 						tt.change(site, u)
 					}
 				}))
 			}
 			if tt.realTime {
-				b.CrawlerType, b.DBMode = dc.CrawlRealTime, dc.DBRead
+				b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 			}
 			answer := w.run(b)
 			var want []string
@@ -227,7 +227,7 @@ func TestRequestProperties(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("requests\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.siteBits&dc.ErrInitialization != 0 {
+			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.siteBits&wire.ErrInitialization != 0 {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
 			}
 			if tt.realTime && answer.ErrorMask != 0 {
@@ -285,8 +285,8 @@ func TestPropertiesAsJSON(t *testing.T) {
 			if got := sc.requests(); !slices.Equal(got, []string{"json|"}) {
 				t.Errorf("requests %v", got)
 			}
-			if got := w.links(it); !slices.Equal(got, []string{"https://x.test/1"}) || !strings.HasPrefix(w.file(it, dc.ContentRaw), "two<a") {
-				t.Errorf("links %v, raw %q", got, w.file(it, dc.ContentRaw))
+			if got := w.links(it); !slices.Equal(got, []string{"https://x.test/1"}) || !strings.HasPrefix(w.file(it, wire.ContentRaw), "two<a") {
+				t.Errorf("links %v, raw %q", got, w.file(it, wire.ContentRaw))
 			}
 			if w.siteBits != 0 {
 				t.Errorf("site: %s", bitNames(w.siteBits))
@@ -309,7 +309,7 @@ func TestMalformedMarksTheSite(t *testing.T) {
 		w.addSite("s", name, value)
 		it := w.item("s", sc.URL+"/")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.siteBits&dc.ErrInitialization == 0 {
+		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.siteBits&wire.ErrInitialization == 0 {
 			t.Errorf("%s: row %s, code %d, site %s", name, bitNames(row.ErrorMask), row.HTTPCode, bitNames(w.siteBits))
 		}
 		if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "site=s") || !strings.Contains(text, "property "+name+" ") {
@@ -348,7 +348,7 @@ func TestTLSVerify(t *testing.T) {
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	s.StartTLS()
 	defer s.Close()
-	for value, want := range map[string]dc.ErrorMask{"": dc.ErrConnection, "1": dc.ErrConnection, "0": 0} {
+	for value, want := range map[string]wire.ErrorMask{"": wire.ErrConnection, "1": wire.ErrConnection, "0": 0} {
 		w := newWorld(t)
 		w.addSite("s", "TLSVerify", value)
 		it := w.item("s", s.URL+"/")
@@ -368,13 +368,13 @@ func TestFrequency(t *testing.T) {
 	w.addSite("s", "HTTP_FREQ_LIMITS", `{"none": {"max_freq": 9}, "127": {"max_freq": 0.001}, "PATH_CONFIG": "below"}`)
 	one, two := w.item("s", sc.URL+"/1"), w.item("s", sc.URL+"/2")
 	answer := w.run(batchOf(one, two))
-	if row := w.row(one); row.ErrorMask != 0 || row.Status != dc.StatusCrawled {
+	if row := w.row(one); row.ErrorMask != 0 || row.Status != wire.StatusCrawled {
 		t.Errorf("first: %s, status %d", bitNames(row.ErrorMask), row.Status)
 	}
-	if row := w.row(two); row.ErrorMask != 0 || row.Status != dc.StatusNew || row.Crawled != 0 {
+	if row := w.row(two); row.ErrorMask != 0 || row.Status != wire.StatusNew || row.Crawled != 0 {
 		t.Errorf("second: %s, status %d, crawled %d", bitNames(row.ErrorMask), row.Status, row.Crawled)
 	}
-	if len(answer.Items) != 2 || answer.Items[1].URL.ErrorMask != dc.ErrNoTimeWindow || answer.Items[1].URL.HTTPCode != 400 || answer.Items[1].URL.Status != dc.StatusNew {
+	if len(answer.Items) != 2 || answer.Items[1].URL.ErrorMask != wire.ErrNoTimeWindow || answer.Items[1].URL.HTTPCode != 400 || answer.Items[1].URL.Status != wire.StatusNew {
 		t.Errorf("answer %+v", answer.Items)
 	}
 	if _, err := os.Stat(filepath.Join(w.job.Config.FreqDir, "below", "127.0.0.1", "http_freq_limits_s.json")); err != nil || len(sc.requests()) != 1 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/dc"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/wire"
 )
 
 // propertiesPage is the table that users read.
@@ -66,19 +66,19 @@ func readPage(t *testing.T) map[string]documented {
 
 // asked are the properties that readSettings asks for.
 func asked() []string {
-	p := propertiesOf(&dc.Site{ID: "s"}, nil)
+	p := propertiesOf(&wire.Site{ID: "s"}, nil)
 	p.settings("s", Config{})
 	slices.Sort(p.names)
 	return slices.Compact(p.names)
 }
 
-func siteOfProperties(values map[string]string) *dc.Site {
-	s := &dc.Site{ID: "s"}
+func siteOfProperties(values map[string]string) *wire.Site {
+	s := &wire.Site{ID: "s"}
 	for name, value := range values {
 		if strings.HasSuffix(name, "_") { // a prefix
 			name += "q"
 		}
-		s.Properties = append(s.Properties, dc.SiteProperty{SiteID: "s", Name: name, Value: value})
+		s.Properties = append(s.Properties, wire.SiteProperty{SiteID: "s", Name: name, Value: value})
 	}
 	return s
 }
@@ -117,7 +117,7 @@ func TestPageExamplesAreGood(t *testing.T) {
 // TestPageDefaults: where the page states a number, a site without the property
 // has it.
 func TestPageDefaults(t *testing.T) {
-	s, _ := readSettings(&dc.Site{ID: "s"}, nil, Config{})
+	s, _ := readSettings(&wire.Site{ID: "s"}, nil, Config{})
 	values := map[string]any{
 		"REFERER_SELF_URL": s.referer, "CONNECTION_TIMEOUT": s.connectTimeout.Seconds(), "HTTP_REDIRECTS_MAX": s.redirects,
 		"HTML_REDIRECTS_MAX": s.htmlRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.templates[false].encode,
@@ -149,7 +149,7 @@ func TestPageDefaults(t *testing.T) {
 			t.Errorf("%s: the page has %s, a site %s", name, d.def, want)
 		}
 	}
-	if s.mask != canon.Main || !slices.Equal(s.schemes, canon.Web) || !slices.Equal(s.refusedRel, []string{"nofollow", "ugc", "sponsored"}) {
+	if s.mask != canonical.Main || !slices.Equal(s.schemes, canonical.Web) || !slices.Equal(s.refusedRel, []string{"nofollow", "ugc", "sponsored"}) {
 		t.Errorf("mask %v, schemes %v, rel %v", s.mask, s.schemes, s.refusedRel)
 	}
 }
@@ -234,7 +234,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 				t.Errorf("%s = %s: errors %v", name, value, errs)
 				continue
 			}
-			if got.bits&^dc.ErrMacroDeserialization != 0 {
+			if got.bits&^wire.ErrMacroDeserialization != 0 {
 				t.Errorf("%s = %s: bits %v", name, value, got.bits.Names())
 			}
 			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings]()) {

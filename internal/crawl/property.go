@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // properties reads texts as what they mean and collects what cannot be read. A
@@ -20,7 +20,7 @@ type properties struct {
 
 // propertiesOf lays the item's properties over the site's. The last of several
 // values wins; those of single URLs are not meant here.
-func propertiesOf(site *dc.Site, over map[string]string) *properties {
+func propertiesOf(site *wire.Site, over map[string]string) *properties {
 	p := &properties{values: map[string]string{}}
 	for _, row := range site.Properties {
 		if row.URLMd5 == "" {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/proxies"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/wire"
 )
 
 // proxied makes the request through the proxies of the site's pool, one after the
@@ -27,7 +27,7 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 		case err == nil:
 		case ctx.Err() != nil:
 			return nil, errNoTime
-		case errors.Is(err, proxies.ErrEmpty):
+		case errors.Is(err, proxypool.ErrEmpty):
 			return nil, noProxy("the pool of proxies is empty", spec.StatusEmpty)
 		default:
 			return nil, noProxy("no proxy of the pool is left for the URL", spec.StatusNone)
@@ -65,17 +65,17 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 }
 
 // proxyPool is the pool of the item's site, opened once in the batch.
-func (v *visit) proxyPool(ctx context.Context) *proxies.Pool {
+func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 	s := v.settings
 	s.openPool.Do(func() {
-		var rows []dc.Proxy
+		var rows []wire.Proxy
 		if s.proxy.WithTable {
 			var err error
 			if rows, err = v.Data.Proxies(ctx, v.item.SiteID); err != nil {
 				v.log.Warn("the stored proxies cannot be read", "site", v.item.SiteID, "error", err)
 			}
 		}
-		pool, err := proxies.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxies.Options{Log: v.log, ReadOnly: v.dry})
+		pool, err := proxypool.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxypool.Options{Log: v.log, ReadOnly: v.dry})
 		if err != nil {
 			v.log.Warn("a property is followed in part", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
 		}
@@ -85,7 +85,7 @@ func (v *visit) proxyPool(ctx context.Context) *proxies.Pool {
 }
 
 // fault counts a fault of a proxy, in the pool and in its row.
-func (v *visit) fault(ctx context.Context, pool *proxies.Pool, p proxies.Proxy, reason error) {
+func (v *visit) fault(ctx context.Context, pool *proxypool.Pool, p proxypool.Proxy, reason error) {
 	counted, err := pool.Fault(ctx, p)
 	if err == nil && counted.RowSite != "" && v.writes() {
 		err = v.Data.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
@@ -99,7 +99,7 @@ func (v *visit) fault(ctx context.Context, pool *proxies.Pool, p proxies.Proxy, 
 // throughProxy makes a visit that has no page of its own go through a proxy when
 // its site wants one: through that one, or through one of the pool when it is nil.
 // Its error says that there is none; going to the host itself is no way out.
-func (v *visit) throughProxy(ctx context.Context, p *proxies.Proxy) error {
+func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
 	spec := v.settings.proxy
 	switch {
 	case !spec.Used():
@@ -137,5 +137,5 @@ func proxyFailed(err error) bool {
 
 // noProxy ends an item whose site wants a proxy and has none (crawling 2.4).
 func noProxy(reason string, status int) error {
-	return refusal{bits: dc.ErrNoProxy, code: http.StatusGatewayTimeout, status: int64(status), reason: reason}
+	return refusal{bits: wire.ErrNoProxy, code: http.StatusGatewayTimeout, status: int64(status), reason: reason}
 }

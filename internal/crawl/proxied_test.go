@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // TestProxies: pages come through the proxy that the site wants, and the server
@@ -50,8 +50,8 @@ func TestProxies(t *testing.T) {
 			w.addSite("s", append(tt.properties(p), "TLSVerify", "0")...)
 			it := w.item("s", o.URL+"/page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != 0 || w.file(it, dc.ContentRaw) != "<p>for " {
-				t.Errorf("%s, %q", bitNames(row.ErrorMask), w.file(it, dc.ContentRaw))
+			if row := w.row(it); row.ErrorMask != 0 || w.file(it, wire.ContentRaw) != "<p>for " {
+				t.Errorf("%s, %q", bitNames(row.ErrorMask), w.file(it, wire.ContentRaw))
 			}
 			if got := p.requests(); !slices.Equal(got, []string{tt.asked}) {
 				t.Errorf("the proxy was asked for %q", got)
@@ -87,31 +87,31 @@ func TestProxyRotation(t *testing.T) {
 		members    map[string]any
 		hosts      []func(*relay) string
 		properties []string
-		bits       dc.ErrorMask
+		bits       wire.ErrorMask
 		code       int64
 		status     int64
 		faults     []int // of the hosts
 	}{
 		{name: "the second is good", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "one try is the default", members: map[string]any{}, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
-		{name: "no try", members: map[string]any{"tries_count": 0}, hosts: []func(*relay) string{at(dead), good}, bits: dc.ErrNoProxy, code: 504, status: 4, faults: []int{1, 0}},
+		{name: "no try", members: map[string]any{"tries_count": 0}, hosts: []func(*relay) string{at(dead), good}, bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 0}},
 		{name: "tries are used up", members: map[string]any{"tries_count": 1, "status_update_tries_limit": 1}, hosts: []func(*relay) string{at(dead), at(dead2), good},
-			bits: dc.ErrNoProxy, code: 504, status: 1, faults: []int{1, 1, 0}},
+			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{1, 1, 0}},
 		{name: "none is left", members: map[string]any{"tries_count": 5, "status_update_no_available_proxy": 7}, hosts: []func(*relay) string{at(dead), at(dead2)},
-			bits: dc.ErrNoProxy, code: 504, status: 7, faults: []int{1, 1}},
+			bits: wire.ErrNoProxy, code: 504, status: 7, faults: []int{1, 1}},
 		{name: "none serves the page", members: map[string]any{"status_update_no_available_proxy": 1, "domains": "other"}, hosts: []func(*relay) string{good},
-			bits: dc.ErrNoProxy, code: 504, status: 1, faults: []int{0}},
-		{name: "empty", members: map[string]any{"status_update_empty_proxy_list": 1}, bits: dc.ErrNoProxy, code: 504, status: 1},
+			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{0}},
+		{name: "empty", members: map[string]any{"status_update_empty_proxy_list": 1}, bits: wire.ErrNoProxy, code: 504, status: 1},
 		{name: "it wants a password", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{wantsLogin, good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "its answer is not the page's", members: check(nil), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "its answer is not the page's, no fault", members: check(map[string]any{"faults": 0}), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{0, 0}},
 		{name: "its answer is not the page's, no rotation", members: check(map[string]any{"rotate": 0}), hosts: []func(*relay) string{denies, good}, code: 200, status: 4, faults: []int{1, 0}},
-		{name: "all answers are not the page's", members: check(nil), hosts: []func(*relay) string{denies, denies}, bits: dc.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
+		{name: "all answers are not the page's", members: check(nil), hosts: []func(*relay) string{denies, denies}, bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
 		{name: "alive check", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "alive check fails for all", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), at("127.0.0.1:3")},
-			bits: dc.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
+			bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
 		{name: "the page's own error is none of the proxy", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{func(p *relay) string { p.code = 404; return p.http() }, good},
-			bits: dc.ErrHTTP, code: 404, status: 4, faults: []int{0, 0}},
+			bits: wire.ErrHTTP, code: 404, status: 4, faults: []int{0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newOrigin(t, ok)
@@ -120,7 +120,7 @@ func TestProxyRotation(t *testing.T) {
 			var hosts []string
 			for i, host := range tt.hosts {
 				hosts = append(hosts, host(newRelay(t)))
-				w.proxies = append(w.proxies, dc.Proxy{SiteID: "s", Host: hosts[i], Domains: domainsOf(tt.members), Priority: int64(i + 1), State: 1, FaultsMax: 1})
+				w.proxies = append(w.proxies, wire.Proxy{SiteID: "s", Host: hosts[i], Domains: domainsOf(tt.members), Priority: int64(i + 1), State: 1, FaultsMax: 1})
 			}
 			tt.members["source"] = 1
 			w.addSite("s", append(tt.properties, "USER_PROXY", poolWith(tt.members))...)
@@ -138,7 +138,7 @@ func TestProxyRotation(t *testing.T) {
 			if !slices.Equal(w.faults, want) {
 				t.Errorf("faults %q, want %q", w.faults, want)
 			}
-			o.checkRelayed(t, 0+btoi(tt.code == 200 && !strings.Contains(w.file(it, dc.ContentRaw), "Denied")))
+			o.checkRelayed(t, 0+btoi(tt.code == 200 && !strings.Contains(w.file(it, wire.ContentRaw), "Denied")))
 		})
 	}
 }
@@ -227,7 +227,7 @@ func TestNothingGoesPastTheProxy(t *testing.T) {
 				properties[i] = strings.ReplaceAll(properties[i], "%ORIGIN%", o.URL)
 			}
 			w.addSite("s", properties...)
-			it := w.item("s", o.URL+tt.path, func(u *dc.URL) { u.Crawled, u.Size = 1, 3 })
+			it := w.item("s", o.URL+tt.path, func(u *wire.URL) { u.Crawled, u.Size = 1, 3 })
 			w.run(batchOf(it))
 			if got := o.requests(); !slices.Equal(got, tt.asked) {
 				t.Errorf("asked for %q", got)
@@ -313,7 +313,7 @@ func TestProxyBehindTheGuard(t *testing.T) {
 		w.addSite("s", "USER_PROXY", pool(0, host))
 		it := w.item("s", o.URL+"/page")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask&dc.ErrGuard == 0 {
+		if row := w.row(it); row.ErrorMask&wire.ErrGuard == 0 {
 			t.Errorf("%s: %s", host, bitNames(row.ErrorMask))
 		}
 		o.checkRelayed(t, 0)

@@ -8,12 +8,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/content"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/filter"
-	"hce/dc/internal/robots"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/robots"
+	"hce/dc/internal/wire"
 )
 
 // reader is a batch without servers, for the page stage alone.
@@ -27,7 +27,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	r.robots.entry("http://page.test").stored.Store(&robotsAnswer{
 		rules: robots.FromStatus(200, []byte("User-agent: *\nDisallow: /closed")), ends: now.Add(time.Hour),
 	})
-	site := &siteWork{Site: dc.Site{ID: "s", MaxURLsFromPage: 200}}
+	site := &siteWork{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
 	var problems []error
 	site.filters, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
@@ -36,9 +36,9 @@ func reader(t testing.TB) (*batchRun, *item) {
 	if len(problems)+len(errs) > 0 {
 		t.Fatal(problems, errs)
 	}
-	u := dc.NewURL("s", "http://page.test/dir/page")
+	u := wire.NewURL("s", "http://page.test/dir/page")
 	u.MaxURLsFromPage = 0
-	return r, &item{BatchItem: dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: set, url: u, row: u, started: true}
+	return r, &item{BatchItem: wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: set, url: u, row: u, started: true}
 }
 
 // TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and harms no
@@ -46,7 +46,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
 	out := r.read(t.Context(), page{item: it}) // without a response
-	if it.url.ErrorMask != dc.ErrHTMLParse || it.url.State != dc.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(dc.StatusCrawled) {
+	if it.url.ErrorMask != wire.ErrHTMLParse || it.url.State != wire.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(wire.StatusCrawled) {
 		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
 	}
 }
@@ -74,11 +74,11 @@ func FuzzPage(f *testing.F) {
 		}
 		out := r.read(t.Context(), page{item: it, answer: &answer{Response: resp}})
 		u := it.url
-		if u.ErrorMask&dc.ErrHTMLParse != 0 {
+		if u.ErrorMask&wire.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")
 		}
 		if len(body) == 0 {
-			if u.ErrorMask != dc.ErrEmpty || !it.empty {
+			if u.ErrorMask != wire.ErrEmpty || !it.empty {
 				t.Fatalf("no body: %v", u.ErrorMask.Names())
 			}
 			return
@@ -89,19 +89,19 @@ func FuzzPage(f *testing.F) {
 		met := map[string]bool{u.URL: true}
 		for _, l := range out.result.Links {
 			link := l.URL
-			again, err := canon.Canonical(link.URL)
+			again, err := canonical.Canonical(link.URL)
 			switch {
 			case err != nil || again != link.URL && again+"#" != link.URL:
 				t.Fatalf("link %q is not canonical: %q, %v", link.URL, again, err)
 			case !strings.HasPrefix(link.URL, "http://") && !strings.HasPrefix(link.URL, "https://"):
 				t.Fatalf("link %q", link.URL)
-			case link.URLMd5 != dc.Md5(link.URL) || link.SiteID != "s" || link.ParentMd5 != it.URLID || link.Depth != 1:
+			case link.URLMd5 != wire.Md5(link.URL) || link.SiteID != "s" || link.ParentMd5 != it.URLID || link.Depth != 1:
 				t.Fatalf("row %+v", link)
 			case met[link.URL]:
 				t.Fatalf("link %q twice", link.URL)
 			case strings.HasPrefix(link.URL, "http://page.test/closed"), strings.HasSuffix(link.URL, ".exe"):
 				t.Fatalf("link %q is let in", link.URL)
-			case canon.Host(link.URL) == "":
+			case canonical.Host(link.URL) == "":
 				t.Fatalf("link %q has no host", link.URL)
 			}
 			met[link.URL] = true
@@ -120,7 +120,7 @@ func FuzzPage(f *testing.F) {
 		size := 0
 		for _, f := range out.result.Files {
 			size += len(f.Data)
-			if (f.Type != dc.ContentRaw || content.IsText(u.ContentType)) && !utf8.Valid(f.Data) {
+			if (f.Type != wire.ContentRaw || content.IsText(u.ContentType)) && !utf8.Valid(f.Data) {
 				t.Fatalf("file %d is no text: %q", f.Type, f.Data)
 			}
 		}

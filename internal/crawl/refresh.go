@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"net/url"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/content"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/extract/links"
-	"hce/dc/internal/fetch"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/links"
+	"hce/dc/internal/wire"
 )
 
 // follow makes a request, and those that the meta refreshes of its pages lead to,
@@ -36,11 +36,11 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 			return response, nil
 		}
 		if count >= v.settings.htmlRedirects {
-			return nil, refusal{bits: dc.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
+			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
 		}
 		u, err := url.Parse(next)
 		if err != nil {
-			return nil, refusal{bits: dc.ErrBadRedirection, reason: err.Error()}
+			return nil, refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 		}
 		response.Body = nil // its memory is given back
 		if err := v.hop(ctx, u); err != nil {
@@ -72,7 +72,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 	if err != nil {
 		return ""
 	}
-	if own, err := canon.Canonical(response.FinalURL); err == nil && own == next {
+	if own, err := canonical.Canonical(response.FinalURL); err == nil && own == next {
 		return ""
 	}
 	return next

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 func TestMetaRefresh(t *testing.T) {
@@ -44,7 +44,7 @@ func TestMetaRefresh(t *testing.T) {
 	})
 	tests := []struct {
 		path, most string
-		bits       dc.ErrorMask
+		bits       wire.ErrorMask
 		base       string
 		requests   int
 	}{
@@ -54,21 +54,21 @@ func TestMetaRefresh(t *testing.T) {
 		{"/self", "1", 0, "/self", 1},
 		{"/reload", "1", 0, "/reload", 1},
 		{"/three", "2", 0, "/two", 3},
-		{"/three", "1", dc.ErrMaxHTMLRedirects, "", 2},
+		{"/three", "1", wire.ErrMaxHTMLRedirects, "", 2},
 		{"/loop1", "5", 0, "/loop2", 2},
-		{"/out", "1", dc.ErrFiltersBreak, "", 1},
+		{"/out", "1", wire.ErrFiltersBreak, "", 1},
 		{"/based", "1", 0, "/dir/page", 2},
-		{"/missing", "1", dc.ErrHTTP, "", 1},
+		{"/missing", "1", wire.ErrHTTP, "", 1},
 		{"/text", "1", 0, "/text", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.path+" "+tt.most, func(t *testing.T) {
 			w := newWorld(t)
-			w.addSite("s", "HTML_REDIRECTS_MAX", tt.most).Filters = append(w.sites["s"].Filters, dc.SiteFilter{Pattern: "/closed", Stage: 5, Action: -1, State: 1})
+			w.addSite("s", "HTML_REDIRECTS_MAX", tt.most).Filters = append(w.sites["s"].Filters, wire.SiteFilter{Pattern: "/closed", Stage: 5, Action: -1, State: 1})
 			s.mu.Lock()
 			s.visits = nil
 			s.mu.Unlock()
-			it := w.item("s", s.URL+tt.path, func(u *dc.URL) { u.ParentMd5 = dc.Md5("parent") })
+			it := w.item("s", s.URL+tt.path, func(u *wire.URL) { u.ParentMd5 = wire.Md5("parent") })
 			answer := w.run(batchOf(it))
 			if row := w.row(it); row.ErrorMask != tt.bits {
 				t.Errorf("%v, want %v", row.ErrorMask.Names(), tt.bits.Names())

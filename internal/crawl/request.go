@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/linkrules"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/linkrules"
 )
 
 // Values of REFERER_SELF_URL (crawling 3).
@@ -101,7 +101,7 @@ func (v *visit) stage() cookies.Stage {
 // header lays the site's headers over the default ones, by name.
 func (v *visit) header(target string) http.Header {
 	h := http.Header{}
-	host := canon.Host(target)
+	host := canonical.Host(target)
 	for _, x := range v.rotator.Headers(v.Config.Headers, "", host) {
 		h.Set(x.Name, x.Value)
 	}
@@ -118,7 +118,7 @@ func (v *visit) header(target string) http.Header {
 // to, by no worse a scheme: what the site's password is for.
 func (v *visit) isHome(target string) bool {
 	home, there := v.item.target, target
-	return canon.Host(there) == canon.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
+	return canonical.Host(there) == canonical.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
 // refer sets the Referer that the site wants, unless its headers have one

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/prop"
-	"hce/dc/internal/robots"
-	"hce/dc/internal/statefile"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/robots"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
 )
 
 const (
@@ -102,7 +102,7 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	}
 	_, path := split(target)
 	if ok, line := rules.Allowed(v.Config.RobotsAgent, path); !ok {
-		return refusal{bits: dc.ErrRobots, reason: "robots.txt forbids " + target + ": " + line}
+		return refusal{bits: wire.ErrRobots, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
 		return nil
 	}
-	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canon.Host(origin)), statefile.Name(it.SiteID)+".json")
+	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")
 	var kept map[string]map[string]prop.Int
 	if err := statefile.Read(path, &kept); err != nil {
 		r.log.Warn("a kept robots.txt cannot be read", "file", path, "error", err)

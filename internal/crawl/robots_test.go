@@ -8,22 +8,22 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 func TestRobots(t *testing.T) {
 	const (
-		denied  = dc.ErrRobots
-		allowed = dc.ErrorMask(0)
+		denied  = wire.ErrRobots
+		allowed = wire.ErrorMask(0)
 	)
 	long := "User-agent: *\nDisallow: /private\n" + strings.Repeat("# a comment as long as the file needs\n", 20_000)
 	tests := []struct {
 		name    string
 		robots  func(w http.ResponseWriter, r *http.Request)
-		want    dc.ErrorMask // of /private/x
-		public  dc.ErrorMask // of /public
-		rounds  int          // requests for robots.txt
-		visited bool         // of /private/x
+		want    wire.ErrorMask // of /private/x
+		public  wire.ErrorMask // of /public
+		rounds  int            // requests for robots.txt
+		visited bool           // of /private/x
 	}{
 		{"denied", text("User-agent: *\nDisallow: /private"), denied, allowed, 1, false},
 		{"meant for others", text("User-agent: other\nDisallow: /"), allowed, allowed, 1, true},
@@ -31,11 +31,11 @@ func TestRobots(t *testing.T) {
 		{"not found", status(404), allowed, allowed, 1, true},
 		{"forbidden", status(403), allowed, allowed, 1, true},
 		{"server error", status(503), denied, denied, 1, false},
-		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, dc.ErrConnection, dc.ErrConnection, 1, false},
+		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, wire.ErrConnection, wire.ErrConnection, 1, false},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, "User-agent: *\n")
-		}, dc.ErrPageConvert, dc.ErrPageConvert, 1, false},
+		}, wire.ErrPageConvert, wire.ErrPageConvert, 1, false},
 		{"larger than needed", text(long + strings.Repeat("x", 2<<20)), denied, allowed, 1, false},
 		{"larger than needed, length given", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(long)))
@@ -51,7 +51,7 @@ func TestRobots(t *testing.T) {
 		}, allowed, allowed, 1, true},
 		{"redirect to a dead host", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/robots.txt", http.StatusFound)
-		}, dc.ErrConnection, dc.ErrConnection, 1, false},
+		}, wire.ErrConnection, wire.ErrConnection, 1, false},
 		{"moved", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				http.Redirect(w, r, "/robots.txt2", http.StatusMovedPermanently)
@@ -74,7 +74,7 @@ func TestRobots(t *testing.T) {
 			w.addSite("s", "ROBOTS_MODE", "1")
 			private, public := w.item("s", s.URL+"/private/x"), w.item("s", s.URL+"/public")
 			w.run(batchOf(private, public, w.item("s", s.URL+"/public/2")))
-			if row := w.row(private); row.ErrorMask != tt.want || row.Crawled != 1 || (row.State == dc.URLError) != (tt.want != 0) {
+			if row := w.row(private); row.ErrorMask != tt.want || row.Crawled != 1 || (row.State == wire.URLError) != (tt.want != 0) {
 				t.Errorf("private: %s, state %d, crawled %d", bitNames(row.ErrorMask), row.State, row.Crawled)
 			}
 			if row := w.row(public); row.ErrorMask != tt.public {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -73,7 +73,7 @@ func (r *batchRun) save(ctx context.Context) {
 
 // store hands a chunk to the data owner, site by site, in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
-	bySite := map[string][]dc.Fetched{}
+	bySite := map[string][]wire.Fetched{}
 	var order []string
 	for _, out := range chunk {
 		id := out.item.SiteID
@@ -92,14 +92,14 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 
 // keep hands results of one site to the data owner. Of a batch that may not write
 // rows only the files are kept: who waits for it reads them (crawling 1.4).
-func (r *batchRun) keep(ctx context.Context, id string, results []dc.Fetched) error {
+func (r *batchRun) keep(ctx context.Context, id string, results []wire.Fetched) error {
 	if r.batch.DBMode == 0 {
 		return nil
 	}
 	if r.writes() {
 		return r.saveSite(ctx, id, results)
 	}
-	files := map[string][]dc.File{}
+	files := map[string][]wire.File{}
 	for _, result := range results {
 		if len(result.Files) > 0 {
 			files[result.URLMd5] = result.Files
@@ -115,7 +115,7 @@ func (r *batchRun) keep(ctx context.Context, id string, results []dc.Fetched) er
 	}
 	put := r.Data.PutRaw
 	if r.batch.Folder != "" && r.Scratch != nil {
-		put = func(ctx context.Context, id string, files map[string][]dc.File, at time.Time) error {
+		put = func(ctx context.Context, id string, files map[string][]wire.File, at time.Time) error {
 			return r.Scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
 		}
 	}
@@ -127,17 +127,17 @@ func (r *batchRun) keep(ctx context.Context, id string, results []dc.Fetched) er
 
 // addAttributes gives a URL of a batch in real time what would be stored as its
 // attributes; an empty value takes one away.
-func addAttributes(u *dc.URL, values map[string]string, now dc.Date) {
+func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a dc.Attribute) bool { return a.Name == name })
+		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
 		if value := values[name]; value != "" {
-			u.Attributes = append(u.Attributes, dc.Attribute{SiteID: u.SiteID, Name: name, URLMd5: u.URLMd5, Value: value, CDate: now})
+			u.Attributes = append(u.Attributes, wire.Attribute{SiteID: u.SiteID, Name: name, URLMd5: u.URLMd5, Value: value, CDate: now})
 		}
 	}
 }
 
 // saveSite stores results of one site.
-func (r *batchRun) saveSite(ctx context.Context, id string, results []dc.Fetched) error {
+func (r *batchRun) saveSite(ctx context.Context, id string, results []wire.Fetched) error {
 	saved, err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
 	for _, reason := range saved.Refused {
 		r.log.Warn("a property is left out", "site", id, "reason", reason)

@@ -11,11 +11,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/statefile"
-	"hce/dc/internal/urlschema"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/urlschema"
+	"hce/dc/internal/wire"
 )
 
 // Items whose URL is a template (URLS_SCHEMA) are replaced before the first pass by
@@ -26,17 +26,17 @@ import (
 // applySchemas gives the items of the batch with templates replaced. An item whose
 // schema makes nothing stays as it is; where that is a failure it gets bit 46, and
 // is not asked for.
-func (r *batchRun) applySchemas(ctx context.Context, items []dc.BatchItem) ([]dc.BatchItem, error) {
-	list := make([]dc.BatchItem, 0, len(items))
+func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
+	list := make([]wire.BatchItem, 0, len(items))
 	met := map[[2]string]bool{}
-	add := func(bi dc.BatchItem) {
+	add := func(bi wire.BatchItem) {
 		key := [2]string{bi.SiteID, bi.URLID}
 		if !met[key] {
 			met[key] = true
 			list = append(list, bi)
 		}
 	}
-	sites := map[string]*dc.Site{}
+	sites := map[string]*wire.Site{}
 	schemas := map[schemaKey]*loadedSchema{}
 	for _, bi := range items {
 		site, known := sites[bi.SiteID]
@@ -74,7 +74,7 @@ type loadedSchema struct {
 
 // applySchema makes items of one template: the first URL in its place, and others
 // as batch_insert says. None are made of an item without a schema.
-func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchItem, schemas map[schemaKey]*loadedSchema) ([]dc.BatchItem, error) {
+func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
 	if site == nil || !crawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -109,16 +109,16 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 		log.Warn("URLS_SCHEMA makes no URLs: what it uses up cannot be written down", "error", err)
 	}
 	if err != nil || loaded.err != nil {
-		r.noted[chainKey{bi.SiteID, bi.URLID}] |= dc.ErrURLsSchema
+		r.noted[chainKey{bi.SiteID, bi.URLID}] |= wire.ErrURLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
 	}
-	rows := make([]dc.URL, len(urls))
+	rows := make([]wire.URL, len(urls))
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
 		if loaded.err != nil {
-			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= dc.ErrURLsSchema
+			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= wire.ErrURLsSchema
 		}
 	}
 	if r.writes() {
@@ -131,12 +131,12 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 		}
 	}
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
-	var made []dc.BatchItem
+	var made []wire.BatchItem
 	for i, row := range rows[:max(1, joins)] {
 		next := bi
 		next.URL, next.URLID = row, row.URLMd5
 		if i == 0 {
-			next.URL.Status, next.URL.BatchID = dc.StatusSelectedCrawling, r.batch.ID
+			next.URL.Status, next.URL.BatchID = wire.StatusSelectedCrawling, r.batch.ID
 		}
 		made = append(made, next)
 	}
@@ -145,11 +145,11 @@ func (r *batchRun) applySchema(ctx context.Context, site *dc.Site, bi dc.BatchIt
 
 // schemaRow is the row of a URL that was made of an item's: how it is to be crawled
 // is the item's, what was found out about that is not.
-func schemaRow(bi dc.BatchItem, text string) dc.URL {
-	u, t := dc.NewURL(bi.SiteID, text), bi.URL
+func schemaRow(bi wire.BatchItem, text string) wire.URL {
+	u, t := wire.NewURL(bi.SiteID, text), bi.URL
 	u.ParentMd5, u.Type, u.HTTPMethod, u.Depth, u.Priority = bi.URLID, t.Type, t.HTTPMethod, t.Depth, t.Priority
 	u.RequestDelay, u.ProcessingDelay, u.HTTPTimeout, u.MaxURLsFromPage = t.RequestDelay, t.ProcessingDelay, t.HTTPTimeout, t.MaxURLsFromPage
-	u.Status, u.State = dc.StatusNew, dc.URLEnabled
+	u.Status, u.State = wire.StatusNew, wire.URLEnabled
 	return u
 }
 
@@ -169,7 +169,7 @@ func looksTemplate(text string) bool {
 
 // generate makes the URLs of a template, in their canonical form, and writes down
 // what it used. Texts that are no URL of the site's schemes are left out.
-func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *settings, site *dc.Site, template string) ([]string, error) {
+func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *settings, site *wire.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
 		if most > 0 && (limit == 0 || int(most) < limit) {
@@ -206,7 +206,7 @@ func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *
 // loadSchema brings the parameters of a schema that come from elsewhere: from its
 // file, else from the first source that answers with good ones. Each source is
 // asked like a page: through its host's gate, within the site's limits.
-func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site, bi dc.BatchItem) error {
+func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Site, bi wire.BatchItem) error {
 	name, err := set.schema.File(r.Config.SchemaDir)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *dc.Site,
 		}
 		if err == nil {
 			request := v.request(source, cookies.Page)
-			if canon.Host(source) != canon.Host(bi.URL.URL) {
+			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
 				request.Header.Del("Authorization") // the password of the site's own host
 			}
 			answer, failed := v.get(ctx, request)

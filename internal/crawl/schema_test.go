@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // schema makes a URLS_SCHEMA of the values of one list, with more members.
@@ -43,7 +43,7 @@ func TestSchema(t *testing.T) {
 	tests := []struct {
 		name   string
 		schema string
-		change func(*dc.Site)
+		change func(*wire.Site)
 		asked  []string // in the batch
 		rows   []string // that wait
 	}{
@@ -53,7 +53,7 @@ func TestSchema(t *testing.T) {
 		{"all join", schemaOf(`,"batch_insert":1`, "a", "b", "c"), nil, []string{"a", "b", "c"}, nil},
 		{"the first joins", schemaOf(`,"batch_insert":2`, "a", "b", "c"), nil, []string{"a", "b"}, []string{"c"}},
 		{"max_items", schemaOf(`,"max_items":2`, "a", "b", "c"), nil, []string{"a"}, []string{"b"}},
-		{"MaxURLs", schemaOf("", "a", "b", "c"), func(s *dc.Site) { s.MaxURLs = 2 }, []string{"a"}, []string{"b"}},
+		{"MaxURLs", schemaOf("", "a", "b", "c"), func(s *wire.Site) { s.MaxURLs = 2 }, []string{"a"}, []string{"b"}},
 		{"values that need encoding", schemaOf(`,"batch_insert":1`, "a b", "ü"), nil, []string{"a b", "ü"}, nil},
 		{"numbers in turn", `{"type":2,"mode":1,"batch_insert":1,"parameters":{"q":{"min":3,"max":9,"step":3}}}`, nil, []string{"3", "6", "9"}, nil},
 		{"off", `{"type":0,"mode":1,"parameters":{"q":["a"]}}`, nil, []string{"%q%"}, nil},
@@ -67,7 +67,7 @@ func TestSchema(t *testing.T) {
 			if tt.change != nil {
 				tt.change(site)
 			}
-			template := w.item("s", s.URL+"/?q=%q%", func(u *dc.URL) { u.Size, u.TagsCount, u.Priority = 99, 5, 3 })
+			template := w.item("s", s.URL+"/?q=%q%", func(u *wire.URL) { u.Size, u.TagsCount, u.Priority = 99, 5, 3 })
 			answer := w.run(batchOf(template))
 			got := asked()
 			for i, q := range got {
@@ -81,7 +81,7 @@ func TestSchema(t *testing.T) {
 			if tt.name == "off" {
 				return
 			}
-			if row := w.row(template); row.Status != dc.StatusCrawled || row.BatchID != batchID {
+			if row := w.row(template); row.Status != wire.StatusCrawled || row.BatchID != batchID {
 				t.Errorf("template %+v", row)
 			}
 			var waiting []string
@@ -89,10 +89,10 @@ func TestSchema(t *testing.T) {
 				if row.URLMd5 == template.URLID {
 					continue
 				}
-				if row.URLMd5 != dc.Md5(row.URL) || key != "s "+row.URLMd5 || row.ParentMd5 != template.URLID || row.Priority != 3 || row.TagsCount != 0 {
+				if row.URLMd5 != wire.Md5(row.URL) || key != "s "+row.URLMd5 || row.ParentMd5 != template.URLID || row.Priority != 3 || row.TagsCount != 0 {
 					t.Errorf("row %s: %+v", key, row)
 				}
-				if row.Status == dc.StatusNew {
+				if row.Status == wire.StatusNew {
 					waiting = append(waiting, strings.TrimPrefix(row.URL, s.URL+"/?q="))
 				}
 			}
@@ -101,7 +101,7 @@ func TestSchema(t *testing.T) {
 				t.Errorf("rows %v wait, want %v", waiting, tt.rows)
 			}
 			for _, it := range answer.Items {
-				if it.URLID != dc.Md5(it.URL.URL) || it.URL.ErrorMask != 0 {
+				if it.URLID != wire.Md5(it.URL.URL) || it.URL.ErrorMask != 0 {
 					t.Errorf("answered %+v", it.URL)
 				}
 			}
@@ -120,7 +120,7 @@ func TestSchemaMaxItems(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("asked for %v", got)
 	}
-	if n := len(answer.Items); n != 2 || answer.Items[1].URL.ErrorMask != dc.ErrMaxItems {
+	if n := len(answer.Items); n != 2 || answer.Items[1].URL.ErrorMask != wire.ErrMaxItems {
 		t.Errorf("%d items, %s", n, bitNames(answer.ErrorMask))
 	}
 }
@@ -165,16 +165,16 @@ func TestSchemaSources(t *testing.T) {
 		file         string
 		asked        []string
 		sources      []string
-		bits         dc.ErrorMask
+		bits         wire.ErrorMask
 	}{
 		{"the first", `{"type":1,"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
 		{"the second", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/good","http://SOURCE/more"]}`, "", []string{"far"}, []string{"/missing", "/good"}, 0},
 		{"over those of the property", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
-		{"none is good", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, dc.ErrURLsSchema},
-		{"none is good, but the property has some", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, dc.ErrURLsSchema},
+		{"none is good", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, wire.ErrURLsSchema},
+		{"none is good, but the property has some", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, wire.ErrURLsSchema},
 		{"a file", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, `{"q":["filed"]}`, []string{"filed"}, nil, 0},
 		{"a file that is not there", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, "", []string{"far"}, []string{"/good"}, 0},
-		{"a file outside", `{"type":1,"file_path":"../list.json"}`, "", nil, nil, dc.ErrURLsSchema},
+		{"a file outside", `{"type":1,"file_path":"../list.json"}`, "", nil, nil, wire.ErrURLsSchema},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestSchemaSources(t *testing.T) {
 			}
 			w.addSite("s", "URLS_SCHEMA", strings.ReplaceAll(tt.schema, "SOURCE", source.host))
 			const delay = 30
-			template := w.item("s", s.URL+"/?q=%q%", func(u *dc.URL) { u.RequestDelay = delay })
-			plain := w.item("s", s.URL+"/?q=plain%20text%20", func(u *dc.URL) { u.RequestDelay = delay })
+			template := w.item("s", s.URL+"/?q=%q%", func(u *wire.URL) { u.RequestDelay = delay })
+			plain := w.item("s", s.URL+"/?q=plain%20text%20", func(u *wire.URL) { u.RequestDelay = delay })
 			answer := w.run(batchOf(template, plain))
 			got := asked()
 			if want := append(slices.Clone(tt.asked), "plain text "); !slices.Equal(got, want) {
@@ -202,9 +202,9 @@ func TestSchemaSources(t *testing.T) {
 			source.checkGaps(t, delay*time.Millisecond)
 			row := w.row(template)
 			if len(tt.asked) > 0 {
-				row = w.rows["s "+dc.Md5(s.URL+"/?q="+tt.asked[0])]
+				row = w.rows["s "+wire.Md5(s.URL+"/?q="+tt.asked[0])]
 			}
-			if row.ErrorMask != tt.bits || row.Status != dc.StatusCrawled || answer.ErrorMask != tt.bits {
+			if row.ErrorMask != tt.bits || row.Status != wire.StatusCrawled || answer.ErrorMask != tt.bits {
 				t.Errorf("%s, batch %s, row %+v", bitNames(row.ErrorMask), bitNames(answer.ErrorMask), row)
 			}
 			if row := w.row(plain); row.ErrorMask != 0 {
@@ -261,7 +261,7 @@ func TestSchemaWhenToldToStop(t *testing.T) {
 	if err != nil || asked.Load() != 1 {
 		t.Fatalf("%v, asked %d times", err, asked.Load())
 	}
-	if row := w.row(template); row.Status != dc.StatusNew || row.ErrorMask != 0 || len(answer.Items) != 1 {
+	if row := w.row(template); row.Status != wire.StatusNew || row.ErrorMask != 0 || len(answer.Items) != 1 {
 		t.Errorf("row %+v, %d items", row, len(answer.Items))
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/browser"
-	"hce/dc/internal/canon"
-	"hce/dc/internal/content"
-	"hce/dc/internal/cookies"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/freq"
-	"hce/dc/internal/linkrules"
-	"hce/dc/internal/modified"
-	"hce/dc/internal/prop"
-	"hce/dc/internal/proxies"
-	"hce/dc/internal/pyre"
-	"hce/dc/internal/rotation"
-	"hce/dc/internal/urlschema"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/crawl/quota"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/linkrules"
+	"hce/dc/internal/web/pyregexp"
+	"hce/dc/internal/web/revalidate"
+	"hce/dc/internal/web/urlschema"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
 )
 
 // settings are the site properties that one item is crawled with. docs/properties.md
 // tells of each, a test holds both together (crawling 3).
 type settings struct {
 	// Requests.
-	headers        rotation.Rule
+	headers        headerrotation.Rule
 	cookie         cookies.Property
 	referer        int64
 	user, password string
@@ -38,16 +38,16 @@ type settings struct {
 	connectTimeout time.Duration
 	redirects      int
 	htmlRedirects  int // meta refreshes; below 1 they are not looked at
-	schemes        canon.Schemes
+	schemes        canonical.Schemes
 	templates      map[bool]template // by: is the batch one of real time
 	external       string
-	alive          proxies.AliveCheck
-	freq           *freq.Limiter
+	alive          proxypool.AliveCheck
+	freq           *quota.Limiter
 	insecureTLS    bool
 	concurrency    int
 
-	proxy      proxies.Spec
-	proxyAlive proxies.AliveCheck
+	proxy      proxypool.Spec
+	proxyAlive proxypool.AliveCheck
 
 	// robots.txt and its kin.
 	robots       bool
@@ -74,12 +74,12 @@ type settings struct {
 	recover        int64
 	dateSources    int64
 	dateKept       int64
-	modified       modified.Rule
+	modified       revalidate.Rule
 	statuses       content.Statuses
 	storeHeaders   bool
 	storeRequest   bool
 	storeCookies   bool
-	expressions    []dc.FieldExpression
+	expressions    []wire.FieldExpression
 	standardFeeds  bool
 	feedAsEntry    bool
 	sitemaps       []string // named by the site
@@ -90,20 +90,20 @@ type settings struct {
 	collectLimits *linkrules.CollectLimits
 	urlLimits     *linkrules.URLLimits
 	normalize     *linkrules.Normalize
-	mask          canon.Mask
+	mask          canonical.Mask
 	fieldsInit    *linkrules.FieldsInit
 	chain         *linkrules.Chain
 	resolver      *linkrules.Resolver
 	recrawl       *linkrules.RecrawlUpdates
-	rules         *dc.LinkRules
+	rules         *wire.LinkRules
 
 	schema *urlschema.Schema
 
-	suffix string       // of the log file of the site's project
-	bits   dc.ErrorMask // of properties that could not be read, for the site
+	suffix string         // of the log file of the site's project
+	bits   wire.ErrorMask // of properties that could not be read, for the site
 
 	openPool sync.Once
-	pool     *proxies.Pool
+	pool     *proxypool.Pool
 }
 
 // feeds reports whether the site's pages are feeds, and how their entries are
@@ -127,7 +127,7 @@ const maxRedirects = 50
 
 // readSettings reads the properties of a site, the item's laid over them. Each
 // error names one that was left out.
-func readSettings(site *dc.Site, over map[string]string, def Config) (*settings, []error) {
+func readSettings(site *wire.Site, over map[string]string, def Config) (*settings, []error) {
 	p := propertiesOf(site, over)
 	return p.settings(site.ID, def), p.errs
 }
@@ -145,13 +145,13 @@ func (p *properties) settings(site string, def Config) *settings {
 	s.processor = p.text("PROCESSOR_NAME")
 	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
 	if p.failed("FETCHER_MACRO") {
-		s.bits, s.badMacro = s.bits|dc.ErrMacroDeserialization, true
+		s.bits, s.badMacro = s.bits|wire.ErrMacroDeserialization, true
 	}
 	return s
 }
 
 func (s *settings) readRequests(p *properties, def Config) {
-	s.headers = parsedInPart(p, "HTTP_HEADERS", rotation.Parse)
+	s.headers = parsedInPart(p, "HTTP_HEADERS", headerrotation.Parse)
 	rule, err := s.headers.Resolve(def.HeaderSourceDir)
 	if err != nil {
 		p.fail("HTTP_HEADERS", err.Error())
@@ -168,7 +168,7 @@ func (s *settings) readRequests(p *properties, def Config) {
 	s.connectTimeout = p.seconds("CONNECTION_TIMEOUT", 10*time.Second)
 	s.redirects = int(min(max(p.int("HTTP_REDIRECTS_MAX", 5), 0), maxRedirects))
 	s.htmlRedirects = int(min(p.int("HTML_REDIRECTS_MAX", 1), maxRedirects))
-	s.schemes = canon.Web
+	s.schemes = canonical.Web
 	if list := parsed(p, "PROTOCOLS", parseSchemes); len(list) > 0 {
 		s.schemes = list
 	}
@@ -177,10 +177,10 @@ func (s *settings) readRequests(p *properties, def Config) {
 		true:  {parsed(p, "URL_TEMPLATE_REALTIME", parseTemplate), p.on("URL_TEMPLATE_REALTIME_URLENCODE", false)},
 	}
 	s.external = parsed(p, "EXTERNAL_URL", parseTemplate)
-	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxies.ParseAliveCheck)
+	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxypool.ParseAliveCheck)
 	if p.text("HTTP_FREQ_LIMITS") != "" {
-		limits := parsed(p, "HTTP_FREQ_LIMITS", freq.Parse)
-		limiter, err := freq.Open(limits, def.FreqDir, freq.Options{ReadOnly: def.dry})
+		limits := parsed(p, "HTTP_FREQ_LIMITS", quota.Parse)
+		limiter, err := quota.Open(limits, def.FreqDir, quota.Options{ReadOnly: def.dry})
 		if err != nil {
 			p.fail("HTTP_FREQ_LIMITS", err.Error())
 		}
@@ -188,19 +188,19 @@ func (s *settings) readRequests(p *properties, def Config) {
 	}
 	s.insecureTLS = p.int("TLSVerify", 1) == 0
 	s.concurrency = int(min(max(p.int("HostConcurrency", 1), 1), 1<<20))
-	s.proxy = parsed(p, "USER_PROXY", proxies.Parse)
+	s.proxy = parsed(p, "USER_PROXY", proxypool.Parse)
 	host, port := p.text("HTTP_PROXY_HOST"), ""
 	if n := p.within("HTTP_PROXY_PORT", 0, 0, math.MaxUint16); n > 0 {
 		port = strconv.FormatInt(n, 10)
 	}
-	fixed, err := proxies.Fixed(host, port)
+	fixed, err := proxypool.Fixed(host, port)
 	if err != nil && !p.failed("HTTP_PROXY_PORT") { // else that is why
 		p.fail("HTTP_PROXY_HOST", err.Error())
 	}
 	if p.text("USER_PROXY") == "" || p.failed("USER_PROXY") {
 		s.proxy = fixed
 	}
-	s.proxyAlive = parsed(p, "HOST_ALIVE_CHECK_PROXY", proxies.ParseAliveCheck)
+	s.proxyAlive = parsed(p, "HOST_ALIVE_CHECK_PROXY", proxypool.ParseAliveCheck)
 }
 
 func (s *settings) readRobots(p *properties) {
@@ -226,12 +226,12 @@ func (s *settings) readContent(p *properties) {
 	s.recover = p.within("HTML_RECOVER", 0, 0, 2)
 	s.dateSources = parsedOr(p, "PDATE_SOURCES_MASK", content.DefaultSources, content.ParseMask)
 	s.dateKept = parsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", content.DefaultOverwrite, content.ParseMask)
-	s.modified = parsed(p, "DETECT_MODIFIED", modified.Parse)
+	s.modified = parsed(p, "DETECT_MODIFIED", revalidate.Parse)
 	s.statuses = parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
 	s.storeHeaders = p.int("STORE_HTTP_HEADERS", 1) != 0
 	s.storeRequest = p.int("STORE_HTTP_REQUEST", 1) != 0
 	s.storeCookies = p.on("STORE_COOKIES", true)
-	s.expressions = parsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", dc.ReadFieldExpressions)
+	s.expressions = parsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", wire.ReadFieldExpressions)
 	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
 	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
 	switch text := p.text("SITEMAPS"); text {
@@ -249,23 +249,23 @@ func (s *settings) readLinks(p *properties) {
 	s.collectLimits = parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
 	s.urlLimits = parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
 	s.normalize = parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
-	s.mask = canon.Mask(p.within("URL_NORMALIZE_MASK", int64(canon.Main), 0, int64(canon.SkipWWW|canon.Validate|canon.Main)))
+	s.mask = canonical.Mask(p.within("URL_NORMALIZE_MASK", int64(canonical.Main), 0, int64(canonical.SkipWWW|canonical.Validate|canonical.Main)))
 	if mask, given := s.normalize.Mask(); given {
-		s.mask = canon.Mask(mask)
+		s.mask = canonical.Mask(mask)
 	}
 	s.fieldsInit = parsed(p, "URLS_FIELDS_INIT", linkrules.ParseFieldsInit)
 	s.chain = parsed(p, "URL_CHAIN", linkrules.ParseChain)
 	s.resolver = parsed(p, "HTTP_REDIRECT_RESOLVER", linkrules.ParseResolver)
 	s.schema = parsed(p, "URLS_SCHEMA", urlschema.Parse)
 	s.recrawl = parsed(p, "RECRAWL_URL_UPDATE", linkrules.ParseRecrawlUpdates)
-	rules, errs := dc.ReadLinkRules(p.lookup)
+	rules, errs := wire.ReadLinkRules(p.lookup)
 	s.rules = rules
 	p.errs = append(p.errs, errs...)
 }
 
 // expression compiles a pattern for the properties of package content.
 func expression(text string) (content.Regexp, error) {
-	re, err := pyre.Compile(text)
+	re, err := pyregexp.Compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func expression(text string) (content.Regexp, error) {
 }
 
 // boundedRegexp is a pattern whose replacements cannot blow a page up.
-type boundedRegexp struct{ *pyre.Regexp }
+type boundedRegexp struct{ *pyregexp.Regexp }
 
 // ReplaceAll replaces each match, unless the text would grow to more than twice
 // its size and some.
@@ -291,14 +291,14 @@ func (r boundedRegexp) ReplaceAll(text, with string) (string, error) {
 }
 
 // parseSchemes reads PROTOCOLS: those of the list that can be crawled.
-func parseSchemes(text string) (canon.Schemes, error) {
+func parseSchemes(text string) (canonical.Schemes, error) {
 	var list prop.Texts
 	if err := prop.Decode(text, &list); err != nil {
 		return nil, err
 	}
-	var known canon.Schemes
+	var known canonical.Schemes
 	for _, s := range list {
-		if s = strings.ToLower(s); slices.Contains(canon.Web, s) && !slices.Contains(known, s) {
+		if s = strings.ToLower(s); slices.Contains(canonical.Web, s) && !slices.Contains(known, s) {
 			known = append(known, s)
 		}
 	}
@@ -357,7 +357,7 @@ func parseSitemaps(text string) ([]string, error) {
 	}
 	urls := make([]string, len(list))
 	for i, raw := range list {
-		u, err := canon.Canonical(raw)
+		u, err := canonical.Canonical(raw)
 		if err != nil {
 			return nil, fmt.Errorf("names %q, which is no URL: %w", clip(raw), err)
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/statefile"
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/wire"
 )
 
 const sitemapType = "application/sitemap+xml"
@@ -83,14 +83,14 @@ func TestNamedSitemaps(t *testing.T) {
 			w := newWorld(t)
 			site := w.addSite("s", "ROBOTS_MODE", "1")
 			if tt.sitemaps != "" {
-				site.Properties = append(site.Properties, dc.SiteProperty{Name: "SITEMAPS", Value: strings.ReplaceAll(tt.sitemaps, "HOST", s.host)})
+				site.Properties = append(site.Properties, wire.SiteProperty{Name: "SITEMAPS", Value: strings.ReplaceAll(tt.sitemaps, "HOST", s.host)})
 			}
 			// What the filters say is meant for pages.
-			site.Filters = append(site.Filters, dc.SiteFilter{Pattern: `\.(xml|txt)`, Stage: 5, Action: -1, State: 1})
-			root := w.item("s", s.URL+"/", func(u *dc.URL) {
+			site.Filters = append(site.Filters, wire.SiteFilter{Pattern: `\.(xml|txt)`, Stage: 5, Action: -1, State: 1})
+			root := w.item("s", s.URL+"/", func(u *wire.URL) {
 				u.Priority = 7
 				if !tt.root {
-					u.ParentMd5 = dc.Md5("x")
+					u.ParentMd5 = wire.Md5("x")
 				}
 			})
 			w.run(batchOf(root))
@@ -98,7 +98,7 @@ func TestNamedSitemaps(t *testing.T) {
 				t.Errorf("sitemaps %v, want %v", got, tt.want)
 			}
 			for _, l := range w.last["s "+root.URLID].Links {
-				if u := l.URL; u.ContentType != sitemapType || u.Status != dc.StatusNew || u.ParentMd5 != root.URLID || u.Priority != 7 || u.Depth != 0 {
+				if u := l.URL; u.ContentType != sitemapType || u.Status != wire.StatusNew || u.ParentMd5 != root.URLID || u.Priority != 7 || u.Depth != 0 {
 					t.Errorf("row %+v", u)
 				}
 			}
@@ -107,15 +107,15 @@ func TestNamedSitemaps(t *testing.T) {
 }
 
 // next makes an item of a row that an earlier batch brought.
-func (w *world) next(site, target string) dc.BatchItem {
+func (w *world) next(site, target string) wire.BatchItem {
 	w.Helper()
-	row, ok := w.rows[site+" "+dc.Md5(target)]
+	row, ok := w.rows[site+" "+wire.Md5(target)]
 	if !ok {
 		w.Fatalf("%s is no row", target)
 	}
-	row.Status, row.BatchID, row.RequestDelay = dc.StatusSelectedCrawling, batchID, 0
+	row.Status, row.BatchID, row.RequestDelay = wire.StatusSelectedCrawling, batchID, 0
 	w.rows[site+" "+row.URLMd5] = row
-	return dc.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row}
+	return wire.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row}
 }
 
 // TestSitemapsBecomePages: from robots.txt over an index to the rows of pages.
@@ -134,9 +134,9 @@ func TestSitemapsBecomePages(t *testing.T) {
 	site := w.addSite("s", "ROBOTS_MODE", "1", "SITEMAPS", "1", "ALLOWED_CTYPES", "text/html")
 	site.FetchType = 1
 	site.Filters = append(site.Filters,
-		dc.SiteFilter{Pattern: "/refused|xml|gz|txt", Stage: 0, Action: -1, State: 1},
-		dc.SiteFilter{Pattern: "recipe", Subject: "RAW_CONTENT", Stage: 1, Action: 1, State: 1})
-	root := w.item("s", s.URL+"/", func(u *dc.URL) { u.Priority = 10 })
+		wire.SiteFilter{Pattern: "/refused|xml|gz|txt", Stage: 0, Action: -1, State: 1},
+		wire.SiteFilter{Pattern: "recipe", Subject: "RAW_CONTENT", Stage: 1, Action: 1, State: 1})
+	root := w.item("s", s.URL+"/", func(u *wire.URL) { u.Priority = 10 })
 	site.Filters = site.Filters[:2] // the root page has no recipe
 	w.run(batchOf(root))
 	site.Filters = site.Filters[:3]
@@ -158,7 +158,7 @@ func TestSitemapsBecomePages(t *testing.T) {
 		it := w.next("s", s.URL+tt.path)
 		w.run(batchOf(it))
 		row := w.row(it)
-		if got := w.linkPaths(it); !slices.Equal(got, tt.pages) || row.Status != dc.StatusCrawled || row.ErrorMask != 0 || row.ContentType != sitemapType {
+		if got := w.linkPaths(it); !slices.Equal(got, tt.pages) || row.Status != wire.StatusCrawled || row.ErrorMask != 0 || row.ContentType != sitemapType {
 			t.Errorf("%s lists %v, want %v; row %+v", tt.path, got, tt.pages, row)
 		}
 	}
@@ -166,8 +166,8 @@ func TestSitemapsBecomePages(t *testing.T) {
 		modified string
 		priority int64
 	}{"/dated": {"2026-01-05 09:00:00", 90}, "/zero": {"", 10}, "/twice": {"", 10}, "/packed": {"", 10}, "/news": {"2026-01-05 10:00:00", 10}} {
-		u := w.rows["s "+dc.Md5(s.URL+path)]
-		if string(u.LastModified) != want.modified || u.Priority != want.priority || u.ContentType != "" || u.Depth != 1 || u.Status != dc.StatusNew {
+		u := w.rows["s "+wire.Md5(s.URL+path)]
+		if string(u.LastModified) != want.modified || u.Priority != want.priority || u.ContentType != "" || u.Depth != 1 || u.Status != wire.StatusNew {
 			t.Errorf("%s: %+v", path, u)
 		}
 	}
@@ -190,7 +190,7 @@ func TestSitemapStaysOne(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.addSite("s")
-	it := w.item("s", s.URL+"/sitemap.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+	it := w.item("s", s.URL+"/sitemap.xml", func(u *wire.URL) { u.ContentType, u.ParentMd5 = sitemapType, wire.Md5("x") })
 	for round = range 3 {
 		it = w.next("s", s.URL+"/sitemap.xml")
 		w.run(batchOf(it))
@@ -207,12 +207,12 @@ func TestSitemapStaysOne(t *testing.T) {
 func TestBrokenSitemaps(t *testing.T) {
 	tests := []struct {
 		name, body string
-		want       dc.ErrorMask
+		want       wire.ErrorMask
 		pages      []string
 	}{
-		{"a page", "<html><body>not found</body></html>", dc.ErrUnsupportedType, nil},
+		{"a page", "<html><body>not found</body></html>", wire.ErrUnsupportedType, nil},
 		{"breaks off", `<urlset><url><loc>http://HOST/1</loc></url><url><loc>http://HO`, 0, []string{"/1"}},
-		{"noise", "\x00\xff\x01\x02", dc.ErrUnsupportedType, nil},
+		{"noise", "\x00\xff\x01\x02", wire.ErrUnsupportedType, nil},
 		{"links that are none", urlset("/1") + "<url><loc>javascript:x</loc></url>", 0, []string{"/1"}},
 		{"an empty one", urlset(), 0, nil},
 	}
@@ -221,16 +221,16 @@ func TestBrokenSitemaps(t *testing.T) {
 			s := pages(t, map[string]string{"/s.xml": tt.body, "/other": "x"})
 			w := newWorld(t)
 			w.addSite("s")
-			it := w.item("s", s.URL+"/s.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+			it := w.item("s", s.URL+"/s.xml", func(u *wire.URL) { u.ContentType, u.ParentMd5 = sitemapType, wire.Md5("x") })
 			other := w.item("s", s.URL+"/other")
 			w.run(batchOf(it, other))
-			if row := w.row(it); row.ErrorMask != tt.want || row.Status != dc.StatusCrawled || row.ContentType != sitemapType {
+			if row := w.row(it); row.ErrorMask != tt.want || row.Status != wire.StatusCrawled || row.ContentType != sitemapType {
 				t.Errorf("%s, row %+v", bitNames(row.ErrorMask), row)
 			}
 			if got := w.linkPaths(it); !slices.Equal(got, tt.pages) {
 				t.Errorf("pages %v, want %v", got, tt.pages)
 			}
-			if row := w.row(other); row.Status != dc.StatusCrawled || row.ErrorMask != 0 {
+			if row := w.row(other); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
 				t.Errorf("the other page %+v", row)
 			}
 		})
@@ -242,7 +242,7 @@ func TestSitemapThatIsALink(t *testing.T) {
 	s := pages(t, map[string]string{"/": `<link rel="sitemap" href="/s.xml"><a href="/page">x</a>`, "/other": `<a href="/t.xml">x</a>`})
 	w := newWorld(t)
 	w.addSite("s", "SITEMAPS", s.URL+"/s.xml "+s.URL+"/t.xml")
-	other := w.item("s", s.URL+"/other", func(u *dc.URL) { u.ParentMd5 = dc.Md5("x") })
+	other := w.item("s", s.URL+"/other", func(u *wire.URL) { u.ParentMd5 = wire.Md5("x") })
 	root := w.item("s", s.URL+"/")
 	w.run(batchOf(other, root))
 	if got := w.linkPaths(root); !slices.Equal(got, []string{"/s.xml", "/page", "/t.xml"}) {
@@ -261,7 +261,7 @@ func TestSitemapsNeedNoBrowser(t *testing.T) {
 	s := pages(t, map[string]string{"/s.xml": urlset("/1")})
 	w := newWorld(t)
 	w.addSite("s", "FETCHER_TYPE", `{".*": 2}`).FetchType = 2
-	it := w.item("s", s.URL+"/s.xml", func(u *dc.URL) { u.ContentType, u.ParentMd5 = sitemapType, dc.Md5("x") })
+	it := w.item("s", s.URL+"/s.xml", func(u *wire.URL) { u.ContentType, u.ParentMd5 = sitemapType, wire.Md5("x") })
 	w.run(batchOf(it))
 	if got := w.linkPaths(it); !slices.Equal(got, []string{"/1"}) {
 		t.Errorf("pages %v, %s", got, bitNames(w.row(it).ErrorMask))

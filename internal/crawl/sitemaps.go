@@ -9,9 +9,9 @@ import (
 	"math"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/feed"
-	"hce/dc/internal/sitemap"
+	"hce/dc/internal/web/feed"
+	"hce/dc/internal/web/sitemap"
+	"hce/dc/internal/wire"
 )
 
 // Sitemaps are crawled like pages: those that robots.txt or the site names become
@@ -61,12 +61,12 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 		i, there := at[row.URLMd5]
 		if !there {
 			i = len(out.result.Links)
-			out.result.Links = append(out.result.Links, dc.Link{URL: row})
+			out.result.Links = append(out.result.Links, wire.Link{URL: row})
 			at[row.URLMd5] = i
 		}
 		l := &out.result.Links[i]
 		l.URL.ContentType = sitemapType
-		update := dc.Patch{"ContentType": sitemapType}
+		update := wire.Patch{"ContentType": sitemapType}
 		maps.Copy(update, l.Update)
 		l.Update = update
 	}
@@ -90,7 +90,7 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 		}
 	case err != nil:
 		r.log.Info("what was named as a sitemap is none", "site", p.SiteID, "url", p.url.URL)
-		out.bits |= dc.ErrUnsupportedType
+		out.bits |= wire.ErrUnsupportedType
 		return
 	}
 	if list.Cut {
@@ -115,7 +115,7 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 		}
 		u := &c.taken[before].URL
 		if !e.LastMod.IsZero() {
-			u.LastModified = dc.DateOf(e.LastMod)
+			u.LastModified = wire.DateOf(e.LastMod)
 		}
 		if e.Priority >= 0 {
 			u.Priority += int64(math.Round(e.Priority * 100))

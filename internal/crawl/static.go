@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"hce/dc/internal/content"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/modified"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/revalidate"
 )
 
 // static makes a plain HTTP request. A page that was crawled before is asked for
@@ -43,8 +43,8 @@ func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 }
 
 // summary is what the rule has to know of a response.
-func summary(response *fetch.Response, method string) modified.Answer {
-	a := modified.Answer{Code: response.Code, Length: -1}
+func summary(response *fetch.Response, method string) revalidate.Answer {
+	a := revalidate.Answer{Code: response.Code, Length: -1}
 	if date, ok := content.ParseDate(response.Header.Get("Last-Modified")); ok {
 		a.Date = date
 	}

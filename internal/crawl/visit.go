@@ -9,12 +9,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hce/dc/internal/canon"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/filter"
-	"hce/dc/internal/hostgate"
-	"hce/dc/internal/proxies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/wire"
 )
 
 // visit is one item at its host, and at those that it is redirected to.
@@ -31,9 +31,9 @@ type visit struct {
 	slot bool
 	came bool // a request of this item was let through: its next ones wait as long as they must
 
-	memory *account       // of the body of the request at hand
-	cut    bool           // the batch's end shortened the time-out of the request
-	proxy  *proxies.Proxy // nil: none
+	memory *account         // of the body of the request at hand
+	cut    bool             // the batch's end shortened the time-out of the request
+	proxy  *proxypool.Proxy // nil: none
 }
 
 // answer is what came for an item, from whatever source.
@@ -46,7 +46,7 @@ type answer struct {
 	urls      []string // that a macro collected
 	unchanged bool     // the page is as it was
 
-	proxy *proxies.Proxy // that it came through; nil: none
+	proxy *proxypool.Proxy // that it came through; nil: none
 }
 
 func (r *batchRun) visit(it *item) *visit {
@@ -65,7 +65,7 @@ type notYet struct {
 }
 
 func (e notYet) Error() string {
-	return fmt.Sprintf("%s may be asked again at %s, which is later than the batch waits", e.host, dc.DateOf(e.at))
+	return fmt.Sprintf("%s may be asked again at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
 }
 
 // Is makes it a way of having no time.
@@ -105,7 +105,7 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 		return v.proxied(ctx)
 	}
 	if err := v.alive(ctx, v.settings.alive, v.item.target); err != nil {
-		return nil, refusal{bits: dc.ErrConnection, reason: "the host is not alive: " + err.Error()}
+		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.page(ctx)
 }
@@ -127,7 +127,7 @@ func (v *visit) page(ctx context.Context) (*answer, error) {
 		return v.render(ctx, target)
 	case fetcherExternal:
 		if v.settings.external == "" {
-			return nil, refusal{bits: dc.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
+			return nil, refusal{bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
 	return v.static(ctx, target)
@@ -203,7 +203,7 @@ func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 
 // alive checks that the host of target has an address, and takes a connection, as
 // the site wants it checked (crawling 3, F9).
-func (v *visit) alive(ctx context.Context, check proxies.AliveCheck, target string) error {
+func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target string) error {
 	if !check.On() {
 		return nil
 	}
@@ -236,16 +236,16 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 	if v.settings.freq == nil {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(canon.Host(target))
+	host, _, err := net.SplitHostPort(canonical.Host(target))
 	if err != nil {
-		host = canon.Host(target)
+		host = canonical.Host(target)
 	}
 	answer, err := v.settings.freq.Ask(ctx, v.item.SiteID, host)
 	if err != nil {
 		v.log.Warn("the requests of the domain are not counted", "site", v.item.SiteID, "host", host, "error", err)
 	}
 	if answer.Stop {
-		return refusal{bits: dc.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS allows no request to " + host + " now"}
+		return refusal{bits: wire.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS allows no request to " + host + " now"}
 	}
 	if answer.Wait <= 0 {
 		return nil
@@ -270,7 +270,7 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	v.leaveSlot()
 	target, err := v.settings.schemes.Canonical(next.String())
 	if err != nil {
-		return refusal{bits: dc.ErrBadRedirection, reason: err.Error()}
+		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
 	if v.item.target == v.item.url.URL { // what a template leads through is no link
 		if err := v.admit(target); err != nil {
@@ -294,7 +294,7 @@ func (v *visit) admit(target string) error {
 	}
 	env := v.filterEnv()
 	if !v.item.site.filters.Accept(linkStage, target, env) {
-		return refusal{bits: dc.ErrFiltersBreak, reason: "the filters of the site refuse " + target}
+		return refusal{bits: wire.ErrFiltersBreak, reason: "the filters of the site refuse " + target}
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		waiting, cancel = context.WithTimeout(ctx, v.deadline.Sub(v.Now()))
 		defer cancel()
 	}
-	v.host = canon.Host(target)
+	v.host = canonical.Host(target)
 	if err := v.soon(); err != nil {
 		return err
 	}

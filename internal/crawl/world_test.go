@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/cookies"
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
-	"hce/dc/internal/rotation"
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/wire"
 )
 
 // batchID is the batch of all tests.
@@ -32,26 +32,26 @@ const batchID = 7
 // promises.
 type memory struct {
 	mu    sync.Mutex
-	sites map[string]*dc.Site
-	rows  map[string]dc.URL // by site and key
-	files map[string][]dc.File
+	sites map[string]*wire.Site
+	rows  map[string]wire.URL // by site and key
+	files map[string][]wire.File
 	saved map[string]int // outcomes by site and key
-	last  map[string]dc.Fetched
+	last  map[string]wire.Fetched
 	calls []string
 
-	proxies []dc.Proxy
+	proxies []wire.Proxy
 	faults  []string
 
-	suspended dc.ErrorMask
-	siteBits  dc.ErrorMask
+	suspended wire.ErrorMask
+	siteBits  wire.ErrorMask
 	fails     map[string]error // by method
 	watch     func()           // called after each SaveCrawl
 }
 
 func newMemory() *memory {
 	return &memory{
-		sites: map[string]*dc.Site{}, rows: map[string]dc.URL{}, files: map[string][]dc.File{},
-		saved: map[string]int{}, last: map[string]dc.Fetched{}, fails: map[string]error{},
+		sites: map[string]*wire.Site{}, rows: map[string]wire.URL{}, files: map[string][]wire.File{},
+		saved: map[string]int{}, last: map[string]wire.Fetched{}, fails: map[string]error{},
 	}
 }
 
@@ -61,7 +61,7 @@ func (m *memory) begin(method string) (func(), error) {
 	return m.mu.Unlock, m.fails[method]
 }
 
-func (m *memory) Site(ctx context.Context, id string) (*dc.Site, error) {
+func (m *memory) Site(ctx context.Context, id string) (*wire.Site, error) {
 	end, err := m.begin("Site")
 	defer end()
 	if s := m.sites[id]; s != nil && err == nil {
@@ -71,60 +71,60 @@ func (m *memory) Site(ctx context.Context, id string) (*dc.Site, error) {
 	return nil, err
 }
 
-func (m *memory) Suspend(_ context.Context, id string, bits dc.ErrorMask, items int) error {
+func (m *memory) Suspend(_ context.Context, id string, bits wire.ErrorMask, items int) error {
 	end, err := m.begin("Suspend")
 	defer end()
 	if err == nil {
 		m.suspended |= bits
-		m.sites[id].State = dc.SiteSuspended
+		m.sites[id].State = wire.SiteSuspended
 		m.sites[id].Errors += int64(items)
 	}
 	return err
 }
 
-func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, items []dc.URL) (map[string]dc.Mark, error) {
+func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
 	end, err := m.begin("MarkCrawling")
 	defer end()
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	marks := map[string]dc.Mark{}
+	marks := map[string]wire.Mark{}
 	for _, u := range items {
 		key := site + " " + u.URLMd5
 		row, known := m.rows[key]
 		if !known {
 			row = u
 		}
-		mark := dc.Mark{Row: row, Known: known}
-		mark.Done = known && row.Status >= dc.StatusCrawled && row.Status <= dc.StatusProcessed && row.BatchID == batch
-		mark.Busy = known && (row.Status == dc.StatusCrawling || row.Status == dc.StatusSelectedCrawling) && row.BatchID != batch && row.BatchID != 0
+		mark := wire.Mark{Row: row, Known: known}
+		mark.Done = known && row.Status >= wire.StatusCrawled && row.Status <= wire.StatusProcessed && row.BatchID == batch
+		mark.Busy = known && (row.Status == wire.StatusCrawling || row.Status == wire.StatusSelectedCrawling) && row.BatchID != batch && row.BatchID != 0
 		marks[u.URLMd5] = mark
 		if !mark.Done && !mark.Busy {
-			row.Status, row.BatchID, row.ErrorMask = dc.StatusCrawling, batch, 0
+			row.Status, row.BatchID, row.ErrorMask = wire.StatusCrawling, batch, 0
 			m.rows[key] = row
 		}
 	}
 	return marks, nil
 }
 
-func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []dc.Fetched) (dc.Saved, error) {
+func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
 	end, err := m.begin("SaveCrawl")
 	defer end()
 	if m.watch != nil {
 		defer m.watch()
 	}
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return dc.Saved{}, err
+		return wire.Saved{}, err
 	}
 	for _, r := range results {
 		key := site + " " + r.URLMd5
 		row := m.rows[key]
 		m.saved[key]++
 		m.last[key] = r
-		if row.Status != dc.StatusCrawling || row.BatchID != batch {
+		if row.Status != wire.StatusCrawling || row.BatchID != batch {
 			continue
 		}
-		dc.Apply(&row, dc.URLColumns, r.Set, "")
+		wire.Apply(&row, wire.URLColumns, r.Set, "")
 		if r.Crawled {
 			row.Crawled++
 		}
@@ -139,12 +139,12 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 				known = l.URL
 			}
 			if l.Chain {
-				known.Type = dc.TypeChain
+				known.Type = wire.TypeChain
 			}
 			m.rows[site+" "+l.URL.URLMd5] = known
 		}
 	}
-	return dc.Saved{}, nil
+	return wire.Saved{}, nil
 }
 
 func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[string]bool, error) {
@@ -159,20 +159,20 @@ func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[s
 	return known, err
 }
 
-func (m *memory) TakeSchema(_ context.Context, site string, batch int64, template, first dc.URL, others []dc.URL) (bool, error) {
+func (m *memory) TakeSchema(_ context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
 	end, err := m.begin("TakeSchema")
 	defer end()
 	row := m.rows[site+" "+template.URLMd5]
-	row.Status, row.BatchID = dc.StatusCrawled, batch
+	row.Status, row.BatchID = wire.StatusCrawled, batch
 	m.rows[site+" "+template.URLMd5] = row
-	first.Status, first.BatchID = dc.StatusSelectedCrawling, batch
-	for _, u := range append([]dc.URL{first}, others...) {
+	first.Status, first.BatchID = wire.StatusSelectedCrawling, batch
+	for _, u := range append([]wire.URL{first}, others...) {
 		m.rows[site+" "+u.URLMd5] = u
 	}
 	return err == nil, err
 }
 
-func (m *memory) PutRaw(_ context.Context, site string, files map[string][]dc.File, _ time.Time) error {
+func (m *memory) PutRaw(_ context.Context, site string, files map[string][]wire.File, _ time.Time) error {
 	end, err := m.begin("PutRaw")
 	defer end()
 	for md5, list := range files {
@@ -214,7 +214,7 @@ func (m *memory) Condition(_ context.Context, _, _, expression string) (bool, er
 	return strings.TrimSpace(expression) == "1", err
 }
 
-func (m *memory) Proxies(context.Context, string) ([]dc.Proxy, error) {
+func (m *memory) Proxies(context.Context, string) ([]wire.Proxy, error) {
 	end, err := m.begin("Proxies")
 	defer end()
 	return m.proxies, err
@@ -227,10 +227,10 @@ func (m *memory) ProxyFault(_ context.Context, site, host string, disabled bool)
 	return err
 }
 
-func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string]dc.URL, error) {
+func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string]wire.URL, error) {
 	end, err := m.begin("Rows")
 	defer end()
-	rows := map[string]dc.URL{}
+	rows := map[string]wire.URL{}
 	for _, md5 := range md5s {
 		if row, ok := m.rows[site+" "+md5]; ok {
 			rows[md5] = row
@@ -245,7 +245,7 @@ func (m *memory) SiteOf(context.Context, string) (string, error) {
 	for id := range m.sites {
 		return id, err
 	}
-	return dc.GeneralSite, err
+	return wire.GeneralSite, err
 }
 
 // visitLog is one request as its server saw it.
@@ -351,7 +351,7 @@ func newWorld(t testing.TB) *world {
 		}
 	})
 	data := newMemory()
-	headers, err := rotation.Parse("User-Agent: test/1")
+	headers, err := headerrotation.Parse("User-Agent: test/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func newWorld(t testing.TB) *world {
 	}
 	return &world{TB: t, memory: data, job: &crawl.Job{
 		Data: data, Fetch: client, Gates: &recorder{Gates: gates}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Rotator: rotation.New(rotation.Options{}),
+		Rotator: headerrotation.New(headerrotation.Options{}),
 		Config: crawl.Config{
 			Headers: headers, Cookie: cookie,
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
@@ -372,33 +372,33 @@ func newWorld(t testing.TB) *world {
 
 // addSite stores a site that takes every link, without robots.txt; properties are
 // pairs of name and value and may say otherwise.
-func (w *world) addSite(id string, properties ...string) *dc.Site {
-	s := &dc.Site{
-		ID: id, State: dc.SiteActive, HTTPTimeout: 5000,
-		Filters: []dc.SiteFilter{{Pattern: "(.*)", Stage: 5, Action: 1, Type: 1, State: 1}},
+func (w *world) addSite(id string, properties ...string) *wire.Site {
+	s := &wire.Site{
+		ID: id, State: wire.SiteActive, HTTPTimeout: 5000,
+		Filters: []wire.SiteFilter{{Pattern: "(.*)", Stage: 5, Action: 1, Type: 1, State: 1}},
 	}
 	properties = append([]string{"ROBOTS_MODE", "0"}, properties...)
 	for i := 0; i < len(properties); i += 2 {
-		s.Properties = append(s.Properties, dc.SiteProperty{SiteID: id, Name: properties[i], Value: properties[i+1]})
+		s.Properties = append(s.Properties, wire.SiteProperty{SiteID: id, Name: properties[i], Value: properties[i+1]})
 	}
 	w.sites[id] = s
 	return s
 }
 
 // item makes a selected row of a site and an item of it.
-func (w *world) item(site, target string, change ...func(*dc.URL)) dc.BatchItem {
-	u := dc.NewURL(site, target)
-	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 60000, dc.StatusSelectedCrawling, batchID, 0
+func (w *world) item(site, target string, change ...func(*wire.URL)) wire.BatchItem {
+	u := wire.NewURL(site, target)
+	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 60000, wire.StatusSelectedCrawling, batchID, 0
 	for _, f := range change {
 		f(&u)
 	}
 	w.rows[site+" "+u.URLMd5] = u
-	return dc.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
+	return wire.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
 }
 
-func (w *world) row(it dc.BatchItem) dc.URL { return w.rows[it.SiteID+" "+it.URLID] }
+func (w *world) row(it wire.BatchItem) wire.URL { return w.rows[it.SiteID+" "+it.URLID] }
 
-func (w *world) file(it dc.BatchItem, kind int) string {
+func (w *world) file(it wire.BatchItem, kind int) string {
 	for _, f := range w.files[it.SiteID+" "+it.URLID] {
 		if f.Type == kind {
 			return string(f.Data)
@@ -408,7 +408,7 @@ func (w *world) file(it dc.BatchItem, kind int) string {
 }
 
 // links are the URLs found on an item's page, in order.
-func (w *world) links(it dc.BatchItem) []string {
+func (w *world) links(it wire.BatchItem) []string {
 	var list []string
 	for _, l := range w.last[it.SiteID+" "+it.URLID].Links {
 		list = append(list, l.URL.URL)
@@ -416,12 +416,12 @@ func (w *world) links(it dc.BatchItem) []string {
 	return list
 }
 
-func batchOf(items ...dc.BatchItem) dc.Batch {
-	return dc.Batch{ID: batchID, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite, MaxIterations: 1, Items: items}
+func batchOf(items ...wire.BatchItem) wire.Batch {
+	return wire.Batch{ID: batchID, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1, Items: items}
 }
 
 // run crawls a batch that must not fail.
-func (w *world) run(b dc.Batch) dc.Batch {
+func (w *world) run(b wire.Batch) wire.Batch {
 	w.Helper()
 	answer, err := w.try(context.Background(), b)
 	if err != nil {
@@ -430,7 +430,7 @@ func (w *world) run(b dc.Batch) dc.Batch {
 	return answer
 }
 
-func (w *world) try(ctx context.Context, b dc.Batch) (dc.Batch, error) {
+func (w *world) try(ctx context.Context, b wire.Batch) (wire.Batch, error) {
 	w.Helper()
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -438,13 +438,13 @@ func (w *world) try(ctx context.Context, b dc.Batch) (dc.Batch, error) {
 	}
 	answer, err := w.job.Run(ctx, raw)
 	if err != nil {
-		return dc.Batch{}, err
+		return wire.Batch{}, err
 	}
-	return answer.(dc.Batch), nil
+	return answer.(wire.Batch), nil
 }
 
 // left are the URLs of the items of an answer.
-func left(b dc.Batch) []string {
+func left(b wire.Batch) []string {
 	var list []string
 	for _, it := range b.Items {
 		u, err := url.Parse(it.URL.URL)
@@ -456,7 +456,7 @@ func left(b dc.Batch) []string {
 	return list
 }
 
-func bitNames(m dc.ErrorMask) string { return strings.Join(m.Names(), " ") }
+func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
 // recorder notes which delay each host was last asked with.
 type recorder struct {

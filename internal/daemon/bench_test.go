@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
 )
 
 // A request through TCP, two managers, a worker and back; with answers of a row
@@ -22,7 +22,7 @@ func BenchmarkRequest(b *testing.B) {
 			object := strings.Repeat("x", size)
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				c.Ask(dc.ClassClient, int(dc.SiteStatus), object)
+				c.Ask(wire.ClassClient, int(wire.SiteStatus), object)
 			}
 		})
 	}
@@ -37,7 +37,7 @@ func BenchmarkManyRequests(b *testing.B) {
 	const together = 32
 	for b.Loop() {
 		for range together {
-			c.Send(managertest.Event(b, dc.ClassClient, int(dc.SiteStatus), nil))
+			c.Send(managertest.Event(b, wire.ClassClient, int(wire.SiteStatus), nil))
 		}
 		for range together {
 			c.Recv()

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/batches"
-	"hce/dc/internal/clients"
-	"hce/dc/internal/env"
-	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
-	"hce/dc/internal/status"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/daemon/status"
 )
 
 // Config is all that a daemon is told. DataDir, Sites.DBTask and Log are
@@ -35,14 +35,14 @@ type Config struct {
 	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
 	// the daemon's, and as many slots for each
 	// kind of task as its manager has at once.
-	Env env.LocalConfig
+	Env executor.LocalConfig
 	// OpenEnv opens another environment instead; nil for the local one.
 	OpenEnv func() (Pool, error)
 	// PollTimeout is PollingTimeout of each class, by class name; default 200 ms.
 	PollTimeout map[string]time.Duration
 
 	Admin   admin.Config // its Stop is filled in here
-	Clients clients.Config
+	Clients gateway.Config
 	Sites   sites.Config          // its Env is filled in here
 	Crawl   batches.CrawlConfig   // as well
 	Process batches.ProcessConfig // as well
@@ -62,13 +62,13 @@ type Config struct {
 
 // Pool is an environment that this process runs. Close ends its tasks.
 type Pool interface {
-	env.Environment
+	executor.Environment
 	Close(ctx context.Context) error
 }
 
 // DefaultSequence has those who bind before those who connect.
 var DefaultSequence = []string{
-	admin.Name, sites.Name, batches.CrawlName, batches.ProcessName, realtime.Name, clients.Name,
+	admin.Name, sites.Name, batches.CrawlName, batches.ProcessName, realtime.Name, gateway.Name,
 }
 
 // urlManager is a class of older ini files, part of SitesManager now.
@@ -98,7 +98,7 @@ func (c Config) withDefaults() (Config, error) {
 	})
 	if c.OpenEnv == nil {
 		local := c.Env
-		c.OpenEnv = func() (Pool, error) { return env.OpenLocal(local) }
+		c.OpenEnv = func() (Pool, error) { return executor.OpenLocal(local) }
 	}
 	if len(c.Sequence) == 0 {
 		c.Sequence = DefaultSequence

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"time"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/batches"
-	"hce/dc/internal/bus"
-	"hce/dc/internal/clients"
-	"hce/dc/internal/env"
-	"hce/dc/internal/manager"
-	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
-	"hce/dc/internal/status"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/daemon/status"
 )
 
 // termLimit is how long the bus may take to send its last messages.
@@ -31,7 +31,7 @@ type builder struct {
 
 // builders are the classes that there are. What each one is given beside the
 // bus stands here and nowhere else.
-func builders(cfg Config, pool env.Environment, stop func()) []builder {
+func builders(cfg Config, pool executor.Environment, stop func()) []builder {
 	cfg.Admin.Stop = stop
 	cfg.Sites.Env, cfg.Crawl.Env, cfg.Process.Env, cfg.RealTime.Env = pool, pool, pool, pool
 	return []builder{
@@ -40,7 +40,7 @@ func builders(cfg Config, pool env.Environment, stop func()) []builder {
 		{batches.CrawlName, func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) }},
 		{batches.ProcessName, func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) }},
 		{realtime.Name, func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) }},
-		{clients.Name, func(base manager.Config) runner { return clients.New(base, cfg.Clients) }},
+		{gateway.Name, func(base manager.Config) runner { return gateway.New(base, cfg.Clients) }},
 	}
 }
 

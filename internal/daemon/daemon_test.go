@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/bus"
-	"hce/dc/internal/clients"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/env"
-	"hce/dc/internal/manager/managertest"
-	"hce/dc/internal/realtime"
-	"hce/dc/internal/sites"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/wire"
 )
 
 // journal is a log that a test reads.
@@ -52,25 +52,25 @@ func (j *journal) stopped() string {
 }
 
 // reverse is the order of the end.
-var reverse = strings.Join([]string{clients.Name, realtime.Name, sites.Name, admin.Name}, " ")
+var reverse = strings.Join([]string{gateway.Name, realtime.Name, sites.Name, admin.Name}, " ")
 
 // dbTask answers each operation with its own object, a node that fails for
 // URL_DELETE, and nothing ever for URL_PURGE.
-func dbTask(ctx context.Context, task env.Task) ([]env.Result, error) {
-	var c dc.Call
+func dbTask(ctx context.Context, task executor.Task) ([]executor.Result, error) {
+	var c wire.Call
 	if err := json.Unmarshal(task.Stdin, &c); err != nil {
 		return nil, err
 	}
 	switch c.Op {
-	case dc.URLDelete:
+	case wire.URLDelete:
 		r := managertest.Finished("local", "")
-		r.State, r.ExitStatus = env.Failed, 1
-		return []env.Result{r}, nil
-	case dc.URLPurge:
+		r.State, r.ExitStatus = executor.Failed, 1
+		return []executor.Result{r}, nil
+	case wire.URLPurge:
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return []env.Result{managertest.Finished("local", fmt.Sprintf("[%d,%s]", int(c.Op)+100, c.Object))}, nil
+	return []executor.Result{managertest.Finished("local", fmt.Sprintf("[%d,%s]", int(c.Op)+100, c.Object))}, nil
 }
 
 func config(t testing.TB) (Config, *journal) {
@@ -78,15 +78,15 @@ func config(t testing.TB) (Config, *journal) {
 	j := &journal{}
 	return Config{
 		DataDir:  t.TempDir(),
-		Sequence: []string{admin.Name, sites.Name, realtime.Name, clients.Name}, // batches have tests of their own
+		Sequence: []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // batches have tests of their own
 		OpenEnv:  func() (Pool, error) { return managertest.Env{RunFunc: dbTask}, nil },
 		Admin:    admin.Config{Port: -1},
-		Clients:  clients.Config{Port: -1},
-		Sites:    sites.Config{DBTask: env.Stage{Program: "db-task"}},
+		Clients:  gateway.Config{Port: -1},
+		Sites:    sites.Config{DBTask: executor.Stage{Program: "db-task"}},
 		// A stop is seen after one wait at the latest.
 		PollTimeout: map[string]time.Duration{
 			admin.Name: 10 * time.Millisecond, sites.Name: 10 * time.Millisecond,
-			realtime.Name: 10 * time.Millisecond, clients.Name: 10 * time.Millisecond,
+			realtime.Name: 10 * time.Millisecond, gateway.Name: 10 * time.Millisecond,
 		},
 		Log: slog.New(slog.NewTextHandler(j, nil)),
 	}, j
@@ -123,7 +123,7 @@ func start(t testing.TB, cfg Config) *running {
 }
 
 func (r *running) client() *managertest.Caller {
-	return managertest.Call(r.t, r.outside, r.endpoints[clients.Name])
+	return managertest.Call(r.t, r.outside, r.endpoints[gateway.Name])
 }
 
 func (r *running) operator() *managertest.Caller {
@@ -152,16 +152,16 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 		answer    int
 		has       string
 	}{
-		{dc.ClassClient, int(dc.SiteNew), map[string]int{"a": 1}, 101, `"itemObject":{"a":1}`},
-		{dc.ClassClient, int(dc.URLContent), []int{1}, 112, `"itemObject":[1]`},
-		{dc.ClassClient, int(dc.URLDelete), []int{1}, 109, `exit_status=1`},
-		{dc.ClassClient, int(dc.AttributeUpdate), nil, 131, `"itemObject":null`},
-		{dc.ClassClient, int(dc.BatchRun), nil, 117, "no programs for batches"},
-		{dc.ClassClient, int(dc.URLReturn), nil, 160, "unknown"},
-		{dc.ClassClient, 13, nil, 113, "unknown"},
-		{dc.ClassAdmin, dc.AdminStat, nil, dc.AdminStateAns, "does not serve"},
-		{dc.ClassInternal, dc.InternalWork, nil, 104, "does not serve"},
-		{dc.ClassClient, 1 << 40, nil, 1<<40 + 100, "unknown"},
+		{wire.ClassClient, int(wire.SiteNew), map[string]int{"a": 1}, 101, `"itemObject":{"a":1}`},
+		{wire.ClassClient, int(wire.URLContent), []int{1}, 112, `"itemObject":[1]`},
+		{wire.ClassClient, int(wire.URLDelete), []int{1}, 109, `exit_status=1`},
+		{wire.ClassClient, int(wire.AttributeUpdate), nil, 131, `"itemObject":null`},
+		{wire.ClassClient, int(wire.BatchRun), nil, 117, "no programs for batches"},
+		{wire.ClassClient, int(wire.URLReturn), nil, 160, "unknown"},
+		{wire.ClassClient, 13, nil, 113, "unknown"},
+		{wire.ClassAdmin, wire.AdminStat, nil, wire.AdminStateAns, "does not serve"},
+		{wire.ClassInternal, wire.InternalWork, nil, 104, "does not serve"},
+		{wire.ClassClient, 1 << 40, nil, 1<<40 + 100, "unknown"},
 	}
 	const peers = 20
 	var callers [peers]*managertest.Caller
@@ -200,7 +200,7 @@ func TestHostilePeers(t *testing.T) {
 	cfg, _ := config(t)
 	cfg.Clients.MaxFrame, cfg.Admin.MaxFrame = 1<<20, 1<<20
 	r := start(t, cfg)
-	for class, size := range map[string]int{clients.Name: 100 << 20, admin.Name: 2 << 20} {
+	for class, size := range map[string]int{gateway.Name: 100 << 20, admin.Name: 2 << 20} {
 		address := strings.TrimPrefix(r.endpoints[class], "tcp://")
 		for _, text := range []string{
 			"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03", strings.Repeat("\x00", 1<<16),
@@ -213,15 +213,15 @@ func TestHostilePeers(t *testing.T) {
 			_, _ = c.Write([]byte(text)) // the peer may have closed already
 		}
 		huge := managertest.Call(t, r.outside, r.endpoints[class])
-		huge.Send(managertest.Event(t, dc.ClassClient, 1, strings.Repeat("x", size)))
+		huge.Send(managertest.Event(t, wire.ClassClient, 1, strings.Repeat("x", size)))
 	}
 	client, operator := r.client(), r.operator()
 	odd := []struct {
-		e    dc.Event
+		e    wire.Event
 		want string
 	}{
-		{dc.Event{Class: "root", UID: "u1", Type: 1}, `class \"root\" is unknown`},
-		{dc.Event{Class: "", UID: "u2", Type: 1}, `class \"\" is unknown`},
+		{wire.Event{Class: "root", UID: "u1", Type: 1}, `class \"root\" is unknown`},
+		{wire.Event{Class: "", UID: "u2", Type: 1}, `class \"\" is unknown`},
 	}
 	for _, tc := range odd {
 		for _, c := range []*managertest.Caller{client, operator} {
@@ -231,11 +231,11 @@ func TestHostilePeers(t *testing.T) {
 			}
 		}
 	}
-	client.Send(dc.Event{Class: dc.ClassClient, UID: "an odd uid", Type: 1}) // nobody can be told
-	if e := client.Ask(dc.ClassClient, int(dc.SiteStatus), nil); e.Type != 103 {
+	client.Send(wire.Event{Class: wire.ClassClient, UID: "an odd uid", Type: 1}) // nobody can be told
+	if e := client.Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
 		t.Errorf("answer %+v", e)
 	}
-	if e := operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: sites.Name}); e.Type != dc.AdminStatAns {
+	if e := operator.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: sites.Name}); e.Type != wire.AdminStatAns {
 		t.Errorf("answer %+v %s", e, e.Object)
 	}
 }
@@ -243,9 +243,9 @@ func TestHostilePeers(t *testing.T) {
 func TestStopByOperator(t *testing.T) {
 	state := func(t *testing.T, c *managertest.Caller, class string) {
 		t.Helper()
-		e := c.Ask(dc.ClassAdmin, dc.AdminState, dc.AdminCommand{ClassName: class, Command: dc.CommandShutdown})
-		got := managertest.Object[dc.AdminCommand](t, e)
-		if got.ClassName != class || got.Command != dc.CommandShutdown {
+		e := c.Ask(wire.ClassAdmin, wire.AdminState, wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown})
+		got := managertest.Object[wire.AdminCommand](t, e)
+		if got.ClassName != class || got.Command != wire.CommandShutdown {
 			t.Errorf("%s was answered by %s", class, e.Object)
 		}
 	}
@@ -267,7 +267,7 @@ func TestStopByOperator(t *testing.T) {
 		cfg, j := config(t)
 		r := start(t, cfg)
 		busy := r.client()
-		busy.Send(managertest.Event(t, dc.ClassClient, int(dc.URLPurge), nil)) // runs until the end
+		busy.Send(managertest.Event(t, wire.ClassClient, int(wire.URLPurge), nil)) // runs until the end
 		state(t, r.operator(), "*")
 		if err := r.wait(); err != nil {
 			t.Error(err)
@@ -283,7 +283,7 @@ func TestStopByOperator(t *testing.T) {
 		c := r.operator()
 		state(t, c, sites.Name)
 		// The end takes a moment to be seen; until then no answer comes in time.
-		until := func(words string, ask func() dc.Event) {
+		until := func(words string, ask func() wire.Event) {
 			t.Helper()
 			last := ""
 			for end := time.Now().Add(managertest.Patience); !strings.Contains(last, words); {
@@ -294,9 +294,9 @@ func TestStopByOperator(t *testing.T) {
 			}
 		}
 		client := r.client()
-		until("does not run", func() dc.Event { return client.Ask(dc.ClassClient, int(dc.SiteStatus), nil) })
-		until("stopped", func() dc.Event {
-			return c.Ask(dc.ClassAdmin, dc.AdminGet, dc.AdminFields{ClassName: sites.Name})
+		until("does not run", func() wire.Event { return client.Ask(wire.ClassClient, int(wire.SiteStatus), nil) })
+		until("stopped", func() wire.Event {
+			return c.Ask(wire.ClassAdmin, wire.AdminGet, wire.AdminFields{ClassName: sites.Name})
 		})
 		r.stop()
 		if err := r.wait(); err != nil {
@@ -331,7 +331,7 @@ func TestRefusedConfigs(t *testing.T) {
 		want string
 	}{
 		{"no folder", func(c *Config) { c.DataDir = "" }, "data folder"},
-		{"no program", func(c *Config) { c.Sites.DBTask = env.Stage{} }, "db-task"},
+		{"no program", func(c *Config) { c.Sites.DBTask = executor.Stage{} }, "db-task"},
 		{"folder is a file", func(c *Config) {
 			c.DataDir = filepath.Join(c.DataDir, "file")
 			_ = os.WriteFile(c.DataDir, nil, 0o644)
@@ -357,16 +357,16 @@ func TestRefusedConfigs(t *testing.T) {
 
 func TestSequence(t *testing.T) {
 	cfg, j := config(t)
-	cfg.Sequence = []string{admin.Name, clients.Name, "URLManager", sites.Name} // an old ini file
+	cfg.Sequence = []string{admin.Name, gateway.Name, "URLManager", sites.Name} // an old ini file
 	r := start(t, cfg)
-	if e := r.client().Ask(dc.ClassClient, int(dc.SiteStatus), nil); e.Type != 103 {
+	if e := r.client().Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
 		t.Errorf("answer %+v", e)
 	}
 	r.stop()
 	if err := r.wait(); err != nil {
 		t.Error(err)
 	}
-	if got, want := j.stopped(), sites.Name+" "+clients.Name+" "+admin.Name; got != want {
+	if got, want := j.stopped(), sites.Name+" "+gateway.Name+" "+admin.Name; got != want {
 		t.Errorf("stopped in the order %s", got)
 	}
 }
@@ -385,9 +385,9 @@ func TestCountersOutliveTheDaemon(t *testing.T) {
 	cfg, _ := config(t)
 	for run := 1; run <= 2; run++ {
 		r := start(t, cfg)
-		r.client().Ask(dc.ClassClient, int(dc.SiteStatus), nil)
-		e := r.operator().Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: sites.Name})
-		got := managertest.Object[dc.AdminFields](t, e).Fields
+		r.client().Ask(wire.ClassClient, int(wire.SiteStatus), nil)
+		e := r.operator().Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: sites.Name})
+		got := managertest.Object[wire.AdminFields](t, e).Fields
 		if got["common_operations_cnt"] != float64(run) {
 			t.Errorf("run %d: %v operations", run, got["common_operations_cnt"])
 		}

@@ -5,7 +5,7 @@
 //
 //	err := daemon.Run(ctx, daemon.Config{
 //		DataDir: "/var/lib/dc",
-//		Sites:   sites.Config{DBTask: env.Stage{Program: "db-task"}},
+//		Sites:   sites.Config{DBTask: executor.Stage{Program: "db-task"}},
 //		Log:     log,
 //	})
 //

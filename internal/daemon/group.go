@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"hce/dc/internal/manager"
+	"hce/dc/internal/daemon/manager"
 )
 
 // runner is one manager.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/manager"
-	"hce/dc/internal/manager/managertest"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/manager/managertest"
 )
 
 // runFunc is a manager that is a function.

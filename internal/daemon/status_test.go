@@ -12,13 +12,13 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"hce/dc/internal/admin"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/env"
-	"hce/dc/internal/manager"
-	"hce/dc/internal/manager/managertest"
-	"hce/dc/internal/sites"
-	"hce/dc/internal/status"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/daemon/status"
+	"hce/dc/internal/wire"
 )
 
 func page(t *testing.T, r *running, path string) (code int, body string) {
@@ -60,7 +60,7 @@ func TestEveryStatisticIsAMetric(t *testing.T) {
 	cfg, _ := config(t)
 	cfg.Sequence, cfg.OpenEnv = nil, nil // all classes, a real environment
 	cfg.Status = status.Config{Port: -1}
-	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = env.Stage{Program: "true"}, env.Stage{Program: "true"}, env.Stage{Program: "true"}
+	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = executor.Stage{Program: "true"}, executor.Stage{Program: "true"}, executor.Stage{Program: "true"}
 	cfg.Sites.DBTask.Program = "true"
 	cfg.Crawl.Sites, cfg.Process.Sites = sites.Name, sites.Name
 	r := start(t, cfg)
@@ -75,8 +75,8 @@ func TestEveryStatisticIsAMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, class := range DefaultSequence {
-		e := operator.Ask(dc.ClassAdmin, dc.AdminStat, dc.AdminFields{ClassName: class})
-		fields := managertest.Object[dc.AdminFields](t, e).Fields
+		e := operator.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: class})
+		fields := managertest.Object[wire.AdminFields](t, e).Fields
 		if len(fields) == 0 || !has(families["dc_up"], class) {
 			t.Errorf("%s is not there", class)
 		}
@@ -111,7 +111,7 @@ func TestReadiness(t *testing.T) {
 		t.Fatalf("ready %d %s", code, body)
 	}
 	suspend := func(kind int) {
-		operator.Ask(dc.ClassAdmin, dc.AdminSuspend, manager.Suspension{SuspendType: kind})
+		operator.Ask(wire.ClassAdmin, wire.AdminSuspend, manager.Suspension{SuspendType: kind})
 	}
 	suspend(0)
 	code, body := page(t, r, "/readyz")
@@ -126,7 +126,7 @@ func TestReadiness(t *testing.T) {
 	if code, body := page(t, r, "/readyz"); code != 200 {
 		t.Errorf("ready again: %d %s", code, body)
 	}
-	operator.Ask(dc.ClassAdmin, dc.AdminState, dc.AdminCommand{ClassName: sites.Name, Command: dc.CommandShutdown})
+	operator.Ask(wire.ClassAdmin, wire.AdminState, wire.AdminCommand{ClassName: sites.Name, Command: wire.CommandShutdown})
 	for end := time.Now().Add(managertest.Patience); ; {
 		code, body = page(t, r, "/healthz")
 		if time.Now().After(end) {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/finalize"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/realtimeresponse"
 )
 
 // Finalizer is the last stage of a batch in real time: it processes the batch and
-// answers with what the client gets (crawling 6.3), a finalize.Answer. The files of
+// answers with what the client gets (crawling 6.3), a realtimeresponse.Answer. The files of
 // the batch are removed then, whatever became of it.
 //
 // It is also asked to clean up, by {"forget":{"folder":"NAME"}} after a batch that was
@@ -48,12 +48,12 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 			return request, nil
 		}
 	}
-	batch, err := dc.ReadBatch(request, &dc.Notes{})
+	batch, err := wire.ReadBatch(request, &wire.Notes{})
 	if err != nil {
 		return nil, err
 	}
-	if batch.CrawlerType != dc.CrawlRealTime {
-		return nil, fmt.Errorf("batch %d has crawlerType %d; only one in real time (%d) is finalised", batch.ID, batch.CrawlerType, dc.CrawlRealTime)
+	if batch.CrawlerType != wire.CrawlRealTime {
+		return nil, fmt.Errorf("batch %d has crawlerType %d; only one in real time (%d) is finalised", batch.ID, batch.CrawlerType, wire.CrawlRealTime)
 	}
 	log := f.Log.With("batch", batch.ID)
 	if batch.Folder != "" {
@@ -71,31 +71,31 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 }
 
 // answer is what the client gets for the items.
-func (f *Finalizer) answer(ctx context.Context, batch *dc.Batch, work []*item, log *slog.Logger) finalize.Answer {
-	a := finalize.Answer{Contents: []dc.URLContentResponse{}, Grades: []finalize.Grade{}}
-	var again []dc.BatchItem
+func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item, log *slog.Logger) realtimeresponse.Answer {
+	a := realtimeresponse.Answer{Contents: []wire.URLContentResponse{}, Grades: []realtimeresponse.Grade{}}
+	var again []wire.BatchItem
 	room := maxContents
 	for _, it := range work {
-		if it.URL.Status == dc.StatusNew && it.URL.ErrorMask == 0 {
-			it.URL.ErrorMask = dc.ErrMaxExecutionTime // not started in time
+		if it.URL.Status == wire.StatusNew && it.URL.ErrorMask == 0 {
+			it.URL.ErrorMask = wire.ErrMaxExecutionTime // not started in time
 		}
 		r, files := f.contents(ctx, batch, it, log)
 		if size := files.Weight(); size > room {
-			it.URL.ErrorMask |= dc.ErrSize
+			it.URL.ErrorMask |= wire.ErrSize
 			log.Warn("contents are left out, as the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
 		} else {
 			room -= size
 			r = files
 		}
-		grade, err := finalize.Judge(it.BatchItem, it.live.site, it.live.content.Data)
+		grade, err := realtimeresponse.Judge(it.BatchItem, it.live.site, it.live.content.Data)
 		if err != nil {
-			it.URL.ErrorMask |= dc.ErrInitialization
+			it.URL.ErrorMask |= wire.ErrInitialization
 			log.Warn("a property is left out", "site", it.SiteID, "error", err)
 		}
-		if finalize.Repeats(it.BatchItem, it.live.site, grade, it.live.fetched) {
-			again = append(again, finalize.Again(it.BatchItem))
+		if realtimeresponse.Repeats(it.BatchItem, it.live.site, grade, it.live.fetched) {
+			again = append(again, realtimeresponse.Again(it.BatchItem))
 		}
-		r.DBFields = finalize.Response(batch.ID, it.BatchItem).DBFields // with the bits found here
+		r.DBFields = realtimeresponse.Response(batch.ID, it.BatchItem).DBFields // with the bits found here
 		a.Contents, a.Grades = append(a.Contents, r), append(a.Grades, grade)
 	}
 	if len(again) > 0 {
@@ -107,15 +107,15 @@ func (f *Finalizer) answer(ctx context.Context, batch *dc.Batch, work []*item, l
 }
 
 // contents is the answer for one item, without and with its contents.
-func (f *Finalizer) contents(ctx context.Context, batch *dc.Batch, it *item, log *slog.Logger) (bare, full dc.URLContentResponse) {
-	bare = finalize.Response(batch.ID, it.BatchItem)
-	full = finalize.Response(batch.ID, it.BatchItem)
-	mask := finalize.Mask(it.BatchItem, it.live.site)
+func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, log *slog.Logger) (bare, full wire.URLContentResponse) {
+	bare = realtimeresponse.Response(batch.ID, it.BatchItem)
+	full = realtimeresponse.Response(batch.ID, it.BatchItem)
+	mask := realtimeresponse.Mask(it.BatchItem, it.live.site)
 	if it.live.content.Data != nil {
 		full.ProcessedContents = f.Scratch.Processed(it.live.content, mask)
 	}
-	files := finalize.FileMask(mask)
-	if files == 0 || it.live.fetched && it.URL.Status == dc.StatusNew {
+	files := realtimeresponse.FileMask(mask)
+	if files == 0 || it.live.fetched && it.URL.Status == wire.StatusNew {
 		return bare, full
 	}
 	folder := ""
@@ -123,9 +123,9 @@ func (f *Finalizer) contents(ctx context.Context, batch *dc.Batch, it *item, log
 		folder = it.live.folder
 	}
 	if err := f.Scratch.AddFiles(ctx, folder, it.SiteID, it.URLID, files, &full); err != nil {
-		it.URL.ErrorMask |= dc.ErrRawMissing
+		it.URL.ErrorMask |= wire.ErrRawMissing
 		log.Warn("raw contents are not read", "site", it.SiteID, "url", it.URL.URL, "error", err)
 	}
-	finalize.Trim(mask, &full)
+	realtimeresponse.Trim(mask, &full)
 	return bare, full
 }

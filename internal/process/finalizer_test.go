@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/finalize"
 	"hce/dc/internal/process"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/realtimeresponse"
 )
 
 // scratch is a process.Scratch of maps that notes what is removed.
@@ -26,37 +26,37 @@ func (s *scratch) RawContent(_ context.Context, folder, _, md5 string) ([]byte, 
 	return []byte(s.raw[folder+" "+md5]), s.fails
 }
 
-func (s *scratch) AddFiles(_ context.Context, folder, _, md5 string, _ int64, a *dc.URLContentResponse) error {
+func (s *scratch) AddFiles(_ context.Context, folder, _, md5 string, _ int64, a *wire.URLContentResponse) error {
 	if text := s.raw[folder+" "+md5]; text != "" {
-		a.RawContents = append(a.RawContents, dc.Content{Buffer: text})
+		a.RawContents = append(a.RawContents, wire.Content{Buffer: text})
 	}
 	return s.fails
 }
 
-func (s *scratch) Stored(_ context.Context, _, md5 string) (dc.Entry, bool, error) {
+func (s *scratch) Stored(_ context.Context, _, md5 string) (wire.Entry, bool, error) {
 	text, ok := s.stored[md5]
-	return dc.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
+	return wire.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
 }
 
-func (s *scratch) Processed(e dc.Entry, _ int64) []any { return []any{string(e.Data)} }
-func (s *scratch) Remove(folder string) error          { s.removed = append(s.removed, folder); return nil }
+func (s *scratch) Processed(e wire.Entry, _ int64) []any { return []any{string(e.Data)} }
+func (s *scratch) Remove(folder string) error            { s.removed = append(s.removed, folder); return nil }
 func (s *scratch) RemoveOthers(run string) error {
 	s.removed = append(s.removed, "others than "+run)
 	return nil
 }
 
 // live is an item that the batch has fetched.
-func live(path string) dc.BatchItem {
-	u := dc.NewURL("s", "http://h"+path)
-	u.Status, u.HTTPCode, u.BatchID, u.ContentType, u.ContentMask = dc.StatusCrawled, 200, batchID, "text/html", 1
-	return dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}
+func live(path string) wire.BatchItem {
+	u := wire.NewURL("s", "http://h"+path)
+	u.Status, u.HTTPCode, u.BatchID, u.ContentType, u.ContentMask = wire.StatusCrawled, 200, batchID, "text/html", 1
+	return wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}
 }
 
 func TestFinalizer(t *testing.T) {
 	w := newWorld(t)
-	items := []dc.BatchItem{live("/a"), live("/none"), live("/failed"), live("/late"), live("/stored"), live("/unknown-site")}
-	items[2].URL.State, items[2].URL.ErrorMask = dc.URLError, dc.ErrMIME
-	items[3].URL.Status, items[3].URL.HTTPCode = dc.StatusNew, 0
+	items := []wire.BatchItem{live("/a"), live("/none"), live("/failed"), live("/late"), live("/stored"), live("/unknown-site")}
+	items[2].URL.State, items[2].URL.ErrorMask = wire.URLError, wire.ErrMIME
+	items[3].URL.Status, items[3].URL.HTTPCode = wire.StatusNew, 0
 	items[4].URL.BatchID, items[4].Properties = 0, map[string]string{"reprocess": "0"}
 	items[5].SiteID, items[5].URL.SiteID = "nobody", "nobody"
 	s := &scratch{
@@ -66,7 +66,7 @@ func TestFinalizer(t *testing.T) {
 	job := *w.job
 	job.Scratch = s
 	f := &process.Finalizer{Job: job}
-	request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", Items: items})
+	request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +74,14 @@ func TestFinalizer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answered.(finalize.Answer)
+	a := answered.(realtimeresponse.Answer)
 	if len(a.Contents) != len(items) || len(a.Grades) != len(items) || a.Again != nil {
 		t.Fatalf("answer %+v", a)
 	}
 	for i, want := range []struct {
 		content string
-		bits    dc.ErrorMask
-	}{{"The title", 0}, {"", dc.ErrRawMissing}, {"", dc.ErrMIME}, {"", dc.ErrMaxExecutionTime}, {"kept", 0}, {"The title", 0}} {
+		bits    wire.ErrorMask
+	}{{"The title", 0}, {"", wire.ErrRawMissing}, {"", wire.ErrMIME}, {"", wire.ErrMaxExecutionTime}, {"kept", 0}, {"The title", 0}} {
 		c := a.Contents[i]
 		if text := fmt.Sprint(c.ProcessedContents...); want.content == "" && text != "" || !strings.Contains(text, want.content) || c.DBFields["ErrorMask"] != want.bits {
 			t.Errorf("item %d: %.60q, %v, want %q, %v", i, text, c.DBFields["errorNames"], want.content, want.bits.Names())
@@ -99,7 +99,7 @@ func TestFinalizerOfPoorPages(t *testing.T) {
 	poor := live("/poor")
 	job.Scratch = &scratch{raw: map[string]string{"f " + poor.URLID: "<p>x"}}
 	w.sites["s"].FetchType = 7
-	request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", Items: []dc.BatchItem{poor}})
+	request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", Items: []wire.BatchItem{poor}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestFinalizerOfPoorPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answered.(finalize.Answer)
+	a := answered.(realtimeresponse.Answer)
 	if a.Again == nil || len(a.Again.Items) != 1 || a.Again.Items[0].Site.Row["FetchType"] != int64(2) || len(a.Contents) != 1 {
 		t.Errorf("answer %+v", a)
 	}
@@ -131,7 +131,7 @@ func TestFinalizerSharesTime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			looks := 0
 			job.Now = func() time.Time { looks++; return now.Add(time.Duration(looks-1) * tt.step) }
-			request, err := json.Marshal(dc.Batch{ID: batchID, CrawlerType: dc.CrawlRealTime, DBMode: dc.DBRead, Folder: "f", MaxExecutionTime: 20, Spent: tt.spent, Items: []dc.BatchItem{item}})
+			request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", MaxExecutionTime: 20, Spent: tt.spent, Items: []wire.BatchItem{item}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestFinalizerSharesTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if late := answered.(finalize.Answer).Contents[0].DBFields["ErrorMask"] == dc.ErrMaxExecutionTime; late != tt.late {
+			if late := answered.(realtimeresponse.Answer).Contents[0].DBFields["ErrorMask"] == wire.ErrMaxExecutionTime; late != tt.late {
 				t.Errorf("late: %t", late)
 			}
 		})
@@ -175,7 +175,7 @@ func TestFinalizerRequests(t *testing.T) {
 	if _, err := ask(`[]`); err == nil {
 		t.Error("a list is finalised")
 	}
-	var field *dc.FieldError
+	var field *wire.FieldError
 	if _, err := ask(`{"id":7,"crawlerType":4,"contentFolder":"../x","items":[]}`); !errors.As(err, &field) || field.Field != "contentFolder" {
 		t.Errorf("a folder elsewhere: %v", err)
 	}

@@ -9,42 +9,42 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/finalize"
 	"hce/dc/internal/task"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/realtimeresponse"
 )
 
 // Data is what the processor needs of the data owner. Errors mean that nothing
-// of the call was stored, and end the batch; but one with dc.CodeNotFound says
+// of the call was stored, and end the batch; but one with wire.CodeNotFound says
 // that the site was deleted meanwhile, which ends only its items. It is used by
 // several goroutines.
 type Data interface {
 	// Site reads a site with its properties; nil when it is unknown.
-	Site(ctx context.Context, id string) (*dc.Site, error)
+	Site(ctx context.Context, id string) (*wire.Site, error)
 	// Suspend stops a site that passed a limit (seed, processor step 5).
-	Suspend(ctx context.Context, id string, bits dc.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 	// MarkProcessing takes rows into work and gives them; a key that is not in
 	// the answer could not be taken.
-	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]dc.URL, error)
+	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error)
 	// RawContent reads the newest raw content; nil when there is none. Its error
 	// is that of one item.
 	RawContent(ctx context.Context, site, md5 string) ([]byte, error)
 	// SaveProcess stores outcomes: contents, then rows and counters.
-	SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error
+	SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error
 }
 
 // Scratch is what the last stage of a batch in real time needs beside Data: the
 // raw files of the batch, in its folder, and what the node has of a URL that the
-// batch did not fetch; see dbtask.Scratch.
+// batch did not fetch; see storage.Scratch.
 type Scratch interface {
 	// RawContent reads the raw content of a URL that the batch fetched.
 	RawContent(ctx context.Context, folder, site, md5 string) ([]byte, error)
 	// AddFiles adds raw files to an answer; those of the node when folder is "".
-	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *dc.URLContentResponse) error
+	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error
 	// Stored reads the processed content that the node has.
-	Stored(ctx context.Context, site, md5 string) (dc.Entry, bool, error)
+	Stored(ctx context.Context, site, md5 string) (wire.Entry, bool, error)
 	// Processed gives what mask asks for of a processed content.
-	Processed(e dc.Entry, mask int64) []any
+	Processed(e wire.Entry, mask int64) []any
 	// Remove removes the folder of a batch; RemoveOthers those of other runs.
 	Remove(folder string) error
 	RemoveOthers(run string) error
@@ -68,11 +68,11 @@ type Job struct {
 
 // item is one URL of the batch on its way through the stages.
 type item struct {
-	dc.BatchItem
-	row    dc.URL
+	wire.BatchItem
+	row    wire.URL
 	taken  bool // its row is taken; it is to be processed
 	late   bool // not started: handed back
-	result dc.Extracted
+	result wire.Extracted
 
 	live *live // of a batch in real time
 }
@@ -89,8 +89,8 @@ const maxChunkBytes = 16 << 20
 // is handed back. The error is critical when the data owner fails; what was not
 // stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	notes := &dc.Notes{}
-	batch, err := dc.ReadBatch(request, notes)
+	notes := &wire.Notes{}
+	batch, err := wire.ReadBatch(request, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 
 // process processes a batch and puts the items of the answer into it. It gives them
 // with what is known of them beside, in the same order.
-func (j *Job) process(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*item, error) {
+func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	start := j.Now()
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
 	if limit == 0 {
@@ -114,7 +114,7 @@ func (j *Job) process(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([
 	if limit > 0 {
 		deadline = start.Add(limit)
 		if batch.Folder != "" { // the stages share the time
-			left := limit + finalize.Reserve(limit) - time.Duration(batch.Spent)*time.Millisecond
+			left := limit + realtimeresponse.Reserve(limit) - time.Duration(batch.Spent)*time.Millisecond
 			deadline = start.Add(max(left, leastTime))
 		}
 	}
@@ -129,7 +129,7 @@ func (j *Job) process(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([
 }
 
 // run drives the stages and puts the items of the answer into batch, in order.
-func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log *slog.Logger) ([]*item, error) {
+func (j *Job) run(ctx context.Context, batch *wire.Batch, deadline time.Time, log *slog.Logger) ([]*item, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Rows that are selected have to be taken before they can be handed back, and
@@ -158,7 +158,7 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 				switch {
 				case !it.taken:
 				case over():
-					it.handBack(dc.DateOf(j.Now()))
+					it.handBack(wire.DateOf(j.Now()))
 				default:
 					j.extract(storing, it, log)
 				}
@@ -176,7 +176,7 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 	if saveErr != nil {
 		return nil, saveErr
 	}
-	left, kept := []dc.BatchItem{}, work[:0]
+	left, kept := []wire.BatchItem{}, work[:0]
 	for _, it := range work {
 		batch.ErrorMask |= it.row.ErrorMask
 		if it.late && batch.RemoveUnprocessed {
@@ -192,14 +192,14 @@ func (j *Job) run(ctx context.Context, batch *dc.Batch, deadline time.Time, log 
 // save stores results in chunks, one call of the data owner per site and chunk.
 // After an error, which it returns, it calls off the rest, stores nothing more
 // and drains the stage.
-func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item, log *slog.Logger, callOff func()) error {
+func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, log *slog.Logger, callOff func()) error {
 	var failed error
-	chunk := map[string][]dc.Extracted{}
+	chunk := map[string][]wire.Extracted{}
 	var order []string
 	count, bytes := 0, 0
 	flush := func() {
 		for _, id := range order {
-			if failed != nil || batch.DBMode&dc.DBWrite == 0 {
+			if failed != nil || batch.DBMode&wire.DBWrite == 0 {
 				break
 			}
 			err := j.Data.SaveProcess(ctx, id, batch.ID, chunk[id])
@@ -211,7 +211,7 @@ func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item, log
 				callOff()
 			}
 		}
-		chunk, order, count, bytes = map[string][]dc.Extracted{}, nil, 0, 0
+		chunk, order, count, bytes = map[string][]wire.Extracted{}, nil, 0, 0
 	}
 	for it := range ready {
 		if it.result.URLMd5 == "" {
@@ -223,7 +223,7 @@ func (j *Job) save(ctx context.Context, batch *dc.Batch, ready <-chan *item, log
 		chunk[it.SiteID] = append(chunk[it.SiteID], it.result)
 		count++
 		bytes += len(it.result.Content)
-		it.result = dc.Extracted{} // the chunk has it now
+		it.result = wire.Extracted{} // the chunk has it now
 		if count >= j.Config.ChunkItems || bytes >= maxChunkBytes {
 			flush()
 		}

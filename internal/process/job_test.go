@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/dc"
 	"hce/dc/internal/process"
 	"hce/dc/internal/task"
+	"hce/dc/internal/wire"
 )
 
 const batchID = 7
@@ -24,14 +24,14 @@ const batchID = 7
 // promises. Keys are the site and the URL's key.
 type memory struct {
 	mu       sync.Mutex
-	sites    map[string]*dc.Site
-	rows     map[string]dc.URL
+	sites    map[string]*wire.Site
+	rows     map[string]wire.URL
 	raw      map[string][]byte
 	contents map[string][]byte
 	saved    map[string]int
 	calls    []string
 
-	suspended dc.ErrorMask
+	suspended wire.ErrorMask
 	fails     map[string]error // by method
 	onRead    func(md5 string)
 }
@@ -42,7 +42,7 @@ func (m *memory) begin(method string) (func(), error) {
 	return m.mu.Unlock, m.fails[method]
 }
 
-func (m *memory) Site(ctx context.Context, id string) (*dc.Site, error) {
+func (m *memory) Site(ctx context.Context, id string) (*wire.Site, error) {
 	end, err := m.begin("Site")
 	defer end()
 	if s := m.sites[id]; s != nil && err == nil {
@@ -52,30 +52,30 @@ func (m *memory) Site(ctx context.Context, id string) (*dc.Site, error) {
 	return nil, err
 }
 
-func (m *memory) Suspend(_ context.Context, id string, bits dc.ErrorMask, items int) error {
+func (m *memory) Suspend(_ context.Context, id string, bits wire.ErrorMask, items int) error {
 	end, err := m.begin("Suspend")
 	defer end()
 	if err == nil {
 		m.suspended |= bits
-		m.sites[id].State = dc.SiteSuspended
+		m.sites[id].State = wire.SiteSuspended
 		m.sites[id].Errors += int64(items)
 	}
 	return err
 }
 
-func (m *memory) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]dc.URL, error) {
+func (m *memory) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
 	end, err := m.begin("MarkProcessing")
 	defer end()
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	taken := map[string]dc.URL{}
+	taken := map[string]wire.URL{}
 	for _, md5 := range md5s {
 		row, known := m.rows[site+" "+md5]
 		free := row.BatchID == batch || row.BatchID == 0
-		if known && (row.Status == dc.StatusCrawled || free && (row.Status == dc.StatusSelectedProcessing || row.Status == dc.StatusProcessing)) {
+		if known && (row.Status == wire.StatusCrawled || free && (row.Status == wire.StatusSelectedProcessing || row.Status == wire.StatusProcessing)) {
 			taken[md5] = row
-			row.Status, row.BatchID = dc.StatusProcessing, batch
+			row.Status, row.BatchID = wire.StatusProcessing, batch
 			m.rows[site+" "+md5] = row
 		}
 	}
@@ -91,7 +91,7 @@ func (m *memory) RawContent(ctx context.Context, site, md5 string) ([]byte, erro
 	return m.raw[site+" "+md5], errors.Join(err, ctx.Err())
 }
 
-func (m *memory) SaveProcess(ctx context.Context, site string, batch int64, results []dc.Extracted) error {
+func (m *memory) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
 	end, err := m.begin("SaveProcess")
 	defer end()
 	if err = errors.Join(err, ctx.Err()); err != nil {
@@ -101,10 +101,10 @@ func (m *memory) SaveProcess(ctx context.Context, site string, batch int64, resu
 		key := site + " " + r.URLMd5
 		row := m.rows[key]
 		m.saved[key]++
-		if row.Status != dc.StatusProcessing || row.BatchID != batch {
+		if row.Status != wire.StatusProcessing || row.BatchID != batch {
 			continue
 		}
-		dc.Apply(&row, dc.URLColumns, r.Set, "")
+		wire.Apply(&row, wire.URLColumns, r.Set, "")
 		if r.Processed {
 			row.Processed++
 		}
@@ -125,10 +125,10 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	m := &memory{
-		sites: map[string]*dc.Site{}, rows: map[string]dc.URL{}, raw: map[string][]byte{}, contents: map[string][]byte{},
+		sites: map[string]*wire.Site{}, rows: map[string]wire.URL{}, raw: map[string][]byte{}, contents: map[string][]byte{},
 		saved: map[string]int{}, fails: map[string]error{},
 	}
-	m.sites["s"] = &dc.Site{ID: "s", State: dc.SiteActive}
+	m.sites["s"] = &wire.Site{ID: "s", State: wire.SiteActive}
 	return &world{TB: t, memory: m, job: &process.Job{
 		Data: m, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20},
@@ -141,9 +141,9 @@ const article = `<html lang="en"><head><title>The title</title><meta name="descr
 	"It goes on for a second sentence, and a third follows. This is the third.</p></body></html>"
 
 // item makes a selected row with its raw content, and an item of it.
-func (w *world) item(site, path, raw string, change ...func(*dc.URL)) dc.BatchItem {
-	u := dc.NewURL(site, "http://page.test/"+path)
-	u.Status, u.BatchID, u.HTTPCode, u.ContentType, u.Crawled = dc.StatusSelectedProcessing, batchID, 200, "text/html", 1
+func (w *world) item(site, path, raw string, change ...func(*wire.URL)) wire.BatchItem {
+	u := wire.NewURL(site, "http://page.test/"+path)
+	u.Status, u.BatchID, u.HTTPCode, u.ContentType, u.Crawled = wire.StatusSelectedProcessing, batchID, 200, "text/html", 1
 	u.TotalTime = 100
 	for _, f := range change {
 		f(&u)
@@ -152,16 +152,16 @@ func (w *world) item(site, path, raw string, change ...func(*dc.URL)) dc.BatchIt
 	if raw != "" {
 		w.raw[site+" "+u.URLMd5] = []byte(raw)
 	}
-	return dc.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
+	return wire.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
 }
 
-func (w *world) row(it dc.BatchItem) dc.URL { return w.rows[it.SiteID+" "+it.URLID] }
+func (w *world) row(it wire.BatchItem) wire.URL { return w.rows[it.SiteID+" "+it.URLID] }
 
-func batchOf(items ...dc.BatchItem) dc.Batch {
-	return dc.Batch{ID: batchID, CrawlerType: dc.CrawlProcess, DBMode: dc.DBRead | dc.DBWrite, Items: items}
+func batchOf(items ...wire.BatchItem) wire.Batch {
+	return wire.Batch{ID: batchID, CrawlerType: wire.CrawlProcess, DBMode: wire.DBRead | wire.DBWrite, Items: items}
 }
 
-func (w *world) run(b dc.Batch) dc.Batch {
+func (w *world) run(b wire.Batch) wire.Batch {
 	w.Helper()
 	answer, err := w.try(context.Background(), b)
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *world) run(b dc.Batch) dc.Batch {
 	return answer
 }
 
-func (w *world) try(ctx context.Context, b dc.Batch) (dc.Batch, error) {
+func (w *world) try(ctx context.Context, b wire.Batch) (wire.Batch, error) {
 	w.Helper()
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -178,12 +178,12 @@ func (w *world) try(ctx context.Context, b dc.Batch) (dc.Batch, error) {
 	}
 	answer, err := w.job.Run(ctx, raw)
 	if err != nil {
-		return dc.Batch{}, err
+		return wire.Batch{}, err
 	}
-	return answer.(dc.Batch), nil
+	return answer.(wire.Batch), nil
 }
 
-func bitNames(m dc.ErrorMask) string { return strings.Join(m.Names(), " ") }
+func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
 func isCritical(err error) bool {
 	var c *task.CriticalError
@@ -205,7 +205,7 @@ func TestPage(t *testing.T) {
 	it := w.item("s", "a", article)
 	answer := w.run(batchOf(it))
 	row := w.row(it)
-	if row.Status != dc.StatusProcessed || row.State != dc.URLEnabled || row.ErrorMask != 0 || row.Processed != 1 || row.BatchID != batchID ||
+	if row.Status != wire.StatusProcessed || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Processed != 1 || row.BatchID != batchID ||
 		row.PDate != "2026-01-02 03:04:05" || row.UDate == "" || row.TcDate == "" || row.TotalTime != 100+row.ProcessingTime {
 		t.Errorf("row %+v", row)
 	}
@@ -249,7 +249,7 @@ func TestPage(t *testing.T) {
 	if row.TagsCount != int64(len(got)) || row.TagsMask != mask {
 		t.Errorf("%d tags of %d, mask %b, want %b", row.TagsCount, len(got), row.TagsMask, mask)
 	}
-	if out := answer.Items[0].URL; out.Status != dc.StatusProcessed || out.TagsCount != row.TagsCount || out.Processed != 1 || answer.ErrorMask != 0 {
+	if out := answer.Items[0].URL; out.Status != wire.StatusProcessed || out.TagsCount != row.TagsCount || out.Processed != 1 || answer.ErrorMask != 0 {
 		t.Errorf("answered %+v", out)
 	}
 }
@@ -258,20 +258,20 @@ func TestContents(t *testing.T) {
 	const cut = "<p>" // and a page that MaxContentSize cuts inside a letter
 	tests := []struct {
 		name, raw string
-		change    func(*dc.URL)
-		bits      dc.ErrorMask
+		change    func(*wire.URL)
+		bits      wire.ErrorMask
 		stored    string // part of the stored content; "" for none
 	}{
-		{"no raw content", "", func(*dc.URL) {}, dc.ErrRawMissing, ""},
-		{"not 200", article, func(u *dc.URL) { u.HTTPCode = 404 }, 0, ""},
-		{"plain text", "one line\nand another", func(u *dc.URL) { u.ContentType = "text/plain" }, 0, "and another"},
-		{"JSON", `{"a": "b"}`, func(u *dc.URL) { u.ContentType = "application/json" }, 0, `{\"a\": \"b\"}`},
-		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *dc.URL) { u.ContentType = "image/png" }, dc.ErrRawDecoding, ""},
-		{"declares another charset", `<meta charset="koi8-r"><title>Заголовок</title><p>Текст`, func(*dc.URL) {}, 0, "Заголовок"},
-		{"type that is none", "<p>text", func(u *dc.URL) { u.ContentType = "html;;" }, 0, "text"},
-		{"too long", cut + strings.Repeat("я", 600_000), func(*dc.URL) {}, 0, "яяя"},
-		{"no mark-up", "\xef\xbb\xbf", func(*dc.URL) {}, 0, "source_url"},
-		{"the errors of the crawl stay", article, func(u *dc.URL) { u.ErrorMask = dc.ErrBadEncoding }, 0, "second sentence"},
+		{"no raw content", "", func(*wire.URL) {}, wire.ErrRawMissing, ""},
+		{"not 200", article, func(u *wire.URL) { u.HTTPCode = 404 }, 0, ""},
+		{"plain text", "one line\nand another", func(u *wire.URL) { u.ContentType = "text/plain" }, 0, "and another"},
+		{"JSON", `{"a": "b"}`, func(u *wire.URL) { u.ContentType = "application/json" }, 0, `{\"a\": \"b\"}`},
+		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, wire.ErrRawDecoding, ""},
+		{"declares another charset", `<meta charset="koi8-r"><title>Заголовок</title><p>Текст`, func(*wire.URL) {}, 0, "Заголовок"},
+		{"type that is none", "<p>text", func(u *wire.URL) { u.ContentType = "html;;" }, 0, "text"},
+		{"too long", cut + strings.Repeat("я", 600_000), func(*wire.URL) {}, 0, "яяя"},
+		{"no mark-up", "\xef\xbb\xbf", func(*wire.URL) {}, 0, "source_url"},
+		{"the errors of the crawl stay", article, func(u *wire.URL) { u.ErrorMask = wire.ErrBadEncoding }, 0, "second sentence"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -279,11 +279,11 @@ func TestContents(t *testing.T) {
 			it := w.item("s", "a", tt.raw, tt.change)
 			before := it.URL.ErrorMask
 			w.run(batchOf(it))
-			row, state := w.row(it), int64(dc.URLEnabled)
+			row, state := w.row(it), int64(wire.URLEnabled)
 			if tt.bits != 0 {
-				state = dc.URLError
+				state = wire.URLError
 			}
-			if row.Status != dc.StatusProcessed || row.State != state || row.ErrorMask != before|tt.bits || row.Processed != 1 {
+			if row.Status != wire.StatusProcessed || row.State != state || row.ErrorMask != before|tt.bits || row.Processed != 1 {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
 			content := string(w.contents["s "+it.URLID])
@@ -297,17 +297,17 @@ func TestContents(t *testing.T) {
 func TestSites(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*dc.Site)
+		change func(*wire.Site)
 		status int64
-		bits   dc.ErrorMask
-		limits dc.ErrorMask // that the site is suspended for
+		bits   wire.ErrorMask
+		limits wire.ErrorMask // that the site is suspended for
 	}{
-		{"active", func(*dc.Site) {}, dc.StatusProcessed, 0, 0},
-		{"suspended, over its limit", func(s *dc.Site) { s.State, s.Errors, s.MaxErrors = dc.SiteSuspended, 9, 8 }, dc.StatusCrawled, dc.ErrSiteState, 0},
-		{"at its limits", func(s *dc.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, dc.StatusProcessed, 0, 0},
-		{"too many errors", func(s *dc.Site) { s.Errors, s.MaxErrors = 6, 5 }, dc.StatusCrawled, dc.ErrProcessorMaxErrors, dc.ErrProcessorMaxErrors},
-		{"too many resources", func(s *dc.Site) { s.Resources, s.MaxResources = 6, 5 }, dc.StatusCrawled, dc.ErrProcessorMaxResources, dc.ErrProcessorMaxResources},
-		{"unknown", nil, dc.StatusSelectedProcessing, dc.ErrBatchItem, 0},
+		{"active", func(*wire.Site) {}, wire.StatusProcessed, 0, 0},
+		{"suspended, over its limit", func(s *wire.Site) { s.State, s.Errors, s.MaxErrors = wire.SiteSuspended, 9, 8 }, wire.StatusCrawled, wire.ErrSiteState, 0},
+		{"at its limits", func(s *wire.Site) { s.Errors, s.Resources, s.MaxErrors, s.MaxResources = 5, 5, 5, 5 }, wire.StatusProcessed, 0, 0},
+		{"too many errors", func(s *wire.Site) { s.Errors, s.MaxErrors = 6, 5 }, wire.StatusCrawled, wire.ErrProcessorMaxErrors, wire.ErrProcessorMaxErrors},
+		{"too many resources", func(s *wire.Site) { s.Resources, s.MaxResources = 6, 5 }, wire.StatusCrawled, wire.ErrProcessorMaxResources, wire.ErrProcessorMaxResources},
+		{"unknown", nil, wire.StatusSelectedProcessing, wire.ErrBatchItem, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -321,12 +321,12 @@ func TestSites(t *testing.T) {
 			one, two := w.item("s", "1", article), w.item("s", "2", article)
 			before := site.Errors
 			answer := w.run(batchOf(one, two))
-			for i, it := range []dc.BatchItem{one, two} {
+			for i, it := range []wire.BatchItem{one, two} {
 				row := w.row(it)
-				if row.Status != tt.status || row.State != dc.URLEnabled || answer.Items[i].URL.ErrorMask != tt.bits {
+				if row.Status != tt.status || row.State != wire.URLEnabled || answer.Items[i].URL.ErrorMask != tt.bits {
 					t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(answer.Items[i].URL.ErrorMask))
 				}
-				if tt.status == dc.StatusCrawled && (row.ErrorMask != tt.bits || row.UDate == "" || row.Processed != 0) {
+				if tt.status == wire.StatusCrawled && (row.ErrorMask != tt.bits || row.UDate == "" || row.Processed != 0) {
 					t.Errorf("refused: %+v", row)
 				}
 			}
@@ -359,7 +359,7 @@ func TestContentTypes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			for _, value := range tt.site {
-				w.sites["s"].Properties = append(w.sites["s"].Properties, dc.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
+				w.sites["s"].Properties = append(w.sites["s"].Properties, wire.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
 			}
 			it := w.item("s", "a", article)
 			if tt.item != "" {
@@ -367,7 +367,7 @@ func TestContentTypes(t *testing.T) {
 			}
 			w.run(batchOf(it))
 			row := w.row(it)
-			if tt.taken && row.Status != dc.StatusProcessed || !tt.taken && (row.Status != dc.StatusCrawled || row.State != dc.URLError || row.ErrorMask != dc.ErrUnsupportedType) {
+			if tt.taken && row.Status != wire.StatusProcessed || !tt.taken && (row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrUnsupportedType) {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
 		})
@@ -387,7 +387,7 @@ func TestOverlay(t *testing.T) {
 	if _, err := w.job.Run(context.Background(), json.RawMessage(text)); err != nil {
 		t.Fatal(err)
 	}
-	if a, b, c := w.row(one), w.row(two), w.row(three); a.ErrorMask != dc.ErrUnsupportedType || b.ErrorMask != dc.ErrSiteState || c.Status != dc.StatusProcessed {
+	if a, b, c := w.row(one), w.row(two), w.row(three); a.ErrorMask != wire.ErrUnsupportedType || b.ErrorMask != wire.ErrSiteState || c.Status != wire.StatusProcessed {
 		t.Errorf("%s, %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), c.Status)
 	}
 }
@@ -396,10 +396,10 @@ func TestOverlay(t *testing.T) {
 func TestSecondRun(t *testing.T) {
 	w := newWorld(t)
 	it := w.item("s", "1", article)
-	others := w.item("s", "2", article, func(u *dc.URL) { u.BatchID = 99 })
+	others := w.item("s", "2", article, func(u *wire.URL) { u.BatchID = 99 })
 	w.run(batchOf(it, others))
 	rows := fmt.Sprint(w.rows)
-	if row := w.row(others); row.Status != dc.StatusSelectedProcessing || row.BatchID != 99 {
+	if row := w.row(others); row.Status != wire.StatusSelectedProcessing || row.BatchID != 99 {
 		t.Errorf("another batch's row: %+v", row)
 	}
 	answer := w.run(batchOf(it, others))
@@ -410,9 +410,9 @@ func TestSecondRun(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	w := newWorld(t)
-	w.sites["full"] = &dc.Site{ID: "full", State: dc.SiteActive, Errors: 2, MaxErrors: 1}
+	w.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
 	b := batchOf(w.item("s", "1", article), w.item("full", "2", article))
-	b.DBMode = dc.DBRead
+	b.DBMode = wire.DBRead
 	rows := fmt.Sprint(w.rows)
 	answer := w.run(b)
 	for _, call := range w.calls {
@@ -420,7 +420,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%s was called", call)
 		}
 	}
-	if fmt.Sprint(w.rows) != rows || len(w.contents) > 0 || answer.Items[0].URL.Status != dc.StatusProcessed || answer.Items[1].URL.ErrorMask != dc.ErrProcessorMaxErrors {
+	if fmt.Sprint(w.rows) != rows || len(w.contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
 		t.Errorf("answer %+v", answer)
 	}
 }
@@ -466,9 +466,9 @@ func TestTimeLimitAndStop(t *testing.T) {
 			done, back := 0, 0
 			for _, it := range b.Items {
 				switch row := w.row(it); {
-				case row.Status == dc.StatusProcessed && row.ErrorMask == 0:
+				case row.Status == wire.StatusProcessed && row.ErrorMask == 0:
 					done++
-				case row.Status == dc.StatusCrawled && row.Processed == 0 && row.ErrorMask == 0:
+				case row.Status == wire.StatusCrawled && row.Processed == 0 && row.ErrorMask == 0:
 					back++
 				default:
 					t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
@@ -481,7 +481,7 @@ func TestTimeLimitAndStop(t *testing.T) {
 			if b.RemoveUnprocessed {
 				want = done
 			}
-			if len(answer.Items) != want || answer.ErrorMask != dc.ErrMaxExecutionTime {
+			if len(answer.Items) != want || answer.ErrorMask != wire.ErrMaxExecutionTime {
 				t.Errorf("%d items are left, %s", len(answer.Items), bitNames(answer.ErrorMask))
 			}
 		})
@@ -521,7 +521,7 @@ func TestDataOwnerFails(t *testing.T) {
 func TestSiteIsDeletedMeanwhile(t *testing.T) {
 	for _, method := range []string{"MarkProcessing", "SaveProcess"} {
 		w := newWorld(t)
-		w.fails[method] = &dc.Error{Op: "test", Code: dc.CodeNotFound, Err: errors.New("no such site")}
+		w.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
 		if answer := w.run(batchOf(w.item("s", "1", article))); len(answer.Items) != 1 {
 			t.Errorf("%s: left %+v", method, answer.Items)
 		}
@@ -534,7 +534,7 @@ func TestRawContentFails(t *testing.T) {
 	w.fails["RawContent"] = errors.New("bad sector")
 	it := w.item("s", "1", article)
 	w.run(batchOf(it))
-	if row := w.row(it); row.ErrorMask != dc.ErrRawMissing || row.State != dc.URLError {
+	if row := w.row(it); row.ErrorMask != wire.ErrRawMissing || row.State != wire.URLError {
 		t.Errorf("%s", bitNames(row.ErrorMask))
 	}
 }
@@ -550,10 +550,10 @@ func TestPanicIsTheItemsOwn(t *testing.T) {
 		}
 	}
 	w.run(batchOf(bad, good))
-	if row := w.row(bad); row.Status != dc.StatusProcessed || row.State != dc.URLError || row.ErrorMask != dc.ErrBatchItem {
+	if row := w.row(bad); row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != wire.ErrBatchItem {
 		t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
 	}
-	if row := w.row(good); row.ErrorMask != 0 || row.Status != dc.StatusProcessed {
+	if row := w.row(good); row.ErrorMask != 0 || row.Status != wire.StatusProcessed {
 		t.Errorf("the other: status %d, %s", row.Status, bitNames(row.ErrorMask))
 	}
 }
@@ -577,13 +577,13 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	defer stop()
 	w := newWorld(t)
 	w.job.Config.ChunkItems = 1 + random.IntN(5)
-	w.sites["off"] = &dc.Site{ID: "off", State: dc.SiteDisabled}
-	w.sites["full"] = &dc.Site{ID: "full", State: dc.SiteActive, Errors: 2, MaxErrors: 1}
+	w.sites["off"] = &wire.Site{ID: "off", State: wire.SiteDisabled}
+	w.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
 	panics := map[string]bool{}
 	b := batchOf()
 	for i := range 1 + random.IntN(25) {
 		site := []string{"s", "s", "s", "off", "full", "unknown"}[random.IntN(6)]
-		it := w.item(site, fmt.Sprint(i), []string{article, "", "x", "\x00\xff"}[random.IntN(4)], func(u *dc.URL) {
+		it := w.item(site, fmt.Sprint(i), []string{article, "", "x", "\x00\xff"}[random.IntN(4)], func(u *wire.URL) {
 			u.ContentType = []string{"text/html", "text/plain", "image/png", ""}[random.IntN(4)]
 			u.HTTPCode = []int64{200, 200, 404}[random.IntN(3)]
 			if random.IntN(10) == 0 {
@@ -626,10 +626,10 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 			t.Errorf("%s was not taken, but saved", it.URL.URL)
 		case saved > 1 || mine && err == nil && saved != 1:
 			t.Errorf("%s of %s left %d times", it.URL.URL, it.SiteID, saved)
-		case mine && err == nil && row.Status != dc.StatusProcessed && row.Status != dc.StatusCrawled:
+		case mine && err == nil && row.Status != wire.StatusProcessed && row.Status != wire.StatusCrawled:
 			t.Errorf("%s has status %d", it.URL.URL, row.Status)
 		}
-		at := slices.IndexFunc(answer.Items, func(o dc.BatchItem) bool { return o.URLID == it.URLID })
+		at := slices.IndexFunc(answer.Items, func(o wire.BatchItem) bool { return o.URLID == it.URLID })
 		switch {
 		case err != nil:
 		case at < 0 && !b.RemoveUnprocessed:

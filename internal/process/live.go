@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // live is what an item of a batch in real time has beside: nothing of it is stored,
@@ -13,13 +13,13 @@ import (
 type live struct {
 	folder  string // of the batch's raw files
 	fetched bool   // by this batch; else the node may have it from before
-	site    *dc.Site
-	content dc.Entry // its Data is nil when there is none
+	site    *wire.Site
+	content wire.Entry // its Data is nil when there is none
 }
 
 // newLive is nil for an item of a batch of any other kind.
-func newLive(batch *dc.Batch, item *dc.BatchItem) *live {
-	if batch.CrawlerType != dc.CrawlRealTime {
+func newLive(batch *wire.Batch, item *wire.BatchItem) *live {
+	if batch.CrawlerType != wire.CrawlRealTime {
 		return nil
 	}
 	// The crawler writes its batch into what it takes.
@@ -27,7 +27,7 @@ func newLive(batch *dc.Batch, item *dc.BatchItem) *live {
 }
 
 // seesSite notes the site as the item sees it.
-func (l *live) seesSite(site *dc.Site) {
+func (l *live) seesSite(site *wire.Site) {
 	if l != nil {
 		l.site = site
 	}
@@ -39,7 +39,7 @@ const noProcessor = "NONE"
 
 // has reports whether there can be anything to process: what the batch fetched came
 // and was wanted, and of other items no error is known.
-func (l *live) has(item *dc.BatchItem) bool {
+func (l *live) has(item *wire.BatchItem) bool {
 	u := &item.URL
 	if strings.EqualFold(strings.TrimSpace(item.Properties["PROCESSOR_NAME"]), noProcessor) {
 		return false
@@ -47,7 +47,7 @@ func (l *live) has(item *dc.BatchItem) bool {
 	if !l.fetched {
 		return u.ErrorMask == 0
 	}
-	return u.Status == dc.StatusCrawled && u.State != dc.URLError && u.HTTPCode == 200
+	return u.Status == wire.StatusCrawled && u.State != wire.URLError && u.HTTPCode == 200
 }
 
 // raw reads the item's newest raw content: what its batch fetched, else what the

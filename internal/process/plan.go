@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // plan loads the sites, refuses what may not be processed and marks the rest
 // Processing (seed, processor steps 2 to 8). It gives one item per item of the
 // batch, in order.
-func (j *Job) plan(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*item, error) {
+func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
 	bySite := map[string][]*item{}
 	var order []string
@@ -34,14 +34,14 @@ func (j *Job) plan(ctx context.Context, batch *dc.Batch, log *slog.Logger) ([]*i
 	return work, nil
 }
 
-func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []*item, log *slog.Logger) error {
+func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
 	stored, err := j.Data.Site(ctx, id)
 	if err != nil {
 		return err
 	}
-	if stored == nil && batch.CrawlerType == dc.CrawlRealTime {
+	if stored == nil && batch.CrawlerType == wire.CrawlRealTime {
 		// What it is like says siteObj (crawling 1.4).
-		stored = &dc.Site{ID: id, State: dc.SiteActive, FetchType: 1}
+		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	if stored == nil {
 		unknown(id, items, log)
@@ -85,22 +85,22 @@ func (j *Job) planSite(ctx context.Context, batch *dc.Batch, id string, items []
 
 // judge refuses what may not be processed of the items that see one site (seed,
 // processor steps 4, 5, 7).
-func (j *Job) judge(ctx context.Context, batch *dc.Batch, site *dc.Site, items []*item, log *slog.Logger) error {
-	now := dc.DateOf(j.Now())
-	refuse := func(bits dc.ErrorMask) {
+func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
+	now := wire.DateOf(j.Now())
+	refuse := func(bits wire.ErrorMask) {
 		for _, it := range items {
-			it.refuse(bits, dc.URLEnabled, now)
+			it.refuse(bits, wire.URLEnabled, now)
 		}
 	}
 	if !active(batch, site) {
 		log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
-		refuse(dc.ErrSiteState)
+		refuse(wire.ErrSiteState)
 		return nil
 	}
 	if bits := overLimits(site); bits != 0 {
 		log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
 		refuse(bits)
-		if batch.DBMode&dc.DBWrite == 0 {
+		if batch.DBMode&wire.DBWrite == 0 {
 			return nil
 		}
 		if err := j.Data.Suspend(ctx, site.ID, bits, len(items)); !gone(err) {
@@ -110,7 +110,7 @@ func (j *Job) judge(ctx context.Context, batch *dc.Batch, site *dc.Site, items [
 	}
 	for _, it := range items {
 		if !processed(site, it.Properties, it.row.ContentType) {
-			it.refuse(dc.ErrUnsupportedType, dc.URLError, now)
+			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
 		}
 	}
 	return nil
@@ -118,26 +118,26 @@ func (j *Job) judge(ctx context.Context, batch *dc.Batch, site *dc.Site, items [
 
 // active reports whether the site may be processed. Clients may ask in real time
 // for pages of a site that rests (processing 6.1 #1).
-func active(batch *dc.Batch, site *dc.Site) bool {
-	if batch.CrawlerType == dc.CrawlRealTime {
-		return site.State != dc.SiteDisabled
+func active(batch *wire.Batch, site *wire.Site) bool {
+	if batch.CrawlerType == wire.CrawlRealTime {
+		return site.State != wire.SiteDisabled
 	}
-	return site.State == dc.SiteActive
+	return site.State == wire.SiteActive
 }
 
 // unknown marks the items of a site that does not exist, or not any more. They
 // stay in the batch as they are.
 func unknown(id string, items []*item, log *slog.Logger) {
 	for _, it := range items {
-		it.row.ErrorMask |= dc.ErrBatchItem
+		it.row.ErrorMask |= wire.ErrBatchItem
 	}
 	log.Warn("the site is not known; its items are left out", "site", id, "items", len(items))
 }
 
 // mark takes the rows of a site into work. A row that could not be taken stays
 // in the batch as it is.
-func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*item, log *slog.Logger) error {
-	if batch.DBMode&dc.DBWrite == 0 {
+func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
+	if batch.DBMode&wire.DBWrite == 0 {
 		for _, it := range items {
 			it.taken = it.live == nil || it.live.has(&it.BatchItem)
 		}
@@ -165,23 +165,23 @@ func (j *Job) mark(ctx context.Context, batch *dc.Batch, id string, items []*ite
 }
 
 // gone tells that a site was deleted since it was read: no fault of the batch.
-func gone(err error) bool { return dc.CodeOf(err) == dc.CodeNotFound }
+func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
 // (DECISIONS 3.2).
-func overLimits(s *dc.Site) (bits dc.ErrorMask) {
+func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
-		bits |= dc.ErrProcessorMaxErrors
+		bits |= wire.ErrProcessorMaxErrors
 	}
 	if s.MaxResources > 0 && s.Resources > s.MaxResources {
-		bits |= dc.ErrProcessorMaxResources
+		bits |= wire.ErrProcessorMaxResources
 	}
 	return bits
 }
 
 // processed reports whether PROCESS_CTYPES holds the content type: each value is
 // a type or a comma list of types; no value means all (processing 1.5).
-func processed(site *dc.Site, over map[string]string, contentType string) bool {
+func processed(site *wire.Site, over map[string]string, contentType string) bool {
 	var lists []string
 	if v, ok := over["PROCESS_CTYPES"]; ok {
 		lists = []string{v}
@@ -208,21 +208,21 @@ func processed(site *dc.Site, over map[string]string, contentType string) bool {
 
 // refuse ends an item that may not be processed: Crawled as before, with its
 // bit; State Error keeps it from being selected again (processing 6.1 #14).
-func (it *item) refuse(bits dc.ErrorMask, state int64, now dc.Date) {
+func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 	it.taken = false
 	it.row.ErrorMask |= bits
-	it.row.Status, it.row.State = dc.StatusCrawled, state
+	it.row.Status, it.row.State = wire.StatusCrawled, state
 	it.row.UDate, it.row.TcDate = now, now
-	it.result = dc.Extracted{URLMd5: it.URLID, Set: dc.Patch{
-		"Status": int64(dc.StatusCrawled), "State": state, "ErrorMask": int64(it.row.ErrorMask),
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+		"Status": int64(wire.StatusCrawled), "State": state, "ErrorMask": int64(it.row.ErrorMask),
 		"UDate": string(now), "TcDate": string(now),
 	}}
 }
 
 // handBack ends an item that was not started in time (processing 1.1).
-func (it *item) handBack(now dc.Date) {
+func (it *item) handBack(now wire.Date) {
 	it.taken, it.late = false, true
-	it.row.Status = dc.StatusCrawled
-	it.row.ErrorMask |= dc.ErrMaxExecutionTime
-	it.result = dc.Extracted{URLMd5: it.URLID, Set: dc.Patch{"Status": int64(dc.StatusCrawled), "TcDate": string(now)}}
+	it.row.Status = wire.StatusCrawled
+	it.row.ErrorMask |= wire.ErrMaxExecutionTime
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
 }

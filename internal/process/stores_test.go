@@ -15,20 +15,20 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl"
-	"hce/dc/internal/db"
-	"hce/dc/internal/dbtask"
-	"hce/dc/internal/dc"
-	"hce/dc/internal/fetch"
-	"hce/dc/internal/hostgate"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/process"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
 )
 
 // node is one data node: its stores and the three jobs on them.
 type node struct {
 	testing.TB
 	dir     string
-	owner   *dbtask.Owner
-	dbTask  dbtask.Job
+	owner   *storage.Owner
+	dbTask  storage.Job
 	crawler *crawl.Job
 	process *process.Job
 }
@@ -37,8 +37,8 @@ func newNode(t testing.TB) *node {
 	t.Helper()
 	n := &node{TB: t, dir: t.TempDir()}
 	log := slog.New(slog.DiscardHandler)
-	owner, closeStores, err := dbtask.Open(context.Background(), dbtask.Config{
-		DB: db.Config{Path: filepath.Join(n.dir, "dc.db")}, RawDir: filepath.Join(n.dir, "raw"), KeyDir: filepath.Join(n.dir, "kv"), NoSync: true,
+	owner, closeStores, err := storage.Open(context.Background(), storage.Config{
+		DB: sqldb.Config{Path: filepath.Join(n.dir, "dc.db")}, RawDir: filepath.Join(n.dir, "raw"), KeyDir: filepath.Join(n.dir, "kv"), NoSync: true,
 	}, log)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func newNode(t testing.TB) *node {
 	}
 	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(func() { client.Close(); gates.Close() })
-	n.owner, n.dbTask = owner, dbtask.Job{Owner: owner, Critical: dbtask.Critical}
+	n.owner, n.dbTask = owner, storage.Job{Owner: owner, Critical: storage.Critical}
 	n.crawler = &crawl.Job{Data: owner, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
 		RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3, ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,
 	}}
@@ -127,21 +127,21 @@ func TestJobsOnRealStores(t *testing.T) {
 	}
 	var batch json.RawMessage
 	n.ask(n.dbTask, `["URL_FETCH", [{"maxURLs":100,"urlsCriterions":{"WHERE":"Status=4 AND State=0","LIMIT":"100"},"urlUpdate":{"status":5,"batchId":4},"asBatch":4}]]`, &batch)
-	var processed struct{ Items []struct{ URLObj dc.URL } }
+	var processed struct{ Items []struct{ URLObj wire.URL } }
 	n.ask(n.process, string(batch), &processed)
 	if len(processed.Items) != 12 {
 		t.Fatalf("%d items processed", len(processed.Items))
 	}
-	page := dc.Md5(web.URL + "/page3")
-	rows, err := n.owner.Store.Rows(context.Background(), "s", []string{page, dc.Md5(web.URL + "/missing"), dc.Md5(web.URL + "/closed/x"), dc.Md5("http://other.test/")})
+	page := wire.Md5(web.URL + "/page3")
+	rows, err := n.owner.Store.Rows(context.Background(), "s", []string{page, wire.Md5(web.URL + "/missing"), wire.Md5(web.URL + "/closed/x"), wire.Md5("http://other.test/")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row := rows[page]; row.Status != dc.StatusProcessed || row.Crawled != 1 || row.Processed != 1 || row.ErrorMask != 0 || row.Depth != 1 ||
-		row.ParentMd5 != dc.Md5(web.URL+"/") || row.TagsCount == 0 || row.PDate != "2026-01-02 03:04:05" {
+	if row := rows[page]; row.Status != wire.StatusProcessed || row.Crawled != 1 || row.Processed != 1 || row.ErrorMask != 0 || row.Depth != 1 ||
+		row.ParentMd5 != wire.Md5(web.URL+"/") || row.TagsCount == 0 || row.PDate != "2026-01-02 03:04:05" {
 		t.Errorf("page %+v", row)
 	}
-	if row := rows[dc.Md5(web.URL+"/missing")]; row.Status != dc.StatusCrawled || row.State != dc.URLError || row.ErrorMask != dc.ErrHTTP || row.HTTPCode != 404 {
+	if row := rows[wire.Md5(web.URL+"/missing")]; row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrHTTP || row.HTTPCode != 404 {
 		t.Errorf("missing %+v", row)
 	}
 	if len(rows) != 2 {
@@ -151,7 +151,7 @@ func TestJobsOnRealStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if site.Contents != 12 || site.Errors != 1 || site.NewURLs != 0 || site.ErrorMask&dc.ErrHTTP == 0 {
+	if site.Contents != 12 || site.Errors != 1 || site.NewURLs != 0 || site.ErrorMask&wire.ErrHTTP == 0 {
 		t.Errorf("site: contents %d, errors %d, new %d, %v", site.Contents, site.Errors, site.NewURLs, site.ErrorMask.Names())
 	}
 	kinds := map[string]int{}
@@ -184,11 +184,11 @@ func BenchmarkStores(b *testing.B) {
 	n.crawler.Config.ChunkItems = 64
 	var reply json.RawMessage
 	n.ask(n.dbTask, `["SITE_NEW", {"id":"s","urls":[],"properties":{"ROBOTS_MODE":"0"}}]`, &reply)
-	batch := dc.Batch{ID: 1, CrawlerType: dc.CrawlNormal, DBMode: dc.DBRead | dc.DBWrite}
+	batch := wire.Batch{ID: 1, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite}
 	for i := range b.N {
-		u := dc.NewURL("s", fmt.Sprint(web.URL, "/", i))
+		u := wire.NewURL("s", fmt.Sprint(web.URL, "/", i))
 		u.RequestDelay = 0
-		batch.Items = append(batch.Items, dc.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u})
+		batch.Items = append(batch.Items, wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u})
 	}
 	raw, err := json.Marshal(batch)
 	if err != nil {
@@ -197,7 +197,7 @@ func BenchmarkStores(b *testing.B) {
 	b.ResetTimer()
 	answer, err := n.crawler.Run(context.Background(), raw)
 	b.StopTimer()
-	if err != nil || len(answer.(dc.Batch).Items) != b.N {
+	if err != nil || len(answer.(wire.Batch).Items) != b.N {
 		b.Fatalf("%v %s", err, reply)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/dc"
-	"hce/dc/internal/extract/article"
+	"hce/dc/internal/process/article"
+	"hce/dc/internal/wire"
 )
 
 // extractor is the name that tags of the article extractor carry (processing
@@ -27,7 +27,7 @@ type tag struct {
 
 type tagList struct {
 	tags      []tag
-	published dc.Date
+	published wire.Date
 }
 
 // tagBits are the bits of TagsMask (processing 2.6).
@@ -38,7 +38,7 @@ var tagBits = map[string]int{
 
 // newTags names what an article holds. Empty values make no tag.
 func newTags(a article.Article, pageURL string) tagList {
-	t := tagList{published: dc.DateOf(a.Date)}
+	t := tagList{published: wire.DateOf(a.Date)}
 	add := func(name, by string, values ...string) {
 		var data []string
 		for _, v := range values {

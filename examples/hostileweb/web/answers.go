@@ -6,18 +6,18 @@ import (
 	"net/http"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // answers are wrong before their body begins.
 func answers() []Trap {
 	const page = "\r\n<!DOCTYPE html><title>A page</title><p>It has a text of its own.</p>"
-	broken := ends(dc.ErrFetchHTTP)
-	gone := ends(dc.ErrConnection)
-	tooMuch := ends(dc.ErrSize)
+	broken := ends(wire.ErrFetchHTTP)
+	gone := ends(wire.ErrConnection)
+	tooMuch := ends(wire.ErrSize)
 	return []Trap{
-		{Path: "/answer/never", What: "the request is taken and never answered", Ends: ends(dc.ErrTimeout), Stalls: true, serve: stall("")},
-		{Path: "/answer/half-header", What: "half a header, and then nothing", Ends: ends(dc.ErrTimeout), Stalls: true, serve: stall("HTTP/1.1 200 OK\r\nServer:")},
+		{Path: "/answer/never", What: "the request is taken and never answered", Ends: ends(wire.ErrTimeout), Stalls: true, serve: stall("")},
+		{Path: "/answer/half-header", What: "half a header, and then nothing", Ends: ends(wire.ErrTimeout), Stalls: true, serve: stall("HTTP/1.1 200 OK\r\nServer:")},
 		{Path: "/answer/close", What: "closed without an answer", Ends: gone, serve: say("")},
 		{Path: "/answer/reset", What: "reset without an answer", Ends: gone, serve: abort("")},
 		{Path: "/answer/cut-header", What: "closed in the middle of the header", Ends: gone, serve: say("HTTP/1.1 200 OK\r\nServer: x\r\n")},
@@ -34,22 +34,22 @@ func answers() []Trap {
 			}
 			send(c, page)
 		})},
-		{Path: "/answer/informational", What: "103 Early Hints without an end", Ends: ends(dc.ErrFetchHTTP, dc.ErrSize), serve: then("", "HTTP/1.1 103 Early Hints\r\nLink: </x.css>; rel=preload\r\n\r\n")},
-		{Path: "/answer/continues", What: "a hundred times 100 Continue, and then a page", Ends: ends(dc.ErrFetchHTTP, 0), serve: say(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100) + okHead + page)},
+		{Path: "/answer/informational", What: "103 Early Hints without an end", Ends: ends(wire.ErrFetchHTTP, wire.ErrSize), serve: then("", "HTTP/1.1 103 Early Hints\r\nLink: </x.css>; rel=preload\r\n\r\n")},
+		{Path: "/answer/continues", What: "a hundred times 100 Continue, and then a page", Ends: ends(wire.ErrFetchHTTP, 0), serve: say(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100) + okHead + page)},
 		{Path: "/answer/switching", What: "101 Switching Protocols that nobody asked for, and then silence", Ends: broken, serve: stall("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")},
 
 		{Path: "/answer/http-0.9", What: "a page without any header, as in HTTP/0.9", Ends: broken, serve: say(page[2:])},
 		{Path: "/answer/smtp", What: "another protocol", Ends: broken, serve: say("220 mail.invalid ESMTP\r\n")},
-		{Path: "/answer/noise", What: "noise", Ends: ends(dc.ErrFetchHTTP, dc.ErrSize, dc.ErrConnection), serve: say(string(noise(100_000)))},
+		{Path: "/answer/noise", What: "noise", Ends: ends(wire.ErrFetchHTTP, wire.ErrSize, wire.ErrConnection), serve: say(string(noise(100_000)))},
 		{Path: "/answer/code-42", What: "a code of two digits", Ends: broken, serve: say("HTTP/1.1 42 Odd\r\n" + page)},
 		{Path: "/answer/code-word", What: "a code that is a word", Ends: broken, serve: say("HTTP/1.1 two OK\r\n" + page)},
-		{Path: "/answer/code-999", What: "the code 999", Ends: ends(dc.ErrHTTP), serve: say("HTTP/1.1 999 Request denied\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
-		{Path: "/answer/version", What: "HTTP/9.9", Ends: ends(dc.ErrFetchHTTP, 0), serve: say("HTTP/9.9 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
-		{Path: "/answer/nul-header", What: "NUL bytes in a header", Ends: ends(dc.ErrFetchHTTP, 0), serve: say(okHead + "X-Nul: a\x00b\r\n" + page)},
-		{Path: "/answer/nul-type", What: "NUL bytes in the content type", Ends: ends(dc.ErrFetchHTTP, 0), serve: say("HTTP/1.1 200 OK\r\nContent-Type: text/\x00html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/code-999", What: "the code 999", Ends: ends(wire.ErrHTTP), serve: say("HTTP/1.1 999 Request denied\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/version", What: "HTTP/9.9", Ends: ends(wire.ErrFetchHTTP, 0), serve: say("HTTP/9.9 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/nul-header", What: "NUL bytes in a header", Ends: ends(wire.ErrFetchHTTP, 0), serve: say(okHead + "X-Nul: a\x00b\r\n" + page)},
+		{Path: "/answer/nul-type", What: "NUL bytes in the content type", Ends: ends(wire.ErrFetchHTTP, 0), serve: say("HTTP/1.1 200 OK\r\nContent-Type: text/\x00html\r\nConnection: close\r\n" + page)},
 		{Path: "/answer/no-colon", What: "a header line without a colon", Ends: broken, serve: say(okHead + "This is no header\r\n" + page)},
-		{Path: "/answer/space-name", What: "a header name with a space in it", Ends: ends(dc.ErrFetchHTTP, 0), serve: say(okHead + "X Bad: 1\r\n" + page)},
-		{Path: "/answer/cr-only", What: "lines that end in CR alone", Ends: ends(dc.ErrFetchHTTP, dc.ErrConnection), serve: say(strings.ReplaceAll(okHead+page, "\r\n", "\r"))},
+		{Path: "/answer/space-name", What: "a header name with a space in it", Ends: ends(wire.ErrFetchHTTP, 0), serve: say(okHead + "X Bad: 1\r\n" + page)},
+		{Path: "/answer/cr-only", What: "lines that end in CR alone", Ends: ends(wire.ErrFetchHTTP, wire.ErrConnection), serve: say(strings.ReplaceAll(okHead+page, "\r\n", "\r"))},
 		{Path: "/answer/lf-only", What: "lines that end in LF alone, as many servers send them", serve: say(strings.ReplaceAll(okHead+page, "\r\n", "\n"))},
 		{Path: "/answer/folded", What: "a header folded over two lines, as it was allowed once", serve: say(okHead + "X-Folded: one\r\n  and two\r\n" + page)},
 		{Path: "/answer/no-type", What: "no content type", serve: say("HTTP/1.1 200 OK\r\nConnection: close\r\n" + page)},
@@ -61,12 +61,12 @@ func answers() []Trap {
 		{Path: "/answer/cookie-giant", What: "cookies of 1 MB", Ends: tooMuch, serve: cookies(10, 100_000)},
 		{Path: "/answer/cookie-odd", What: "cookies for other hosts, with NUL, with dates beyond all time", serve: say(okHead +
 			"Set-Cookie: a=b; Domain=com\r\nSet-Cookie: =; Expires=Thu, 99 Foo 99999 99:99:99 GMT\r\nSet-Cookie: \xff\xfe=\xff; Max-Age=99999999999999999999\r\nSet-Cookie: ;;;;\r\nSet-Cookie: x\r\n" + page)},
-		{Path: "/answer/204", What: "no content, and says so", Ends: ends(dc.ErrEmpty), serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }},
+		{Path: "/answer/204", What: "no content, and says so", Ends: ends(wire.ErrEmpty), serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }},
 		{Path: "/answer/300", What: "a choice that names none", serve: say("HTTP/1.1 300 Multiple Choices\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/304", What: "not modified, though nobody asked", serve: say("HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/305", What: "use a proxy, the server says", serve: say("HTTP/1.1 305 Use Proxy\r\nLocation: http://10.0.0.1:3128/\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
-		{Path: "/answer/407", What: "a proxy's question without a proxy", Ends: ends(dc.ErrHTTP | dc.ErrAuthorization), serve: say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
-		{Path: "/answer/error-endless", What: "an error page without an end", Ends: ends(dc.ErrSize, dc.ErrHTTP, dc.ErrSize|dc.ErrHTTP), serve: then("HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n", "<p>Oops, ")},
+		{Path: "/answer/407", What: "a proxy's question without a proxy", Ends: ends(wire.ErrHTTP | wire.ErrAuthorization), serve: say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/error-endless", What: "an error page without an end", Ends: ends(wire.ErrSize, wire.ErrHTTP, wire.ErrSize|wire.ErrHTTP), serve: then("HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n", "<p>Oops, ")},
 	}
 }
 

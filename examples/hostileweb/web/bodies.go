@@ -13,38 +13,38 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 func bodies() []Trap {
 	small := "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
 	return []Trap{
-		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: ends(dc.ErrSize),
+		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: ends(wire.ErrSize),
 			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "<p>And then the tide came in.</p>\n") })},
-		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: ends(dc.ErrSize),
+		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: ends(wire.ErrSize),
 			serve: then(okHead+"\r\n", "<p>And then the tide went out.</p>\n")},
-		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: ends(dc.ErrSize),
+		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: ends(wire.ErrSize),
 			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "\x00") })},
-		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: ends(dc.ErrSize),
+		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: ends(wire.ErrSize),
 			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, gzipMember(), 256) })},
-		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: ends(dc.ErrSize),
+		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: ends(wire.ErrSize),
 			serve: coded("gzip, gzip", func(w io.Writer) { _, _ = w.Write(nestedBomb()) })},
-		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: ends(dc.ErrPageConvert, dc.ErrSize),
+		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: ends(wire.ErrPageConvert, wire.ErrSize),
 			serve: coded("gzip", func(w io.Writer) {
 				_, _ = io.WriteString(w, "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff")
 				flood(w, "name")
 			})},
-		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: ends(dc.ErrSize),
+		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: ends(wire.ErrSize),
 			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, packGzip(nil), mostSent/23) })},
-		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: ends(dc.ErrSize),
+		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: ends(wire.ErrSize),
 			serve: coded("deflate", func(w io.Writer) { _, _ = w.Write(zlibBomb()) })},
-		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: ends(dc.ErrSize),
+		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: ends(wire.ErrSize),
 			serve: coded("br", func(w io.Writer) { _, _ = w.Write(brotliBomb()) })},
-		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: ends(dc.ErrSize),
+		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: ends(wire.ErrSize),
 			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
-		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: ends(dc.ErrPageConvert),
+		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: ends(wire.ErrPageConvert),
 			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
-		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: ends(dc.ErrPageConvert),
+		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: ends(wire.ErrPageConvert),
 			serve: coded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
 				b := []byte(small)
 				for range 10 {
@@ -52,24 +52,24 @@ func bodies() []Trap {
 				}
 				_, _ = w.Write(b)
 			})},
-		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: ends(dc.ErrPageConvert),
+		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: ends(wire.ErrPageConvert),
 			serve: coded("gzip", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
-		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: ends(dc.ErrPageConvert),
+		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: ends(wire.ErrPageConvert),
 			serve: coded("gzip", func(w io.Writer) {
 				b := packGzip([]byte(strings.Repeat(small, 100)))
 				_, _ = w.Write(b[:len(b)/2])
 			})},
-		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: ends(dc.ErrTimeout), Stalls: true,
+		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: ends(wire.ErrTimeout), Stalls: true,
 			serve: drip("drop ", 100*time.Millisecond)},
-		{Path: "/body/silent", What: "half a page, and then nothing", Ends: ends(dc.ErrTimeout), Stalls: true,
+		{Path: "/body/silent", What: "half a page, and then nothing", Ends: ends(wire.ErrTimeout), Stalls: true,
 			serve: stall(okHead + "\r\n<title>Half a page</title><p>And now")},
-		{Path: "/body/reset", What: "half a page, and a reset", Ends: ends(dc.ErrPageConvert, dc.ErrConnection),
+		{Path: "/body/reset", What: "half a page, and a reset", Ends: ends(wire.ErrPageConvert, wire.ErrConnection),
 			serve: abort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
 		{Path: "/body/nul", What: "a page with NUL bytes in its words and tags",
 			serve: text(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
-		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(dc.ErrBadEncoding, 0),
+		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(wire.ErrBadEncoding, 0),
 			serve: body(htmlUTF8, func(w io.Writer) { _, _ = w.Write(noise(200_000)) })},
-		{Path: "/body/empty", What: "no body at all", Ends: ends(dc.ErrEmpty), serve: text(htmlUTF8, "")},
+		{Path: "/body/empty", What: "no body at all", Ends: ends(wire.ErrEmpty), serve: text(htmlUTF8, "")},
 		{Path: "/body/space", What: "8 MB of spaces", serve: repeated("", " ", 8_000_000, "")},
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"net"
 	"time"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // tlsHost is a host that speaks TLS, and how.
 type tlsHost struct {
 	name, what string
-	ends       []dc.ErrorMask
+	ends       []wire.ErrorMask
 	cert       func(c *x509.Certificate) // changes what would be a good one
 	self       bool                      // signed by itself
 }
 
 func tlsTraps() []tlsHost {
-	gone := ends(dc.ErrConnection)
+	gone := ends(wire.ErrConnection)
 	return []tlsHost{
 		{name: "tls-good", what: "a certificate of this web's own authority", cert: func(*x509.Certificate) {}},
 		{name: "tls-expired", what: "a certificate that ended yesterday", ends: gone, cert: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-24 * time.Hour) }},
@@ -47,9 +47,9 @@ func tlsHosts() []Trap {
 		list = append(list, Trap{Host: h.name, Path: "/page.html", What: "TLS: " + h.what, Ends: h.ends, serve: text(htmlUTF8, doc)})
 	}
 	return append(list,
-		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: ends(dc.ErrConnection)},
-		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: ends(dc.ErrConnection)},
-		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: ends(dc.ErrTimeout), Stalls: true},
+		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: ends(wire.ErrConnection)},
+		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: ends(wire.ErrConnection)},
+		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: ends(wire.ErrTimeout), Stalls: true},
 	)
 }
 

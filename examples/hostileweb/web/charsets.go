@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -15,8 +15,8 @@ const (
 // charsets are pages whose bytes are not what is said of them. Text that can be
 // read in spite of that is no error; what stands for no letter is bit 13.
 func charsets() []Trap {
-	damaged := ends(dc.ErrBadEncoding)
-	either := ends(0, dc.ErrBadEncoding)
+	damaged := ends(wire.ErrBadEncoding)
+	either := ends(0, wire.ErrBadEncoding)
 	html := func(label string) string { return "text/html; charset=" + label }
 	return []Trap{
 		{Path: "/charset/broken-utf8", What: "UTF-8 with lone, cut and overlong bytes", Ends: damaged, serve: text(htmlUTF8, halfUTF8+strings.Repeat("é", 500))},

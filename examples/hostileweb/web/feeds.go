@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -33,12 +33,12 @@ func feeds() []Trap {
 		{Path: "/feed/cut.xml", What: "a feed that breaks off", serve: text(rss, rssHead+"<item><title>x")},
 		{Path: "/feed/html.xml", What: "a page that is said to be a feed", serve: text(rss, doc)},
 		{Path: "/feed/odd.xml", What: "items without links, with links that are none, with dates beyond all time", serve: text(rss, rssHead+`<item/><item><link>javascript:alert(1)</link></item><item><link>http://10.0.0.1/</link><pubDate>Foo, 99 Bar 99999</pubDate></item><item><guid isPermaLink="maybe">`+strings.Repeat("g", 100_000)+`</guid></item></channel></rss>`)},
-		{Path: "/feed/bomb.xml", What: "a feed that unpacks to 1 GiB", Ends: ends(dc.ErrSize), serve: func(w http.ResponseWriter, r *http.Request) {
+		{Path: "/feed/bomb.xml", What: "a feed that unpacks to 1 GiB", Ends: ends(wire.ErrSize), serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			body(rss, func(w io.Writer) { repeatBytes(w, gzipMember(), 64) })(w, r)
 		}},
 
-		{Path: "/sitemap/million.xml", What: "a million entries, 25 MB", Ends: ends(dc.ErrSize), serve: sitemap(1_000_000)},
+		{Path: "/sitemap/million.xml", What: "a million entries, 25 MB", Ends: ends(wire.ErrSize), serve: sitemap(1_000_000)},
 		{Path: "/sitemap/half.xml", What: "half a million entries, 13 MB", serve: sitemap(400_000)},
 		{Path: "/sitemap/million.xml.gz", What: "a million entries in 2 MB of gzip", serve: packed(millionEntries)},
 		{Path: "/sitemap/bomb.xml.gz", What: "1 GiB in 1 MiB of gzip, as a file", serve: func(w http.ResponseWriter, r *http.Request) {

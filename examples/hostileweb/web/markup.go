@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 const doc = "<!DOCTYPE html><html lang=en><head><title>A page</title></head><body><p>It has a text of its own, and then it goes on.</p>"
@@ -36,7 +36,7 @@ func markup() []Trap {
 		})},
 		{Path: "/markup/tag-name", What: "a tag whose name has 10 MB", serve: repeated(doc+"<", "name", 2_500_000, ">x")},
 		{Path: "/markup/metas", What: "half a million meta tags", serve: repeated("<!DOCTYPE html><head>", `<meta name=k content=v>`, 500_000, "<title>Metas</title><p>Text.")},
-		{Path: "/markup/metas-endless", What: "meta tags without an end", Ends: ends(dc.ErrSize), serve: body(htmlUTF8, func(w io.Writer) {
+		{Path: "/markup/metas-endless", What: "meta tags without an end", Ends: ends(wire.ErrSize), serve: body(htmlUTF8, func(w io.Writer) {
 			io.WriteString(w, "<!DOCTYPE html><head>")
 			flood(w, `<meta http-equiv=refresh content="99999;url=/x">`)
 		})},
@@ -96,11 +96,11 @@ func markup() []Trap {
 		{Path: "/markup/refresh/self", What: "refreshes itself", serve: text(htmlUTF8, refresh("/markup/refresh/self"))},
 		{Path: "/markup/refresh/a", What: "refreshes to a page that refreshes back", serve: text(htmlUTF8, refresh("/markup/refresh/b"))},
 		{Path: "/markup/refresh/b", What: "the other half of that loop", serve: text(htmlUTF8, refresh("/markup/refresh/a"))},
-		{Path: "/markup/refresh/endless", What: "refreshes to the next number, always", Ends: ends(dc.ErrMaxHTMLRedirects), serve: func(w http.ResponseWriter, r *http.Request) {
+		{Path: "/markup/refresh/endless", What: "refreshes to the next number, always", Ends: ends(wire.ErrMaxHTMLRedirects), serve: func(w http.ResponseWriter, r *http.Request) {
 			n, _ := strconv.Atoi(r.FormValue("n"))
 			text(htmlUTF8, refresh(fmt.Sprint("/markup/refresh/endless?n=", n+1)))(w, r)
 		}},
-		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: ends(dc.ErrGuard | dc.ErrConnection), serve: text(htmlUTF8, refresh("http://10.0.0.1/"))},
+		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: ends(wire.ErrGuard | wire.ErrConnection), serve: text(htmlUTF8, refresh("http://10.0.0.1/"))},
 		{Path: "/markup/refresh/odd", What: "refreshes by values that are none", serve: text(htmlUTF8, `<!DOCTYPE html><head><meta http-equiv=refresh content="url"><meta http-equiv=refresh content=";;;url=''"><meta http-equiv=refresh content="999999999999999999999"><meta http-equiv=refresh content="0;url=javascript:alert(1)"><title>Odd</title></head><p>Text.</p>`)},
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // redirects lead in circles, to where nobody may go, or nowhere.
 func redirects() []Trap {
-	guard := ends(dc.ErrGuard | dc.ErrConnection)
-	nowhere := ends(dc.ErrBadRedirection)
-	many := ends(dc.ErrMaxHTTPRedirects)
+	guard := ends(wire.ErrGuard | wire.ErrConnection)
+	nowhere := ends(wire.ErrBadRedirection)
+	many := ends(wire.ErrMaxHTTPRedirects)
 	list := []Trap{
 		{Path: "/redirect/self", What: "to itself", Ends: many, serve: to("/redirect/self")},
 		{Path: "/redirect/loop/a", What: "to a page that leads back", Ends: many, serve: to("/redirect/loop/b")},
@@ -42,8 +42,8 @@ func redirects() []Trap {
 		{Path: "/redirect/chain/1", What: "three steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/2")},
 		{Path: "/redirect/chain/2", What: "two steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/3")},
 		{Path: "/redirect/chain/3", What: "one step into a private network", Ends: guard, serve: to("http://10.0.0.1/")},
-		{Path: "/redirect/to-error", What: "to an answer that is none", Ends: ends(dc.ErrFetchHTTP), serve: to("/answer/smtp")},
-		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: ends(dc.ErrConnection), serve: to("http://nowhere.invalid/")},
+		{Path: "/redirect/to-error", What: "to an answer that is none", Ends: ends(wire.ErrFetchHTTP), serve: to("/answer/smtp")},
+		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: ends(wire.ErrConnection), serve: to("http://nowhere.invalid/")},
 	}
 	for _, p := range []struct{ name, target, what string }{
 		{"metadata", "http://169.254.169.254/latest/meta-data/", "the address where clouds keep their secrets"},

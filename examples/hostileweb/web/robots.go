@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"strings"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // robotsFile is a host whose robots.txt is the trap. Its page is an ordinary one
 // at the given path.
 type robotsFile struct {
 	name, what, path string
-	ends             []dc.ErrorMask
+	ends             []wire.ErrorMask
 	stalls           bool
 	serve            http.HandlerFunc
 }
@@ -22,7 +22,7 @@ type robotsFile struct {
 // all, 5xx forbids all, and of a file that is too long the beginning counts.
 func robotsFiles() []robotsFile {
 	const plainText = "text/plain; charset=utf-8"
-	forbidden := ends(dc.ErrRobots)
+	forbidden := ends(wire.ErrRobots)
 	deny := "User-agent: *\nDisallow: /\n"
 	code := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -60,10 +60,10 @@ func robotsFiles() []robotsFile {
 		{name: "robots-noise", what: "noise", serve: body(plainText, func(w io.Writer) { _, _ = w.Write(noise(100_000)) })},
 		{name: "robots-utf16", what: "UTF-16", serve: text(plainText, "\xff\xfe"+wide(deny))},
 		{name: "robots-mark", what: "rules behind a byte order mark, with lines that end in CR alone", ends: forbidden, serve: text(plainText, "\ufeff"+strings.ReplaceAll(deny, "\n", "\r"))},
-		{name: "robots-silent", what: "no answer, ever", ends: ends(dc.ErrTimeout), stalls: true, serve: stall("")},
-		{name: "robots-drip", what: "one byte in a tenth of a second", ends: ends(dc.ErrTimeout), stalls: true, serve: drip("# drop\n", 100_000_000)},
-		{name: "robots-reset", what: "a reset connection", ends: ends(dc.ErrConnection), serve: abort("")},
-		{name: "robots-header", what: "headers without an end", ends: ends(dc.ErrSize), serve: then("HTTP/1.1 200 OK\r\n", "X-Flood: more\r\n")},
+		{name: "robots-silent", what: "no answer, ever", ends: ends(wire.ErrTimeout), stalls: true, serve: stall("")},
+		{name: "robots-drip", what: "one byte in a tenth of a second", ends: ends(wire.ErrTimeout), stalls: true, serve: drip("# drop\n", 100_000_000)},
+		{name: "robots-reset", what: "a reset connection", ends: ends(wire.ErrConnection), serve: abort("")},
+		{name: "robots-header", what: "headers without an end", ends: ends(wire.ErrSize), serve: then("HTTP/1.1 200 OK\r\n", "X-Flood: more\r\n")},
 		{name: "robots-delay", what: "delays that are no numbers, or negative", serve: text(plainText, "User-agent: *\nCrawl-delay: -5\nCrawl-delay: NaN\nCrawl-delay: 1e-9\nCrawl-delay: many\nDisallow:\n")},
 		{name: "robots-sitemaps", what: "ten thousand sitemaps, in private networks", serve: body(plainText, func(w io.Writer) { repeat(w, "Sitemap: http://10.0.0.1/x.xml\n", 10_000) })},
 	}

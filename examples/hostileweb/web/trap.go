@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"hce/dc/internal/dc"
+	"hce/dc/internal/wire"
 )
 
 // Trap is one address of the hostile web and what a crawler has to make of it.
@@ -16,7 +16,7 @@ type Trap struct {
 	What string // what the server does
 	// Ends are the error masks that are right for the row; none: no error. Most
 	// traps have one right end.
-	Ends []dc.ErrorMask
+	Ends []wire.ErrorMask
 	// Stalls tells that only the client's time-out ends the answer.
 	Stalls bool
 
@@ -24,7 +24,7 @@ type Trap struct {
 }
 
 // Fits reports whether mask is a right end of this trap.
-func (t Trap) Fits(mask dc.ErrorMask) bool {
+func (t Trap) Fits(mask wire.ErrorMask) bool {
 	if len(t.Ends) == 0 {
 		return mask == 0
 	}
@@ -41,4 +41,4 @@ func Traps() []Trap {
 }
 
 // ends is short for the list of right ends.
-func ends(masks ...dc.ErrorMask) []dc.ErrorMask { return masks }
+func ends(masks ...wire.ErrorMask) []wire.ErrorMask { return masks }

@@ -1,0 +1,204 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/wire"
+)
+
+// Exit codes of dc-admin (daemon 4.3).
+const (
+	AdminOK      = 0
+	AdminFailed  = 1 // a class did not answer or refused, or the command is unknown
+	AdminWrong   = 2 // ini, fields or classes are missing or malformed
+	adminTimeout = 1 // of a pair, not of the program
+)
+
+// Command is one command of dc-admin for one or more classes.
+type Command struct {
+	Name    string // STAT, GET, SET, STOP, SUSPEND, RESUME; DRAIN is Drain
+	Fields  map[string]any
+	Classes []string // in the order of their answers; none is all to SUSPEND and RESUME
+	Server  Server
+}
+
+// Fields reads the --fields of a command: names for STAT and GET, name:value for
+// SET, or a JSON object for SET whose values hold commas. A value may hold
+// colons; \, stands for a comma.
+func Fields(command, text string) (map[string]any, error) {
+	fields := map[string]any{}
+	text = strings.TrimSpace(text)
+	if command == "SET" && strings.HasPrefix(text, "{") {
+		if err := decode([]byte(text), &fields); err != nil {
+			return nil, fmt.Errorf("--fields is not a JSON object: %w", err)
+		}
+		return fields, nil
+	}
+	const comma = "\x00"
+	for _, part := range strings.Split(strings.ReplaceAll(text, `\,`, comma), ",") {
+		part = strings.TrimSpace(strings.ReplaceAll(part, comma, ","))
+		if part == "" {
+			continue
+		}
+		name, value, hasValue := strings.Cut(part, ":")
+		name = strings.TrimSpace(name)
+		switch {
+		case command == "SET" && (!hasValue || name == ""):
+			return nil, fmt.Errorf("--fields: %q is not name:value", part)
+		case command == "SET":
+			fields[name] = value
+		case command == "STAT":
+			fields[name] = nil
+		default:
+			fields[part] = ""
+		}
+	}
+	return fields, nil
+}
+
+var adminTypes = map[string]int{"STAT": wire.AdminStat, "GET": wire.AdminGet, "SET": wire.AdminSet, "STOP": wire.AdminState}
+
+// Commands that are one request for all their classes.
+const (
+	suspend = "SUSPEND"
+	resume  = "RESUME"
+)
+
+// Commands are the names of all commands, in the order of the help.
+const Commands = "STAT, GET, SET, STOP, SUSPEND, RESUME, DRAIN"
+
+// notServed are the commands of the first implementation that have no work here.
+var notServed = map[string]string{
+	"SYSTEM":     "SYSTEM is not served: the daemon frees its memory by itself",
+	"SQL_CUSTOM": "SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes",
+}
+
+// Do asks one class after the other and gives the list of pairs that dc-admin
+// prints: [object, 0], or [empty object, 1] for a class that did not answer
+// (daemon 4.3).
+func (c Command) Do(ctx context.Context) Outcome {
+	if why, ok := notServed[c.Name]; ok {
+		return AdminFailure(AdminFailed, why)
+	}
+	eventType, ok := adminTypes[c.Name]
+	whole := c.Name == suspend || c.Name == resume
+	if !ok && !whole {
+		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of %s", c.Name, Commands))
+	}
+	b, err := bus.New()
+	if err != nil {
+		return AdminFailure(AdminFailed, err.Error())
+	}
+	defer b.Term(0)
+	if whole {
+		answer, code, err := c.suspend(ctx, b, c.suspendType(), c.Classes)
+		exit := AdminOK
+		if err != nil {
+			exit = AdminFailed
+		}
+		return Outcome{Exit: exit, JSON: []any{[]any{answer, code}}}
+	}
+	exit := AdminOK
+	pairs := []any{}
+	for _, class := range c.Classes {
+		object, code := c.one(ctx, b, eventType, class)
+		if code != 0 || refused(object) {
+			exit = AdminFailed
+		}
+		pairs = append(pairs, []any{object, code})
+	}
+	return Outcome{JSON: pairs, Exit: exit}
+}
+
+func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class string) (object any, code int) {
+	var request any = wire.AdminFields{ClassName: class, Fields: c.Fields}
+	var empty any = wire.AdminFields{ClassName: class, Fields: map[string]any{}}
+	if eventType == wire.AdminState {
+		request = wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown}
+		empty = wire.AdminCommand{ClassName: class}
+	}
+	raw, err := json.Marshal(request)
+	if err != nil {
+		return empty, adminTimeout
+	}
+	answer, err := c.Server.ask(ctx, b, wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: eventType, Object: raw})
+	if err != nil {
+		return withError(empty, c.reason(err)), adminTimeout
+	}
+	return answer.Object, 0
+}
+
+// suspendType is what SUSPEND and RESUME ask for: SUSPEND suspends, unless its
+// fields are there and have no "1" among them (daemon 4.2).
+func (c Command) suspendType() int {
+	_, one := c.Fields["1"]
+	if c.Name == resume || len(c.Fields) > 0 && !one {
+		return 1
+	}
+	return 0
+}
+
+// suspend asks the daemon to suspend managers or to let them run: those of
+// classes, or all. The object and its code are a pair of the output. The error
+// says that some manager is not in the state that was asked for.
+func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
+	raw, err := json.Marshal(struct {
+		SuspendType int      `json:"suspendType"`
+		Classes     []string `json:"classes,omitempty"`
+	}{kind, classes})
+	var answer wire.Event
+	if err == nil {
+		answer, err = c.Server.ask(ctx, b, wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: wire.AdminSuspend, Object: raw})
+	}
+	if err != nil {
+		return withError(wire.GeneralResponse{}, c.reason(err)), adminTimeout, errors.New(c.reason(err))
+	}
+	var said wire.GeneralResponse
+	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &said) != nil || said.ErrorCode != 0 {
+		return answer.Object, 0, fmt.Errorf("not every manager has done it: %s", answer.Object)
+	}
+	return answer.Object, 0, nil
+}
+
+func (c Command) reason(err error) string {
+	if errors.Is(err, errTimeout) {
+		return c.Server.noAnswer(fmt.Sprintf(" within %d ms", c.Server.Timeout.Milliseconds()))
+	}
+	return err.Error()
+}
+
+// refused reports whether a manager's answer says that it did not do it.
+func refused(object any) bool {
+	raw, ok := object.(json.RawMessage)
+	if !ok {
+		return false
+	}
+	var o struct {
+		Command int               `json:"command"`
+		Errors  map[string]string `json:"errors"`
+	}
+	return json.Unmarshal(raw, &o) != nil || o.Command == wire.CommandError || len(o.Errors) > 0
+}
+
+// AdminFailure is the output of a usage or configuration error: one empty object
+// with the error and without a code beside it.
+func AdminFailure(exit int, message string) Outcome {
+	m := withError(wire.AdminFields{Fields: map[string]any{}}, message)
+	m["errorCode"] = exit
+	return Outcome{Exit: exit, JSON: []any{[]any{m}}}
+}
+
+func withError(object any, message string) map[string]any {
+	raw, err := json.Marshal(object)
+	m := map[string]any{}
+	if err == nil {
+		_ = json.Unmarshal(raw, &m) // our own object
+	}
+	m["errorCode"], m["errorMessage"] = 1, message
+	return m
+}

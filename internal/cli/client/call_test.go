@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
+)
+
+// daemon is a ROUTER socket that answers each event with what answer gives;
+// nothing for an event without a class.
+func daemon(t *testing.T, answer func(e wire.Event) []wire.Event) Server {
+	t.Helper()
+	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", answer)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Server{Host: "127.0.0.1", Port: n, Timeout: 20 * time.Second}
+}
+
+// reply answers e with an object in a type.
+func reply(e wire.Event, eventType int, object string) wire.Event {
+	return wire.Event{Class: e.Class, UID: e.UID, Type: eventType, Object: json.RawMessage(object), Cookie: e.Cookie}
+}
+
+const oneItem = `{"errorCode":0,"errorMessage":"","itemsList":[{"errorCode":0,"itemObject":{"n":18446744073709551615}}]}`
+
+func text(t *testing.T, o Outcome) string {
+	t.Helper()
+	b, err := Text(o.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestCall(t *testing.T) {
+	no := false
+	yes := true
+	for name, c := range map[string]struct {
+		call   Call
+		answer func(e wire.Event) []wire.Event
+		limit  time.Duration
+		exit   int
+		has    string
+	}{
+		"answer": {
+			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, oneItem)} },
+			has:    `"n": 18446744073709551615`,
+		},
+		"refused by the service": {
+			answer: func(e wire.Event) []wire.Event {
+				return []wire.Event{reply(e, e.Type+100, `{"errorCode":2,"errorMessage":"empty list of nodes","itemsList":[]}`)}
+			},
+			has: `"errorCode": 2`,
+		},
+		"another's answer first": {
+			answer: func(e wire.Event) []wire.Event {
+				other := reply(e, e.Type+100, `{"itemsList":[]}`)
+				other.UID = bus.NewUID()
+				return []wire.Event{other, reply(e, e.Type+100, oneItem)}
+			},
+			has: `"n": 18446744073709551615`,
+		},
+		"merge": {
+			call: Call{Merge: &yes},
+			answer: func(e wire.Event) []wire.Event {
+				return []wire.Event{reply(e, e.Type+100, `{"itemsList":[`+string(e.Cookie["MERGE_RESULTS"])+`]}`)}
+			},
+			has: "\n        1\n",
+		},
+		"do not merge": {
+			call: Call{Merge: &no},
+			answer: func(e wire.Event) []wire.Event {
+				return []wire.Event{reply(e, e.Type+100, `{"itemsList":[`+string(e.Cookie["MERGE_RESULTS"])+`]}`)}
+			},
+			has: "\n        0\n",
+		},
+		"no merge cookie": {
+			answer: func(e wire.Event) []wire.Event {
+				return []wire.Event{reply(e, e.Type+100, `{"itemsList":[`+strconv.Itoa(len(e.Cookie))+`]}`)}
+			},
+			has: "\n        0\n",
+		},
+		"wrong shape": {
+			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, `{"errorCode":0}`)} },
+			exit:   ExitRefused, has: "Wrong Response eventObject type for SITE_STATUS must be ClientResponse",
+		},
+		"a list": {
+			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, `[]`)} },
+			exit:   ExitRefused, has: "Wrong Response",
+		},
+		"answer to another operation": {
+			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, 101, oneItem)} },
+			exit:   ExitRefused, has: "Wrong Response",
+		},
+		"no answer": {
+			answer: func(wire.Event) []wire.Event { return nil }, limit: 50 * time.Millisecond,
+			exit: ExitRefused, has: "Network communicate timeout=50 mls",
+		},
+		"wrong request": {
+			call: Call{Object: json.RawMessage(`[]`)},
+			exit: ExitRefused, has: "DCC exception msg=",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.call.Server = daemon(t, func(e wire.Event) []wire.Event {
+				if e.Class != wire.ClassClient || e.Type != int(wire.SiteStatus) || string(e.Object) != `{"id":"a"}` {
+					t.Errorf("event %+v", e)
+				}
+				return c.answer(e)
+			})
+			if c.limit > 0 {
+				c.call.Server.Timeout = c.limit
+			}
+			c.call.Op = wire.SiteStatus
+			if c.call.Object == nil {
+				c.call.Object = json.RawMessage(`{"id":"a"}`)
+			}
+			out := c.call.Do(t.Context())
+			got := text(t, out)
+			if out.Exit != c.exit || !strings.Contains(got, c.has) {
+				t.Errorf("exit %d %s; want %d %s", out.Exit, got, c.exit, c.has)
+			}
+			if c.exit != 0 && !strings.Contains(got, `"error_code": `+strconv.Itoa(c.exit)) {
+				t.Errorf("%s without error_code %d", got, c.exit)
+			}
+		})
+	}
+	t.Run("wrong address", func(t *testing.T) {
+		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "no such host", Port: 1, Timeout: time.Second}}.Do(t.Context())
+		if out.Exit != ExitFailure {
+			t.Errorf("exit %d %s", out.Exit, text(t, out))
+		}
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond}}.Do(t.Context())
+		if out.Exit != ExitRefused {
+			t.Errorf("exit %d %s", out.Exit, text(t, out))
+		}
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: time.Minute}}.Do(ctx)
+		if out.Exit != ExitTransport {
+			t.Errorf("exit %d %s", out.Exit, text(t, out))
+		}
+	})
+}

@@ -1,0 +1,290 @@
+package livescreen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/daemon/manager/managertest"
+)
+
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// stats are the answers of a daemon that has run for a day, n seconds after noon.
+func stats(t *testing.T, n int) []client.Stat {
+	t.Helper()
+	var all []client.Stat
+	for _, text := range []string{
+		`{"className":"AdminInterfaceServer","fields":{"START_DATE":"2026-11-21 12:00:00","state":"running","RAMR":125829120,"RAMV":1288490188,"THREADS":21,"CPUU":100.5,"CPUS":20,"schedules":{}}}`,
+		`{"className":"SitesManager","fields":{"START_DATE":"2026-11-21 12:00:00","state":"running","common_threads":3,"common_queue":0,"schedules":{"recrawl":{"periodSeconds":60,"last":"2026-11-22 11:59:30","next":"2026-11-22 12:00:30"}}}}`,
+		`{"className":"BatchTasksManager","fields":{"START_DATE":"2026-11-21 12:00:00","state":"suspended","batches_crawl_queue":4,"purge_batches":1,"batches_crawl_urls":1000,"batches_crawl_urls_fault":3,"batches_crawl_total":20,"batches_crawl_fault":1,"schedules":{"crawl":{"periodSeconds":2,"last":"2026-11-22 11:59:59","next":"2026-11-22 12:00:01"},"aging":{"periodSeconds":120,"last":null,"next":null},"return":{"periodSeconds":600,"last":null,"next":"2026-11-22 12:07:00"}}}}`,
+		`{"className":"BatchTasksManagerProcess","fields":{"START_DATE":"2026-11-21 12:00:00","state":"running","batches_process_queue":2,"batches_process_urls":500,"batches_process_total":10}}`,
+		`{"className":"ClientInterfaceService","fields":{"START_DATE":"2026-11-21 12:00:00","state":"running","requests":7,"serverConnection_recv_cnt":100}}`,
+	} {
+		var s struct {
+			ClassName string
+			Fields    map[string]any
+		}
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		for name, perSecond := range map[string]float64{"batches_crawl_urls": 12, "batches_crawl_urls_fault": 0.5, "batches_process_urls": 6, "serverConnection_recv_cnt": 40, "CPUU": 0.25, "CPUS": 0.05, "batches_crawl_total": 0.5} {
+			if was, ok := s.Fields[name].(float64); ok {
+				s.Fields[name] = was + float64(n)*perSecond
+			}
+		}
+		all = append(all, client.Stat{Class: s.ClassName, Fields: s.Fields})
+	}
+	return append(all, client.Stat{Class: "BatchTasksManagerRealTime", Err: errors.New("class BatchTasksManagerRealTime gave no answer within \x1b[2J10000 ms, whatever it does")})
+}
+
+func reading(t *testing.T, n int) Reading {
+	return Reading{At: noon.Add(time.Duration(n) * time.Second), Managers: stats(t, n),
+		Sites: &Totals{Sites: 12, Resources: 34567, Contents: 33000, New: 120, Errors: 5, Size: 3 << 30}}
+}
+
+func TestRates(t *testing.T) {
+	restart := reading(t, 10)
+	restart.Managers[2].Fields["START_DATE"] = "2026-11-22 12:00:05"
+	away := Reading{At: noon, Away: "no answer"}
+	back := reading(t, 10)
+	back.Managers[2].Fields["batches_crawl_urls"] = 1.0
+	for name, c := range map[string]struct {
+		before, now Reading
+		want        *Rates
+	}{
+		"ten seconds":             {reading(t, 0), reading(t, 10), &Rates{URLs: 12, Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
+		"nothing before":          {Reading{}, reading(t, 10), nil},
+		"the same moment":         {reading(t, 0), reading(t, 0), nil},
+		"the clock was set back":  {reading(t, 10), reading(t, 0), nil},
+		"away before":             {away, reading(t, 10), nil},
+		"away now":                {reading(t, 0), Reading{At: noon.Add(time.Minute), Away: "no answer"}, nil},
+		"restarted":               {reading(t, 0), restart, nil},
+		"a counter went back":     {reading(t, 0), back, &Rates{Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
+		"a manager did not speak": {Reading{At: noon, Managers: stats(t, 0)[:2]}, reading(t, 10), &Rates{CPU: 0.3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Compare(c.before, c.now).Rates
+			if (got == nil) != (c.want == nil) {
+				t.Fatalf("%+v", got)
+			}
+			if got == nil {
+				return
+			}
+			for what, d := range map[string]float64{"URLs": got.URLs - c.want.URLs, "pages": got.Pages - c.want.Pages, "errors": got.Errors - c.want.Errors,
+				"batches": got.Batches - c.want.Batches, "requests": got.Requests - c.want.Requests, "CPU": got.CPU - c.want.CPU} {
+				if d > 1e-9 || d < -1e-9 {
+					t.Errorf("%s are %g wrong: %+v", what, d, got)
+				}
+			}
+		})
+	}
+}
+
+var colours = regexp.MustCompile("\x1b\\[[0-9]+m")
+
+// Screens from fixed answers, byte for byte; each fits where it is shown.
+func TestScreens(t *testing.T) {
+	sample := Compare(reading(t, 0), reading(t, 10))
+	for name, c := range map[string]struct {
+		sample Sample
+		style  Style
+	}{
+		"plain":   {sample, Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+		"colours": {sample, Style{Title: "127.0.0.1:5503", Width: 80, Height: 24, Keys: true}},
+		"first":   {Compare(Reading{}, reading(t, 0)), Style{Title: "127.0.0.1:5503", Plain: true}},
+		"paused":  {sample, Style{Title: "127.0.0.1:5503", Plain: true, Paused: true, Keys: true}},
+		"small":   {sample, Style{Title: "127.0.0.1:5503", Width: 30, Height: 10, Plain: true, Keys: true}},
+		"away":    {Compare(reading(t, 0), Reading{At: noon.Add(time.Second), Away: "no answer from 127.0.0.1:5503"}), Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Draw(c.sample, c.style) + "\n"
+			width, height := max(c.style.Width, 30), max(c.style.Height, 10)
+			if c.style.Width == 0 {
+				width, height = 80, 24
+			}
+			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+			if len(lines) > height {
+				t.Errorf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				bare := colours.ReplaceAllString(line, "")
+				if utf8.RuneCountInString(bare) > width || strings.ContainsRune(bare, '\x1b') {
+					t.Errorf("line %q", line)
+				}
+				if c.style.Plain && strings.ContainsFunc(line, func(r rune) bool { return r > 126 || r < 32 }) {
+					t.Errorf("not plain: %q", line)
+				}
+			}
+			golden(t, name+".txt", got)
+		})
+	}
+}
+
+func TestJSONLine(t *testing.T) {
+	var out bytes.Buffer
+	script := &script{readings: []Reading{reading(t, 0), reading(t, 10), {At: noon.Add(20 * time.Second), Away: "no answer from 127.0.0.1:5503"}}}
+	if err := JSON(t.Context(), &out, script, time.Nanosecond, 3); !errors.Is(err, ErrAway) {
+		t.Error(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 3 {
+		t.Errorf("%d lines", n)
+	}
+	golden(t, "lines.json", out.String())
+}
+
+func TestOnce(t *testing.T) {
+	var out bytes.Buffer
+	if err := Once(t.Context(), &out, &script{readings: []Reading{reading(t, 0), reading(t, 10)}}, Style{Title: "x"}, time.Nanosecond); err != nil || !strings.Contains(out.String(), "URLs 12.0") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	out.Reset()
+	if err := Once(t.Context(), &out, &script{readings: []Reading{{At: noon, Away: "no answer"}}}, Style{}, time.Hour); !errors.Is(err, ErrAway) || !strings.Contains(out.String(), "The daemon is away: no answer") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || got != string(want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+// script gives its readings one after the other, the last one for ever.
+type script struct {
+	mu       sync.Mutex
+	readings []Reading
+	given    int
+}
+
+func (s *script) Read(context.Context) Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given++
+	return s.readings[min(s.given, len(s.readings))-1]
+}
+
+// glass is a screen that remembers its pages, and keys that are pressed on it.
+type glass struct {
+	mu    sync.Mutex
+	pages []string
+	keys  chan byte
+}
+
+func (g *glass) Size() (int, int) { return 80, 24 }
+
+func (g *glass) Show(page string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pages = append(g.pages, page)
+	return nil
+}
+
+func (g *glass) Key() (byte, error) {
+	select {
+	case key, open := <-g.keys:
+		if !open {
+			return 0, io.EOF
+		}
+		return key, nil
+	case <-time.After(time.Millisecond):
+		return 0, nil
+	}
+}
+
+// last waits until the page that is shown has that text.
+func (g *glass) last(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(managertest.Patience); ; time.Sleep(time.Millisecond) {
+		g.mu.Lock()
+		page := ""
+		if len(g.pages) > 0 {
+			page = g.pages[len(g.pages)-1]
+		}
+		g.mu.Unlock()
+		if strings.Contains(page, text) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("never shown: %q in %q", text, page)
+		}
+	}
+}
+
+// Readings come, the daemon goes and comes back, p pauses, q ends.
+func TestLive(t *testing.T) {
+	for name, end := range map[string]func(*glass, context.CancelFunc){
+		"q":                func(g *glass, _ context.CancelFunc) { g.keys <- 'q' },
+		"Ctrl-C":           func(g *glass, _ context.CancelFunc) { g.keys <- ctrlC },
+		"no more keys":     func(g *glass, _ context.CancelFunc) { close(g.keys) },
+		"the program ends": func(_ *glass, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			managertest.NoLeaks(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			g := &glass{keys: make(chan byte)}
+			next := make(chan Reading)
+			done := make(chan error, 1)
+			go func() {
+				done <- Live(ctx, g, readerFunc(func(ctx context.Context) Reading {
+					select {
+					case r := <-next:
+						return r
+					case <-ctx.Done():
+						return Reading{Away: "cut off"}
+					}
+				}), Style{Title: "here", Plain: true}, time.Nanosecond)
+			}()
+			g.last(t, "asking here")
+			next <- reading(t, 0)
+			g.last(t, "per second -")
+			next <- reading(t, 10)
+			g.last(t, "URLs 12.0")
+			next <- Reading{At: noon.Add(20 * time.Second), Away: "no answer from here"}
+			g.last(t, "The daemon is away: no answer from here")
+			next <- reading(t, 30)
+			g.last(t, "12:00:30")
+			g.keys <- 'p'
+			g.last(t, "paused")
+			next <- reading(t, 40)
+			next <- reading(t, 50) // the one before was taken then
+			g.last(t, "12:00:30")
+			g.keys <- 'x'
+			g.keys <- 'p'
+			g.last(t, "UTC  up")
+			next <- reading(t, 60)
+			g.last(t, "12:01:00")
+			end(g, cancel)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+type readerFunc func(context.Context) Reading
+
+func (f readerFunc) Read(ctx context.Context) Reading { return f(ctx) }

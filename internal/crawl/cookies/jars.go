@@ -1,0 +1,178 @@
+package cookies
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"hce/dc/internal/crawl/statefile"
+)
+
+// Options of Jars. The zero value is ready.
+type Options struct {
+	Log *slog.Logger     // nil is slog.Default
+	Now func() time.Time // nil is time.Now
+}
+
+// Jars are the jars of all sites of a batch. Any number of goroutines may share
+// it; it keeps every jar it has handed out, so make a new one for the next batch.
+type Jars struct {
+	dir   string
+	now   func() time.Time
+	log   *slog.Logger
+	files statefile.Files
+
+	saving sync.Mutex // one Save at a time
+	mu     sync.Mutex
+	bySite map[string]*Jar
+}
+
+// Open returns the jars kept in dir, which is made with the first file. An empty
+// dir keeps them in memory only.
+func Open(dir string, o Options) *Jars {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Jars{dir: dir, now: o.Now, log: o.Log, files: statefile.Files{Log: o.Log}, bySite: make(map[string]*Jar)}
+}
+
+// Site returns the jar of a site, always the same one. It is read from its file
+// when it is first asked for; a file that cannot be read is warned of, and the
+// jar begins empty.
+func (js *Jars) Site(id string) *Jar {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	if j := js.bySite[id]; j != nil {
+		return j
+	}
+	j := newJar()
+	js.bySite[id] = j
+	if js.dir == "" {
+		return j
+	}
+	var f jarFile
+	if err := js.files.Read(js.path(id), &f); err != nil {
+		js.log.Warn("the cookies of a site cannot be read and begin anew", "site", id, "error", err)
+		return j
+	}
+	j.take(f, js.now())
+	return j
+}
+
+// jarFile is the file of a jar.
+type jarFile struct {
+	Cookies []cookie `json:"cookies"`
+}
+
+func (js *Jars) path(id string) string {
+	return filepath.Join(js.dir, statefile.Name(id)+".json")
+}
+
+// Save merges what changed since the last Save into the files of the sites, and
+// takes from there what other processes set. What could not be saved is tried
+// again by the next Save; the errors of all sites come joined.
+func (js *Jars) Save(ctx context.Context) error {
+	js.saving.Lock()
+	defer js.saving.Unlock()
+	if js.dir == "" {
+		return nil
+	}
+	js.mu.Lock()
+	jars := make(map[string]*Jar, len(js.bySite))
+	for id, j := range js.bySite {
+		jars[id] = j
+	}
+	js.mu.Unlock()
+	var errs []error
+	for id, j := range jars {
+		if err := js.save(ctx, id, j); err != nil {
+			errs = append(errs, fmt.Errorf("cookies.Save: site %q: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
+	changed := j.takeChanged()
+	if len(changed) == 0 {
+		return nil
+	}
+	var f jarFile
+	err := js.files.Update(ctx, js.path(id), &f, func() error {
+		now := js.now()
+		merged := newJar()
+		merged.take(f, now)
+		for _, c := range changed {
+			merged.merge(c, false)
+			merged.trimTo(owner(c.Domain), now)
+		}
+		f = merged.file(now)
+		return nil
+	})
+	if err != nil {
+		j.markChanged(changed)
+		return err
+	}
+	j.take(f, js.now())
+	return nil
+}
+
+// take merges the cookies of a file; those in memory win at the same time.
+func (j *Jar) take(f jarFile, now time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range f.Cookies {
+		if c.valid(now) {
+			j.merge(c, true)
+			j.trimTo(owner(c.Domain), now)
+		}
+	}
+}
+
+// file is the jar as a file, without what is over, in a steady order.
+func (j *Jar) file(now time.Time) jarFile {
+	f := jarFile{Cookies: []cookie{}}
+	for _, c := range j.all() {
+		if c.Expires.After(now) {
+			f.Cookies = append(f.Cookies, *c)
+		}
+	}
+	slices.SortFunc(f.Cookies, func(a, b cookie) int {
+		return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name), a.Set.Compare(b.Set))
+	})
+	return f
+}
+
+// takeChanged returns what is to be saved and forgets that it is.
+func (j *Jar) takeChanged() []cookie {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var list []cookie
+	for k := range j.changed {
+		if c := j.owners[owner(k.domain)][k]; c != nil {
+			list = append(list, *c)
+		}
+	}
+	clear(j.changed)
+	return list
+}
+
+// markChanged takes back what could not be saved.
+func (j *Jar) markChanged(list []cookie) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range list {
+		if k := c.key(); j.owners[owner(k.domain)][k] != nil {
+			j.changed[k] = true
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package cookies
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"hce/dc/internal/wire/prop"
+)
+
+// Stage is what a request is for, a bit of the property's "stage".
+type Stage int
+
+// The stages of HTTP_COOKIE.
+const (
+	Links  Stage = 1 // requests for links that are collected: HEAD, resolver
+	Page   Stage = 2 // the page and its redirects
+	Robots Stage = 4
+	Feed   Stage = 8
+
+	allStages = Links | Page | Robots | Feed
+)
+
+const (
+	maxText    = 16 << 10 // bytes of a cookie text
+	maxDomains = 1000     // of the property
+)
+
+// anyDomain is the key of the entry for domains that have none.
+const anyDomain = ".*"
+
+// Property is a value of HTTP_COOKIE. The zero value sends nothing of its own
+// and leaves the jar's cookies to all stages.
+type Property struct{ entries map[string]entry }
+
+// entry is what one domain, or any, gets.
+type entry struct {
+	stages Stage
+	cookie string
+}
+
+// ParseProperty reads HTTP_COOKIE: a cookie text such as "a=b; c=d", for all
+// hosts and stages, or {"domain or .*": {"stage": bits, "cookie": text}}, where
+// the stage is 15 when it is not given and a text may stand for the inner object.
+// A first { decides. Empty text is the zero Property. Errors read well after
+// "property HTTP_COOKIE "; the Property is then the zero one.
+func ParseProperty(text string) (Property, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return Property{}, nil
+	}
+	if text[0] != '{' {
+		if err := checkText(text); err != nil {
+			return Property{}, err
+		}
+		return Property{map[string]entry{anyDomain: {allStages, text}}}, nil
+	}
+	var members prop.Members
+	if err := prop.Decode(text, &members); err != nil {
+		return Property{}, err
+	}
+	if len(members) > maxDomains {
+		return Property{}, fmt.Errorf("has %d domains, where at most %d are accepted", len(members), maxDomains)
+	}
+	p := Property{make(map[string]entry, len(members))}
+	for _, m := range members {
+		e, err := parseEntry(m.Value)
+		if err != nil {
+			return Property{}, fmt.Errorf("has for the domain %q an entry that %w", clip(m.Name), err)
+		}
+		p.entries[domainKey(m.Name)] = e
+	}
+	return p, nil
+}
+
+func parseEntry(raw json.RawMessage) (entry, error) {
+	v := struct {
+		Stage  prop.Int        `json:"stage"`
+		Cookie json.RawMessage `json:"cookie"`
+	}{Stage: prop.Int(allStages)}
+	if raw[0] == '{' {
+		if err := prop.Decode(string(raw), &v); err != nil {
+			return entry{}, err
+		}
+	} else {
+		v.Cookie = raw
+	}
+	if v.Stage < 0 {
+		return entry{}, fmt.Errorf(`has %d at "stage", where a sum of 1, 2, 4 and 8 is wanted`, v.Stage)
+	}
+	e := entry{stages: Stage(v.Stage) & allStages}
+	if len(v.Cookie) == 0 || string(v.Cookie) == "null" {
+		return e, nil // it only says at which stages the jar's cookies are sent
+	}
+	text, err := prop.Text(v.Cookie)
+	if err != nil {
+		return entry{}, err
+	}
+	e.cookie = strings.TrimSpace(text)
+	return e, checkText(e.cookie)
+}
+
+// checkText refuses what no request can carry.
+func checkText(text string) error {
+	switch {
+	case len(text) > maxText:
+		return fmt.Errorf("has a cookie text of %d bytes, where at most %d are accepted", len(text), maxText)
+	case strings.ContainsFunc(text, control):
+		return errors.New("has a cookie text with line breaks or control characters, which cannot be sent")
+	}
+	return nil
+}
+
+// control tells the characters that a header field cannot hold.
+func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+// Text returns the text that the property sends to host at a stage. It is not ok
+// when the property forbids cookies at that stage, the jar's included. The entry
+// of the host itself decides, else that of the nearest domain above it, down to
+// the last two labels, else ".*".
+func (p Property) Text(stage Stage, host string) (cookie string, ok bool) {
+	e, found := p.find(cleanHost(host))
+	if !found {
+		return "", true
+	}
+	if e.stages&stage == 0 {
+		return "", false
+	}
+	return e.cookie, true
+}
+
+func (p Property) find(host string) (entry, bool) {
+	if len(p.entries) == 0 {
+		return entry{}, false
+	}
+	_, notIP := netip.ParseAddr(host)
+	for domain := host; domain != ""; {
+		if e, ok := p.entries[domain]; ok {
+			return e, true
+		}
+		_, parent, more := strings.Cut(domain, ".")
+		if !more || notIP == nil || !strings.Contains(parent, ".") {
+			break
+		}
+		domain = parent
+	}
+	e, ok := p.entries[anyDomain]
+	return e, ok
+}
+
+// domainKey is the form in which domains are compared.
+func domainKey(name string) string {
+	name = strings.TrimSpace(name)
+	if name == anyDomain || name == "*" {
+		return anyDomain
+	}
+	return cleanHost(strings.TrimPrefix(name, "."))
+}
+
+// cleanHost is a host in lower case without brackets and final dot.
+func cleanHost(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}

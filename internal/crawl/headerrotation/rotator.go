@@ -1,0 +1,250 @@
+package headerrotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"sync"
+
+	"hce/dc/internal/crawl/statefile"
+)
+
+const (
+	// maxPlaces is how many pairs of domain and site are kept in memory when there
+	// are no files that could be asked again.
+	maxPlaces = 10_000
+
+	// maxKept is how many values of a header a file keeps. Beyond it those go that
+	// nobody used of late.
+	maxKept = 2 * maxValues
+)
+
+// Options of a Rotator. The zero value counts in memory only.
+type Options struct {
+	Dir string       // header_file_dir, or "" for counts in memory only
+	Log *slog.Logger // nil is slog.Default
+}
+
+// Rotator chooses values and counts their uses. Any number of goroutines may
+// share it.
+type Rotator struct {
+	dir   string
+	dry   bool // nothing is saved
+	log   *slog.Logger
+	files statefile.Files
+
+	saving sync.Mutex // one Save at a time
+	mu     sync.Mutex
+	places map[place]*uses
+}
+
+// place is what is counted apart.
+type place struct{ domain, site string }
+
+// uses are the uses of values at one place.
+type uses struct {
+	total counts // all that are known
+	fresh counts // of these, what the file does not have
+	asked bool   // since the last Save
+}
+
+// counts is the file of a place: by name and value.
+type counts map[string]map[string]int64
+
+// New returns a Rotator. Files are made when they are first written.
+func New(o Options) *Rotator {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Rotator{dir: o.Dir, log: o.Log, files: statefile.Files{Log: o.Log}, places: make(map[place]*uses)}
+}
+
+// Headers returns the headers of rule for one request of site to domain, in the
+// order of the rule. Of several values the one least used so far is taken, of
+// those equal the first, and its use is counted. A file list that was not
+// resolved gives no header.
+func (r *Rotator) Headers(rule Rule, site, domain string) []Header {
+	var list []Header
+	for _, f := range rule.fields {
+		switch {
+		case len(f.values) == 1:
+			list = append(list, Header{f.name, f.values[0]})
+		case len(f.values) > 1:
+			list = append(list, Header{f.name, r.pick(f, place{domain, site})})
+		}
+	}
+	return list
+}
+
+// pick chooses a value of f and counts it.
+func (r *Rotator) pick(f field, p place) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.use(p)
+	u.asked = true
+	best, least := f.values[0], int64(math.MaxInt64)
+	total := u.total[f.name]
+	for _, v := range f.values {
+		if n := total[v]; n < least {
+			best, least = v, n
+		}
+	}
+	count(u.total, f.name, best, 1)
+	if r.dir != "" {
+		count(u.fresh, f.name, best, 1)
+	}
+	return best
+}
+
+// use returns the uses of a place, from its file when they are not in memory.
+func (r *Rotator) use(p place) *uses {
+	if u := r.places[p]; u != nil {
+		return u
+	}
+	if r.dir == "" {
+		r.makeRoom()
+	}
+	u := &uses{total: r.read(p), fresh: make(counts)}
+	r.places[p] = u
+	return u
+}
+
+// makeRoom forgets any place when there are too many; counts begin anew there.
+func (r *Rotator) makeRoom() {
+	for p := range r.places {
+		if len(r.places) < maxPlaces {
+			return
+		}
+		delete(r.places, p)
+	}
+}
+
+// read returns what the file of p has. One that cannot be read is warned of and
+// counts as empty.
+func (r *Rotator) read(p place) counts {
+	if r.dir == "" {
+		return make(counts)
+	}
+	var known counts
+	if err := r.files.Read(r.path(p), &known); err != nil {
+		r.log.Warn("the uses of header values cannot be read and begin anew", "site", p.site, "domain", p.domain, "error", err)
+	}
+	return copyOf(known)
+}
+
+func (r *Rotator) path(p place) string {
+	return filepath.Join(r.dir, statefile.Name(p.domain), statefile.Name(p.site)+".json")
+}
+
+// Save adds the uses since the last Save to the files, takes from there what
+// other processes counted, and forgets places that were not asked for since. What
+// could not be saved is tried again by the next Save; errors come joined.
+func (r *Rotator) Save(ctx context.Context) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	if r.dir == "" || r.dry {
+		return nil
+	}
+	var errs []error
+	for p, fresh := range r.takeFresh() {
+		if err := r.save(ctx, p, fresh); err != nil {
+			errs = append(errs, fmt.Errorf("rotation.Save: site %q, domain %q: %w", p.site, p.domain, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Unsaved returns a Rotator that begins with what the files have, and whose uses
+// are never saved.
+func (r *Rotator) Unsaved() *Rotator {
+	other := New(Options{Dir: r.dir, Log: r.log})
+	other.dry = true
+	return other
+}
+
+// Close saves a last time.
+func (r *Rotator) Close() error { return r.Save(context.Background()) }
+
+// takeFresh returns what is to be saved, and forgets places without any.
+func (r *Rotator) takeFresh() map[place]counts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[place]counts)
+	for p, u := range r.places {
+		switch {
+		case len(u.fresh) > 0:
+			all[p] = u.fresh
+			u.fresh = make(counts)
+		case !u.asked:
+			delete(r.places, p)
+		}
+		u.asked = false
+	}
+	return all
+}
+
+// save adds fresh to the file of p.
+func (r *Rotator) save(ctx context.Context, p place, fresh counts) error {
+	var known counts
+	err := r.files.Update(ctx, r.path(p), &known, func() error {
+		if known == nil {
+			known = make(counts)
+		}
+		add(known, fresh)
+		for name, values := range fresh {
+			prune(known[name], values)
+		}
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := r.places[p] // only takeFresh forgets it, and saving keeps that off
+	if err != nil {
+		add(u.fresh, fresh)
+		return err
+	}
+	u.total = copyOf(known)
+	add(u.total, u.fresh) // counted meanwhile
+	return nil
+}
+
+// add adds the uses of more to c.
+func add(c, more counts) {
+	for name, values := range more {
+		for v, n := range values {
+			count(c, name, v, n)
+		}
+	}
+}
+
+// count adds n uses; counts in files may be of any size, or below 0.
+func count(c counts, name, value string, n int64) {
+	if c[name] == nil {
+		c[name] = make(map[string]int64)
+	}
+	n = max(n, 0)
+	c[name][value] = min(max(c[name][value], 0), math.MaxInt64-n) + n
+}
+
+// prune keeps the values of a header from growing with each change of the
+// property.
+func prune(values, fresh map[string]int64) {
+	for v := range values {
+		if len(values) <= maxKept {
+			return
+		}
+		if fresh[v] == 0 {
+			delete(values, v)
+		}
+	}
+}
+
+// copyOf is c with maps of its own.
+func copyOf(c counts) counts {
+	all := make(counts, len(c))
+	add(all, c)
+	return all
+}

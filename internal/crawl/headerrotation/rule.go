@@ -1,0 +1,254 @@
+package headerrotation
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/wire/prop"
+)
+
+const (
+	maxHeaders = 100
+	maxValues  = 2000
+	maxValue   = 8 << 10 // bytes
+	maxFile    = 1 << 20 // bytes
+)
+
+const (
+	filePrefix = "file://"
+	userAgent  = "User-Agent"
+)
+
+// Header is one header field of a request.
+type Header struct{ Name, Value string }
+
+// Rule is a value of HTTP_HEADERS. The zero value has no headers.
+type Rule struct{ fields []field }
+
+// field is a header and what it may say.
+type field struct {
+	name   string
+	values []string // at least one
+	file   string   // where the values are still to be read from, or ""
+}
+
+// Parse reads HTTP_HEADERS: lines "Name: value", where empty ones and those that
+// start with # are skipped; or {"Name": "value" or ["value", ...]}, where numbers,
+// true and false are sent as they are written; or `file://path`, lines of
+// User-Agents, which may also be the value of that header. A first { decides. Of
+// equal names, ignoring case, the last counts. Empty text is the zero Rule.
+//
+// Headers that cannot be sent are left out; the Rule holds the others, and the
+// error, which reads well after "property HTTP_HEADERS ", tells of the first.
+func Parse(text string) (Rule, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return Rule{}, nil
+	case text[0] == '{':
+		return parseObject(text)
+	case strings.HasPrefix(text, filePrefix):
+		var r Rule
+		return r, r.add(userAgent, []string{text})
+	}
+	return parseLines(text)
+}
+
+func parseObject(text string) (Rule, error) {
+	var members prop.Members
+	if err := prop.Decode(text, &members); err != nil {
+		return Rule{}, err
+	}
+	var r Rule
+	var first error
+	for _, m := range members {
+		var values prop.Texts
+		err := values.UnmarshalJSON(m.Value)
+		if err != nil {
+			err = fmt.Errorf("%w for the header %q", err, clip(m.Name))
+		} else {
+			err = r.add(m.Name, values)
+		}
+		first = firstOf(first, err)
+	}
+	return r, first
+}
+
+func parseLines(text string) (Rule, error) {
+	var r Rule
+	var first error
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			first = firstOf(first, fmt.Errorf("has the line %q, which is no header", clip(line)))
+			continue
+		}
+		first = firstOf(first, r.add(name, []string{value}))
+	}
+	return r, first
+}
+
+// firstOf is the first of two errors that is one.
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// add takes a header in the place of the one with its name, if there is one.
+func (r *Rule) add(name string, values []string) error {
+	f := field{name: strings.TrimSpace(name)}
+	if !validName(f.name) {
+		return fmt.Errorf("has the header name %q, which cannot be sent", clip(name))
+	}
+	if len(values) == 0 {
+		return fmt.Errorf("gives the header %s no value", f.name)
+	}
+	if len(values) > maxValues {
+		return fmt.Errorf("gives the header %s %d values, where at most %d are accepted", f.name, len(values), maxValues)
+	}
+	for _, v := range values {
+		v = strings.TrimSpace(v)
+		if path, ok := strings.CutPrefix(v, filePrefix); ok && strings.EqualFold(f.name, userAgent) {
+			if len(values) > 1 {
+				return fmt.Errorf("gives %s a file among other values; give it alone", f.name)
+			}
+			f.file = path
+			break
+		}
+		if !validValue(v) {
+			return fmt.Errorf("has a value of %s that cannot be sent", f.name)
+		}
+		if !slices.Contains(f.values, v) {
+			f.values = append(f.values, v)
+		}
+	}
+	for i := range r.fields {
+		if strings.EqualFold(r.fields[i].name, f.name) {
+			r.fields[i] = f
+			return nil
+		}
+	}
+	if len(r.fields) == maxHeaders {
+		return fmt.Errorf("has more than %d headers", maxHeaders)
+	}
+	r.fields = append(r.fields, f)
+	return nil
+}
+
+// Resolve reads the `file://` lists of the Rule: one User-Agent a line, empty
+// lines and those that start with # skipped, at most 2000 lines and 1 MiB. Files
+// lie below folder; an empty folder, a path out of it and a link that leads out
+// are refused. The Rule that comes back is without what could not be read; the
+// error reads well after "property HTTP_HEADERS ". Without such lists the Rule
+// is the same.
+func (r Rule) Resolve(folder string) (Rule, error) {
+	var resolved Rule
+	var first error
+	for _, f := range r.fields {
+		if f.file != "" {
+			var err error
+			if f.values, err = readLines(folder, f.file); err != nil {
+				first = firstOf(first, fmt.Errorf("names the file %q, %w", clip(f.file), err))
+			}
+			f.file = ""
+		}
+		if len(f.values) > 0 {
+			resolved.fields = append(resolved.fields, f)
+		}
+	}
+	return resolved, first
+}
+
+func readLines(folder, path string) ([]string, error) {
+	full, err := statefile.Below(folder, path)
+	if err != nil {
+		return nil, fmt.Errorf("which is refused: it is the path %w", err)
+	}
+	relative, err := filepath.Rel(folder, full)
+	if err != nil {
+		return nil, fmt.Errorf("which is refused: %w", err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("but its folder cannot be opened: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Stat(relative)
+	if err != nil {
+		return nil, fmt.Errorf("which cannot be read: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("which is not a plain file")
+	}
+	file, err := root.Open(relative)
+	if err != nil {
+		return nil, fmt.Errorf("which cannot be read: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("which cannot be read: %w", err)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("which is bigger than %d bytes", maxFile)
+	}
+	return agents(text)
+}
+
+// agents are the lines of a list that can be sent.
+func agents(text []byte) ([]string, error) {
+	var list []string
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+	lines.Buffer(nil, maxFile+1)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case line == "" || line[0] == '#' || seen[line]:
+		case !validValue(line):
+			return list, fmt.Errorf("whose line %q cannot be sent", clip(line))
+		case len(list) == maxValues:
+			return list, fmt.Errorf("which has more than %d lines; the others are not used", maxValues)
+		default:
+			seen[line] = true
+			list = append(list, line)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("which has no lines")
+	}
+	return list, lines.Err()
+}
+
+func validName(name string) bool {
+	return name != "" && len(name) <= 256 && !strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	})
+}
+
+func validValue(value string) bool {
+	return len(value) <= maxValue && !strings.ContainsFunc(value, func(c rune) bool {
+		return c < ' ' && c != '\t' || c == 0x7f
+	})
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "..."
+	}
+	return s
+}

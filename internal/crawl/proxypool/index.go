@@ -1,0 +1,221 @@
+package proxypool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
+)
+
+const (
+	maxRows  = 50     // of sites_proxy in a pool
+	maxIndex = 10_000 // entries of an index file
+)
+
+// Where an entry of the index file came from. One of these is left out of the
+// pool when the property, or the table, has it no more.
+const (
+	fromProperty = "property"
+	fromTable    = "table"
+)
+
+// index is the index file; what an entry has beside our members stays.
+type index map[string]json.RawMessage
+
+// indexPath is the index file of a site, "" for none: file_path itself, or
+// `<site>.json` in it when it is a folder, ends in a slash, or is not there and
+// has no suffix.
+func indexPath(base, filePath, site string) (string, error) {
+	if filePath == "" {
+		return "", nil
+	}
+	path, err := statefile.Below(base, filePath)
+	if err != nil {
+		return "", fmt.Errorf("has in file_path the path %w", err)
+	}
+	info, err := os.Stat(path)
+	folder := strings.HasSuffix(filePath, "/") || filepath.Clean(path) == filepath.Clean(base)
+	switch {
+	case err == nil:
+		folder = folder || info.IsDir()
+	case filepath.Ext(path) == "":
+		folder = true
+	}
+	if folder {
+		return filepath.Join(path, statefile.Name(site)+".json"), nil
+	}
+	if suffix := filepath.Ext(path); suffix == ".lock" || suffix == ".tmp" {
+		return "", fmt.Errorf("has in file_path a name that ends in %s, which is for files of our own", suffix)
+	}
+	return path, nil
+}
+
+// fill makes the pool: entries of the index, then new ones of the property, then
+// new ones of rows. Entries of index and table that cannot be used are warned of.
+func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
+	inProperty := map[string]bool{}
+	for _, e := range spec.entries {
+		inProperty[e.host] = true
+	}
+	fromRows := p.readRows(rows)
+	for _, name := range slices.Sorted(maps.Keys(ix)) {
+		e, err := readEntry(name, ix[name])
+		if err != nil {
+			p.log.Warn("a proxy of an index file is left out", "site", p.site, "path", p.path, "error", err)
+			continue
+		}
+		row, inTable := fromRows[e.host]
+		if e.source == fromProperty && !inProperty[e.host] || e.source == fromTable && !inTable {
+			continue
+		}
+		if e.source == fromTable && e.state != 1 && (row.faultsMax == 0 || row.faults < row.faultsMax) {
+			e.state, e.faults, e.revived = 1, row.faults, true // the operator switched it on again
+		}
+		p.add(e)
+	}
+	for _, e := range spec.entries {
+		e.source = fromProperty
+		p.add(e)
+	}
+	for _, r := range rows {
+		if e, ok := fromRows[r.Host]; ok {
+			p.add(e)
+		}
+	}
+	if p.leftOut > 0 {
+		p.log.Warn("a pool of proxies is full", "site", p.site, "limit", maxProxies, "leftOut", p.leftOut)
+	}
+	for host, row := range fromRows {
+		if e := p.byHost[host]; e != nil {
+			e.rowSite = row.rowSite
+		}
+	}
+}
+
+// add takes e unless its host is known, or the pool is full.
+func (p *Pool) add(e entry) {
+	if p.byHost[e.host] != nil {
+		return
+	}
+	if len(p.entries) == maxProxies {
+		p.leftOut++
+		return
+	}
+	p.entries = append(p.entries, &e)
+	p.byHost[e.host] = &e
+}
+
+// readRows are the usable rows by host.
+func (p *Pool) readRows(rows []wire.Proxy) map[string]entry {
+	all := make(map[string]entry, len(rows))
+	for _, r := range rows {
+		e, err := readRow(r)
+		if err != nil {
+			p.log.Warn("a row of sites_proxy is left out", "site", p.site, "row", r.ID, "error", err)
+			continue
+		}
+		if _, twice := all[r.Host]; !twice {
+			all[r.Host] = e
+		}
+	}
+	return all
+}
+
+// usableRows are the rows in use for a site, the lowest priority first, 50 at
+// most.
+func usableRows(rows []wire.Proxy, site string) []wire.Proxy {
+	var list []wire.Proxy
+	for _, r := range rows {
+		if r.State == 1 && (r.SiteID == site || r.SiteID == wire.AnySite) {
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b wire.Proxy) int { return int(min(max(a.Priority-b.Priority, -1), 1)) })
+	return list[:min(len(list), maxRows)]
+}
+
+func readRow(r wire.Proxy) (entry, error) {
+	e := entry{
+		host: r.Host, priority: max(r.Priority, 1), state: r.State, faults: max(r.Faults, 0), faultsMax: max(r.FaultsMax, 0),
+		source: fromTable, rowSite: r.SiteID,
+	}
+	var err error
+	if e.address, err = ParseAddress(r.Host); err != nil {
+		return e, err
+	}
+	switch text := strings.TrimSpace(r.Domains); {
+	case text == "":
+	case text[0] == '[' || text[0] == '"':
+		var list prop.Texts
+		if err := prop.Decode(text, &list); err != nil {
+			return e, err
+		}
+		e.written = list
+	default:
+		e.written = []string{text}
+	}
+	e.domains, err = compileDomains(e.written)
+	return e, err
+}
+
+// refresh takes the counts that other processes left in the index.
+func (e *entry) refresh(ix index) {
+	raw, ok := ix[e.host]
+	if !ok {
+		return
+	}
+	v := struct {
+		State  prop.Int `json:"state"`
+		Freq   prop.Int `json:"freq"`
+		Faults prop.Int `json:"faults"`
+	}{prop.Int(e.state), prop.Int(e.freq), prop.Int(e.faults)}
+	if prop.Decode(string(raw), &v) != nil {
+		return // an entry that was spoilt since; store writes it anew
+	}
+	e.freq = max(int64(v.Freq), 0)
+	if e.revived {
+		return
+	}
+	e.state, e.faults = int64(v.State), max(int64(v.Faults), 0)
+}
+
+// store puts the counts of e into the index, and all of e when it is new there.
+func (e *entry) store(ix index) error {
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(ix[e.host], &members) != nil || len(members) == 0 {
+		domains := e.written
+		if len(domains) == 0 {
+			domains = []string{"*"}
+		}
+		text, err := json.Marshal(map[string]any{
+			"host": e.host, "domains": domains, "priority": e.priority, "faultsMax": e.faultsMax, "source": e.source,
+		})
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &members); err != nil {
+			return err
+		}
+	}
+	for name, n := range map[string]int64{"state": e.state, "freq": e.freq, "faults": e.faults} {
+		members[name] = json.RawMessage(fmt.Sprint(n))
+	}
+	if len(ix) >= maxIndex && ix[e.host] == nil {
+		return errors.New("the index file has too many entries for a new one")
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return err
+	}
+	ix[e.host] = text
+	e.revived = false
+	return nil
+}

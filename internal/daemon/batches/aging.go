@@ -1,0 +1,59 @@
+package batches
+
+import (
+	"fmt"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// AgingConfig is the part of [BatchTasksManager] about aging (daemon 2.11).
+type AgingConfig struct {
+	SweepConfig
+	MaxURLs        int64          // of a task; AgingBatchDefaultMaxURLsTotal
+	MaxURLsSite    int64          // of a site; AgingBatchDefaultMaxURLsSite
+	MaxSites       int64          // of a task, 0: all; AgingBatchDefaultMaxSites
+	SitesCriterion wire.Criterion // AgingBatchSitesCriterion
+	URLsCriterion  wire.Criterion // AgingBatchURLsCriterion
+}
+
+// newAging declares the aging of old pages: they are deleted with delay, and
+// purging takes them later. The nodes have their turns.
+func newAging(c *Crawl) *sweep {
+	cfg := &c.cfg.Aging
+	s := &sweep{
+		queue:  queue{kind: AgeTask, timer: agingTimer},
+		cfg:    &cfg.SweepConfig,
+		stage:  &c.cfg.DBTask,
+		policy: executor.RoundRobin,
+		op:     wire.URLAge,
+	}
+	s.object = func() any { return cfg.Request(s.total) }
+	s.start(c, 1, "Aging", "Aging", "age")
+	s.Var(
+		manager.Int("AgingBatchDefaultMaxURLsTotal", &cfg.MaxURLs, 1, maxSwept),
+		manager.Int("AgingBatchDefaultMaxURLsSite", &cfg.MaxURLsSite, 1, maxSwept),
+		manager.Int("AgingBatchDefaultMaxSites", &cfg.MaxSites, 0, maxRows),
+		condition("AgingBatchURLsCriterion", &cfg.URLsCriterion.Where),
+		condition("AgingBatchSitesCriterion", &cfg.SitesCriterion.Where),
+	)
+	return s
+}
+
+// Request is the URL_AGE of the n-th task. With a limit of sites each task takes
+// others: their order is another one each time, so that none is left out for ever
+// (daemon F21).
+func (cfg *AgingConfig) Request(n int64) map[string]any {
+	sites, urls := cfg.SitesCriterion, cfg.URLsCriterion
+	urls.Limit = fmt.Sprint(cfg.MaxURLsSite)
+	limit := any(nil)
+	if cfg.MaxSites > 0 {
+		limit = cfg.MaxSites
+		sites.OrderBy = fmt.Sprintf("MD5(CONCAT(`Id`, '-%d'))", n)
+	}
+	return map[string]any{
+		"delayedType": wire.Delayed, "maxURLs": cfg.MaxURLs, "urlsCriterions": urls,
+		"sitesCriterions": map[string]any{"WHERE": sites.Where, "ORDER BY": sites.OrderBy, "LIMIT": limit},
+	}
+}

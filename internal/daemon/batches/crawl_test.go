@@ -1,0 +1,641 @@
+package batches
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
+)
+
+func TestNothingIsDue(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	c := r.crawl(nil)
+	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	r.settled()
+	if n := len(r.world.requests(wire.URLFetch)); n != 1 {
+		t.Errorf("%d selections, want 1: an empty one must not be repeated", n)
+	}
+	r.work() // a hint, as of a new site
+	r.until("a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+	r.clock.pass(time.Hour)
+	r.until("a third selection", func() (answered bool) {
+		r.inside(func() { answered = c.total == 3 })
+		return answered
+	})
+	r.settled()
+	r.inside(func() {
+		if c.total != 3 || c.filled != 0 || c.fetches != 3 || len(c.batches) != 0 {
+			t.Errorf("total %d filled %d fetches %d under way %d", c.total, c.filled, c.fetches, len(c.batches))
+		}
+	})
+	if n := len(r.world.returns(t, 0)); n != 1 {
+		t.Errorf("%d recoveries, want 1", n)
+	}
+}
+
+func TestBatchOfSelectedURLs(t *testing.T) {
+	r := newRig(t, newWorld(1, 2, 4))
+	c := r.crawl(func(cfg *CrawlConfig) {
+		cfg.MaxURLs, cfg.BatchTime, cfg.MaxIterations, cfg.RemoveUnprocessed = 4, 2*time.Minute, 3, true
+		cfg.PaceTime = 7 * time.Second
+		cfg.SitesCriterion.Where, cfg.URLsCriterion.OrderBy = "`State`=1", "`Depth` ASC"
+	})
+	task := r.submitted()
+	if task.Type != CrawlTask || task.TimeLimit != time.Minute || task.QueueTTL != time.Minute || task.Attempts != 1 {
+		t.Errorf("task %+v", task)
+	}
+	if len(task.Stages) != 1 || task.Stages[0].Program != "crawler-task" {
+		t.Errorf("stages %+v", task.Stages)
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(task.Stdin, &raw); err != nil {
+		t.Fatal(err)
+	}
+	id := batchOf(task.Labels)
+	for name, want := range map[string]string{
+		"id": labelOf(id), "crawlerType": "1", "dbMode": "3", "maxIterations": "3", "maxItems": "null",
+		"errorMask": "0", "removeUnprocessedItems": "true",
+		"maxExecutionTime": "48", // below the environment's 60 s, though the ini says 120
+	} {
+		if string(raw[name]) != want {
+			t.Errorf("%s = %s, want %s", name, raw[name], want)
+		}
+	}
+	b, err := wire.ReadBatch(task.Stdin, nil)
+	if err != nil {
+		t.Fatalf("crawler-task would refuse it: %v", err)
+	}
+	if b.ID != id || id <= 0 || len(b.Items) != 4 || b.Items[0].URL.Status != wire.StatusSelectedCrawling {
+		t.Errorf("batch %+v", b)
+	}
+	var fetch []struct {
+		MaxURLs, Algorithm, PaceTime int64
+		SkipBusySites, IsLocking     bool
+		SitesCriterions              struct{ WHERE string }
+		URLsCriterions               map[string]string
+	}
+	if err := json.Unmarshal(r.world.requests(wire.URLFetch)[0], &fetch); err != nil {
+		t.Fatal(err)
+	}
+	f := fetch[0]
+	if f.MaxURLs != 4 || f.Algorithm != 1 || f.PaceTime != 7000 || !f.SkipBusySites || !f.IsLocking ||
+		f.SitesCriterions.WHERE != "`State`=1" || f.URLsCriterions["ORDER BY"] != "`Depth` ASC" {
+		t.Errorf("selection %s", r.world.requests(wire.URLFetch)[0])
+	}
+	if _, err := wire.ReadURLFetch(r.world.requests(wire.URLFetch)[0], nil); err != nil {
+		t.Errorf("db-task would refuse the selection: %v", err)
+	}
+	r.finish(task, 0, 4)
+	r.empty()
+	if n := r.world.count(wire.StatusCrawled); n != 4 {
+		t.Errorf("%d URLs crawled, want 4", n)
+	}
+	r.inside(func() {
+		if c.filled != 1 || c.items != 4 || c.faults != 0 {
+			t.Errorf("filled %d items %d faults %d", c.filled, c.items, c.faults)
+		}
+	})
+}
+
+func TestSlotsAreRefilledAtOnce(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 25))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 5, 2 })
+	tasks := []executor.Task{r.submitted(), r.submitted()}
+	for len(tasks) > 0 {
+		r.settled()
+		r.inside(func() {
+			if n := c.slots(); n > 2 {
+				t.Errorf("%d slots in use", n)
+			}
+		})
+		r.finish(tasks[0], 0, 5)
+		if tasks = tasks[1:]; r.world.count(wire.StatusNew) > 0 {
+			tasks = append(tasks, r.submitted())
+		}
+	}
+	r.empty()
+	if _, most := r.env.counts(); most != 2 || r.world.count(wire.StatusCrawled) != 25 {
+		t.Errorf("at most %d tasks at once, %d URLs crawled", most, r.world.count(wire.StatusCrawled))
+	}
+}
+
+// A hint that comes while a selection is under way is not lost.
+func TestHintDuringSelection(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	r.world.faults[wire.URLFetch] = []fault{deafen}
+	c := r.crawl(nil)
+	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	r.work()
+	r.until("the hint is noted", func() (noted bool) {
+		r.inside(func() { noted = c.again })
+		return noted
+	})
+	r.inside(func() { clear(c.open); c.start(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
+	r.until("a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+}
+
+// Each end of a task returns the rows, with one attempt more unless it was
+// stopped on request, and is counted once.
+func TestEndsOfATask(t *testing.T) {
+	tests := []struct {
+		name             string
+		end              func(r *rig, task executor.Task)
+		good, expired    bool
+		fault            bool // of URL_RETURN
+		crawled, new     int
+		rests, submitted bool
+	}{
+		{name: "finished", good: true, fault: true, crawled: 4, submitted: true,
+			end: func(r *rig, task executor.Task) { r.finish(task, 0, 4) }},
+		{name: "finished, two rows left over", good: true, fault: true, crawled: 2, new: 2, submitted: true,
+			end: func(r *rig, task executor.Task) { r.finish(task, 0, 2) }},
+		{name: "the answer is no batch", fault: true, new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, `{"errorCode":1}`) }},
+		{name: "no answer", fault: true, new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, "") }},
+		{name: "failed", fault: true, new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Failed, "") }},
+		{name: "failed after some pages", fault: true, crawled: 3, new: 1, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) {
+				r.world.work(task.Stdin, 0, 3)
+				r.env.end(task.ID, executor.Failed, "")
+			}},
+		{name: "timed out", fault: true, new: 4, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.TimedOut, "") }},
+		{name: "lost", new: 4, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Lost, "") }},
+		{name: "cancelled", new: 4, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Cancelled, "") }},
+		{name: "waited too long", fault: true, expired: true, new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Refused, "") }},
+		{name: "refused by the environment", fault: true, new: 4, rests: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, newWorld(1, 2, 4))
+			if !test.submitted {
+				r.env.refuse = executor.ErrRefused
+			}
+			c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
+			if test.submitted {
+				task := r.submitted()
+				r.env.set(func() { r.env.refuse = errors.New("no more") }) // of what is due again
+				id := batchOf(task.Labels)
+				test.end(r, task)
+				r.until("the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+				got := r.world.returns(t, id)[0]
+				if got.Fault != test.fault || got.MaxAttempts != 3 || len(got.Sites) != 2 || len(got.Except) != 0 {
+					t.Errorf("URL_RETURN %+v", got)
+				}
+			}
+			r.until("the end is counted", func() (counted bool) {
+				r.inside(func() { counted = c.faults > 0 || test.good })
+				return counted
+			})
+			r.empty()
+			if n := r.world.count(wire.StatusCrawled); n != test.crawled {
+				t.Errorf("%d rows crawled, want %d", n, test.crawled)
+			}
+			if n := r.world.count(wire.StatusNew); n != test.new {
+				t.Errorf("%d rows New, want %d", n, test.new)
+			}
+			selections := len(r.world.requests(wire.URLFetch))
+			if test.rests && selections != 1 {
+				t.Errorf("%d selections: a fault turns in a circle", selections)
+			}
+			if !test.rests && selections == 1 {
+				t.Error("the free slot was not filled")
+			}
+			r.inside(func() {
+				wantFaults, wantURLs := int64(1), int64(4)
+				if test.good {
+					wantFaults, wantURLs = 0, 0
+				}
+				if !test.rests && test.new > 0 { // what was New again met the refusal
+					wantFaults, wantURLs = wantFaults+1, wantURLs+int64(test.new)
+				}
+				if c.faults != wantFaults || c.urlsFault != wantURLs || (c.expired == 1) != test.expired {
+					t.Errorf("faults %d of %d URLs, %d expired; want %d of %d, %v", c.faults, c.urlsFault, c.expired, wantFaults, wantURLs, test.expired)
+				}
+			})
+		})
+	}
+}
+
+// A URL whose batches always fail becomes an error instead of a circle, and the
+// rests between them grow.
+func TestAttemptsComeToAnEnd(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 4))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
+	rest := time.Duration(0)
+	for range 3 {
+		task := r.submitted()
+		r.env.end(task.ID, executor.Failed, "")
+		r.empty()
+		r.work()
+		r.settled()
+		r.inside(func() {
+			if c.rest <= rest {
+				t.Errorf("rest %v after %v", c.rest, rest)
+			}
+			rest = c.rest
+		})
+		r.clock.pass(rest)
+		r.work()
+	}
+	r.until("a look at what is left", func() bool { return len(r.world.requests(wire.URLFetch)) == 4 })
+	if n := r.world.count(wire.StatusNew) + r.world.count(wire.StatusSelectedCrawling); n != 0 {
+		t.Errorf("%d URLs are still due", n)
+	}
+}
+
+func TestRestEndsWithSuccess(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 4))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
+	task := r.submitted()
+	r.env.end(task.ID, executor.Failed, "")
+	r.empty()
+	r.clock.pass(shortestRest)
+	r.work()
+	task = r.submitted()
+	r.finish(task, 0, 4)
+	r.empty()
+	r.inside(func() {
+		if c.rest != 0 || c.Now().Before(c.awake) {
+			t.Errorf("rest %v until %v", c.rest, c.awake)
+		}
+	})
+}
+
+func TestWatchMissed(t *testing.T) {
+	t.Run("the end", func(t *testing.T) {
+		r := newRig(t, newWorld(1, 1, 4))
+		r.env.deaf = true
+		r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod = 10 * time.Second })
+		task := r.submitted()
+		r.finish(task, 0, 4)
+		r.clock.pass(10 * time.Second)
+		r.empty()
+		if n := r.world.count(wire.StatusCrawled); n != 4 {
+			t.Errorf("%d crawled", n)
+		}
+	})
+	t.Run("the environment does not know the task", func(t *testing.T) {
+		r := newRig(t, newWorld(1, 1, 4))
+		c := r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod, cfg.MaxTasks = 10*time.Second, 1 })
+		task := r.submitted()
+		r.until("the task is accepted", func() (ok bool) {
+			r.inside(func() { ok = c.batches[task.ID].stage == running })
+			return ok
+		})
+		r.env.lose(task.ID)
+		r.clock.pass(10 * time.Second)
+		next := r.submitted() // its URLs are due again
+		r.inside(func() {
+			if c.faults != 1 {
+				t.Errorf("%d faults", c.faults)
+			}
+		})
+		r.finish(next, 0, 4)
+		r.empty()
+	})
+	t.Run("the states are not known", func(t *testing.T) {
+		r := newRig(t, newWorld(1, 1, 4))
+		r.env.noResult, r.env.noDelete = errors.New("disk"), errors.New("disk")
+		c := r.crawl(nil)
+		task := r.submitted()
+		r.finish(task, 0, 4)
+		r.until("the result is asked for in vain", func() (tried bool) {
+			r.inside(func() { tried = c.checkFaults == 1 })
+			return tried
+		})
+		r.clock.pass(2 * time.Second)
+		r.until("the task is deleted in vain", func() (tried bool) {
+			r.inside(func() { tried = c.deleteFaults == 1 })
+			return tried
+		})
+		r.clock.pass(2 * time.Second)
+		r.empty()
+	})
+}
+
+// A restarted manager takes up what lives, ends what is over, and returns the
+// rows of all other batches before it starts anything.
+func TestRestart(t *testing.T) {
+	w := newWorld(1, 4, 40)
+	r := newRig(t, w)
+	mark := func(from, to int, status, id int64) []byte {
+		var list []map[string]any
+		for _, k := range w.order[from:to] {
+			w.nodes[0][k].status, w.nodes[0][k].batch = status, id
+			list = append(list, map[string]any{"siteId": k.Site, "urlId": k.Md5})
+		}
+		raw, err := json.Marshal(map[string]any{"id": id, "items": list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	old := func(kind string, id int64, state executor.State, stdin []byte) executor.Task {
+		task := executor.Task{ID: taskID(kind, id), Type: kind, Stdin: stdin, Labels: map[string]string{label: labelOf(id)}}
+		r.env.add(task, state)
+		return task
+	}
+	alive := old(CrawlTask, 7, executor.Running, mark(0, 10, 3, 7))
+	done := old(CrawlTask, 8, executor.Running, mark(10, 15, 3, 8))
+	r.env.end(done.ID, executor.Finished, w.work(done.Stdin, 0, 4))
+	old(CrawlTask, 9, executor.Lost, mark(15, 20, 2, 9))
+	mark(20, 30, 2, 555) // selected, and the daemon was killed
+	mark(30, 40, 5, 999) // of the other manager
+	old(ProcessTask, 999, executor.Running, nil)
+	r.env.add(executor.Task{ID: "crawl-strange", Type: CrawlTask}, executor.Lost)
+
+	w.faults[wire.URLReturn] = []fault{down, down, down} // of three ends, or the recovery
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 100, 3 })
+	r.until("the first round failed", func() bool { return len(w.requests(wire.URLReturn)) >= 3 })
+	r.settled()
+	if len(w.requests(wire.URLFetch)) > 0 && len(w.returns(t, 0)) == 0 {
+		t.Fatal("URLs are selected before the rows of the last run are returned")
+	}
+	r.clock.pass(2 * time.Second)
+	task := r.submitted()
+	got := map[key]bool{}
+	for _, k := range items(t, task.Stdin) {
+		got[k] = true
+	}
+	for i, k := range w.order {
+		switch {
+		case (i < 10 || i >= 30) && got[k]:
+			t.Errorf("URL %d of a living batch is in a new one", i)
+		case i >= 20 && i < 30 && !got[k]:
+			t.Errorf("URL %d of an unknown batch is not due again", i)
+		}
+	}
+	for i, op := range w.ops() {
+		if op == wire.URLFetch && i < 2 {
+			t.Errorf("request %d is a selection", i)
+		}
+	}
+	recovery := w.returns(t, 0)
+	last := recovery[len(recovery)-1]
+	if len(last.Except) == 0 || last.Except[0] != 7 || last.Fault || len(last.Statuses) != 3 {
+		t.Errorf("recovery %+v", last)
+	}
+	for _, id := range []int64{8, 9} {
+		if n := len(w.returns(t, id)); n == 0 {
+			t.Errorf("the rows of batch %d are not returned", id)
+		}
+	}
+	if n := len(w.returns(t, 7)); n != 0 {
+		t.Error("rows of the living batch are returned")
+	}
+	r.env.end(alive.ID, executor.Finished, w.work(alive.Stdin, 0, 10))
+	r.finish(task, 0, 100)
+	for r.env.left() > 1 { // the rest of the URLs, and the other manager's task
+		select {
+		case id := <-r.env.submitted:
+			r.finish(r.env.task(id), 0, 100)
+		case <-time.After(time.Millisecond):
+			r.clock.pass(time.Second)
+		}
+	}
+	r.inside(func() {
+		if c.faults != 2 { // lost and strange
+			t.Errorf("%d faults", c.faults)
+		}
+	})
+	if n := w.count(wire.StatusCrawled); n != 30 {
+		t.Errorf("%d URLs crawled, want 30", n)
+	}
+	if n := w.count(wire.StatusSelectedProcessing); n != 10 {
+		t.Errorf("%d rows of the other manager, want 10", n)
+	}
+}
+
+func TestSelectionWithoutAnswer(t *testing.T) {
+	t.Run("refused", func(t *testing.T) {
+		r := newRig(t, newWorld(1, 1, 4))
+		r.world.faults[wire.URLFetch] = []fault{down}
+		r.crawl(nil)
+		r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		r.until("its rows are returned", func() bool { return len(r.world.requests(wire.URLReturn)) == 2 })
+		r.empty()
+		r.settled()
+		if n := len(r.world.requests(wire.URLFetch)); n != 1 {
+			t.Errorf("%d selections, the next is due with the period", n)
+		}
+		r.clock.pass(time.Hour)
+		r.finish(r.submitted(), 0, 4)
+		r.empty()
+	})
+	t.Run("only the answer is lost", func(t *testing.T) {
+		r := newRig(t, newWorld(1, 1, 4))
+		r.world.faults[wire.URLFetch] = []fault{deafen}
+		c := r.crawl(nil)
+		r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		var fetch []struct{ URLUpdate struct{ BatchID int64 } }
+		if err := json.Unmarshal(r.world.requests(wire.URLFetch)[0], &fetch); err != nil {
+			t.Fatal(err)
+		}
+		id := fetch[0].URLUpdate.BatchID
+		r.clock.pass(30 * time.Second) // DTMDTimeout
+		r.until("rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+		// Now the node is done with it.
+		r.world.set(func() { r.world.selectRows(r.world.nodes[0], 10, 2, id) })
+		r.inside(func() {
+			if c.slots() != 0 {
+				t.Error("a lost selection takes a slot")
+			}
+		})
+		r.drained()
+		if n := r.world.count(wire.StatusNew); n != 4 {
+			t.Errorf("%d rows are New, want 4", n)
+		}
+		r.clock.pass(time.Hour)
+		r.finish(r.submitted(), 0, 4)
+		r.empty()
+	})
+}
+
+// While rows cannot be returned nothing is lost, tries become rarer, and the
+// batch keeps its slot.
+func TestReturnFailsThenWorks(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 8))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 1, 4 })
+	task := r.submitted()
+	r.world.set(func() { r.world.broken[wire.URLReturn] = true })
+	r.finish(task, 0, 2)
+	id := batchOf(task.Labels)
+	r.until("a try", func() bool { return len(r.world.returns(t, id)) == 1 })
+	r.work()
+	r.settled()
+	if n := len(r.world.requests(wire.URLFetch)); n > 2 {
+		t.Errorf("%d selections while the rows are not returned", n)
+	}
+	r.until("the try has failed", func() (late bool) {
+		r.inside(func() { late = c.batches[task.ID].late && c.batches[task.ID].stage == returning })
+		return late
+	})
+	for range 60 {
+		r.clock.pass(time.Second)
+		r.settled()
+	}
+	if n := len(r.world.returns(t, id)); n > 10 {
+		t.Errorf("%d tries in a minute", n)
+	}
+	r.until("more tries", func() bool {
+		r.clock.pass(time.Second)
+		return len(r.world.returns(t, id)) >= 4
+	})
+	r.world.set(func() { r.world.broken[wire.URLReturn] = false })
+	// The time goes on until then and no longer: it would end the next selection.
+	r.until("the rows are returned", func() (done bool) {
+		r.inside(func() { done = c.batches[task.ID] == nil || c.batches[task.ID].stage > returning })
+		if !done {
+			r.clock.pass(time.Second)
+		}
+		return done
+	})
+	for r.world.count(wire.StatusCrawled) < 8 {
+		r.finish(r.submitted(), 0, 4)
+	}
+	r.empty()
+	if _, most := r.env.counts(); most != 1 {
+		t.Errorf("%d tasks at once", most)
+	}
+}
+
+func TestSuspended(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 12))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 1, 4 })
+	task := r.submitted()
+	r.inside(func() { c.Suspend(true) })
+	r.finish(task, 0, 4) // what runs is brought to its end
+	r.empty()
+	r.work()
+	r.clock.pass(2 * time.Hour)
+	r.settled()
+	if n := len(r.world.requests(wire.URLFetch)); n != 1 {
+		t.Errorf("%d selections", n)
+	}
+	r.inside(func() { c.Suspend(false) })
+	r.finish(r.submitted(), 0, 4)
+	r.inside(func() { c.cfg.Mode = false })
+	r.empty()
+	if n := r.world.count(wire.StatusNew); n != 4 {
+		t.Errorf("%d New URLs after the mode was switched off", n)
+	}
+}
+
+// A stop at any moment loses nothing: the next start has all in order.
+func TestStopInTheMiddle(t *testing.T) {
+	moments := map[string]func(r *rig){
+		"a selection under way":    selectsUnheard,
+		"tasks running":            func(*rig) {},
+		"rows cannot be returned":  func(r *rig) { r.world.set(func() { r.world.broken[wire.URLReturn] = true }) },
+		"the end is not yet known": func(r *rig) { r.env.set(func() { r.env.deaf = true }) },
+	}
+	for name, moment := range moments {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newWorld(1, 3, 12))
+			r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 3, 4 })
+			first, second := r.submitted(), r.submitted()
+			moment(r)
+			r.finish(first, 0, 3)
+			r.settled()
+			r.stop()
+			r.env.end(second.ID, executor.Lost, "") // the environment ends with the daemon
+			for id, task := range r.env.tasks {
+				if r.env.results[id].State == executor.Running {
+					r.env.end(task.ID, executor.Lost, "")
+				}
+			}
+			r.world.set(func() { r.world.broken, r.world.faults = map[wire.Op]bool{}, map[wire.Op][]fault{} })
+			r.env.set(func() { r.env.deaf, r.env.watchers = false, nil })
+			for len(r.env.submitted) > 0 {
+				<-r.env.submitted
+			}
+			r = r.restarted()
+			r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 1, 12 })
+			for r.world.count(wire.StatusCrawled) < 12 {
+				select {
+				case id := <-r.env.submitted:
+					r.finish(r.env.task(id), 0, 12)
+				case <-time.After(time.Millisecond):
+					r.clock.pass(time.Minute)
+				}
+			}
+			r.drained()
+		})
+	}
+}
+
+// selectsUnheard makes the answer of the next selection get lost.
+func selectsUnheard(r *rig) {
+	r.world.set(func() { r.world.faults[wire.URLFetch] = []fault{silent} })
+	r.work()
+}
+
+func TestUnreadableSelection(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	c := r.crawl(nil)
+	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	good := `{"siteId":"s","urlMd5":"` + wire.Md5("a") + `","url":"http://a.test/"}`
+	for name, test := range map[string]struct {
+		node  nodeAnswer
+		items int
+	}{
+		"no list":         {nodeAnswer{object: json.RawMessage(`{"a":1}`)}, 0},
+		"a hostile id":    {nodeAnswer{object: json.RawMessage(`[{"siteId":"../x","urlMd5":"` + wire.Md5("b") + `"},` + good + `]`)}, 1},
+		"a hostile key":   {nodeAnswer{object: json.RawMessage(`[{"siteId":"s","urlMd5":"' OR '1'='1"}]`)}, 0},
+		"a row is a text": {nodeAnswer{object: json.RawMessage(`["x",` + good + `]`)}, 1},
+		"node has failed": {nodeAnswer{err: errors.New("down")}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := newBatchID()
+			r.inside(func() { c.start(round{id: id}, []nodeAnswer{test.node}) })
+			if test.items > 0 {
+				task := r.submitted()
+				if got := items(t, task.Stdin); len(got) != test.items {
+					t.Errorf("items %v", got)
+				}
+				r.finish(task, 0, test.items)
+			}
+			r.until("the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+			if sites := r.world.returns(t, id)[0].Sites; len(sites) != 0 {
+				t.Errorf("rows are looked for in %v alone", sites)
+			}
+			r.empty()
+		})
+	}
+}
+
+// A task whose label is not a batch's id is ended without touching rows: an id of
+// 0 would stand for all batches.
+func TestBatchOf(t *testing.T) {
+	for text, want := range map[string]int64{"7": 7, "4294967295": 1<<32 - 1, "4294967296": 0, "-1": 0, "": 0, "x": 0} {
+		if got := batchOf(map[string]string{label: text}); got != want {
+			t.Errorf("batchOf(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestVariablesAndStatistics(t *testing.T) {
+	c := NewCrawl(manager.Config{Log: managertest.Quiet()}, CrawlConfig{Common: Common{MaxURLs: 5}})
+	if c.MaxURLs != 5 || c.cfg.MaxURLs != 5 {
+		t.Fatal("the limits are not there")
+	}
+	c.MaxURLs = 9
+	if c.cfg.MaxURLs != 9 {
+		t.Error("a variable has two copies")
+	}
+	if !strings.HasPrefix(taskID(CrawlTask, 12), "crawl-12") {
+		t.Error(taskID(CrawlTask, 12))
+	}
+}

@@ -1,0 +1,233 @@
+package batches
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// Bounds of the pause before a step of a batch's end is tried again.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// lostLimit is how long after its deadline a selection may still mark rows: as
+// long as SitesManager may wait for a program that it has to kill.
+const lostLimit = 2 * time.Minute
+
+// commitLimit is how long after a selection's program was killed a database server
+// may still be at its commit.
+const commitLimit = 5 * time.Second
+
+// taskOver begins the end of a batch whose task has ended.
+func (q *queue) taskOver(task string) {
+	if b := q.batches[task]; b != nil && b.stage < over {
+		q.advance(b, over)
+	}
+}
+
+// advance takes a batch to the next stage of its end.
+func (q *queue) advance(b *batch, to stage) {
+	b.stage, b.busy, b.pause, b.due = to, false, 0, time.Time{}
+	q.proceed(b)
+}
+
+// proceed begins the step of a batch's stage.
+func (q *queue) proceed(b *batch) {
+	b.busy = true
+	switch b.stage {
+	case over:
+		q.readResult(b)
+	case returning:
+		q.returnRows(b)
+	case forgetting:
+		q.forget(b)
+	}
+}
+
+// postpone leaves the step to be tried again after a pause.
+func (q *queue) postpone(b *batch) {
+	b.pause = min(max(2*b.pause, firstPause), longestPause)
+	b.busy, b.due = false, q.Now().Add(b.pause)
+}
+
+// readResult reads what the task answered, in a worker: it may be megabytes.
+func (q *queue) readResult(b *batch) {
+	id, keys, read := b.task, b.nodes > 1, q.read
+	failed := func(err error) {
+		if err != nil {
+			q.checkFaults++
+			q.Log().Warn("the result is not there", "batch", b.id, "error", err)
+			q.postpone(b)
+		}
+	}
+	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
+		res, err := q.Env.Result(ctx, id)
+		switch {
+		case errors.Is(err, executor.ErrUnknown):
+			return r.Send(q.report(outcomeReport), lost(id))
+		case err != nil:
+			return err
+		}
+		return r.Send(q.report(outcomeReport), read(id, res, keys))
+	}, failed)
+	failed(err)
+}
+
+// lost is the outcome of a task that the environment does not know.
+func lost(id string) outcome {
+	return outcome{Task: id, State: executor.Lost, Reason: "the environment does not know the task"}
+}
+
+// readBatch sums a Batch up: only what the manager needs travels by message.
+func readBatch(id string, res executor.Result, keys bool) outcome {
+	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+	if o.State != executor.Finished {
+		return o
+	}
+	var answer struct {
+		Items []struct {
+			SiteID string `json:"siteId"`
+			URLID  string `json:"urlId"`
+			URL    struct {
+				Status int64 `json:"status"`
+			} `json:"urlObj"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(res.Stdout, &answer); err != nil || answer.Items == nil {
+		o.Reason = "the answer is no batch: " + clip(res.Stdout)
+		return o
+	}
+	o.Batch, o.Items = true, len(answer.Items)
+	for _, it := range answer.Items {
+		if keys && it.URL.Status == wire.StatusCrawled {
+			o.Crawled = append(o.Crawled, key{it.SiteID, it.URLID})
+		}
+	}
+	return o
+}
+
+func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
+
+func (q *queue) outcome(_ string, object json.RawMessage) {
+	var o outcome
+	if err := json.Unmarshal(object, &o); err != nil {
+		q.Log().Error("report of a worker is unreadable", "error", err)
+		return
+	}
+	if b := q.batches[o.Task]; b != nil && b.stage == over {
+		q.conclude(b, o)
+	}
+}
+
+// conclude ends a batch in stage over: its rows go back, then the environment
+// may forget it.
+func (q *queue) conclude(b *batch, o outcome) {
+	b.busy = true
+	b.end, b.attempt = o, o.attempt()
+	if !o.good() {
+		q.faults++
+		q.urlsFault += int64(b.urls)
+		if o.expired() {
+			q.expired++
+		}
+		if o.Unsubmitted {
+			q.unsubmitted++
+		}
+		q.Log().Warn("the task is a fault", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
+	}
+	switch {
+	case o.good():
+		q.rest, q.awake = 0, time.Time{}
+	case o.hopeless():
+		q.rest = min(max(2*q.rest, shortestRest), longestRest)
+		q.awake = q.Now().Add(q.rest)
+	}
+	q.ended(b, func() {
+		q.advance(b, returning)
+		q.free()
+	})
+}
+
+// returnRows sends the rows that the batch still holds back to where they can be
+// selected again.
+func (q *queue) returnRows(b *batch) {
+	// A batch without an id would stand for all others; a processing task that
+	// answers nothing has selected nothing.
+	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items == 0 {
+		q.advance(b, forgetting)
+		return
+	}
+	q.tell(wire.URLReturn, q.returnRequest(b), func(nodes []nodeAnswer, err error) {
+		b.late = err != nil
+		switch {
+		case err != nil:
+			q.Log().Error("the rows are not returned yet", "batch", b.id, "error", err)
+			q.postpone(b)
+			return
+		case q.Now().Before(b.until):
+			q.postpone(b)
+			return
+		}
+		n := returned(nodes)
+		if n > 0 {
+			q.Log().Info("rows returned", "batch", b.id, "urls", n)
+		}
+		b.keys = nil
+		q.advance(b, forgetting)
+		if b.stray {
+			return // the next selection would end as this one
+		}
+		if !b.end.good() && b.urls == 0 {
+			q.urlsFault += int64(n) // of a task that selects for itself
+		}
+		q.free() // its sites are free again
+	})
+}
+
+// forget deletes the task from the environment.
+func (q *queue) forget(b *batch) {
+	failed := func(err error) {
+		q.deleteFaults++
+		q.Log().Warn("the task is not deleted", "batch", b.id, "error", err)
+		q.postpone(b)
+	}
+	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
+		return q.Env.Delete(ctx, b.task)
+	}, func(err error) {
+		if err != nil {
+			failed(err)
+			return
+		}
+		delete(q.batches, b.task)
+	})
+	if err != nil {
+		failed(err)
+	}
+}
+
+// selectionLost returns the rows of a selection that brought no answer. When it
+// is only the answer that did not come in time, the selection may go on and mark
+// rows until it is killed: then they are returned again and again until that is
+// sure.
+func (q *queue) selectionLost(id int64, err error) {
+	b := &batch{id: id, task: taskID(q.kind, id), stray: true}
+	switch {
+	case err == nil: // nodes answered, and one of them that its program failed
+		b.until = q.Now().Add(commitLimit)
+	case errors.Is(err, manager.ErrNoAnswer):
+		b.until = q.Now().Add(lostLimit)
+	}
+	if errors.Is(err, bus.ErrBusy) || errors.Is(err, bus.ErrGone) {
+		return // it was never sent
+	}
+	q.batches[b.task] = b
+	q.advance(b, returning)
+}

@@ -1,0 +1,745 @@
+package batches
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
+)
+
+// clock is the real one, moved on by the test.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// fakeEnv is an environment whose tasks end when the test says so.
+type fakeEnv struct {
+	executor.Environment // Run, Cancel and Nodes are not there
+
+	mu        sync.Mutex
+	tasks     map[string]executor.Task
+	results   map[string]executor.Result // by id: state and answer
+	deleted   []string
+	most      int // tasks alive at once
+	submits   int
+	refuse    error // of Submit
+	deaf      bool  // the watch tells nothing
+	noResult  error // of Result, once
+	noDelete  error // of Delete, once
+	watchers  []chan executor.Status
+	submitted chan string
+}
+
+func newFakeEnv() *fakeEnv {
+	return &fakeEnv{tasks: map[string]executor.Task{}, results: map[string]executor.Result{}, submitted: make(chan string, 10000)}
+}
+
+func (f *fakeEnv) Submit(_ context.Context, t executor.Task) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.submits++
+	if f.refuse != nil {
+		return f.refuse
+	}
+	f.add(t, executor.Running)
+	f.submitted <- t.ID
+	return nil
+}
+
+func (f *fakeEnv) add(t executor.Task, state executor.State) {
+	f.tasks[t.ID] = t
+	f.results[t.ID] = executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: state, Labels: t.Labels}}
+	alive := 0
+	for _, r := range f.results {
+		if !r.State.Over() {
+			alive++
+		}
+	}
+	f.most = max(f.most, alive)
+}
+
+func (f *fakeEnv) Status(_ context.Context, ids ...string) ([]executor.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(ids) == 0 {
+		for id := range f.tasks {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+	}
+	var all []executor.Status
+	for _, id := range ids {
+		r, ok := f.results[id]
+		if !ok {
+			r.Status = executor.Status{ID: id, State: executor.Unknown}
+		}
+		all = append(all, r.Status)
+	}
+	return all, nil
+}
+
+func (f *fakeEnv) Watch(ctx context.Context, _ executor.Filter) (<-chan executor.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	in, out := make(chan executor.Status, 10000), make(chan executor.Status)
+	f.watchers = append(f.watchers, in)
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case s := <-in:
+				select {
+				case out <- s:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+func (f *fakeEnv) Result(_ context.Context, id string) (executor.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.noResult; err != nil {
+		f.noResult = nil
+		return executor.Result{}, err
+	}
+	r, ok := f.results[id]
+	switch {
+	case !ok:
+		return executor.Result{}, executor.ErrUnknown
+	case !r.State.Over():
+		return executor.Result{}, executor.ErrNotOver
+	}
+	return r, nil
+}
+
+func (f *fakeEnv) Delete(_ context.Context, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.noDelete; err != nil {
+		f.noDelete = nil
+		return err
+	}
+	delete(f.tasks, id)
+	delete(f.results, id)
+	f.deleted = append(f.deleted, id)
+	return nil
+}
+
+// end ends a task.
+func (f *fakeEnv) end(id string, state executor.State, stdout string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.results[id]
+	r.State, r.Stdout = state, []byte(stdout)
+	f.results[id] = r
+	if f.deaf {
+		return
+	}
+	for _, w := range f.watchers {
+		w <- r.Status
+	}
+}
+
+// lose forgets a task without a word.
+func (f *fakeEnv) lose(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tasks, id)
+	delete(f.results, id)
+}
+
+func (f *fakeEnv) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *fakeEnv) task(id string) executor.Task {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tasks[id]
+}
+
+// counts are the calls of Submit so far, and how many tasks were alive at once
+// at most.
+func (f *fakeEnv) counts() (submits, most int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.submits, f.most
+}
+
+func (f *fakeEnv) left() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.tasks)
+}
+
+// row is what a node stores of a URL.
+type row struct {
+	status, state, batch, attempts, crawled int64
+	parent                                  string
+	stuck                                   bool // nobody touched it for long
+}
+
+// fault is what goes wrong with one request.
+type fault int
+
+const (
+	fine    fault = iota
+	silent        // done, and the answer is lost
+	deafen        // neither done nor answered
+	down          // no node answers
+	partial       // the last node is out of order
+)
+
+// world is SitesManager and the data nodes behind it.
+type world struct {
+	mu     sync.Mutex
+	nodes  []map[key]*row
+	order  []key
+	faults map[wire.Op][]fault // of the next requests, in order
+	asked  []wire.Op
+	objs   []json.RawMessage
+	broken map[wire.Op]bool // down until the test mends it
+}
+
+func newWorld(nodes, sites, urls int) *world {
+	w := &world{faults: map[wire.Op][]fault{}, broken: map[wire.Op]bool{}}
+	for range nodes {
+		w.nodes = append(w.nodes, map[key]*row{})
+	}
+	for i := range urls {
+		k := key{fmt.Sprintf("site%d", i%max(sites, 1)), wire.Md5(fmt.Sprint("url", i))}
+		w.order = append(w.order, k)
+		w.nodes[i%nodes][k] = &row{status: wire.StatusNew, parent: wire.Md5("root")}
+	}
+	return w
+}
+
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// count counts the rows of all nodes in a status.
+func (w *world) count(status int64) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, node := range w.nodes {
+		for _, r := range node {
+			if r.status == status && r.state == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// requests are the objects of all requests of one operation so far.
+func (w *world) requests(op wire.Op) []json.RawMessage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []json.RawMessage
+	for i, o := range w.asked {
+		if o == op {
+			all = append(all, w.objs[i])
+		}
+	}
+	return all
+}
+
+// ops are the operations asked for so far, in order.
+func (w *world) ops() []wire.Op {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.asked)
+}
+
+// returns are the URL_RETURN requests for one batch, or for all others with 0.
+func (w *world) returns(t *testing.T, id int64) []wire.URLReturnRequest {
+	t.Helper()
+	var all []wire.URLReturnRequest
+	for _, raw := range w.requests(wire.URLReturn) {
+		var r wire.URLReturnRequest
+		if err := json.Unmarshal(raw, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.BatchID == id {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// serve answers one request; nil is no answer.
+func (w *world) serve(op wire.Op, object json.RawMessage) *wire.ClientResponse {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked, w.objs = append(w.asked, op), append(w.objs, object)
+	f := fine
+	if list := w.faults[op]; len(list) > 0 {
+		f, w.faults[op] = list[0], list[1:]
+	}
+	if w.broken[op] {
+		f = down
+	}
+	switch f {
+	case deafen:
+		return nil
+	case down:
+		return &wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "no answer"}
+	}
+	var response wire.ClientResponse
+	for i, node := range w.nodes {
+		item := wire.ClientResponseItem{ErrorCode: 0, Node: fmt.Sprint("n", i), Port: 0, ID: 0, Time: 0}
+		if raw, err := json.Marshal(w.do(op, node, object)); err == nil {
+			item.ItemObject = raw
+		}
+		if f == partial && i == len(w.nodes)-1 {
+			item.ErrorCode, item.ErrorMessage, item.ItemObject = wire.ItemFailed, "out of order", json.RawMessage("null")
+		}
+		response.ItemsList = append(response.ItemsList, item)
+	}
+	if f == silent {
+		return nil
+	}
+	return &response
+}
+
+func (w *world) do(op wire.Op, node map[key]*row, object json.RawMessage) any {
+	switch op {
+	case wire.URLFetch:
+		var list []struct {
+			MaxURLs   int64
+			URLUpdate struct{ Status, BatchID int64 }
+		}
+		if err := json.Unmarshal(object, &list); err != nil || len(list) != 1 {
+			panic(fmt.Sprint("URL_FETCH: ", err, string(object)))
+		}
+		return w.selectRows(node, list[0].MaxURLs, list[0].URLUpdate.Status, list[0].URLUpdate.BatchID)
+	case wire.URLReturn:
+		var r wire.URLReturnRequest
+		if err := json.Unmarshal(object, &r); err != nil {
+			panic(err)
+		}
+		return wire.GeneralResponse{Statuses: []any{w.returnRows(node, r)}}
+	case wire.URLUpdate:
+		var list []struct {
+			SiteID, URLMd5 string
+			Status         int64
+			Criterions     struct{ WHERE string }
+		}
+		if err := json.Unmarshal(object, &list); err != nil {
+			panic(err)
+		}
+		answer := wire.GeneralResponse{}
+		for _, u := range list {
+			r := node[key{u.SiteID, u.URLMd5}]
+			if r != nil && r.matches(u.Criterions.WHERE) {
+				r.status = u.Status
+			}
+			answer.Statuses = append(answer.Statuses, true)
+		}
+		return answer
+	case wire.URLNew:
+		var list []struct {
+			SiteID, URLMd5, ParentMd5 string
+			Status, BatchID           int64
+		}
+		if err := json.Unmarshal(object, &list); err != nil {
+			panic(err)
+		}
+		for _, u := range list {
+			if k := (key{u.SiteID, u.URLMd5}); node[k] == nil {
+				node[k] = &row{status: u.Status, batch: u.BatchID, parent: u.ParentMd5}
+			}
+		}
+		return wire.GeneralResponse{}
+	}
+	return wire.GeneralResponse{}
+}
+
+// matches knows the two conditions that the manager uses.
+func (r *row) matches(where string) bool {
+	var id int64
+	if strings.HasPrefix(where, "((") {
+		at := strings.Index(where, "`Batch_Id`<>")
+		if _, err := fmt.Sscanf(where[at:], "`Batch_Id`<>%d)", &id); err != nil {
+			panic(where)
+		}
+		return r.status == 1 && r.batch != id || (r.status == 2 || r.status == 8) && r.batch == id
+	}
+	if _, err := fmt.Sscanf(where, "`Status` IN (2,8) AND `Batch_Id`=%d", &id); err != nil {
+		panic(where)
+	}
+	return (r.status == 2 || r.status == 8) && r.batch == id
+}
+
+func (w *world) selectRows(node map[key]*row, most, status, batch int64) []map[string]any {
+	list := []map[string]any{}
+	for _, k := range w.order {
+		r := node[k]
+		due := r != nil && r.status == wire.StatusNew
+		if status == wire.StatusSelectedIncremental {
+			due = r != nil && (r.status == wire.StatusCrawled || r.status == wire.StatusProcessed)
+		}
+		if !due || r.state != 0 || int64(len(list)) >= most {
+			continue
+		}
+		list = append(list, map[string]any{"siteId": k.Site, "urlMd5": k.Md5, "url": "http://x.test/" + k.Md5, "parentMd5": r.parent, "batchId": r.batch, "status": status})
+		r.status, r.batch = status, batch
+	}
+	return list
+}
+
+func (w *world) returnRows(node map[key]*row, q wire.URLReturnRequest) int {
+	n := 0
+	for k, r := range node {
+		held := r.status == 2 || r.status == 3 || r.status == 5 || r.status == 6 || r.status == 8
+		ours := held && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.status)) && (len(q.Sites) == 0 || slices.Contains(q.Sites, k.Site))
+		if q.Age > 0 && !r.stuck || q.MaxURLs > 0 && int64(n) >= q.MaxURLs {
+			continue
+		}
+		if !ours || q.BatchID != 0 && r.batch != q.BatchID || q.BatchID == 0 && slices.Contains(q.Except, r.batch) {
+			continue
+		}
+		n++
+		r.batch = 0
+		if q.Fault {
+			r.attempts++
+		}
+		switch {
+		case q.MaxAttempts > 0 && q.Fault && r.attempts >= q.MaxAttempts:
+			r.status, r.state = wire.StatusCrawled, wire.URLError
+		case r.status >= wire.StatusSelectedProcessing && r.status != wire.StatusSelectedIncremental:
+			r.status = wire.StatusCrawled
+		default:
+			r.status = wire.StatusNew
+		}
+	}
+	return n
+}
+
+// work does what crawler-task does with some of the items of a Batch on one
+// node, and gives its answer. Items beyond done stay in Status 3.
+func (w *world) work(stdin []byte, node, done int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var b struct {
+		ID    int64 `json:"id"`
+		Items []struct {
+			SiteID string          `json:"siteId"`
+			URLID  string          `json:"urlId"`
+			URLObj json.RawMessage `json:"urlObj"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(stdin, &b); err != nil {
+		panic(err)
+	}
+	answer := []map[string]any{}
+	for i, it := range b.Items {
+		k := key{it.SiteID, it.URLID}
+		r := w.nodes[node][k]
+		if r == nil {
+			r = &row{status: wire.StatusNew}
+			w.nodes[node][k] = r
+		}
+		if (r.status == 2 || r.status == 3) && r.batch != b.ID && r.batch != 0 {
+			continue // another batch holds it
+		}
+		r.status, r.batch = wire.StatusCrawling, b.ID
+		if i < done {
+			r.status = wire.StatusCrawled
+			r.crawled++
+		}
+		answer = append(answer, map[string]any{"siteId": it.SiteID, "urlId": it.URLID, "urlObj": map[string]any{"status": r.status}})
+	}
+	raw, err := json.Marshal(map[string]any{"id": b.ID, "items": answer})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// run serves on SitesManager's inproc name until the test ends.
+func (w *world) run(t *testing.T, b *bus.Bus) {
+	t.Helper()
+	managertest.Serve(t, b, bus.Inproc(SitesSocket), func(e wire.Event) []wire.Event {
+		response := w.serve(wire.Op(e.Type), e.Object)
+		if response == nil {
+			return nil
+		}
+		answer, err := e.Answer(e.Type+wire.ResponseOffset, response)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		return []wire.Event{answer}
+	})
+}
+
+// rig is one manager over a fake environment and a fake SitesManager.
+type rig struct {
+	t     *testing.T
+	bus   *bus.Bus
+	env   *fakeEnv
+	world *world
+	clock *clock
+
+	queue *queue
+	stop  func()
+	do    chan func()
+	hint  *managertest.Caller
+
+	selecting func() bool // asked inside the loop
+}
+
+func newRig(t *testing.T, w *world) *rig {
+	t.Helper()
+	r := &rig{t: t, bus: managertest.Bus(t), env: newFakeEnv(), world: w, clock: &clock{}}
+	w.run(t, r.bus)
+	return r
+}
+
+// restarted is another daemon over the same environment and nodes.
+func (r *rig) restarted() *rig {
+	r.t.Helper()
+	next := newRig(r.t, r.world)
+	next.env = r.env
+	return next
+}
+
+// base has a short poll, so that a turn is short when only the clock has moved.
+func (r *rig) base(ready chan struct{}) manager.Config {
+	return manager.Config{
+		Bus: r.bus, Log: managertest.Quiet(), Now: r.clock.now, PollTimeout: 2 * time.Millisecond,
+		Ready: func() { close(ready) },
+	}
+}
+
+func (r *rig) common() Common {
+	return Common{
+		Env: r.env, Sites: SitesSocket, SitesTimeout: 30 * time.Second, MaxAttempts: 3, QueuePeriod: time.Hour,
+		Limits: Limits{TaskTTL: time.Minute, TaskTime: time.Minute, MaxTasks: 2}, BatchTime: 50 * time.Second, MaxURLs: 10,
+	}
+}
+
+// start runs a manager; period is an hour, so that nothing but hints and ends
+// makes it look for work unless the test moves the clock.
+func (r *rig) run(name string, m managertest.Runner, q *queue, ready chan struct{}) {
+	r.t.Helper()
+	r.queue, r.do = q, make(chan func(), 1)
+	q.Handle(name, wire.ClassInternal, insideLoop, func(from manager.Peer, e wire.Event) {
+		(<-r.do)()
+		q.Reply(from, e, insideLoop, nil)
+	})
+	q.Handle(name, wire.ClassAdmin, wire.AdminStat, q.AnswerStat)
+	q.Handle(name, wire.ClassAdmin, wire.AdminGet, q.AnswerGet)
+	q.Handle(name, wire.ClassAdmin, wire.AdminSet, q.AnswerSet)
+	r.stop = managertest.Run(r.t, m, ready)
+	r.hint = managertest.Call(r.t, r.bus, bus.Inproc(name))
+}
+
+// operator sends STAT, GET or SET as dc-admin does, about one name.
+func (r *rig) operator(eventType int, name string, value any) wire.AdminFields {
+	r.t.Helper()
+	return managertest.Object[wire.AdminFields](r.t, r.hint.Ask(wire.ClassAdmin, eventType, wire.AdminFields{Fields: map[string]any{name: value}}))
+}
+
+// set changes a variable; the text says why not, "" when it was changed.
+func (r *rig) set(name string, value any) string {
+	r.t.Helper()
+	return r.operator(wire.AdminSet, name, value).Errors[name]
+}
+
+func (r *rig) get(name string) any { return r.operator(wire.AdminGet, name, nil).Fields[name] }
+
+// stat is a statistic that is a number.
+func (r *rig) stat(name string) int {
+	r.t.Helper()
+	n, ok := r.operator(wire.AdminStat, name, nil).Fields[name].(float64)
+	if !ok {
+		r.t.Fatalf("there is no statistic %s", name)
+	}
+	return int(n)
+}
+
+// stats waits for the values of statistics.
+func (r *rig) stats(want map[string]int) {
+	r.t.Helper()
+	for name, n := range want {
+		last := 0
+		defer func() {
+			if r.t.Failed() {
+				r.t.Logf("%s is %d", name, last)
+			}
+		}()
+		r.until(fmt.Sprintf("%s is %d", name, n), func() bool { last = r.stat(name); return last == n })
+	}
+}
+
+// insideLoop is an event type of the tests alone.
+const insideLoop = 990
+
+func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
+	r.t.Helper()
+	cfg := CrawlConfig{
+		Common: r.common(), Crawler: executor.Stage{Program: "crawler-task"}, Period: time.Hour, Mode: true,
+		DBTask: executor.Stage{Program: "db-task"}, Propagate: true, MaxIterations: 1, CheckActive: true,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	ready := make(chan struct{})
+	c := NewCrawl(r.base(ready), cfg)
+	r.selecting = func() bool { return len(c.open) > 0 }
+	r.run(CrawlName, c, &c.queue, ready)
+	return c
+}
+
+func (r *rig) process(change func(*ProcessConfig)) *Process {
+	r.t.Helper()
+	cfg := ProcessConfig{
+		Common: r.common(), Selector: executor.Stage{Program: "db-task"}, Processor: executor.Stage{Program: "processor-task"},
+		Period: time.Hour, Mode: true,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	ready := make(chan struct{})
+	p := NewProcess(r.base(ready), cfg)
+	r.selecting = func() bool { return false }
+	r.run(ProcessName, p, &p.queue, ready)
+	return p
+}
+
+// inside runs f in the manager's goroutine and waits for it.
+func (r *rig) inside(f func()) {
+	r.t.Helper()
+	r.do <- f
+	r.hint.Ask(wire.ClassInternal, insideLoop, nil)
+}
+
+// work tells the manager that there may be work.
+func (r *rig) work() {
+	r.t.Helper()
+	r.hint.Send(managertest.Event(r.t, wire.ClassInternal, wire.InternalWork, nil))
+}
+
+// submitted waits for the next task.
+func (r *rig) submitted() executor.Task {
+	r.t.Helper()
+	select {
+	case id := <-r.env.submitted:
+		return r.env.task(id)
+	case <-time.After(managertest.Patience):
+		r.t.Fatal("no task is submitted")
+		return executor.Task{}
+	}
+}
+
+// finish ends a task of the crawl with done items crawled on a node.
+func (r *rig) finish(t executor.Task, node, done int) {
+	r.env.end(t.ID, executor.Finished, r.world.work(t.Stdin, node, done))
+}
+
+// until waits for a condition.
+func (r *rig) until(what string, cond func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(managertest.Patience); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// empty waits until the manager has nothing under way, and the environment too.
+func (r *rig) empty() {
+	r.t.Helper()
+	var under []batch
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("under way: %+v, in the environment: %d", under, r.env.left())
+		}
+	}()
+	r.until("nothing is under way", func() bool {
+		selecting := false
+		r.inside(func() {
+			under, selecting = nil, r.selecting()
+			for _, b := range r.queue.batches {
+				under = append(under, *b)
+			}
+		})
+		return len(under) == 0 && !selecting && r.env.left() == 0
+	})
+}
+
+// recovered waits until what the last run left is in order.
+func (r *rig) recovered() {
+	r.t.Helper()
+	r.until("the last run is in order", func() (ready bool) {
+		r.inside(func() { ready = r.queue.ready })
+		return ready
+	})
+}
+
+// drained is empty while the time goes on: what failed is tried again, and
+// selections whose answer was lost are looked after for minutes.
+func (r *rig) drained() {
+	r.t.Helper()
+	r.until("all is at its end", func() bool {
+		r.clock.pass(time.Second)
+		left := true
+		r.inside(func() { left = len(r.queue.batches) > 0 || r.selecting() })
+		return !left && r.env.left() == 0
+	})
+}
+
+// settled gives the manager time for what it would do at once if it were wrong:
+// after an answered question each earlier message has been served, and each kick
+// has had its turn.
+func (r *rig) settled() {
+	r.t.Helper()
+	for range 5 {
+		r.inside(func() {})
+	}
+}
+
+// items are the keys of a Batch.
+func items(t *testing.T, stdin []byte) []key {
+	t.Helper()
+	var b struct {
+		Items []struct {
+			SiteID string `json:"siteId"`
+			URLID  string `json:"urlId"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(stdin, &b); err != nil {
+		t.Fatal(err)
+	}
+	var keys []key
+	for _, it := range b.Items {
+		keys = append(keys, key{it.SiteID, it.URLID})
+	}
+	return keys
+}

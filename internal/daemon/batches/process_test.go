@@ -1,0 +1,199 @@
+package batches
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// processed is the answer of a processing task that selected n URLs.
+func processed(n int) string {
+	list := []map[string]string{}
+	for i := range n {
+		list = append(list, map[string]string{"siteId": "s", "urlId": wire.Md5(fmt.Sprint(i))})
+	}
+	raw, err := json.Marshal(map[string]any{"id": 1, "items": list})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+func TestProcessingTask(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	r.process(func(cfg *ProcessConfig) {
+		cfg.MaxURLs, cfg.SitesCriterion.Where, cfg.URLsCriterion.Where = 30, "`State`=1", "`Status`=4"
+	})
+	task := r.submitted()
+	if task.Type != ProcessTask || len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" {
+		t.Errorf("task %+v", task)
+	}
+	var call wire.Call
+	if err := json.Unmarshal(task.Stdin, &call); err != nil || call.Op != wire.URLFetch {
+		t.Fatalf("stdin %s: %v", task.Stdin, err)
+	}
+	var notes wire.Notes
+	list, err := wire.ReadURLFetch(call.Object, &notes)
+	if err != nil || len(notes.Unknown) > 0 {
+		t.Fatal(err, notes.Unknown)
+	}
+	q := list[0]
+	if q.AsBatch != batchOf(task.Labels) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
+		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != "`Status`=4" ||
+		q.URLUpdate["Status"] != int64(wire.StatusSelectedProcessing) || q.URLUpdate["Batch_Id"] != q.AsBatch {
+		t.Errorf("selection %+v", q)
+	}
+	if _, ok := q.SiteUpdate["TcDateProcess"]; !ok {
+		t.Errorf("siteUpdate %v", q.SiteUpdate)
+	}
+}
+
+// One probe runs while it is not known whether there is work; while there is,
+// all slots; and after an empty answer none until the period or a hint.
+func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 3 })
+	probe := r.submitted()
+	r.settled()
+	if n := r.env.left(); n != 1 {
+		t.Fatalf("%d tasks while nothing is known", n)
+	}
+	r.env.end(probe.ID, executor.Finished, processed(10))
+	tasks := []executor.Task{r.submitted(), r.submitted(), r.submitted()}
+	r.env.end(tasks[0].ID, executor.Finished, processed(4))
+	tasks[0] = r.submitted()
+	for _, task := range tasks {
+		r.env.end(task.ID, executor.Finished, processed(0))
+	}
+	r.nothingLeft()
+	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one when the last three end at once
+		t.Errorf("%d tasks, at most %d at once", submits, most)
+	}
+	r.inside(func() {
+		if p.total > 6 || p.filled != 2 || p.items != 14 || p.faults != 0 {
+			t.Errorf("total %d filled %d items %d faults %d", p.total, p.filled, p.items, p.faults)
+		}
+	})
+	if n := len(r.world.requests(wire.URLReturn)); n != 3 { // the recovery, and two that had rows
+		t.Errorf("%d returns", n)
+	}
+	r.work() // as after a crawl batch
+	last := r.submitted()
+	r.work() // while it runs: it may have selected too early
+	r.until("the hint is noted", func() (noted bool) {
+		r.inside(func() { noted = p.again })
+		return noted
+	})
+	r.env.end(last.ID, executor.Finished, processed(0))
+	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	r.nothingLeft()
+	r.clock.pass(time.Hour)
+	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	r.nothingLeft()
+}
+
+// nothingLeft lets all tasks find nothing, until there are none.
+func (r *rig) nothingLeft() {
+	r.t.Helper()
+	r.until("nothing is under way", func() bool {
+		for len(r.env.submitted) > 0 {
+			r.env.end(<-r.env.submitted, executor.Finished, processed(0))
+		}
+		left := 0
+		r.inside(func() { left = len(r.queue.batches) })
+		return left == 0 && r.env.left() == 0
+	})
+}
+
+func TestProcessingFaults(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		state executor.State
+		out   string
+		rests bool
+		fault bool
+	}{
+		{"failed", executor.Failed, "", true, true},
+		{"timed out", executor.TimedOut, "", false, true},
+		{"lost", executor.Lost, "", false, false},
+		{"no batch", executor.Finished, `["URL_FETCH",{}]`, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(1, 1, 6)
+			r := newRig(t, w)
+			p := r.process(nil)
+			task := r.submitted()
+			id := batchOf(task.Labels)
+			w.set(func() { // the first stage selected, then it happened
+				for i, k := range w.order {
+					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id
+				}
+			})
+			r.env.end(task.ID, test.state, test.out)
+			r.empty()
+			if n := w.count(wire.StatusCrawled); n != 6 {
+				t.Errorf("%d rows to be processed again, want 6", n)
+			}
+			got := w.returns(t, id)
+			if len(got) != 1 || got[0].Fault != test.fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
+				t.Errorf("URL_RETURN %+v", got)
+			}
+			r.settled()
+			if submits, _ := r.env.counts(); submits != 1 {
+				t.Errorf("%d tasks: a fault turns in a circle", submits)
+			}
+			r.inside(func() {
+				if p.faults != 1 || p.urlsFault != 6 || !p.idle || p.Now().Before(p.awake) != test.rests {
+					t.Errorf("faults %d of %d URLs, idle %v", p.faults, p.urlsFault, p.idle)
+				}
+			})
+			r.clock.pass(time.Hour)
+			r.env.end(r.submitted().ID, executor.Finished, processed(0))
+			r.empty()
+		})
+	}
+}
+
+func TestProcessingSuspended(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	p := r.process(nil)
+	task := r.submitted()
+	r.inside(func() { p.Suspend(true) })
+	r.env.end(task.ID, executor.Finished, processed(10))
+	r.empty()
+	r.work()
+	r.settled()
+	if submits, _ := r.env.counts(); submits != 1 {
+		t.Errorf("%d tasks", submits)
+	}
+	r.inside(func() { p.Suspend(false) })
+	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	r.nothingLeft()
+	r.inside(func() { p.cfg.Period = 0 })
+	before, _ := r.env.counts()
+	r.work()
+	r.settled()
+	if submits, _ := r.env.counts(); submits != before {
+		t.Error("a task after the period was set to 0")
+	}
+}
+
+func TestProcessingRefused(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	r.env.refuse = executor.ErrRefused
+	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 4 })
+	r.until("the refusal is counted", func() (counted bool) {
+		r.inside(func() { counted = p.faults == 1 })
+		return counted
+	})
+	r.empty()
+	r.work()
+	r.settled()
+	if submits, _ := r.env.counts(); submits != 1 {
+		t.Errorf("%d tries", submits)
+	}
+}

@@ -1,0 +1,145 @@
+package batches
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// Whatever happens in whatever order, no URL is lost, none is in two batches at
+// once, and no more tasks are alive than may be. The law of the package.
+func TestRandomOrders(t *testing.T) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { randomOrder(t, rand.New(rand.NewPCG(seed, 1))) })
+	}
+}
+
+const (
+	randomTasks  = 3
+	randomURLs   = 60
+	randomEvents = 120
+)
+
+func randomOrder(t *testing.T, rnd *rand.Rand) {
+	w := newWorld(1, 5, randomURLs)
+	r := newRig(t, w)
+	setup := func(cfg *CrawlConfig) {
+		cfg.MaxTasks, cfg.MaxURLs, cfg.QueuePeriod, cfg.MaxAttempts = randomTasks, 7, 3*time.Second, 0
+	}
+	r.crawl(setup)
+	alive := map[string]executor.Task{}
+	// see takes note of new tasks and checks that they share no URL with others.
+	see := func() {
+		for {
+			select {
+			case id := <-r.env.submitted:
+				task := r.env.task(id)
+				for _, k := range items(t, task.Stdin) {
+					for other, o := range alive {
+						for _, theirs := range items(t, o.Stdin) {
+							if theirs == k {
+								t.Fatalf("%v is in %s and %s", k, id, other)
+							}
+						}
+					}
+				}
+				alive[id] = task
+				if len(alive) > randomTasks {
+					t.Fatalf("%d tasks are alive", len(alive))
+				}
+			default:
+				return
+			}
+		}
+	}
+	pick := func() (executor.Task, bool) {
+		for _, task := range alive { // in random order
+			delete(alive, task.ID)
+			return task, true
+		}
+		return executor.Task{}, false
+	}
+	finish := func() {
+		if task, ok := pick(); ok {
+			r.finish(task, 0, rnd.IntN(8))
+		}
+	}
+	ends := []executor.State{executor.Failed, executor.TimedOut, executor.Lost, executor.Cancelled, executor.Refused}
+	ops := []wire.Op{wire.URLFetch, wire.URLReturn}
+	faults := []fault{silent, deafen, down, partial}
+	for range randomEvents {
+		see()
+		switch n := rnd.IntN(20); {
+		case n < 6:
+			finish()
+		case n < 9:
+			if task, ok := pick(); ok {
+				w.work(task.Stdin, 0, rnd.IntN(8))
+				r.env.end(task.ID, ends[rnd.IntN(len(ends))], "")
+			}
+		case n < 10:
+			if task, ok := pick(); ok {
+				r.inside(func() {}) // the answer of Submit is in
+				r.env.lose(task.ID)
+			}
+		case n < 12:
+			w.set(func() {
+				op := ops[rnd.IntN(len(ops))]
+				w.faults[op] = append(w.faults[op], faults[rnd.IntN(len(faults))])
+			})
+		case n < 13:
+			r.env.set(func() { r.env.deaf = !r.env.deaf })
+		case n < 14:
+			r.env.set(func() {
+				if r.env.refuse = nil; rnd.IntN(2) == 0 {
+					r.env.refuse = executor.ErrRefused
+				}
+			})
+		case n < 15:
+			r.stop()
+			see() // what was submitted with the last breath
+			for id := range alive {
+				if rnd.IntN(2) == 0 { // else it lives on
+					r.env.end(id, executor.Lost, "")
+					delete(alive, id)
+				}
+			}
+			r.env.set(func() { r.env.watchers = nil })
+			r = r.restarted()
+			r.crawl(setup)
+		case n < 18:
+			r.work()
+		default:
+			r.clock.pass(time.Duration(rnd.IntN(60)) * time.Second)
+		}
+		r.inside(func() {})
+	}
+	// All is mended: everything comes to its end.
+	r.env.set(func() { r.env.deaf, r.env.refuse = false, nil })
+	w.set(func() { w.faults = map[wire.Op][]fault{} })
+	for end := time.Now().Add(20 * time.Second); w.count(wire.StatusCrawled) < randomURLs; {
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d URLs came to their end; New %d, selected %d, crawling %d", w.count(wire.StatusCrawled), randomURLs,
+				w.count(wire.StatusNew), w.count(wire.StatusSelectedCrawling), w.count(wire.StatusCrawling))
+		}
+		see()
+		if task, ok := pick(); ok {
+			r.finish(task, 0, 7)
+		}
+		r.clock.pass(2 * time.Second) // not so much that answers are too late
+		r.work()
+		r.inside(func() {})
+	}
+	r.drained()
+	if _, most := r.env.counts(); most > randomTasks {
+		t.Errorf("%d tasks at once, want at most %d", most, randomTasks)
+	}
+}

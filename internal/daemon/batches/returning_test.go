@@ -1,0 +1,135 @@
+package batches
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// sweeps are the URL_RETURN requests for stuck rows so far.
+func (r *rig) sweeps() (all []wire.URLReturnRequest) {
+	r.t.Helper()
+	for _, q := range r.world.returns(r.t, 0) {
+		if q.Age > 0 {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func stuckRows(cfg *CrawlConfig) {
+	cfg.Mode = false
+	cfg.Return = ReturnConfig{Mode: true, Period: 10 * time.Minute, Age: 30 * time.Minute, MaxURLs: 4}
+}
+
+// Rows that nobody will end go back, a few at a time; those of batches that live,
+// of whatever manager, stay (daemon F7), and no attempt is counted.
+func TestStuckRows(t *testing.T) {
+	w := newWorld(1, 2, 20)
+	r := newRig(t, w)
+	batches := []int64{5, 6, 7, 8} // dead, of a task of processing, of the crawl, dead too
+	statuses := []int64{3, 6, 2, 5}
+	for i, k := range w.order {
+		row := w.nodes[0][k]
+		row.batch, row.status, row.stuck = batches[i%4], statuses[i%4], i < 16
+	}
+	r.env.add(executor.Task{ID: "process-6", Type: ProcessTask, Labels: map[string]string{label: "6"}}, executor.Running)
+	r.env.add(executor.Task{ID: "crawl-7", Type: CrawlTask, Labels: map[string]string{label: "7"}}, executor.Running)
+	w.faults[wire.URLReturn] = []fault{deafen} // of the recovery, which would return all that is dead
+	c := r.crawl(stuckRows)
+	r.until("the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
+	for i, want := range []int{4, 8, 8, 8} { // of the dead batches: 8 stuck rows, and 2 that are young
+		r.inside(func() { c.ready = true })
+		r.clock.pass(10 * time.Minute)
+		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
+		r.stats(map[string]int{"batches_crawl_urls_ret": want})
+	}
+	q := r.sweeps()[0]
+	if q.Age != 1800 || q.MaxURLs != 4 || q.Fault || len(q.Statuses) != 0 || len(q.Sites) != 0 || !slices.Equal(q.Except, []int64{6, 7}) {
+		t.Errorf("URL_RETURN %+v", q)
+	}
+	for status, want := range map[int64]int{wire.StatusNew: 4, wire.StatusCrawled: 4, 3: 1, 5: 1, 6: 5, 2: 5} {
+		if n := w.count(status); n != want {
+			t.Errorf("%d rows in Status %d, want %d", n, status, want)
+		}
+	}
+	for _, k := range w.order {
+		if w.nodes[0][k].attempts != 0 {
+			t.Fatal("an attempt is counted")
+		}
+	}
+}
+
+// A batch that is being selected or on its way to the environment is left alone,
+// too: the environment does not know it yet.
+func TestStuckRowsOfABatchToBe(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	c := r.crawl(stuckRows)
+	r.recovered()
+	r.until("a sweep", func() bool { return len(r.sweeps()) == 1 })
+	r.inside(func() {
+		c.returning = false
+		c.open[11] = round{id: 11}
+		c.open[12] = round{id: 12, incremental: true}
+		c.batches["crawl-13"] = &batch{id: 13, task: "crawl-13", stage: running}
+		c.returnStuck("", json.RawMessage(`[14]`))
+		clear(c.open)
+		clear(c.batches)
+	})
+	r.until("a second sweep", func() bool { return len(r.sweeps()) == 2 })
+	if got := r.sweeps()[1].Except; !slices.Equal(got, []int64{11, 12, 13, 14}) {
+		t.Errorf("left alone: %v", got)
+	}
+}
+
+// What goes back is crawled at once, not with the next period.
+func TestStuckRowsAreTakenUp(t *testing.T) {
+	w := newWorld(1, 1, 4)
+	r := newRig(t, w)
+	r.crawl(func(cfg *CrawlConfig) {
+		stuckRows(cfg)
+		cfg.Mode = true
+	})
+	task := r.submitted()
+	r.stats(map[string]int{"batches_crawl_total": 2}) // the second looked in vain
+	w.set(func() {
+		w.nodes[0][key{"s", "m"}] = &row{status: 3, batch: 99, stuck: true, parent: "p"}
+		k := key{"site0", wire.Md5("stuck")}
+		w.order = append(w.order, k)
+		w.nodes[0][k] = &row{status: 3, batch: 99, stuck: true, parent: "p"}
+	})
+	r.clock.pass(10 * time.Minute)
+	if next := r.submitted(); len(items(t, next.Stdin)) != 1 {
+		t.Errorf("batch %s", next.Stdin)
+	} else {
+		r.finish(next, 0, 1)
+	}
+	r.finish(task, 0, 4)
+	r.empty()
+}
+
+// A sweep that fails is tried again with the next period.
+func TestSweepOfStuckRowsFails(t *testing.T) {
+	w := newWorld(1, 1, 4)
+	for _, row := range w.nodes[0] {
+		row.status, row.batch, row.stuck = 3, 99, true
+	}
+	r := newRig(t, w)
+	w.faults[wire.URLReturn] = []fault{deafen, down, down}
+	c := r.crawl(stuckRows)
+	r.until("the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
+	for i := range 4 {
+		r.inside(func() { c.ready = true })
+		r.clock.pass(10 * time.Minute)
+		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
+		r.until("its end", func() (over bool) {
+			r.inside(func() { over = !c.returning })
+			return over
+		})
+	}
+	r.stats(map[string]int{"batches_crawl_urls_ret": 4})
+}

@@ -1,0 +1,107 @@
+package batches
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"hce/dc/internal/daemon/manager"
+)
+
+// longest is the upper bound of periods and limits of time.
+const longest = 24 * time.Hour
+
+// Bounds of what an operator sets; the ini file has the same (daemon 3.2, 3.3).
+const (
+	maxPercent   = 100
+	maxMemory    = 1 << 50 // bytes
+	maxLooks     = 1000000
+	maxTasks     = 1000
+	maxRows      = 100000 // of a batch, or of a site
+	maxSwept     = 1000000000
+	maxDepth     = 1000000
+	maxText      = 10000 // bytes of a condition
+	maxName      = 100   // bytes of a task's name
+	maxCommand   = 4096  // bytes of a command line
+	maxTypeCode  = 1000000
+	maxDeletions = 1000
+)
+
+// variables declares what both managers let an operator change.
+func (q *queue) variables(period *time.Duration, periodName string, mode *bool, modeName string) {
+	q.Var(
+		manager.Span(periodName, period, time.Second, 0, longest),
+		manager.Switch(modeName, mode),
+		manager.Span("DTMDTimeout", &q.SitesTimeout, time.Millisecond, time.Millisecond, longest),
+		manager.Span("BatchQueueProcessingPeriod", &q.QueuePeriod, time.Second, 0, time.Hour),
+		manager.Span("BatchQueueTaskTTL", &q.limits.TaskTTL, time.Second, time.Second, longest),
+		manager.Span("BatchDefaultMaxExecutionTime", &q.limits.TaskTime, time.Second, time.Second, longest),
+		manager.Span("BatchMaxExecutionTime", &q.BatchTime, time.Second, time.Second, longest),
+		manager.Int("BatchDefaultMaxURLs", &q.MaxURLs, 1, maxRows),
+		manager.Int("BatchDefaultMaxTasks", &q.limits.MaxTasks, 0, maxTasks),
+		manager.Int("BatchDefaultMaxAttempts", &q.MaxAttempts, 0, 1000),
+		manager.Switch("RemoveUnprocessedBatchItems", &q.RemoveUnprocessed),
+		manager.Int("BatchTask_IO_WAIT_MAX", &q.Start.MaxIOWait, -1, maxPercent),
+		manager.Int("BatchTask_CPU_LOAD_MAX", &q.Start.MaxCPU, -1, maxPercent),
+		manager.Int("BatchTask_RAM_FREE_MIN", &q.Start.MinRAM, -1, maxMemory),
+		manager.Span("BatchTask_RDELAY", &q.Start.Delay, time.Millisecond, time.Millisecond, time.Hour),
+		manager.Int("BatchTask_RETRY", &q.Start.Looks, 0, maxLooks),
+		manager.Span("BatchTask_autocleanup_TTL", &q.ResultTTL, time.Second, -time.Second, 365*24*time.Hour),
+		// Without effect: see Unused.
+		manager.Int("BatchQueueTaskCheckStateMethod", &q.Unused.CheckMethod, 0, 1),
+		manager.Text("BatchTask_STARTER", &q.Unused.Starter, textUpTo(maxCommand)),
+		manager.Int("BatchTask_autocleanup_DeleteType", &q.Unused.DeleteType, 0, 1),
+		manager.Int("BatchTask_autocleanup_DeleteRetries", &q.Unused.DeleteRetries, 0, maxDeletions),
+		manager.Int("BatchTask_autocleanup_State", &q.Unused.DeleteState, -1, maxTypeCode),
+	)
+}
+
+// named declares the name of one kind of task.
+func named(l *manager.Loop, suffix string, n *TaskName) {
+	l.Var(
+		manager.Text("BatchTaskDTMName"+suffix, &n.Name, filledUpTo(maxName)),
+		manager.Int("BatchTaskDTMType"+suffix, &n.Type, 0, maxTypeCode),
+	)
+}
+
+// condition is a WHERE or ORDER BY of the configuration. What it says is checked
+// where it is used, on the node: a wrong one is refused there, with its clause.
+func condition(name string, p *string) manager.Variable {
+	return manager.Text(name, p, filledUpTo(maxText))
+}
+
+// textUpTo refuses a text that is longer than most bytes, or has signs that do
+// not belong on a line.
+func textUpTo(most int) func(string) error {
+	return func(s string) error {
+		if len(s) > most {
+			return fmt.Errorf("has %d bytes, must be 0 to %d", len(s), most)
+		}
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			return errors.New("has a control character")
+		}
+		return nil
+	}
+}
+
+// filledUpTo is textUpTo that refuses an empty text, too.
+func filledUpTo(most int) func(string) error {
+	return func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return fmt.Errorf("is empty, must have 1 to %d bytes", most)
+		}
+		return textUpTo(most)(s)
+	}
+}
+
+// every is the period of a schedule with a mode of its own: none while it is off.
+func every(mode *bool, period *time.Duration) func() time.Duration {
+	return func() time.Duration {
+		if !*mode {
+			return 0
+		}
+		return *period
+	}
+}

@@ -1,0 +1,459 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	zmq "github.com/pebbe/zmq4"
+
+	"hce/dc/internal/wire"
+)
+
+// patience is how long a test waits for what must come; it decides nothing else.
+const patience = 20 * time.Second
+
+func newBus(t *testing.T) *Bus {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	b, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Term(patience); err != nil {
+			t.Error(err)
+		}
+		if b.Open() != 0 {
+			t.Errorf("%d sockets are open", b.Open())
+		}
+		for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d goroutines at the end, %d at the start", runtime.NumGoroutine(), before)
+			}
+		}
+	})
+	return b
+}
+
+func bind(t *testing.T, b *Bus, endpoint string, o Options) *Socket {
+	t.Helper()
+	s, err := b.Bind(endpoint, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func connect(t *testing.T, b *Bus, endpoint string) *Socket {
+	t.Helper()
+	s, err := b.Connect(endpoint, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func event(uid string) wire.Event {
+	return wire.Event{Class: wire.ClassClient, UID: uid, Type: 1, Object: []byte(`{"a":1}`)}
+}
+
+// next waits for one message, or for the error that is not ErrNone.
+func next(t *testing.T, s *Socket) (Message, error) {
+	t.Helper()
+	if err := s.refusal(); err != nil {
+		return Message{}, err
+	}
+	p := NewPoller(s)
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		ready, err := p.Wait(100 * time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ready) == 0 {
+			continue
+		}
+		if ready[0] != s {
+			t.Fatal("the poller answered another socket")
+		}
+		m, err := s.Recv()
+		if s.monitor != nil && errors.Is(err, ErrNone) {
+			continue // it was news of the handshake
+		}
+		return m, err
+	}
+	t.Fatal("no message")
+	return Message{}, nil
+}
+
+func TestThereAndBack(t *testing.T) {
+	for _, endpoint := range []string{Inproc("a"), TCP("127.0.0.1", 0), TCP("localhost", 0), TCP("::1", 0)} {
+		t.Run(endpoint, func(t *testing.T) {
+			if strings.Contains(endpoint, "::1") {
+				l, err := net.Listen("tcp", "[::1]:0")
+				if err != nil {
+					t.Skip("no IPv6 here")
+				}
+				l.Close()
+			}
+			b := newBus(t)
+			server := bind(t, b, endpoint, Options{})
+			client := connect(t, b, server.Endpoint())
+			if _, err := server.Recv(); !errors.Is(err, ErrNone) {
+				t.Errorf("an empty socket: %v", err)
+			}
+			sent, err := client.Send(nil, event("u1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := next(t, server)
+			if err != nil || m.Event.UID != "u1" || m.Size != sent || len(m.Route) != 1 {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			if _, err := server.Send(m.Route, event("u2")); err != nil {
+				t.Fatal(err)
+			}
+			if m, err = next(t, client); err != nil || m.Event.UID != "u2" || m.Route != nil {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			if string(m.Event.Object) != `{"a":1}` {
+				t.Errorf("object %s", m.Event.Object)
+			}
+		})
+	}
+}
+
+func TestConnectBeforeBind(t *testing.T) {
+	b := newBus(t)
+	client := connect(t, b, Inproc("later"))
+	if _, err := client.Send(nil, event("early")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := next(t, bind(t, b, Inproc("later"), Options{})); err != nil || m.Event.UID != "early" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestBusyAndGone(t *testing.T) {
+	b := newBus(t)
+	server := bind(t, b, Inproc("s"), Options{HighWater: 2})
+	client, err := b.Connect(Inproc("s"), Options{HighWater: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // the marks of both ends add up on inproc
+		if _, err := client.Send(nil, event("u")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Send(nil, event("u")); !errors.Is(err, ErrBusy) {
+		t.Errorf("a full queue: %v", err)
+	}
+	m, err := next(t, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = server.Send(m.Route, event("u"))
+	}
+	if !errors.Is(err, ErrBusy) {
+		t.Errorf("a peer that does not read: %v", err)
+	}
+	client.Close()
+	client.Close() // a second time does nothing
+	for end := time.Now().Add(patience); !errors.Is(err, ErrGone) && time.Now().Before(end); {
+		_, _ = server.Recv() // lets the socket see the end of its peer
+		_, err = server.Send(m.Route, event("u"))
+	}
+	if !errors.Is(err, ErrGone) {
+		t.Errorf("a peer that left: %v", err)
+	}
+	if _, err := server.Send(nil, event("u")); err == nil {
+		t.Error("sent without a route")
+	}
+}
+
+// raw is a peer that speaks ZMQ but no events.
+func raw(t *testing.T, b *Bus, endpoint string) func(frames ...string) {
+	t.Helper()
+	s := connect(t, b, endpoint)
+	return func(frames ...string) {
+		for i, f := range frames {
+			more := zmq.SNDMORE
+			if i == len(frames)-1 {
+				more = 0
+			}
+			if _, err := s.zmq.Send(f, more); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	b := newBus(t)
+	server := bind(t, b, TCP("127.0.0.1", 0), Options{})
+	send := raw(t, b, server.Endpoint())
+	good := `{"class":"client","uid":"u","eventType":1,"eventObj":null,"cookie":null}`
+	cases := []struct {
+		name       string
+		frames     []string
+		bad        bool
+		answerable bool
+	}{
+		{"an event", []string{good}, false, false},
+		{"an event behind a delimiter", []string{"", good}, false, false},
+		{"empty", []string{""}, true, false},
+		{"not JSON", []string{"\x00\xff"}, true, false},
+		{"half", []string{good[:20]}, true, false},
+		{"list", []string{"[]"}, true, false},
+		{"no class", []string{`{"uid":"u7","eventType":1}`}, true, true},
+		{"unknown class", []string{`{"class":"root","uid":"u7","eventType":1}`}, true, true},
+		{"no uid", []string{`{"class":"client","eventType":1}`}, true, false},
+		{"odd uid", []string{`{"class":"client","uid":"a b","eventType":1}`}, true, false},
+		{"long uid", []string{`{"class":"client","uid":"` + strings.Repeat("a", 65) + `","eventType":1}`}, true, false},
+		{"type is a text", []string{`{"class":"client","uid":"u7","eventType":"1"}`}, true, true},
+		{"deep", []string{strings.Repeat("[", 100000)}, true, false},
+		{"too many frames", append(strings.Split(strings.Repeat("x", 50), ""), good), true, false},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			send(tc.frames...)
+			_, err := next(t, server)
+			var bad *BadMessage
+			if errors.As(err, &bad) != tc.bad || !tc.bad && err != nil {
+				t.Fatal(err)
+			}
+			if tc.bad && bad.Answerable() != tc.answerable {
+				t.Errorf("answerable %t: %v", bad.Answerable(), err)
+			}
+		})
+	}
+}
+
+// What a plain TCP peer does must not disturb the others.
+func TestHostilePeers(t *testing.T) {
+	b := newBus(t)
+	server := bind(t, b, TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 20})
+	address := strings.TrimPrefix(server.Endpoint(), "tcp://")
+	peers := map[string]func(net.Conn){
+		"silent":        func(net.Conn) {},
+		"closes":        func(c net.Conn) { c.Close() },
+		"garbage":       func(c net.Conn) { _, _ = c.Write([]byte("GET / HTTP/1.1\r\n\r\n")) },
+		"half greeting": func(c net.Conn) { _, _ = c.Write([]byte("\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03")) },
+		"zeros":         func(c net.Conn) { _, _ = c.Write(make([]byte, 1<<16)) },
+	}
+	for _, act := range peers {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		act(c)
+	}
+	big := connect(t, b, server.Endpoint())
+	if _, err := big.zmq.SendBytes(make([]byte, 100<<20), zmq.DONTWAIT); err != nil {
+		t.Fatal(err)
+	}
+	client := connect(t, b, server.Endpoint())
+	if _, err := client.Send(nil, event("u")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := next(t, server); err != nil || m.Event.UID != "u" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// The largest messages that wait for a slow reader do not fill the memory.
+func TestUnread(t *testing.T) {
+	b := newBus(t)
+	for _, c := range []struct {
+		endpoint string
+		options  Options
+		want     int
+	}{
+		{TCP("127.0.0.1", 0), Options{}, 16},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 30}, 16},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 4 << 20}, 256},
+		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 10}, 1000},
+		{TCP("127.0.0.1", 0), Options{HighWater: 3}, 3},
+		{Inproc("x"), Options{}, 1000},
+	} {
+		s := bind(t, b, c.endpoint, c.options)
+		got, err := s.zmq.GetRcvhwm()
+		sent, e := s.zmq.GetSndhwm()
+		if err != nil || e != nil || got != c.want || sent != c.options.withDefaults(c.endpoint).HighWater {
+			t.Errorf("%+v: %d to receive, %d to send, %v, %v", c, got, sent, err, e)
+		}
+		s.Close()
+	}
+	// A peer that is ahead of the reader waits, and loses nothing.
+	const n = 200
+	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+	c := connect(t, b, s.Endpoint())
+	for i := range n {
+		if _, err := c.Send(nil, event(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if m, err := next(t, s); err != nil || m.Event.UID != fmt.Sprint(i) {
+			t.Fatalf("message %d: %+v, %v", i, m, err)
+		}
+	}
+}
+
+func TestTermDoesNotHang(t *testing.T) {
+	b, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Connect(TCP("127.0.0.1", 1), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Send(nil, event("never delivered")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Term(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "1 sockets") {
+		t.Errorf("an open socket: %v", err)
+	}
+	s.Close()
+}
+
+// A peer that brings the id which the ROUTER gives out next would end the
+// process, so no two processes may begin with the same one.
+func TestRoutesAreNotForeseeable(t *testing.T) {
+	const asked = "TEST_TELLS_ITS_ROUTE"
+	if os.Getenv(asked) != "" {
+		b := newBus(t)
+		s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+		if _, err := connect(t, b, s.Endpoint()).Send(nil, event("u")); err != nil {
+			t.Fatal(err)
+		}
+		m, err := next(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("route %x.", m.Route[0])
+		return
+	}
+	seen := map[string]bool{}
+	for range 3 {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		c.Env = append(os.Environ(), asked+"=1")
+		out, err := c.CombinedOutput()
+		_, route, _ := strings.Cut(string(out), "route ")
+		route, _, ok := strings.Cut(route, ".")
+		if err != nil || !ok || seen[route] {
+			t.Fatalf("route %q, before %v, %v\n%s", route, seen, err, out)
+		}
+		seen[route] = true
+	}
+}
+
+// The id of a peer that is there is not given to another one.
+func TestIDInUse(t *testing.T) {
+	b := newBus(t)
+	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
+	named := func() *Socket {
+		c, err := b.socket(zmq.DEALER, s.Endpoint(), Options{}.withDefaults(s.Endpoint()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		if err := errors.Join(c.zmq.SetIdentity("name"), c.zmq.Connect(s.Endpoint())); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := named()
+	if _, err := first.Send(nil, event("first")); err != nil {
+		t.Fatal(err)
+	}
+	m, err := next(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := named().Send(nil, event("second")); err != nil {
+		t.Fatal(err)
+	}
+	// Whatever comes in meanwhile, the answer is the first one's.
+	if _, err := s.Send(m.Route, event("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := next(t, first); err != nil || m.Event.UID != "answer" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestOtherTransports(t *testing.T) {
+	b := newBus(t)
+	for _, endpoint := range []string{"ipc:///tmp/x", "ws://127.0.0.1:*", "udp://127.0.0.1:1", "127.0.0.1:1", ""} {
+		if s, err := b.Bind(endpoint, Options{}); err == nil {
+			s.Close()
+			t.Errorf("bound to %q", endpoint)
+		}
+		if s, err := b.Connect(endpoint, Options{}); err == nil {
+			s.Close()
+			t.Errorf("connected to %q", endpoint)
+		}
+	}
+}
+
+func FuzzRecv(f *testing.F) {
+	f.Add([]byte(`{"class":"client","uid":"u","eventType":1,"eventObj":{},"cookie":{}}`))
+	f.Add([]byte(`{"uid":"u7"}`))
+	f.Add([]byte{})
+	b, err := New()
+	if err != nil {
+		f.Fatal(err)
+	}
+	server, err := b.Bind(Inproc("f"), Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	client, err := b.Connect(Inproc("f"), Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		server.Close()
+		client.Close()
+		if err := b.Term(patience); err != nil {
+			f.Error(err)
+		}
+	})
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		if _, err := client.zmq.SendBytes(frame, zmq.DONTWAIT); err != nil {
+			t.Fatal(err)
+		}
+		m, err := server.Recv()
+		var bad *BadMessage
+		switch {
+		case errors.As(err, &bad):
+			if bad.Answerable() {
+				e := bad.Event
+				e.Class = wire.ClassClient
+				if _, err := server.Send(bad.Route, e); err != nil {
+					t.Error(err)
+				}
+			}
+		case err != nil:
+			t.Error(err)
+		case !usableUID(m.Event.UID):
+			t.Errorf("uid %q", m.Event.UID)
+		}
+		for !errors.Is(err, ErrNone) {
+			_, err = client.Recv()
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package curvekeys
+
+import "encoding/binary"
+
+// alphabet is the 85 digits of Z85, in their order (ZeroMQ RFC 32).
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+
+const (
+	keySize  = 32 // bytes
+	textSize = 40 // characters
+)
+
+// digits is the value of each letter, -1 for what is none.
+var digits = func() (d [256]int8) {
+	for i := range d {
+		d[i] = -1
+	}
+	for i, c := range []byte(alphabet) {
+		d[c] = int8(i)
+	}
+	return d
+}()
+
+// encode writes a key of keySize bytes as text.
+func encode(key []byte) string {
+	text := make([]byte, 0, textSize)
+	for ; len(key) >= 4; key = key[4:] {
+		n := binary.BigEndian.Uint32(key)
+		var five [5]byte
+		for i := len(five) - 1; i >= 0; i-- {
+			five[i] = alphabet[n%85]
+			n /= 85
+		}
+		text = append(text, five[:]...)
+	}
+	return string(text)
+}
+
+// decode reads the text of a key. A key has one text only, so that texts can be
+// compared.
+func decode(text string) (key []byte, ok bool) {
+	if len(text) != textSize {
+		return nil, false
+	}
+	key = make([]byte, 0, keySize)
+	for ; len(text) > 0; text = text[5:] {
+		var n uint64
+		for _, c := range []byte(text[:5]) {
+			if digits[c] < 0 {
+				return nil, false
+			}
+			n = n*85 + uint64(digits[c])
+		}
+		if n > 1<<32-1 {
+			return nil, false
+		}
+		key = binary.BigEndian.AppendUint32(key, uint32(n))
+	}
+	return key, true
+}
+
+// Valid reports whether text is a key.
+func Valid(text string) bool {
+	_, ok := decode(text)
+	return ok
+}

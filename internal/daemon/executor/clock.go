@@ -1,0 +1,101 @@
+package executor
+
+import (
+	"fmt"
+	"time"
+)
+
+// clock ends what has waited too long and queues again what has waited long
+// enough, until the pool closes.
+func (l *Local) clock() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-l.wake:
+		case <-timer.C:
+		}
+		now := l.cfg.Now()
+		next := earliest(l.sweep(now), l.warm.sweep(now))
+		// A minute at most, since clocks may be set while we sleep. Processes
+		// that fall idle raise no alarm, so they may live twice their time.
+		wait := min(time.Minute, l.cfg.IdleTimeout)
+		if !next.IsZero() {
+			wait = min(wait, max(next.Sub(l.cfg.Now()), time.Millisecond))
+		}
+		timer.Reset(wait)
+	}
+}
+
+// earliest is the first of two times that are not zero.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// sweep does what is due for jobs at now and tells when the next is; zero for
+// never.
+func (l *Local) sweep(now time.Time) (next time.Time) {
+	var expired, stale []*job
+	l.mu.Lock()
+	if l.closing {
+		l.mu.Unlock()
+		return next
+	}
+	// Close waits for the files that are about to be written.
+	l.work.Add(1)
+	defer l.work.Done()
+	for _, j := range l.jobs {
+		if ttl := j.task.QueueTTL; ttl > 0 && !j.since.IsZero() && (j.wait != nil || !j.parked.IsZero()) {
+			if end := j.since.Add(ttl); end.After(now) {
+				next = earliest(next, end)
+			} else if l.claim(j) {
+				expired = append(expired, j)
+				continue
+			}
+		}
+		switch {
+		case j.parked.After(now):
+			next = earliest(next, j.parked)
+		case !j.parked.IsZero():
+			j.parked = time.Time{}
+			st := j.status
+			st.State = Queued
+			if !j.since.IsZero() {
+				st.Reason = "" // it looks again
+			}
+			l.publish(j, st)
+			l.enqueue(j)
+			l.fill(j.task.Type)
+		case j.status.State.Over() && j.gone == nil && j.task.ResultTTL > 0:
+			if end := j.status.Ended.Add(j.task.ResultTTL); end.After(now) {
+				next = earliest(next, end)
+			} else {
+				j.gone = make(chan struct{})
+				stale = append(stale, j)
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, j := range expired {
+		l.mu.Lock()
+		st, why := j.status, ""
+		if st.State == Waiting {
+			why = ", it " + st.Reason
+		}
+		l.mu.Unlock()
+		st.State, st.Ended = Refused, now
+		st.Reason = fmt.Sprintf("expired: no start within %v%s", j.task.QueueTTL, why)
+		l.finish(j, st, nil, nil)
+	}
+	for _, j := range stale {
+		if err := l.forget(j); err != nil {
+			l.log.Error("cannot remove an old result", "op", "env.sweep", "task", j.task.ID, "error", err)
+		}
+	}
+	return next
+}

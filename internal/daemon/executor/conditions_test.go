@@ -1,0 +1,407 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/load"
+)
+
+// box is a machine as busy as a test wants it: the files that a sampler reads.
+type box struct {
+	t       testing.TB
+	root    string
+	sampler *load.Sampler
+	total   int
+	counted [3]int // busy, idle, iowait
+}
+
+func newBox(t testing.TB) *box {
+	b := &box{t: t, root: t.TempDir()}
+	if err := os.Mkdir(filepath.Join(b.root, "proc"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.write("stat", "cpu 0 0 0 0 0 0 0 0\n")
+	b.write("meminfo", "MemAvailable: 1000000 kB\n")
+	b.write("loadavg", "1.5 1 1 1/1 1\n")
+	b.sampler = load.New(load.Config{Files: os.DirFS(b.root)})
+	return b
+}
+
+// write replaces a file at once, since pools read it at any time.
+func (b *box) write(name, text string) {
+	b.t.Helper()
+	full := filepath.Join(b.root, "proc", name)
+	if err := errors.Join(os.WriteFile(full+".new", []byte(text), 0o600), os.Rename(full+".new", full)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// set makes the machine as busy as told, for longer than the sampler looks back.
+func (b *box) set(cpu, iowait int, free int64) {
+	b.t.Helper()
+	b.write("meminfo", fmt.Sprintf("MemAvailable: %d kB\n", free/1024))
+	for range 10 {
+		b.counted[0] += cpu
+		b.counted[1] += 100 - cpu - iowait
+		b.counted[2] += iowait
+		b.write("stat", fmt.Sprintf("cpu %d 0 0 %d %d 0 0 0\n", b.counted[0], b.counted[1], b.counted[2]))
+		if err := b.sampler.Sample(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// choosy is a task that asks for something.
+func choosy(id string, c Conditions) Task {
+	t := worker(id, ask{Do: "echo"})
+	t.Start = c
+	return t
+}
+
+func waits(t testing.TB, l *Local, id, reason string) {
+	t.Helper()
+	eventually(t, id+" waits", func() bool { return status(t, l, id).State == Waiting })
+	if st := status(t, l, id); st.Reason != reason || st.Node != "" || st.Attempt != 0 || !st.Ended.IsZero() {
+		t.Errorf("%+v, want %q", st, reason)
+	}
+}
+
+func TestHold(t *testing.T) {
+	all := Conditions{MaxCPU: 60, MaxIOWait: 30, MinRAM: 32e6}
+	fine := load.Figures{CPU: 59.9, IOWait: 30, FreeRAM: 32e6}
+	figures := func(change func(*load.Figures)) load.Figures { f := fine; change(&f); return f }
+	tests := []struct {
+		name string
+		c    Conditions
+		f    load.Figures
+		want string
+	}{
+		{name: "all at the limit", c: all, f: fine},
+		{name: "nothing asked", f: load.Figures{CPU: 100, IOWait: 100}},
+		{name: "not set", c: Conditions{MaxCPU: -1, MaxIOWait: -1, MinRAM: -1}, f: load.Figures{CPU: 100, IOWait: 100, Measuring: true}},
+		{name: "processors", c: all, f: figures(func(f *load.Figures) { f.CPU = 91 }), want: "91% of the processors are in use, at most 60%"},
+		{name: "as much as allowed is too much", c: all, f: figures(func(f *load.Figures) { f.CPU = 60 }), want: "60% of the processors are in use, at most 60%"},
+		{name: "disks", c: all, f: figures(func(f *load.Figures) { f.IOWait = 30.06 }), want: "30.1% of the time is spent waiting for disks, at most 30%"},
+		{name: "memory", c: all, f: figures(func(f *load.Figures) { f.FreeRAM = 32e6 - 1 }), want: "31.9 MB of memory are free, at least 32 MB"},
+		{name: "little memory", c: Conditions{MinRAM: 5000}, f: load.Figures{FreeRAM: 0}, want: "0 bytes of memory are free, at least 5000 bytes"},
+		{name: "everything", c: all, f: load.Figures{CPU: 100, IOWait: 99, FreeRAM: 1e6},
+			want: "1 MB of memory are free, at least 32 MB; 100% of the processors are in use, at most 60%; 99% of the time is spent waiting for disks, at most 30%"},
+		{name: "unknown is enough", c: all, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: load.Unknown}},
+		{name: "not measured yet", c: all, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: 1e9, Measuring: true}, want: "the use of the processors is being measured"},
+		{name: "memory needs no second sample", c: Conditions{MinRAM: 1}, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: 1, Measuring: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := tt.c.hold(tt.f)
+			if h.reason != tt.want || h.measuring != strings.Contains(tt.want, "measured") {
+				t.Errorf("%+v, want %q", h, tt.want)
+			}
+		})
+	}
+}
+
+// A task that lacks something holds no slot and lets those pass that ask for
+// less; it begins when there is enough, in its old place of the queue.
+func TestAHeldTaskBlocksNobody(t *testing.T) {
+	b := newBox(t)
+	l := open(t, LocalConfig{DefaultSlots: 1, Load: b.sampler})
+	b.set(91, 5, 10e6)
+	submit(t, l, choosy("cpu", Conditions{MaxCPU: 60, RetryDelay: time.Millisecond}))
+	submit(t, l, choosy("disk", Conditions{MaxIOWait: 4, RetryDelay: time.Millisecond}))
+	submit(t, l, choosy("ram", Conditions{MinRAM: 32e6, RetryDelay: time.Millisecond}))
+	waits(t, l, "cpu", "waits for resources: 91% of the processors are in use, at most 60%")
+	waits(t, l, "disk", "waits for resources: 5% of the time is spent waiting for disks, at most 4%")
+	waits(t, l, "ram", "waits for resources: 9.9 MB of memory are free, at least 32 MB")
+	submit(t, l, choosy("less", Conditions{MaxCPU: 95, MaxIOWait: 5, MinRAM: 5e6}))
+	if r := over(t, l, "less"); r.State != Finished {
+		t.Errorf("%+v", r.Status)
+	}
+	var n Node
+	eventually(t, "no slot is held", func() bool {
+		nodes, err := l.Nodes(bg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = nodes[0]
+		return n.Busy["test"] == 0
+	})
+	if n.Queued != 3 || n.CPU != 91 || n.IOWait != 5 || n.FreeRAM != 9765<<10 || n.Load != 1.5 {
+		t.Errorf("%+v", n)
+	}
+	hold, file := gate(t, "hold")
+	submit(t, l, hold)
+	begun(t, file)
+	b.set(10, 0, 1e9) // they find enough, but no slot
+	for _, id := range []string{"cpu", "disk", "ram"} {
+		eventually(t, id+" is queued", func() bool { st := status(t, l, id); return st.State == Queued && st.Reason == "" })
+	}
+	changes, err := l.Watch(bg, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, l, worker("young", ask{Do: "echo"}))
+	os.Remove(file)
+	var order []string
+	for len(order) < 4 {
+		if st := <-changes; st.State == Running {
+			order = append(order, st.ID)
+		}
+	}
+	if got := strings.Join(order, " "); got != "cpu disk ram young" {
+		t.Errorf("order %s", got)
+	}
+	for _, id := range order {
+		if r := over(t, l, id); r.State != Finished || r.Attempt != 1 || r.Reason != "" {
+			t.Errorf("%+v", r.Status)
+		}
+	}
+}
+
+func TestLooksAreCounted(t *testing.T) {
+	b := newBox(t)
+	l := open(t, LocalConfig{Load: b.sampler})
+	b.set(100, 0, 1e9)
+	submit(t, l, choosy("thrice", Conditions{MaxCPU: 60, RetryDelay: time.Millisecond, Retries: 3}))
+	r := over(t, l, "thrice")
+	if want := "schedule tries exceeded: 3 looks, at the last one 100% of the processors are in use, at most 60%"; r.State != Refused || r.Reason != want || r.Attempt != 0 || r.Ended.IsZero() {
+		t.Errorf("%+v, want %q", r.Status, want)
+	}
+	// A second attempt has looks of its own.
+	file := filepath.Join(t.TempDir(), "f")
+	again := worker("again", ask{Do: "fail until", Text: file, N: 2})
+	again.Attempts, again.Start = 2, Conditions{MinRAM: 500e6, RetryDelay: time.Millisecond, Retries: 1}
+	submit(t, l, again)
+	if r := over(t, l, "again"); r.State != Finished || r.Attempt != 2 {
+		t.Errorf("%+v", r.Status)
+	}
+}
+
+// Before the second sample nobody knows how busy the processors are. That is no
+// look.
+func TestNotMeasuredYet(t *testing.T) {
+	b := newBox(t)
+	l := open(t, LocalConfig{Load: b.sampler})
+	submit(t, l, choosy("t", Conditions{MaxCPU: 60, Retries: 1, RetryDelay: time.Hour}))
+	waits(t, l, "t", "waits for resources: the use of the processors is being measured")
+	b.set(10, 0, 1e9)
+	if r := over(t, l, "t"); r.State != Finished {
+		t.Errorf("%+v", r.Status)
+	}
+}
+
+// The time to live goes on while a task waits for resources, over all its looks.
+func TestAHeldTaskExpires(t *testing.T) {
+	b := newBox(t)
+	var offset atomic.Int64
+	l := open(t, LocalConfig{Load: b.sampler, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }})
+	b.set(100, 0, 1e9)
+	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: 25 * time.Minute})
+	task.QueueTTL = time.Hour
+	submit(t, l, task)
+	looks := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.jobs["t"].looks
+	}
+	for n := 1; n <= 3; n++ {
+		eventually(t, "it looks again", func() bool { l.sweep(l.cfg.Now()); return looks() == n })
+		if st := status(t, l, "t"); st.State != Waiting {
+			t.Fatalf("%+v", st)
+		}
+		if n < 3 {
+			offset.Add(int64(25 * time.Minute))
+		}
+	}
+	offset.Add(int64(15 * time.Minute))
+	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	st := status(t, l, "t")
+	if want := "expired: no start within 1h0m0s, it waits for resources: 100% of the processors are in use, at most 60%"; st.State != Refused || st.Reason != want {
+		t.Errorf("%+v, want %q", st, want)
+	}
+	if looks() != 3 {
+		t.Errorf("%d looks", looks())
+	}
+}
+
+// Nor does a restart of the pool give it more time.
+func TestTimeToLiveGoesOnOverARestart(t *testing.T) {
+	b := newBox(t)
+	var offset atomic.Int64
+	cfg := LocalConfig{Dir: filepath.Join(t.TempDir(), "spool"), Load: b.sampler, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }}
+	l := open(t, cfg)
+	b.set(100, 0, 1e9)
+	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: time.Minute})
+	task.QueueTTL = time.Hour
+	submit(t, l, task)
+	for range 2 {
+		eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+		if err := l.Close(bg); err != nil {
+			t.Fatal(err)
+		}
+		offset.Add(int64(29 * time.Minute))
+		l = open(t, cfg)
+	}
+	eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+	offset.Add(int64(3 * time.Minute))
+	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	if st := status(t, l, "t"); st.State != Refused || !strings.HasPrefix(st.Reason, "expired: no start within 1h0m0s") {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestAHeldTaskCanBeCalledOff(t *testing.T) {
+	b := newBox(t)
+	l := open(t, LocalConfig{Load: b.sampler})
+	b.set(100, 0, 1e9)
+	for _, id := range []string{"cancel", "delete"} {
+		submit(t, l, choosy(id, Conditions{MaxCPU: 60, RetryDelay: time.Hour}))
+		eventually(t, "it waits", func() bool { return status(t, l, id).State == Waiting })
+	}
+	if err := l.Cancel(bg, "cancel", 0); err != nil || status(t, l, "cancel").State != Cancelled {
+		t.Errorf("%v, %+v", err, status(t, l, "cancel"))
+	}
+	if err := l.Delete(bg, "delete"); err != nil || status(t, l, "delete").State != Unknown {
+		t.Errorf("%v, %+v", err, status(t, l, "delete"))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queued != 0 || len(l.lanes) != 0 {
+		t.Errorf("%d queued, %d lanes", l.queued, len(l.lanes))
+	}
+}
+
+func TestAHeldTaskSurvivesARestart(t *testing.T) {
+	b := newBox(t)
+	dir := filepath.Join(t.TempDir(), "spool")
+	l := open(t, LocalConfig{Dir: dir, Load: b.sampler})
+	b.set(100, 0, 1e9)
+	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: time.Hour, Retries: 2})
+	submit(t, l, task)
+	for range 3 { // a look for each life, none of which is the second
+		eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+		if err := l.Close(bg); err != nil {
+			t.Fatal(err)
+		}
+		l = open(t, LocalConfig{Dir: dir, Load: b.sampler})
+		submit(t, l, task) // known
+	}
+	if err := l.Close(bg); err != nil {
+		t.Fatal(err)
+	}
+	b.set(0, 0, 1e9)
+	l = open(t, LocalConfig{Dir: dir, Load: b.sampler})
+	if r := over(t, l, "t"); r.State != Finished || r.Attempt != 1 {
+		t.Errorf("%+v", r.Status)
+	}
+}
+
+func TestRunHasStartConditions(t *testing.T) {
+	b := newBox(t)
+	l := open(t, LocalConfig{DefaultSlots: 1, Load: b.sampler})
+	b.set(100, 0, 1e9)
+	begin := func(c Conditions) (chan error, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(bg)
+		done := make(chan error, 1)
+		go func() {
+			rs, err := l.Run(ctx, choosy("t", c))
+			if err == nil && rs[0].State != Finished {
+				err = fmt.Errorf("%+v", rs[0].Status)
+			}
+			done <- err
+		}()
+		return done, cancel
+	}
+	done, cancel := begin(Conditions{MaxCPU: 60, RetryDelay: time.Millisecond, Retries: 2})
+	if err := <-done; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "schedule tries exceeded: 2 looks, at the last one 100% of") {
+		t.Errorf("refused: %v", err)
+	}
+	cancel()
+
+	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
+	answer(t, run(t, l, choosy("t", Conditions{MinRAM: 1}))) // whether the other looked before or looks now
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+
+	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Millisecond})
+	defer cancel()
+	b.set(0, 0, 1e9)
+	if err := <-done; err != nil {
+		t.Errorf("enough: %v", err)
+	}
+
+	b.set(100, 0, 1e9)
+	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
+	defer cancel()
+	eventually(t, "it is at work", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.age >= 5
+	})
+	if err := l.Close(bg); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// Without /proc the conditions hold, which is said once each time it goes away.
+func TestUnreadableLoad(t *testing.T) {
+	b := newBox(t)
+	b.write("stat", "")
+	b.write("meminfo", "")
+	var j journal
+	l := open(t, LocalConfig{Load: b.sampler, Log: slog.New(slog.NewTextHandler(&j, nil))})
+	if r := run(t, l, choosy("t", Conditions{MaxCPU: 1, MaxIOWait: 1, MinRAM: 1 << 50})); r.State != Finished {
+		t.Errorf("%+v", r.Status)
+	}
+	if n := j.count("cannot be read"); n != 1 {
+		t.Errorf("%d warnings at the start", n)
+	}
+	if !l.sample(true) || j.count("cannot be read") != 1 {
+		t.Errorf("%d warnings later", j.count("cannot be read"))
+	}
+	b.write("stat", "cpu 0 0 0 0 0 0 0 0\n")
+	b.write("meminfo", "MemAvailable: 1 kB\n")
+	if l.sample(true) {
+		t.Error("readable again, but not seen")
+	}
+}
+
+// journal is a log that a test reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// count tells how many lines hold text.
+func (j *journal) count(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	n := 0
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,328 @@
+package executor
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lastOutput is how long the pipes of a process that has ended are read on.
+// Only a descendant that left the process group can hold them open that long.
+const lastOutput = time.Second
+
+// stopped is why work was stopped: the cause of a cancelled context.
+type stopped struct {
+	state  State
+	reason string
+	grace  time.Duration // between SIGTERM and SIGKILL
+}
+
+func (s *stopped) Error() string { return s.reason }
+
+// causeOf tells why ctx ended. The end of a caller's own context has no grace
+// of its own and takes the given one.
+func causeOf(ctx context.Context, grace time.Duration) *stopped {
+	cause := context.Cause(ctx)
+	var s *stopped
+	if errors.As(cause, &s) {
+		return s
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return &stopped{TimedOut, "deadline of the caller", grace}
+	}
+	return &stopped{Cancelled, "cancelled by the caller", grace}
+}
+
+// outcome is what became of one request to one process, or of a pipeline.
+type outcome struct {
+	state  State // Finished, Failed, or that of the cause that stopped it
+	exit   int
+	reason string
+	stdout []byte
+	stderr []byte
+	usage
+}
+
+// process is a child in a process group of its own. request is for one
+// goroutine at a time, the rest for any.
+type process struct {
+	cmd   *exec.Cmd
+	pid   int
+	key   string // of the Stage it runs
+	in    *os.File
+	out   *os.File
+	lines *bufio.Reader // of out
+	errs  *drain
+	meter *meter
+	last  usage // after the previous request
+
+	served    int       // requests so far; of the goroutine that uses it
+	idleSince time.Time // guarded by the owner of the idle list
+
+	mu     sync.Mutex
+	reaped bool          // the pid may belong to somebody else
+	exited chan struct{} // closed when reaped and all output is read
+}
+
+// startProcess starts the program of stage with three pipes.
+func startProcess(s *starter, stage Stage, key string) (p *process, err error) {
+	var files []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range files {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				files = append(files, r, w)
+			}
+		}
+		return r, w
+	}
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(stage.Program, stage.Args...)
+	cmd.Env = append(os.Environ(), stage.Env...)
+	cmd.Dir = stage.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.start(cmd); err != nil {
+		return nil, err
+	}
+	inR.Close()
+	outW.Close()
+	errW.Close()
+	p = &process{cmd: cmd, pid: cmd.Process.Pid, key: key, in: inW, out: outR,
+		lines: bufio.NewReaderSize(outR, 64<<10), exited: make(chan struct{})}
+	if p.errs, err = newDrain(errR); err == nil {
+		p.meter, err = newMeter(p.pid)
+	}
+	if err != nil {
+		unix.Kill(-p.pid, unix.SIGKILL)
+		cmd.Wait()
+		return nil, err
+	}
+	return p, nil
+}
+
+// wait reaps the process and whatever is left of its group. It must run in a
+// goroutine of its own from the start on.
+func (p *process) wait() {
+	// Wait without reaping first: as long as the leader is a zombie, its pid,
+	// and so the name of the group, cannot pass to another process.
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	p.mu.Lock()
+	unix.Kill(-p.pid, unix.SIGKILL)
+	p.cmd.Wait() // the status is read from ProcessState
+	p.reaped = true
+	p.mu.Unlock()
+
+	p.in.Close()
+	p.meter.stat.Close()
+	p.out.SetReadDeadline(time.Now().Add(lastOutput))
+	p.errs.file.SetReadDeadline(time.Now().Add(lastOutput))
+	<-p.errs.end
+	close(p.exited)
+}
+
+// close frees the output pipes. The process must have exited, nobody may read.
+func (p *process) close() {
+	p.out.Close()
+	p.errs.file.Close()
+}
+
+// signal sends sig to the whole group unless the process is gone.
+func (p *process) signal(sig unix.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		unix.Kill(-p.pid, sig)
+	}
+}
+
+// terminate asks the group to end and kills it after grace. It returns when
+// the process is gone.
+func (p *process) terminate(grace time.Duration) {
+	p.signal(unix.SIGTERM)
+	p.awaitExit(grace)
+}
+
+// awaitExit gives the process until grace to end by itself, then kills the
+// group. It returns when the process is gone.
+func (p *process) awaitExit(grace time.Duration) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-timer.C:
+		p.signal(unix.SIGKILL)
+		<-p.exited
+	}
+}
+
+// dirty tells whether the process, while it was idle, wrote something nobody
+// asked for, or closed its output, as it does when it ends.
+func (p *process) dirty() bool {
+	events := int16(0)
+	raw, err := p.out.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			unix.Poll(poll, 0) // on failure the request will show
+			events = poll[0].Revents
+		})
+	}
+	return err != nil || events != 0
+}
+
+var (
+	errOutputSize = errors.New("answer is larger than the limit")
+	errOutputJSON = errors.New("answer is not JSON")
+	errOutputMore = errors.New("more than one line for one request")
+	errUnread     = errors.New("answered before it read its request")
+)
+
+// request sends line, which ends in a newline, and waits for the answer. When
+// ctx ends the group is terminated with the grace of its cause; an answer
+// handed back within that is in the outcome. After any other state than
+// Finished the process is gone.
+func (p *process) request(ctx context.Context, line []byte, maxOutput int64, grace time.Duration) outcome {
+	p.served++
+	p.errs.reset()
+	stop := context.AfterFunc(ctx, func() { p.terminate(causeOf(ctx, grace).grace) })
+
+	// The write has a goroutine of its own: a program that answers before it
+	// has read all would else wait for us as we wait for it.
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := p.in.Write(line)
+		wrote <- err
+	}()
+	answer, err := p.readAnswer(maxOutput)
+	switch {
+	case err == nil:
+		select {
+		case err = <-wrote:
+		default:
+			p.in.SetWriteDeadline(time.Now().Add(grace))
+			err = <-wrote
+			p.in.SetWriteDeadline(time.Time{})
+		}
+		if err != nil {
+			err = errUnread
+			p.signal(unix.SIGKILL)
+		}
+	case isProtocol(err):
+		p.signal(unix.SIGKILL)
+	}
+	interrupted := !stop()
+	if err == nil && !interrupted {
+		o := outcome{state: Finished, stdout: answer, stderr: p.errs.tail()}
+		if now, err := p.meter.read(); err == nil {
+			o.usage = usage{now.rss, max(0, now.cpu-p.last.cpu)}
+			p.last = now
+		}
+		return o
+	}
+
+	// From here on the process is lost; an end of output is one of the process
+	// in most cases, so let it tell its own exit status.
+	if interrupted {
+		<-p.exited
+	} else {
+		p.awaitExit(grace)
+	}
+	o := outcome{state: Failed, stderr: p.errs.tail(), usage: p.finalUsage()}
+	o.exit, o.reason = p.exitStatus()
+	switch {
+	case interrupted:
+		cause := causeOf(ctx, grace)
+		o.state, o.reason = cause.state, cause.reason
+		if err == nil {
+			o.stdout = answer
+		}
+	case isProtocol(err):
+		o.reason = err.Error()
+	case len(answer) > 0:
+		o.reason += " in the middle of its answer"
+	default:
+		o.reason += " instead of answering"
+	}
+	return o
+}
+
+// isProtocol tells whether err is a break of the rules of Stage by a process
+// that may well be alive.
+func isProtocol(err error) bool {
+	return err == errOutputSize || err == errOutputJSON || err == errOutputMore || err == errUnread
+}
+
+// readAnswer reads one line of at most limit bytes and checks that it is JSON
+// and all there is. With an error it returns what there was of the line.
+func (p *process) readAnswer(limit int64) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := p.lines.ReadSlice('\n')
+		if int64(len(line)+len(part)) > limit+1 {
+			return nil, errOutputSize
+		}
+		line = append(line, part...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return line, err
+		}
+		break
+	}
+	line = bytes.TrimSpace(line)
+	if !json.Valid(line) {
+		return line, errOutputJSON
+	}
+	if p.lines.Buffered() > 0 {
+		return line, errOutputMore
+	}
+	return line, nil
+}
+
+// exitStatus tells how an exited process ended, in a number and in words.
+func (p *process) exitStatus() (int, string) {
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return 128 + int(status.Signal()), fmt.Sprintf("killed by signal %d (%v)", status.Signal(), status.Signal())
+	}
+	code := p.cmd.ProcessState.ExitCode()
+	return code, fmt.Sprintf("exited with status %d", code)
+}
+
+// finalUsage is the usage of an exited process since the last request.
+func (p *process) finalUsage() usage {
+	state := p.cmd.ProcessState
+	u := usage{cpu: max(0, state.UserTime()+state.SystemTime()-p.last.cpu)}
+	if r, ok := state.SysUsage().(*syscall.Rusage); ok {
+		u.rss = r.Maxrss << 10 // counted in KiB
+	}
+	return u
+}

@@ -1,0 +1,153 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestReopen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	l := open(t, LocalConfig{Dir: dir, DefaultSlots: 1})
+	submit(t, l, worker("done", ask{Do: "stderr", Text: "<said>"}))
+	before := over(t, l, "done")
+	hold, file := gate(t, "runs")
+	submit(t, l, hold)
+	begun(t, file)
+	queued := worker("queued", ask{Do: "echo", Text: "a<b\u2028"})
+	queued.Labels = map[string]string{"k": "v"}
+	submit(t, l, queued)
+	waitingRun := make(chan error, 1)
+	go func() {
+		_, err := l.Run(bg, worker("t", ask{Do: "echo"}))
+		waitingRun <- err
+	}()
+	eventually(t, "the run waits", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.lanes["test"].queue) == 2
+	})
+	changes, err := l.Watch(bg, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = OpenLocal(LocalConfig{Dir: dir})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+		t.Errorf("second pool: %v", err)
+	}
+	if err := l.Close(bg); err != nil {
+		t.Fatal(err)
+	}
+	for range changes { // must end
+	}
+	if err := <-waitingRun; !errors.Is(err, ErrClosed) {
+		t.Errorf("waiting run: %v", err)
+	}
+	if err := l.Submit(bg, queued); !errors.Is(err, ErrClosed) {
+		t.Errorf("submit: %v", err)
+	}
+	// What an interrupted create and remove leave, and a folder that rotted.
+	os.Mkdir(filepath.Join(dir, newPrefix+"x"), 0o700)
+	os.Mkdir(filepath.Join(dir, oldPrefix+"y"), 0o700)
+	os.Mkdir(filepath.Join(dir, "rotten"), 0o700)
+
+	l = open(t, LocalConfig{Dir: dir, DefaultSlots: 1})
+	if r := over(t, l, "done"); string(r.Stdout) != string(before.Stdout) || string(r.Stderr) != "<said>" || !r.Ended.Equal(before.Ended) {
+		t.Errorf("%+v", r)
+	}
+	if st := status(t, l, "runs"); st.State != Lost || st.Reason == "" || st.Attempt != 1 || st.Ended.IsZero() {
+		t.Errorf("%+v", st)
+	}
+	if st := status(t, l, "rotten"); st.State != Lost {
+		t.Errorf("%+v", st)
+	}
+	r := over(t, l, "queued")
+	if got := answer(t, r); got.Text != "a<b\u2028" || r.Labels["k"] != "v" {
+		t.Errorf("%+v", r)
+	}
+	for _, id := range []string{"runs", "rotten"} {
+		if err := l.Delete(bg, id); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := filepath.Glob(dir + "/.[no]*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// startPool starts a pool in another process.
+func startPool(t *testing.T, dir string, env ...string) *exec.Cmd {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), append(env, asFake+"=pool", "FAKE_DIR="+dir)...)
+	return cmd
+}
+
+func TestKilledPool(t *testing.T) {
+	dir := t.TempDir()
+	cmd := startPool(t, dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	runs, again := announced(t, dir+"/runs"), announced(t, dir+"/again")
+	eventually(t, "all are stored", func() bool { return fileExists(dir + "/spool/queued/task.json") })
+	if _, err := OpenLocal(LocalConfig{Dir: dir + "/spool"}); !errors.Is(err, ErrLocked) {
+		t.Errorf("open beside: %v", err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	eventually(t, "the children die with the pool", func() bool { return !alive(runs.Pid) && !alive(again.Pid) })
+	os.Remove(dir + "/again")
+
+	l := open(t, LocalConfig{Dir: dir + "/spool", DefaultSlots: 1})
+	if st := status(t, l, "runs"); st.State != Lost {
+		t.Errorf("%+v", st)
+	}
+	if got := answer(t, over(t, l, "queued")); got.Text != "later" {
+		t.Errorf("%+v", got)
+	}
+	announced(t, dir+"/again") // has an attempt left
+	if st := status(t, l, "again"); st.Attempt != 2 || st.State != Running {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	out, err := startPool(t, t.TempDir(), "FAKE_FILE_LIMIT=1").Output()
+	if want := "big: true\nstate: unknown\nfiles: 1\nsmall: <nil>\n"; string(out) != want || err != nil {
+		t.Errorf("%s%v", out, err)
+	}
+}
+
+func BenchmarkSubmitDurable(b *testing.B) {
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			l := open(b, LocalConfig{MaxQueue: 1 << 30, DefaultSlots: 1})
+			submit(b, l, worker("hold", ask{Do: "sleep"}))
+			var next atomic.Int64
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for range callers {
+				wg.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						if err := l.Submit(bg, worker(fmt.Sprint(i), ask{Do: "echo"})); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "submits/s")
+		})
+	}
+}

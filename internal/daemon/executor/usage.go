@@ -1,0 +1,60 @@
+package executor
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// clockTick is the unit of times in /proc/<pid>/stat: 1/100 s for every Linux
+// program, whatever the kernel's own rate.
+const clockTick = 10 * time.Millisecond
+
+// usage is what a process holds and has used so far.
+type usage struct {
+	rss int64 // bytes
+	cpu time.Duration
+}
+
+// meter reads the usage of a living process. The file stays open, since a read
+// at its beginning gives fresh numbers each time.
+type meter struct{ stat *os.File }
+
+func newMeter(pid int) (*meter, error) {
+	stat, err := os.Open("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	return &meter{stat}, nil
+}
+
+// read fails once the process is gone.
+func (m *meter) read() (usage, error) {
+	var buf [1024]byte
+	n, err := m.stat.ReadAt(buf[:], 0)
+	if n == 0 {
+		return usage{}, err
+	}
+	return parseStat(buf[:n])
+}
+
+// parseStat reads proc_pid_stat(5). The second field is the program's name in
+// parentheses and may hold anything, parentheses too, so fields count from the
+// last closing one.
+func parseStat(stat []byte) (usage, error) {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 22 {
+		return usage{}, fmt.Errorf("process status of %d fields", len(fields))
+	}
+	number := func(field int) int64 { // numbered as in the manual page, from 1
+		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64)
+		return n
+	}
+	ticks := number(14) + number(15) + number(16) + number(17) // own and waited-for children, user and system
+	return usage{
+		rss: number(24) * int64(os.Getpagesize()),
+		cpu: time.Duration(ticks) * clockTick,
+	}, nil
+}

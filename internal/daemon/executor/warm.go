@@ -1,0 +1,226 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// warm owns all child processes: the ones at work and the idle ones that wait
+// for the next request to the same program. How many there are at once is the
+// business of its caller.
+type warm struct {
+	cfg      LocalConfig
+	log      *slog.Logger
+	starters map[int]*starter // by nice value
+	running  sync.WaitGroup   // one for each process not yet reaped
+
+	mu   sync.Mutex
+	all  map[*process]bool
+	idle map[string][]*process // by key, the latest used last
+}
+
+func newWarm(cfg LocalConfig) *warm {
+	starters := map[int]*starter{0: newStarter(0)}
+	for _, nice := range cfg.Nice {
+		if starters[nice] == nil {
+			starters[nice] = newStarter(nice)
+		}
+	}
+	return &warm{cfg: cfg, log: cfg.Log, starters: starters,
+		all: map[*process]bool{}, idle: map[string][]*process{}}
+}
+
+// keyOf names what a process runs: two stages with one key are one command, run
+// alike.
+func keyOf(s Stage, nice int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %q %q", nice, s.Dir, s.Program)
+	for _, a := range s.Args {
+		fmt.Fprintf(&b, " %q", a)
+	}
+	b.WriteString(" with")
+	for _, e := range s.Env {
+		fmt.Fprintf(&b, " %q", e)
+	}
+	return b.String()
+}
+
+// pipeline runs the stages of t, the answer of one being the input of the next.
+// It ends at the first that does not finish. No process is at work for it when
+// it returns.
+func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
+	var total outcome
+	line := append(t.Stdin[:len(t.Stdin):len(t.Stdin)], '\n')
+	for i, stage := range t.Stages {
+		o := w.stage(ctx, stage, w.cfg.Nice[t.Type], line)
+		total.stderr = append(total.stderr, o.stderr...)
+		total.rss = max(total.rss, o.rss)
+		total.cpu += o.cpu
+		if total.state = o.state; o.state != Finished {
+			total.exit = o.exit
+			total.reason = fmt.Sprintf("stage %d of %d, %s: %s", i+1, len(t.Stages), stage.Program, o.reason)
+			if i == len(t.Stages)-1 {
+				total.stdout = o.stdout
+			}
+			return total
+		}
+		if i == len(t.Stages)-1 {
+			total.stdout = o.stdout
+		} else {
+			line = append(o.stdout, '\n')
+		}
+	}
+	return total
+}
+
+// stage sends one request to a warm process, or to a new one.
+func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcome {
+	if ctx.Err() != nil {
+		cause := causeOf(ctx, w.cfg.KillGrace)
+		return outcome{state: cause.state, reason: cause.reason}
+	}
+	key := keyOf(s, nice)
+	p := w.take(key)
+	if p == nil {
+		var err error
+		if p, err = w.start(s, nice, key); err != nil {
+			return outcome{state: Failed, exit: exitNotStarted, reason: "cannot start: " + err.Error()}
+		}
+	}
+	o := p.request(ctx, line, w.cfg.MaxOutput, w.cfg.KillGrace)
+	if o.state != Finished {
+		w.forget(p)
+		return o
+	}
+	spent := w.cfg.MaxRequests > 0 && p.served >= w.cfg.MaxRequests
+	if spent || w.cfg.MaxRSS > 0 && o.rss > w.cfg.MaxRSS {
+		w.log.Debug("recycling a process", "op", "env.recycle", "program", s.Program,
+			"pid", p.pid, "requests", p.served, "rss", o.rss)
+		go w.retire(p)
+		return o
+	}
+	w.mu.Lock()
+	p.idleSince = w.cfg.Now()
+	w.idle[key] = append(w.idle[key], p)
+	w.mu.Unlock()
+	return o
+}
+
+// exitNotStarted is the exit status told for a program that could not be
+// started; shells use the same.
+const exitNotStarted = 127
+
+// take removes the latest used idle process of key from the list, nil when
+// there is none that is fit for a request.
+func (w *warm) take(key string) *process {
+	for {
+		w.mu.Lock()
+		list := w.idle[key]
+		if len(list) == 0 {
+			w.mu.Unlock()
+			return nil
+		}
+		p := list[len(list)-1]
+		w.setIdle(key, list[:len(list)-1])
+		w.mu.Unlock()
+		if !p.dirty() {
+			return p
+		}
+		w.log.Warn("an idle process ended or wrote unasked", "op", "env.take", "pid", p.pid, "command", key)
+		go w.retire(p)
+	}
+}
+
+// setIdle replaces the list of key and forgets empty ones. w.mu is held.
+func (w *warm) setIdle(key string, list []*process) {
+	if len(list) == 0 {
+		delete(w.idle, key)
+		return
+	}
+	w.idle[key] = list
+}
+
+func (w *warm) start(s Stage, nice int, key string) (*process, error) {
+	p, err := startProcess(w.starters[nice], s, key)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.all[p] = true
+	w.running.Add(1)
+	w.mu.Unlock()
+	go p.wait()
+	return p, nil
+}
+
+// forget drops a process that has exited.
+func (w *warm) forget(p *process) {
+	<-p.exited
+	p.close()
+	w.mu.Lock()
+	delete(w.all, p)
+	w.mu.Unlock()
+	w.running.Done()
+}
+
+// retire ends a process that has no request: the end of its input asks it to
+// go, and after the grace it is killed. It returns when the process is gone.
+func (w *warm) retire(p *process) {
+	p.in.Close()
+	p.awaitExit(w.cfg.KillGrace)
+	w.forget(p)
+}
+
+// sweep retires the processes that have been idle for too long and tells when
+// the next one will be; zero for never.
+func (w *warm) sweep(now time.Time) (next time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, list := range w.idle {
+		kept := list[:0]
+		for _, p := range list {
+			end := p.idleSince.Add(w.cfg.IdleTimeout)
+			if !end.After(now) {
+				go w.retire(p)
+				continue
+			}
+			kept = append(kept, p)
+			next = earliest(next, end)
+		}
+		clear(list[len(kept):])
+		w.setIdle(key, kept)
+	}
+	return next
+}
+
+// kill ends every process at once.
+func (w *warm) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p := range w.all {
+		p.signal(unix.SIGKILL)
+	}
+}
+
+// close retires the idle processes and returns when no child is left. No
+// request may be under way or follow.
+func (w *warm) close() {
+	w.mu.Lock()
+	for key, list := range w.idle {
+		for _, p := range list {
+			go w.retire(p)
+		}
+		delete(w.idle, key)
+	}
+	w.mu.Unlock()
+	w.running.Wait()
+	for _, s := range w.starters {
+		s.stop()
+	}
+}

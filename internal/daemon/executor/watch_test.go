@@ -1,0 +1,37 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+func TestWatcherBacklog(t *testing.T) {
+	w := newWatcher(Filter{})
+	for i := range 3 * watchBacklog {
+		w.add(Status{ID: fmt.Sprint(i % 10), Attempt: i})
+	}
+	if n := len(w.backlog); n > watchBacklog+10 {
+		t.Errorf("backlog of %d", n)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	waiting := len(w.backlog)
+	go w.deliver(ctx, bg)
+	last := map[string]int{}
+	for range waiting {
+		st := <-w.to
+		if st.Attempt < last[st.ID] {
+			t.Fatalf("task %s: %d after %d", st.ID, st.Attempt, last[st.ID])
+		}
+		last[st.ID] = st.Attempt
+	}
+	for i := range 10 {
+		if want := 3*watchBacklog - 10 + i; last[fmt.Sprint(want%10)] != want {
+			t.Errorf("task %d: last change %d, want %d", want%10, last[fmt.Sprint(want%10)], want)
+		}
+	}
+	cancel()
+	if _, open := <-w.to; open {
+		t.Error("open after the end")
+	}
+}

@@ -1,0 +1,435 @@
+package manager
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/wire"
+)
+
+// run runs the loop until the test ends or the returned function is called.
+func run(t *testing.T, l *Loop) (stop func()) {
+	t.Helper()
+	ready := make(chan struct{})
+	l.cfg.Ready = func() { close(ready) }
+	return managertest.Run(t, l, ready)
+}
+
+// echo is a manager that answers client events of type 1 with their object.
+func echo(b *bus.Bus, name string) *Loop {
+	l := New(Config{Name: name, Bus: b, Log: managertest.Quiet()})
+	l.Bind("in", bus.Inproc(name), bus.Options{})
+	l.Handle("in", wire.ClassClient, 1, func(from Peer, e wire.Event) { l.Reply(from, e, 101, e.Object) })
+	return l
+}
+
+func TestOneRequestOneAnswer(t *testing.T) {
+	b := managertest.Bus(t)
+	l := echo(b, "Echo")
+	l.Handle("in", wire.ClassClient, 2, func(Peer, wire.Event) { panic("a fault in a handler") })
+	run(t, l)
+	c := managertest.Call(t, b, bus.Inproc("Echo"))
+
+	if e := c.Ask(wire.ClassClient, 1, "hello"); e.Type != 101 || string(e.Object) != `"hello"` {
+		t.Errorf("answer %d %s", e.Type, e.Object)
+	}
+	c.Send(managertest.Event(t, wire.ClassClient, 2, nil)) // must not end the loop
+	unknown := []struct {
+		name, class string
+		eventType   int
+		answerType  int
+	}{
+		{"type", wire.ClassClient, 77, 177},
+		{"class", wire.ClassInternal, 1, 101},
+		{"admin", wire.ClassAdmin, wire.AdminStat, wire.AdminStateAns},
+	}
+	for _, tc := range unknown {
+		t.Run("unknown "+tc.name, func(t *testing.T) {
+			e := c.Ask(tc.class, tc.eventType, nil)
+			if e.Type != tc.answerType || e.Class != tc.class || !strings.Contains(string(e.Object), "does not serve") {
+				t.Errorf("answer %s %d %s", e.Class, e.Type, e.Object)
+			}
+		})
+	}
+}
+
+// asker is a loop whose timer asks once and hands the outcome to the test.
+func asker(b *bus.Bus, endpoint string, timeout time.Duration) (*Loop, chan error) {
+	l := New(Config{Name: "Asker", Bus: b, Log: managertest.Quiet()})
+	l.Connect("out", endpoint, bus.Options{})
+	outcome := make(chan error, 10)
+	asked := false
+	l.Every("ask", func() time.Duration { return time.Millisecond }, func(time.Time) {
+		if asked {
+			return
+		}
+		asked = true
+		l.Ask(Peer{Socket: "out"}, wire.ClassClient, 1, "x", timeout, func(_ wire.Event, err error) { outcome <- err })
+	})
+	return l, outcome
+}
+
+func TestAsk(t *testing.T) {
+	t.Run("answer", func(t *testing.T) {
+		b := managertest.Bus(t)
+		run(t, echo(b, "Echo"))
+		l, outcome := asker(b, bus.Inproc("Echo"), managertest.Patience)
+		run(t, l)
+		if err := <-outcome; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("no answer", func(t *testing.T) {
+		b := managertest.Bus(t)
+		silent := echo(b, "Silent")
+		silent.Handle("in", wire.ClassClient, 1, func(Peer, wire.Event) {})
+		run(t, silent)
+		l, outcome := asker(b, bus.Inproc("Silent"), 30*time.Millisecond)
+		run(t, l)
+		if err := <-outcome; !errors.Is(err, ErrNoAnswer) {
+			t.Error(err)
+		}
+	})
+	t.Run("too many", func(t *testing.T) {
+		b := managertest.Bus(t)
+		l, outcome := asker(b, bus.Inproc("Nobody"), managertest.Patience)
+		l.pending.limit = 0
+		run(t, l)
+		if err := <-outcome; !errors.Is(err, bus.ErrBusy) {
+			t.Error(err)
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		b := managertest.Bus(t)
+		l, outcome := asker(b, bus.Inproc("Nobody"), managertest.Patience)
+		asked := make(chan struct{})
+		l.Every("after", func() time.Duration { return time.Hour }, func(time.Time) { close(asked) })
+		stop := run(t, l)
+		<-asked
+		stop()
+		if err := <-outcome; !errors.Is(err, ErrStopped) {
+			t.Error(err)
+		}
+		if len(outcome) != 0 {
+			t.Error("the function was called twice")
+		}
+	})
+}
+
+// A manager under steady traffic must still run its timers (daemon F10).
+func TestTimersUnderTraffic(t *testing.T) {
+	b := managertest.Bus(t)
+	l := echo(b, "Echo")
+	ticks, got := 0, make(chan int, 1)
+	l.Every("tick", func() time.Duration { return time.Millisecond }, func(time.Time) {
+		if ticks++; ticks == 50 {
+			got <- int(l.byName["in"].recvCount)
+		}
+	})
+	run(t, l)
+	c := managertest.Call(t, b, bus.Inproc("Echo"))
+	// More messages always wait than one turn takes.
+	for range 4 * maxPerSocket {
+		c.Send(managertest.Event(t, wire.ClassClient, 1, nil))
+	}
+	for end := time.Now().Add(managertest.Patience); ; {
+		select {
+		case n := <-got:
+			if n == 0 {
+				t.Error("no message came meanwhile")
+			}
+			return
+		default:
+			if time.Now().After(end) {
+				t.Fatal("the timer did not run")
+			}
+			c.Recv()
+			c.Send(managertest.Event(t, wire.ClassClient, 1, nil))
+		}
+	}
+}
+
+func TestTimerClock(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	period, runs := time.Minute, 0
+	l := New(Config{Name: "T", Log: managertest.Quiet(), Now: func() time.Time { return now }})
+	l.Every("job", func() time.Duration { return period }, func(time.Time) { runs++ })
+	steps := []struct {
+		name   string
+		before func()
+		runs   int
+	}{
+		{"at the start", func() {}, 1},
+		{"not twice", func() {}, 1},
+		{"before the period", func() { now = now.Add(59 * time.Second) }, 1},
+		{"after the period", func() { now = now.Add(time.Second) }, 2},
+		{"late", func() { now = now.Add(10 * time.Minute) }, 3},
+		{"kicked", func() { l.Kick("job") }, 4},
+		{"off", func() { period = 0; now = now.Add(time.Hour) }, 4},
+		{"kicked while off", func() { l.Kick("job") }, 4},
+		{"on again", func() { period = time.Minute }, 5},
+		{"suspended", func() { l.Suspend(true); now = now.Add(time.Hour) }, 5},
+		{"let run", func() { l.Suspend(false) }, 6},
+		{"clock set back", func() { now = now.Add(-24 * time.Hour) }, 6},
+	}
+	for _, s := range steps {
+		s.before()
+		l.runTimers(now)
+		if runs != s.runs {
+			t.Errorf("%s: %d runs, want %d", s.name, runs, s.runs)
+		}
+	}
+	if d := l.untilTimer(now); d <= 0 || d > maxWait {
+		t.Errorf("wait of %v", d)
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	b := managertest.Bus(t)
+	l := New(Config{Name: "Boss", Bus: b, Log: managertest.Quiet(), MaxWorkers: 2})
+	type outcome struct {
+		err     error
+		reports []string
+	}
+	outcomes, overflow := make(chan outcome, 3), make(chan error, 1)
+	reports := map[string][]string{}
+	l.HandleReport(wire.InternalTaskDone, func(uid string, object json.RawMessage) {
+		reports[uid] = append(reports[uid], string(object))
+	})
+	start := func(work func(context.Context, *Reporter) error) error {
+		var uid string
+		uid, err := l.Go(work, func(err error) { outcomes <- outcome{err, reports[uid]} })
+		return err
+	}
+	l.Every("start", func() time.Duration { return time.Hour }, func(time.Time) {
+		_ = start(func(_ context.Context, r *Reporter) error {
+			return errors.Join(r.Send(wire.InternalTaskDone, 1), r.Send(wire.InternalTaskDone, 2))
+		})
+		_ = start(func(context.Context, *Reporter) error { panic("a fault in a worker") })
+		overflow <- start(func(context.Context, *Reporter) error { return nil })
+	})
+	stop := run(t, l)
+	if err := <-overflow; !errors.Is(err, bus.ErrBusy) {
+		t.Errorf("third of two workers: %v", err)
+	}
+	var fine, failed int
+	for range 2 {
+		switch o := <-outcomes; {
+		case o.err == nil && strings.Join(o.reports, " ") == "1 2":
+			fine++
+		case o.err != nil && strings.Contains(o.err.Error(), "a fault in a worker"):
+			failed++
+		default:
+			t.Errorf("outcome %+v", o)
+		}
+	}
+	if fine != 1 || failed != 1 {
+		t.Errorf("%d fine, %d failed", fine, failed)
+	}
+	stop()
+}
+
+// Run returns only after its workers have, and tells them to end.
+func TestWorkersAreJoined(t *testing.T) {
+	b := managertest.Bus(t)
+	l := New(Config{Name: "Boss", Bus: b, Log: managertest.Quiet()})
+	running, ended := make(chan struct{}), false
+	l.Every("start", func() time.Duration { return time.Hour }, func(time.Time) {
+		_, _ = l.Go(func(ctx context.Context, r *Reporter) error {
+			close(running)
+			<-ctx.Done()
+			ended = true
+			return ctx.Err()
+		}, nil)
+	})
+	stop := run(t, l)
+	<-running
+	stop()
+	if !ended {
+		t.Error("the worker still runs")
+	}
+}
+
+func TestOperator(t *testing.T) {
+	b := managertest.Bus(t)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "Sites_stat_vars.json"), []byte(`{"served": 40, "old": 1}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	admin, err := b.Bind(bus.Inproc("Admin"), bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(admin.Close)
+
+	var served, maxURLs int64 = 0, 5
+	period, mode, text := 20*time.Second, true, "a"
+	l := New(Config{Name: "Sites", Bus: b, Admin: bus.Inproc("Admin"), StatDir: folder, Log: managertest.Quiet()})
+	l.Counter("served", &served)
+	l.Var(
+		Int("MaxURLs", &maxURLs, 1, 100), Span("Period", &period, time.Second, 0, time.Hour),
+		Switch("Mode", &mode), Text("Text", &text, func(s string) error {
+			if s == "bad" {
+				return errors.New("is bad")
+			}
+			return nil
+		}), Int("Fixed", &maxURLs, 1, 100).Fixed(),
+	)
+	done := make(chan error, 1)
+	l.OnStop(func() { served++ })
+	go func() { done <- l.Run(context.Background()) }()
+
+	poll := bus.NewPoller(admin)
+	recv := func() bus.Message {
+		t.Helper()
+		for end := time.Now().Add(managertest.Patience); time.Now().Before(end); {
+			if _, err := poll.Wait(100 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			if m, err := admin.Recv(); err == nil {
+				return m
+			}
+		}
+		t.Fatal("no message")
+		return bus.Message{}
+	}
+	hello := recv()
+	if c := managertest.Object[wire.AdminCommand](t, hello.Event); hello.Event.Type != wire.InternalReady || c.ClassName != "Sites" {
+		t.Fatalf("announced by %+v", hello.Event)
+	}
+	ask := func(eventType int, object any) wire.Event {
+		t.Helper()
+		e := managertest.Event(t, wire.ClassAdmin, eventType, object)
+		if _, err := admin.Send(hello.Route, e); err != nil {
+			t.Fatal(err)
+		}
+		m := recv()
+		if m.Event.UID != e.UID {
+			t.Fatalf("answer to %s, asked %s", m.Event.UID, e.UID)
+		}
+		return m.Event
+	}
+	fields := func(m map[string]any) wire.AdminFields { return wire.AdminFields{ClassName: "Sites", Fields: m} }
+
+	t.Run("STAT", func(t *testing.T) {
+		all := managertest.Object[wire.AdminFields](t, ask(wire.AdminStat, fields(nil))).Fields
+		for _, name := range []string{"START_DATE", "RAMV", "RAMR", "CPUU", "CPUS", "THREADS", "Admin_send_cnt", "Admin_recv_bytes"} {
+			if all[name] == nil {
+				t.Errorf("no %s", name)
+			}
+		}
+		if all["served"] != 40.0 {
+			t.Errorf("served %v, saved was 40", all["served"])
+		}
+		some := managertest.Object[wire.AdminFields](t, ask(wire.AdminStat, fields(map[string]any{"served": nil, "no such": nil}))).Fields
+		if v, ok := some["no such"]; some["served"] != 40.0 || !ok || v != nil || some["START_DATE"] != nil {
+			t.Errorf("fields %v", some)
+		}
+	})
+	t.Run("GET", func(t *testing.T) {
+		got := managertest.Object[wire.AdminFields](t, ask(wire.AdminGet, fields(map[string]any{"Period": "", "Mode": "", "none": ""}))).Fields
+		if got["Period"] != 20.0 || got["Mode"] != 1.0 || got["none"] != nil {
+			t.Errorf("fields %v", got)
+		}
+		if all := managertest.Object[wire.AdminFields](t, ask(wire.AdminGet, fields(map[string]any{"*": ""}))).Fields; len(all) != 7 {
+			t.Errorf("%d variables: %v", len(all), all)
+		}
+	})
+	sets := []struct {
+		name, variable string
+		to, want       any
+	}{
+		{"number", "MaxURLs", 7, 7.0},
+		{"number as text", "MaxURLs", "8", 8.0},
+		{"word for a number", "MaxURLs", "many", nil},
+		{"fraction", "MaxURLs", 1.5, nil},
+		{"out of range", "MaxURLs", 101, nil},
+		{"null", "MaxURLs", nil, nil},
+		{"huge", "MaxURLs", 1e300, nil},
+		{"list", "MaxURLs", []int{1}, nil},
+		{"span", "Period", 0, 0.0},
+		{"span out of range", "Period", 3601, nil},
+		{"switch", "Mode", "0", 0.0},
+		{"switch by bool", "Mode", true, 1.0},
+		{"switch out of range", "Mode", 2, nil},
+		{"text", "Text", "a:b,c", "a:b,c"},
+		{"text refused", "Text", "bad", nil},
+		{"number for a text", "Text", 5, nil},
+		{"fixed", "Fixed", 5, nil},
+		{"unknown", "Nothing", 5, nil},
+		{"log level", "LOG_LEVEL", 10, 10.0},
+		{"log level unknown", "LOG_LEVEL", 15, nil},
+		{"poll timeout", "POLL_TIMEOUT", 50, 50.0},
+	}
+	for _, tc := range sets {
+		t.Run("SET "+tc.name, func(t *testing.T) {
+			got := managertest.Object[wire.AdminFields](t, ask(wire.AdminSet, fields(map[string]any{tc.variable: tc.to})))
+			if got.Fields[tc.variable] != tc.want || (got.Errors[tc.variable] != "") != (tc.want == nil) {
+				t.Errorf("answer %+v", got)
+			}
+		})
+	}
+	t.Run("SUSPEND", func(t *testing.T) {
+		got := managertest.Object[wire.GeneralResponse](t, ask(wire.AdminSuspend, Suspension{SuspendType: 0}))
+		if len(got.Statuses) != 1 || got.Statuses[0] != "suspended" {
+			t.Errorf("answer %+v", got)
+		}
+		if e := ask(wire.AdminSuspend, nil); e.Type != wire.AdminStateAns {
+			t.Errorf("an empty request was answered by %d %s", e.Type, e.Object)
+		}
+	})
+	t.Run("STATE", func(t *testing.T) {
+		for _, wrong := range []any{nil, 5, wire.AdminCommand{ClassName: "Other", Command: 2}, wire.AdminCommand{ClassName: "Sites", Command: 1}} {
+			if c := managertest.Object[wire.AdminCommand](t, ask(wire.AdminState, wrong)); c.Command != wire.CommandError {
+				t.Errorf("%v was answered by %+v", wrong, c)
+			}
+		}
+		c := managertest.Object[wire.AdminCommand](t, ask(wire.AdminState, wire.AdminCommand{ClassName: "Sites", Command: wire.CommandShutdown}))
+		if c.ClassName != "Sites" || c.Command != wire.CommandShutdown {
+			t.Errorf("answer %+v", c)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		saved, err := os.ReadFile(filepath.Join(folder, "Sites_stat_vars.json"))
+		if err != nil || !strings.Contains(string(saved), `"served": 41`) {
+			t.Errorf("saved %s, %v", saved, err)
+		}
+	})
+}
+
+// STAT tells when each schedule ran and when it is due.
+func TestSchedules(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	period := time.Minute
+	l := New(Config{Name: "Clock", Bus: managertest.Bus(t), Log: managertest.Quiet(), Now: func() time.Time { return now }})
+	l.Every("work", func() time.Duration { return period }, func(time.Time) {})
+	l.Tend("ends", func() time.Duration { return time.Second }, func(time.Time) {})
+	shows := func(want string) {
+		t.Helper()
+		got, err := json.Marshal(l.stats.values(map[string]any{"schedules": nil})["schedules"])
+		if err != nil || string(got) != `{"work":`+want+`}` {
+			t.Errorf("schedules %s, %v, want %s", got, err, want)
+		}
+	}
+	shows(`{"periodSeconds":60,"last":null,"next":"2026-01-02 03:04:05"}`)
+	l.runTimers(now)
+	now = now.Add(10 * time.Second)
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":"2026-01-02 03:05:05"}`)
+	l.Suspend(true)
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":null}`)
+	l.Suspend(false)
+	period = 0
+	shows(`{"periodSeconds":0,"last":"2026-01-02 03:04:05","next":null}`)
+	period = time.Minute
+	l.Kick("work")
+	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":"2026-01-02 03:04:15"}`)
+}

@@ -1,0 +1,89 @@
+package realtime
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/realtimeresponse"
+)
+
+// answer is realtimeresponse.Answer, its contents as they came: they are passed on.
+type answer struct {
+	Contents []json.RawMessage        `json:"contents"`
+	Grades   []realtimeresponse.Grade `json:"grades"`
+	Again    json.RawMessage          `json:"again"`
+
+	ErrorCode    int    `json:"errorCode"`
+	ErrorMessage string `json:"errorMessage"`
+}
+
+// readAnswer reads what the last stage wrote. A request that a stage refused is an
+// error.
+func readAnswer(r executor.Result) (answer, error) {
+	var a answer
+	if err := json.Unmarshal(r.Stdout, &a); err != nil {
+		return a, fmt.Errorf("the node's answer cannot be read: %w", err)
+	}
+	switch {
+	case a.ErrorCode != 0:
+		return a, errors.New(a.ErrorMessage)
+	case a.Contents == nil || len(a.Grades) != len(a.Contents):
+		return a, errors.New("the node's answer holds no contents; does DRCEProcessorAppName end with --finalize?")
+	}
+	if string(a.Again) == "null" {
+		a.Again = nil
+	}
+	return a, nil
+}
+
+// key is whose contents an element is.
+type key struct {
+	SiteID string `json:"siteId"`
+	URLMd5 string `json:"urlMd5"`
+}
+
+func keyOf(element json.RawMessage) (key, bool) {
+	var k key
+	err := json.Unmarshal(element, &k)
+	return k, err == nil
+}
+
+// merge takes over those elements of a second round that are better. What only that
+// round brought is added.
+func (a *answer) merge(second answer) {
+	at := map[key]int{}
+	for i, element := range a.Contents {
+		if k, ok := keyOf(element); ok {
+			at[k] = i
+		}
+	}
+	for i, element := range second.Contents {
+		k, ok := keyOf(element)
+		if !ok {
+			continue
+		}
+		was, known := at[k]
+		switch {
+		case !known:
+			a.Contents, a.Grades = append(a.Contents, element), append(a.Grades, second.Grades[i])
+		case second.Grades[i].Better(a.Grades[was]):
+			a.Contents[was], a.Grades[was] = element, second.Grades[i]
+		}
+	}
+}
+
+// failed is the list of contents of a share that did not come back.
+func failed(b wire.Batch, bits wire.ErrorMask) json.RawMessage {
+	list := make([]wire.URLContentResponse, len(b.Items))
+	for i, item := range b.Items {
+		list[i] = realtimeresponse.Failed(b.ID, item, bits)
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}

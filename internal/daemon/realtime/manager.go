@@ -1,0 +1,350 @@
+package realtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// Name is the class name and the default inproc name.
+const Name = "BatchTasksManagerRealTime"
+
+// TaskType is the type of the tasks given to the environment: a lane of their own,
+// in which no regular crawling stands before them.
+const TaskType = "realtime"
+
+// Values of DRCERequestRouting: where a batch of one item goes.
+const (
+	RouteAll         = 0
+	RouteRoundRobin  = 1
+	RouteRandom      = 4
+	RouteLeastLoaded = 5
+)
+
+// Defaults of Config. MaxThreads, Routing have none: 0 is a value of theirs.
+const (
+	DefaultTimeout       = 20 * time.Minute
+	DefaultMaxURLs       = 10
+	DefaultMaxExecution  = 360 * time.Second
+	DefaultMaxIterations = 10
+	DefaultMaxThreads    = 6
+	DefaultRouting       = RouteRoundRobin
+)
+
+// Bounds of what an operator may set.
+const (
+	MaxThreads    = 64
+	MostURLs      = 10000
+	MostIteration = 100
+	Longest       = 24 * time.Hour
+)
+
+// Config is the section [BatchTasksManagerRealTime].
+type Config struct {
+	// Env runs the stages. Mandatory.
+	Env executor.Environment
+	// Server is the inproc name (server); default the class name.
+	Server string
+	// Crawler and Finalizer are the stages (DRCECrawlerAppName,
+	// DRCEProcessorAppName). Without them each batch is refused.
+	Crawler, Finalizer executor.Stage
+	// Timeout is how long a batch may take with all that belongs to it, its wait
+	// included (DRCETimeout, ms).
+	Timeout time.Duration
+	// MaxURLs bounds the items of a batch (BatchMaxURLs).
+	MaxURLs int
+	// MaxExecution is the time of a batch that names none
+	// (BatchMaxExecutionTime, s).
+	MaxExecution time.Duration
+	// MaxIterations bounds the batch's own value (BatchMaxIterations).
+	MaxIterations int64
+	// MaxThreads bounds the batches at once; with 0 one runs at a time, and the
+	// others wait for it.
+	MaxThreads int
+	// Routing is where a batch of one item goes (DRCERequestRouting).
+	Routing int
+}
+
+// Manager is the manager. Create it with New.
+type Manager struct {
+	*manager.Loop
+	cfg     Config
+	run     string // names this run, in the folders of its batches
+	running map[string]*request
+	queue   []*request
+	waiting int64 // bytes in queue
+	turn    int   // of round robin
+	cleaned bool
+
+	total, faults, urls, urlFaults, spent int64 // cumulative; spent in ms
+	created                               int64 // workers, since the start
+}
+
+// request is a batch that waits or runs.
+type request struct {
+	from     manager.Peer
+	event    wire.Event
+	deadline time.Time
+	answered bool
+}
+
+// What may wait when one batch runs at a time.
+const (
+	maxQueue      = 1000
+	maxQueueBytes = 64 << 20
+)
+
+// New makes the manager; it opens nothing.
+func New(base manager.Config, cfg Config) *Manager {
+	if cfg.Server == "" {
+		cfg.Server = Name
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.MaxURLs <= 0 {
+		cfg.MaxURLs = DefaultMaxURLs
+	}
+	if cfg.MaxExecution <= 0 {
+		cfg.MaxExecution = DefaultMaxExecution
+	}
+	if cfg.MaxIterations <= 0 {
+		cfg.MaxIterations = DefaultMaxIterations
+	}
+	base.Name, base.MaxWorkers = Name, MaxThreads+1 // one cleans
+	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[string]*request{}}
+	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
+	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
+	m.HandleReport(wire.InternalWork, m.count)
+	m.HandleReport(wire.InternalTaskDone, m.done)
+	m.Tend("queue", func() time.Duration { return time.Second }, m.expire)
+	m.Tend("clean", m.cleanPeriod, m.clean)
+	m.OnStop(m.lastWords)
+	m.Var(
+		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, Longest),
+		manager.Int("BatchMaxURLs", &m.cfg.MaxURLs, 1, MostURLs),
+		manager.Span("BatchMaxExecutionTime", &m.cfg.MaxExecution, time.Second, time.Second, Longest),
+		manager.Int("BatchMaxIterations", &m.cfg.MaxIterations, 1, MostIteration),
+		manager.Int("MaxThreads", &m.cfg.MaxThreads, 0, MaxThreads),
+		m.routing(),
+		manager.Program("DRCECrawlerAppName", cfg.Crawler.Program, cfg.Crawler.Args...),
+		manager.Program("DRCEProcessorAppName", cfg.Finalizer.Program, cfg.Finalizer.Args...),
+	)
+	m.Counter("batches_crawl_total", &m.total)
+	m.Counter("batches_crawl_fault", &m.faults)
+	m.Counter("batches_crawl_urls", &m.urls)
+	m.Counter("batches_crawl_urls_fault", &m.urlFaults)
+	m.Counter("batches_crawl_time_total", &m.spent)
+	m.Gauge("batches_crawl_time_avg", m.meanTime)
+	m.Gauge("batches_realtime_threads", func() any { return len(m.running) })
+	m.Gauge("batches_realtime_threads_created", func() any { return m.created })
+	m.Gauge("batches_realtime_queue", func() any { return len(m.queue) })
+	return m
+}
+
+// meanTime is the mean time of a batch in seconds, as text.
+func (m *Manager) meanTime() any {
+	if m.total == 0 {
+		return "0.000"
+	}
+	return strconv.FormatFloat(float64(m.spent)/float64(m.total)/1000, 'f', 3, 64)
+}
+
+// routing is DRCERequestRouting, whose values are not a range.
+func (m *Manager) routing() manager.Variable {
+	v := manager.Int("DRCERequestRouting", &m.cfg.Routing, RouteAll, RouteLeastLoaded)
+	set := v.Set
+	v.Set = func(to any) error {
+		was := m.cfg.Routing
+		if err := set(to); err != nil {
+			return err
+		}
+		if now := m.cfg.Routing; !ValidRoute(now) {
+			m.cfg.Routing = was
+			return fmt.Errorf("is %d, must be 0, 1, 4 or 5", now)
+		}
+		return nil
+	}
+	return v
+}
+
+// ValidRoute reports whether DRCERequestRouting may have a value.
+func ValidRoute(n int) bool {
+	switch n {
+	case RouteAll, RouteRoundRobin, RouteRandom, RouteLeastLoaded:
+		return true
+	}
+	return false
+}
+
+// batch takes one request, lets it wait, or refuses it. What it says is read by its
+// worker.
+func (m *Manager) batch(from manager.Peer, e wire.Event) {
+	r := &request{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)}
+	switch {
+	case m.Suspended():
+		m.refuse(r, wire.ResponseOverloaded, Name+" is suspended by an operator and takes no batches")
+	case m.cfg.Crawler.Program == "" || m.cfg.Finalizer.Program == "":
+		m.refuse(r, wire.ResponseNoAnswer, "the daemon has no programs for batches in real time")
+	case m.cfg.MaxThreads > 0 && len(m.running) >= m.cfg.MaxThreads:
+		m.refuse(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches run, MaxThreads is %d", len(m.running), m.cfg.MaxThreads))
+	case len(m.queue) >= maxQueue || m.waiting+int64(len(e.Object)) > maxQueueBytes && len(m.running) > 0:
+		m.refuse(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches wait, as MaxThreads is %d", len(m.queue), m.cfg.MaxThreads))
+	default:
+		m.queue = append(m.queue, r)
+		m.waiting += int64(len(e.Object))
+		m.next()
+	}
+}
+
+func (m *Manager) refuse(r *request, code int, message string) {
+	r.answered = true
+	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, wire.ClientResponse{ErrorCode: code, ErrorMessage: message})
+}
+
+// next starts what may start.
+func (m *Manager) next() {
+	for len(m.queue) > 0 && len(m.running) < max(1, m.cfg.MaxThreads) {
+		r := m.queue[0]
+		m.queue[0] = nil
+		m.queue = m.queue[1:]
+		m.waiting -= int64(len(r.event.Object))
+		if !m.Now().Before(r.deadline) {
+			m.tooLate(r)
+			continue
+		}
+		m.start(r)
+	}
+}
+
+func (m *Manager) start(r *request) {
+	w := worker{Config: m.cfg, run: m.run, turn: m.turn, now: m.Now, log: m.Log()}
+	w.Timeout = r.deadline.Sub(m.Now())
+	m.turn++
+	object := r.event.Object
+	var uid string
+	uid, err := m.Go(func(ctx context.Context, report *manager.Reporter) error {
+		response, f := w.do(ctx, object)
+		if err := report.Send(wire.InternalWork, f); err != nil {
+			return err
+		}
+		return report.Send(wire.InternalTaskDone, response)
+	}, func(err error) { m.ended(uid, err) })
+	if err != nil {
+		m.refuse(r, wire.ResponseNoAnswer, err.Error())
+		return
+	}
+	m.created++
+	m.running[uid] = r
+	r.event.Object = nil // the worker has it
+}
+
+// figures are what a worker tells beside the answer.
+type figures struct {
+	Ran       bool  // the batch was accepted
+	Fault     bool  // no answer, or an empty one
+	URLs      int64 // answered with contents or an error of their own
+	URLFaults int64 // of nodes that failed
+	Spent     int64 // ms
+}
+
+// count adds up what a worker tells.
+func (m *Manager) count(_ string, object json.RawMessage) {
+	var f figures
+	if err := json.Unmarshal(object, &f); err != nil || !f.Ran {
+		return
+	}
+	m.total++
+	m.spent += f.Spent
+	m.urls += f.URLs
+	m.urlFaults += f.URLFaults
+	if f.Fault {
+		m.faults++
+	}
+}
+
+// done answers a request with what its worker brings. A client that left costs no
+// more than that.
+func (m *Manager) done(uid string, response json.RawMessage) {
+	r, ok := m.running[uid]
+	if !ok || r.answered {
+		return
+	}
+	r.answered = true
+	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, response)
+}
+
+// ended frees a worker's place.
+func (m *Manager) ended(uid string, err error) {
+	r, ok := m.running[uid]
+	delete(m.running, uid)
+	if ok && !r.answered {
+		m.Log().Error("batch failed", "uid", r.event.UID, "error", err)
+		m.total++
+		m.faults++
+		m.refuse(r, wire.ResponseNoAnswer, fmt.Sprintf("the batch failed inside the daemon: %v", err))
+	}
+	m.next()
+}
+
+// expire answers what waited too long.
+func (m *Manager) expire(now time.Time) {
+	kept := m.queue[:0]
+	for _, r := range m.queue {
+		if now.Before(r.deadline) {
+			kept = append(kept, r)
+			continue
+		}
+		m.waiting -= int64(len(r.event.Object))
+		m.tooLate(r)
+	}
+	clear(m.queue[len(kept):])
+	m.queue = kept
+	m.next() // MaxThreads may have grown
+}
+
+func (m *Manager) tooLate(r *request) {
+	m.refuse(r, wire.ResponseNoAnswer, "no answer: the batch waited too long for the others")
+}
+
+// lastWords answers what will not be done any more.
+func (m *Manager) lastWords() {
+	for _, r := range m.queue {
+		m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
+	}
+	for _, r := range m.running {
+		if !r.answered {
+			m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
+		}
+	}
+}
+
+// cleanPeriod is on until what other runs left is removed.
+func (m *Manager) cleanPeriod() time.Duration {
+	if m.cleaned || m.cfg.Finalizer.Program == "" {
+		return 0
+	}
+	return time.Minute
+}
+
+// clean has the nodes remove what a run before left behind.
+func (m *Manager) clean(time.Time) {
+	w := worker{Config: m.cfg, run: m.run, now: m.Now, log: m.Log()}
+	_, err := m.Go(func(ctx context.Context, _ *manager.Reporter) error {
+		return w.forget(ctx, executor.Target{All: true}, forgetting{Others: m.run})
+	}, func(err error) {
+		if m.cleaned = err == nil; err != nil {
+			m.Log().Warn("what earlier batches left is not removed yet", "error", err)
+		}
+	})
+	if err != nil {
+		m.Log().Debug("no worker to clean up", "error", err)
+	}
+}

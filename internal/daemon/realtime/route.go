@@ -1,0 +1,54 @@
+package realtime
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// share is what one node does of a batch.
+type share struct {
+	node  string
+	items []wire.BatchItem
+}
+
+// shares divides items among the nodes that are ready: several in turn, each to
+// exactly one node; one by the routing, whose turn counts batches. Nothing comes of
+// no nodes.
+func shares(items []wire.BatchItem, nodes []executor.Node, routing, turn int) []share {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n executor.Node) bool { return n.State != executor.NodeReady })
+	if len(nodes) == 0 {
+		return nil
+	}
+	if len(items) > 1 {
+		list := make([]share, min(len(nodes), len(items)))
+		for i, item := range items {
+			s := &list[i%len(list)]
+			s.items = append(s.items, item)
+		}
+		// The first nodes would get all that small batches have.
+		for i := range list {
+			list[i].node = nodes[(turn+i)%len(nodes)].Name
+		}
+		return list
+	}
+	switch routing {
+	case RouteAll:
+		var list []share
+		for _, n := range nodes {
+			list = append(list, share{n.Name, items})
+		}
+		return list
+	case RouteRandom:
+		return []share{{nodes[rand.IntN(len(nodes))].Name, items}}
+	case RouteLeastLoaded:
+		least := slices.MinFunc(nodes, func(a, b executor.Node) int {
+			return cmp.Or(cmp.Compare(a.Busy[TaskType], b.Busy[TaskType]), cmp.Compare(a.Load, b.Load))
+		})
+		return []share{{least.Name, items}}
+	}
+	return []share{{nodes[turn%len(nodes)].Name, items}}
+}

@@ -1,0 +1,279 @@
+package realtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/realtimeresponse"
+)
+
+const (
+	// killAfter is how long after its limit a task is ended by force.
+	killAfter = 5 * time.Second
+	// killGrace is what the environment needs beyond that to end the processes and
+	// to tell.
+	killGrace = 10 * time.Second
+	// forgetTime is the time for the removal of files.
+	forgetTime = 30 * time.Second
+	// secondRound is the least time that a second round is worth.
+	secondRound = 2 * time.Second
+	// stderrShown is how much of a failed program's last words an answer holds.
+	stderrShown = 2000
+)
+
+// worker runs one batch. It is used in a goroutine of its own.
+type worker struct {
+	Config
+	run  string
+	turn int
+	now  func() time.Time
+	log  *slog.Logger
+}
+
+// do runs the batch that a client sent and gives the answer: one item per node, whose
+// itemObject is the list of URL contents. Codes of the response are 1 for what is no
+// batch and when no node answered, 2 for too many items and when there are no nodes
+// (objects 3.1).
+func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResponse, figures) {
+	refuse := func(code int, message string) (wire.ClientResponse, figures) {
+		return wire.ClientResponse{ErrorCode: code, ErrorMessage: message}, figures{}
+	}
+	batch, err := read(object)
+	if err != nil {
+		return refuse(wire.ResponseNoAnswer, err.Error())
+	}
+	if n := len(batch.Items); n > w.MaxURLs {
+		return refuse(wire.ResponseNoNodes, fmt.Sprintf("the batch has %d items; BatchMaxURLs allows %d", n, w.MaxURLs))
+	}
+	start := w.now()
+	w.force(&batch)
+	response, f := w.all(ctx, batch, start)
+	f.Ran, f.Spent = true, w.now().Sub(start).Milliseconds()
+	f.Fault = f.URLs == 0
+	return response, f
+}
+
+// read reads a Batch. An object without items is none.
+func read(object json.RawMessage) (wire.Batch, error) {
+	var has struct {
+		Items *json.RawMessage `json:"items"`
+	}
+	batch, err := wire.ReadBatch(object, &wire.Notes{})
+	if err == nil && (json.Unmarshal(object, &has) != nil || has.Items == nil) {
+		err = &wire.FieldError{Object: "Batch", Field: "items", Reason: "is missing"}
+	}
+	return batch, err
+}
+
+// force sets what a client may not choose (daemon 2.13).
+func (w worker) force(b *wire.Batch) {
+	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
+	b.MaxIterations = min(max(b.MaxIterations, 1), w.MaxIterations)
+	if b.ID == 0 {
+		b.ID = 1 + rand.Int64N(1<<32-1)
+	}
+	b.ErrorMask, b.Folder, b.Spent = 0, "", 0
+	for i := range b.Items {
+		b.Items[i].URL.BatchID = 0 // the crawler writes its batch into what it fetched
+	}
+}
+
+// limit is the time that the batch may take.
+func (w worker) limit(b *wire.Batch) time.Duration {
+	limit := w.MaxExecution
+	if b.MaxExecutionTime > 0 {
+		limit = time.Duration(min(b.MaxExecutionTime, int64(Longest/time.Second))) * time.Second
+	}
+	return min(limit, w.Timeout)
+}
+
+// all runs the shares of all nodes side by side.
+func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wire.ClientResponse, figures) {
+	limit := w.limit(&batch)
+	if len(batch.Items) == 0 {
+		return wire.ClientResponse{ItemsList: []wire.ClientResponseItem{{
+			ErrorCode: 0, Port: 0, Time: 0, ID: batch.ID, ItemObject: json.RawMessage("[]"),
+		}}}, figures{}
+	}
+	nodes, err := w.Env.Nodes(ctx)
+	if err != nil {
+		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "the environment does not tell its nodes: " + err.Error()}, figures{}
+	}
+	list := shares(batch.Items, nodes, w.Routing, w.turn)
+	if len(list) == 0 {
+		return wire.ClientResponse{ErrorCode: wire.ResponseNoNodes, ErrorMessage: "empty list of nodes"}, figures{}
+	}
+	done := make([]nodeAnswer, len(list))
+	var group sync.WaitGroup
+	for i, s := range list {
+		group.Go(func() {
+			b := batch
+			b.Items = s.items
+			done[i] = w.node(ctx, s.node, b, start, limit)
+		})
+	}
+	group.Wait()
+	response, f, silent := wire.ClientResponse{}, figures{}, 0
+	for _, d := range done {
+		if d.silent {
+			silent++
+		}
+		f.URLs += d.urls
+		f.URLFaults += d.faults
+		response.ItemsList = append(response.ItemsList, d.item)
+	}
+	if silent == len(done) {
+		response.ErrorCode, response.ErrorMessage = wire.ResponseNoAnswer, fmt.Sprintf("no answer within %d ms", limit.Milliseconds())
+	}
+	return response, f
+}
+
+// nodeAnswer is what became of one share.
+type nodeAnswer struct {
+	item         wire.ClientResponseItem
+	silent       bool // it was ended at its limit
+	urls, faults int64
+}
+
+// node runs a share on its node, and what is poor once more.
+func (w worker) node(ctx context.Context, node string, batch wire.Batch, start time.Time, limit time.Duration) nodeAnswer {
+	item := wire.ClientResponseItem{ErrorCode: 0, Host: node, Node: node, Port: 0, ID: batch.ID}
+	result, err := w.round(ctx, node, batch, limit-w.now().Sub(start))
+	var first answer
+	if err == nil {
+		first, err = readAnswer(result)
+	}
+	if err != nil {
+		silent := result.State == executor.TimedOut || errors.Is(err, context.DeadlineExceeded)
+		bits := wire.ErrBatchItem
+		if silent {
+			bits = wire.ErrMaxExecutionTime
+		}
+		item.ErrorCode, item.ErrorMessage = wire.ItemFailed, err.Error()
+		item.ItemObject = failed(batch, bits)
+		item.Time = w.now().Sub(start).Milliseconds()
+		return nodeAnswer{item: item, silent: silent, faults: int64(len(batch.Items))}
+	}
+	if left := limit - w.now().Sub(start); first.Again != nil && left >= secondRound {
+		w.again(ctx, node, batch, &first, left)
+	}
+	item.Time = w.now().Sub(start).Milliseconds()
+	item.ItemObject, err = json.Marshal(first.Contents)
+	if err != nil { // of texts that were JSON
+		item.ErrorCode, item.ErrorMessage, item.ItemObject = wire.ItemUnreadable, err.Error(), json.RawMessage("null")
+	}
+	return nodeAnswer{item: item, urls: int64(len(first.Contents))}
+}
+
+// again runs the items of a batch that a browser may do better, and takes over what
+// it did. Without an answer the first results stay.
+func (w worker) again(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
+	second, err := wire.ReadBatch(first.Again, &wire.Notes{})
+	if err != nil {
+		w.log.Warn("items are not repeated", "batch", batch.ID, "error", err)
+		return
+	}
+	w.force(&second)
+	second.ID, second.MaxIterations = batch.ID, 1
+	result, err := w.round(ctx, node, second, left)
+	var better answer
+	if err == nil {
+		better, err = readAnswer(result)
+	}
+	if err != nil {
+		w.log.Warn("items were repeated without a result", "batch", batch.ID, "items", len(second.Items), "error", err)
+		return
+	}
+	first.merge(better)
+}
+
+// round runs both stages for a batch on a node. After an end by force its files are
+// removed.
+func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit time.Duration) (executor.Result, error) {
+	limit = max(limit, time.Millisecond)
+	batch.Folder = w.run + "-" + bus.NewUID()
+	batch.MaxExecutionTime = max(1, int64((limit-realtimeresponse.Reserve(limit))/time.Second))
+	stdin, err := json.Marshal(batch)
+	if err != nil {
+		return executor.Result{}, fmt.Errorf("the batch is not JSON: %w", err)
+	}
+	hard := limit + killAfter
+	within, cancel := context.WithTimeout(ctx, hard+killGrace)
+	defer cancel()
+	target := executor.Target{Nodes: []string{node}}
+	results, err := w.Env.Run(within, executor.Task{
+		ID:        bus.NewUID(),
+		Name:      fmt.Sprintf("BATCH %d", batch.ID),
+		Type:      TaskType,
+		Stages:    []executor.Stage{w.Crawler, w.Finalizer},
+		Stdin:     stdin,
+		Target:    target,
+		TimeLimit: hard,
+	})
+	switch {
+	case err != nil:
+		return executor.Result{}, fmt.Errorf("the environment did not run the batch: %w", err)
+	case len(results) == 0:
+		return executor.Result{}, errors.New("the node gave no answer")
+	}
+	result := results[0]
+	if result.State != executor.Finished {
+		if err := w.forget(ctx, target, forgetting{Folder: batch.Folder}); err != nil {
+			w.log.Warn("files of a batch are left to the next start", "batch", batch.ID, "folder", batch.Folder, "error", err)
+		}
+		return result, fmt.Errorf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
+			result.Reason, result.State, result.ExitStatus, tail(result.Stderr, stderrShown))
+	}
+	return result, nil
+}
+
+// forgetting is a request to the last stage to remove files.
+type forgetting struct {
+	Folder string `json:"folder,omitempty"`
+	Others string `json:"others,omitempty"`
+}
+
+// forget has nodes remove files of batches.
+func (w worker) forget(ctx context.Context, target executor.Target, what forgetting) error {
+	stdin, err := json.Marshal(map[string]any{"forget": what})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetTime+killGrace)
+	defer cancel()
+	results, err := w.Env.Run(ctx, executor.Task{
+		ID: bus.NewUID(), Name: "forget files", Type: TaskType, Stages: []executor.Stage{w.Finalizer}, Stdin: stdin, Target: target, TimeLimit: forgetTime,
+	})
+	for _, r := range results {
+		var told struct {
+			ErrorCode    int    `json:"errorCode"`
+			ErrorMessage string `json:"errorMessage"`
+		}
+		switch {
+		case r.State != executor.Finished:
+			err = errors.Join(err, fmt.Errorf("node %s: %s", r.Node, r.Reason))
+		case json.Unmarshal(r.Stdout, &told) != nil || told.ErrorCode != 0:
+			err = errors.Join(err, fmt.Errorf("node %s: %s", r.Node, told.ErrorMessage))
+		}
+	}
+	return err
+}
+
+// tail is the end of a text, at most n bytes and valid in JSON.
+func tail(b []byte, n int) string {
+	b = bytes.TrimSpace(b)
+	if len(b) > n {
+		b = b[len(b)-n:]
+	}
+	return string(bytes.ToValidUTF8(b, nil))
+}

@@ -1,0 +1,105 @@
+package sites
+
+import (
+	"time"
+
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// job is one request under way.
+type job struct {
+	from     manager.Peer
+	event    wire.Event
+	deadline time.Time
+	answered bool
+}
+
+// stream is what waits in a line of its own: the requests of one peer that change
+// something, and those that only read. One manager is one peer.
+type stream struct {
+	peer  string
+	reads bool
+}
+
+func (j *job) stream() stream {
+	return stream{string(j.from.Route[0]), wire.Op(j.event.Type).Reads()}
+}
+
+// queue holds the requests that wait, one line per stream; the streams take turns.
+type queue struct {
+	lines []line // the next one's turn first; none is empty
+	size  int
+	bytes int // of the requests' objects
+}
+
+type line struct {
+	stream stream
+	jobs   []*job
+}
+
+func (q *queue) len() int { return q.size }
+
+func (q *queue) add(j *job) {
+	q.size++
+	q.bytes += len(j.event.Object)
+	for i := range q.lines {
+		if q.lines[i].stream == j.stream() {
+			q.lines[i].jobs = append(q.lines[i].jobs, j)
+			return
+		}
+	}
+	q.lines = append(q.lines, line{j.stream(), []*job{j}})
+}
+
+// take removes the oldest request of the next stream that may run one. That stream
+// then goes to the end of the turns.
+func (q *queue) take(may func(stream) bool) (*job, bool) {
+	for i, l := range q.lines {
+		if !may(l.stream) {
+			continue
+		}
+		j := l.jobs[0]
+		l.jobs[0] = nil
+		l.jobs = l.jobs[1:]
+		q.lines = append(q.lines[:i], q.lines[i+1:]...)
+		if len(l.jobs) > 0 {
+			q.lines = append(q.lines, l)
+		}
+		q.size--
+		q.bytes -= len(j.event.Object)
+		return j, true
+	}
+	return nil, false
+}
+
+// expire removes the requests whose deadline is not after now.
+func (q *queue) expire(now time.Time) []*job {
+	return q.remove(func(j *job) bool { return !now.Before(j.deadline) })
+}
+
+// all removes every request.
+func (q *queue) all() []*job { return q.remove(func(*job) bool { return true }) }
+
+func (q *queue) remove(out func(*job) bool) []*job {
+	var removed []*job
+	lines := q.lines[:0]
+	for _, l := range q.lines {
+		var stay []*job
+		for _, j := range l.jobs {
+			if out(j) {
+				removed = append(removed, j)
+				q.bytes -= len(j.event.Object)
+			} else {
+				stay = append(stay, j)
+			}
+		}
+		if len(stay) > 0 {
+			lines = append(lines, line{l.stream, stay})
+		}
+	}
+	clear(q.lines[len(lines):])
+	q.lines = lines
+	q.size -= len(removed)
+	return removed
+}

@@ -1,0 +1,337 @@
+package sites
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// Site recrawl (daemon 2.14). Once per period, and again as long as more sites are
+// due, a worker has db-task pick and lock sites that are due. Each of them then
+// gets a thread, as soon as one is free: a worker that deletes, optimises and
+// renews, and one that unlocks. The delays before and after are the loop's timer,
+// no worker sleeps. What a run leaves locked the next one goes on with, from the
+// first step behind the lock; so each step may be done twice.
+
+// RecrawlTask is the type of the tasks of a recrawl: they take no slots of
+// requests.
+const RecrawlTask = "recrawl"
+
+// maxRecrawlThreads bounds RecrawlSiteMaxThreads.
+const maxRecrawlThreads = 64
+
+// maxRecrawlWorkers are those of the threads, and the one that picks.
+const maxRecrawlWorkers = maxRecrawlThreads + 1
+
+// Reports of recrawl's workers.
+const (
+	recrawlPicked = 101
+	recrawlDone   = 102
+)
+
+// RecrawlConfig is the part of [SitesManager] about recrawling (daemon 3.5).
+type RecrawlConfig struct {
+	Mode           bool           // RecrawlSiteMode
+	Period         time.Duration  // RecrawlSiteIterationPeriod, s; 0: off
+	Max            int64          // RecrawlSiteMax: sites that are picked at once
+	MaxThreads     int64          // RecrawlSiteMaxThreads: sites under way at once
+	Criterion      wire.Criterion // RecrawlSiteSelectCriterion, RecrawlSiteSelectOrder
+	DateExpression string         // RecrawlSiteRecrawlDateExpression; "": a site is recrawled once
+	LockState      int64          // RecrawlSiteLockState; without effect, the lock is no state
+	Timeout        time.Duration  // RecrawlSiteDRCETimeout, s: of one request
+	DelayBefore    time.Duration  // RecrawlDelayBefore, s: from the lock to the first step
+	DelayAfter     time.Duration  // RecrawlDelayAfter, s: from the last step to the unlock
+
+	Renew       string // DefaultRecrawUpdatelCriterion: URLs that become new again
+	DeleteOld   bool   // DefaultRecrawDeleteOld
+	DeleteWhere string // DefaultRecrawDeleteOldCriterion
+	PurgeMethod int64  // PurgeMethod: 0 delayed, 1 at once
+	Optimize    bool   // RecrawlSiteOptimize
+
+	PeriodMode                       int64 // RecrawlSitePeriodMode: 1 tunes periods
+	PeriodMin, PeriodMax, PeriodStep int64 // RecrawlSitePeriod*, minutes
+}
+
+// recrawl is the state of it, the loop's.
+type recrawl struct {
+	sites   map[string]*recrawling // that are locked, by id
+	order   []string               // of sites, as they came
+	threads int64
+
+	picking  bool            // a worker picks
+	resuming bool            // what it picks are sites that are locked
+	resume   bool            // there may be sites that are locked and not known
+	late     bool            // a turn found no free thread
+	more     bool            // the last turn got all that it asked for
+	again    bool            // the next turn follows up, it is not the period's
+	seen     map[string]bool // picked since the last turn of the period
+
+	count, updated, deleted, faults int64 // cumulative
+	created                         int64 // since the start
+}
+
+// recrawling is one site under recrawl.
+type recrawling struct {
+	site    recrawlSite
+	thread  bool // it has one
+	renewed bool // only the unlock is left
+	working bool
+	until   time.Time // what comes next comes not before
+	tuned   int64
+	faults  []string
+}
+
+func (m *Manager) declareRecrawl() {
+	c, r := &m.cfg.Recrawl, &m.recrawl
+	r.sites, r.seen, r.resume = map[string]*recrawling{}, map[string]bool{}, true
+	m.HandleReport(recrawlPicked, m.recrawlPicked)
+	m.HandleReport(recrawlDone, m.recrawlDone)
+	m.Every("recrawl", func() time.Duration {
+		if !c.Mode {
+			return 0
+		}
+		return c.Period
+	}, m.recrawlTurn)
+	m.Tend("recrawl threads", func() time.Duration {
+		if len(r.sites) == 0 {
+			return 0
+		}
+		return time.Second
+	}, func(time.Time) { m.recrawlOn() })
+	m.Var(
+		manager.Switch("RecrawlSiteMode", &c.Mode),
+		manager.Span("RecrawlSiteIterationPeriod", &c.Period, time.Second, 0, 24*time.Hour),
+		manager.Int("RecrawlSiteMax", &c.Max, 1, wire.MostRecrawl),
+		manager.Int("RecrawlSiteMaxThreads", &c.MaxThreads, 1, maxRecrawlThreads),
+		manager.Text("RecrawlSiteSelectCriterion", &c.Criterion.Where, CheckSitesWhere),
+		manager.Text("RecrawlSiteSelectOrder", &c.Criterion.OrderBy, CheckSitesOrder),
+		manager.Text("RecrawlSiteRecrawlDateExpression", &c.DateExpression, CheckRecrawlDate),
+		manager.Int("RecrawlSiteLockState", &c.LockState, 0, 255),
+		manager.Span("RecrawlSiteDRCETimeout", &c.Timeout, time.Second, time.Second, 24*time.Hour),
+		manager.Span("RecrawlDelayBefore", &c.DelayBefore, time.Second, 0, 24*time.Hour),
+		manager.Span("RecrawlDelayAfter", &c.DelayAfter, time.Second, 0, 24*time.Hour),
+		manager.Text("DefaultRecrawUpdatelCriterion", &c.Renew, CheckURLsWhere),
+		manager.Switch("DefaultRecrawDeleteOld", &c.DeleteOld),
+		manager.Text("DefaultRecrawDeleteOldCriterion", &c.DeleteWhere, CheckURLsWhere),
+		manager.Int("PurgeMethod", &c.PurgeMethod, 0, 1),
+		manager.Switch("RecrawlSiteOptimize", &c.Optimize),
+		manager.Int("RecrawlSitePeriodMode", &c.PeriodMode, 0, 1),
+		bounded("RecrawlSitePeriodMin", &c.PeriodMin, func() (int64, int64) { return 1, c.PeriodMax }),
+		bounded("RecrawlSitePeriodMax", &c.PeriodMax, func() (int64, int64) { return c.PeriodMin, wire.MaxRecrawlPeriod }),
+		manager.Int("RecrawlSitePeriodStep", &c.PeriodStep, 1, wire.MaxRecrawlPeriod),
+	)
+	m.Counter("sites_recrawl_cnt", &r.count)
+	m.Counter("sites_recrawl_updated_cnt", &r.updated)
+	m.Counter("sites_recrawl_deleted_cnt", &r.deleted)
+	m.Counter("sites_recrawl_fault_cnt", &r.faults)
+	m.Gauge("recrawl_threads", func() any { return r.threads })
+	m.Gauge("recrawl_threads_created", func() any { return r.created })
+	m.Gauge("recrawl_sites_queue", func() any { return len(r.sites) })
+}
+
+// bounded is manager.Int within bounds that other variables move.
+func bounded(name string, p *int64, bounds func() (lowest, highest int64)) manager.Variable {
+	return manager.Variable{
+		Name: name,
+		Get:  func() any { return *p },
+		Set: func(v any) error {
+			lowest, highest := bounds()
+			return manager.Int(name, p, lowest, highest).Set(v)
+		},
+	}
+}
+
+// recrawlTurn picks sites if a thread is free for one and none waits for it:
+// first those that an earlier run left, then those that are due.
+func (m *Manager) recrawlTurn(time.Time) {
+	c, r := &m.cfg.Recrawl, &m.recrawl
+	if r.picking {
+		return
+	}
+	if !r.again { // the period is over
+		clear(r.seen)
+	}
+	r.again = false
+	if r.threads >= c.MaxThreads || int64(len(r.sites)) > r.threads {
+		r.late = true
+		return
+	}
+	r.late, r.more, r.resuming = false, false, r.resume
+	request := wire.SiteRecrawlRequest{Step: wire.RecrawlBegin, Criterion: c.Criterion, DateExpression: c.DateExpression, Max: c.Max}
+	request.Except = slices.Sorted(maps.Keys(r.seen))
+	if r.resuming {
+		request = wire.SiteRecrawlRequest{Step: wire.RecrawlResume, Max: wire.MostRecrawl, Except: slices.Sorted(maps.Keys(r.sites))}
+	}
+	r.picking = true
+	m.recrawlWork(recrawlPicked, func(ctx context.Context, w *recrawler) { w.pick(ctx, request) }, func(err error) {
+		r.picking, r.resume = false, true // who knows what it has locked
+		m.recrawlFault("", []string{err.Error()})
+	})
+}
+
+// recrawlPicked takes up what a pick gave. After a fault, sites may be locked that
+// nobody told: the next turn asks for them.
+func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
+	c, r := &m.cfg.Recrawl, &m.recrawl
+	r.picking = false
+	report := m.recrawlReport(raw)
+	failed := len(report.Faults) > 0
+	if failed {
+		r.resume = true
+		m.recrawlFault("", report.Faults)
+	}
+	fresh := 0
+	for _, s := range report.Sites {
+		if r.sites[s.ID] != nil {
+			continue
+		}
+		fresh++
+		r.sites[s.ID] = &recrawling{site: s, tuned: s.Period}
+		r.order = append(r.order, s.ID)
+		r.seen[s.ID] = true
+		for _, text := range s.Refused {
+			m.Log().Warn("a site's own rule of recrawling is left out", "site", s.ID, "error", text)
+		}
+	}
+	switch {
+	case failed:
+	case r.resuming:
+		r.resume = fresh >= wire.MostRecrawl
+		r.more = true // now the rest, or those that are due
+		if fresh > 0 {
+			m.Log().Info("recrawl goes on with sites that were left locked", "sites", fresh)
+		}
+	case report.Retried: // the try that broke may have locked sites that nobody told
+		r.resume, r.more = true, true
+	default:
+		r.more = int64(fresh) >= c.Max && len(r.seen) < wire.MostRecrawl
+	}
+	m.recrawlOn()
+}
+
+// recrawlWork starts a worker that sends its report; failed hears that it did not.
+func (m *Manager) recrawlWork(report int, work func(context.Context, *recrawler), failed func(error)) {
+	w := &recrawler{runner: m.runner(RecrawlTask, m.cfg.Recrawl.Timeout), cfg: m.cfg.Recrawl}
+	_, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
+		work(ctx, w)
+		if ctx.Err() != nil { // the daemon stops: the next start goes on
+			return ctx.Err()
+		}
+		return r.Send(report, w.report)
+	}, func(err error) {
+		if err != nil {
+			failed(err)
+		}
+	})
+	if err != nil {
+		failed(err)
+	}
+}
+
+// recrawlReport reads a report and counts what every one has.
+func (m *Manager) recrawlReport(raw json.RawMessage) recrawlReport {
+	var report recrawlReport
+	if err := json.Unmarshal(raw, &report); err != nil {
+		report.Faults = append(report.Faults, "unreadable report: "+err.Error())
+	}
+	r := &m.recrawl
+	m.nodeRequests += report.Requests
+	r.deleted += report.Deleted
+	r.updated += report.Updated
+	return report
+}
+
+// recrawlOn gives threads to the sites that wait for one, oldest first, and does
+// what is to be done next for those that have one; then it looks for more sites.
+func (m *Manager) recrawlOn() {
+	c, r := &m.cfg.Recrawl, &m.recrawl
+	now := m.Now()
+	for _, id := range slices.Clone(r.order) {
+		s := r.sites[id]
+		if s == nil || s.working {
+			continue
+		}
+		if !s.thread {
+			if r.threads >= c.MaxThreads {
+				continue
+			}
+			s.thread, s.until = true, now.Add(c.DelayBefore)
+			r.threads++
+			r.created++
+			r.count++
+		}
+		if !now.Before(s.until) {
+			m.recrawlStep(s)
+		}
+	}
+	if (r.more || r.late) && !r.picking && r.threads < c.MaxThreads && int64(len(r.sites)) == r.threads {
+		r.more, r.late, r.again = false, false, true
+		m.Kick("recrawl")
+	}
+}
+
+// recrawlStep starts the worker of what comes next for a site.
+func (m *Manager) recrawlStep(s *recrawling) {
+	s.working = true
+	site, tuned := s.site, s.tuned
+	work := func(ctx context.Context, w *recrawler) { w.renew(ctx, site) }
+	if s.renewed {
+		work = func(ctx context.Context, w *recrawler) { w.end(ctx, site, tuned) }
+	}
+	m.recrawlWork(recrawlDone, work, func(err error) {
+		m.recrawlStepped(s, recrawlReport{ID: site.ID, Tuned: tuned, Faults: []string{err.Error()}})
+	})
+}
+
+// recrawlDone hears what a site's worker did.
+func (m *Manager) recrawlDone(_ string, raw json.RawMessage) {
+	report := m.recrawlReport(raw)
+	if s := m.recrawl.sites[report.ID]; s != nil {
+		m.recrawlStepped(s, report)
+	}
+	m.recrawlOn()
+}
+
+func (m *Manager) recrawlStepped(s *recrawling, report recrawlReport) {
+	r := &m.recrawl
+	s.working = false
+	s.faults = append(s.faults, report.Faults...)
+	if !s.renewed {
+		s.renewed, s.tuned, s.until = true, report.Tuned, m.Now()
+		if len(report.Dates) > 0 {
+			s.site.Dates = report.Dates
+		}
+		if report.Renewed {
+			s.until = s.until.Add(m.cfg.Recrawl.DelayAfter)
+			m.Tell(crawl, wire.InternalWork, nil)
+		}
+		return
+	}
+	delete(r.sites, s.site.ID)
+	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == s.site.ID })
+	r.threads--
+	switch {
+	case len(report.Faults) > 0: // not unlocked: the next turn finds it
+		r.resume = true
+		m.recrawlFault(s.site.ID, s.faults)
+	case report.Gone:
+		m.Log().Info("a site was deleted while it was recrawled", "site", s.site.ID)
+	case len(s.faults) > 0:
+		m.recrawlFault(s.site.ID, s.faults)
+	default:
+		m.Log().Info("recrawl", "site", s.site.ID, "period", s.tuned)
+	}
+}
+
+// recrawlFault counts and logs a recrawl that did not do all its steps; without a
+// site, a turn that did not pick.
+func (m *Manager) recrawlFault(site string, faults []string) {
+	m.recrawl.faults++
+	m.Log().Error("recrawl failed", "site", site, "error", strings.Join(faults, "; "))
+}

@@ -1,0 +1,259 @@
+package sites
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// recrawlTries is how often a step is tried whose program is killed or breaks:
+// each may be repeated.
+const recrawlTries = 3
+
+// recrawler does steps of a recrawl on the nodes. It is used in a worker
+// goroutine.
+type recrawler struct {
+	runner
+	cfg RecrawlConfig // as it was when the step began
+
+	report recrawlReport
+}
+
+// recrawlReport is what a recrawler tells the manager.
+type recrawlReport struct {
+	ID       string        `json:"id"`       // of the site; "": of a pick
+	Sites    []recrawlSite `json:"sites"`    // that a pick gave
+	Dates    []wire.Date   `json:"dates"`    // next dates of the site, of all nodes
+	Retried  bool          `json:"retried"`  // some step was tried more than once
+	Requests int64         `json:"requests"` // runs of db-task
+	Deleted  int64         `json:"deleted"`  // of these, URL_DELETE
+	Updated  int64         `json:"updated"`  // of these, URL_UPDATE
+	Renewed  bool          `json:"renewed"`  // there is something to crawl
+	Gone     bool          `json:"gone"`     // the site is not there any more
+	Tuned    int64         `json:"tuned"`    // the new period, minutes
+	Faults   []string      `json:"faults"`
+}
+
+// recrawlSite is a site as its nodes answer it together.
+type recrawlSite struct {
+	wire.RecrawlSite
+	Dates []wire.Date `json:"dates"` // next dates, of all nodes
+	Nodes int         `json:"nodes"` // that have it under recrawl
+	Of    int         `json:"of"`    // nodes that there are
+	Again bool        `json:"again"` // some step may have been done before
+}
+
+func (r *recrawler) fault(what string, err error) {
+	r.report.Faults = append(r.report.Faults, what+": "+err.Error())
+}
+
+// ask runs one operation and gives the objects that the nodes answer; an error
+// when one of them has none. Object is asked for each try.
+func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool) any) ([]json.RawMessage, error) {
+	var objects []json.RawMessage
+	for try := 1; ; try++ {
+		raw, err := json.Marshal(object(try > 1))
+		if err != nil {
+			return nil, err
+		}
+		stdin, err := json.Marshal(wire.Call{Op: op, Object: raw})
+		if err != nil {
+			return nil, err
+		}
+		r.report.Requests++
+		results, err := r.run(ctx, op, stdin)
+		if err == nil && len(results) == 0 {
+			err = executor.ErrNode
+		}
+		if err != nil {
+			return nil, err
+		}
+		broken := slices.ContainsFunc(results, func(result executor.Result) bool {
+			return result.State == executor.Failed || result.State == executor.Lost
+		})
+		if broken && try < recrawlTries && ctx.Err() == nil {
+			r.report.Retried = true
+			continue
+		}
+		objects, err = nil, nil
+		for _, result := range results {
+			i := item(op, result)
+			if i.ErrorCode != wire.ResponseOK {
+				err = errors.Join(err, fmt.Errorf("node %s: %s", i.Node, i.ErrorMessage))
+				continue
+			}
+			objects = append(objects, i.ItemObject)
+		}
+		return objects, err
+	}
+}
+
+// change is ask for an operation that answers a GeneralResponse; it gives the
+// first status of each node.
+func (r *recrawler) change(ctx context.Context, op wire.Op, object func(again bool) any) (statuses []any, err error) {
+	objects, err := r.ask(ctx, op, object)
+	for _, raw := range objects {
+		var g wire.GeneralResponse
+		switch e := json.Unmarshal(raw, &g); {
+		case e != nil || len(g.Statuses) != 1:
+			err = errors.Join(err, fmt.Errorf("unreadable answer %s", head(raw, answerShown)))
+		case g.Statuses[0] == false:
+			err = errors.Join(err, fmt.Errorf("not done: %s", g.ErrorMessage))
+		default:
+			statuses = append(statuses, g.Statuses[0])
+		}
+	}
+	return statuses, err
+}
+
+// pick does the step begin or resume.
+func (r *recrawler) pick(ctx context.Context, request wire.SiteRecrawlRequest) {
+	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any { return request })
+	if err != nil {
+		r.fault(request.Step, err)
+	}
+	r.report.Sites, err = together(objects)
+	if err != nil {
+		r.fault(request.Step, err)
+	}
+	for i := range r.report.Sites {
+		r.report.Sites[i].Again = request.Step == wire.RecrawlResume
+	}
+}
+
+// together makes one list of those of several nodes: each site once, its counters
+// summed, the earliest lock.
+func together(objects []json.RawMessage) (sites []recrawlSite, err error) {
+	at := map[string]int{}
+	for _, raw := range objects {
+		var list []wire.RecrawlSite
+		if e := json.Unmarshal(raw, &list); e != nil {
+			err = errors.Join(err, fmt.Errorf("unreadable list of sites: %w", e))
+			continue
+		}
+		for _, s := range list {
+			if e := wire.CheckSiteID("RecrawlSite", "id", s.ID); e != nil {
+				err = errors.Join(err, e)
+				continue
+			}
+			i, known := at[s.ID]
+			if !known {
+				at[s.ID] = len(sites)
+				sites = append(sites, recrawlSite{RecrawlSite: s, Dates: []wire.Date{s.Next}, Nodes: 1, Of: len(objects)})
+				continue
+			}
+			sites[i].add(s)
+		}
+	}
+	return sites, err
+}
+
+func (s *recrawlSite) add(other wire.RecrawlSite) {
+	s.Nodes++
+	s.NewURLs += other.NewURLs
+	s.Resources += other.Resources
+	s.Since = min(s.Since, other.Since)
+	if !slices.Contains(s.Dates, other.Next) {
+		s.Dates = append(s.Dates, other.Next)
+	}
+}
+
+// renew does what lies between lock and unlock (daemon 2.14, steps 3 to 6). A
+// step that fails does not keep the others from being done.
+func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
+	r.report.ID = s.ID
+	if s.Nodes < s.Of {
+		r.joinIn(ctx, &s)
+	}
+	if r.cfg.DeleteOld && (s.Rules.Delete == nil || *s.Rules.Delete) {
+		r.report.Deleted++
+		_, err := r.change(ctx, wire.URLDelete, func(bool) any { return r.deletion(s) })
+		if err != nil {
+			r.fault("delete", err)
+		}
+	}
+	if optimize := s.Rules.Optimize; optimize == nil && r.cfg.Optimize || optimize != nil && *optimize {
+		_, err := r.change(ctx, wire.SiteRecrawl, func(bool) any {
+			return wire.SiteRecrawlRequest{Step: wire.RecrawlOptimize, Sites: []string{s.ID}, Max: 1}
+		})
+		if err != nil {
+			r.fault("optimize", err)
+		}
+	}
+	r.report.Dates = s.Dates
+	period, refused := r.cfg.tuned(s.RecrawlSite)
+	if refused != "" {
+		r.fault("tune", errors.New(refused))
+	}
+	r.report.Tuned = period
+	r.report.Updated++
+	_, err := r.change(ctx, wire.URLUpdate, func(again bool) any { return r.renewal(s, again || s.Again) })
+	if err != nil {
+		r.fault("renew", err)
+	}
+	r.report.Renewed = err == nil
+}
+
+// joinIn takes a site that only some nodes found due where the others have it,
+// lest they find it later: the steps go to all nodes.
+func (r *recrawler) joinIn(ctx context.Context, s *recrawlSite) {
+	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any {
+		return wire.SiteRecrawlRequest{Step: wire.RecrawlBegin, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
+	})
+	more, unreadable := together(objects)
+	if err = errors.Join(err, unreadable); err != nil {
+		r.fault("begin", err)
+	}
+	for _, other := range more {
+		s.add(other.RecrawlSite)
+	}
+}
+
+func (r *recrawler) deletion(s recrawlSite) any {
+	where := s.Rules.DeleteWhere
+	if where == "" {
+		where = r.cfg.DeleteWhere
+	}
+	return []any{map[string]any{
+		"siteId": s.ID, "url": nil, "urlType": wire.ByMd5, "delayedType": r.cfg.PurgeMethod, "reason": wire.ReasonRecrawl,
+		"criterions": map[string]any{"WHERE": where},
+	}}
+}
+
+// renewal makes rows new again. Rows that a crawler has in its hands are as good
+// as renewed. When the step may have been done before, so are those that were
+// touched since the site was locked.
+func (r *recrawler) renewal(s recrawlSite, again bool) any {
+	where := s.Rules.Where
+	if where == "" {
+		where = r.cfg.Renew
+	}
+	where = "(" + where + ") AND `Status` NOT IN (2,3,8)"
+	if _, ok := s.Since.Time(); again && ok {
+		where += " AND (`TcDate` IS NULL OR `TcDate`<='" + string(s.Since) + "')"
+	}
+	return []any{map[string]any{
+		"siteId": s.ID, "status": wire.StatusNew, "state": wire.URLEnabled,
+		"criterions": map[string]any{"WHERE": where, "LIMIT": nil},
+	}}
+}
+
+// end unlocks a site on all nodes and writes the period that was tuned.
+func (r *recrawler) end(ctx context.Context, s recrawlSite, tuned int64) {
+	r.report.ID = s.ID
+	request := wire.SiteRecrawlRequest{Step: wire.RecrawlEnd, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
+	if tuned != s.Period {
+		request.Period = &wire.RecrawlPeriod{From: s.Period, To: tuned, Dates: s.Dates}
+	}
+	statuses, err := r.change(ctx, wire.SiteRecrawl, func(bool) any { return request })
+	if err != nil {
+		r.fault("unlock", err)
+		return
+	}
+	r.report.Gone = !slices.Contains(statuses, any(float64(wire.CodeOK)))
+}

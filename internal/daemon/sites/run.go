@@ -1,0 +1,165 @@
+package sites
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// killGrace is how much longer than its limit a run may take until the worker
+// stops to wait: the environment needs it to end the processes and to tell.
+const killGrace = 10 * time.Second
+
+// stderrShown is how much of a failed db-task's last words an answer holds.
+const stderrShown = 2000
+
+// answerShown is how much of an unreadable answer is shown.
+const answerShown = 300
+
+// runner runs db-task on all data nodes for one request. It is used in a worker
+// goroutine.
+type runner struct {
+	env     executor.Environment
+	program executor.Stage
+	kind    string // of the task: whose slots it takes
+	target  executor.Target
+	limit   time.Duration
+	nodes   int // that share a site's limits
+}
+
+// run gives the result of each node. It ends soon after the limit, also when the
+// environment does not.
+func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
+	defer cancel()
+	return r.env.Run(ctx, executor.Task{
+		ID:        bus.NewUID(),
+		Name:      op.String(),
+		Type:      r.kind,
+		Stages:    []executor.Stage{r.program},
+		Stdin:     stdin,
+		Target:    r.target,
+		TimeLimit: r.limit,
+	})
+}
+
+// do answers with one item per node: its object with errorCode 0, errorCode 1
+// for an answer that cannot be read, 2 for a node or program that failed
+// (objects 3.2). Without any node the response has errorCode 2, without any
+// answer in time 1 (objects 3.1).
+func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
+	object, err := divided(call.Op, call.Object, r.nodes)
+	if err != nil {
+		return wire.ErrorItem(fmt.Sprintf("the request cannot be divided among %d nodes: %v", r.nodes, err))
+	}
+	call.Object = object
+	stdin, err := json.Marshal(call)
+	if err != nil {
+		return wire.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
+	}
+	results, err := r.run(ctx, call.Op, stdin)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return r.noAnswer()
+	case errors.Is(err, executor.ErrNode), err == nil && len(results) == 0:
+		return wire.ClientResponse{ErrorCode: wire.ResponseNoNodes, ErrorMessage: "empty list of nodes"}
+	case err != nil:
+		return wire.ErrorItem(fmt.Sprintf("the environment did not run the request: %v", err))
+	}
+	response := wire.ClientResponse{}
+	timedOut := 0
+	for _, result := range results {
+		if result.State == executor.TimedOut {
+			timedOut++
+		}
+		response.ItemsList = append(response.ItemsList, item(call.Op, result))
+	}
+	if timedOut == len(results) {
+		return r.noAnswer()
+	}
+	return response
+}
+
+func (r runner) noAnswer() wire.ClientResponse {
+	return wire.ClientResponse{
+		ErrorCode:    wire.ResponseNoAnswer,
+		ErrorMessage: fmt.Sprintf("no answer within %d ms", r.limit.Milliseconds()),
+	}
+}
+
+// item is the answer of one node.
+func item(op wire.Op, r executor.Result) wire.ClientResponseItem {
+	i := wire.ClientResponseItem{
+		ErrorCode: 0, Host: r.Node, Node: r.Node, Port: 0, ID: 0,
+		Time:       max(0, r.Ended.Sub(r.Started).Milliseconds()),
+		ItemObject: json.RawMessage("null"),
+	}
+	if r.State != executor.Finished {
+		i.ErrorCode = wire.ItemFailed
+		i.ErrorMessage = fmt.Sprintf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
+			r.Reason, r.State, r.ExitStatus, tail(r.Stderr, stderrShown))
+		return i
+	}
+	object, err := answerObject(op, r.Stdout)
+	if err != nil {
+		i.ErrorCode, i.ErrorMessage = wire.ItemUnreadable, err.Error()
+		return i
+	}
+	var refusal wire.Refusal
+	if json.Unmarshal(object, &refusal) == nil && refusal.Refused {
+		i.ErrorCode, i.ErrorMessage = wire.ItemFailed, refusal.ErrorMessage
+		return i
+	}
+	i.ItemObject = object
+	return i
+}
+
+// answerObject reads db-task's answer [operation+100, object] to op.
+func answerObject(op wire.Op, stdout []byte) (json.RawMessage, error) {
+	var pair []json.RawMessage
+	var code int
+	if json.Unmarshal(stdout, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &code) != nil || code != int(op)+wire.ResponseOffset {
+		return nil, fmt.Errorf("the node's answer is not [%d, object]: %s", int(op)+wire.ResponseOffset, head(stdout, answerShown))
+	}
+	return pair[1], nil
+}
+
+// tail is the end of a text, at most n bytes and valid in JSON.
+func tail(b []byte, n int) string {
+	b = bytes.TrimSpace(b)
+	if len(b) > n {
+		b = b[len(b)-n:]
+	}
+	return string(bytes.ToValidUTF8(b, nil))
+}
+
+// head is the beginning of a text, at most n bytes and valid in JSON.
+func head(b []byte, n int) string {
+	return string(bytes.ToValidUTF8(b[:min(n, len(b))], nil))
+}
+
+// changed reports whether op was done on some node and may have left something
+// to crawl.
+func changed(op wire.Op, r wire.ClientResponse) bool {
+	switch op {
+	case wire.SiteNew, wire.SiteUpdate, wire.SiteCleanup, wire.URLNew:
+	default:
+		return false
+	}
+	for _, item := range r.ItemsList {
+		var g struct {
+			ErrorCode int `json:"errorCode"`
+		}
+		if item.ErrorCode == wire.ResponseOK && json.Unmarshal(item.ItemObject, &g) == nil && g.ErrorCode == wire.CodeOK {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,293 @@
+package layertest
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "hce/dc/"
+
+// row is the place of each group of packages below internal/ in the drawing.
+var row = map[string]int{
+	"wire": 0,
+	"web":  1, "config": 1, "task": 1,
+	"storage": 2, "crawl": 2, "process": 2,
+	"daemon":    3,
+	"cli":       4,
+	"layertest": 5,
+}
+
+// arrows lists, for each package, its imports inside its own group. The package that
+// has the group's name needs no entry.
+var arrows = map[string][]string{
+	"wire/merge":            {"wire"},
+	"wire/realtimeresponse": {"wire"},
+
+	"web/xpath":     {"web/treesize"},
+	"web/loosexml":  {"web/charset"},
+	"web/feed":      {"web/loosexml"},
+	"web/sitemap":   {"web/loosexml"},
+	"web/filter":    {"web/pyregexp"},
+	"web/linkrules": {"web/pyregexp"},
+
+	"storage/sqldb":        {"storage/expr"},
+	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
+	"storage/sqlstore":     {"storage/sqldb", "storage/expr"},
+	"storage/legacyimport": {"storage/sqldb"},
+
+	"crawl/cookies":        {"crawl/statefile"},
+	"crawl/headerrotation": {"crawl/statefile"},
+	"crawl/hostgate":       {"crawl/politeness"},
+	"crawl/proxypool":      {"crawl/statefile"},
+	"crawl/quota":          {"crawl/statefile"},
+
+	"daemon/executor":            {"daemon/load"},
+	"daemon/manager":             {"daemon/bus"},
+	"daemon/manager/managertest": {"daemon/bus", "daemon/executor"},
+	"daemon/admin":               {"daemon/bus", "daemon/manager"},
+	"daemon/gateway":             {"daemon/bus", "daemon/manager"},
+	"daemon/sites":               {"daemon/bus", "daemon/executor", "daemon/manager"},
+	"daemon/batches":             {"daemon/bus", "daemon/executor", "daemon/manager"},
+	"daemon/realtime":            {"daemon/bus", "daemon/executor", "daemon/manager"},
+	"daemon/status":              {"daemon/bus"},
+
+	"cli/manual":      {"cli/flags"},
+	"cli/livescreen":  {"cli/client"},
+	"cli/taskprogram": {"cli/flags", "cli/manual"},
+}
+
+// sees narrows what a group imports of a lower group: only the listed packages.
+var sees = map[[2]string][]string{
+	{"daemon", "storage"}: {"storage/expr"},
+	{"daemon", "crawl"}:   {},
+	{"daemon", "process"}: {},
+	{"daemon", "task"}:    {},
+	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys"},
+	{"cli", "storage"}:    {},
+	{"cli", "crawl"}:      {},
+	{"cli", "process"}:    {},
+}
+
+// private lists the packages that only their own group may import: all data passes
+// through storage.Repository.
+var private = []string{"storage/sqlstore", "storage/rawfiles", "storage/keyvalue"}
+
+// libraries lists the packages that may import a library or a sensitive part of the
+// standard library.
+var libraries = map[string][]string{
+	"github.com/pebbe/zmq4":                        {"daemon/bus"},
+	"gopkg.in/ini.v1":                              {"config"},
+	"github.com/agnivade/levenshtein":              {"config"},
+	"github.com/prometheus":                        {"daemon/status"},
+	"github.com/coreos/go-systemd":                 {"cmd/dc-daemon"},
+	"github.com/mattn/go-sqlite3":                  {"storage/sqldb"},
+	"github.com/go-sql-driver/mysql":               {"storage/sqldb"},
+	"github.com/pingcap/tidb":                      {"storage/expr"},
+	"github.com/nlnwa/whatwg-url":                  {"web/canonical"},
+	"github.com/markusmobius":                      {"process/article"},
+	"github.com/go-shiori/go-readability":          {"process/article"},
+	"github.com/RadhiFadlillah/whatlanggo":         {"process/article"},
+	"github.com/JohannesKaufmann/html-to-markdown": {"process/article"},
+	"github.com/antchfx":                           {"web/xpath"},
+	"github.com/andybalholm/brotli":                {"crawl/fetch"},
+	"github.com/chromedp":                          {"crawl/browser"},
+	"github.com/dlclark/regexp2":                   {"web/pyregexp"},
+	"github.com/gabriel-vasile/mimetype":           {"web/content"},
+	"github.com/klauspost/compress":                {"crawl/fetch"},
+	"github.com/ncruces/go-strftime":               {"storage/expr", "web/linkrules"},
+	"github.com/tdewolff/parse":                    {"web/links", "web/loosexml"},
+	"github.com/wlynxg/chardet":                    {"web/charset"},
+	"golang.org/x/term":                            {"cli/livescreen"},
+	"golang.org/x/net/html":                        {"process/article", "web/charset", "web/links", "web/tidy", "web/treesize", "web/xpath", "web/loosexml"},
+	"golang.org/x/text/encoding":                   {"web/charset"},
+	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
+	"net/http":                                     {"crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "daemon/status", "web/content", "web/revalidate", "wire"},
+	"os/exec":                                      {"daemon/executor", "crawl/browser", "cmd/dc-daemon"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// place is the path of a package of this module below internal/, or below the top
+// folder. It is empty for a package of another module.
+func place(importPath string) string {
+	rest, inside := strings.CutPrefix(importPath, module)
+	if !inside {
+		return ""
+	}
+	return strings.TrimPrefix(rest, "internal/")
+}
+
+func group(place string) string {
+	first, _, _ := strings.Cut(place, "/")
+	return first
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	d := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 20 {
+		t.Fatalf("go list names only %d packages", len(all))
+	}
+	return all
+}
+
+func TestImportsPointDown(t *testing.T) {
+	drawn := map[[2]string]bool{}
+	for _, p := range packages(t) {
+		from := place(p.ImportPath)
+		if !strings.HasPrefix(p.ImportPath, module+"internal/") {
+			continue
+		}
+		if _, ok := row[group(from)]; !ok {
+			t.Errorf("package %s belongs to no group of the drawing", from)
+			continue
+		}
+		for _, importPath := range p.Imports {
+			to := place(importPath)
+			if to == "" || !strings.HasPrefix(importPath, module+"internal/") {
+				continue
+			}
+			if group(from) != group(to) {
+				checkGroups(t, from, to)
+				continue
+			}
+			drawn[[2]string{from, to}] = true
+			if from != group(from) && !slices.Contains(arrows[from], to) {
+				t.Errorf("%s imports %s, which its group's arrows do not allow", from, to)
+			}
+		}
+	}
+	for from, list := range arrows {
+		for _, to := range list {
+			if !drawn[[2]string{from, to}] {
+				t.Errorf("the arrow from %s to %s is drawn, but nothing uses it", from, to)
+			}
+		}
+	}
+}
+
+func checkGroups(t *testing.T, from, to string) {
+	t.Helper()
+	if row[group(to)] >= row[group(from)] {
+		t.Errorf("%s (row %d) imports %s (row %d)", from, row[group(from)], to, row[group(to)])
+	}
+	if allowed, narrowed := sees[[2]string{group(from), group(to)}]; narrowed && !slices.Contains(allowed, to) {
+		t.Errorf("%s imports %s; of that group it may import only %v", from, to, allowed)
+	}
+}
+
+func TestStoresHaveOneOwner(t *testing.T) {
+	for _, p := range packages(t) {
+		from := place(p.ImportPath)
+		for _, importPath := range p.Imports {
+			if to := place(importPath); slices.Contains(private, to) && group(from) != group(to) {
+				t.Errorf("%s imports %s, which belongs to its group alone", from, to)
+			}
+		}
+	}
+}
+
+// Test helpers, which import testing, may use any library.
+func TestLibrariesHaveOneImporter(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		from := place(p.ImportPath)
+		inside := strings.HasPrefix(p.ImportPath, module+"internal/") || strings.HasPrefix(from, "cmd/")
+		if !inside || slices.Contains(p.Imports, "testing") {
+			continue
+		}
+		for _, to := range p.Imports {
+			for library, importers := range libraries {
+				if to != library && !strings.HasPrefix(to, library+"/") {
+					continue
+				}
+				used[library] = true
+				if !slices.Contains(importers, from) {
+					t.Errorf("%s imports %s, which is for %v", from, to, importers)
+				}
+			}
+		}
+	}
+	for library := range libraries {
+		if !used[library] {
+			t.Errorf("no package imports %s", library)
+		}
+	}
+}
+
+// timeLimited is the one file of the rules that reads the clock: it ends a regular
+// expression that backtracks for too long.
+const timeLimited = "../web/pyregexp/backtracking.go"
+
+// Rules do no I/O, read no clock and start no goroutine.
+func TestRulesArePure(t *testing.T) {
+	forbiddenImports := []string{"os", "os/exec", "net", "database/sql", "log/slog", "math/rand", "sync/errgroup"}
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc"}
+	files := 0
+	for _, root := range []string{"../web", "../wire"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			if path == timeLimited {
+				return nil
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			files++
+			for _, i := range file.Imports {
+				if name := strings.Trim(i.Path.Value, `"`); slices.Contains(forbiddenImports, name) {
+					t.Errorf("%s imports %s", path, name)
+				}
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					t.Errorf("%s: starts a goroutine", set.Position(n.Pos()))
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+						t.Errorf("%s: calls time.%s", set.Position(n.Pos()), n.Sel.Name)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 50 {
+		t.Fatalf("only %d files were read", files)
+	}
+}

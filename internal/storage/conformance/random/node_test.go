@@ -1,0 +1,182 @@
+package random_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hce/dc/internal/storage"
+	"hce/dc/internal/storage/keyvalue"
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqldb/dbtest"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/storage/sqlstore"
+)
+
+// backend makes nodes of one kind. open gives an empty node: no sites but the
+// general one, whose dates are the clock's.
+type backend struct {
+	name string
+	open func(t testing.TB, c *clock) node
+}
+
+// node is one data node under test.
+type node interface {
+	// run answers a request as Job.Run does; it may panic.
+	run(ctx context.Context, request json.RawMessage) (any, error)
+	// dump reads all that is stored; see dump for its form.
+	dump(ctx context.Context) (dump, error)
+	// close ends the node and removes what it kept, so that a shrinker may open
+	// hundreds of them in one test.
+	close() error
+}
+
+// pair is two backends that must agree.
+type pair struct{ a, b backend }
+
+// pairs are the backends that are compared. SQLite is compared with itself to
+// prove that a difference is the backends', not the comparison's.
+var pairs = []pair{
+	{sqlite, mariadb},
+	{sqlite, sqlite},
+}
+
+func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
+
+func (p pair) name() string { return p.a.name + " and " + p.b.name }
+
+// clock is the time of both nodes of a pair. It moves between requests only.
+type clock struct{ now time.Time }
+
+// begin is where each clock starts.
+var begin = time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+
+func (c *clock) time() time.Time { return c.now }
+
+var (
+	sqlite  = backend{name: "sqlite", open: func(t testing.TB, c *clock) node { return openNode(t, c, sqldb.DriverSQLite) }}
+	mariadb = backend{name: "mariadb", open: func(t testing.TB, c *clock) node { return openNode(t, c, sqldb.DriverMySQL) }}
+)
+
+// testNode is a node in a folder of the test. Contents are in files beside
+// SQLite, and in the tables of MariaDB.
+type testNode struct {
+	folder   string
+	config   sqldb.Config
+	job      storage.Job
+	database *sqldb.DB
+	closers  []func() error
+}
+
+func (n *testNode) raw() string  { return filepath.Join(n.folder, "raw") }
+func (n *testNode) keys() string { return filepath.Join(n.folder, "keys") }
+
+func openNode(t testing.TB, c *clock, driver string) node {
+	t.Helper()
+	folder, err := os.MkdirTemp(t.TempDir(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &testNode{folder: folder, config: dbtest.Config(t, driver)}
+	n.config.Synchronous = "NORMAL"
+	if err := n.open(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (n *testNode) open(ctx context.Context, c *clock) error {
+	d, err := sqldb.Open(ctx, n.config)
+	if err != nil {
+		return err
+	}
+	n.database, n.closers = d, append(n.closers, d.Close)
+	if err := n.setDates(ctx, c.now.Format(time.DateTime)); err != nil {
+		return err
+	}
+	files, err := rawfiles.Open(n.raw(), rawfiles.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, files.Close)
+	contents, err := keyvalue.Open(n.keys(), keyvalue.Options{Now: c.time, Open: func(path string) (*sql.DB, error) {
+		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
+	}})
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, contents.Close)
+	owner := &storage.Owner{
+		Store: sqlstore.Open(d, sqlstore.Options{Now: c.time}), Raw: files, Contents: contents, Now: c.time,
+		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(n.folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
+	}
+	if n.config.Driver == sqldb.DriverMySQL {
+		owner.Contents = owner.Store.Contents()
+	}
+	n.job = storage.Job{Critical: storage.Critical, Owner: owner}
+	return nil
+}
+
+// setDates gives the rows of the schema the date of the fake clock.
+func (n *testNode) setDates(ctx context.Context, now string) error {
+	return n.database.Update(ctx, func(tx *sqldb.Tx) error {
+		for _, table := range []string{"sites", "sites_properties", "sites_filters"} {
+			if _, err := tx.Exec("UPDATE "+n.database.Table(sqldb.Sites, table)+" SET CDate = ?", now); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec("UPDATE "+n.database.Table(sqldb.Sites, "sites")+" SET UDate = ?, TcDate = ?", now, now)
+		return err
+	})
+}
+
+func (n *testNode) run(ctx context.Context, request json.RawMessage) (any, error) {
+	return n.job.Run(ctx, request)
+}
+
+func (n *testNode) close() error {
+	var first error
+	for i := len(n.closers) - 1; i >= 0; i-- {
+		if err := n.closers[i](); err != nil && first == nil {
+			first = err
+		}
+	}
+	if err := os.RemoveAll(n.folder); err != nil && first == nil {
+		first = err
+	}
+	return first
+}
+
+// answerOf is the answer of a node as its client reads it, or how it failed: a
+// panic, or an error after which the process would end.
+func answerOf(ctx context.Context, n node, request json.RawMessage) (answer []byte, failure string) {
+	defer func() {
+		if p := recover(); p != nil {
+			failure = fmt.Sprintf("panic: %v", p)
+		}
+	}()
+	var line bytes.Buffer // as it arrives: a refusal quotes it
+	if err := json.Compact(&line, request); err != nil {
+		return nil, "no JSON: " + err.Error()
+	}
+	v, err := n.run(ctx, line.Bytes())
+	if storage.Critical(err) {
+		return nil, "critical: " + err.Error()
+	}
+	if err != nil {
+		v = storage.ErrorAnswer(line.Bytes(), err)
+	}
+	answer, err = plainJSON(v)
+	if err != nil {
+		return nil, "no JSON: " + err.Error()
+	}
+	return answer, ""
+}

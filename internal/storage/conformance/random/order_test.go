@@ -1,0 +1,184 @@
+package random_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// What of an answer is compared as a set, since the specification leaves its
+// order open:
+//
+//   - urls, filters and properties of a site, attributes of a URL: always.
+//   - The rows that SITE_FIND, URL_FETCH, URL_CONTENT with urlFetch, URL_HISTORY,
+//     URL_STATS, PROXY_STATUS, PROXY_FIND and ATTRIBUTE_FETCH choose, and those of
+//     SQL_CUSTOM: when a criterion of the request has no ORDER BY. (Where it has
+//     one, the generator ends it with a key that makes it the only order.)
+
+// innerSets are the keys whose lists have no order.
+var innerSets = []string{"urls", "filters", "properties", "attributes"}
+
+// chosenRows are the operations whose answer is a list of rows.
+var chosenRows = []wire.Op{wire.SiteFind, wire.URLFetch, wire.URLContent, wire.URLHistory, wire.URLStats, wire.ProxyStatus, wire.ProxyFind, wire.AttributeFetch, wire.SQLCustom}
+
+// normal brings an answer into the form that is compared: sets are sorted, and
+// what cannot be equal is replaced.
+func normal(request json.RawMessage, answer []byte) (any, error) {
+	v, err := tree(answer)
+	if err != nil {
+		return nil, err
+	}
+	var call wire.Call
+	if json.Unmarshal(request, &call) != nil {
+		return v, nil
+	}
+	v = plainAnswer(call.Op, v)
+	if call.Op == wire.URLVerify {
+		v = deletedCopies(call.Object, v)
+	}
+	if slices.Contains(chosenRows, call.Op) && !orderGiven(call) {
+		v = asSet(v)
+	}
+	return v, nil
+}
+
+// tree is JSON as objects, lists and values; numbers keep their text.
+func tree(raw []byte) (any, error) {
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+// plainAnswer sorts the inner sets and replaces numbers and times that are the
+// database's and the disk's own.
+func plainAnswer(op wire.Op, v any) any {
+	switch x := v.(type) {
+	case list:
+		for i := range x {
+			x[i] = plainAnswer(op, x[i])
+		}
+	case object:
+		for key, value := range x {
+			x[key] = plainAnswer(op, value)
+			if l, ok := value.(list); ok && slices.Contains(innerSets, key) {
+				sortJSON(l)
+			}
+		}
+		if _, isProxy := x["faultsMax"]; isProxy {
+			x["id"] = "(of the database)"
+		}
+		if date, ok := x["cDate"].(string); ok && fileTime(date) {
+			x["cDate"] = "(of the file)"
+		}
+	}
+	return v
+}
+
+// fileTime tells the time of a file on the disk, which is real, from what the
+// fake clock can say: it begins in 2026 and moves for some days.
+func fileTime(date string) bool {
+	return date > begin.AddDate(0, 6, 0).Format(time.DateTime)
+}
+
+// deletedCopies leaves of the answers about dc_urls_deleted only whether there
+// is a row.
+func deletedCopies(request json.RawMessage, answer any) any {
+	var items []struct{ DBName any }
+	pair, ok := answer.(list)
+	if json.Unmarshal(request, &items) != nil || !ok || len(pair) != 2 {
+		return answer
+	}
+	rows, _ := pair[1].(list)
+	for i := range min(len(rows), len(items)) {
+		if items[i].DBName == "dc_urls_deleted" && rows[i] != nil {
+			rows[i] = "(a row)"
+		}
+	}
+	return answer
+}
+
+// orderGiven tells whether every list of the request's criterions has an order.
+func orderGiven(call wire.Call) bool {
+	v, err := tree(call.Object)
+	if err != nil {
+		return true // refused
+	}
+	if call.Op == wire.SQLCustom {
+		return strings.Contains(strings.ToUpper(string(call.Object)), "ORDER BY") && strings.Count(string(call.Object), "SELECT") == 1
+	}
+	criterions, ordered := 0, 0
+	var walk func(any)
+	walk = func(v any) {
+		switch x := v.(type) {
+		case list:
+			for _, item := range x {
+				walk(item)
+			}
+		case object:
+			for key, value := range x {
+				if !strings.HasSuffix(strings.ToLower(key), "criterions") {
+					walk(value)
+					continue
+				}
+				criterions++
+				if c, ok := value.(object); ok {
+					if text, _ := c["ORDER BY"].(string); text != "" {
+						ordered++
+					}
+				}
+			}
+		}
+	}
+	walk(v)
+	return criterions > 0 && criterions == ordered
+}
+
+// asSet sorts the lists of the answer's object, at every depth.
+func asSet(v any) any {
+	switch x := v.(type) {
+	case list:
+		for i := range x {
+			x[i] = asSet(x[i])
+		}
+		if len(x) != 2 || !isOperation(x[0]) {
+			sortJSON(x)
+		}
+	case object:
+		for key := range x {
+			x[key] = asSet(x[key])
+		}
+	}
+	return v
+}
+
+// isOperation tells the pair of operation and answer from a list of two rows.
+func isOperation(v any) bool {
+	switch x := v.(type) {
+	case string:
+		_, ok := wire.ParseOp(x)
+		return ok
+	case json.Number:
+		n, err := x.Int64()
+		return err == nil && n > wire.ResponseOffset && wire.Op(n-wire.ResponseOffset).Known()
+	}
+	return false
+}
+
+// sortJSON sorts a list by the JSON of its items.
+func sortJSON(l list) {
+	slices.SortFunc(l, func(a, b any) int { return strings.Compare(jsonText(a), jsonText(b)) })
+}
+
+// jsonText is one line of JSON, keys in order.
+func jsonText(v any) string {
+	text, err := plainJSON(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

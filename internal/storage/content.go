@@ -1,0 +1,304 @@
+package storage
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/sqlstore"
+	"hce/dc/internal/wire"
+)
+
+// urlContent answers URL_CONTENT (storage 4.13): one answer per element, or per
+// URL that an element's urlFetch finds; null for null.
+func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := wire.ReadURLContent(raw, n)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range list {
+		object := fmt.Sprintf("URLContentObject[%d]", i)
+		if r.Fetch != nil {
+			if err := r.Fetch.SiteLists.Normalize(object+".urlFetch.siteUpdate", normalized); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.Check(object); err != nil {
+			return nil, err
+		}
+	}
+	answers := []*wire.URLContentResponse{}
+	var notes []sqlstore.ContentNote
+	size := 0
+	for _, r := range list {
+		if r.Null {
+			answers = append(answers, nil)
+			continue
+		}
+		requests, err := o.contentRequests(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, request := range requests {
+			answer, err := o.contents(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, &answer)
+			if size += answer.Weight(); size > maxContents {
+				return nil, fmt.Errorf("the contents asked for are larger than %d bytes; ask for fewer URLs at once", maxContents)
+			}
+			notes = append(notes, sqlstore.ContentNote{SiteID: request.SiteID, URLMd5s: []string{request.URLMd5}, Object: request.URLContentRequest})
+		}
+	}
+	return answers, o.Store.NoteContents(ctx, notes)
+}
+
+// contentRequest is the request for the contents of one URL, with its row; nil
+// without one.
+type contentRequest struct {
+	wire.URLContentRequest
+	row *wire.URL
+}
+
+// contentRequests are what an element asks for: one URL, or those that its
+// urlFetch finds.
+func (o *Owner) contentRequests(ctx context.Context, r wire.URLContentRequest) ([]contentRequest, error) {
+	wantAttributes := r.Mask&wire.MaskAttributes != 0
+	if r.Fetch == nil {
+		rows, err := o.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
+		if err != nil {
+			return nil, err
+		}
+		row, ok := rows[r.URLMd5]
+		if !ok {
+			return []contentRequest{{r, nil}}, nil
+		}
+		if wantAttributes {
+			row.Attributes, err = o.Store.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
+		}
+		return []contentRequest{{r, &row}}, err
+	}
+	fetch := *r.Fetch
+	if fetch.AttributeNames = nil; wantAttributes {
+		fetch.AttributeNames = r.AttributeNames
+	}
+	urls, err := o.fetch(ctx, "URLContentObject.urlFetch", []wire.URLFetchRequest{fetch})
+	if err != nil {
+		return nil, err
+	}
+	requests := make([]contentRequest, len(urls))
+	for i := range urls {
+		found := r
+		found.SiteID, found.URL, found.URLMd5 = urls[i].SiteID, urls[i].URL, urls[i].URLMd5
+		requests[i] = contentRequest{found, &urls[i]}
+	}
+	return requests, nil
+}
+
+// maxContents bounds the contents in one answer, in bytes of base64.
+const maxContents = 512 << 20
+
+// contents answers for one URL.
+func (o *Owner) contents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
+	answer := wire.NewURLContentResponse(r.URL)
+	if row := r.row; row != nil {
+		r.SiteID = row.SiteID
+		answer.URL, answer.URLMd5, answer.SiteID, answer.Status = row.URL, &row.URLMd5, row.SiteID, row.Status
+		answer.RawContentMd5, answer.ContentURLMd5 = row.RawContentMd5, row.ContentURLMd5
+		answer.DBFields = sqlstore.Fields(row, r.DBFields)
+		if r.Mask&wire.MaskAttributes != 0 && row.Attributes != nil {
+			answer.Attributes = row.Attributes
+		}
+	}
+	if r.Mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) != 0 {
+		entry, ok, err := o.Contents.Get(ctx, r.SiteID, r.URLMd5)
+		if err != nil {
+			return answer, err
+		}
+		if ok {
+			answer.ProcessedContents = processed(entry, r.Mask)
+		}
+	}
+	return answer, o.rawContents(r.URLContentRequest, &answer)
+}
+
+// rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
+// versions, bits 256, 512, 1024, 2048 which kinds; without a kind they mean the
+// raw ones (objects 7 #20). Headers, requests, meta and cookies go with a raw
+// file, null where there is none.
+func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
+	mask := r.Mask
+	if mask&(wire.MaskTidy|wire.MaskDynamic|wire.MaskRaw|wire.MaskChain) == 0 {
+		mask |= wire.MaskRaw
+	}
+	for _, k := range []struct {
+		bit  int64
+		kind rawfiles.Kind
+	}{{wire.MaskRaw, rawfiles.Raw}, {wire.MaskTidy, rawfiles.Tidy}, {wire.MaskDynamic, rawfiles.Dynamic}, {wire.MaskChain, rawfiles.Chain}} {
+		if mask&k.bit == 0 {
+			continue
+		}
+		versions, err := o.Raw.Versions(r.SiteID, r.URLMd5, k.kind)
+		if err != nil {
+			return err
+		}
+		for _, v := range chosen(versions, mask) {
+			content, err := o.file(v)
+			if err != nil {
+				return err
+			}
+			if content == nil {
+				continue // deleted meanwhile
+			}
+			answer.RawContents = append(answer.RawContents, *content)
+			if k.kind != rawfiles.Raw {
+				continue
+			}
+			if err := o.companions(v, mask, answer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *Owner) companions(v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
+	for _, c := range []struct {
+		bit  int64
+		kind rawfiles.Kind
+		list *[]*wire.Content
+	}{
+		{wire.MaskHeaders, rawfiles.Headers, &answer.Headers}, {wire.MaskRequests, rawfiles.Requests, &answer.Requests},
+		{wire.MaskMeta, rawfiles.Meta, &answer.Meta}, {wire.MaskCookies, rawfiles.Cookies, &answer.Cookies},
+	} {
+		if mask&c.bit == 0 {
+			continue
+		}
+		var content *wire.Content
+		companion, ok, err := o.Raw.Companion(v, c.kind)
+		if err == nil && ok {
+			content, err = o.file(companion)
+		}
+		if err != nil {
+			return err
+		}
+		*c.list = append(*c.list, content)
+	}
+	return nil
+}
+
+// chosen gives the newest, the oldest, then all versions, oldest first, as far
+// as the bits ask for them.
+func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
+	if len(versions) == 0 {
+		return nil
+	}
+	var list []rawfiles.Version
+	if mask&wire.MaskRawLast != 0 {
+		list = append(list, versions[len(versions)-1])
+	}
+	if mask&wire.MaskRawFirst != 0 {
+		list = append(list, versions[0])
+	}
+	if mask&wire.MaskRawAll != 0 {
+		list = append(list, versions...)
+	}
+	return list
+}
+
+// file reads a version; nil when it was deleted meanwhile.
+func (o *Owner) file(v rawfiles.Version) (*wire.Content, error) {
+	data, err := o.Raw.Read(v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Content{
+		Buffer: base64.StdEncoding.EncodeToString(data),
+		CDate:  v.Time.UTC().Format("2006-01-02 15:04:05.000"),
+		TypeID: int(v.Kind),
+	}, nil
+}
+
+// processed gives what the bits ask for of one stored value (storage 3.3). What
+// has no known shape gives nothing.
+func processed(entry wire.Entry, mask int64) []any {
+	text := entry.Data
+	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
+		text = data
+	}
+	content := func(data []byte) wire.Content {
+		return wire.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: entry.CDate.UTC().Format(time.DateTime), TypeID: wire.ContentProcessed}
+	}
+	list := []any{}
+	var ready []json.RawMessage
+	if json.Unmarshal(text, &ready) == nil && ready != nil {
+		if mask&wire.MaskProcessed != 0 {
+			list = append(list, content(text))
+		}
+		return list
+	}
+	var value struct {
+		Internal *[]json.RawMessage `json:"internal"`
+		Custom   *[]string          `json:"custom"`
+	}
+	if json.Unmarshal(text, &value) != nil || value.Internal == nil || value.Custom == nil {
+		return list
+	}
+	internal, custom := *value.Internal, *value.Custom
+	if mask&wire.MaskProcessed != 0 {
+		if len(custom) > 0 {
+			list = append(list, content([]byte(custom[0])))
+		} else {
+			list = append(list, content(withoutLists(text)))
+		}
+	}
+	last := func(n int) int {
+		if mask&wire.MaskAll == 0 {
+			return min(n, 1)
+		}
+		return n
+	}
+	switch {
+	case mask&wire.MaskInternal != 0 && mask&wire.MaskCustom != 0:
+		for i, in := range internal {
+			pair := []any{content(in), nil}
+			if i < len(custom) {
+				pair[1] = content([]byte(custom[i]))
+			}
+			list = append(list, pair)
+		}
+	case mask&wire.MaskInternal != 0:
+		for _, in := range internal[:last(len(internal))] {
+			list = append(list, content(in))
+		}
+	case mask&wire.MaskCustom != 0:
+		for _, c := range custom[:last(len(custom))] {
+			list = append(list, content([]byte(c)))
+		}
+	}
+	return list
+}
+
+// withoutLists is the stored object without internal and custom.
+func withoutLists(text []byte) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(text, &m) != nil {
+		return text
+	}
+	delete(m, "internal")
+	delete(m, "custom")
+	out, err := json.Marshal(m)
+	if err != nil {
+		return text
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+package storage
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/wire"
+)
+
+// feedEntry is the row of a feed's entry, with its content.
+func feedEntry(text, body string, at time.Time) wire.Link {
+	u := wire.NewURL(site, text)
+	u.Status, u.Crawled, u.Type, u.ParentMd5, u.Size = wire.StatusCrawled, 1, wire.TypeFetched, md5, int64(len(body))
+	return wire.Link{URL: u, At: at, Files: []wire.File{{Type: wire.ContentRaw, Data: []byte(body)}}}
+}
+
+func (n *node) rawText(text string) string {
+	n.t.Helper()
+	data, err := n.RawContent(n.t.Context(), site, wire.Md5(text))
+	n.must(err)
+	return string(data)
+}
+
+func (n *node) limit(column string, limit int) {
+	n.t.Helper()
+	n.good(fmt.Sprintf(`["SITE_UPDATE",{"id":%q,%q:%d}]`, site, column, limit))
+}
+
+// Entries of a feed are stored with their rows, and without them not at all.
+func TestSaveFeedEntries(t *testing.T) {
+	n := withPage(t)
+	n.good(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":%q}]]`, site, root+"known"))
+	n.limit("maxURLs", 5) // root, page, known and two more
+	n.taken()
+	result := []wire.Fetched{{URLMd5: md5, Crawled: true, Set: wire.Patch{"Size": int64(1)}, Links: []wire.Link{
+		feedEntry(root+"known", "k", n.now), feedEntry(root+"1", "one", n.now), feedEntry(root+"1", "twice", n.now), feedEntry(root+"2", "two", n.now), feedEntry(root+"3", "three", n.now)}}}
+	for run, skipped := range []int{1, 1} { // the page is still held
+		saved := n.saved(n.SaveCrawl(t.Context(), site, 7, result))
+		if saved.Skipped != skipped {
+			t.Errorf("run %d: %+v", run, saved)
+		}
+		for text, want := range map[string]string{"known": "", "1": "one", "2": "two", "3": ""} {
+			if got := n.rawText(root + text); got != want {
+				t.Errorf("run %d: content of %s is %q, want %q", run, text, got, want)
+			}
+		}
+	}
+	// What a lost task brings leaves no file.
+	n.limit("maxURLs", 0)
+	n.saved(n.SaveCrawl(t.Context(), site, 8, []wire.Fetched{{URLMd5: md5, Links: []wire.Link{feedEntry(root+"late", "late", n.now)}}}))
+	if got := n.rawText(root + "late"); got != "" {
+		t.Errorf("a late entry left %q", got)
+	}
+}
+
+// The first page of a chain ends with its batch, and gets the list of the parts.
+func TestSaveChain(t *testing.T) {
+	n := withPage(t)
+	n.taken()
+	first := fetched(n.now, "body", false)
+	delete(first[0].Set, "Status")
+	n.saved(n.SaveCrawl(t.Context(), site, 7, first))
+	if row := n.row(); row.Status != wire.StatusCrawling || row.Crawled != 1 || row.Size != 4 {
+		t.Errorf("held row %+v", row)
+	}
+	last := []wire.Fetched{{URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusCrawled)}, At: n.now, Files: []wire.File{{Type: wire.ContentChain, Data: []byte("a\nb")}}}}
+	for range 2 {
+		n.saved(n.SaveCrawl(t.Context(), site, 7, last))
+		if row := n.row(); row.Status != wire.StatusCrawled || row.Crawled != 1 {
+			t.Errorf("row %+v", row)
+		}
+	}
+	page, _, err := n.Raw.Newest(site, md5, rawfiles.Raw)
+	n.must(err)
+	chain, ok, err := n.Raw.Companion(page, rawfiles.Kind(wire.ContentChain))
+	n.must(err)
+	if data, err := n.Raw.Read(chain); !ok || err != nil || string(data) != "a\nb" {
+		t.Errorf("chain %q, %v, %v", data, ok, err)
+	}
+}
+
+// Rows that make room take their files along.
+func TestAutoRemovedFiles(t *testing.T) {
+	n := withPage(t)
+	n.taken()
+	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "old", false)))
+	n.limit("maxURLs", 2)
+	_, err := n.MarkCrawling(t.Context(), site, 8, []wire.URL{{SiteID: site, URL: root, URLMd5: site}})
+	n.must(err)
+	link := wire.NewURL(site, root+"new")
+	link.ParentMd5 = site
+	rules := wire.DefaultLinkRules()
+	rules.RemoveMost, rules.RemoveWhere, rules.RemoveBy = 5, "ParentMd5<>''", "CDate"
+	saved := n.saved(n.SaveCrawl(t.Context(), site, 8, []wire.Fetched{{URLMd5: site, Crawled: true, Set: wire.Patch{"Status": int64(4)}, Links: []wire.Link{{URL: link}}, Rules: rules}}))
+	if saved.Removed != 1 || saved.Skipped != 0 || n.row().URL != "" {
+		t.Errorf("saved %+v, row %+v", saved, n.row())
+	}
+	if left := files(t, filepath.Join(n.raw, site)); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestPutRawAndContents(t *testing.T) {
+	n := withPage(t)
+	n.must(n.PutRaw(t.Context(), "", map[string][]wire.File{md5: {{Type: wire.ContentRaw, Data: []byte("x")}, {Type: wire.ContentHeaders, Data: []byte("H: 1")}}}, n.now))
+	if data, err := n.RawContent(t.Context(), "0", md5); err != nil || string(data) != "x" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := n.PutRaw(t.Context(), "../x", map[string][]wire.File{md5: {{Data: []byte("x")}}}, n.now); err == nil {
+		t.Error("a site outside of the folder is taken")
+	}
+	_, err := n.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: md5, Data: []byte("{}")}})
+	n.must(err)
+	has, err := n.HasContents(t.Context(), site, []string{md5, site})
+	if err != nil || len(has) != 1 || !has[md5] {
+		t.Errorf("%v, %v", has, err)
+	}
+	for sql, want := range map[string]bool{"Status=1": true, "Status=2": false} {
+		if got, err := n.Condition(t.Context(), site, md5, sql); err != nil || got != want {
+			t.Errorf("%s: %v, %v", sql, got, err)
+		}
+	}
+	if _, err := n.Condition(t.Context(), site, md5, "SLEEP(1)"); err == nil {
+		t.Error("a function that is not known is taken")
+	}
+}
+
+// killVariable holds the stores of a test program that plays the process that is
+// killed; see TestMain.
+const killVariable = "DC_DBTASK_TEST_STORES"
+
+// feedForever saves feed after feed, each with new entries, and says the number
+// of each when it is stored.
+func feedForever(config string) error {
+	var c Config
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	o, _, err := Open(ctx, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	for feed := 0; ; feed++ {
+		if _, err := o.MarkCrawling(ctx, site, 7, []wire.URL{{SiteID: site, URL: page, URLMd5: md5}}); err != nil {
+			return err
+		}
+		var links []wire.Link
+		for i := range 5 {
+			links = append(links, feedEntry(fmt.Sprintf("%s%d/%d/%d", root, os.Getpid(), feed, i), "body", time.Now()))
+		}
+		if _, err := o.SaveCrawl(ctx, site, 7, []wire.Fetched{{URLMd5: md5, Links: links}}); err != nil {
+			return err
+		}
+		fmt.Println(feed)
+	}
+}
+
+// Whenever a process is killed, each entry that has a row has its content, and
+// the counters are those of the rows.
+func TestKilledWhileItSavesFeeds(t *testing.T) {
+	n := withPage(t)
+	config, err := json.Marshal(Config{DB: n.config, RawDir: n.raw, KeyDir: filepath.Join(t.TempDir(), "keys"), MaxFile: 1 << 20, NoSync: true})
+	n.must(err)
+	for _, lines := range []int{1, 4, 15} {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), killVariable+"="+string(config))
+		out, err := c.StdoutPipe()
+		n.must(err)
+		n.must(c.Start())
+		said := bufio.NewScanner(out)
+		for i := 0; i < lines && said.Scan(); i++ {
+			if strings.HasPrefix(said.Text(), "error") {
+				t.Error(said.Text())
+			}
+		}
+		n.must(c.Process.Signal(syscall.SIGKILL))
+		_ = c.Wait()
+	}
+	keys, err := n.Store.Select("feed", site, wire.Criterion{Where: "Type=4"}).Next(t.Context())
+	n.must(err)
+	list, err := n.Store.Rows(t.Context(), site, keys)
+	n.must(err)
+	if len(list) < 100 || len(list)%5 != 0 {
+		t.Errorf("%d entries", len(list))
+	}
+	var size int64
+	for _, u := range list {
+		size += u.Size
+		if n.rawText(u.URL) != "body" {
+			t.Errorf("%s has a row and no content", u.URL)
+		}
+	}
+	s, err := n.Site(t.Context(), site)
+	n.must(err)
+	if s.Size != size || s.CollectedURLs != int64(len(list)+1) {
+		t.Errorf("counters: size %d, collected %d; rows: %d, %d", s.Size, s.CollectedURLs, size, len(list)+1)
+	}
+}

@@ -1,0 +1,179 @@
+package keyvalue
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// cdateLayout is how dates stand in a file: UTC, as SQLite's CURRENT_TIMESTAMP.
+const cdateLayout = "2006-01-02 15:04:05"
+
+// selectEntry casts the date to text, so that no driver reads more into it.
+const selectEntry = "SELECT id, data, CAST(CDate AS TEXT) FROM articles WHERE id"
+
+// maxIDs bounds the placeholders of one statement.
+const maxIDs = 200
+
+// PutAll stores entries in one transaction, each in the place of what had its
+// id, and makes the file of the site when it is missing. inserted tells for each
+// whether its id was new. An id that occurs twice is stored twice; the last
+// stays. When it returns, the entries are in the file that has the site's name;
+// on an error none is. No entries: nothing happens, no file is made.
+func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inserted []bool, err error) {
+	for _, e := range entries {
+		if !nameOK(e.ID) {
+			return nil, fmt.Errorf("%w: id %.100q", ErrName, e.ID)
+		}
+	}
+	if len(entries) == 0 {
+		_, err := fileName(site)
+		return nil, err
+	}
+	now := s.o.Now()
+	inserted = make([]bool, len(entries))
+	err = s.write(ctx, site, true, func(c *sql.Conn) error {
+		insert, err := c.PrepareContext(ctx, "INSERT INTO articles(id, data, CDate) VALUES(?, ?, ?) ON CONFLICT(id) DO NOTHING")
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		update, err := c.PrepareContext(ctx, "UPDATE articles SET data = ?, CDate = ? WHERE id = ?")
+		if err != nil {
+			return err
+		}
+		defer update.Close()
+		for i, e := range entries {
+			if e.CDate.IsZero() {
+				e.CDate = now
+			}
+			date, data := e.CDate.UTC().Format(cdateLayout), string(e.Data)
+			r, err := insert.ExecContext(ctx, e.ID, data, date)
+			if err != nil {
+				return err
+			}
+			n, err := r.RowsAffected()
+			if err != nil {
+				return err
+			}
+			if inserted[i] = n == 1; inserted[i] {
+				continue
+			}
+			if _, err := update.ExecContext(ctx, data, date, e.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kv: put: %w", err)
+	}
+	return inserted, nil
+}
+
+// Get returns the entry of id; false when there is none, the file included.
+func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
+	all, err := s.GetAll(ctx, site, id)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	e, ok := all[id]
+	return e, ok, nil
+}
+
+// GetAll returns the entries of those ids that have one, by id.
+func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[string]Entry, error) {
+	found := make(map[string]Entry, len(ids))
+	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
+		return found, err
+	}
+	err := s.read(ctx, site, func(c *sql.Conn) error {
+		return inChunks(ids, func(list string, args []any) error {
+			rows, err := c.QueryContext(ctx, selectEntry+list, args...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				e, err := scanEntry(rows)
+				if err != nil {
+					return err
+				}
+				found[e.ID] = e
+			}
+			return rows.Err()
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kv: get: %w", err)
+	}
+	return found, nil
+}
+
+// scanEntry reads a row of selectEntry.
+func scanEntry(rows *sql.Rows) (Entry, error) {
+	var e Entry
+	var date sql.NullString
+	err := rows.Scan(&e.ID, &e.Data, &date)
+	e.CDate = parseDate(date.String)
+	return e, err
+}
+
+// Delete removes the entries of ids in one transaction. Missing ones, and a
+// missing file, are no error.
+func (s *Store) Delete(ctx context.Context, site string, ids ...string) error {
+	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
+		return err
+	}
+	err := s.write(ctx, site, false, func(c *sql.Conn) error {
+		return inChunks(ids, func(list string, args []any) error {
+			_, err := c.ExecContext(ctx, "DELETE FROM articles WHERE id"+list, args...)
+			return err
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("kv: delete: %w", err)
+	}
+	return nil
+}
+
+func checkIDs(site string, ids []string) error {
+	if _, err := fileName(site); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !nameOK(id) {
+			return fmt.Errorf("%w: id %.100q", ErrName, id)
+		}
+	}
+	return nil
+}
+
+// inChunks calls fn with " IN (?,...)" and its arguments, for maxIDs at a time.
+func inChunks(ids []string, fn func(list string, args []any) error) error {
+	for len(ids) > 0 {
+		n := min(len(ids), maxIDs)
+		args := make([]any, n)
+		for i, id := range ids[:n] {
+			args[i] = id
+		}
+		if err := fn(" IN (?"+strings.Repeat(",?", n-1)+")", args); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// parseDate reads the date of an entry. Other tools wrote fractions and "T";
+// what cannot be read is the zero time.
+func parseDate(text string) time.Time {
+	for _, layout := range []string{cdateLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Truncate(time.Second)
+		}
+	}
+	return time.Time{}
+}

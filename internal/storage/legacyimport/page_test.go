@@ -1,0 +1,124 @@
+package legacyimport
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
+
+// source is databases with a table of sites, and what statements make beside it;
+// {urls} and the like are databases.
+func source(t *testing.T, statements ...string) *Source {
+	t.Helper()
+	server := mariadbtest.Start(t)
+	names := server.Names(t)
+	pool, err := sql.Open("mysql", server.DSN(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	before := []string{"SET sql_mode = ''"}
+	for _, name := range names {
+		before = append(before, "CREATE DATABASE "+name)
+	}
+	before = append(before, "USE "+names[sqldb.Sites], "CREATE TABLE {sites}.sites (Id varchar(32) PRIMARY KEY) ENGINE=MyISAM DEFAULT CHARSET=utf8")
+	for _, text := range append(before, statements...) {
+		for long, name := range names {
+			text = strings.ReplaceAll(text, "{"+strings.TrimPrefix(long, "dc_")+"}", name)
+		}
+		if _, err := pool.Exec(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	s, err := Open(t.Context(), Options{Server: sqldb.Server{Socket: server.Socket, User: server.User}, Names: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Copies of a key, the empty one too, are read once each, however small the pages
+// are and wherever they end.
+func TestPagesOfCopies(t *testing.T) {
+	s := source(t, "CREATE TABLE {urls_deleted}.urls_s (URL varchar(4096), URLMd5 varchar(32), KEY (URLMd5)) ENGINE=MyISAM DEFAULT CHARSET=utf8",
+		"INSERT INTO {urls_deleted}.urls_s SELECT seq, MD5(seq DIV 4) FROM seq_1_to_23",
+		"INSERT INTO {urls_deleted}.urls_s VALUES ('x', ''), ('y', ''), ('z', '')",
+		"UPDATE {urls_deleted}.urls_s SET URLMd5 = UPPER(URLMd5) WHERE URL % 2 = 1")
+	for most := 1; most < 30; most++ {
+		var urls []string
+		at, pages := wire.Bookmark{}, 0
+		for ; !at.Done; pages++ {
+			page, next, err := s.Deleted(t.Context(), "s", at, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) > most || pages > 40 {
+				t.Fatalf("page %d has %d rows", pages, len(page))
+			}
+			for _, p := range page {
+				urls = append(urls, p.Text("URL"))
+			}
+			at = next
+		}
+		slices.Sort(urls)
+		if len(urls) != 26 || len(slices.Compact(urls)) != 26 {
+			t.Errorf("pages of %d: %d rows, %d of them different", most, len(urls), len(slices.Compact(urls)))
+		}
+	}
+}
+
+// Pages of large values end early; what is beyond a server's statement is left out.
+func TestPagesOfLargeValues(t *testing.T) {
+	s := source(t, "CREATE TABLE {contents}.contents_s (id varchar(32) PRIMARY KEY, data longblob NOT NULL) ENGINE=MyISAM DEFAULT CHARSET=utf8",
+		"INSERT INTO {contents}.contents_s SELECT MD5(seq), REPEAT('x', 3000000) FROM seq_1_to_7",
+		fmt.Sprintf("INSERT INTO {contents}.contents_s VALUES (MD5('large'), REPEAT('x', %d)), (MD5('largest that fits'), REPEAT('x', %d)), (MD5('empty'), '')", valueMax+1, valueMax))
+	found, pages := 0, 0
+	for at := (wire.Bookmark{}); !at.Done; pages++ {
+		page, next, err := s.Contents(t.Context(), "s", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, e := range page {
+			size += len(e.Data)
+		}
+		if size > pageBytes+valueMax {
+			t.Errorf("a page of %d bytes", size)
+		}
+		found, at = found+len(page), next
+	}
+	if found != 9 || pages < 3 || s.Changed["contents.data: too long, left out"] != 1 {
+		t.Errorf("%d entries in %d pages, %v", found, pages, s.Changed)
+	}
+}
+
+// The databases are read, and cannot be written.
+func TestReadOnly(t *testing.T) {
+	s := source(t)
+	if _, err := s.pool.Exec("INSERT INTO " + s.quoted(sqldb.Sites, "sites") + " VALUES ('x')"); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
+		t.Error(err)
+	}
+	for _, missing := range []func() (int, error){
+		func() (int, error) {
+			p, _, err := s.URLs(t.Context(), "none", wire.Bookmark{}, 10)
+			return len(p), err
+		},
+		func() (int, error) { p, _, err := s.Log(t.Context(), "none", wire.Bookmark{}, 10); return len(p), err },
+		func() (int, error) { p, _, err := s.Proxies(t.Context(), wire.Bookmark{}, 10); return len(p), err },
+	} {
+		if n, err := missing(); n != 0 || err != nil {
+			t.Errorf("a table that is not there: %d rows, %v", n, err)
+		}
+	}
+}

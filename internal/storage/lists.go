@@ -1,0 +1,94 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+
+	"hce/dc/internal/wire"
+)
+
+// readChecked is checked for a reader that several operations share: it is told
+// how errors call the list.
+func readChecked[R interface{ Check(object string) error }](object string, raw json.RawMessage, n *wire.Notes, read func(string, json.RawMessage, *wire.Notes) ([]R, error)) ([]R, error) {
+	return checked(raw, n, object, func(raw json.RawMessage, n *wire.Notes) ([]R, error) { return read(object, raw, n) })
+}
+
+func (o *Owner) proxyNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("ProxyNew", raw, n, wire.ReadProxies)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.ProxyNew(ctx, list)
+}
+
+func (o *Owner) proxyUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("ProxyUpdate", raw, n, wire.ReadProxies)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.ProxyUpdate(ctx, list)
+}
+
+func (o *Owner) proxyDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("ProxyDelete", raw, n, wire.ReadProxySelections)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.ProxyDelete(ctx, list)
+}
+
+func (o *Owner) proxyStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("ProxyStatus", raw, n, wire.ReadProxySelections)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.ProxyStatus(ctx, list)
+}
+
+func (o *Owner) proxyFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("ProxyFind", raw, n, wire.ReadProxyFind)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.ProxyFind(ctx, list)
+}
+
+func (o *Owner) attributeSet(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("AttributeSet", raw, n, wire.ReadAttributes)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.AttributeSet(ctx, list)
+}
+
+func (o *Owner) attributeUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("AttributeUpdate", raw, n, wire.ReadAttributes)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.AttributeUpdate(ctx, list)
+}
+
+func (o *Owner) attributeDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("AttributeDelete", raw, n, wire.ReadAttributeSelections)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.AttributeDelete(ctx, list)
+}
+
+func (o *Owner) attributeFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	list, err := readChecked("AttributeFetch", raw, n, wire.ReadAttributeSelections)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.AttributeFetch(ctx, list)
+}
+
+func (o *Owner) sqlCustom(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	r, err := wire.ReadCustom(raw, n)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store.Custom(ctx, r, o.SQLCustom)
+}

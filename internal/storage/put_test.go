@@ -1,0 +1,160 @@
+package storage
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/wire"
+)
+
+// The note of objects 2.9 on decoding.
+func TestDecoded(t *testing.T) {
+	for text, want := range map[string]string{
+		"UGFnZQ==":         "Page",
+		"UGFn\n ZQ==":      "Page",
+		"UGFnZQ":           "UGFnZQ", // the last group is too short
+		"UGFnZQ=":          "UGFnZQ=",
+		"UGFnZTE=":         "Page1",
+		"UGFnZTE=tail":     "Page1", // nothing counts behind the end
+		"UGFnZTEy":         "Page12",
+		"UGFnZTEy=":        "Page12",
+		"=UGFnZTEy":        "Page12",
+		"UG=FnZTEy":        "Page12", // one = behind two digits fills no group
+		"<b>hi</b>":        "<b>hi</b>",
+		"":                 "",
+		"\u00e9UGFnZTEy!?": "Page12",
+	} {
+		if got := string(decoded(text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzDecoded(f *testing.F) {
+	f.Add([]byte("page"), "UGFnZQ==")
+	f.Fuzz(func(t *testing.T, data []byte, text string) {
+		if got := decoded(base64.StdEncoding.EncodeToString(data)); string(got) != string(data) {
+			t.Errorf("%q comes back as %q", data, got)
+		}
+		decoded(text)
+	})
+}
+
+// put asks for URL_PUT and gives its answers, as type:errCode.
+func (n *node) puts(elements ...string) string {
+	n.t.Helper()
+	var pair []json.RawMessage
+	n.must(json.Unmarshal([]byte(n.good(`["URL_PUT",[`+strings.Join(elements, ",")+`]]`)), &pair))
+	var answers []wire.URLPutResponse
+	n.must(json.Unmarshal(pair[1], &answers))
+	texts := make([]string, len(answers))
+	for i, a := range answers {
+		texts[i] = fmt.Sprintf("%d:%d", a.ContentType, a.ErrCode)
+		if (a.ErrCode == 0) != (a.ErrMessage == "") {
+			n.t.Errorf("answer %+v", a)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+func element(kind int, text string) string {
+	return fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":%d,"putDict":{"data":%q}}`, site, md5, kind, base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+// Files of URL_PUT have the time in their names; what goes with a page goes with
+// the newest one, be it put before it in the request or long after it.
+func TestPutNamesFiles(t *testing.T) {
+	n := withPage(t)
+	n.puts(element(2, "headers1"), element(0, "page1"))
+	n.now = n.now.Add(time.Minute)
+	n.puts(element(0, "page2"))
+	n.now = n.now.Add(time.Minute)
+	n.puts(element(2, "headers2"), element(5, "cookies2"), element(1, "tidy"))
+	n.now = n.now.Add(time.Minute)
+	n.puts(element(2, "headers2 again"))
+	var names []string
+	for _, name := range files(t, n.raw) {
+		if base := filepath.Base(name); strings.HasPrefix(base, md5) {
+			names = append(names, strings.TrimPrefix(base, md5))
+		}
+	}
+	want := "_20260105T100000.000Z.bin _20260105T100000.000Z.headers.txt _20260105T100100.000Z.bin _20260105T100100.000Z.cookies.txt _20260105T100100.000Z.headers.txt _20260105T100200.000Z.tidy"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("files %s\nwant  %s", got, want)
+	}
+	got := n.content(1024 + 8 + 16 + 128)
+	if text := texts(t, got.RawContents); text != "0:page1 0:page2" {
+		t.Errorf("pages %s", text)
+	}
+	if text := texts(t, []wire.Content{*got.Headers[0], *got.Headers[1], *got.Cookies[1]}); text != "2:headers1 2:headers2 again 5:cookies2" || got.Cookies[0] != nil {
+		t.Errorf("with them %s", text)
+	}
+}
+
+// A page of the first implementation has no time in its name; nor has what goes
+// with it.
+func TestPutBesideAnOldPage(t *testing.T) {
+	n := withPage(t)
+	stage := n.Raw.Stage()
+	n.must(stage.PutLabelled(site, md5, "", rawfiles.Raw, []byte("old")))
+	n.must(stage.Commit())
+	n.puts(element(2, "headers"))
+	if got := n.content(1024 + 2 + 16); texts(t, []wire.Content{*got.Headers[0]}) != "2:headers" {
+		t.Errorf("headers %v", got.Headers)
+	}
+}
+
+func TestPutKeepsNoMoreVersionsThanAllowed(t *testing.T) {
+	n := newNode(t)
+	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"properties":{"RAW_VERSIONS_MAX":"2"}}]`, site, page))
+	for i := range 4 {
+		n.now = n.now.Add(time.Minute)
+		n.puts(element(0, fmt.Sprint("page", i)))
+	}
+	if text := texts(t, n.content(1024+8).RawContents); text != "0:page2 0:page3" {
+		t.Errorf("versions %s", text)
+	}
+}
+
+// What one element cannot do, the others do.
+func TestPutAnswersForEach(t *testing.T) {
+	n := withPage(t)
+	none := fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":4,"putDict":{"data":null}}`, site, md5)
+	nowhere := fmt.Sprintf(`{"siteId":%q,"urlMd5":null,"contentType":4,"putDict":{"data":"x"}}`, site)
+	all := fmt.Sprintf(`{"siteId":%q,"urlMd5":null,"contentType":4,"putDict":{"data":"x"},"criterions":{"WHERE":"1=1"}}`, site)
+	nobody := `{"siteId":"none","urlMd5":null,"contentType":4,"putDict":{"data":"x"},"criterions":{"WHERE":"1=1"}}`
+	if got := n.puts(none, element(0, "page"), nowhere, all, nobody); got != "4:1 0:0 4:1 4:0 4:0" {
+		t.Errorf("answers %s", got)
+	}
+	if text := texts(t, n.content(2).RawContents); text != "0:page" {
+		t.Errorf("page %s", text)
+	}
+	dated := fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":10,"putDict":{"data":"[1]","CDate":"2020-02-02 02:02:02","cDate":"NOW()"}}`, strings.ToUpper(site), md5)
+	n.puts(dated)
+	var c wire.Content
+	n.must(json.Unmarshal(n.content(1).ProcessedContents[0].(json.RawMessage), &c))
+	if c.CDate != "2020-02-02 02:02:02" {
+		t.Errorf("date %s", c.CDate)
+	}
+}
+
+// Contents that a deletion left in the trash are gone before new ones are put.
+func TestPutAfterAKilledDeletion(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	list, err := wire.ReadURLDelete(json.RawMessage(fmt.Sprintf(`[{"siteId":%q,"url":%q}]`, site, page)), nil)
+	n.must(err)
+	_, err = n.Store.URLDelete(t.Context(), list) // and killed
+	n.must(err)
+	n.puts(element(0, "new"))
+	n.must(n.EmptyTrash(t.Context()))
+	if got := n.content(1 + 1024 + 8); texts(t, got.RawContents) != "0:new" || len(got.ProcessedContents) != 0 {
+		t.Errorf("contents %+v", got)
+	}
+}

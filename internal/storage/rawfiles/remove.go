@@ -1,0 +1,188 @@
+package rawfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Trim keeps the newest max versions of a URL and removes the older ones, each
+// with its companions; of chains it keeps max as well. Labelled files stay, and
+// max <= 0 keeps all. It returns how many files it removed. Source: DECISIONS
+// 5.3, RAW_VERSIONS_MAX.
+func (c *Cache) Trim(site, md5 string, max int) (int, error) {
+	if max <= 0 {
+		return 0, nil
+	}
+	all, err := c.list(site, md5)
+	if err != nil {
+		return 0, err
+	}
+	var pages, chains []Version
+	for _, v := range all {
+		switch {
+		case v.Label != "":
+		case v.Kind == Raw:
+			pages = append(pages, v)
+		case v.Kind == Chain:
+			chains = append(chains, v)
+		}
+	}
+	pages, chains = pages[:len(pages)-min(max, len(pages))], chains[:len(chains)-min(max, len(chains))]
+	old := make(map[string]bool, len(pages))
+	for _, v := range pages {
+		old[v.base] = true
+	}
+	doomed := slices.Clone(chains)
+	for _, v := range all {
+		if old[v.base] && v.Kind != Chain && v.Kind != Raw {
+			doomed = append(doomed, v)
+		}
+	}
+	doomed = append(doomed, pages...) // last: a kill leaves what the next Trim finds
+	removed := 0
+	for _, v := range doomed {
+		switch err := c.root.Remove(v.Path); {
+		case err == nil:
+			removed++
+		case !errors.Is(err, fs.ErrNotExist):
+			return removed, fmt.Errorf("rawcache: trim: %w", err)
+		}
+	}
+	return removed, nil
+}
+
+// DeleteURL removes the folder of a URL with all that is in it, then the
+// folder above when that is empty. A URL without files is no error.
+// Source: storage 2.
+func (c *Cache) DeleteURL(site, md5 string) error {
+	return c.DeleteURLs(site, []string{md5})
+}
+
+// DeleteURLs is DeleteURL for many URLs of a site. All names are checked first;
+// after that an error of one does not keep the others, and all are returned.
+func (c *Cache) DeleteURLs(site string, md5s []string) error {
+	dirs := make([]string, len(md5s))
+	for i, md5 := range md5s {
+		dir, err := urlDir(site, md5)
+		if err != nil {
+			return err
+		}
+		dirs[i] = dir
+	}
+	var errs []error
+	parents := make(map[string]bool)
+	for _, dir := range dirs {
+		if err := c.removeAll(dir); err != nil {
+			errs = append(errs, fmt.Errorf("rawcache: delete: %w", err))
+		}
+		parents[path.Dir(dir)] = true
+	}
+	for dir := range parents {
+		err := c.root.Remove(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrExist) {
+			errs = append(errs, fmt.Errorf("rawcache: delete: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// DeleteSite removes all files of a site. Its folder is renamed first, so that
+// readers see either all or nothing and a new site of that id starts empty.
+// What a kill leaves of it, the next DeleteSite of any site or Clean removes.
+func (c *Cache) DeleteSite(site string) error {
+	dir, err := siteDir(site)
+	if err != nil {
+		return err
+	}
+	aside := deletedPrefix + dir + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatUint(c.temp.Add(1), 36)
+	if err := c.root.Rename(dir, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rawcache: delete site: %w", err)
+	}
+	return c.sweepSites()
+}
+
+// Clean removes the leftovers of kills: sites half deleted, and temporary files
+// older than Options.TempAge. It looks into every folder; ctx ends it early.
+func (c *Cache) Clean(ctx context.Context) error {
+	if err := c.sweepSites(); err != nil {
+		return err
+	}
+	return fs.WalkDir(c.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // deleted meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("rawcache: clean: %w", err)
+		}
+		if e.Type().IsRegular() && isTemp(e.Name()) {
+			return c.sweepTemp(name, e)
+		}
+		return nil
+	})
+}
+
+// sweepSites removes the folders that DeleteSite has put aside.
+func (c *Cache) sweepSites() error {
+	entries, err := c.readDir(".")
+	if err != nil {
+		return fmt.Errorf("rawcache: delete site: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), deletedPrefix) {
+			continue
+		}
+		if err := c.removeAll(e.Name()); err != nil {
+			return fmt.Errorf("rawcache: delete site: %w", err)
+		}
+	}
+	return nil
+}
+
+// sweepTemps removes the old temporary files of one folder.
+func (c *Cache) sweepTemps(dir string) error {
+	entries, err := c.readDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && isTemp(e.Name()) {
+			if err := c.sweepTemp(dir+"/"+e.Name(), e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cache) sweepTemp(name string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil || c.o.Now().Sub(info.ModTime()) < c.o.TempAge {
+		return nil // gone, or of a stage under way
+	}
+	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rawcache: clean: %w", err)
+	}
+	return nil
+}
+
+// removeAll removes a folder. A Put elsewhere may add a file meanwhile, so it
+// tries again.
+func (c *Cache) removeAll(dir string) (err error) {
+	for range folderTries {
+		if err = c.root.RemoveAll(dir); err == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,323 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"hce/dc/internal/storage/expr"
+)
+
+// Server says how to reach a MySQL or MariaDB server.
+type Server struct {
+	Socket    string // file of a unix socket; then Host and Port mean nothing
+	Host      string
+	Port      int
+	User      string
+	Password  string
+	TLS       bool          // encrypted, and the server's certificate is checked
+	Statement time.Duration // longest statement; 60 s when 0
+	Conns     int           // connections of one process; 4 when 0
+}
+
+// ParseDSN reads a server as drivers are told one: user:password@tcp(host:3306)/
+// or user:password@unix(/path/of/a/socket)/, with ?tls=true for an encrypted
+// connection. A database in it is refused, as are other parameters: names and
+// settings are ours.
+func ParseDSN(dsn string) (Server, error) {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return Server{}, errors.New("is not of the form user:password@tcp(host:3306)/") // the driver's error may hold the password
+	}
+	s := Server{User: c.User, Password: c.Passwd}
+	switch c.TLSConfig {
+	case "", "false":
+	case "true":
+		s.TLS = true
+	default:
+		return Server{}, fmt.Errorf("has tls=%s, which is neither true nor false", c.TLSConfig)
+	}
+	_, query, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/"):], "?")
+	for _, parameter := range strings.Split(query, "&") {
+		if name, _, _ := strings.Cut(parameter, "="); name != "" && name != "tls" {
+			return Server{}, fmt.Errorf("has the parameter %s; only tls is taken", name)
+		}
+	}
+	if c.DBName != "" {
+		return Server{}, fmt.Errorf("names the database %s; the names stand in primary_db and its kin", c.DBName)
+	}
+	if c.Net == "unix" {
+		s.Socket = c.Addr
+		return s, nil
+	}
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err == nil {
+		s.Host = host
+		s.Port, err = strconv.Atoi(port)
+	}
+	if err != nil || c.Net != "tcp" {
+		return Server{}, errors.New("has an address that is neither tcp(host:port) nor unix(path)")
+	}
+	return s, nil
+}
+
+// driverConfig is what the driver is told. Literals are put into the text by the
+// driver, which spares a round trip for each statement; it knows the character
+// set, and thus how to quote.
+func (s Server) driverConfig(busy time.Duration) *mysql.Config {
+	c := mysql.NewConfig()
+	c.User, c.Passwd = s.User, s.Password
+	c.Net, c.Addr = "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+	if s.Socket != "" {
+		c.Net, c.Addr = "unix", s.Socket
+	}
+	if s.TLS {
+		c.TLSConfig = "true"
+	}
+	c.InterpolateParams = true
+	c.ClientFoundRows = true // an UPDATE tells the rows that it found, as on SQLite
+	c.Collation = "utf8mb4_general_ci"
+	c.MaxAllowedPacket = 0        // as the server says
+	c.Logger = &mysql.NopLogger{} // what it would say is in the errors that it returns
+	c.Timeout = 10 * time.Second
+	c.ReadTimeout = s.Statement + busy + 10*time.Second
+	c.WriteTimeout = s.Statement
+	seconds := strconv.Itoa(max(1, int(busy.Seconds())))
+	c.Params = map[string]string{
+		// A value that does not fit is an error, never cut; differences may be below
+		// zero, as on SQLite.
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_UNSIGNED_SUBTRACTION,NO_ENGINE_SUBSTITUTION'",
+		"time_zone":                "'+00:00'",
+		"innodb_lock_wait_timeout": seconds,
+		"lock_wait_timeout":        seconds,
+	}
+	return c
+}
+
+// sessionConnector runs statements on each new connection, and keeps its number
+// at the server.
+type sessionConnector struct {
+	driver.Connector
+	setUp   []string
+	numbers *sync.Map // of driver.Conn
+}
+
+func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run := conn.(driver.ExecerContext) // the driver of this file has it
+	for _, text := range c.setUp {
+		if _, err := run.ExecContext(ctx, text, nil); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT CONNECTION_ID()", nil)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	defer rows.Close()
+	number := make([]driver.Value, 1)
+	if err := rows.Next(number); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	c.numbers.Store(conn, number[0])
+	return conn, nil
+}
+
+// interrupted ends the statement that a connection runs when ctx ends. The
+// driver only leaves the connection, and the server would go on with the
+// statement for nobody. Stop is called when the statement has ended.
+func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
+	if d.dialect != expr.MySQL || ctx.Done() == nil {
+		return func() {}
+	}
+	var number any
+	_ = conn.Raw(func(c any) error {
+		number, _ = d.numbers.Load(c)
+		return nil
+	})
+	after := context.AfterFunc(ctx, func() {
+		if number == nil {
+			return
+		}
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_, _ = d.definers.ExecContext(short, fmt.Sprintf("KILL QUERY %s", textOf(number)))
+	})
+	return func() { after() }
+}
+
+// textOf is a number as the driver gives it.
+func textOf(v any) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+// openMySQL makes the pools of readers and writers.
+func (d *DB) openMySQL(ctx context.Context) error {
+	s := &d.cfg.Server
+	if s.Statement == 0 {
+		s.Statement = time.Minute
+	}
+	if s.Conns == 0 {
+		s.Conns = 4
+	}
+	limit, err := statementLimit(ctx, *s, d.cfg.Busy)
+	if err != nil {
+		return err
+	}
+	pool := func(setUp ...string) (*sql.DB, error) {
+		c, err := mysql.NewConnector(s.driverConfig(d.cfg.Busy))
+		if err != nil {
+			return nil, err
+		}
+		p := sql.OpenDB(sessionConnector{Connector: c, setUp: append(setUp, limit...), numbers: &d.numbers})
+		p.SetMaxOpenConns(s.Conns)
+		p.SetMaxIdleConns(s.Conns)
+		p.SetConnMaxIdleTime(5 * time.Minute)
+		return p, nil
+	}
+	if d.readers, err = pool("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err != nil {
+		return err
+	}
+	// What a transaction reads behind a lock is newer than the lock.
+	if d.writers, err = pool("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"); err != nil {
+		return err
+	}
+	if d.definers, err = pool("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"); err != nil {
+		return err
+	}
+	d.definers.SetMaxOpenConns(1)
+	return nil
+}
+
+// statementLimit asks which of the two servers it is, and gives the settings of
+// sessions there: each bounds the time of a statement in its own words.
+func statementLimit(ctx context.Context, s Server, busy time.Duration) ([]string, error) {
+	c, err := mysql.NewConnector(s.driverConfig(busy))
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(c)
+	defer pool.Close()
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return nil, err
+	}
+	if strings.Contains(strings.ToLower(version), "mariadb") {
+		return []string{
+			fmt.Sprintf("SET SESSION max_statement_time = %.3f", s.Statement.Seconds()),
+			// Its cache takes texts that differ in case for one and the same.
+			"SET SESSION optimizer_switch = 'subquery_cache=off'",
+		}, nil
+	}
+	return []string{fmt.Sprintf("SET SESSION max_execution_time = %d", s.Statement.Milliseconds())}, nil
+}
+
+// ErrUncertain says that the connection broke while a transaction was committed:
+// it may stand or not.
+var ErrUncertain = errors.New("the connection broke during the commit, which may have been done or not; look before you repeat")
+
+// errAgain makes Update run its change once more.
+var errAgain = errors.New("the tables of the site were changed by another request")
+
+// updateMySQL is Update. A change that has to yield to another transaction, or
+// whose connection breaks before the commit, left nothing and runs again.
+func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
+	deadline := time.Now().Add(d.cfg.Busy)
+	for try, lost := 0, 0; ; try++ {
+		err := d.tryMySQL(ctx, change)
+		switch {
+		case err == nil || errors.Is(err, ErrUncertain):
+			return err
+		case yields(err):
+		case unreachable(err) && lost < 2:
+			lost++ // a connection that idled through a restart of the server, and once more
+		default:
+			return err
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		if e := sleep(ctx, time.Duration(1+rand.IntN(10<<min(try, 5)))*time.Millisecond); e != nil {
+			return err
+		}
+	}
+}
+
+func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
+	conn, err := d.writers.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("db.Update: %w", d.away(err))
+	}
+	defer conn.Close()
+	whole := context.WithoutCancel(ctx)
+	if _, err := conn.ExecContext(whole, "START TRANSACTION"); err != nil {
+		return fmt.Errorf("db.Update: %w", d.away(err))
+	}
+	done := false
+	t := &Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}
+	defer func() {
+		if done && !t.mark.strays {
+			return
+		}
+		if _, e := conn.ExecContext(whole, "ROLLBACK"); e != nil || t.mark.strays {
+			conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+	}()
+	if err := change(t); err != nil {
+		return d.away(err)
+	}
+	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
+		if unreachable(err) {
+			return fmt.Errorf("db.Update: %w (%w)", ErrUncertain, err)
+		}
+		return fmt.Errorf("db.Update: commit: %w", err)
+	}
+	done = true
+	if t.mark.drops {
+		// What is left to drop is written down: whoever opens the database, or needs
+		// the site's name again, goes on with it.
+		_ = d.sweep(whole)
+	}
+	return nil
+}
+
+// away says in words that the server cannot be reached.
+func (d *DB) away(err error) error {
+	var said *AwayError
+	if err == nil || !unreachable(err) || errors.As(err, &said) {
+		return err
+	}
+	return &AwayError{Addr: d.cfg.Server.driverConfig(0).Addr, Err: err}
+}
+
+// AwayError says that the database server cannot be reached, or went away.
+type AwayError struct {
+	Addr string
+	Err  error
+}
+
+func (e *AwayError) Error() string {
+	return fmt.Sprintf("the database server at %s cannot be reached; nothing was changed, try again when it is back (%v)", e.Addr, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *AwayError) Unwrap() error { return e.Err }

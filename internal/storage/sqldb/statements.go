@@ -1,0 +1,170 @@
+package sqldb
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"hce/dc/internal/storage/expr"
+	sqltext "hce/dc/sql"
+)
+
+// template is an SQL text in which tables are not filled in yet.
+type template struct {
+	parts []part
+}
+
+// part is literal text, or a table when database is not "".
+type part struct {
+	text, database string
+}
+
+// perSite reports whether the text names a table that each site has its own of.
+func (t template) perSite() bool {
+	return slices.ContainsFunc(t.parts, part.perSite)
+}
+
+func (p part) perSite() bool { return p.database != "" && siteTables[p.database] == p.text }
+
+// tablePattern finds {database.table}, and {rowid}, the column that tells the
+// order of a list's rows.
+var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w.]+)\}`)
+
+func parseTemplate(text string) template {
+	var t template
+	for len(text) > 0 {
+		m := tablePattern.FindStringSubmatchIndex(text)
+		if m == nil {
+			break
+		}
+		t.parts = append(t.parts, part{text: text[:m[0]]}, part{text: text[m[4]:m[5]], database: text[m[2]:m[3]]})
+		text = text[m[1]:]
+	}
+	t.parts = append(t.parts, part{text: text})
+	return t
+}
+
+// fill writes the text for a site; "" when it names no table of a site.
+func (d *DB) fill(t template, site string) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		switch {
+		case p.perSite():
+			b.WriteString(d.SiteTable(p.database, site))
+		case p.database != "":
+			b.WriteString(d.Table(p.database, p.text))
+		default:
+			b.WriteString(strings.ReplaceAll(p.text, "{rowid}", d.RowID()))
+		}
+	}
+	return b.String()
+}
+
+// Text is the named statement of sql/, for the tables of a site; site is ""
+// where none is named.
+func (d *DB) Text(name, site string) (string, error) {
+	t, ok := d.texts[name]
+	switch {
+	case !ok:
+		return "", fmt.Errorf("db.Text: statement %q is not in sql/", name)
+	case t.filled != "":
+		return t.filled, nil
+	case site == "":
+		return "", fmt.Errorf("db.Text: statement %q is about tables of a site, and none is given", name)
+	}
+	return d.fill(t.template, site), nil
+}
+
+// text is a named statement; filled is "" when it must be filled for each site.
+type text struct {
+	template
+	filled string
+}
+
+func (d *DB) setTexts(templates map[string]template) {
+	d.texts = make(map[string]text, len(templates))
+	for name, t := range templates {
+		x := text{template: t}
+		if d.dialect != expr.MySQL || !t.perSite() {
+			x.filled = d.fill(t, "")
+		}
+		d.texts[name] = x
+	}
+}
+
+// Statements lists the names of all named statements.
+func (d *DB) Statements() []string {
+	names := make([]string, 0, len(d.texts))
+	for name := range d.texts {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+var namePattern = regexp.MustCompile(`^-- name: (\w+)\s*$`)
+
+// loadTexts reads the named statements of both databases and of one driver. A
+// statement starts behind its name's line and ends with a semicolon or the next
+// name; the comment lines right behind the name say what it is for.
+func loadTexts(driver string) (map[string]template, error) {
+	texts := map[string]template{}
+	for _, folder := range []string{"both", driver} {
+		files, err := fs.Glob(sqltext.FS, folder+"/*.sql")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			raw, err := sqltext.FS.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			if err := addTexts(texts, file, string(raw)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return texts, nil
+}
+
+func addTexts(texts map[string]template, file, raw string) error {
+	var name string
+	var body strings.Builder
+	finish := func() error {
+		text := strings.TrimSuffix(strings.TrimSpace(body.String()), ";")
+		body.Reset()
+		if name == "" {
+			if text != "" {
+				return fmt.Errorf("db.loadTexts: %s: text before the first name", file)
+			}
+			return nil
+		}
+		if _, twice := texts[name]; twice {
+			return fmt.Errorf("db.loadTexts: %s: statement %s is there twice", file, name)
+		}
+		if text == "" || strings.Contains(text, ";") {
+			return fmt.Errorf("db.loadTexts: %s: %s is not one statement", file, name)
+		}
+		texts[name] = parseTemplate(text)
+		return nil
+	}
+	lines := bufio.NewScanner(strings.NewReader(raw))
+	for lines.Scan() {
+		line := lines.Text()
+		if m := namePattern.FindStringSubmatch(line); m != nil {
+			if err := finish(); err != nil {
+				return err
+			}
+			name = m[1]
+			continue
+		}
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			body.WriteString(line + "\n")
+		}
+	}
+	return finish()
+}

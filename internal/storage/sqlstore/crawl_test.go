@@ -1,0 +1,312 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// put stores rows of site s with columns set.
+func (b *bench) put(url string, p wire.Patch) {
+	b.Helper()
+	b.putIn("s", url, p)
+}
+
+// putIn is put for any site.
+func (b *bench) putIn(site, url string, p wire.Patch) {
+	b.Helper()
+	b.must(b.update(ctx, "test", func(t *tx) error {
+		row := clone(p)
+		row["URL"], row["URLMd5"], row["Site_Id"] = url, wire.Md5(url), site
+		return t.counted(site, []string{wire.Md5(url)}, func() error {
+			_, err := t.insert(t.urlsTarget("", site), row)
+			return err
+		})
+	}))
+}
+
+func linksOf(urls ...wire.URL) []wire.Link {
+	var list []wire.Link
+	for _, u := range urls {
+		list = append(list, wire.Link{URL: u})
+	}
+	return list
+}
+
+func TestMarkCrawling(t *testing.T) {
+	cases := map[string]struct {
+		status, batch int64
+		done, busy    bool
+	}{
+		"new":                      {1, 0, false, false},
+		"new of an old batch":      {1, 5, false, false},
+		"selected for it":          {2, 7, false, false},
+		"selected without a batch": {2, 0, false, false},
+		"selected for another":     {2, 6, false, true},
+		"it is crawling":           {3, 7, false, false},
+		"another is crawling":      {3, 6, false, true},
+		"selected incrementally":   {8, 7, false, false},
+		"crawled by it":            {4, 7, true, false},
+		"processed, its crawl":     {7, 7, true, false},
+		"crawled by another":       {4, 6, false, false},
+		"processed by another":     {7, 6, false, false},
+		"undefined":                {0, 0, false, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			b.put("u", wire.Patch{"Status": c.status, "Batch_Id": c.batch, "ErrorMask": int64(3), "Crawled": int64(1)})
+			item := wire.NewURL("s", "u")
+			item.Depth = 9
+			marks, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{item, item})
+			b.must(err)
+			m := marks[item.URLMd5]
+			same(t, "mark", []any{m.Known, m.Done, m.Busy, m.Row.Status, m.Row.ErrorMask, m.Row.Depth}, []any{true, c.done, c.busy, c.status, wire.ErrorMask(3), int64(0)})
+			u := b.row("s", "u")
+			if c.done || c.busy {
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask}, []any{c.status, c.batch, wire.ErrorMask(3)})
+			} else {
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask, u.TcDate, u.UDate}, []any{int64(3), int64(7), wire.ErrorMask(0), wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-05 10:00:00")})
+			}
+		})
+	}
+	t.Run("without a row", func(t *testing.T) {
+		b := newBench(t)
+		b.newSite(`{"id":"s"}`)
+		item := wire.NewURL("s", "u")
+		item.Depth = 9
+		marks, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{item})
+		b.must(err)
+		m := marks[item.URLMd5]
+		same(t, "mark", []any{m.Known, m.Done, m.Row.Depth, m.Row.Status}, []any{false, false, int64(9), int64(1)})
+		u := b.row("s", "u")
+		same(t, "row", []any{u.Status, u.BatchID, u.Depth, u.CDate}, []any{int64(3), int64(7), int64(9), wire.Date("2026-01-05 10:00:00")})
+		_, err = b.MarkCrawling(ctx, "nobody", 7, []wire.URL{item})
+		same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
+	})
+	t.Run("batch 0 is never done", func(t *testing.T) {
+		b := newBench(t)
+		b.newSite(`{"id":"s"}`)
+		b.put("u", wire.Patch{"Status": int64(4)})
+		marks, err := b.MarkCrawling(ctx, "s", 0, []wire.URL{wire.NewURL("s", "u")})
+		b.must(err)
+		same(t, "done", marks[wire.Md5("u")].Done, false)
+		same(t, "status", b.row("s", "u").Status, int64(3))
+	})
+}
+
+func TestFinishCrawl(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","maxURLs":5,"urls":["u"]}`)
+	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u"), wire.NewURL("s", "v"), wire.NewURL("s", "w")})
+	b.must(err)
+	b.put("lost", wire.Patch{"Status": int64(3), "Batch_Id": int64(6)})
+	link := func(text string) wire.URL {
+		l := wire.NewURL("s", text)
+		l.ParentMd5 = wire.Md5("u")
+		return l
+	}
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{
+		{URLMd5: wire.Md5("u"), Crawled: true, SiteBits: wire.ErrRobots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
+			Set: wire.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
+		{URLMd5: wire.Md5("v"), Set: wire.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
+		{URLMd5: wire.Md5("lost"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, SiteBits: wire.ErrBadURL, Links: linksOf(link("late"))},
+		{URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(4)}},
+	}))
+	u := b.row("s", "u")
+	same(t, "row", []any{u.Status, u.BatchID, u.Crawled, u.Size, u.LastModified, u.PDate}, []any{int64(4), int64(7), int64(1), int64(2000), wire.Date("2025-05-05 00:00:00"), wire.Date("")})
+	same(t, "not started", []int64{b.row("s", "v").Status, b.row("s", "v").BatchID, b.row("s", "v").Crawled}, []int64{1, 0, 0})
+	same(t, "of another batch", []int64{b.row("s", "lost").Status, b.row("s", "lost").Crawled}, []int64{3, 0})
+	x := b.row("s", "x")
+	same(t, "link", []any{x.Status, x.ParentMd5, x.HTTPMethod, x.CDate}, []any{int64(1), wire.Md5("u"), "get", wire.Date("2026-01-05 10:00:00")})
+	s := b.site("s")
+	same(t, "links within MaxURLs", []string{b.row("s", "y").URL, b.row("s", "late").URL}, []string{"", ""})
+	same(t, "site", []any{s.Resources, s.Size, s.AVGSpeed, s.AVGSpeedCounter, s.NewURLs, s.CollectedURLs, s.ErrorMask, s.TcDate},
+		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots, wire.Date("2026-01-05 10:00:00")})
+
+	// A second report of the same result changes nothing.
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: wire.Patch{"Status": int64(1)}}}))
+	same(t, "second time", []int64{b.row("s", "u").Status, b.row("s", "u").Crawled}, []int64{4, 1})
+	_, err = b.FinishCrawl(ctx, "nobody", 7, nil)
+	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
+}
+
+func TestMaxURLsLeavesOutForeignRows(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","maxURLs":3}`)
+	for i := range 5 {
+		b.put(fmt.Sprint("foreign", i), wire.Patch{"Status": int64(4), "Crawled": int64(0)})
+	}
+	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
+	b.must(err)
+	links := []wire.URL{wire.NewURL("s", "l1"), wire.NewURL("s", "foreign1"), wire.NewURL("s", "l2"), wire.NewURL("s", "l3")}
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(links...)}}))
+	same(t, "rows", b.site("s").NewURLs, int64(2))
+}
+
+func TestProcessing(t *testing.T) {
+	cases := map[string]struct {
+		status, batch int64
+		taken         bool
+	}{
+		"crawled":               {4, 3, true},
+		"selected for it":       {5, 9, true},
+		"selected for another":  {5, 8, false},
+		"it is processing":      {6, 9, true},
+		"another is processing": {6, 8, false},
+		"processed":             {7, 9, false},
+		"being crawled":         {3, 9, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			b.put("u", wire.Patch{"Status": c.status, "Batch_Id": c.batch, "Crawled": int64(1)})
+			md5 := wire.Md5("u")
+			rows, err := b.MarkProcessing(ctx, "s", 9, []string{md5, wire.Md5("none"), md5})
+			b.must(err)
+			row, taken := rows[md5]
+			same(t, "taken", []any{taken, len(rows) == 1}, []any{c.taken, c.taken})
+			results := []wire.Extracted{{URLMd5: md5, Processed: true, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(7)}}}
+			b.must(b.FinishProcess(ctx, "s", 9, results))
+			b.must(b.FinishProcess(ctx, "s", 9, results))
+			u, s := b.row("s", "u"), b.site("s")
+			if !c.taken {
+				same(t, "left alone", []int64{u.Status, u.BatchID, u.Processed}, []int64{c.status, c.batch, 0})
+				return
+			}
+			same(t, "before", []int64{row.Status, row.BatchID}, []int64{c.status, c.batch})
+			same(t, "after", []int64{u.Status, u.BatchID, u.Processed, u.TagsCount, s.Contents}, []int64{7, 9, 1, 2, 1})
+			same(t, "site", s.TcDateProcess, wire.Date("2026-01-05 10:00:00"))
+		})
+	}
+}
+
+func TestURLReturn(t *testing.T) {
+	rows := map[string]wire.Patch{
+		"selected": {"Status": int64(2), "Batch_Id": int64(7)}, "crawling": {"Status": int64(3), "Batch_Id": int64(7)},
+		"incremental": {"Status": int64(8), "Batch_Id": int64(7)}, "process": {"Status": int64(5), "Batch_Id": int64(7), "Crawled": int64(1)},
+		"processing": {"Status": int64(6), "Batch_Id": int64(7), "Crawled": int64(1)}, "done": {"Status": int64(4), "Batch_Id": int64(7), "Crawled": int64(1)},
+		"other": {"Status": int64(3), "Batch_Id": int64(8)}, "tired": {"Status": int64(3), "Batch_Id": int64(7), "Attempts": int64(2)},
+	}
+	cases := map[string]struct {
+		r    wire.URLReturnRequest
+		n    int
+		want map[string]string // status/state/batch
+	}{
+		"of a batch": {wire.URLReturnRequest{BatchID: 7}, 6, map[string]string{"selected": "1/0/0", "crawling": "1/0/0", "incremental": "1/0/0",
+			"process": "4/0/0", "processing": "4/0/0", "done": "4/0/7", "other": "3/0/8", "tired": "1/0/0"}},
+		"of all others":    {wire.URLReturnRequest{Except: []int64{7}}, 1, map[string]string{"crawling": "3/0/7", "other": "1/0/0"}},
+		"processing alone": {wire.URLReturnRequest{Statuses: []int64{5, 6}}, 2, map[string]string{"crawling": "3/0/7", "other": "3/0/8", "process": "4/0/0"}},
+		"of all":           {wire.URLReturnRequest{}, 7, map[string]string{"crawling": "1/0/0", "other": "1/0/0"}},
+		"elsewhere":        {wire.URLReturnRequest{BatchID: 7, Sites: []string{"0", "nobody"}}, 0, map[string]string{"crawling": "3/0/7"}},
+		"fault": {wire.URLReturnRequest{BatchID: 7, Fault: true, MaxAttempts: 3, Sites: []string{"s"}}, 6,
+			map[string]string{"crawling": "1/0/0", "processing": "4/0/0", "tired": "4/2/0"}},
+		"fault, no bound": {wire.URLReturnRequest{BatchID: 7, Fault: true}, 6, map[string]string{"tired": "1/0/0"}},
+		"no fault":        {wire.URLReturnRequest{BatchID: 7, MaxAttempts: 1}, 6, map[string]string{"tired": "1/0/0"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			for url, p := range rows {
+				b.put(url, p)
+			}
+			n, err := b.URLReturn(ctx, c.r)
+			b.must(err)
+			same(t, "returned", n, c.n)
+			for url, want := range c.want {
+				u := b.row("s", url)
+				same(t, url, fmt.Sprintf("%d/%d/%d", u.Status, u.State, u.BatchID), want)
+			}
+		})
+	}
+}
+
+// The sweep for stuck rows (daemon 2.8): the oldest first, each site its share,
+// and no row that somebody touched lately or whose batch lives.
+func TestURLReturnOfStuckRows(t *testing.T) {
+	b := newBench(t)
+	stuck := func(site, name string, n int, minutes int, batch int64) {
+		for i := range n {
+			p := wire.Patch{"Status": int64(3), "Batch_Id": batch, "Attempts": int64(1),
+				"UDate": b.now.Add(-time.Duration(minutes)*time.Minute + time.Duration(i)*time.Second).Format(wire.DateLayout)}
+			b.putIn(site, fmt.Sprint(name, i), p)
+		}
+	}
+	for _, site := range []string{"a", "b", "c"} {
+		b.newSite(`{"id":"` + site + `"}`)
+	}
+	stuck("a", "old", 6, 90, 7)
+	stuck("a", "fresh", 2, 59, 7)
+	stuck("b", "old", 1, 80, 8)
+	stuck("c", "live", 2, 90, 9)
+	left := func() (n int) {
+		for _, key := range []string{"a old0", "a old1", "a old2", "a old3", "a old4", "a old5", "b old0", "a fresh0", "c live0"} {
+			site, url, _ := strings.Cut(key, " ")
+			if b.row(site, url).Status == 3 {
+				n++
+			}
+		}
+		return n
+	}
+	for i, want := range []struct{ max, n int64 }{{1, 1}, {4, 4}, {4, 2}, {0, 0}} {
+		n, err := b.URLReturn(ctx, wire.URLReturnRequest{Except: []int64{9}, Age: 3600, MaxURLs: want.max})
+		b.must(err)
+		same(t, fmt.Sprint("round ", i), int64(n), want.n)
+		switch i {
+		case 0: // the very oldest
+			same(t, "oldest", b.row("a", "old0").Status, int64(1))
+		case 1: // three of a's, and all of b, which does not fill its share
+			same(t, "b", b.row("b", "old0").Status, int64(1))
+			same(t, "a", []int64{b.row("a", "old3").Status, b.row("a", "old4").Status}, []int64{1, 3})
+		}
+	}
+	same(t, "left", left(), 2) // the fresh and the living one
+	u := b.row("a", "old0")
+	same(t, "no attempt", []int64{u.State, u.BatchID}, []int64{0, 0})
+	_, err := b.URLReturn(ctx, wire.URLReturnRequest{Fault: true, MaxAttempts: 2, BatchID: 9})
+	b.must(err)
+	same(t, "an end that counts", b.row("c", "live0").State, int64(2))
+}
+
+// A URL whose batches are lost again and again ends in State 2; one success
+// forgets the losses.
+func TestAttempts(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","urls":["u"]}`)
+	round := func(batch int64, lost bool) {
+		_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{wire.NewURL("s", "u")})
+		b.must(err)
+		if !lost {
+			b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true}}))
+		}
+		_, err = b.URLReturn(ctx, wire.URLReturnRequest{BatchID: batch, Fault: true, MaxAttempts: 3})
+		b.must(err)
+	}
+	for batch, want := range []string{"1/0", "1/0", "4/0", "1/0", "1/0", "4/2"} {
+		round(int64(batch+1), batch != 2)
+		u := b.row("s", "u")
+		same(t, fmt.Sprint("round ", batch), fmt.Sprintf("%d/%d", u.Status, u.State), want)
+	}
+	u, s := b.row("s", "u"), b.site("s")
+	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{wire.ErrMaxExecutionTime, int64(1), wire.ErrMaxExecutionTime})
+}
+
+func TestSuspend(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","urls":["u"]}`)
+	b.put("bad", wire.Patch{"Status": int64(4), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout)})
+	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 3))
+	s := b.site("s")
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), wire.ErrSiteMaxErrors | wire.ErrTimeout, wire.Date("2026-01-05 10:00:00")})
+	// The site's own bits outlive those of its rows.
+	_, err := b.MarkCrawling(ctx, "s", 1, []wire.URL{wire.NewURL("s", "bad")})
+	b.must(err)
+	same(t, "mask", b.site("s").ErrorMask, wire.ErrSiteMaxErrors)
+	b.must(b.Suspend(ctx, "nobody", 1, 1))
+}

@@ -1,0 +1,144 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// fill makes sites with n rows each, site<i>/u<j>, oldest first.
+func (b *bench) fill(sites, n int) {
+	b.Helper()
+	for i := range sites {
+		b.newSite(fmt.Sprintf(`{"id":"s%d","priority":%d,"requestDelay":100}`, i, 100-i))
+		var list []string
+		for j := range n {
+			list = append(list, fmt.Sprintf(`{"siteId":"s%d","url":"%d/%d","CDate":"2025-01-01 00:00:%02d","depth":%d}`, i, i, j, j, j%3))
+		}
+		b.newURLs("[" + strings.Join(list, ",") + "]")
+	}
+}
+
+func TestURLFetchSelects(t *testing.T) {
+	cases := map[string]struct{ raw, want string }{
+		"all sites by priority":    {`{"maxURLs":0}`, "0/0 0/1 0/2 0/3 1/0 1/1 1/2 1/3 2/0 2/1 2/2 2/3"},
+		"total":                    {`{"maxURLs":5}`, "0/0 0/1 0/2 0/3 1/0"},
+		"limit of each site":       {`{"urlsCriterions":{"LIMIT":1}}`, "0/0 1/0 2/0"},
+		"offset of each site":      {`{"urlsCriterions":{"LIMIT":"3, 5"}}`, "0/3 1/3 2/3"},
+		"condition":                {`{"urlsCriterions":{"WHERE":"Depth=2"}}`, "0/2 1/2 2/2"},
+		"order":                    {`{"sitesList":["s1"],"urlsCriterions":{"ORDER BY":"Depth DESC, CDate DESC"}}`, "1/2 1/1 1/3 1/0"},
+		"list in its order":        {`{"sitesList":["s2","nobody","s0","s2"],"urlsCriterions":{"LIMIT":1}}`, "2/0 0/0"},
+		"list and criterion":       {`{"sitesList":["s2","s0"],"sitesCriterions":{"WHERE":"Priority>98"},"urlsCriterions":{"LIMIT":1}}`, "0/0"},
+		"list and limit":           {`{"sitesList":["s2","s0"],"sitesCriterions":{"LIMIT":1},"urlsCriterions":{"LIMIT":1}}`, "0/0"},
+		"only active":              {`{"maxURLs":0,"sitesCriterions":{"ORDER BY":"Id"},"urlsCriterions":{"LIMIT":1}}`, "0/0 1/0 2/0"},
+		"any state with a WHERE":   {`{"sitesCriterions":{"WHERE":"Id LIKE 's%'"},"urlsCriterions":{"LIMIT":1}}`, "0/0 1/0 2/0 3/0"},
+		"proportional":             {`{"algorithm":1,"maxURLs":6}`, "0/0 0/1 1/0 1/1 2/0 2/1"},
+		"proportional, rounds":     {`{"algorithm":1,"maxURLs":11}`, "0/0 0/1 0/2 1/0 1/1 1/2 2/0 2/1 2/2 0/3 1/3"},
+		"proportional, few":        {`{"algorithm":1,"maxURLs":2}`, "0/0 1/0"},
+		"proportional, all":        {`{"algorithm":1,"maxURLs":100}`, "0/0 0/1 0/2 0/3 1/0 1/1 1/2 1/3 2/0 2/1 2/2 2/3"},
+		"proportional, one by one": {`{"algorithm":1,"maxURLs":5}`, "0/0 1/0 2/0 0/1 1/1"},
+		"pace":                     {`{"maxURLs":0,"paceTime":250}`, "0/0 0/1 1/0 1/1 2/0 2/1"},
+		"pace, at least one":       {`{"maxURLs":0,"paceTime":1}`, "0/0 1/0 2/0"},
+		"pace, proportional":       {`{"algorithm":1,"maxURLs":7,"paceTime":300}`, "0/0 0/1 1/0 1/1 2/0 2/1 0/2"},
+		"macro of a query":         {`{"maxURLs":0,"urlsCriterions":{"WHERE":"Depth=%D%","SQL":{"D":"SELECT Value FROM sites_properties WHERE Site_Id='%SITE_ID%'"}}}`, "1/1"},
+		"site id":                  {`{"maxURLs":0,"urlsCriterions":{"WHERE":"Site_Id='%SITE_ID%' AND Depth=2"}}`, "0/2 1/2 2/2"},
+		"sub-select":               {`{"maxURLs":0,"urlsCriterions":{"WHERE":"Depth=(SELECT Value FROM dc_sites.sites_properties WHERE Site_Id='%SITE_ID%')"}}`, "1/1"},
+	}
+	b := newBench(t)
+	b.fill(4, 4)
+	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
+	b.must(b.Suspend(ctx, "0", 0, 0)) // the general site is another matter here
+	b.must(b.update(ctx, "test", func(t *tx) error {
+		_, err := t.insert(t.listTarget("", "sites_properties", wire.PropertyColumns), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+		return err
+	}))
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, u := range b.fetch("[" + c.raw + "]") {
+				got = append(got, u.URL)
+			}
+			same(t, "urls", strings.Join(got, " "), c.want)
+		})
+	}
+}
+
+func TestURLFetchMarks(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"empty","priority":1000}`)
+	b.fill(3, 3)
+	const request = `[{"maxURLs":4,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,
+		"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()"}}]`
+	urls := b.fetch(request)
+	same(t, "rows", len(urls), 4)
+	same(t, "in the answer", []any{urls[0].Status, urls[0].BatchID, urls[0].UDate}, []any{int64(2), int64(0), wire.Date("")})
+	u := b.row("s0", "0/0")
+	same(t, "stored", []any{u.Status, u.BatchID, u.UDate}, []any{int64(2), int64(7), wire.Date("2026-01-05 10:00:00")})
+	same(t, "gave rows", []wire.Date{b.site("s0").TcDate, b.site("s2").TcDate, b.site("empty").TcDate}, []wire.Date{"2026-01-05 10:00:00", "", ""})
+	urls = b.fetch(request) // s0 and s1 have rows in flight
+	same(t, "busy sites are left out", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
+	same(t, "nothing is due", b.fetch(request), []wire.URL{})
+}
+
+func TestURLFetchRefusals(t *testing.T) {
+	b := newBench(t)
+	b.fill(1, 1)
+	for raw, want := range map[string]string{
+		`{"sitesCriterions":{"WHERE":"1 UNION SELECT 1"}}`:                   "URLFetch[0].sitesCriterions.WHERE",
+		`{"urlsCriterions":{"ORDER BY":"(SELECT SLEEP(1))"}}`:                "URLFetch[0].urlsCriterions.ORDER BY",
+		`{"urlsCriterions":{"LIMIT":"-1"}}`:                                  "URLFetch[0].urlsCriterions.LIMIT",
+		`{"urlsCriterions":{"SQL":{"X":"DELETE FROM sites"},"WHERE":"%X%"}}`: "URLFetch[0].urlsCriterions.SQL.X",
+		`{"siteUpdate":{"tcDate":"SLEEP(1)"}}`:                               "URLFetch[0].siteUpdate.tcDate",
+		`{"urlUpdate":{"status":2,"tcDate":"SLEEP(1)"}}`:                     "URLFetch[0].urlUpdate.tcDate",
+	} {
+		list, err := wire.ReadURLFetch(json.RawMessage("["+raw+"]"), nil)
+		b.must(err)
+		_, err = b.URLFetch(ctx, list)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+	same(t, "nothing changed", b.row("s0", "0/0").Status, int64(1))
+}
+
+// A site whose hosts want to be left alone is not selected before; a page that was
+// crawled ends that, and so does a minute.
+func TestURLFetchLeavesHeldSitesAlone(t *testing.T) {
+	const request = `[{"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
+	for name, c := range map[string]struct {
+		until   wire.Date
+		crawled bool // another row of the site, in the same chunk
+		held    time.Duration
+	}{
+		"ten seconds":          {"2026-01-05 10:00:10", false, 10 * time.Second},
+		"an hour":              {"2026-01-05 11:00:00", false, time.Minute},
+		"the site has others":  {"2026-01-05 10:00:10", true, 0},
+		"nobody wants to wait": {"", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			b.newURLs(`[{"siteId":"s","url":"u"}]`)
+			same(t, "selected", len(b.fetch(request)), 1)
+			other := wire.NewURL("s", "other")
+			u := wire.NewURL("s", "u")
+			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{u, other})
+			b.must(err)
+			results := []wire.Fetched{
+				{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(1)}, HeldUntil: c.until},
+				{URLMd5: other.URLMd5, Set: wire.Patch{"Status": int64(4)}, Crawled: c.crawled},
+			}
+			b.saved(b.FinishCrawl(ctx, "s", 7, results))
+			if c.held > 0 {
+				b.now = b.now.Add(c.held - time.Second)
+				same(t, "while it is held", len(b.fetch(request)), 0)
+				b.now = b.now.Add(time.Second)
+			}
+			same(t, "afterwards", len(b.fetch(request)), 1)
+		})
+	}
+}

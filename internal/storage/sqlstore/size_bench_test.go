@@ -1,0 +1,148 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqldb/dbtest"
+	"hce/dc/internal/wire"
+)
+
+// BenchmarkSiteSize compares what requests take on a site of a million rows
+// (SITE_ROWS) with a site of ten thousand, in one database, turn by turn. The
+// unit x is the ratio of the means: 1 when the size of a site does not matter.
+//
+//	go test ./internal/storage/sqlstore -run '^$' -bench SiteSize -benchtime 20x
+func BenchmarkSiteSize(b *testing.B) {
+	if backend != sqldb.DriverSQLite {
+		return // TestMain comes twice; this looks at both by itself
+	}
+	large := 1_000_000
+	if n, err := strconv.Atoi(os.Getenv("SITE_ROWS")); err == nil {
+		large = n
+	}
+	defer func() { backend = sqldb.DriverSQLite }()
+	for _, backend = range dbtest.Backends {
+		b.Run(backend, func(b *testing.B) {
+			s := newBenchOf(b, "NORMAL")
+			sizes := map[string]int{"small": 10_000, "large": large}
+			for site, rows := range sizes {
+				s.fillSite(site, rows)
+			}
+			for name, ask := range s.requests() {
+				b.Run(name, func(b *testing.B) {
+					took := map[string]time.Duration{}
+					round := 0
+					for b.Loop() {
+						round++
+						for site, rows := range sizes {
+							start := time.Now()
+							ask(site, rows, round)
+							took[site] += time.Since(start)
+						}
+					}
+					b.ReportMetric(float64(took["large"])/float64(took["small"]), "x")
+					b.ReportMetric(float64(took["small"].Microseconds())/float64(round), "small-us/op")
+					b.ReportMetric(float64(took["large"].Microseconds())/float64(round), "large-us/op")
+				})
+			}
+		})
+	}
+}
+
+// fillSite makes a site of so many rows: most of them new, of different ages,
+// priorities and depths, some crawled, some with errors.
+func (b *bench) fillSite(site string, rows int) {
+	b.Helper()
+	b.newSite(`{"id":"` + site + `","urls":["http://` + site + `.example.com/"]}`)
+	for from := 0; from < rows; from += 10_000 {
+		b.must(b.update(ctx, "test", func(t *tx) error {
+			var list []*wire.URL
+			for i := from; i < min(from+10_000, rows); i++ {
+				u := sizedURL(site, i)
+				list = append(list, &u)
+			}
+			return t.addURLs(site, list, &statistics{})
+		}))
+	}
+	if backend == sqldb.DriverMySQL {
+		b.analyze(site)
+	}
+}
+
+func sizedURL(site string, i int) wire.URL {
+	u := wire.NewURL(site, fmt.Sprintf("http://%s.example.com/some/path/%d.html", site, i))
+	u.ParentMd5, u.Depth, u.Priority = wire.Md5("http://"+site+".example.com/"), int64(i%7), int64(i%5)
+	made := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
+	u.CDate, u.UDate = wire.DateOf(made), wire.DateOf(made)
+	switch {
+	case i%3 == 0:
+		u.Status, u.Crawled, u.Size, u.HTTPCode, u.ContentType = wire.StatusCrawled, 1, 30_000, 200, "text/html"
+	case i%101 == 0:
+		u.Status, u.Crawled, u.State, u.ErrorMask = wire.StatusCrawled, 1, wire.URLError, wire.ErrHTTP
+	}
+	return u
+}
+
+// requests are what is measured; each call of one asks something new.
+func (b *bench) requests() map[string]func(site string, rows, round int) {
+	return map[string]func(string, int, int){
+		"URL_FETCH of 500 as the daemon": func(site string, _, _ int) {
+			urls := b.fetch(`[{"sitesList":["` + site + `"],"maxURLs":500,"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"` + crawlOrder + `","LIMIT":"500"},
+				"urlUpdate":{"status":2,"batchId":7}}]`)
+			if len(urls) != 500 {
+				b.Fatalf("%d URLs", len(urls))
+			}
+			_, err := b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 7, Sites: []string{site}})
+			b.must(err)
+		},
+		"URL_FETCH of 500 by default order": func(site string, _, _ int) {
+			if urls := b.fetch(`[{"sitesList":["` + site + `"],"maxURLs":500,"urlsCriterions":{"LIMIT":"500"}}]`); len(urls) != 500 {
+				b.Fatalf("%d URLs", len(urls))
+			}
+		},
+		"URL_STATUS of one": func(site string, rows, round int) {
+			urls, err := b.URLStatus(ctx, []wire.URLStatusRequest{{SiteID: site, URLMd5: sizedURL(site, round*7919%rows).URLMd5}})
+			if b.must(err); len(urls) != 1 {
+				b.Fatal("no row")
+			}
+		},
+		"SITE_STATUS": func(site string, rows, _ int) {
+			if s := b.site(site); s.CollectedURLs < int64(rows) {
+				b.Fatalf("%d URLs", s.CollectedURLs)
+			}
+		},
+		"SITE_STATUS after a change": func(site string, rows, round int) {
+			u := sizedURL(site, round*7919%rows)
+			_, err := b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: site, URLMd5: u.URLMd5, Set: wire.Patch{"ErrorMask": int64(1 << (round % 10))},
+				Criterion: wire.Criterion{Limit: "1"}}})
+			b.must(err)
+			b.site(site)
+		},
+		"URL_NEW of 1,000": func(site string, rows, round int) {
+			list := make([]map[string]any, 1000)
+			for i := range list {
+				list[i] = map[string]any{"siteId": site, "url": fmt.Sprintf("http://%s.example.com/new/%d/%d", site, rows, newNumber), "parentMd5": wire.Md5("x")}
+				newNumber++
+			}
+			raw, err := json.Marshal(list)
+			b.must(err)
+			b.newURLs(string(raw))
+		},
+	}
+}
+
+var newNumber int
+
+// analyze lets MySQL count the rows, as it does by itself after some time.
+func (b *bench) analyze(site string) {
+	b.Helper()
+	b.must(b.db.Update(ctx, func(t *sqldb.Tx) error {
+		return t.Each("ANALYZE TABLE "+t.DB.SiteTable(sqldb.URLs, site), nil, func(func(...any) error) error { return nil })
+	}))
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/wire"
+)
+
+// holds tells what contents the page has.
+func (n *node) holds() string {
+	n.t.Helper()
+	got := n.content(1 + 1024 + 8)
+	return fmt.Sprintf("%d raw, %d processed", len(got.RawContents), len(got.ProcessedContents))
+}
+
+func TestContentsGoWithTheURL(t *testing.T) {
+	for name, c := range map[string]struct{ request, want string }{
+		"URL_DELETE now":      {`["URL_DELETE",[{"siteId":%q,"url":%q}]]`, "0 raw, 0 processed"},
+		"URL_DELETE delayed":  {`["URL_DELETE",[{"siteId":%q,"url":%q,"delayedType":0}]]`, "1 raw, 1 processed"},
+		"URL_CLEANUP now":     {`["URL_CLEANUP",[{"siteId":%q,"url":%q}]]`, "0 raw, 0 processed"},
+		"URL_CLEANUP delayed": {`["URL_CLEANUP",[{"siteId":%q,"url":%q,"delayedType":0}]]`, "1 raw, 1 processed"},
+		"URL_AGE now":         {`["URL_AGE",[{"sitesCriterions":{"WHERE":"Id='%s'"},"urlsCriterions":{"WHERE":"URL='%s'"}}]]`, "0 raw, 0 processed"},
+		"URL_AGE delayed":     {`["URL_AGE",[{"sitesCriterions":{"WHERE":"Id='%s'"},"urlsCriterions":{"WHERE":"URL='%s'"},"delayedType":0}]]`, "1 raw, 1 processed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := withPage(t)
+			n.fill()
+			n.good(fmt.Sprintf(c.request, site, page))
+			if got := n.holds(); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+			n.good(fmt.Sprintf(`["URL_PURGE",[{"siteId":%q,"url":%q}]]`, site, page))
+			if got := n.holds(); got != "0 raw, 0 processed" {
+				t.Errorf("after the purge %s", got)
+			}
+			if files := strings.Join(files(t, n.raw), " "); strings.Contains(files, md5[2:]) {
+				t.Errorf("left: %s", files)
+			}
+		})
+	}
+}
+
+// Storage 6.2, 5.
+func TestDelayedSiteDeleteIsPurgedWhole(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
+	if got := n.holds(); got != "1 raw, 1 processed" {
+		t.Errorf("before the purge %s", got)
+	}
+	if got := n.good(`["URL_PURGE",[{"siteId":null,"url":null,"urlType":1,"siteLimits":[0,-1]}]]`); !strings.Contains(got, fmt.Sprintf(`[[%q,2]]`, site)) {
+		t.Errorf("purge: %s", got)
+	}
+	if rows := n.left(); len(rows) != 0 {
+		t.Errorf("rows %v", rows)
+	}
+	for _, name := range append(files(t, n.raw), files(t, n.keys)...) {
+		if strings.Contains(name, site) {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// A site of the same id that came before the purge keeps what it crawled.
+func TestPurgeLeavesTheNewSiteAlone(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
+	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, page))
+	_, err := n.MarkCrawling(t.Context(), site, 5, []wire.URL{wire.NewURL(site, page)})
+	n.must(err)
+	n.saved(n.SaveCrawl(t.Context(), site, 5, []wire.Fetched{{URLMd5: md5, At: n.now.Add(1e9), Crawled: true, Set: wire.Patch{"Status": int64(4)}, Files: []wire.File{{Type: 0, Data: []byte("new")}}}}))
+	n.good(fmt.Sprintf(`["URL_PURGE",[{"siteId":%q}]]`, site))
+	if got := texts(t, n.content(2).RawContents); got != "0:new" {
+		t.Errorf("newest: %s", got)
+	}
+	status := n.good(fmt.Sprintf(`["SITE_STATUS",{"id":%q}]`, site))
+	if !strings.Contains(status, `"deletedURLs":0`) || !strings.Contains(status, `"state":1`) {
+		t.Errorf("site: %s", status)
+	}
+}
+
+// More contents than one page of the trash are removed with one request.
+func TestLongTrashIsEmptied(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	var urls []string
+	for i := range 5200 {
+		urls = append(urls, fmt.Sprintf(`{"siteId":%q,"url":"%s%d"}`, site, root, i))
+	}
+	urls = append(urls, fmt.Sprintf(`{"siteId":%q,"url":%q}`, site, page))
+	n.good(`["URL_DELETE",[` + strings.Join(urls, ",") + `]]`)
+	if got := n.holds(); got != "0 raw, 0 processed" {
+		t.Errorf("left: %s", got)
+	}
+	items, err := n.Store.Trash(t.Context())
+	n.must(err)
+	if len(items) != 0 {
+		t.Errorf("%d items", len(items))
+	}
+}
+
+// Reading contents is noted with the code 25 where the site keeps a journal.
+func TestContentIsNoted(t *testing.T) {
+	n := newNode(t)
+	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"properties":{"STATS_LOG_ENABLED":"1"}}]`, site, page))
+	n.good(fmt.Sprintf(`["URL_CONTENT",[{"siteId":%q,"url":%q,"contentTypeMask":1},null,{"siteId":%q,"url":"","contentTypeMask":1,"urlFetch":{"maxURLs":5}}]]`, site, page, site))
+	got := n.good(fmt.Sprintf(`["URL_HISTORY",[{"siteId":%q,"urlMd5":%q,"logCriterions":{"WHERE":"OpCode=25"}}]]`, site, md5))
+	if strings.Count(got, `"OpCode":25`) != 2 || !strings.Contains(got, `\"contentTypeMask\":1`) {
+		t.Errorf("journal: %s", got)
+	}
+}

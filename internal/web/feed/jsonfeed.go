@@ -1,0 +1,275 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	jsonfeed "github.com/mmcdole/gofeed/json"
+
+	"hce/dc/internal/web/loosexml"
+)
+
+// parseJSON takes a JSON Feed apart, member by member and entry by entry, until
+// its end or the place where it breaks.
+func parseJSON(text []byte, o Options) (Feed, error) {
+	x := &jsonFeed{Options: o, feed: Feed{Kind: JSON}, head: map[string]json.RawMessage{}}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return Feed{}, ErrNoFeed
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		if key, isText := name.(string); isText && key == "items" {
+			if !x.readItems(d) {
+				break
+			}
+			continue
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			break
+		}
+		x.keep(name, value)
+	}
+	if !x.isFeed() {
+		return Feed{}, ErrNoFeed
+	}
+	x.finish()
+	return x.feed, nil
+}
+
+// jsonFeed is the state of one parse.
+type jsonFeed struct {
+	Options
+	feed      Feed
+	head      map[string]json.RawMessage // all members but the items
+	headBytes int
+	hasItems  bool
+}
+
+func (x *jsonFeed) keep(name json.Token, value json.RawMessage) {
+	key, isText := name.(string)
+	if !isText {
+		return
+	}
+	size := len(key) + len(value)
+	if len(x.head) >= maxNodes || x.headBytes+size > maxTextBytes {
+		x.feed.Cut = true
+		return
+	}
+	x.headBytes += size
+	x.head[key] = value
+}
+
+// isFeed tells a JSON Feed from any other object that holds items.
+func (x *jsonFeed) isFeed() bool {
+	return x.hasItems && len(x.feed.Items) > 0 || bytes.Contains(x.head["version"], []byte("jsonfeed.org"))
+}
+
+// readItems reads the array of entries. It is false where the document breaks
+// or enough was read.
+func (x *jsonFeed) readItems(d *json.Decoder) bool {
+	t, err := d.Token()
+	if err != nil {
+		return false
+	}
+	if t != json.Delim('[') {
+		return t != json.Delim('{') // another value is passed over
+	}
+	x.hasItems = true
+	for d.More() {
+		var raw json.RawMessage
+		if d.Decode(&raw) != nil {
+			return false
+		}
+		if len(x.feed.Items) == x.MaxItems {
+			x.feed.Cut = true
+			return false
+		}
+		x.add(raw)
+	}
+	_, err = d.Token()
+	return err == nil
+}
+
+// add reads one entry; what is no object, or has neither link, identifier nor
+// content, is left out.
+func (x *jsonFeed) add(raw json.RawMessage) {
+	if len(raw) > maxTextBytes {
+		x.feed.Cut = true
+		return
+	}
+	item, ok := guard(func() (*jsonfeed.Item, bool) { return readItem(raw) })
+	if !ok {
+		return
+	}
+	links := jsonLinks(item)
+	chosen := best(links, item.ID)
+	e := Entry{
+		URL:         loosexml.Clean(chosen.href),
+		ContentType: loosexml.Clean(chosen.mediaType),
+		Title:       loosexml.Clean(item.Title),
+		Date:        firstDate(dateText{item.DatePublished, nil}, dateText{item.DateModified, nil}),
+	}
+	if x.Standard {
+		e.Data, _ = jsonStandard(item, links, chosen).encode()
+	} else {
+		e.Data = compact(raw)
+	}
+	x.feed.Items = append(x.feed.Items, e)
+}
+
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
+
+// itemMembers are the members of an entry that are read.
+var itemMembers = []string{
+	"id", "url", "external_url", "title", "content_html", "content_text", "summary", "image",
+	"date_published", "date_modified", "author", "authors", "tags", "attachments", "language",
+}
+
+// readItem reads one entry. A member of the wrong type is left out, not the
+// entry with it.
+func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil, false
+	}
+	item := &jsonfeed.Item{}
+	if json.Unmarshal(raw, item) != nil {
+		item = &jsonfeed.Item{}
+		for _, name := range itemMembers {
+			if value, has := members[name]; has {
+				readMember(item, name, value)
+			}
+		}
+	}
+	return item, item.ID != "" || item.URL != "" || item.ExternalURL != "" || item.ContentHTML != "" || item.ContentText != "" || item.Attachments != nil
+}
+
+// readMember adds one member to item, if it can be read.
+func readMember(item *jsonfeed.Item, name string, value json.RawMessage) {
+	one, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return
+	}
+	alone := &jsonfeed.Item{}
+	if json.Unmarshal(one, alone) != nil {
+		return
+	}
+	// Unmarshal clears the identifier of an object that has none.
+	id := item.ID
+	if json.Unmarshal(one, item) == nil && alone.ID == "" {
+		item.ID = id
+	}
+}
+
+func jsonLinks(item *jsonfeed.Item) []link {
+	var links []link
+	for _, href := range []string{item.URL, item.ExternalURL} {
+		if href = strings.TrimSpace(href); href != "" {
+			links = append(links, link{rel: "alternate", href: href})
+		}
+	}
+	if len(links) == 2 {
+		links[1].rel = "related"
+	}
+	if item.Attachments != nil {
+		for _, a := range *item.Attachments {
+			if href := strings.TrimSpace(a.URL); href != "" {
+				links = append(links, link{rel: "enclosure", href: href, mediaType: a.MimeType, title: a.Title})
+			}
+		}
+	}
+	return links
+}
+
+func jsonStandard(item *jsonfeed.Item, links []link, chosen link) *object {
+	o := &object{}
+	o.set("title", item.Title)
+	o.set("link", chosen.href)
+	o.set("links", linkList(links, ""))
+	o.set("id", item.ID)
+	setDate(o, "published", dateText{item.DatePublished, nil})
+	setDate(o, "updated", dateText{item.DateModified, nil})
+	o.set("summary", item.Summary)
+	var bodies []any
+	if item.ContentHTML != "" {
+		bodies = append(bodies, content("html", item.ContentHTML))
+	}
+	if item.ContentText != "" {
+		bodies = append(bodies, content("text", item.ContentText))
+	}
+	o.set("content", bodies)
+	setPersons(o, "author", jsonPersons(item.Author, item.Authors))
+	var tags []tag
+	for _, term := range item.Tags {
+		tags = append(tags, tag{term, "", ""})
+	}
+	o.set("tags", tagList(tags))
+	o.set("enclosures", linkList(links, "enclosure"))
+	o.set("language", item.Language)
+	if item.Image != "" {
+		image := &object{}
+		image.set("href", item.Image)
+		o.set("image", image)
+	}
+	return o
+}
+
+func jsonPersons(one *jsonfeed.Author, more []*jsonfeed.Author) []person {
+	if len(more) == 0 && one != nil {
+		more = []*jsonfeed.Author{one}
+	}
+	var list []person
+	for _, a := range more {
+		if a != nil {
+			list = append(list, person{a.Name, "", a.URL})
+		}
+	}
+	return list
+}
+
+// finish reads the members outside the items.
+func (x *jsonFeed) finish() {
+	text := func(name string) string {
+		var s string
+		if json.Unmarshal(x.head[name], &s) != nil {
+			return ""
+		}
+		return strings.TrimSpace(loosexml.Clean(s))
+	}
+	f := &x.feed
+	f.Title, f.Language = text("title"), text("language")
+	if f.Link = text("home_page_url"); f.Link == "" {
+		f.Link = text("feed_url")
+	}
+	if !x.ZeroItem {
+		return
+	}
+	zero := Entry{URL: f.Link, Title: f.Title}
+	if x.Standard {
+		o := &object{}
+		o.set("title", f.Title)
+		o.set("link", f.Link)
+		o.set("subtitle", text("description"))
+		o.set("language", f.Language)
+		o.set("icon", text("icon"))
+		zero.Data, _ = o.encode()
+	} else {
+		var b bytes.Buffer
+		if writeJSON(&b, x.head) == nil {
+			zero.Data = b.Bytes()
+		}
+	}
+	f.Items = append([]Entry{zero}, f.Items...)
+}

@@ -1,0 +1,156 @@
+package feed
+
+import (
+	"strings"
+
+	"github.com/mmcdole/gofeed"
+	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/mmcdole/gofeed/rss"
+
+	"hce/dc/internal/web/loosexml"
+)
+
+type rssFormat struct{}
+
+// readRSS reads a document as gofeed's own object and as its universal one.
+func readRSS(doc string) (*rss.Feed, *gofeed.Feed, bool) {
+	raw, err := (&rss.Parser{}).Parse(strings.NewReader(doc))
+	if err != nil {
+		return nil, nil, false
+	}
+	// Looking for a picture would parse the content as HTML.
+	universal, err := (&gofeed.DefaultRSSTranslator{DisableContentImageScan: true}).Translate(raw)
+	return raw, universal, err == nil
+}
+
+func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
+	raw, universal, ok := readRSS(doc)
+	if !ok || len(raw.Items) == 0 || len(universal.Items) == 0 {
+		return Entry{}, false
+	}
+	item, common := raw.Items[0], universal.Items[0]
+	links := rssLinks(item)
+	chosen := rssBest(item, n, links)
+	e := Entry{
+		URL:         chosen.href,
+		ContentType: chosen.mediaType,
+		Title:       strings.TrimSpace(common.Title),
+		Date: firstDate(
+			dateText{item.PubDate, item.PubDateParsed},
+			dateText{common.Published, common.PublishedParsed},
+			dateText{common.Updated, common.UpdatedParsed},
+			dateText{n.date(), nil},
+		),
+	}
+	if o.Standard {
+		e.Data, _ = rssStandard(item, common, n, links, chosen).encode()
+	}
+	return e, true
+}
+
+// link is one link of an entry, in the words of Atom.
+type link struct{ rel, href, mediaType, title, length, language string }
+
+// rssLinks are the links of an item: its own, those of Atom in it, enclosures.
+func rssLinks(item *rss.Item) []link {
+	var links []link
+	for _, href := range item.Links {
+		if href = strings.TrimSpace(href); href != "" {
+			links = append(links, link{rel: "alternate", href: href})
+		}
+	}
+	links = append(links, embeddedLinks(item.Extensions)...)
+	for _, e := range item.Enclosures {
+		if href := strings.TrimSpace(e.URL); href != "" {
+			links = append(links, link{rel: "enclosure", href: href, mediaType: e.Type, length: e.Length})
+		}
+	}
+	return links
+}
+
+// embeddedLinks are the links of Atom within RSS.
+func embeddedLinks(extensions ext.Extensions) []link {
+	var links []link
+	for _, prefix := range []string{"atom", "atom10", "atom03"} {
+		for _, l := range extensions[prefix]["link"] {
+			a := l.Attrs
+			if href := strings.TrimSpace(a["href"]); href != "" {
+				rel := strings.ToLower(a["rel"])
+				if rel == "" {
+					rel = "alternate"
+				}
+				links = append(links, link{rel, href, a["type"], a["title"], a["length"], a["hreflang"]})
+			}
+		}
+	}
+	return links
+}
+
+func rssBest(item *rss.Item, n *node, links []link) link {
+	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as feedparser takes it
+		return link{rel: "alternate", href: href}
+	}
+	id := rdfAbout(n)
+	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") {
+		id = strings.TrimSpace(g.Value)
+	}
+	if len(links) == 0 {
+		for _, m := range item.Extensions["media"]["content"] {
+			if href := strings.TrimSpace(m.Attrs["url"]); href != "" {
+				links = append(links, link{rel: "enclosure", href: href, mediaType: m.Attrs["type"]})
+			}
+		}
+	}
+	return best(links, id)
+}
+
+// best chooses the link that stands for an entry; id is its identifier where
+// that may be a link.
+func best(links []link, id string) link {
+	for _, l := range links {
+		if l.rel == "alternate" && (l.mediaType == "" || strings.Contains(l.mediaType, "html")) {
+			return l
+		}
+	}
+	for _, rel := range []string{"alternate", "", "enclosure"} {
+		if rel == "" && isURL(id) {
+			return link{rel: "alternate", href: id}
+		}
+		for _, l := range links {
+			if rel != "" && l.rel == rel {
+				return l
+			}
+		}
+	}
+	if len(links) > 0 {
+		return links[0]
+	}
+	return link{}
+}
+
+func (rssFormat) head(doc string, f *Feed) (*object, bool) {
+	raw, universal, ok := readRSS(doc)
+	if !ok {
+		return nil, false
+	}
+	f.Title = strings.TrimSpace(universal.Title)
+	f.Language = strings.TrimSpace(universal.Language)
+	if f.Link = strings.TrimSpace(universal.Link); f.Link == "" {
+		f.Link = strings.TrimSpace(universal.FeedLink)
+	}
+	f.Updated = firstDate(
+		dateText{universal.Updated, universal.UpdatedParsed},
+		dateText{universal.Published, universal.PublishedParsed},
+	)
+	return rssHead(raw, universal), true
+}
+
+// rdfAbout is the page that RSS 1.0 names an item by; "" when there is none.
+func rdfAbout(n *node) string {
+	for _, a := range n.attrs {
+		if loosexml.Local(a.Name) == "about" && isURL(a.Value) {
+			return a.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,230 @@
+package feed
+
+import (
+	"math"
+	"strings"
+
+	"hce/dc/internal/web/loosexml"
+)
+
+// node is an element, or a piece of text when it has no name.
+type node struct {
+	name     string
+	attrs    []loosexml.Attr
+	text     string
+	cdata    bool
+	children []*node
+}
+
+// attr is the value of an attribute by its local name in lower case; "" if none.
+func (n *node) attr(local string) string {
+	for _, a := range n.attrs {
+		if loosexml.Local(a.Name) == local {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// tree grows one element from the tokens between its start and end.
+type tree struct {
+	root  *node
+	open  []*node
+	nodes int
+	bytes int
+	cut   bool // a limit was met
+	deep  int  // open elements that were dropped for a limit
+}
+
+func newTree(root *node) *tree { return &tree{root: root, open: []*node{root}} }
+
+// add takes the next token inside the root.
+func (t *tree) add(tok loosexml.Token) {
+	switch tok.Kind {
+	case loosexml.Start:
+		n := &node{name: tok.Name, attrs: tok.Attrs}
+		size := len(n.name)
+		for _, a := range n.attrs {
+			size += len(a.Name) + len(a.Value)
+		}
+		if t.deep > 0 || !t.fits(size) {
+			t.deep++
+			return
+		}
+		t.append(n)
+		t.open = append(t.open, n)
+	case loosexml.End:
+		if t.deep > 0 {
+			t.deep--
+			return
+		}
+		last := len(t.open) - 1
+		if tok.Cut && isLink(tok.Local()) {
+			t.open[last].children = nil // half a URL is another URL
+		}
+		t.open = t.open[:last]
+	case loosexml.Text:
+		if t.deep == 0 && t.fits(len(tok.Text)) {
+			t.append(&node{text: tok.Text, cdata: tok.CDATA})
+		}
+	}
+}
+
+// isLink reports whether the text of an element of that name may be a link.
+func isLink(local string) bool {
+	return local == "link" || local == "guid" || local == "id"
+}
+
+func (t *tree) append(n *node) {
+	parent := t.open[len(t.open)-1]
+	parent.children = append(parent.children, n)
+}
+
+// fits counts one more node of that size, unless it passes a limit.
+func (t *tree) fits(size int) bool {
+	if t.nodes >= maxNodes || t.bytes+size > maxTextBytes {
+		t.cut = true
+		return false
+	}
+	t.nodes++
+	t.bytes += size
+	return true
+}
+
+// child is the first child of that local name; nil when there is none.
+func (n *node) child(local string) *node {
+	for _, c := range n.children {
+		if c.name != "" && loosexml.Local(c.name) == local {
+			return c
+		}
+	}
+	return nil
+}
+
+// date is the text of the first child named like a date, whatever its namespace:
+// prefixes that nobody declares are common.
+func (n *node) date() string {
+	for _, local := range []string{"pubdate", "published", "issued", "date", "created", "updated", "modified"} {
+		if c := n.child(local); c != nil {
+			return c.plain()
+		}
+	}
+	return ""
+}
+
+// plain is all text inside n, trimmed.
+func (n *node) plain() string {
+	var b strings.Builder
+	n.writePlain(&b)
+	return strings.TrimSpace(b.String())
+}
+
+func (n *node) writePlain(b *strings.Builder) {
+	b.WriteString(n.text)
+	for _, c := range n.children {
+		c.writePlain(b)
+	}
+}
+
+// isMixed reports whether n has both text and elements, as marked-up prose has.
+func (n *node) isMixed() bool {
+	var text, elements bool
+	for _, c := range n.children {
+		if c.name != "" {
+			elements = true
+		} else if strings.TrimSpace(c.text) != "" {
+			text = true
+		}
+	}
+	return text && elements
+}
+
+var (
+	escapeText  = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	escapeValue = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
+)
+
+// markup is what stands inside n, as XML.
+func (n *node) markup() string {
+	w := writer{declarations: math.MaxInt}
+	for _, c := range n.children {
+		w.write(c)
+	}
+	return strings.TrimSpace(w.String())
+}
+
+// writer writes nodes as well-formed XML.
+type writer struct {
+	strings.Builder
+	// declarations is how many more xmlns attributes are written: gofeed copies
+	// all that are in force for each element.
+	declarations int
+}
+
+func (w *writer) write(n *node) {
+	switch {
+	case n.name == "" && n.cdata:
+		w.WriteString("<![CDATA[")
+		w.WriteString(strings.ReplaceAll(n.text, "]]>", "]]]]><![CDATA[>"))
+		w.WriteString("]]>")
+	case n.name == "":
+		escapeText.WriteString(w, n.text)
+	case !isXMLName(n.name): // an element that XML cannot name: its inside stays
+		for _, c := range n.children {
+			w.write(c)
+		}
+	default:
+		w.open(n)
+		for _, c := range n.children {
+			w.write(c)
+		}
+		w.close(n)
+	}
+}
+
+func (w *writer) open(n *node) {
+	w.WriteString("<" + n.name)
+	for _, a := range n.attrs {
+		if !isXMLName(a.Name) {
+			continue
+		}
+		if isDeclaration(a.Name) {
+			if w.declarations == 0 {
+				continue
+			}
+			w.declarations--
+		}
+		w.WriteString(" " + a.Name + `="`)
+		escapeValue.WriteString(w, a.Value)
+		w.WriteString(`"`)
+	}
+	w.WriteString(">")
+}
+
+func (w *writer) close(n *node) { w.WriteString("</" + n.name + ">") }
+
+func isDeclaration(attr string) bool {
+	return attr == "xmlns" || strings.HasPrefix(attr, "xmlns:")
+}
+
+// isXMLName reports whether every reader of XML takes name: letters and digits
+// of ASCII, with one prefix at most.
+func isXMLName(name string) bool {
+	colons := 0
+	for i, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case c == ':':
+			if colons++; colons > 1 || i == 0 || i == len(name)-1 {
+				return false
+			}
+			if next := name[i+1]; next >= '0' && next <= '9' || next == '-' || next == '.' {
+				return false
+			}
+		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return name != ""
+}

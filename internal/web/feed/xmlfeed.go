@@ -1,0 +1,241 @@
+package feed
+
+import (
+	"slices"
+	"strings"
+
+	"hce/dc/internal/web/loosexml"
+)
+
+// Limits of what each entry inherits from the tags around it. They are small
+// since it is read once for each entry.
+const (
+	maxInherited      = 24
+	maxInheritedBytes = 256
+)
+
+// format is what the kinds of XML feeds differ in.
+type format interface {
+	// entry reads a document that holds one entry; false when gofeed finds none.
+	entry(doc string, n *node, o Options) (Entry, bool)
+	// head reads a document without entries.
+	head(doc string, f *Feed) (*object, bool)
+}
+
+// xmlFeed is the state of one parse.
+type xmlFeed struct {
+	Options
+	format  format
+	feed    Feed
+	root    *node
+	channel *node // nil outside of it
+	head    *tree // all but the entries
+}
+
+func parseXML(text []byte, o Options) (Feed, error) { return parseXMLWithin(text, o, maxAllNodes) }
+
+// parseXMLWithin ends at the entry before which the others had that many nodes.
+func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
+	r := loosexml.NewReader(text, "item", "entry")
+	kind, root, ok := findRoot(r, true)
+	if !ok {
+		return Feed{}, ErrNoFeed
+	}
+	x := &xmlFeed{Options: o, feed: Feed{Kind: kind}, root: inherited(root)}
+	x.format = rssFormat{}
+	if kind == Atom {
+		x.format = atomFormat{}
+	}
+	x.head = newTree(x.root)
+	x.read(r, root.Depth, nodes)
+	x.finish()
+	return x.feed, nil
+}
+
+// inherited is the start tag t with the attributes that matter to what is inside.
+func inherited(t loosexml.Token) *node {
+	n := &node{name: t.Name}
+	for _, a := range t.Attrs {
+		matters := isDeclaration(a.Name) || a.Name == "xml:base" || a.Name == "xml:lang" || a.Name == "version"
+		if matters && len(a.Value) <= maxInheritedBytes && len(n.attrs) < maxInherited {
+			n.attrs = append(n.attrs, a)
+		}
+	}
+	return n
+}
+
+// read takes the document apart, from behind the start of the root to its end.
+func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
+	var item *tree
+	var itemDepth int
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		switch {
+		case item != nil && t.Kind == loosexml.End && t.Depth == itemDepth:
+			x.add(item)
+			nodesLeft -= item.nodes
+			item = nil
+		case item != nil:
+			item.add(t)
+		case t.Kind == loosexml.End && t.Depth == rootDepth:
+			return
+		case t.Kind == loosexml.Start && x.isEntry(t, rootDepth):
+			if len(x.feed.Items) == x.MaxItems || nodesLeft <= 0 {
+				x.feed.Cut = true
+				return
+			}
+			item, itemDepth = newTree(&node{name: t.Name}), t.Depth
+			if item.fits(size(t)) {
+				item.root.attrs = t.Attrs
+			}
+		default:
+			if t.Depth == rootDepth+1 && t.Local() == "channel" {
+				switch t.Kind {
+				case loosexml.Start:
+					x.channel = inherited(t)
+				case loosexml.End:
+					x.channel = nil
+				}
+			}
+			x.head.add(t)
+		}
+	}
+}
+
+// isEntry reports whether t starts an entry: right below the root, or below the
+// channel. Extensions have elements of that name further down.
+func (x *xmlFeed) isEntry(t loosexml.Token, rootDepth int) bool {
+	name := "item"
+	if x.feed.Kind == Atom {
+		name = "entry"
+	}
+	return t.Local() == name && (t.Depth == rootDepth+1 || x.channel != nil && t.Depth == rootDepth+2)
+}
+
+// add reads the entry and appends it to the feed. What gofeed cannot make out is
+// left out.
+func (x *xmlFeed) add(item *tree) {
+	if item.cut {
+		x.feed.Cut = true
+	}
+	n := item.root
+	e, ok := guard(func() (Entry, bool) { return x.format.entry(x.document(n, true), n, x.Options) })
+	if !ok { // names in a namespace that makes them foreign
+		e, ok = guard(func() (Entry, bool) { return x.format.entry(x.document(n, false), n, x.Options) })
+	}
+	if !ok {
+		return
+	}
+	if e.Data == nil {
+		e.Data, _ = original(n).encode()
+	}
+	x.feed.Items = append(x.feed.Items, e)
+}
+
+// guard runs a parser on what a stranger sent; a panic there is "nothing found".
+func guard[T any](parse func() (T, bool)) (result T, ok bool) {
+	defer func() {
+		if recover() != nil {
+			var none T
+			result, ok = none, false
+		}
+	}()
+	return parse()
+}
+
+// document is a feed that has the one entry n. With namespaces its tags are
+// those of the feed; else the plain ones of its kind, without attributes, and
+// n and its children lose the prefix of n.
+func (x *xmlFeed) document(n *node, namespaces bool) string {
+	if namespaces {
+		if x.channel != nil {
+			return wrap(n, x.root, x.channel)
+		}
+		return wrap(n, x.root)
+	}
+	n = withoutPrefix(n, loosexml.Prefix(n.name))
+	n.attrs = nil
+	if x.feed.Kind == RSS {
+		return wrap(n, &node{name: "rss"}, &node{name: "channel"})
+	}
+	return wrap(n, &node{name: "feed"})
+}
+
+// wrap writes n within the tags of around.
+func wrap(n *node, around ...*node) string {
+	w := writer{declarations: 3 * maxInherited}
+	for _, tag := range around {
+		w.open(tag)
+	}
+	w.write(n)
+	for _, tag := range slices.Backward(around) {
+		w.close(tag)
+	}
+	return w.String()
+}
+
+// withoutPrefix is a copy of n whose names have lost that prefix.
+func withoutPrefix(n *node, prefix string) *node {
+	c := *n
+	if n.name != "" && loosexml.Prefix(n.name) == prefix {
+		c.name = loosexml.Local(n.name)
+	}
+	c.children = make([]*node, len(n.children))
+	for i, child := range n.children {
+		c.children[i] = withoutPrefix(child, prefix)
+	}
+	return &c
+}
+
+// finish reads what stands outside the entries.
+func (x *xmlFeed) finish() {
+	if x.head.cut {
+		x.feed.Cut = true
+	}
+	read := func(root *node) (*object, bool) {
+		return guard(func() (*object, bool) { return x.format.head(wrap(root), &x.feed) })
+	}
+	standard, ok := read(x.root)
+	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a foreign namespace, as in add
+		bare := withoutPrefix(x.root, loosexml.Prefix(x.root.name))
+		bare.attrs = nil
+		if standard, ok = read(bare); !ok {
+			standard = &object{}
+		}
+	}
+	if !x.ZeroItem {
+		return
+	}
+	var o *object
+	if x.Standard {
+		o = standard
+	} else {
+		o = original(x.headNode())
+	}
+	zero := Entry{URL: x.feed.Link, Title: x.feed.Title, Date: x.feed.Updated}
+	zero.Data, _ = o.encode()
+	x.feed.Items = append([]Entry{zero}, x.feed.Items...)
+}
+
+// headNode is the element that tells of the feed itself.
+func (x *xmlFeed) headNode() *node {
+	for _, c := range x.root.children {
+		if loosexml.Local(c.name) == "channel" {
+			return c
+		}
+	}
+	return x.root
+}
+
+func size(t loosexml.Token) int {
+	n := len(t.Name)
+	for _, a := range t.Attrs {
+		n += len(a.Name) + len(a.Value)
+	}
+	return n
+}
+
+// isURL reports whether text names a page by itself.
+func isURL(text string) bool {
+	lower := strings.ToLower(text[:min(len(text), len("https://"))])
+	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
+}

@@ -1,0 +1,230 @@
+package linkrules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/web/pyregexp"
+	"hce/dc/internal/wire/prop"
+)
+
+// Methods of a Resolver.
+const (
+	MethodHead    = "HEAD"
+	MethodStatic  = "SGET" // a GET of the static fetcher
+	MethodDynamic = "DGET" // a GET of the browser
+)
+
+const (
+	// maxRedirects bounds MAX of a resolver.
+	maxRedirects = 50
+
+	// maxNested bounds resolvers within resolvers.
+	maxNested = 8
+)
+
+// Resolver is HTTP_REDIRECT_RESOLVER: which links are replaced by where they lead,
+// and how that is found out.
+type Resolver struct{ rules []resolverRule }
+
+type resolverRule struct {
+	link *pyregexp.Regexp
+	by   Resolution
+}
+
+// Resolution is how one link is resolved. Its slice must not be changed.
+type Resolution struct {
+	Method string
+	Max    int   // redirects that are followed, 0 to 50
+	Types  []int // codes that count as a redirect
+}
+
+// ParseResolver reads {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested
+// object], "MAX": n, "TYPES": [codes]}. A nested object takes what it does not say
+// from the one around it. Defaults: HEAD, every link, 10, all codes of redirects.
+// Source: crawling 3, 7.3 (F12).
+func ParseResolver(text string) (*Resolver, error) {
+	var raw json.RawMessage
+	if err := decode(text, &raw); err != nil {
+		return nil, err
+	}
+	r := &Resolver{}
+	err := r.read(raw, Resolution{MethodHead, 10, []int{301, 302, 303, 304, 307, 308}}, 0)
+	return r, err
+}
+
+func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
+	var v struct {
+		Method *string         `json:"METHOD"`
+		URL    json.RawMessage `json:"URL"`
+		Max    *prop.Int       `json:"MAX"`
+		Types  json.RawMessage `json:"TYPES"`
+	}
+	if depth > maxNested {
+		return fmt.Errorf("has more than %d objects within each other", maxNested)
+	}
+	if err := prop.Decode(string(raw), &v); err != nil {
+		return err
+	}
+	if v.Method != nil {
+		by.Method = strings.ToUpper(strings.TrimSpace(*v.Method))
+		if !slices.Contains([]string{MethodHead, MethodStatic, MethodDynamic}, by.Method) {
+			return fmt.Errorf(`has %.40q at "METHOD", where HEAD, SGET or DGET is wanted`, *v.Method)
+		}
+	}
+	if v.Max != nil {
+		by.Max = int(min(max(*v.Max, 0), maxRedirects))
+	}
+	types, err := elements(v.Types)
+	if err != nil {
+		return err
+	}
+	if len(types) > 0 {
+		by.Types = nil
+	}
+	for _, t := range types {
+		var code prop.Int
+		if err := code.UnmarshalJSON(t); err != nil {
+			return err
+		}
+		if code < 300 || code > 399 {
+			return fmt.Errorf(`has %d at "TYPES", where a code of 300 to 399 is wanted`, code)
+		}
+		by.Types = append(by.Types, int(code))
+	}
+	urls, err := elements(v.URL)
+	if err != nil {
+		return err
+	}
+	if urls == nil {
+		urls = []json.RawMessage{[]byte(`""`)}
+	}
+	for _, u := range urls {
+		if u[0] == '{' {
+			if err := r.read(u, by, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := prop.Text(u)
+		if err != nil {
+			return err
+		}
+		link, err := expression(text)
+		if err != nil {
+			return err
+		}
+		if r.rules = append(r.rules, resolverRule{link, by}); len(r.rules) > maxRules {
+			return few(len(r.rules))
+		}
+	}
+	return nil
+}
+
+// For is how a link is resolved, by the first expression that is found in it, or
+// nil when it stays as it is.
+func (r *Resolver) For(link string) *Resolution {
+	if r == nil {
+		return nil
+	}
+	for i := range r.rules {
+		if matches(r.rules[i].link, link) {
+			return &r.rules[i].by
+		}
+	}
+	return nil
+}
+
+// FetcherTypes is FETCHER_TYPE: the fetcher of some URLs, over all other choices.
+type FetcherTypes struct{ rules []fetcherRule }
+
+type fetcherRule struct {
+	url     *pyregexp.Regexp
+	fetcher int
+}
+
+// ParseFetcherTypes reads {urlRegex: 1 static or 2 dynamic}. Members with another
+// number are passed over. Source: crawling 3, 4.9.
+func ParseFetcherTypes(text string) (*FetcherTypes, error) {
+	list, err := members(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &FetcherTypes{}
+	for _, m := range list {
+		var n prop.Int
+		if err := inside(m.Name, m.Value, &n); err != nil {
+			return nil, err
+		}
+		if n != 1 && n != 2 {
+			continue
+		}
+		re, err := expression(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		f.rules = append(f.rules, fetcherRule{re, int(n)})
+	}
+	return f, nil
+}
+
+// For is the fetcher of a URL, 1 or 2, by the first expression that is found in
+// it; 0 leaves the choice to others.
+func (f *FetcherTypes) For(url string) int {
+	if f == nil {
+		return 0
+	}
+	for _, r := range f.rules {
+		if matches(r.url, url) {
+			return r.fetcher
+		}
+	}
+	return 0
+}
+
+// Chain is URL_CHAIN: pages that are parts of one.
+type Chain struct {
+	pattern *pyregexp.Regexp
+
+	// TagsNames and Delimiter are for the processor, which joins the parts.
+	TagsNames []string
+	Delimiter string
+}
+
+// ParseChain reads {"url_pattern": regex, "tags_name": [name], "delimiter": text};
+// null is a nil *Chain. Source: crawling 5.11.
+func ParseChain(text string) (*Chain, error) {
+	var raw json.RawMessage
+	if err := decode(text, &raw); err != nil {
+		return nil, err
+	}
+	if bytes.Equal(raw, []byte("null")) {
+		return nil, nil
+	}
+	var v struct {
+		Pattern   *string    `json:"url_pattern"`
+		Tags      prop.Texts `json:"tags_name"`
+		Delimiter string     `json:"delimiter"`
+	}
+	if err := prop.Decode(text, &v); err != nil {
+		return nil, err
+	}
+	if v.Pattern == nil {
+		return nil, nil
+	}
+	if *v.Pattern == "" {
+		return nil, errors.New(`has no expression at "url_pattern"`)
+	}
+	re, err := expression(*v.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	return &Chain{re, v.Tags, v.Delimiter}, few(len(v.Tags))
+}
+
+// Match reports whether a link is a part of the chain.
+func (c *Chain) Match(link string) bool { return c != nil && c.pattern.MatchString(link) }

@@ -1,0 +1,345 @@
+package linkrules
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/web/pyregexp"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
+)
+
+// FieldsInit is URLS_FIELDS_INIT: columns that the row of a new URL gets.
+type FieldsInit struct{ fields []fieldInit }
+
+type fieldInit struct {
+	column     string
+	value      any
+	conditions []condition // one of them must hold; none: always
+}
+
+// ParseFieldsInit reads {field: {"value": v, "conditions": [true or
+// "object.field op value"]}}. A field has its name in objects or in the table. All
+// but Site_Id, URL and URLMd5 may be set. Objects are site and parent, the page;
+// op is ==, !=, <>, match (at the start), search or "is empty". Numbers compare as
+// numbers, all else as text. Source: crawling 3.
+func ParseFieldsInit(text string) (*FieldsInit, error) {
+	list, err := members(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &FieldsInit{}
+	for _, m := range list {
+		var v struct {
+			Value      json.RawMessage `json:"value"`
+			Conditions prop.Texts      `json:"conditions"`
+		}
+		if err := inside(m.Name, m.Value, &v); err != nil {
+			return nil, err
+		}
+		column, err := settable(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		init := fieldInit{column: column.Name}
+		if init.value, err = columnValue(column, v.Value); err != nil {
+			return nil, err
+		}
+		if err := few(len(v.Conditions)); err != nil {
+			return nil, err
+		}
+		for _, text := range v.Conditions {
+			c, err := parseCondition(text)
+			if err != nil {
+				return nil, err
+			}
+			init.conditions = append(init.conditions, c)
+		}
+		f.fields = append(f.fields, init)
+	}
+	return f, nil
+}
+
+// Patch is what the row of a new URL found on page parent of the site gets; it is
+// the same for all links of the page. Values fit their columns.
+func (f *FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
+	p := wire.Patch{}
+	if f == nil || len(f.fields) == 0 {
+		return p
+	}
+	rows := [...]wire.Patch{ofSite: wire.PatchOf(site, wire.SiteColumns), ofParent: wire.PatchOf(parent, wire.URLColumns)}
+	for _, field := range f.fields {
+		holds := len(field.conditions) == 0
+		for i := range field.conditions {
+			if holds = field.conditions[i].holds(rows[:]); holds {
+				break
+			}
+		}
+		if holds {
+			p[field.column] = field.value
+		}
+	}
+	return p
+}
+
+// The rows that a condition asks.
+const (
+	ofSite = iota
+	ofParent
+)
+
+// condition is one comparison; the zero op is a constant.
+type condition struct {
+	always bool
+	row    int
+	column string
+	op     string
+	value  string
+	re     *pyregexp.Regexp
+}
+
+// comparison is "object.field op value" or "object.field is empty".
+var comparison = regexp.MustCompile(`(?is)^\s*(site|parent)\.(\w+)\s*(?:(is\s+empty)\s*|(==|!=|<>|(?:match|search)\b)\s*(.*?)\s*)$`)
+
+func parseCondition(text string) (condition, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "1":
+		return condition{always: true}, nil
+	case "false", "0":
+		return condition{}, nil
+	}
+	m := comparison.FindStringSubmatch(text)
+	if m == nil {
+		return condition{}, fmt.Errorf(`has the condition %.80q, where "site.field op value" or "parent.field op value" is wanted`, text)
+	}
+	c := condition{op: strings.ToLower(m[4]), value: unquoted(m[5])}
+	columns := wire.SiteColumns
+	if strings.EqualFold(m[1], "parent") {
+		c.row, columns = ofParent, wire.URLColumns
+	}
+	column, ok := columnNamed(columns, m[2])
+	if !ok {
+		return condition{}, fmt.Errorf("has the condition %.80q, whose field is unknown", text)
+	}
+	c.column = column.Name
+	switch c.op {
+	case "":
+		c.op = "empty"
+	case "match", "search":
+		re, err := pyregexp.Compile(c.value)
+		if err != nil {
+			return condition{}, fmt.Errorf("has the expression %.80q, which is broken: %w", c.value, err)
+		}
+		c.re = re
+	}
+	return c, nil
+}
+
+func (c *condition) holds(rows []wire.Patch) bool {
+	if c.op == "" {
+		return c.always
+	}
+	value := textOf(rows[c.row][c.column])
+	switch c.op {
+	case "empty":
+		return value == ""
+	case "match":
+		return c.re.MatchStart(value)
+	case "search":
+		return c.re.MatchString(value)
+	case "==":
+		return equal(value, c.value)
+	}
+	return !equal(value, c.value)
+}
+
+func equal(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := strconv.ParseFloat(a, 64)
+	if err != nil {
+		return false
+	}
+	y, err := strconv.ParseFloat(b, 64)
+	return err == nil && x == y
+}
+
+// textOf is the value of a column as text; NULL is empty.
+func textOf(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// unquoted takes the quotes off a value.
+func unquoted(text string) string {
+	if n := len(text); n >= 2 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] {
+		return text[1 : n-1]
+	}
+	return text
+}
+
+// columnNamed finds a column by its name in objects or in the table.
+func columnNamed(columns []wire.Column, name string) (wire.Column, bool) {
+	for _, c := range columns {
+		if c.JSON == name || c.Name == name {
+			return c, true
+		}
+	}
+	for _, c := range columns {
+		if strings.EqualFold(c.JSON, name) || strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return wire.Column{}, false
+}
+
+// settable is the URL column that a property may set.
+func settable(name string) (wire.Column, error) {
+	c, ok := columnNamed(wire.URLColumns, name)
+	if !ok {
+		return c, fmt.Errorf("has %.80q, which is no field of a URL", name)
+	}
+	switch c.Name {
+	case "Site_Id", "URL", "URLMd5":
+		return c, fmt.Errorf("has %q, which names the URL and cannot be set", name)
+	}
+	return c, nil
+}
+
+// columnValue reads a value for a column, as wire.Patch holds it, and makes it fit.
+func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		if c.Kind == wire.KindDate {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("has no value for %s", c.Name)
+	}
+	switch c.Kind {
+	case wire.KindInt:
+		n, ok := wire.ReadInt(raw)
+		if !ok {
+			return nil, fmt.Errorf("has %.80s for %s, where a whole number is wanted", raw, c.Name)
+		}
+		return c.Fit(n), nil
+	case wire.KindFloat:
+		f := prop.Float(math.NaN()) // stays when the text is empty
+		if err := f.UnmarshalJSON(raw); err != nil || math.IsNaN(float64(f)) {
+			return nil, fmt.Errorf("has %.80s for %s, where a number is wanted", raw, c.Name)
+		}
+		return c.Fit(float64(f)), nil
+	}
+	if c.Kind == wire.KindDate && raw[0] == '{' {
+		var tagged struct {
+			Text json.RawMessage `json:"str"`
+		}
+		if err := json.Unmarshal(raw, &tagged); err != nil {
+			return nil, err
+		}
+		raw = tagged.Text
+	}
+	text, err := prop.Text(raw)
+	if err != nil {
+		return nil, fmt.Errorf("has %.80s for %s, where a text is wanted", raw, c.Name)
+	}
+	if c.Kind == wire.KindText {
+		return c.Fit(text), nil
+	}
+	return dateValue(c, text)
+}
+
+// dateValue reads a date: a plain one is a value, an empty one NULL, all else an
+// expression, which the store checks.
+func dateValue(c wire.Column, text string) (any, error) {
+	text = unquoted(strings.TrimSpace(text))
+	if text == "" || strings.EqualFold(text, "NULL") {
+		return nil, nil
+	}
+	for _, layout := range []string{wire.DateLayout, "2006-01-02T15:04:05Z07:00", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			if t = t.UTC(); t.Year() < 1000 || t.Year() > 9999 {
+				return nil, fmt.Errorf("has %q for %s, where a date of the years 1000 to 9999 is wanted", text, c.Name)
+			}
+			return string(wire.DateOf(t)), nil
+		}
+	}
+	if c := text[0]; '0' <= c && c <= '9' {
+		return nil, fmt.Errorf("has the date %.80q, where YYYY-MM-DD hh:mm:ss is wanted", text)
+	}
+	if len(text) > maxXPath {
+		return nil, fmt.Errorf("has an expression of %d bytes for %s, where %d are the limit", len(text), c.Name, maxXPath)
+	}
+	return wire.Expr(text), nil
+}
+
+// RecrawlUpdates is RECRAWL_URL_UPDATE: extra values for the reset of a stored URL
+// that is found again.
+type RecrawlUpdates struct{ rules []recrawlRule }
+
+type recrawlRule struct {
+	url *pyregexp.Regexp
+	by  RecrawlUpdate
+}
+
+// RecrawlUpdate is what one reset sets. Its Patch must not be changed.
+type RecrawlUpdate struct {
+	New    bool       // an insert is tried too
+	Fields wire.Patch // values fit their columns; dates may be expressions
+}
+
+// ParseRecrawlUpdates reads {urlRegex: {"new": 0 or 1, "fields": {Column: value}}}.
+// Columns as in ParseFieldsInit. Source: crawling 3, 5.7.
+func ParseRecrawlUpdates(text string) (*RecrawlUpdates, error) {
+	list, err := members(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &RecrawlUpdates{}
+	for _, m := range list {
+		var v struct {
+			New    prop.Bool    `json:"new"`
+			Fields prop.Members `json:"fields"`
+		}
+		if err := inside(m.Name, m.Value, &v); err != nil {
+			return nil, err
+		}
+		re, err := expression(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		by := RecrawlUpdate{New: bool(v.New), Fields: wire.Patch{}}
+		for _, field := range v.Fields {
+			column, err := settable(field.Name)
+			if err != nil {
+				return nil, err
+			}
+			if by.Fields[column.Name], err = columnValue(column, field.Value); err != nil {
+				return nil, err
+			}
+		}
+		r.rules = append(r.rules, recrawlRule{re, by})
+	}
+	return r, nil
+}
+
+// For is the update of a URL, by the first expression that is found in it; false
+// when there is none.
+func (r *RecrawlUpdates) For(url string) (RecrawlUpdate, bool) {
+	if r == nil {
+		return RecrawlUpdate{}, false
+	}
+	for i := range r.rules {
+		if matches(r.rules[i].url, url) {
+			return r.rules[i].by, true
+		}
+	}
+	return RecrawlUpdate{}, false
+}

@@ -1,0 +1,387 @@
+package linkrules
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+var noon = time.Date(2024, 3, 5, 12, 30, 45, 0, time.UTC)
+
+// must fails the test when a property cannot be read.
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestXPaths(t *testing.T) {
+	for _, c := range []struct {
+		name, property, page string
+		want                 []string
+		builtin              bool
+	}{
+		{"one set", `{"sets": {"a\\.example": ["//a/@href"]}}`, "http://a.example/", []string{"//a/@href"}, false},
+		{"no set matches", `{"sets": {"b": ["//a/@href"]}}`, "http://a.example/", nil, false},
+		{"all sets that match, once each", `{"sets": {"": ["//a", "//b"], "x": ["//no"], "a": ["//b", "//c"]}, "mode": "0"}`, "http://a/", []string{"//a", "//b", "//c"}, false},
+		{"built-in too", `{"sets": {"": "//a"}, "mode": "1"}`, "http://a/", []string{"//a"}, true},
+		{"built-in where nothing matches", `{"sets": {"x": "//a"}, "mode": 1}`, "http://a/", nil, true},
+		{"no sets", `{}`, "http://a/", nil, false},
+		{"date", `{"sets": {"": "//a[.='%@DATE(0)%']"}}`, "", []string{"//a[.='2024-03-05']"}, false},
+		{"date in a format", `{"sets": {"": "%@DATE(+24)%"}, "date_format": "%d/%m %Y"}`, "", []string{"06/03 2024"}, false},
+		{"negative hours", `{"sets": {"": "%@DAY(-13)% %@HOUR(-13)%"}}`, "", []string{"04 23"}, false},
+		{"positive hours", `{"sets": {"": "%@DAY(+12)% %@HOUR(12)%"}}`, "", []string{"06 00"}, false},
+		{"all macros", `{"sets": {"": "%@YEAR()%%@SHORTYEAR()%%@MONTH()%%@DAY()%%@HOUR()%%@MINUTE()%%@SECOND()%"}}`, "", []string{"202424030512" + "3045"}, false},
+		{"no macros", `{"sets": {"": "%@DATE(+123)% %@WEEK(0)% %DATE%"}}`, "", []string{"%@DATE(+123)% %@WEEK(0)% %DATE%"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := must[*XPaths](t)(ParseXPaths(c.property))
+			got, builtin := x.For(c.page, noon.In(time.FixedZone("", -7200)))
+			if !slices.Equal(got, c.want) || builtin != c.builtin {
+				t.Errorf("%q, %v", got, builtin)
+			}
+		})
+	}
+	var none *XPaths
+	if got, builtin := none.For("", noon); got != nil || !builtin {
+		t.Error("without the property the built-in list applies")
+	}
+}
+
+func TestCollectLimits(t *testing.T) {
+	l := must[*CollectLimits](t)(ParseCollectLimits(`{"/NEWS/": [["MaxURLSFromPage", "5"], ["other", 7]], "": [["maxurls", 9]], "/news/top": ["MaxURLsFromPage", 2], "/all": [["", 0]]}`))
+	for page, want := range map[string]int64{"http://a/news/": 9, "http://a/news/top": 2, "http://a/": 9, "http://a/all": 0} {
+		if got := l.MaxURLsFromPage(page, 100); got != want {
+			t.Errorf("%s: %d, want %d", page, got, want)
+		}
+	}
+	var none *CollectLimits
+	if none.MaxURLsFromPage("", 3) != 3 {
+		t.Error("without the property")
+	}
+	l = must[*CollectLimits](t)(ParseCollectLimits(`{"x": [["MaxURLSFromPage", 1]]}`))
+	if l.MaxURLsFromPage("http://a/", 3) != 3 {
+		t.Error("no page matches")
+	}
+}
+
+func TestURLLimits(t *testing.T) {
+	links := []Candidate{
+		{"http://a/1.html", "text/html; charset=utf-8"}, {"http://a/2.pdf", "application/pdf"},
+		{"http://a/3.html", "text/html"}, {"http://b/4", ""}, {"http://a/5.html", "TEXT/HTML"},
+	}
+	for _, c := range []struct {
+		name, property, want string // want has one sign for each link
+		types                bool
+	}{
+		{"most", `{"max_items": "2"}`, "11000", false},
+		{"0 is no limit", `{"max_items": 0}`, "11111", false},
+		{"offset", `{"offset": 3}`, "00011", false},
+		{"offset behind the end", `{"offset": 5}`, "11111", false},
+		{"both", `[{"offset": 1, "max_items": 2}]`, "01100", false},
+		{"mask of URLs", `{"root_url_mask": ["//A/"]}`, "11101", false},
+		{"one text for a list", `{"root_url_mask": "//b/"}`, "00010", false},
+		{"mask of types, unknown is no match", `{"content_type_mask": ["^text/html$"]}`, "10101", true},
+		{"masks and most", `{"root_url_mask": ["//a/"], "content_type_mask": ["html", "x"], "offset": 1, "max_items": 1}`, "00100", true},
+		{"one rule after the other", `[{"root_url_mask": ["//a/"]}, {"max_items": 3}, {"offset": 1}]`, "01100", false},
+		{"negative", `{"offset": -1, "max_items": -1}`, "11111", false},
+		{"null", `null`, "11111", false},
+		{"nothing matches", `{"root_url_mask": ["x"], "max_items": 9}`, "00000", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := must[*URLLimits](t)(ParseURLLimits(c.property))
+			got := ""
+			for _, keep := range l.Keep(links) {
+				got += map[bool]string{true: "1", false: "0"}[keep]
+			}
+			if got != c.want || l.NeedsContentTypes() != c.types {
+				t.Errorf("%s, want %s; types %v", got, c.want, l.NeedsContentTypes())
+			}
+		})
+	}
+	var none *URLLimits
+	if none.NeedsContentTypes() || slices.Contains(none.Keep(links), false) {
+		t.Error("without the property")
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	for _, c := range []struct {
+		name, property, url, want string
+		mask                      int64
+		given                     bool
+	}{
+		{"mask alone", `4`, "http://a/", "http://a/", 4, true},
+		{"mask in quotes", `"2"`, "http://a/", "http://a/", 2, true},
+		{"replace", `{"mask": "1", "replace": [{"SESSION=\\w+": ""}, {"([?&])$": ""}]}`, "http://a/?session=9", "http://a/", 1, true},
+		{"groups", `{"replace": [{"/(\\w+)/(\\d+)": "/\\2/\\1"}]}`, "/news/7", "/7/news", 0, false},
+		{"one object", `{"replace": {"a": "b", "b": "c"}}`, "a", "c", 0, false},
+		{"null", `null`, "a", "a", 0, false},
+		{"too long", `{"replace": {"a": "` + strings.Repeat("x", 9000) + `"}}`, "a", "a", 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := must[*Normalize](t)(ParseNormalize(c.property))
+			mask, given := n.Mask()
+			if got := n.Replace(c.url); got != c.want || mask != c.mask || given != c.given {
+				t.Errorf("%q, mask %d %v", got, mask, given)
+			}
+		})
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	for _, c := range []struct {
+		template, url string
+		quote         bool
+		want          string
+	}{
+		{"http://p/?u=%URL%", "http://a/?b=c", false, "http://p/?u=http://a/?b=c"},
+		{"http://p/?u=%URL%", "http://a/ü%20?b=c&d", true, "http://p/?u=http%3A%2F%2Fa%2F%C3%BC%2520%3Fb%3Dc%26d"},
+		{"%URL%#%URL%", "%URL%", false, "%URL%#%URL%"},
+		{"http://p/", "http://a/", true, "http://p/"},
+		{"", "http://a/", true, "http://a/"},
+	} {
+		if got := Template(c.template, c.url, c.quote); got != c.want {
+			t.Errorf("%q with %q: %q", c.template, c.url, got)
+		}
+	}
+	if n := len(Template(strings.Repeat("%URL%", 1000), strings.Repeat("u", 8000), false)); n > 90000 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestResolver(t *testing.T) {
+	r := must[*Resolver](t)(ParseResolver(`{"METHOD": "sget", "URL": ["^http://s/", {"METHOD": "DGET", "URL": "^http://d/", "MAX": "3"}, {"TYPES": "302"}]}`))
+	all := []int{301, 302, 303, 304, 307, 308}
+	for url, want := range map[string]Resolution{
+		"http://s/": {"SGET", 10, all}, "http://d/": {"DGET", 3, all}, "http://x/": {"SGET", 10, []int{302}},
+	} {
+		if got := r.For(url); got == nil || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: %+v", url, got)
+		}
+	}
+	r = must[*Resolver](t)(ParseResolver(`{"URL": ["^http://s/"], "MAX": 999}`))
+	if got := r.For("http://s/"); got == nil || got.Method != MethodHead || got.Max != maxRedirects || r.For("http://x/") != nil {
+		t.Errorf("defaults: %+v", got)
+	}
+	if r = must[*Resolver](t)(ParseResolver(`{}`)); r.For("x") == nil {
+		t.Error("the empty object resolves every link")
+	}
+	var none *Resolver
+	if none.For("x") != nil {
+		t.Error("without the property")
+	}
+}
+
+func TestFetcherTypes(t *testing.T) {
+	f := must[*FetcherTypes](t)(ParseFetcherTypes(`{"^http://a/x": "2", "^http://a/y": 7, "^http://a/": 1}`))
+	for url, want := range map[string]int{"http://a/x": 2, "http://a/y": 1, "http://b/": 0} {
+		if got := f.For(url); got != want {
+			t.Errorf("%s: %d", url, got)
+		}
+	}
+}
+
+func TestChain(t *testing.T) {
+	c := must[*Chain](t)(ParseChain(`{"url_pattern": "page=\\d+", "tags_name": ["content", "x"], "delimiter": "\n"}`))
+	if !c.Match("http://a/?page=2") || c.Match("http://a/") || !slices.Equal(c.TagsNames, []string{"content", "x"}) || c.Delimiter != "\n" {
+		t.Errorf("%+v", c)
+	}
+	for _, off := range []string{"null", "{}", `{"url_pattern": null}`} {
+		if c := must[*Chain](t)(ParseChain(off)); c != nil || c.Match("x") {
+			t.Errorf("%s is not off", off)
+		}
+	}
+}
+
+func TestFieldsInit(t *testing.T) {
+	site := &wire.Site{ID: "s", MaxURLs: 10}
+	parent := wire.NewURL("s", "http://a/news/1")
+	parent.Depth, parent.ContentType = 2, "text/html"
+	for _, c := range []struct {
+		name, property string
+		want           wire.Patch
+	}{
+		{"always", `{"priority": {"value": "7", "conditions": [true]}}`, wire.Patch{"Priority": int64(7)}},
+		{"no conditions", `{"Priority": {"value": 7}}`, wire.Patch{"Priority": int64(7)}},
+		{"never", `{"priority": {"value": 7, "conditions": [false, "0"]}}`, wire.Patch{}},
+		{"equal, as numbers", `{"priority": {"value": 7, "conditions": ["parent.depth == 2.0"]}}`, wire.Patch{"Priority": int64(7)}},
+		{"not equal", `{"priority": {"value": 7, "conditions": ["parent.Depth <> 2", "parent.depth != 2"]}}`, wire.Patch{}},
+		{"second holds", `{"priority": {"value": 7, "conditions": ["site.maxURLs == 1", "site.MaxURLs==10"]}}`, wire.Patch{"Priority": int64(7)}},
+		{"text in quotes", `{"charset": {"value": "utf-8", "conditions": ["parent.contentType == 'text/html'"]}}`, wire.Patch{"Charset": "utf-8"}},
+		{"search", `{"charset": {"value": "x", "conditions": ["parent.url search news/\\d"]}}`, wire.Patch{"Charset": "x"}},
+		{"match is at the start", `{"charset": {"value": "x", "conditions": ["parent.url match news"]}}`, wire.Patch{}},
+		{"match", `{"charset": {"value": "x", "conditions": ["parent.url match http"]}}`, wire.Patch{"Charset": "x"}},
+		{"empty", `{"charset": {"value": "x", "conditions": ["parent.charset is empty"]}}`, wire.Patch{"Charset": "x"}},
+		{"not empty", `{"charset": {"value": "x", "conditions": ["parent.url Is Empty"]}}`, wire.Patch{}},
+		{"no date is empty", `{"charset": {"value": "x", "conditions": ["parent.PDate is empty"]}}`, wire.Patch{"Charset": "x"}},
+		{"date", `{"PDate": {"value": "2024-01-02"}, "CDate": {"value": "NOW()"}, "UDate": {"value": {"str": "NOW()"}}, "TcDate": {"value": null}}`,
+			wire.Patch{"PDate": "2024-01-02 00:00:00", "CDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()"), "TcDate": nil}},
+		{"values fit", `{"type": {"value": 300}, "httpMethod": {"value": "abcdefghijklmnopqrst"}}`, wire.Patch{"Type": int64(255), "HTTPMethod": "abcdefghijklmnop"}},
+		{"number with a fraction", `{"HTTPTimeout": {"value": "30000.5"}}`, wire.Patch{"HTTPTimeout": 30000.5}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := must[*FieldsInit](t)(ParseFieldsInit(c.property))
+			if got := f.Patch(site, &parent); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%#v, want %#v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRecrawlUpdates(t *testing.T) {
+	r := must[*RecrawlUpdates](t)(ParseRecrawlUpdates(`{"/a": {"new": "1", "fields": {"Priority": "3", "UDate": "NOW()"}}, "/": {"new": 0}}`))
+	if u, ok := r.For("http://x/a"); !ok || !u.New || !reflect.DeepEqual(u.Fields, wire.Patch{"Priority": int64(3), "UDate": wire.Expr("NOW()")}) {
+		t.Errorf("%+v", u)
+	}
+	if u, ok := r.For("http://x/"); !ok || u.New || len(u.Fields) > 0 {
+		t.Errorf("%+v", u)
+	}
+	if _, ok := r.For("x"); ok {
+		t.Error("no expression matches")
+	}
+}
+
+// readers are all Parse functions, by property.
+var readers = map[string]func(text string) error{
+	"COLLECT_URLS_XPATH_LIST": func(text string) error {
+		x, err := ParseXPaths(text)
+		if err == nil {
+			x.For("http://a/", noon)
+		}
+		return err
+	},
+	"COLLECT_URLS_LIMITS": func(text string) error {
+		l, err := ParseCollectLimits(text)
+		if err == nil {
+			l.MaxURLsFromPage("http://a/", 1)
+		}
+		return err
+	},
+	"URL_LIMITS": func(text string) error {
+		l, err := ParseURLLimits(text)
+		if err == nil {
+			l.Keep([]Candidate{{"http://a/", "text/html"}, {"http://b/", ""}})
+		}
+		return err
+	},
+	"URL_NORMALIZE": func(text string) error {
+		n, err := ParseNormalize(text)
+		if err == nil {
+			n.Replace("http://a/")
+		}
+		return err
+	},
+	"HTTP_REDIRECT_RESOLVER": func(text string) error {
+		r, err := ParseResolver(text)
+		if err == nil {
+			r.For("http://a/")
+		}
+		return err
+	},
+	"FETCHER_TYPE": func(text string) error {
+		f, err := ParseFetcherTypes(text)
+		if err == nil {
+			f.For("http://a/")
+		}
+		return err
+	},
+	"URL_CHAIN": func(text string) error {
+		c, err := ParseChain(text)
+		if err == nil {
+			c.Match("http://a/")
+		}
+		return err
+	},
+	"URLS_FIELDS_INIT": func(text string) error {
+		f, err := ParseFieldsInit(text)
+		if err == nil {
+			f.Patch(&wire.Site{}, &wire.URL{})
+		}
+		return err
+	},
+	"RECRAWL_URL_UPDATE": func(text string) error {
+		r, err := ParseRecrawlUpdates(text)
+		if err == nil {
+			r.For("http://a/")
+		}
+		return err
+	},
+}
+
+func TestBrokenProperties(t *testing.T) {
+	for _, c := range []struct{ property, text, says string }{
+		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"(": ["//a"]}}`, `has the expression "(", which is broken`},
+		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"a": [["//a"]]}}`, `where a text is wanted`},
+		{"COLLECT_URLS_XPATH_LIST", `{"mode": 2}`, `has 2 at "mode", where 0 or 1 is wanted`},
+		{"COLLECT_URLS_XPATH_LIST", `{"sets": [1]}`, `is no JSON object`},
+		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"": "` + strings.Repeat("x", 5000) + `"}}`, `XPath of 5000 bytes`},
+		{"COLLECT_URLS_LIMITS", `{"a": [["x"]]}`, `where [option, number] is wanted`},
+		{"COLLECT_URLS_LIMITS", `{"a": [["x", "y"]]}`, `where a whole number is wanted`},
+		{"COLLECT_URLS_LIMITS", `[]`, `is no JSON object`},
+		{"URL_LIMITS", `{"max_items": "x"}`, `where a whole number is wanted`},
+		{"URL_LIMITS", `"x"`, `where an object is wanted`},
+		{"URL_LIMITS", `{"root_url_mask": ["["]}`, `which is broken`},
+		{"URL_NORMALIZE", `"x"`, `where a whole number is wanted`},
+		{"URL_NORMALIZE", `{"replace": [{"(a)": "\\2"}]}`, `has a replacement that names the group "2"`},
+		{"URL_NORMALIZE", `{"replace": [1]}`, `is no JSON object`},
+		{"URL_NORMALIZE", `[]`, `where a number is wanted`},
+		{"HTTP_REDIRECT_RESOLVER", `{"METHOD": "GET"}`, `where HEAD, SGET or DGET is wanted`},
+		{"HTTP_REDIRECT_RESOLVER", `{"TYPES": [200]}`, `where a code of 300 to 399 is wanted`},
+		{"HTTP_REDIRECT_RESOLVER", strings.Repeat(`{"URL":[`, 20) + strings.Repeat(`]}`, 20), `within each other`},
+		{"FETCHER_TYPE", `{"a": "x"}`, `where a whole number is wanted`},
+		{"URL_CHAIN", `{"url_pattern": ""}`, `has no expression`},
+		{"URLS_FIELDS_INIT", `{"url": {"value": "x"}}`, `cannot be set`},
+		{"URLS_FIELDS_INIT", `{"Site_Id": {"value": "x"}}`, `cannot be set`},
+		{"URLS_FIELDS_INIT", `{"colour": {"value": "x"}}`, `which is no field of a URL`},
+		{"URLS_FIELDS_INIT", `{"type": {"value": "x"}}`, `where a whole number is wanted`},
+		{"URLS_FIELDS_INIT", `{"type": {}}`, `has no value for Type`},
+		{"URLS_FIELDS_INIT", `{"type": {"value": 1, "conditions": ["depth > 1"]}}`, `has the condition`},
+		{"URLS_FIELDS_INIT", `{"type": {"value": 1, "conditions": ["parent.colour == 1"]}}`, `whose field is unknown`},
+		{"URLS_FIELDS_INIT", `{"PDate": {"value": "0001-01-01"}}`, `years 1000 to 9999`},
+		{"URLS_FIELDS_INIT", `{"PDate": {"value": "20240101"}}`, `where YYYY-MM-DD hh:mm:ss is wanted`},
+		{"RECRAWL_URL_UPDATE", `{"a": {"fields": {"URLMd5": "x"}}}`, `cannot be set`},
+		{"RECRAWL_URL_UPDATE", `{"a": 1}`, `has a number at "a"`},
+		{"URL_CHAIN", `{"url_pattern": "a"} x`, `has more behind its JSON value`},
+		{"FETCHER_TYPE", "", `is empty`},
+		{"FETCHER_TYPE", `{"a": "` + strings.Repeat("x", maxText) + `"}`, `are the limit`},
+		{"FETCHER_TYPE", `{` + strings.Repeat(`"a":1,`, 1001) + `"b":1}`, `has 1002 rules`},
+	} {
+		err := readers[c.property](c.text)
+		if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 500 {
+			t.Errorf("property %s of %.60s: %v, want %q", c.property, c.text, err, c.says)
+		}
+	}
+}
+
+func FuzzProperties(f *testing.F) {
+	for _, text := range []string{
+		`{"sets": {"a": ["//a[.='%@DATE(-1)%']"]}, "mode": 1, "date_format": "%Q%"}`,
+		`{"a": [["x", 1]], "b": ["x", "2"]}`,
+		`[{"root_url_mask": ["a"], "content_type_mask": "b", "offset": 1, "max_items": "2"}]`,
+		`{"mask": 1, "replace": [{"(a)": "\\1"}]}`,
+		`{"METHOD": "HEAD", "URL": ["a", {"URL": "b"}], "MAX": 3, "TYPES": [301]}`,
+		`{"a": 1, "b": "2"}`,
+		`{"url_pattern": "a", "tags_name": "x", "delimiter": ""}`,
+		`{"priority": {"value": 1, "conditions": [true, "site.id is empty", "parent.url match 'a'"]}}`,
+		`{"a": {"new": 1, "fields": {"UDate": {"str": "NOW()"}}}}`,
+		`null`, `[null]`, `{"a": null}`, `4`, `""`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, read := range readers {
+			if err := read(text); err != nil && err.Error() == "" {
+				t.Errorf("%s: an error without words", name)
+			}
+		}
+	})
+}

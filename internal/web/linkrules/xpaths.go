@@ -1,0 +1,203 @@
+package linkrules
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-strftime"
+
+	"hce/dc/internal/web/pyregexp"
+	"hce/dc/internal/wire/prop"
+)
+
+// maxXPath bounds one XPath expression and a date format, in bytes.
+const maxXPath = 4 << 10
+
+// XPaths is COLLECT_URLS_XPATH_LIST: which XPath expressions find the links of
+// which pages.
+type XPaths struct {
+	sets    []xpathSet
+	builtin bool
+	dates   string // strftime
+}
+
+type xpathSet struct {
+	page  *pyregexp.Regexp
+	texts []string
+}
+
+// ParseXPaths reads {"sets": {urlRegex: [xpath]}, "mode": 0 or 1, "date_format":
+// strftime}. Source: crawling 5.1.
+func ParseXPaths(text string) (*XPaths, error) {
+	var v struct {
+		Sets  prop.Members `json:"sets"`
+		Mode  prop.Int     `json:"mode"`
+		Dates *string      `json:"date_format"`
+	}
+	if err := decode(text, &v); err != nil {
+		return nil, err
+	}
+	x := &XPaths{builtin: v.Mode == 1, dates: "%Y-%m-%d"}
+	if v.Mode != 0 && v.Mode != 1 {
+		return nil, fmt.Errorf(`has %d at "mode", where 0 or 1 is wanted`, v.Mode)
+	}
+	if v.Dates != nil && *v.Dates != "" {
+		x.dates = *v.Dates
+		if len(x.dates) > maxXPath {
+			return nil, fmt.Errorf(`has %d bytes at "date_format", where %d are the limit`, len(x.dates), maxXPath)
+		}
+	}
+	count := 0
+	for _, m := range v.Sets {
+		var texts prop.Texts
+		if err := inside(m.Name, m.Value, &texts); err != nil {
+			return nil, err
+		}
+		for _, t := range texts {
+			if len(t) > maxXPath {
+				return nil, fmt.Errorf("has an XPath of %d bytes, where %d are the limit", len(t), maxXPath)
+			}
+		}
+		page, err := expression(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		count += 1 + len(texts)
+		x.sets = append(x.sets, xpathSet{page, texts})
+	}
+	return x, few(count)
+}
+
+// For gives the expressions for a page, those of all sets whose expression is
+// found in its URL, each once, macros replaced; and whether the built-in list of
+// attributes applies as well. With neither, the page has no links. The nil
+// *XPaths wants the built-in list alone.
+func (x *XPaths) For(pageURL string, now time.Time) (expressions []string, builtin bool) {
+	if x == nil {
+		return nil, true
+	}
+	met := map[string]bool{}
+	for _, set := range x.sets {
+		if !matches(set.page, pageURL) {
+			continue
+		}
+		for _, text := range set.texts {
+			if text = x.expand(text, now); text != "" && !met[text] {
+				met[text] = true
+				expressions = append(expressions, text)
+			}
+		}
+	}
+	return expressions, x.builtin
+}
+
+// moment finds the macros of a time: UTC plus some hours, two digits at most.
+var moment = regexp.MustCompile(`%@(DATE|YEAR|SHORTYEAR|MONTH|DAY|HOUR|MINUTE|SECOND)\(\s*([+-]?\d{0,2})\s*\)%`)
+
+// moments are the macros as formats of strftime.
+var moments = map[string]string{
+	"YEAR": "%Y", "SHORTYEAR": "%y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S",
+}
+
+// expand replaces the macros of an expression.
+func (x *XPaths) expand(text string, now time.Time) string {
+	if !strings.Contains(text, "%@") {
+		return text
+	}
+	return moment.ReplaceAllStringFunc(text, func(macro string) string {
+		parts := moment.FindStringSubmatch(macro)
+		hours, err := strconv.Atoi(parts[2])
+		if err != nil {
+			hours = 0 // no number
+		}
+		format, ok := moments[parts[1]]
+		if !ok {
+			format = x.dates
+		}
+		return strftime.Format(format, now.UTC().Add(time.Duration(hours)*time.Hour))
+	})
+}
+
+// CollectLimits is COLLECT_URLS_LIMITS: other limits for some pages.
+type CollectLimits struct{ rules []collectLimit }
+
+type collectLimit struct {
+	page  *pyregexp.Regexp
+	limit int64
+}
+
+// ParseCollectLimits reads {urlRegex: [[optionRegex, number], ...]}. The one option
+// there is, MaxURLSFromPage, is searched for optionRegex without regard to case;
+// pairs of other options are passed over. Source: crawling 3.
+func ParseCollectLimits(text string) (*CollectLimits, error) {
+	list, err := members(text)
+	if err != nil {
+		return nil, err
+	}
+	l := &CollectLimits{}
+	for _, m := range list {
+		page, err := folded(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		pairs, err := elements(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		if len(pairs) > 0 && pairs[0][0] != '[' { // one pair for a list of one
+			pairs = []json.RawMessage{m.Value}
+		}
+		for _, raw := range pairs {
+			limit, applies, err := collectPair(m.Name, raw)
+			if err != nil {
+				return nil, err
+			}
+			if applies {
+				l.rules = append(l.rules, collectLimit{page, limit})
+			}
+		}
+	}
+	return l, few(len(l.rules))
+}
+
+// collectPair reads [optionRegex, number].
+func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, err error) {
+	pair, err := elements(raw)
+	if err != nil {
+		return 0, false, err
+	}
+	if len(pair) != 2 {
+		return 0, false, fmt.Errorf("has %.80s at %.80q, where [option, number] is wanted", raw, name)
+	}
+	text, err := prop.Text(pair[0])
+	if err != nil {
+		return 0, false, err
+	}
+	option, err := folded(text)
+	if err != nil {
+		return 0, false, err
+	}
+	var n prop.Int
+	if err := inside(name, pair[1], &n); err != nil {
+		return 0, false, err
+	}
+	return max(int64(n), 0), matches(option, "MaxURLSFromPage"), nil
+}
+
+// MaxURLsFromPage is the limit of a page: that of the last pair that matches,
+// else limit. 0 is no limit.
+func (l *CollectLimits) MaxURLsFromPage(pageURL string, limit int64) int64 {
+	if l == nil {
+		return limit
+	}
+	for i := len(l.rules) - 1; i >= 0; i-- {
+		if matches(l.rules[i].page, pageURL) {
+			return l.rules[i].limit
+		}
+	}
+	return limit
+}

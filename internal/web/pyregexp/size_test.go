@@ -1,0 +1,49 @@
+package pyregexp
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Short texts that stand for huge programs cost little, whichever engine takes them.
+func TestHostileSizes(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		linear bool // what Linear makes of it
+	}{
+		"plain":                {`^https?://\w+\.example/`, true},
+		"a long repetition":    {`^[a-z]{1,1000}$`, true},
+		"twenty repetitions":   {strings.Repeat(`(?:`+strings.Repeat("x", 50)+`){1000}`, 20), false},
+		"a thousand of them":   {strings.Repeat(`(?:[a-z]{30}){30}`, 1000), false},
+		"nested":               {`(?:(?:(?:x{9}){9}){9}){9}`, false},
+		"alternatives":         {`(?:` + strings.Repeat("ab|", 1000) + `c){500}`, true},
+		"classes of letters":   {strings.Repeat(`[\p{L}\p{M}\p{N}_]`, 3000), false},
+		"words":                {strings.Repeat(`\w`, 30_000), false},
+		"words that repeat":    {strings.Repeat(`\w{1000}`, 300), false},
+		"optional, in a row":   {strings.Repeat(`(?:x?){500}`, 500), false},
+		"captures that repeat": {strings.Repeat(`(x(y)z){900}`, 400), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for dialect, compile := range map[string]func() bool{
+				"Linear":      func() bool { _, err := Linear(c.text); return err == nil },
+				"Compile":     func() bool { re, err := Compile(c.text); return err == nil && re.MatchString("x") || err == nil },
+				"CompileFold": func() bool { re, err := CompileFold(c.text); return err == nil && re.MatchString("X") || err == nil },
+			} {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				start := time.Now()
+				ok := compile()
+				took := time.Since(start)
+				runtime.ReadMemStats(&after)
+				if n := after.TotalAlloc - before.TotalAlloc; n > 80<<20 || took > 3*time.Second {
+					t.Errorf("%s: %d MiB in %v", dialect, n>>20, took)
+				}
+				if dialect == "Linear" && ok != c.linear && !strings.HasPrefix(c.text, `\w`) {
+					t.Errorf("compiled: %v", ok)
+				}
+			}
+		})
+	}
+}

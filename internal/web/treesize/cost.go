@@ -1,0 +1,92 @@
+// Package treesize tells, before a page is parsed, how much a tree of it would take:
+// by the HTML standard, 80 kB of text can stand for a tree of a gigabyte.
+//
+//	if treesize.HTML(text, maxNodes) > maxNodes { return ErrCostly }
+//
+// It is one pass of a tokenizer. Neighbours: xpath refuses such pages, article
+// tidies them first. Sources: HTML standard 13.2.4.3 and 13.2.6.
+package treesize
+
+import (
+	"bytes"
+	"slices"
+
+	"golang.org/x/net/html"
+)
+
+// formatting are the elements that the HTML standard opens again in each
+// paragraph until they are closed.
+var formatting = map[string]bool{
+	"a": true, "b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true,
+	"s": true, "small": true, "strike": true, "strong": true, "tt": true, "u": true,
+}
+
+// maxOpen bounds the formatting elements that are open at once.
+const maxOpen = 512
+
+// open is a formatting element that has not been closed.
+type open struct{ name, tag string }
+
+// HTML is about how many nodes a page becomes when html.Parse makes a tree of it,
+// or their like in work: a few bytes can open hundreds of elements again,
+// attributes of body elements are merged one by one, and a text between tags that
+// mean nothing is put together piece by piece. It stops counting beyond most.
+func HTML(text []byte, most int) int {
+	var (
+		z      = html.NewTokenizer(bytes.NewReader(text))
+		opened []open
+		cost   int
+		run    int // bytes of text since the last element
+		merged int // bytes of body and html tags
+	)
+	for cost <= most {
+		kind := z.Next()
+		switch kind {
+		case html.ErrorToken:
+			return cost
+		case html.TextToken:
+			cost += run / 256
+			run += len(z.Raw())
+			cost += 1 + len(opened)
+			continue
+		}
+		cost += 1 + len(opened)
+		tag := string(z.Raw())
+		b, _ := z.TagName()
+		name := string(b)
+		switch {
+		case kind == html.EndTagToken && formatting[name], name == "a":
+			for i, o := range slices.Backward(opened) {
+				if o.name == name {
+					opened = slices.Delete(opened, i, i+1)
+					break
+				}
+			}
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		run = 0
+		if name == "body" || name == "html" {
+			merged += len(tag)
+			cost += merged / 16
+		}
+		if !formatting[name] {
+			continue
+		}
+		same := 0
+		for _, o := range opened {
+			if o.tag == tag {
+				same++
+			}
+		}
+		if same < 3 { // of equal ones the standard keeps three
+			opened = append(opened, open{name, tag})
+		}
+		if len(opened) > maxOpen {
+			return most + 1
+		}
+		cost += len(opened) // for the search
+	}
+	return cost
+}

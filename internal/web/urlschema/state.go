@@ -1,0 +1,68 @@
+package urlschema
+
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/prop"
+)
+
+// State is what was used of a site's parameters, by name. As JSON it is
+// {"list": {"value": {"frequency": 3}}, "numbers": 17}: how often each value was
+// taken, and the number that is next. The zero State has used nothing.
+type State map[string]*Use
+
+// Use is the use of one parameter.
+type Use struct {
+	Counts map[string]int64 // TypePredefined: by value
+	Next   *int64           // TypeIncremental
+}
+
+type frequency struct {
+	Frequency prop.Int `json:"frequency"`
+}
+
+// MarshalJSON writes the number or the counts.
+func (u *Use) MarshalJSON() ([]byte, error) {
+	if u.Next != nil {
+		return json.Marshal(*u.Next)
+	}
+	counts := make(map[string]frequency, len(u.Counts))
+	for value, n := range u.Counts {
+		counts[value] = frequency{prop.Int(n)}
+	}
+	return json.Marshal(counts)
+}
+
+// UnmarshalJSON reads either; what is neither counts as nothing used.
+func (u *Use) UnmarshalJSON(raw []byte) error {
+	*u = Use{}
+	var counts map[string]frequency
+	var next prop.Int
+	switch {
+	case len(raw) > 0 && raw[0] == '{':
+		if json.Unmarshal(raw, &counts) != nil {
+			return nil
+		}
+		u.Counts = make(map[string]int64, len(counts))
+		for value, n := range counts {
+			u.Counts[value] = min(max(int64(n.Frequency), 0), maxNumber)
+		}
+	case next.UnmarshalJSON(raw) == nil:
+		n := int64(next)
+		u.Next = &n
+	}
+	return nil
+}
+
+// use is the entry of a parameter, made when there is none.
+func (s *State) use(name string) *Use {
+	if *s == nil {
+		*s = State{}
+	}
+	u := (*s)[name]
+	if u == nil {
+		u = &Use{}
+		(*s)[name] = u
+	}
+	return u
+}

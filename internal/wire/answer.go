@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// GeneralResponse answers the operations that change something (objects 3.3).
+// Statuses has one element per item of the request.
+type GeneralResponse struct {
+	ErrorCode    int    `json:"errorCode"`
+	ErrorMessage string `json:"errorMessage"`
+	Statuses     []any  `json:"statuses"`
+}
+
+// MarshalJSON never writes null statuses.
+func (g GeneralResponse) MarshalJSON() ([]byte, error) {
+	type plain GeneralResponse
+	if g.Statuses == nil {
+		g.Statuses = []any{}
+	}
+	return json.Marshal(plain(g))
+}
+
+// Content is one stored content (objects 3.6).
+type Content struct {
+	Buffer string `json:"buffer"` // base64
+	CDate  string `json:"cDate"`
+	TypeID int    `json:"typeId"`
+}
+
+// URLContentResponse answers one element of URL_CONTENT (objects 3.6).
+type URLContentResponse struct {
+	URL               string          `json:"url"`
+	URLMd5            *string         `json:"urlMd5"`
+	SiteID            any             `json:"siteId"` // a text, or 0 without a row
+	Status            int64           `json:"status"`
+	RawContents       []Content       `json:"rawContents"`
+	ProcessedContents []any           `json:"processedContents"` // Content, or pairs of it
+	Headers           []*Content      `json:"headers"`
+	Requests          []*Content      `json:"requests"`
+	Meta              []*Content      `json:"meta"`
+	Cookies           []*Content      `json:"cookies"`
+	RawContentMd5     string          `json:"rawContentMd5"`
+	ContentURLMd5     string          `json:"contentURLMd5"`
+	DBFields          map[string]any  `json:"dbFields"`
+	ItemProperties    json.RawMessage `json:"itemProperties"`
+	Attributes        []Attribute     `json:"attributes"`
+}
+
+// Weight is the size of the contents in the answer, in bytes of base64.
+func (r *URLContentResponse) Weight() int {
+	n := 0
+	for _, c := range r.RawContents {
+		n += len(c.Buffer)
+	}
+	for _, list := range [][]*Content{r.Headers, r.Requests, r.Meta, r.Cookies} {
+		for _, c := range list {
+			if c != nil {
+				n += len(c.Buffer)
+			}
+		}
+	}
+	for _, p := range r.ProcessedContents {
+		pair, ok := p.([]any)
+		if !ok {
+			pair = []any{p}
+		}
+		for _, half := range pair {
+			if c, ok := half.(Content); ok {
+				n += len(c.Buffer)
+			}
+		}
+	}
+	return n
+}
+
+// NewURLContentResponse is an answer without contents; its lists are empty, not
+// null.
+func NewURLContentResponse(url string) URLContentResponse {
+	return URLContentResponse{
+		URL: url, SiteID: 0, RawContents: []Content{}, ProcessedContents: []any{},
+		Headers: []*Content{}, Requests: []*Content{}, Meta: []*Content{}, Cookies: []*Content{},
+		DBFields: map[string]any{}, Attributes: []Attribute{},
+	}
+}
+
+// URLPutResponse answers one URL_PUT (objects 3.7).
+type URLPutResponse struct {
+	ContentType int64  `json:"contentType"`
+	ErrCode     int    `json:"errCode"`
+	ErrMessage  string `json:"errMessage"`
+}
+
+// ClientResponse is what a client gets for any operation (objects 3.1).
+type ClientResponse struct {
+	ErrorCode    int                  `json:"errorCode"`
+	ErrorMessage string               `json:"errorMessage"`
+	ItemsList    []ClientResponseItem `json:"itemsList"`
+}
+
+// Codes of ClientResponse and of its items (objects 3.1, 3.2).
+const (
+	ResponseOK         = 0
+	ResponseNoAnswer   = 1 // of the response
+	ResponseNoNodes    = 2 // of the response
+	ResponseOverloaded = 3 // of the response, BATCH only
+	ItemUnreadable     = 1 // of an item
+	ItemFailed         = 2 // of an item
+)
+
+// MarshalJSON never writes a null list.
+func (r ClientResponse) MarshalJSON() ([]byte, error) {
+	type plain ClientResponse
+	if r.ItemsList == nil {
+		r.ItemsList = []ClientResponseItem{}
+	}
+	return json.Marshal(plain(r))
+}
+
+// ClientResponseItem is the answer of one data node (objects 3.2). Merging of
+// several nodes turns numbers into joined texts, hence the loose types.
+type ClientResponseItem struct {
+	ErrorCode    any             `json:"errorCode"`
+	ErrorMessage string          `json:"errorMessage"`
+	Host         string          `json:"host"`
+	Node         string          `json:"node"`
+	Port         any             `json:"port"`
+	Time         any             `json:"time"` // ms
+	ID           any             `json:"id"`
+	ItemObject   json.RawMessage `json:"itemObject"` // null on error
+}
+
+// ErrorItem is the answer of the service itself to a request that it refuses.
+func ErrorItem(message string) ClientResponse {
+	return ClientResponse{ItemsList: []ClientResponseItem{{
+		ErrorCode: ItemFailed, ErrorMessage: message, Port: 0, Time: 0, ID: 0, ItemObject: json.RawMessage("null"),
+	}}}
+}
+
+// Refusal answers a request that db-task does not do: a wrong field, an unknown
+// operation. Managers turn it into an error item.
+type Refusal struct {
+	ErrorCode    int    `json:"errorCode"`
+	ErrorMessage string `json:"errorMessage"`
+	Statuses     []any  `json:"statuses"`
+	Refused      bool   `json:"refused"`
+}
+
+// Refuse makes the Refusal for err. A wrong field speaks for itself: where in the
+// program it was found is nothing to the asker.
+func Refuse(err error) Refusal {
+	message := err.Error()
+	var field *FieldError
+	if errors.As(err, &field) {
+		message = field.Error()
+	}
+	return Refusal{ErrorCode: max(CodeOf(err), CodeFailed), ErrorMessage: message, Statuses: []any{}, Refused: true}
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Column is one column of a database table and the JSON field that carries it.
+type Column struct {
+	JSON string // name on the wire
+	Name string // name in the database
+	Kind Kind
+	Bounds
+
+	index int // of the struct's field
+}
+
+// The catalogues of columns, in the order of the structs they are made of.
+var (
+	SiteColumns     = columnsOf(Site{})
+	URLColumns      = columnsOf(URL{})
+	RootURLColumns  = append(columnsOf(URL{}), Column{JSON: "userId", Name: "User_Id", Kind: KindInt, Bounds: boundsOf("u64"), index: -1})
+	FilterColumns   = columnsOf(SiteFilter{})
+	PropertyColumns = columnsOf(SiteProperty{})
+)
+
+// columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`.
+// Fields without a col tag are not stored; fit is explained by Bounds.
+func columnsOf(row any) []Column {
+	t := reflect.TypeOf(row)
+	var list []Column
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("col")
+		if name == "" {
+			continue
+		}
+		wire, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		c := Column{JSON: wire, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), index: i}
+		switch {
+		case f.Type == reflect.TypeFor[Date]():
+			c.Kind = KindDate
+		case f.Type.Kind() == reflect.Float64:
+			c.Kind = KindFloat
+		case f.Type.Kind() == reflect.String:
+			c.Kind = KindText
+		default:
+			c.Kind = KindInt
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Targets gives, for each column in order, a pointer into row that a database
+// driver can scan a text, number or NULL into. Row is a pointer to the struct
+// that the columns were made of.
+func Targets(row any, columns []Column) []any {
+	v := reflect.ValueOf(row).Elem()
+	targets := make([]any, 0, len(columns))
+	for _, c := range columns {
+		if c.index < 0 {
+			continue
+		}
+		targets = append(targets, &cell{v.Field(c.index)})
+	}
+	return targets
+}
+
+// Apply sets the fields of row that p sets. An expression in a date becomes now
+// when it is NOW(), and leaves the field alone otherwise: only a database can
+// tell its value.
+func Apply(row any, columns []Column, p Patch, now Date) {
+	v := reflect.ValueOf(row).Elem()
+	for _, c := range columns {
+		value, ok := p[c.Name]
+		if !ok || c.index < 0 {
+			continue
+		}
+		f := v.Field(c.index)
+		switch x := value.(type) {
+		case nil:
+			f.SetZero()
+		case int64:
+			if f.CanUint() {
+				f.SetUint(uint64(x))
+			} else {
+				f.SetInt(x)
+			}
+		case float64:
+			f.SetFloat(x)
+		case string:
+			f.SetString(x)
+		case Expr:
+			if c.Kind == KindDate && strings.EqualFold(strings.ReplaceAll(string(x), " ", ""), "NOW()") {
+				f.SetString(string(now))
+			}
+		}
+	}
+}
+
+// PatchOf is the whole row as a Patch; empty dates are NULL.
+func PatchOf(row any, columns []Column) Patch {
+	v := reflect.ValueOf(row).Elem()
+	p := make(Patch, len(columns))
+	for _, c := range columns {
+		if c.index < 0 {
+			continue
+		}
+		f := v.Field(c.index)
+		switch {
+		case c.Kind == KindDate && f.String() == "":
+			p[c.Name] = nil
+		case c.Kind == KindDate || c.Kind == KindText:
+			p[c.Name] = f.String()
+		case c.Kind == KindFloat:
+			p[c.Name] = f.Float()
+		case f.CanUint():
+			p[c.Name] = int64(f.Uint())
+		default:
+			p[c.Name] = f.Int()
+		}
+	}
+	return p
+}

@@ -1,0 +1,92 @@
+package wire
+
+import "encoding/json"
+
+// Criterion is a condition from outside on the rows of a table, in the MySQL
+// dialect and unchecked (objects 0, storage 5). Empty parts are absent.
+type Criterion struct {
+	Where   string
+	OrderBy string
+	Limit   string            // "10" or "offset, count"
+	Tables  string            // SITE_FIND only
+	SQL     map[string]string // URL_FETCH's urlsCriterions only
+	Given   bool              // the request had the object, be it empty
+}
+
+// Empty reports whether c has no clause.
+func (c Criterion) Empty() bool {
+	return c.Where == "" && c.OrderBy == "" && c.Limit == ""
+}
+
+// MarshalJSON writes the object as requests carry it.
+func (c Criterion) MarshalJSON() ([]byte, error) {
+	m := map[string]any{}
+	for key, text := range map[string]string{"WHERE": c.Where, "ORDER BY": c.OrderBy, "LIMIT": c.Limit, "TABLES": c.Tables} {
+		if text != "" {
+			m[key] = text
+		}
+	}
+	if len(c.SQL) > 0 {
+		m["SQL"] = c.SQL
+	}
+	return json.Marshal(m)
+}
+
+// readCriterion reads the object; the keys that it gives replace those of def
+// one by one.
+func readCriterion(name string, raw json.RawMessage, def Criterion) (Criterion, error) {
+	o := readObject(name, raw)
+	c := def
+	c.Given = true
+	for key, part := range map[string]*string{"WHERE": &c.Where, "ORDER BY": &c.OrderBy, "TABLES": &c.Tables} {
+		if _, ok := o.fields[key]; ok {
+			*part = o.text(key, "")
+		}
+	}
+	if raw, ok := o.fields["LIMIT"]; ok {
+		c.Limit = readLimit(o, raw)
+	}
+	if o.has("SQL") {
+		c.SQL = readQueries(o)
+	}
+	return c, o.err
+}
+
+// readQueries reads the object name -> query.
+func readQueries(o *object) map[string]string {
+	var raw map[string]json.RawMessage
+	ok := json.Unmarshal(o.fields["SQL"], &raw) == nil
+	queries := make(map[string]string, len(raw))
+	for name, query := range raw {
+		if len(query) == 0 || query[0] != '"' {
+			ok = ok && isNull(query)
+			continue
+		}
+		text, good := readText(query)
+		queries[name], ok = text, ok && good
+	}
+	if !ok {
+		o.fail("SQL", "is not an object of texts")
+	}
+	return queries
+}
+
+// readLimit accepts a number, a text or [offset, count].
+func readLimit(o *object, raw json.RawMessage) string {
+	if !o.has("LIMIT") {
+		return ""
+	}
+	if raw[0] != '[' {
+		return o.text("LIMIT", "")
+	}
+	var pair []json.RawMessage
+	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
+		offset, ok1 := readText(pair[0])
+		count, ok2 := readText(pair[1])
+		if ok1 && ok2 {
+			return offset + ", " + count
+		}
+	}
+	o.fail("LIMIT", "is not a number, a text or [offset, count]")
+	return ""
+}

@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"encoding/json"
+)
+
+// URLDeleteRequest is one element of URL_DELETE (objects 2.9, storage 4.11). It
+// means one URL by its key, or those that Criterion selects. As JSON it is what
+// the journal keeps of it, keys in order.
+type URLDeleteRequest struct {
+	Criterion   Criterion `json:"criterions"`
+	DelayedType int64     `json:"delayedType"`
+	Reason      int64     `json:"reason"`
+	SiteID      string    `json:"siteId"`
+	URL         *string   `json:"url"` // as asked: the URL or its key; nil: by Criterion
+	URLType     int64     `json:"urlType"`
+	URLMd5      string    `json:"-"` // "" when URL is nil
+}
+
+// Reasons of a deletion (storage 4.11), which go to the journal alone.
+const (
+	ReasonUser       = 0
+	ReasonAging      = 1
+	ReasonAutoRemove = 6
+	ReasonRootUpdate = 7
+)
+
+// ReadURLDelete reads the list of URL_DELETE.
+func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
+	return readList("URLDelete", raw, func(name string, raw json.RawMessage) (URLDeleteRequest, error) {
+		o := readObject(name, raw)
+		r := URLDeleteRequest{
+			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate),
+			Reason: o.int("reason", ReasonUser), SiteID: o.siteID(),
+		}
+		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
+		return r, o.end(n)
+	})
+}
+
+// siteID reads the siteId of operations in which "" and null mean the general
+// site (storage 4.0.2).
+func (o *object) siteID() string {
+	if id := o.text("siteId", ""); id != "" {
+		return id
+	}
+	return GeneralSite
+}
+
+// urlOrKey reads url and urlType: the text as given, nil when it is null, and
+// the key that it means, "" without one.
+func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
+	text, kind = o.textOrNil("url"), o.int("urlType", ByURL)
+	switch {
+	case text == nil:
+	case kind == ByURL:
+		md5 = Md5(*text)
+	default:
+		md5 = *text
+	}
+	return text, kind, md5
+}
+
+// checkURLOrKey refuses the id of a site and a key that cannot be stored.
+func checkURLOrKey(object, site string, text *string, md5 string) error {
+	if err := CheckSiteID(object, "siteId", site); err != nil || text == nil {
+		return err
+	}
+	return CheckMd5(object, "url", md5)
+}
+
+// Check refuses ids and keys that cannot be stored.
+func (r URLDeleteRequest) Check(object string) error {
+	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
+}
+
+// URLCleanupRequest is one element of URL_CLEANUP (objects 2.9, storage 4.12);
+// for which URLs it means and its JSON see URLDeleteRequest.
+type URLCleanupRequest struct {
+	Criterion   Criterion `json:"criterions"`
+	DelayedType int64     `json:"delayedType"`
+	SiteID      string    `json:"siteId"`
+	State       int64     `json:"state"`
+	Status      int64     `json:"status"`
+	URL         *string   `json:"url"`
+	URLType     int64     `json:"urlType"`
+	URLMd5      string    `json:"-"`
+}
+
+// ReadURLCleanup reads the list of URL_CLEANUP. State and Status that are not
+// given are those of a new URL.
+func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) {
+	return readList("URLCleanup", raw, func(name string, raw json.RawMessage) (URLCleanupRequest, error) {
+		o := readObject(name, raw)
+		r := URLCleanupRequest{
+			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate), SiteID: o.siteID(),
+			State: o.bounded("state", URLEnabled, boundsOf("u8")), Status: o.bounded("status", StatusNew, boundsOf("u8")),
+		}
+		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids and keys that cannot be stored.
+func (r URLCleanupRequest) Check(object string) error {
+	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
+}
+
+// URLPurgeRequest is one element of URL_PURGE (objects 2.9, storage 4.14): URLs
+// that were deleted with delay. SiteID "" means each site from the Offset-th in
+// the order of ids until Count of them had something to purge, all when Count is
+// below 0. Without Limits such an element means none.
+type URLPurgeRequest struct {
+	SiteID        string
+	URLMd5        string // "": by Criterion
+	Criterion     Criterion
+	Limits        bool
+	Offset, Count int64
+}
+
+// ReadURLPurge reads the list of URL_PURGE.
+func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
+	return readList("URLPurge", raw, func(name string, raw json.RawMessage) (URLPurgeRequest, error) {
+		o := readObject(name, raw)
+		r := URLPurgeRequest{Criterion: o.criterion("criterions", Criterion{Limit: "100"})}
+		if o.has("siteId") {
+			r.SiteID = o.siteID()
+		}
+		text, _, md5 := o.urlOrKey()
+		if r.URLMd5 = md5; text != nil && r.SiteID != "" && o.err == nil {
+			if err := CheckMd5(name, "url", md5); err != nil {
+				return r, err
+			}
+		}
+		if o.has("siteLimits") {
+			var pair []json.RawMessage
+			var ok1, ok2 bool
+			if json.Unmarshal(o.raw("siteLimits"), &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
+				r.Offset, ok1 = readInt(pair[0])
+				r.Count, ok2 = readInt(pair[1])
+			}
+			if r.Limits = ok1 && ok2; !r.Limits {
+				o.fail("siteLimits", "is not [offset, count]")
+			}
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids that cannot be stored.
+func (r URLPurgeRequest) Check(object string) error {
+	if r.SiteID == "" {
+		return nil
+	}
+	return CheckSiteID(object, "siteId", r.SiteID)
+}
+
+// URLAgeRequest is one element of URL_AGE (objects 2.9, storage 4.15). As JSON it
+// is what the journal keeps of it.
+type URLAgeRequest struct {
+	DelayedType    int64     `json:"delayedType"`
+	MaxURLs        int64     `json:"maxURLs"` // of the whole request; 0 ages none
+	SitesCriterion Criterion `json:"sitesCriterions"`
+	URLsCriterion  Criterion `json:"urlsCriterions"` // WHERE is not ""
+}
+
+// ReadURLAge reads the list of URL_AGE.
+func ReadURLAge(raw json.RawMessage, n *Notes) ([]URLAgeRequest, error) {
+	return readList("URLAgeObj", raw, func(name string, raw json.RawMessage) (URLAgeRequest, error) {
+		o := readObject(name, raw)
+		r := URLAgeRequest{
+			URLsCriterion:  o.criterion("urlsCriterions", Criterion{Limit: "100"}),
+			SitesCriterion: o.criterion("sitesCriterions", Criterion{Limit: "10"}),
+			MaxURLs:        o.int("maxURLs", 100), DelayedType: o.int("delayedType", Immediate),
+		}
+		if o.err == nil && r.URLsCriterion.Where == "" {
+			return r, &FieldError{Object: name + ".urlsCriterions", Field: "WHERE", Reason: "is missing"}
+		}
+		return r, o.end(n)
+	})
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// Classes of events: three spaces of numbers that never meet (DECISIONS 1.1).
+const (
+	ClassClient   = "client"
+	ClassAdmin    = "admin"
+	ClassInternal = "internal"
+)
+
+// Event types of class admin (daemon 1.3): request and answer.
+const (
+	AdminStat       = 1024
+	AdminGet        = 1025
+	AdminSet        = 1026
+	AdminState      = 1027
+	AdminSuspend    = 31
+	AdminStatAns    = 120
+	AdminGetAns     = 121
+	AdminSetAns     = 122
+	AdminStateAns   = 123
+	AdminSuspendAns = 125
+)
+
+// Event types of class internal: between the managers of one daemon.
+const (
+	InternalReady    = 1 // a manager to AdminInterfaceServer: it is there
+	InternalTaskDone = 2 // a worker to its manager: a task ran (env results)
+	InternalState    = 3 // a watcher to its manager: a task changed its state
+	InternalWork     = 4 // a manager to another: there may be work for you
+)
+
+// Event is one message: one JSON frame after any routing frames.
+type Event struct {
+	Class  string                     `json:"class"`
+	UID    string                     `json:"uid"` // 128 random bits, hexadecimal
+	Type   int                        `json:"eventType"`
+	Object json.RawMessage            `json:"eventObj"`
+	Cookie map[string]json.RawMessage `json:"cookie"`
+}
+
+var uidPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+
+// ParseEvent reads one frame and refuses what is no event: the caller answers or
+// drops it, but never acts on it.
+func ParseEvent(frame []byte) (Event, error) {
+	var e Event
+	if err := json.Unmarshal(frame, &e); err != nil {
+		return e, fmt.Errorf("dc.ParseEvent: not an event: %w", err)
+	}
+	switch e.Class {
+	case ClassClient, ClassAdmin, ClassInternal:
+	default:
+		return e, fmt.Errorf("dc.ParseEvent: class %q is unknown", clip([]byte(e.Class)))
+	}
+	if !uidPattern.MatchString(e.UID) {
+		return e, fmt.Errorf("dc.ParseEvent: uid %q is not of 1 to 64 letters, digits, - or _", clip([]byte(e.UID)))
+	}
+	return e, nil
+}
+
+// Frame is the event as one frame. Object must be valid JSON, as it is when it
+// was read or marshalled before: it is copied, not read again.
+func (e Event) Frame() ([]byte, error) {
+	object, cookie := e.Object, []byte("{}")
+	if len(object) == 0 {
+		object = json.RawMessage("null")
+	}
+	head, err := json.Marshal(struct {
+		Class string `json:"class"`
+		UID   string `json:"uid"`
+		Type  int    `json:"eventType"`
+	}{e.Class, e.UID, e.Type})
+	if err == nil && len(e.Cookie) > 0 {
+		cookie, err = json.Marshal(e.Cookie)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dc.Event.Frame: %w", err)
+	}
+	frame := make([]byte, 0, len(head)+len(object)+len(cookie)+32)
+	frame = append(frame, head[:len(head)-1]...)
+	frame = append(frame, `,"eventObj":`...)
+	frame = append(frame, object...)
+	frame = append(frame, `,"cookie":`...)
+	frame = append(frame, cookie...)
+	return append(frame, '}'), nil
+}
+
+// Answer is an event that answers e: same class, uid and cookie.
+func (e Event) Answer(eventType int, object any) (Event, error) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return Event{}, fmt.Errorf("dc.Event.Answer: %w", err)
+	}
+	return Event{Class: e.Class, UID: e.UID, Type: eventType, Object: raw, Cookie: e.Cookie}, nil
+}
+
+// AdminFields is the object of STAT, GET and SET and of their answers: names of
+// values of one manager (daemon 4.2). An unknown name is answered with null.
+type AdminFields struct {
+	ClassName string         `json:"className"`
+	Fields    map[string]any `json:"fields"`
+	// Errors says why SET refused a value; absent when it refused none.
+	Errors map[string]string `json:"errors,omitempty"`
+}
+
+// AdminCommand is the object of STATE and of its answer. Command 2 asks a
+// manager to stop and says that it does; 7 says that it does not.
+type AdminCommand struct {
+	ClassName string `json:"className"`
+	Command   int    `json:"command"`
+	Message   string `json:"errorMessage,omitempty"`
+}
+
+// Commands of AdminCommand.
+const (
+	CommandReady    = 1
+	CommandShutdown = 2
+	CommandError    = 7
+)

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/wire/prop"
+)
+
+// ExpressionsProperty is the property that ReadFieldExpressions reads.
+const ExpressionsProperty = "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER"
+
+// FieldExpression gives a column of a crawled URL's row, or of its site's, the
+// value of an SQL expression. Its macros are the fields of that object in upper
+// case, as %URLMD5%. Source: crawling 3, 2.6 #43.
+type FieldExpression struct {
+	Object string // ObjectURL or ObjectSite
+	Column string // as the table spells it
+	SQL    string
+	Cast   int // CastInt, CastText or CastDate
+}
+
+// Objects and casts of a FieldExpression.
+const (
+	ObjectURL  = "URL"
+	ObjectSite = "Site"
+
+	CastInt  = 0
+	CastText = 1
+	CastDate = 2
+)
+
+// mostExpressions bounds the entries of the property.
+const mostExpressions = 100
+
+// ReadFieldExpressions reads a list of {"URL" or "Site": {Column: {expression:
+// cast}}}; an object stands for a list of one, and columns may go by their names
+// on the wire. An entry that cannot be meant is left out, and named in the error:
+// the others are good.
+func ReadFieldExpressions(text string) ([]FieldExpression, error) {
+	var raw json.RawMessage
+	if err := prop.Decode(text, &raw); err != nil {
+		return nil, err
+	}
+	var list []prop.Members
+	if bytes.HasPrefix(raw, []byte("[")) {
+		if err := prop.Decode(text, &list); err != nil {
+			return nil, err
+		}
+	} else {
+		list = make([]prop.Members, 1)
+		if err := prop.Decode(text, &list[0]); err != nil {
+			return nil, err
+		}
+	}
+	var all []FieldExpression
+	var errs []error
+	for _, objects := range list {
+		for _, o := range objects {
+			found, err := readObjectExpressions(o)
+			all = append(all, found...)
+			errs = append(errs, err...)
+			if len(all) > mostExpressions {
+				return all[:mostExpressions], fmt.Errorf("has more than %d expressions; the rest is left out", mostExpressions)
+			}
+		}
+	}
+	return all, inOneLine(errs)
+}
+
+// inOneLine is the first of errors, and a few of the others; nil without any.
+func inOneLine(errs []error) error {
+	const most = 5
+	var texts []string
+	for i, err := range errs {
+		if i == most {
+			texts = append(texts, "and more")
+			break
+		}
+		texts = append(texts, err.Error())
+	}
+	if texts == nil {
+		return nil
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) {
+	object, columns := ObjectURL, URLColumns
+	switch {
+	case strings.EqualFold(o.Name, ObjectSite):
+		object, columns = ObjectSite, SiteColumns
+	case !strings.EqualFold(o.Name, ObjectURL):
+		return nil, []error{fmt.Errorf(`has %q, where "URL" or "Site" is wanted`, clip([]byte(o.Name)))}
+	}
+	var fields prop.Members
+	if err := prop.Decode(string(o.Value), &fields); err != nil {
+		return nil, []error{fmt.Errorf("at %q: %w", object, err)}
+	}
+	for _, field := range fields {
+		column := columnNamed(columns, field.Name)
+		if column == "" {
+			errs = append(errs, fmt.Errorf("has %q at %q, which is no column", clip([]byte(field.Name)), object))
+			continue
+		}
+		var texts prop.Members
+		if err := prop.Decode(string(field.Value), &texts); err != nil {
+			errs = append(errs, fmt.Errorf("at %q of %q: %w", column, object, err))
+			continue
+		}
+		for _, text := range texts {
+			var cast prop.Int
+			if err := prop.Decode(string(text.Value), &cast); err != nil || cast < CastInt || cast > CastDate {
+				errs = append(errs, fmt.Errorf("has %s at %q of %q, where 0, 1 or 2 is wanted", clip(text.Value), column, object))
+				continue
+			}
+			all = append(all, FieldExpression{Object: object, Column: column, SQL: text.Name, Cast: int(cast)})
+		}
+	}
+	return all, errs
+}
+
+// columnNamed finds a column by its name in the table or on the wire, letters of
+// either case; "" when there is none.
+func columnNamed(columns []Column, name string) string {
+	for _, c := range columns {
+		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {
+			return c.Name
+		}
+	}
+	return ""
+}

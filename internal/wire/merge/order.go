@@ -1,0 +1,156 @@
+package merge
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/wire"
+)
+
+// order is how a request wants its answer sorted: by the first thing in its
+// ORDER BY. The zero value sorts nothing.
+type order struct {
+	column     string // "" without an ORDER BY
+	descending bool
+}
+
+// orderOf reads the ORDER BY of a request's first element: of its urlsCriterions
+// for URL_FETCH, of its urlFetch's for URL_CONTENT. Anything else, and what
+// cannot be read, has no order.
+func orderOf(op wire.Op, request json.RawMessage) order {
+	if op != wire.URLFetch && op != wire.URLContent {
+		return order{}
+	}
+	if list, ok := readList(request); ok && len(list) > 0 {
+		request = list[0]
+	}
+	element, _ := readObject(request)
+	if op == wire.URLContent {
+		element, _ = readObject(element["urlFetch"])
+	}
+	criterions, _ := readObject(element["urlsCriterions"])
+	return readOrder(criterions.word("ORDER BY"))
+}
+
+// readOrder reads the first item of an ORDER BY: a column, quoted or not, then
+// nothing or exactly ASC for ascending, anything else for descending.
+func readOrder(text string) order {
+	words := strings.Fields(firstItem(text))
+	if len(words) == 0 {
+		return order{}
+	}
+	return order{
+		column:     strings.Trim(words[0], "`"),
+		descending: len(words) > 1 && words[1] != "ASC",
+	}
+}
+
+// firstItem is a list of SQL up to its first comma outside parentheses.
+func firstItem(text string) string {
+	depth := 0
+	for i, r := range text {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth <= 0:
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// rank is a value to sort by: what is not known is the smallest.
+type rank struct {
+	known  bool
+	number int64
+	text   string
+}
+
+func (r rank) compare(other rank) int {
+	switch {
+	case r.known != other.known && r.known:
+		return 1
+	case r.known != other.known:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(r.number, other.number), cmp.Compare(r.text, other.text))
+}
+
+// urlFields are a URL's names of the columns that answers are sorted by.
+var urlFields = map[string]string{
+	"PDate": "pDate", "CDate": "CDate", "UDate": "UDate", "TcDate": "tcDate",
+	"Size": "size", "Depth": "depth", "TagsCount": "tagsCount", "ContentURLMd5": "contentURLMd5",
+}
+
+// ofURL is the value of a URL.
+func (by order) ofURL(o object) rank {
+	if field, ok := urlFields[by.column]; ok {
+		return by.value(o, field)
+	}
+	return by.value(o, "CDate")
+}
+
+// ofContent is the value of a URLContentResponse, from its row's columns.
+func (by order) ofContent(o object) rank {
+	fields := columns(o)
+	switch _, ok := urlFields[by.column]; {
+	case !ok:
+		return by.value(fields, "CDate")
+	case by.column == "ContentURLMd5" && isNull(fields[by.column]):
+		return by.value(o, "contentURLMd5") // beside dbFields too
+	}
+	return by.value(fields, by.column)
+}
+
+// value reads one field as the column's kind: a moment, a whole number or a text.
+// A column that is not among those known is taken by the text of the date of
+// creation.
+func (by order) value(o object, field string) rank {
+	switch by.column {
+	case "PDate", "CDate", "UDate", "TcDate":
+		if t, ok := o.date(field); ok {
+			return rank{known: true, number: t.UnixMicro()}
+		}
+	case "Size", "Depth", "TagsCount":
+		if n, ok := wire.ReadInt(o[field]); ok {
+			return rank{known: true, number: n}
+		}
+	default:
+		if s := o.word(field); s != "" && s != "None" {
+			return rank{known: true, text: s}
+		}
+	}
+	return rank{}
+}
+
+// sort sorts a list by its objects' ranks. Equals stay as they are; what is no
+// object counts as smallest.
+func (by order) sort(list []element, rankOf func(object) rank) {
+	if by.column == "" || rankOf == nil {
+		return
+	}
+	type ranked struct {
+		element
+		rank
+	}
+	all := make([]ranked, len(list))
+	for i, el := range list {
+		all[i] = ranked{element: el}
+		if el.object != nil {
+			all[i].rank = rankOf(el.object)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		if by.descending {
+			a, b = b, a
+		}
+		return a.rank.compare(b.rank)
+	})
+	for i, r := range all {
+		list[i] = r.element
+	}
+}

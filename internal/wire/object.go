@@ -1,0 +1,229 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
+// object reads one JSON object of a request field by field. The first error is
+// kept, and later reads do nothing.
+type object struct {
+	name   string
+	fields map[string]json.RawMessage
+	used   map[string]bool
+	loose  bool // columns takes what does not fit its bounds, and makes it fit
+	err    error
+}
+
+func readObject(name string, raw json.RawMessage) *object {
+	o := &object{name: name, used: map[string]bool{}}
+	if err := json.Unmarshal(raw, &o.fields); err != nil || o.fields == nil {
+		o.err = &FieldError{Object: name, Value: clip(raw), Reason: "is not an object"}
+	}
+	return o
+}
+
+func (o *object) fail(field, reason string) {
+	if o.err == nil {
+		o.err = &FieldError{Object: o.name, Field: field, Value: clip(o.fields[field]), Reason: reason}
+	}
+}
+
+// has reports whether field is there and not null.
+func (o *object) has(field string) bool {
+	o.used[field] = true
+	return o.err == nil && !isNull(o.fields[field])
+}
+
+func (o *object) int(field string, def int64) int64 {
+	if !o.has(field) {
+		return def
+	}
+	n, ok := readInt(o.fields[field])
+	if !ok {
+		o.fail(field, kindReason[KindInt])
+	}
+	return n
+}
+
+func (o *object) bool(field string, def bool) bool {
+	d := int64(0)
+	if def {
+		d = 1
+	}
+	return o.int(field, d) != 0
+}
+
+func (o *object) text(field, def string) string {
+	if !o.has(field) {
+		return def
+	}
+	s, ok := readText(o.fields[field])
+	if !ok {
+		o.fail(field, KindText.reason(o.fields[field]))
+	}
+	return s
+}
+
+// textOrNil tells an absent or null text from an empty one.
+func (o *object) textOrNil(field string) *string {
+	if !o.has(field) {
+		return nil
+	}
+	s := o.text(field, "")
+	return &s
+}
+
+// bytesOrNil is textOrNil for what goes to a file, which holds any character.
+func (o *object) bytesOrNil(field string) *string {
+	var s string
+	if o.has(field) && o.fields[field][0] == '"' && json.Unmarshal(o.fields[field], &s) == nil {
+		return &s
+	}
+	return o.textOrNil(field)
+}
+
+func (o *object) raw(field string) json.RawMessage {
+	if !o.has(field) {
+		return nil
+	}
+	return o.fields[field]
+}
+
+func (o *object) list(field string) []json.RawMessage {
+	if !o.has(field) {
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(o.fields[field], &list) != nil {
+		o.fail(field, "is not a list")
+		return nil
+	}
+	if list == nil {
+		list = []json.RawMessage{}
+	}
+	return list
+}
+
+func (o *object) texts(field string, def []string) []string {
+	if !o.has(field) {
+		return def
+	}
+	texts := []string{}
+	for _, raw := range o.list(field) {
+		s, ok := readText(raw)
+		if !ok || isNull(raw) {
+			o.fail(field, "is not a list of texts")
+			return nil
+		}
+		texts = append(texts, s)
+	}
+	return texts
+}
+
+// criterion reads a criterions object; def is taken when it is absent or null,
+// and fills the keys that it does not give.
+func (o *object) criterion(field string, def Criterion) Criterion {
+	if !o.has(field) {
+		return def
+	}
+	c, err := readCriterion(o.name+"."+field, o.fields[field], def)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return c
+}
+
+// columns reads the fields of a table's row that the object sets.
+func (o *object) columns(table []Column) Patch {
+	p := Patch{}
+	for _, c := range table {
+		if !o.has(c.JSON) {
+			continue
+		}
+		value, set, ok := readKind(c.Kind, o.fields[c.JSON])
+		mend := o.loose && c.Name != "URL" // which would name another page
+		if !ok && mend {
+			value, set, ok = readLoose(c.Kind, o.fields[c.JSON])
+		}
+		if !ok {
+			o.fail(c.JSON, c.Kind.reason(o.fields[c.JSON]))
+			return p
+		}
+		if mend {
+			value = c.Fit(value)
+		} else if reason := c.refusal(value); reason != "" {
+			o.fail(c.JSON, reason)
+			return p
+		}
+		if set {
+			p[c.Name] = value
+		}
+	}
+	return p
+}
+
+// readLoose reads what only a strict reader refuses: a text with characters
+// that cannot be stored, a date that cannot, which is not set.
+func readLoose(k Kind, raw json.RawMessage) (value any, set, ok bool) {
+	var s string
+	if raw[0] != '"' || k != KindText && k != KindDate || json.Unmarshal(raw, &s) != nil {
+		return nil, false, false
+	}
+	return s, k == KindText, true
+}
+
+// bounded is int for what a column of a table will hold.
+func (o *object) bounded(field string, def int64, b Bounds) int64 {
+	n := o.int(field, def)
+	if n < b.Min || n > b.Max {
+		o.fail(field, b.numbers())
+	}
+	return n
+}
+
+// end gives the object's error, or notes the keys nobody asked for.
+func (o *object) end(n *Notes) error {
+	if o.err != nil {
+		return o.err
+	}
+	if n == nil {
+		return nil
+	}
+	var unknown []string
+	for field := range o.fields {
+		if !o.used[field] {
+			unknown = append(unknown, field)
+		}
+	}
+	sort.Strings(unknown)
+	for _, field := range unknown {
+		n.unknown(o.name, field)
+	}
+	return nil
+}
+
+// accept marks keys of old samples that are known and without effect.
+func (o *object) accept(fields ...string) {
+	for _, f := range fields {
+		o.used[f] = true
+	}
+}
+
+// readList reads a list of objects; an error names the element.
+func readList[T any](name string, raw json.RawMessage, read func(name string, raw json.RawMessage) (T, error)) ([]T, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+		return nil, &FieldError{Object: name, Value: clip(raw), Reason: "is not a list"}
+	}
+	out := make([]T, 0, len(list))
+	for i, elem := range list {
+		v, err := read(fmt.Sprintf("%s[%d]", name, i), elem)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Op is the code of an operation (objects 1). The code of the answer is the
+// operation's plus 100.
+type Op int
+
+// Operations of clients. 13 and 14 are reserved and never used.
+const (
+	SiteNew         Op = 1
+	SiteUpdate      Op = 2
+	SiteStatus      Op = 3
+	SiteDelete      Op = 4
+	SiteCleanup     Op = 5
+	URLNew          Op = 6
+	URLUpdate       Op = 7
+	URLStatus       Op = 8
+	URLDelete       Op = 9
+	URLFetch        Op = 10
+	URLCleanup      Op = 11
+	URLContent      Op = 12
+	SiteFind        Op = 15
+	SQLCustom       Op = 16
+	BatchRun        Op = 17
+	URLPurge        Op = 18
+	FieldRecalc     Op = 19
+	URLVerify       Op = 20
+	URLAge          Op = 21
+	URLPut          Op = 22
+	URLHistory      Op = 23
+	URLStats        Op = 24
+	ProxyNew        Op = 25
+	ProxyUpdate     Op = 26
+	ProxyDelete     Op = 27
+	ProxyStatus     Op = 28
+	ProxyFind       Op = 29
+	AttributeSet    Op = 30
+	AttributeUpdate Op = 31
+	AttributeDelete Op = 32
+	AttributeFetch  Op = 33
+)
+
+// URLReturn is our own operation between the daemon and db-task, not offered to
+// clients: the rows that a batch left behind go back to where they can be
+// selected again (DECISIONS 3.4, 3.5).
+const URLReturn Op = 60
+
+// ResponseOffset is what an answer's code is above its request's.
+const ResponseOffset = 100
+
+var opNames = map[Op]string{
+	SiteNew: "SITE_NEW", SiteUpdate: "SITE_UPDATE", SiteStatus: "SITE_STATUS",
+	SiteDelete: "SITE_DELETE", SiteCleanup: "SITE_CLEANUP", SiteFind: "SITE_FIND",
+	URLNew: "URL_NEW", URLUpdate: "URL_UPDATE", URLStatus: "URL_STATUS",
+	URLDelete: "URL_DELETE", URLFetch: "URL_FETCH", URLCleanup: "URL_CLEANUP",
+	URLContent: "URL_CONTENT", SQLCustom: "SQL_CUSTOM", BatchRun: "BATCH",
+	URLPurge: "URL_PURGE", FieldRecalc: "F_RECALC", URLVerify: "URL_VERIFY",
+	URLAge: "URL_AGE", URLPut: "URL_PUT", URLHistory: "URL_HISTORY",
+	URLStats: "URL_STATS", ProxyNew: "PROXY_NEW", ProxyUpdate: "PROXY_UPDATE",
+	ProxyDelete: "PROXY_DELETE", ProxyStatus: "PROXY_STATUS", ProxyFind: "PROXY_FIND",
+	AttributeSet: "ATTRIBUTE_SET", AttributeUpdate: "ATTRIBUTE_UPDATE",
+	AttributeDelete: "ATTRIBUTE_DELETE", AttributeFetch: "ATTRIBUTE_FETCH",
+	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL",
+}
+
+var opsByName = func() map[string]Op {
+	m := map[string]Op{
+		"ATTR_SET": AttributeSet, "ATTR_UPDATE": AttributeUpdate,
+		"ATTR_DELETE": AttributeDelete, "ATTR_FETCH": AttributeFetch,
+		"FIELD_RECALCULATE": FieldRecalc,
+	}
+	for op, name := range opNames {
+		m[name] = op
+	}
+	return m
+}()
+
+// String is the command name, as SITE_NEW, or the number of an unknown code.
+func (o Op) String() string {
+	if n, ok := opNames[o]; ok {
+		return n
+	}
+	return strconv.Itoa(int(o))
+}
+
+// Known reports whether o is an operation of this table.
+func (o Op) Known() bool { _, ok := opNames[o]; return ok }
+
+// Client reports whether clients may ask for o.
+func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl }
+
+// Reads reports whether o changes nothing, whatever is asked.
+func (o Op) Reads() bool {
+	switch o {
+	case SiteStatus, SiteFind, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
+		return true
+	}
+	return false
+}
+
+// ParseOp finds an operation by its command name. Names are case-sensitive;
+// both spellings of the attribute and recalculation operations are known
+// (DECISIONS 1.2).
+func ParseOp(name string) (Op, bool) {
+	o, ok := opsByName[name]
+	return o, ok
+}
+
+// ListRequest reports whether o's request is a list of objects. For SITE_DELETE
+// and SITE_CLEANUP, which take one object or a list, it answers false.
+func (o Op) ListRequest() bool {
+	switch o {
+	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl:
+		return false
+	}
+	return true
+}
+
+// Call is one request on db-task's stdin: the pair [operation, object].
+type Call struct {
+	Op     Op
+	ByName bool // the operation was given as text; the answer follows suit
+	Name   string
+	Object json.RawMessage
+}
+
+// UnmarshalJSON reads the pair. The operation is a code or a name.
+func (c *Call) UnmarshalJSON(b []byte) error {
+	var pair []json.RawMessage
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return &FieldError{Object: "request", Value: clip(b), Reason: "is not a pair [operation, object]"}
+	}
+	if len(pair) != 2 {
+		return &FieldError{Object: "request", Value: clip(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
+	}
+	c.Object = pair[1]
+	var name string
+	if json.Unmarshal(pair[0], &name) == nil {
+		c.ByName, c.Name = true, name
+		op, ok := ParseOp(name)
+		if !ok {
+			return &FieldError{Object: "request", Field: "operation", Value: clip(pair[0]), Reason: "is not a known operation"}
+		}
+		c.Op = op
+		return nil
+	}
+	var code int
+	if json.Unmarshal(pair[0], &code) != nil || !Op(code).Known() {
+		return &FieldError{Object: "request", Field: "operation", Value: clip(pair[0]), Reason: "is not a known operation"}
+	}
+	c.Op = Op(code)
+	return nil
+}
+
+// MarshalJSON writes the pair with the operation's code, or its name when
+// ByName is set.
+func (c Call) MarshalJSON() ([]byte, error) {
+	if c.ByName {
+		name := c.Name
+		if name == "" {
+			name = c.Op.String()
+		}
+		return json.Marshal([]any{name, c.Object})
+	}
+	return json.Marshal([]any{int(c.Op), c.Object})
+}
+
+// Reply is the answer to c: [operation+100, object], or [name, object] when the
+// operation was asked by name (DECISIONS 1.2).
+func (c Call) Reply(object any) []any {
+	if c.ByName {
+		return []any{c.Name, object}
+	}
+	return []any{int(c.Op) + ResponseOffset, object}
+}

@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Proxy is a row of sites_proxy (objects 2.12, storage 1.6). Domains and Limits
+// hold the text of a JSON value; "" is NULL, and null on the wire.
+type Proxy struct {
+	ID          int64   `json:"id" col:"Id" fit:"u64"`
+	SiteID      string  `json:"siteId" col:"Site_Id" fit:"id"`
+	Host        string  `json:"host" col:"Host" fit:"128"` // host:port
+	Domains     string  `json:"domains" col:"Domains" fit:"8192"`
+	Priority    int64   `json:"priority" col:"Priority" fit:"u32"`
+	State       int64   `json:"state" col:"State" fit:"u32"` // 1: in use
+	CountryCode string  `json:"countryCode" col:"CountryCode" fit:"2"`
+	CountryName string  `json:"countryName" col:"CountryName" fit:"64"`
+	RegionCode  int64   `json:"regionCode" col:"RegionCode" fit:"u32"`
+	RegionName  string  `json:"regionName" col:"RegionName" fit:"64"`
+	CityName    string  `json:"cityName" col:"CityName" fit:"64"`
+	ZipCode     string  `json:"zipCode" col:"ZipCode" fit:"8"`
+	TimeZone    string  `json:"timeZone" col:"TimeZone" fit:"64"`
+	Latitude    float64 `json:"latitude" col:"Latitude"`
+	Longitude   float64 `json:"longitude" col:"Longitude"`
+	MetroCode   int64   `json:"metroCode" col:"MetroCode" fit:"u32"`
+	Faults      int64   `json:"faults" col:"Faults" fit:"u32"`
+	FaultsMax   int64   `json:"faultsMax" col:"FaultsMax" fit:"u32"` // 0: no limit
+	CategoryID  int64   `json:"categoryId" col:"Category_Id" fit:"u32"`
+	Limits      string  `json:"limits" col:"Limits" fit:"8192"`
+	Description string  `json:"description" col:"Description" fit:"16383"`
+	CDate       Date    `json:"cDate" col:"CDate"`
+	UDate       Date    `json:"uDate" col:"UDate"`
+}
+
+// ProxyColumns is the catalogue of sites_proxy.
+var ProxyColumns = columnsOf(Proxy{})
+
+// AnySite as the site of a proxy means all sites, as GeneralSite does there.
+const AnySite = "*"
+
+// MarshalJSON writes the dates of the row with a T between day and time (objects
+// 4.3), and null for texts that are NULL.
+func (p Proxy) MarshalJSON() ([]byte, error) {
+	type plain Proxy
+	return json.Marshal(struct {
+		plain
+		Domains *string `json:"domains"`
+		Limits  *string `json:"limits"`
+		CDate   isoDate `json:"cDate"`
+		UDate   isoDate `json:"uDate"`
+	}{plain(p), orNil(p.Domains), orNil(p.Limits), isoDate(p.CDate), isoDate(p.UDate)})
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// isoDate is a Date in the form of proxies, attributes and rows of SQL_CUSTOM
+// (objects 4.3).
+type isoDate Date
+
+// MarshalJSON writes null for the empty date.
+func (d isoDate) MarshalJSON() ([]byte, error) {
+	return Date(ISO(string(d))).MarshalJSON()
+}
+
+// ISO writes a stored date as YYYY-MM-DDThh:mm:ss. Other texts stay as they are.
+func ISO(date string) string {
+	if len(date) > 10 && date[10] == ' ' {
+		return date[:10] + "T" + date[11:]
+	}
+	return date
+}
+
+// ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (objects 2.12). Row
+// holds the columns that the request sets, but for Id, Site_Id and Host.
+type ProxyRequest struct {
+	SiteID, Host string
+	Row          Patch
+	Undated      bool // uDate is absent, not null: a change is of now
+}
+
+// ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE, whose elements errors
+// call object[i]. Site and host are mandatory.
+func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, error) {
+	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyRequest, error) {
+		o := readObject(name, raw)
+		_, dated := o.fields["uDate"]
+		o.valueAsText("domains")
+		o.valueAsText("limits")
+		r := ProxyRequest{Row: o.columns(ProxyColumns), Undated: !dated}
+		r.SiteID, r.Host = r.Row.Text("Site_Id"), r.Row.Text("Host")
+		if r.SiteID == "" {
+			o.fail("siteId", "is missing")
+		}
+		switch {
+		case r.Host == "":
+			o.fail("host", "is missing")
+		case strings.TrimSpace(r.Host) != r.Host: // MySQL does not tell them from those without
+			o.fail("host", "begins or ends with a space")
+		}
+		for _, column := range []string{"Id", "Site_Id", "Host"} {
+			delete(r.Row, column)
+		}
+		return r, o.end(n)
+	})
+}
+
+// valueAsText puts the text of a JSON list or object in its place.
+func (o *object) valueAsText(field string) {
+	if !o.has(field) || o.fields[field][0] != '{' && o.fields[field][0] != '[' {
+		return
+	}
+	var text bytes.Buffer
+	if json.Compact(&text, o.fields[field]) == nil {
+		o.fields[field] = quoteJSON(text.String())
+	}
+}
+
+// Check refuses ids that cannot be stored.
+func (r ProxyRequest) Check(object string) error { return checkProxySite(object, &r.SiteID) }
+
+// checkProxySite also knows the sign for all sites; nil is no site.
+func checkProxySite(object string, id *string) error {
+	if id == nil || *id == AnySite {
+		return nil
+	}
+	return CheckSiteID(object, "siteId", *id)
+}
+
+// ProxySelection is one element of PROXY_DELETE and PROXY_STATUS (objects 2.12):
+// the row of site and host when both are given, else rows by Criterion, where an
+// empty one chooses none.
+type ProxySelection struct {
+	SiteID, Host *string
+	Criterion    Criterion
+}
+
+// ReadProxySelections reads the list of PROXY_DELETE or PROXY_STATUS, whose
+// elements errors call object[i].
+func ReadProxySelections(object string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
+	return readList(object, raw, func(name string, raw json.RawMessage) (ProxySelection, error) {
+		o := readObject(name, raw)
+		r := ProxySelection{SiteID: o.textOrNil("siteId"), Host: o.textOrNil("host"), Criterion: o.criterion("criterions", Criterion{})}
+		if r.Host != nil {
+			*r.Host = strings.TrimSpace(*r.Host)
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids that cannot be stored.
+func (r ProxySelection) Check(object string) error { return checkProxySite(object, r.SiteID) }
+
+// ProxyFindRequest is one element of PROXY_FIND (objects 2.12): rows that
+// Criterion selects, of the site, or of the sites that SiteCriterion selects, or
+// of any. Without a site and a clause it chooses none.
+type ProxyFindRequest struct {
+	SiteID        *string
+	SiteCriterion Criterion
+	Criterion     Criterion
+}
+
+// ReadProxyFind reads the list of PROXY_FIND, whose elements errors call
+// object[i].
+func ReadProxyFind(object string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
+	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyFindRequest, error) {
+		o := readObject(name, raw)
+		r := ProxyFindRequest{
+			SiteID: o.textOrNil("siteId"), SiteCriterion: o.criterion("siteCriterions", Criterion{}),
+			Criterion: o.criterion("criterions", Criterion{}),
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids that cannot be stored.
+func (r ProxyFindRequest) Check(object string) error { return checkProxySite(object, r.SiteID) }

@@ -1,0 +1,160 @@
+package wire
+
+import "encoding/json"
+
+// URLVerifyRequest is one element of URL_VERIFY (objects 2.9, storage 4.17).
+type URLVerifyRequest struct {
+	Null      bool // the element was null and is answered with null
+	SiteID    string
+	URLMd5    string
+	Database  string // "" is answered with null
+	Criterion Criterion
+}
+
+// ReadURLVerify reads the list of URL_VERIFY.
+func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
+	return readList("URLVerify", raw, func(name string, raw json.RawMessage) (URLVerifyRequest, error) {
+		if isNull(raw) {
+			return URLVerifyRequest{Null: true}, nil
+		}
+		o := readObject(name, raw)
+		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.text("dbName", ""), Criterion: o.criterion("criterions", Criterion{})}
+		text, _, md5 := o.urlOrKey()
+		if text == nil {
+			o.fail("url", "is missing")
+		}
+		r.URLMd5 = md5
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids and keys that cannot be stored.
+func (r URLVerifyRequest) Check(object string) error {
+	if r.Null {
+		return nil
+	}
+	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
+		return err
+	}
+	return CheckMd5(object, "url", r.URLMd5)
+}
+
+// URLRecordsRequest is one element of URL_HISTORY or URL_STATS (objects 2.9,
+// storage 4.18, 4.19).
+type URLRecordsRequest struct {
+	Null          bool // the element was null and is answered with null
+	SiteID        string
+	URLMd5        string    // "": by URLsCriterion
+	URLsCriterion Criterion // on the site's URLs; an empty one selects all
+	Criterion     Criterion // on the journal, or on the counters of events
+}
+
+// ReadURLHistory reads the list of URL_HISTORY.
+func ReadURLHistory(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+	return readRecords("URLHistoryRequest", "logCriterions", raw, n)
+}
+
+// ReadURLStats reads the list of URL_STATS.
+func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+	return readRecords("URLStatsRequest", "statsCriterions", raw, n)
+}
+
+func readRecords(object, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+	return readList(object, raw, func(name string, raw json.RawMessage) (URLRecordsRequest, error) {
+		if isNull(raw) {
+			return URLRecordsRequest{Null: true}, nil
+		}
+		o := readObject(name, raw)
+		r := URLRecordsRequest{
+			SiteID: o.siteID(), URLMd5: o.text("urlMd5", ""),
+			URLsCriterion: o.criterion("urlCriterions", Criterion{}), Criterion: o.criterion(criterion, Criterion{}),
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids and keys that cannot be stored.
+func (r URLRecordsRequest) Check(object string) error {
+	if r.Null {
+		return nil
+	}
+	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil || r.URLMd5 == "" {
+		return err
+	}
+	return CheckMd5(object, "urlMd5", r.URLMd5)
+}
+
+// LogRow is a row of the journal of a site's URLs (storage 1.8).
+type LogRow struct {
+	URLMd5 string `json:"URLMd5" col:"URLMd5"`
+	OpCode int64  `json:"OpCode" col:"OpCode"` // objects 5.5
+	Object string `json:"Object" col:"Object"` // JSON of what asked
+	CDate  Date   `json:"CDate" col:"CDate"`
+	ODate  Date   `json:"ODate" col:"ODate"`
+}
+
+// FreqRow is how often which event happened to a URL (storage 1.8).
+type FreqRow struct {
+	URLMd5     string `json:"URLMd5" col:"URLMd5"`
+	FIns       int64  `json:"FIns" col:"FIns"`
+	FDel       int64  `json:"FDel" col:"FDel"`
+	FUpd       int64  `json:"FUpd" col:"FUpd"`
+	FNew       int64  `json:"FNew" col:"FNew"`
+	FCrawled   int64  `json:"FCrawled" col:"FCrawled"`
+	FProcessed int64  `json:"FProcessed" col:"FProcessed"`
+	FAged      int64  `json:"FAged" col:"FAged"`
+	FDeleted   int64  `json:"FDeleted" col:"FDeleted"`
+	FPurged    int64  `json:"FPurged" col:"FPurged"`
+	CDate      Date   `json:"CDate" col:"CDate"` // of the first event
+	MDate      Date   `json:"MDate" col:"MDate"` // of the last one
+}
+
+// The catalogues of columns of LogRow and FreqRow.
+var (
+	LogColumns  = columnsOf(LogRow{})
+	FreqColumns = columnsOf(FreqRow{})
+)
+
+// URLHistoryResponse answers one element of URL_HISTORY (objects 3.7).
+type URLHistoryResponse struct {
+	SiteID  string   `json:"siteId"`
+	LogRows []LogRow `json:"logRows"`
+}
+
+// URLStatsResponse answers one element of URL_STATS (objects 3.7).
+type URLStatsResponse struct {
+	SiteID   string    `json:"siteId"`
+	FreqRows []FreqRow `json:"freqRows"`
+}
+
+// RecalcRequest is one element of F_RECALC (objects 2.9, storage 4.20): one site,
+// and those that Criterion selects; an empty one selects none.
+type RecalcRequest struct {
+	SiteID    string // "": those of Criterion alone
+	Partial   bool   // all counters but CollectedURLs
+	Criterion Criterion
+}
+
+// ReadRecalc reads the list of F_RECALC.
+func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
+	return readList("FieldRecalculator", raw, func(name string, raw json.RawMessage) (RecalcRequest, error) {
+		o := readObject(name, raw)
+		kind := o.int("recalcType", 0)
+		r := RecalcRequest{SiteID: o.text("siteId", ""), Partial: kind == 1, Criterion: o.criterion("criterions", Criterion{})}
+		if kind != 0 && kind != 1 {
+			o.fail("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
+		}
+		if r.SiteID == "" && r.Criterion.Empty() {
+			o.fail("siteId", "is missing, and so is criterions")
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses ids that cannot be stored.
+func (r RecalcRequest) Check(object string) error {
+	if r.SiteID == "" {
+		return nil
+	}
+	return CheckSiteID(object, "siteId", r.SiteID)
+}

@@ -1,0 +1,137 @@
+package wire
+
+// States of a Site (objects 5.2).
+const (
+	SiteActive      = 1
+	SiteDisabled    = 2
+	SiteSuspended   = 3
+	SiteDeleted     = 4
+	SiteDeleteTask  = 5
+	SiteRestart     = 6 // in requests only
+	SiteCleaned     = 7
+	SiteCleanupTask = 8
+	SiteNotFound    = 9 // in answers only
+)
+
+// What SITE_UPDATE does to the lists that it has (objects 2.5).
+const (
+	UpdateAppend    = 0
+	UpdateOverwrite = 1 // what is there goes first
+	UpdateRows      = 2 // rows that are there change, none is added
+)
+
+// States of a URL (objects 5.3).
+const (
+	URLEnabled  = 0
+	URLDisabled = 1
+	URLError    = 2
+)
+
+// Statuses of a URL: its place on the road from discovered to processed
+// (objects 5.3).
+const (
+	StatusUndefined           = 0
+	StatusNew                 = 1
+	StatusSelectedCrawling    = 2
+	StatusCrawling            = 3
+	StatusCrawled             = 4
+	StatusSelectedProcessing  = 5
+	StatusProcessing          = 6
+	StatusProcessed           = 7
+	StatusSelectedIncremental = 8
+)
+
+// Types of a URL (objects 5.3).
+const (
+	TypeRegular    = 0 // its links are collected for this site
+	TypeSingle     = 1 // its links are not collected
+	TypeRegularExt = 2
+	TypeNewSite    = 3
+	TypeFetched    = 4
+	TypeRealTime   = 5
+	TypeChain      = 6
+)
+
+// Ways of URL_NEW to choose the site of a URL whose siteId is not known
+// (objects 5.3).
+const (
+	SelectExplicit = 0
+	SelectAuto     = 1
+	SelectQualify  = 2
+	SelectNone     = 3
+)
+
+// What the text of a request's url field is: the URL or its key.
+const (
+	ByURL = 0
+	ByMd5 = 1
+)
+
+// Kinds of a Batch (objects 5.5).
+const (
+	CrawlNormal      = 1
+	CrawlIncremental = 2
+	CrawlReturn      = 3
+	CrawlRealTime    = 4
+	CrawlPurge       = 5
+	CrawlProcess     = 6
+	CrawlAge         = 7
+)
+
+// Bits of a Batch's dbMode (objects 5.5).
+const (
+	DBRead  = 1
+	DBWrite = 2
+)
+
+// Delayed deletion keeps contents until URL_PURGE, immediate deletes them now
+// (storage 4.0.6).
+const (
+	Delayed   = 0
+	Immediate = 1
+)
+
+// Bits of URL_CONTENT's contentTypeMask (objects 5.4).
+const (
+	MaskProcessed = 1 << iota
+	MaskRawLast
+	MaskRawFirst
+	MaskRawAll
+	MaskHeaders
+	MaskRequests
+	MaskMeta
+	MaskCookies
+	MaskTidy
+	MaskDynamic
+	MaskRaw
+	MaskChain
+	MaskInternal
+	MaskCustom
+	MaskAll
+	MaskAttributes
+)
+
+// Type ids of Content (objects 5.4).
+const (
+	ContentRaw       = 0
+	ContentTidy      = 1
+	ContentHeaders   = 2
+	ContentRequests  = 3
+	ContentMeta      = 4
+	ContentCookies   = 5
+	ContentDynamic   = 9
+	ContentProcessed = 10
+	ContentChain     = 11
+)
+
+// Codes of GeneralResponse (objects 3.3, 5.5).
+const (
+	CodeOK            = 0
+	CodeFailed        = 1
+	CodeNotFound      = 2
+	CodeDuplicateSite = 2020
+	CodeSQLError      = 2021
+)
+
+// GeneralSite is the id of the site of URLs that belong to none.
+const GeneralSite = "0"

@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// URL is a stored URL: a row of urls_<site> (objects 2.7, storage 1.5).
+type URL struct {
+	SiteID          string    `json:"siteId" col:"Site_Id" fit:"id"`
+	URL             string    `json:"url" col:"URL" fit:"4096 bytes"`
+	Type            int64     `json:"type" col:"Type" fit:"u8"`
+	State           int64     `json:"state" col:"State" fit:"u8"`
+	Status          int64     `json:"status" col:"Status" fit:"u8"`
+	Crawled         int64     `json:"crawled" col:"Crawled" fit:"u64"`
+	Processed       int64     `json:"processed" col:"Processed" fit:"u64"`
+	URLMd5          string    `json:"urlMd5" col:"URLMd5" fit:"id"`
+	ContentType     string    `json:"contentType" col:"ContentType" fit:"255"`
+	RequestDelay    int64     `json:"requestDelay" col:"RequestDelay" fit:"u64"`       // ms
+	ProcessingDelay int64     `json:"processingDelay" col:"ProcessingDelay" fit:"u64"` // ms
+	HTTPTimeout     float64   `json:"httpTimeout" col:"HTTPTimeout"`                   // ms
+	Charset         string    `json:"charset" col:"Charset" fit:"64"`
+	BatchID         int64     `json:"batchId" col:"Batch_Id" fit:"u32"`
+	ErrorMask       ErrorMask `json:"errorMask" col:"ErrorMask" fit:"u64"`
+	CrawlingTime    int64     `json:"crawlingTime" col:"CrawlingTime" fit:"u64"`     // ms
+	ProcessingTime  int64     `json:"processingTime" col:"ProcessingTime" fit:"u64"` // ms
+	TotalTime       int64     `json:"totalTime" col:"TotalTime" fit:"u64"`           // ms
+	HTTPCode        int64     `json:"httpCode" col:"HTTPCode" fit:"u32"`
+	HTTPMethod      string    `json:"httpMethod" col:"HTTPMethod" fit:"16"`
+	Size            int64     `json:"size" col:"Size" fit:"size"` // bytes
+	LinksI          int64     `json:"linksI" col:"LinksI" fit:"u64"`
+	LinksE          int64     `json:"linksE" col:"LinksE" fit:"u64"`
+	Freq            int64     `json:"freq" col:"Freq" fit:"u64"`
+	Depth           int64     `json:"depth" col:"Depth" fit:"u64"`
+	RawContentMd5   string    `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
+	ParentMd5       string    `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
+	LastModified    Date      `json:"lastModified" col:"LastModified"`
+	ETag            string    `json:"eTag" col:"ETag" fit:"255"`
+	MRate           float64   `json:"mRate" col:"MRate"`
+	MRateCounter    int64     `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
+	UDate           Date      `json:"UDate" col:"UDate"`
+	CDate           Date      `json:"CDate" col:"CDate"`
+	TcDate          Date      `json:"tcDate" col:"TcDate"`
+	MaxURLsFromPage int64     `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
+	TagsMask        int64     `json:"tagsMask" col:"TagsMask" fit:"u64"`
+	TagsCount       int64     `json:"tagsCount" col:"TagsCount" fit:"u64"`
+	PDate           Date      `json:"pDate" col:"PDate"`
+	ContentURLMd5   string    `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
+	Priority        int64     `json:"priority" col:"Priority" fit:"u32"`
+	ClassifierMask  int64     `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
+
+	SiteSelect  int64           `json:"siteSelect"`
+	ContentMask int64           `json:"contentMask"`
+	ChainID     *int64          `json:"chainId"`
+	Attributes  []Attribute     `json:"attributes"`
+	URLPut      json.RawMessage `json:"urlPut"`
+	URLUpdate   json.RawMessage `json:"urlUpdate"`
+}
+
+type urlFields URL
+
+// MarshalJSON adds errorNames; attributes are never null.
+func (u URL) MarshalJSON() ([]byte, error) {
+	if u.Attributes == nil {
+		u.Attributes = []Attribute{}
+	}
+	return json.Marshal(struct {
+		urlFields
+		ErrorNames []string `json:"errorNames"`
+	}{urlFields(u), u.ErrorMask.Names()})
+}
+
+// UnmarshalJSON reads a URL as answers and batches carry it. Keys that are
+// missing or null leave the fields as they are; see NewURL for the defaults.
+func (u *URL) UnmarshalJSON(b []byte) error {
+	o := readObject("URL", b)
+	o.loose = true
+	p := o.columns(URLColumns)
+	u.SiteSelect = o.int("siteSelect", u.SiteSelect)
+	u.ContentMask = o.int("contentMask", u.ContentMask)
+	u.URLPut = o.raw("urlPut")
+	u.URLUpdate = o.raw("urlUpdate")
+	if err := o.end(nil); err != nil {
+		return err
+	}
+	Apply(u, URLColumns, p, "")
+	return nil
+}
+
+// NewURL is a URL with the values that the service gives to URLs it makes itself
+// (objects 2.7, column "auto").
+func NewURL(siteID, text string) URL {
+	return URL{
+		SiteID: siteID, URL: text, URLMd5: Md5(text), Status: StatusNew, HTTPMethod: "get",
+		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, MaxURLsFromPage: 100,
+		SiteSelect: SelectNone,
+	}
+}
+
+// Root reports whether u is a root URL of its site (storage 4.0.7).
+func (u *URL) Root() bool { return u.ParentMd5 == "" }
+
+// Md5 is the key of a URL: the md5 of its bytes, in lower-case hexadecimal.
+func Md5(text string) string {
+	sum := md5.Sum([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
