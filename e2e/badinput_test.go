@@ -41,7 +41,7 @@ func output(t *testing.T, cmd *exec.Cmd, stdin string, env ...string) (stdout, s
 var programs = []string{"dc-daemon", "dc-client", "dc-admin", "db-task", "crawler-task", "processor-task"}
 
 // A missing or unreadable ini file: one line, and exit 1 (2 of dc-admin, whose
-// exit codes daemon 4.3 lists).
+// exit codes docs/spec/daemon.md 4.3 lists).
 func TestIniThatCannotBeRead(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.ini")
 	if err := os.WriteFile(broken, []byte("[TasksManager\nx"), 0o600); err != nil {

@@ -204,7 +204,7 @@ func peak(samples []sample, quarter int) (most int64) {
 // big one, each page is asked for once, delays and limits hold at the origins, and
 // memory does not grow with what is done.
 //
-// The bound of the shares comes from the selection (daemon 2.3): a site is in one
+// The bound of the shares comes from the selection (docs/spec/daemon.md 2.3): a site is in one
 // batch at a time, so the big one is in one of those that run, and as long as a
 // small site waits there is another, of as many pages, for small ones; so the big
 // one is never ahead of all small ones together by more than a batch.
@@ -288,7 +288,7 @@ func (c *crowd) judge(t *testing.T) {
 }
 
 // limits compares the stored rows of each site, and its counters, with what was to
-// come. CollectedURLs counts no root (storage 4.0.4).
+// come. CollectedURLs counts no root (docs/spec/storage.md 4.0.4).
 func limits(t *testing.T, d *sql.DB, c *crowd) {
 	t.Helper()
 	wrong := 0

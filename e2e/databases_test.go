@@ -45,7 +45,7 @@ var compatOrder = []string{"SITE_NEW", "URL_NEW", "URL_PUT", "PROXY_NEW", "SITE_
 	"PROXY_DELETE", "SITE_CLEANUP", "SITE_DELETE", "BATCH"}
 
 // tooLong is what the one sample deserves that names a site by 35 characters
-// (DECISIONS 4).
+// (docs/spec/DECISIONS.md 4).
 const tooLong = `\"b85ab149a528bd0a024fa0f43e80b5fc000\" is not a site id`
 
 // Every sample is taken by dc-client and answered: no operation is refused, no

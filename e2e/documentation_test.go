@@ -88,7 +88,7 @@ func judge(t *testing.T, w *witness) map[string]string {
 		t.Fatalf("wget: %v\n%s", err, out)
 	}
 	// wget notes a redirect's target as a page of its own; here the page stands
-	// under the URL that a link named (crawling 4.4). A target that no link names
+	// under the URL that a link named (docs/spec/crawling.md 4.4). A target that no link names
 	// is so the URL that leads to it.
 	got, leads := map[string]string{}, map[string]string{}
 	for _, v := range w.requests() {

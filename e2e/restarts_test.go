@@ -223,7 +223,7 @@ func onDeadDatabase(t *testing.T, data string, look func(*sql.DB)) {
 	look(d)
 }
 
-// counters are those of a site (storage 4.0.4).
+// counters are those of a site (docs/spec/storage.md 4.0.4).
 type counters struct {
 	Resources, Contents, CollectedURLs, NewURLs, DeletedURLs, Errors, Size int64
 }
@@ -232,7 +232,7 @@ func countersOf(s wire.Site) counters {
 	return counters{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Errors, s.Size}
 }
 
-// rowCounters counts the rows, as storage 4.0.4 says.
+// rowCounters counts the rows, as docs/spec/storage.md 4.0.4 says.
 func rowCounters(t *testing.T, d *sql.DB, id string) counters {
 	t.Helper()
 	const foreign = "NOT (Status = 4 AND Crawled = 0)"

@@ -11,7 +11,7 @@ import (
 )
 
 // dumpVariable names the beginning of the files that batches are dumped to, for
-// people who look for a fault (crawling 1.1).
+// people who look for a fault (docs/spec/crawling.md 1.1).
 const dumpVariable = "ENV_CRAWLER_STORE_PATH"
 
 // dumped is a job whose batches are also written to <it>crawler.in.<id> and

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	drainLimit   = 1500 * time.Second // 300 looks, 5 s apart (daemon 1.5)
+	drainLimit   = 1500 * time.Second // 300 looks, 5 s apart (docs/spec/daemon.md 1.5)
 	longestDrain = 7 * 24 * time.Hour
 	quietLimit   = 30 * time.Second // a line on a pipe although nothing has changed
 )

@@ -1,5 +1,5 @@
 // dc-admin asks the managers of a running daemon for their statistics and
-// variables, changes variables, suspends, drains and stops the daemon (daemon 4).
+// variables, changes variables, suspends, drains and stops the daemon (docs/spec/daemon.md 4).
 // A first argument without a dash is a sub-command: top shows the daemon live.
 package main
 
@@ -49,7 +49,7 @@ that did not answer. Exit status: 0 all answered, 1 a class did not answer or
 refused, no ini file was found, or the command is unknown; 2 wrong options, fields
 or classes, or an unreadable ini file.`
 
-// sequence is the order in which the daemon starts its managers (DECISIONS 8.1).
+// sequence is the order in which the daemon starts its managers (docs/spec/DECISIONS.md 8.1).
 var sequence = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManager", "BatchTasksManagerProcess", "BatchTasksManagerRealTime", "ClientInterfaceService"}
 
 func main() {

@@ -105,7 +105,7 @@ func write(t *testing.T, folder, name, text string) {
 	}
 }
 
-// The table of daemon 4.3, with DECISIONS 8.4.
+// The table of docs/spec/daemon.md 4.3, with docs/spec/DECISIONS.md 8.4.
 func TestExitStatus(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()

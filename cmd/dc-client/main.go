@@ -1,5 +1,5 @@
 // dc-client asks the crawler cluster for one operation on sites and URLs and
-// prints the answer as JSON (objects 6).
+// prints the answer as JSON (docs/spec/objects.md 6).
 package main
 
 import (
@@ -174,14 +174,14 @@ func (o options) server() (client.Server, error) {
 		}
 		server.Port = int(n)
 	}
-	// What is not all digits is ignored (objects 6.1).
+	// What is not all digits is ignored (docs/spec/objects.md 6.1).
 	if n, err := strconv.ParseUint(o.timeout, 10, 63); err == nil && n > 0 {
 		server.Timeout = time.Duration(min(n, uint64(longestWait/time.Millisecond))) * time.Millisecond
 	}
 	return server, nil
 }
 
-// print writes the outcome, without a final newline (objects 3), and gives the
+// print writes the outcome, without a final newline (docs/spec/objects.md 3), and gives the
 // exit status.
 func (o options) print(out client.Outcome) int {
 	text, err := client.Text(out.JSON)

@@ -90,7 +90,7 @@ func write(t *testing.T, folder, name, text string) {
 	}
 }
 
-// The table of objects 6.3.
+// The table of docs/spec/objects.md 6.3.
 func TestExitStatus(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What is due, where the ini file does not say (daemon 2.3, 2.9, 2.11, 2.12).
-// Properties are those of the site that is looked at (daemon F8, F11).
+// What is due, where the ini file does not say (docs/spec/daemon.md 2.3, 2.9, 2.11, 2.12).
+// Properties are those of the site that is looked at (docs/spec/daemon.md F8, F11).
 const (
 	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
 	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
@@ -32,13 +32,13 @@ const (
 	incrementalOrder = "`Depth` ASC, `MRate` DESC, `UDate` DESC"
 )
 
-// Bounds of values (daemon 3.2); SET has the same.
+// Bounds of values (docs/spec/daemon.md 3.2); SET has the same.
 const (
 	year     = 365 * longest
 	maxSwept = 1000000000
 )
 
-// crawl reads [BatchTasksManager] (daemon 3.2).
+// crawl reads [BatchTasksManager] (docs/spec/daemon.md 3.2).
 func crawl(f *config.File) batches.CrawlConfig {
 	var err error
 	s := f.Section(batches.CrawlName)
@@ -94,7 +94,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 	return c
 }
 
-// process reads [BatchTasksManagerProcess] (daemon 3.3).
+// process reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
 func process(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
 	return batches.ProcessConfig{

@@ -22,7 +22,7 @@ func check(f *config.File, app config.Application, cfg daemon.Config, stdout, st
 	return f.Report("dc-daemon", stdout, stderr, faults...)
 }
 
-// urlManager is a class that old files name (DECISIONS 8.1).
+// urlManager is a class that old files name (docs/spec/DECISIONS.md 8.1).
 const urlManager = "URLManager"
 
 // classes are the faults of instantiateSequence.

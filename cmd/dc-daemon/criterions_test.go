@@ -150,7 +150,7 @@ func TestAgingCriterions(t *testing.T) {
 	})
 }
 
-// The criterions of incremental crawling (daemon 2.9, F8): sites that ask for it,
+// The criterions of incremental crawling (docs/spec/daemon.md 2.9, F8): sites that ask for it,
 // pages that have had time to change, no row that a batch holds.
 func TestIncrementalCriterions(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
@@ -194,7 +194,7 @@ func TestIncrementalCriterions(t *testing.T) {
 	})
 }
 
-// Both draws together select every site, whatever its fetch type (daemon F19).
+// Both draws together select every site, whatever its fetch type (docs/spec/daemon.md F19).
 func TestDrawnCriterionsLeaveNoSiteOut(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
 		cfg, _ := read(t, "")

@@ -1,5 +1,5 @@
 // dc-daemon runs the managers of the crawler cluster until it is told to stop
-// (daemon 1).
+// (docs/spec/daemon.md 1).
 package main
 
 import (

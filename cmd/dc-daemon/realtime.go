@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/daemon/realtime"
 )
 
-// realTime reads [BatchTasksManagerRealTime] (daemon 3.4).
+// realTime reads [BatchTasksManagerRealTime] (docs/spec/daemon.md 3.4).
 func realTime(f *config.File) realtime.Config {
 	s := f.Section(realtime.Name)
 	// Of the engine that the first implementation ran on; there is no starter.

@@ -11,7 +11,7 @@ import (
 // remote reads what a port says about other machines: serverHost, serverSecretKey
 // and allowedClients. It gives the keys, nil for a port without, and refuses an
 // address that other machines reach when there are neither keys nor the word that
-// it is meant to be open (DECISIONS 8.2).
+// it is meant to be open (docs/spec/DECISIONS.md 8.2).
 func remote(s *config.Section, insecure bool) *bus.Curve {
 	host := s.Text("serverHost", "127.0.0.1")
 	local, err := bus.Local(host)

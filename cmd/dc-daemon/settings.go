@@ -18,7 +18,7 @@ const (
 	longest    = 24 * time.Hour
 )
 
-// settings reads the daemon's sections (daemon 3); a key that the file does not
+// settings reads the daemon's sections (docs/spec/daemon.md 3); a key that the file does not
 // have leaves 0, which the manager's Config takes for its own default. What is
 // wrong is gathered in f.Err.
 func settings(f *config.File, dataDir string) daemon.Config {

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What is recrawled and when, where the ini file does not say (daemon 2.14, 3.5).
+// What is recrawled and when, where the ini file does not say (docs/spec/daemon.md 2.14, 3.5).
 const (
 	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
 	// The second next point of a grid of periods that begins at midnight: one to two
@@ -19,7 +19,7 @@ const (
 	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
 )
 
-// sitesManager reads [SitesManager] (daemon 3.5).
+// sitesManager reads [SitesManager] (docs/spec/daemon.md 3.5).
 func sitesManager(f *config.File, nodes int) sites.Config {
 	s := f.Section(sites.Name)
 	s.Accept("DRCEHost", "DRCEPort", "DRCENodes")

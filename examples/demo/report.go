@@ -79,7 +79,7 @@ func count(rows []rig.Row) summary {
 	return s
 }
 
-// statusNames are the names of URL.Status: objects.md 5.3.
+// statusNames are the names of URL.Status: docs/spec/objects.md 5.3.
 var statusNames = [...]string{"undefined", "new", "selected", "crawling", "crawled", "selected", "processing", "processed", "selected"}
 
 // printTable writes a line for each row. In the last column stands the title

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// response is the ClientResponse of objects.md 3.1, as one node sends it.
+// response is the ClientResponse of docs/spec/objects.md 3.1, as one node sends it.
 type response struct {
 	ErrorCode    int    `json:"errorCode"`
 	ErrorMessage string `json:"errorMessage"`

@@ -10,7 +10,7 @@ import (
 )
 
 // Site is what a run chooses about a site; the rest are the defaults of
-// objects.md 2.1. Zero limits mean no limit.
+// docs/spec/objects.md 2.1. Zero limits mean no limit.
 type Site struct {
 	Root            string // first page, whole URL
 	Filter          string // pattern of the pages to take; "" means all that begin as Root
@@ -48,7 +48,7 @@ type filterRequest struct {
 	Type    int    `json:"type"` // 1 include
 }
 
-// SiteID is the id of a site by its first root URL: objects.md 4.1.
+// SiteID is the id of a site by its first root URL: docs/spec/objects.md 4.1.
 func SiteID(root string) string {
 	sum := md5.Sum([]byte(root))
 	return hex.EncodeToString(sum[:])
@@ -103,7 +103,7 @@ type Status struct {
 	Size          int64 `json:"size"` // bytes
 }
 
-// Site states: objects.md 5.2.
+// Site states: docs/spec/objects.md 5.2.
 const (
 	SiteActive    = 1
 	SiteSuspended = 3
@@ -132,7 +132,7 @@ type Row struct {
 }
 
 // Statuses of a page that was crawled, and of one that was processed after that:
-// objects.md 5.3.
+// docs/spec/objects.md 5.3.
 const (
 	StatusCrawled   = 4
 	StatusProcessed = 7
@@ -170,7 +170,7 @@ func (r *Rig) AllRows(ctx context.Context, id string) ([]Row, error) {
 }
 
 // Conditions of rows that still wait for something. The mask are the bits that
-// keep a page from being processed: objects.md 5.1.
+// keep a page from being processed: docs/spec/objects.md 5.1.
 const (
 	waitsForCrawling   = "(`Status` = 1 AND `State` = 0) OR `Status` IN (2,3,8)"
 	waitsForProcessing = "`Status` IN (5,6) OR (`Status` = 4 AND `State` = 0 AND `Crawled` > 0 AND `Size` > 0 AND `HTTPCode` = 200 AND `ContentType` = 'text/html' AND (`ErrorMask` & 4198399) = 0)"

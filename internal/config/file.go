@@ -103,8 +103,7 @@ func cause(err error) error {
 }
 
 // Find gives the ini file of a program: the explicit path when one is given,
-// else <program>.ini in the current folder, else in /etc/<program>/ (seed,
-// "Command line arguments").
+// else <program>.ini in the current folder, else in /etc/<program>/ (docs/spec/steps.md 3).
 func Find(program, explicit string) (string, error) {
 	if explicit != "" {
 		return explicit, nil

@@ -13,7 +13,7 @@ import (
 // A chain is a page that goes on in others (URL_CHAIN). The links that continue it
 // become rows of type chain, and items of the next pass. The row of its first page
 // stays held until the batch ends, when the list of the pages that were crawled is
-// stored beside it (crawling 5.11). A kill in between is the fault of its batch,
+// stored beside it (docs/spec/crawling.md 5.11). A kill in between is the fault of its batch,
 // and the first page is crawled again.
 
 // chains are the chains of a batch. The zero value is ready; it is safe for many

@@ -1,6 +1,5 @@
 // Package crawl is the job of crawler-task: it takes a Batch, fetches its URLs
-// and hands what came back to the data owner (seed, "The Crawler application",
-// steps 1 to 23).
+// and hands what came back to the data owner (docs/spec/steps.md 1).
 //
 // One batch goes through four stages, each of one shape: items in, items out. What
 // pages bring may go through them again, in further passes. DESIGN.md tells it whole.

@@ -13,7 +13,7 @@ import (
 )
 
 // render has a browser make a page of target. What stands behind ### in a URL is
-// a script for that page (crawling 4.9).
+// a script for that page (docs/spec/crawling.md 4.9).
 //
 // The gate is held when it is called. Where the page leads the browser, by a
 // redirect or by script, is a hop like any other.

@@ -9,8 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// faults maps what went wrong in a request to the bits of the URL (crawling
-// 2.4, DECISIONS 2).
+// faults maps what went wrong in a request to the bits of the URL (docs/spec/crawling.md
+// 2.4, docs/spec/DECISIONS.md 2).
 var faults = map[fetch.Kind]wire.ErrorMask{
 	fetch.BadURL:           wire.ErrBadURL,
 	fetch.Timeout:          wire.ErrTimeout,
@@ -29,7 +29,7 @@ var faults = map[fetch.Kind]wire.ErrorMask{
 
 // faultBits gives the bits and the HTTP code of an item whose fetch failed; the
 // code is 0, for 400, unless it is the size of an answer that was wrong
-// (crawling 2.3 step 30, 2.4).
+// (docs/spec/crawling.md 2.3 step 30, 2.4).
 func faultBits(err error) (bits wire.ErrorMask, code int) {
 	var r refusal
 	if errors.As(err, &r) {

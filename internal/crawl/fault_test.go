@@ -99,7 +99,7 @@ func hostile(t *testing.T) *server {
 	})
 }
 
-// TestFaults brings each error of steps 11 to 15 of the seed: bits, HTTP code,
+// TestFaults brings each error of docs/spec/steps.md 1 #11 to #15: bits, HTTP code,
 // and that the item leaves the batch (step 16).
 func TestFaults(t *testing.T) {
 	const both = "+ site"
@@ -204,7 +204,7 @@ func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
 	}
 }
 
-// TestFailedItemsStayInRealTime: the client waits for their bits (crawling 7.1 #2).
+// TestFailedItemsStayInRealTime: the client waits for their bits (docs/spec/crawling.md 7.1 #2).
 func TestFailedItemsStayInRealTime(t *testing.T) {
 	s, w := hostile(t), newWorld(t)
 	w.addSite("s").State = wire.SiteSuspended

@@ -13,7 +13,7 @@ import (
 
 // gatherFeed makes rows of the entries of a feed, by the rules of links: of
 // FEED_PARSER pages that are crawled already, their content the entry; of RSS
-// pages to be crawled, in the next pass if there is one (crawling 5.10). done is
+// pages to be crawled, in the next pass if there is one (docs/spec/crawling.md 5.10). done is
 // false for a page that is no feed; stored tells whether the feed itself is kept.
 func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
@@ -63,7 +63,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 }
 
 // dated asks the filters of an entry's date, which are SQL with %PDATE%, if the
-// site has any (crawling 5.6).
+// site has any (docs/spec/crawling.md 5.6).
 func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true

@@ -149,7 +149,7 @@ func realTime(b wire.Batch) wire.Batch {
 }
 
 // TestFeedParserInRealTime: one item for each entry stands for the feed, as many
-// as maxItems has room for (crawling 1.6, F36).
+// as maxItems has room for (docs/spec/crawling.md 1.6, F36).
 func TestFeedParserInRealTime(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -10,7 +10,7 @@ import (
 )
 
 // given is the content that the client put into an item in place of the one on
-// the web, nil when there is none (crawling 1.3, 4.9 "URL put"). It needs no host:
+// the web, nil when there is none (docs/spec/crawling.md 1.3, 4.9 "URL put"). It needs no host:
 // nothing is asked, and nobody waits.
 func (it *item) given() (*answer, error) {
 	if len(it.put) == 0 || it.put[0] != '{' {

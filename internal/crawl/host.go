@@ -84,8 +84,8 @@ func (h *hostWork) run(ctx context.Context) {
 	group.Wait()
 }
 
-// one brings one item through robots.txt, gate and request (seed, crawler steps
-// 8 to 13).
+// one brings one item through robots.txt, gate and request (docs/spec/steps.md 1
+// #8 to #13).
 func (h *hostWork) one(ctx context.Context, it *item) {
 	if _, gone := h.goneSites.Load(it.SiteID); gone || h.over(ctx) {
 		h.saves <- it.back(0, wire.DateOf(h.Now()))

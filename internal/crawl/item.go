@@ -78,7 +78,7 @@ func (o *outcome) weigh() {
 }
 
 // failed makes the outcome of an item that brought no page: Status Crawled,
-// State Error, the bits, and 400 where code is 0 (crawling 2.4, DECISIONS 3.1,
+// State Error, the bits, and 400 where code is 0 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1,
 // 6.5).
 func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	if code == 0 {
@@ -120,7 +120,7 @@ func (o *outcome) took(ms int64) {
 	o.result.Set["CrawlingTime"], o.result.Set["TotalTime"] = ms, ms
 }
 
-// siteBits are the errors of a URL that are noted at its site as well (crawling
+// siteBits are the errors of a URL that are noted at its site as well (docs/spec/crawling.md
 // 2.3, "+ site").
 const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
 

@@ -26,7 +26,7 @@ type Data interface {
 	Site(ctx context.Context, id string) (*wire.Site, error)
 	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
 	SiteOf(ctx context.Context, url string) (string, error)
-	// Suspend stops a site that passed a limit (seed, crawler step 5).
+	// Suspend stops a site that passed a limit (docs/spec/steps.md 1 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
 	// MarkCrawling takes rows into work; rows that are missing are inserted.
@@ -209,7 +209,7 @@ func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
 
 // Run crawls the Batch on stdin and answers with the Batch that is left: items
 // that failed without any content are gone, items that were not started are New
-// again (crawling 1.6, 1.7). When ctx ends, what was fetched is stored and the
+// again (docs/spec/crawling.md 1.6, 1.7). When ctx ends, what was fetched is stored and the
 // rest is handed back. The error is critical when the data owner or the host
 // gates fail; what was not stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
@@ -250,7 +250,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 }
 
 // answer lists the items that stay in the Batch and the union of their errors. A
-// client who waits for the batch is told of failed items as well (crawling 7.1
+// client who waits for the batch is told of failed items as well (docs/spec/crawling.md 7.1
 // #2).
 func (r *batchRun) answer(work []*item) []wire.BatchItem {
 	left := []wire.BatchItem{}
@@ -263,7 +263,7 @@ func (r *batchRun) answer(work []*item) []wire.BatchItem {
 			}
 		} else {
 			if it.isRSS() && r.realTime() {
-				// The entries that later passes brought stand for it (crawling 1.6).
+				// The entries that later passes brought stand for it (docs/spec/crawling.md 1.6).
 				if entries.brought[chainKey{it.SiteID, it.URLID}] {
 					continue
 				}
@@ -298,7 +298,7 @@ func (r *batchRun) over(ctx context.Context) bool {
 }
 
 // writes reports whether the batch may change rows that are stored. One in real time
-// never does, whatever its dbMode says: its sites need not be stored (crawling 1.4,
+// never does, whatever its dbMode says: its sites need not be stored (docs/spec/crawling.md 1.4,
 // F39).
 func (r *batchRun) writes() bool { return r.batch.DBMode&wire.DBWrite != 0 && !r.realTime() }
 

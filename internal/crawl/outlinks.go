@@ -69,12 +69,12 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 const headBytes = 64 << 10
 
 // collects reports whether links are collected from an item's page. Of a site of
-// the kind RSS only feeds lead on (crawling 5.1).
+// the kind RSS only feeds lead on (docs/spec/crawling.md 5.1).
 func collects(it *item) bool {
 	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.processor != rss
 }
 
-// candidate is a link on its way through the checks of crawling 5.3.
+// candidate is a link on its way through the checks of docs/spec/crawling.md 5.3.
 type candidate struct {
 	url    string
 	method string // of a form; "" for get
@@ -82,8 +82,8 @@ type candidate struct {
 }
 
 // collect finds the page's outlinks, counts them and makes rows of those that
-// belong to the site, each once on the page, in its order (seed, crawler steps 21,
-// 22; crawling 5.3, 5.12). The page's base URL becomes that of its base element.
+// belong to the site, each once on the page, in its order (docs/spec/steps.md 1 #21,
+// #22; docs/spec/crawling.md 5.3, 5.12). The page's base URL becomes that of its base element.
 func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
 	found := scan(text, kind, r.Config.MaxLinks)
 	if found.Cut {
@@ -123,7 +123,7 @@ func scan(text []byte, kind string, most int) links.Page {
 }
 
 // candidates are the links of the page as its site wants them found: by the
-// built-in list of attributes and headers, by XPath, by a macro (crawling 5.1).
+// built-in list of attributes and headers, by XPath, by a macro (docs/spec/crawling.md 5.1).
 // own is the URL of the page, whatever its base element says.
 func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
@@ -241,7 +241,7 @@ type origin struct {
 	rules    *robots.Rules
 }
 
-// take brings candidates through the checks of crawling 5.3, but for those that
+// take brings candidates through the checks of docs/spec/crawling.md 5.3, but for those that
 // look at the list as a whole.
 func (c *collection) take(ctx context.Context, list []candidate) {
 	set := c.page.settings
@@ -346,7 +346,7 @@ func (c *collection) isInternal(name string) bool {
 }
 
 // iterate makes new rows of a page items of the next pass, if its item has depth
-// left (crawling 1.3, 1.5). They are of no depth themselves. Rows that were known
+// left (docs/spec/crawling.md 1.3, 1.5). They are of no depth themselves. Rows that were known
 // before are not crawled again.
 func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
@@ -400,7 +400,7 @@ func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 }
 
 // discovered is the row of a new URL, all but the URL and its key: type, delay
-// and time-out from the site, depth and priority from the page (crawling 5.12,
+// and time-out from the site, depth and priority from the page (docs/spec/crawling.md 5.12,
 // 7.1 #14).
 func (p page) discovered(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
@@ -413,7 +413,7 @@ func (p page) discovered(now time.Time) wire.URL {
 }
 
 // siteOf is what links are called internal by: the registrable domain, or the
-// host where there is none (crawling F48).
+// host where there is none (docs/spec/crawling.md F48).
 func siteOf(target string) string {
 	host := canonical.Host(target)
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {

@@ -84,7 +84,7 @@ func (p page) mediaType() string {
 func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
 
 // refused is the outcome of a response that is not wanted: what was said is
-// kept, not the body (seed, crawler steps 15, 16).
+// kept, not the body (docs/spec/steps.md 1 #15, #16).
 func (r *batchRun) refused(p page, bits wire.ErrorMask) *outcome {
 	out := p.item.failed(bits, p.Code, wire.DateOf(r.Now()))
 	out.result.At = p.at(r.Now())
@@ -103,7 +103,7 @@ func (p page) at(now time.Time) time.Time {
 }
 
 // unchanged is the outcome of a page that is as it was: no body, no links, and a
-// crawl that found nothing new in MRate (crawling 4.11, 4.12).
+// crawl that found nothing new in MRate (docs/spec/crawling.md 4.11, 4.12).
 func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	now := r.Now()
 	processed := false
@@ -134,7 +134,7 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
 }
 
-// taken is the outcome of a page (seed, crawler steps 13 to 22; crawling 2.3
+// taken is the outcome of a page (docs/spec/steps.md 1 #13 to #22; docs/spec/crawling.md 2.3
 // steps 24 to 40).
 func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
@@ -257,7 +257,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 }
 
 // passes asks the filters of stage 1 for the content, the headers and the date of
-// the last change (crawling 5.6).
+// the last change (docs/spec/crawling.md 5.6).
 func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
 	filters := p.site.filters
 	if !filters.Has(filter.StageRaw) {
@@ -283,7 +283,7 @@ func (r *batchRun) condition(ctx context.Context, p page, date string) func(stri
 }
 
 // addContent adds the body, what repairs it, and what a browser made of it, as
-// files (crawling 2.7).
+// files (docs/spec/crawling.md 2.7).
 func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
 	if content.IsText(kind) || out.replaced {
@@ -305,7 +305,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 }
 
 // addExchange adds the response headers, the request and the cookies as files,
-// as the site wants them (seed, crawler steps 19, 20).
+// as the site wants them (docs/spec/steps.md 1 #19, #20).
 func (r *batchRun) addExchange(out *outcome, p page) {
 	if p.settings.storeHeaders {
 		head := headerText(p.Header, "")

@@ -10,7 +10,7 @@ import (
 )
 
 // run crawls the items of the batch, then those that their pages brought, pass
-// after pass (crawling 1.5). It gives the items of the answer: those of the batch
+// after pass (docs/spec/crawling.md 1.5). It gives the items of the answer: those of the batch
 // in its order, then the others.
 func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	var all []*item

@@ -21,7 +21,7 @@ type siteWork struct {
 }
 
 // plan loads the sites, refuses what may not be crawled and marks the rest
-// Crawling (seed, crawler steps 2 to 9). It gives one item per item of list, in
+// Crawling (docs/spec/steps.md 1 #2 to #9). It gives one item per item of list, in
 // order.
 func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
@@ -91,7 +91,7 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 }
 
 // readSite reads a site; nil when it is unknown. A client may ask for a page of a
-// site that nobody has stored; what it is like says siteObj (crawling 1.4). Without
+// site that nobody has stored; what it is like says siteObj (docs/spec/crawling.md 1.4). Without
 // filters it takes any link.
 func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	stored, err := r.Data.Site(ctx, id)
@@ -174,7 +174,7 @@ func (r *batchRun) unknown(id string, items []*item) {
 }
 
 // active reports whether the site may be crawled. Clients may ask in real time
-// for pages of a site that rests (crawling 2.1 step 8).
+// for pages of a site that rests (docs/spec/crawling.md 2.1 step 8).
 func (r *batchRun) active(s *wire.Site) bool {
 	if r.realTime() {
 		return s.State != wire.SiteDisabled
@@ -186,7 +186,7 @@ func (r *batchRun) active(s *wire.Site) bool {
 func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
-// (DECISIONS 3.2).
+// (docs/spec/DECISIONS.md 3.2).
 func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
 		bits |= wire.ErrSiteMaxErrors
@@ -272,7 +272,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 		mark, ok := marks[it.URLID]
 		switch {
 		case it.cached || !crawlable(it.url.Status):
-			// Skipped as it is (crawling 2.1 step 1).
+			// Skipped as it is (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
 			it.empty = true
 			it.url.ErrorMask = wire.ErrSynchronize
@@ -291,7 +291,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // cached tells a URL whose stored result answers a client as well: it was crawled
-// and processed without an error, and no recrawl is asked for (crawling 2.1 step
+// and processed without an error, and no recrawl is asked for (docs/spec/crawling.md 2.1 step
 // 11).
 func cached(u *wire.URL, properties map[string]string) bool {
 	again, err := strconv.Atoi(strings.TrimSpace(properties["recrawl"]))

@@ -20,7 +20,7 @@ func (s *settings) probes() bool {
 
 // probe asks for links by HEAD, or as the redirect resolver wants it, where the
 // site wants to know more of them before they become rows: where they lead and of
-// what type they are (crawling 5.3 #9, #11, 5.8). Each request waits for its
+// what type they are (docs/spec/crawling.md 5.3 #9, #11, 5.8). Each request waits for its
 // host's gate like any other. Then URL_LIMITS cuts the list.
 func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings

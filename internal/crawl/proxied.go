@@ -14,7 +14,7 @@ import (
 
 // proxied makes the request through the proxies of the site's pool, one after the
 // other, until one brings the page or as many were tried as USER_PROXY allows
-// (crawling 4.10). A proxy that cannot be reached, or whose answer is not the
+// (docs/spec/crawling.md 4.10). A proxy that cannot be reached, or whose answer is not the
 // page's, has a fault.
 func (v *visit) proxied(ctx context.Context) (*answer, error) {
 	spec := v.settings.proxy
@@ -135,7 +135,7 @@ func proxyFailed(err error) bool {
 	return false
 }
 
-// noProxy ends an item whose site wants a proxy and has none (crawling 2.4).
+// noProxy ends an item whose site wants a proxy and has none (docs/spec/crawling.md 2.4).
 func noProxy(reason string, status int) error {
 	return refusal{bits: wire.ErrNoProxy, code: http.StatusGatewayTimeout, status: int64(status), reason: reason}
 }

@@ -16,7 +16,7 @@ import (
 // follow makes a request, and those that the meta refreshes of its pages lead to,
 // as many as HTML_REDIRECTS_MAX allows; one more is an error with bit 18. A page
 // that only reloads itself leads nowhere. With a maximum below 1 refreshes are not
-// looked at (crawling 4.4, F14, F15).
+// looked at (docs/spec/crawling.md 4.4, F14, F15).
 func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	target := r.URL
 	met := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/web/linkrules"
 )
 
-// Values of REFERER_SELF_URL (crawling 3).
+// Values of REFERER_SELF_URL (docs/spec/crawling.md 3).
 const (
 	refererNone   = 0
 	refererSelf   = 1
@@ -26,7 +26,7 @@ const formPrefix = "HTTP_POST_FORM_"
 
 // targetOf is what is requested for an item's URL: the URL, what the site's
 // template makes of it, or the service that EXTERNAL_URL names. A URL that was
-// stored percent-encoded as a whole is decoded first (crawling 2.3, 4.9).
+// stored percent-encoded as a whole is decoded first (docs/spec/crawling.md 2.3, 4.9).
 func (r *batchRun) targetOf(it *item) string {
 	text := it.url.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
@@ -122,7 +122,7 @@ func (v *visit) isHome(target string) bool {
 }
 
 // refer sets the Referer that the site wants, unless its headers have one
-// (crawling 4.7).
+// (docs/spec/crawling.md 4.7).
 func (v *visit) refer(h http.Header, target string) {
 	if h.Get("Referer") != "" {
 		return

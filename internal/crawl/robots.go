@@ -35,7 +35,7 @@ const (
 )
 
 // robotsCache keeps the rules of origins for as long as they may be believed
-// (DECISIONS 6.2). It is safe for many goroutines; one origin is asked once.
+// (docs/spec/DECISIONS.md 6.2). It is safe for many goroutines; one origin is asked once.
 type robotsCache struct {
 	mu      sync.Mutex
 	origins map[string]*robotsEntry
@@ -77,7 +77,7 @@ func (r *batchRun) known(origin string) *robots.Rules {
 }
 
 // valid gives an entry's rules unless there are none or they are too old. Those
-// fetched for this batch hold to its end (seed, crawler step 11).
+// fetched for this batch hold to its end (docs/spec/steps.md 1 #11).
 func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
 	a := e.stored.Load()
 	if a == nil || a.asked.Before(r.start) && !r.Now().Before(a.ends) {
@@ -165,7 +165,7 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 // keptRobots are the rules of the file that somebody put beside the crawler for
 // ROBOTS_CACHE: {"robots.txt": {content: uses}}, of which the most used content
 // counts. It is nil when there is none, or the item's site does not want it
-// (crawling 4.1).
+// (docs/spec/crawling.md 4.1).
 func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
 		return nil

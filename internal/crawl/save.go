@@ -91,7 +91,7 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 }
 
 // keep hands results of one site to the data owner. Of a batch that may not write
-// rows only the files are kept: who waits for it reads them (crawling 1.4).
+// rows only the files are kept: who waits for it reads them (docs/spec/crawling.md 1.4).
 func (r *batchRun) keep(ctx context.Context, id string, results []wire.Fetched) error {
 	if r.batch.DBMode == 0 {
 		return nil

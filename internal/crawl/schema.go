@@ -21,7 +21,7 @@ import (
 // Items whose URL is a template (URLS_SCHEMA) are replaced before the first pass by
 // what the schema makes of it. The values that are used up are written down first,
 // then the rows: a kill in between uses up values without a row, never one twice
-// (crawling 5.9).
+// (docs/spec/crawling.md 5.9).
 
 // applySchemas gives the items of the batch with templates replaced. An item whose
 // schema makes nothing stays as it is; where that is a failure it gets bit 46, and

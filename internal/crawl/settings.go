@@ -26,7 +26,7 @@ import (
 )
 
 // settings are the site properties that one item is crawled with. docs/properties.md
-// tells of each, a test holds both together (crawling 3).
+// tells of each, a test holds both together (docs/spec/crawling.md 3).
 type settings struct {
 	// Requests.
 	headers        headerrotation.Rule
@@ -110,7 +110,7 @@ type settings struct {
 // kept.
 func (s *settings) feeds() bool { return s.processor == feedParser || s.processor == rss }
 
-// Values of PROCESSOR_NAME that the crawler knows (crawling 5.10).
+// Values of PROCESSOR_NAME that the crawler knows (docs/spec/crawling.md 5.10).
 const (
 	feedParser = "FEED_PARSER" // entries are stored as crawled pages
 	rss        = "RSS"         // entries are crawled in the next pass

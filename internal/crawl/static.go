@@ -13,7 +13,7 @@ import (
 )
 
 // static makes a plain HTTP request. A page that was crawled before is asked for
-// on the condition that it has changed, as DETECT_MODIFIED says (crawling 4.11).
+// on the condition that it has changed, as DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
 func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 	rule, row := v.settings.modified, &v.item.row
 	r := v.pageRequest(target)

@@ -133,7 +133,7 @@ func (v *visit) page(ctx context.Context) (*answer, error) {
 	return v.static(ctx, target)
 }
 
-// Values of a site's fetchType and of FETCHER_TYPE (crawling 4.9).
+// Values of a site's fetchType and of FETCHER_TYPE (docs/spec/crawling.md 4.9).
 const (
 	fetcherStatic   = 1
 	fetcherDynamic  = 2
@@ -202,7 +202,7 @@ func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 }
 
 // alive checks that the host of target has an address, and takes a connection, as
-// the site wants it checked (crawling 3, F9).
+// the site wants it checked (docs/spec/crawling.md 3, F9).
 func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target string) error {
 	if !check.On() {
 		return nil
@@ -231,7 +231,7 @@ func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target st
 }
 
 // frequency asks HTTP_FREQ_LIMITS whether the request may go, and waits as it
-// says (crawling 4.3).
+// says (docs/spec/crawling.md 4.3).
 func (v *visit) frequency(ctx context.Context, target string) error {
 	if v.settings.freq == nil {
 		return nil
@@ -264,7 +264,7 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 }
 
 // hop judges a redirect: filters of the site unless the item is a root, the
-// robots.txt of the new host, then its gate (crawling 4.4, DECISIONS 6.1).
+// robots.txt of the new host, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	v.leaveGate()
 	v.leaveSlot()
@@ -287,7 +287,7 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 // admit asks the filters of the site for a URL that is about to be requested.
 // They are those of links, asked as they were when the URL was found: at the
 // depth of the page before it. Roots are what the user wants, filters or not, and
-// so are sitemaps (crawling 4.4, 5.6).
+// so are sitemaps (docs/spec/crawling.md 4.4, 5.6).
 func (v *visit) admit(target string) error {
 	if v.item.url.Root() || v.item.sitemap() {
 		return nil
@@ -305,7 +305,7 @@ func (v *visit) filterEnv() filter.Env {
 }
 
 // linkStage makes filter ask the rules of links, of redirects and of all stages:
-// both kinds of URL pass by the same rules (crawling 5.3 #6, 5.6).
+// both kinds of URL pass by the same rules (docs/spec/crawling.md 5.3 #6, 5.6).
 const linkStage = filter.StageRedirect
 
 // enter takes the gate of target's host, then a slot. Who holds a slot never

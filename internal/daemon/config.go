@@ -30,7 +30,7 @@ type Config struct {
 	DataDir string
 	// Sequence are the classes to start, in this order ([Application]
 	// instantiateSequence); default DefaultSequence. URLManager is accepted as a
-	// part of SitesManager (DECISIONS 8.1).
+	// part of SitesManager (docs/spec/DECISIONS.md 8.1).
 	Sequence []string
 	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
 	// the daemon's, and as many slots for each

@@ -1,6 +1,6 @@
 // Package process is the job of processor-task: it takes a Batch of crawled
 // URLs, reads their raw contents, extracts what they say and hands the result to
-// the data owner (seed, "Processor-task application", steps 1 to 15).
+// the data owner (docs/spec/steps.md 2).
 //
 //	plan     per site: state, limits, content types; rows marked Processing
 //	extract  raw content to tags, several pages at a time

@@ -15,8 +15,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// extract reads an item's raw content and makes its outcome (seed, processor
-// steps 9, 10, 13).
+// extract reads an item's raw content and makes its outcome (docs/spec/steps.md 2
+// #9, #10, #13).
 func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	start := j.Now()
 	var bits wire.ErrorMask

@@ -11,7 +11,7 @@ import (
 )
 
 // Finalizer is the last stage of a batch in real time: it processes the batch and
-// answers with what the client gets (crawling 6.3), a realtimeresponse.Answer. The files of
+// answers with what the client gets (docs/spec/crawling.md 6.3), a realtimeresponse.Answer. The files of
 // the batch are removed then, whatever became of it.
 //
 // It is also asked to clean up, by {"forget":{"folder":"NAME"}} after a batch that was

@@ -21,7 +21,7 @@ import (
 type Data interface {
 	// Site reads a site with its properties; nil when it is unknown.
 	Site(ctx context.Context, id string) (*wire.Site, error)
-	// Suspend stops a site that passed a limit (seed, processor step 5).
+	// Suspend stops a site that passed a limit (docs/spec/steps.md 2 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 	// MarkProcessing takes rows into work and gives them; a key that is not in
 	// the answer could not be taken.
@@ -85,7 +85,7 @@ const leastTime = 2 * time.Second
 const maxChunkBytes = 16 << 20
 
 // Run processes the Batch on stdin and answers with it, its items as they are
-// now (processing 1.1). When ctx ends, what was extracted is stored and the rest
+// now (docs/spec/processing.md 1.1). When ctx ends, what was extracted is stored and the rest
 // is handed back. The error is critical when the data owner fails; what was not
 // stored by then is left to URL_RETURN.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {

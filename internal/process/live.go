@@ -34,7 +34,7 @@ func (l *live) seesSite(site *wire.Site) {
 }
 
 // noProcessor is the PROCESSOR_NAME of items that are returned as they are
-// (processing 1.2 step 5).
+// (docs/spec/processing.md 1.2 step 5).
 const noProcessor = "NONE"
 
 // has reports whether there can be anything to process: what the batch fetched came
@@ -61,7 +61,7 @@ func (j *Job) raw(ctx context.Context, it *item) ([]byte, error) {
 
 // kept takes the content that the node has stored for an item that its batch did
 // not fetch, and reports whether it did: with the item property reprocess = 0, or
-// when there is nothing to process it from (processing 1.2 step 6).
+// when there is nothing to process it from (docs/spec/processing.md 1.2 step 6).
 func (j *Job) kept(ctx context.Context, it *item, log *slog.Logger) bool {
 	if it.live == nil || it.live.fetched || j.Scratch == nil {
 		return false

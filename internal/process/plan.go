@@ -12,7 +12,7 @@ import (
 )
 
 // plan loads the sites, refuses what may not be processed and marks the rest
-// Processing (seed, processor steps 2 to 8). It gives one item per item of the
+// Processing (docs/spec/steps.md 2 #2 to #8). It gives one item per item of the
 // batch, in order.
 func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
@@ -40,7 +40,7 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 		return err
 	}
 	if stored == nil && batch.CrawlerType == wire.CrawlRealTime {
-		// What it is like says siteObj (crawling 1.4).
+		// What it is like says siteObj (docs/spec/crawling.md 1.4).
 		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	if stored == nil {
@@ -83,8 +83,8 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 	return nil
 }
 
-// judge refuses what may not be processed of the items that see one site (seed,
-// processor steps 4, 5, 7).
+// judge refuses what may not be processed of the items that see one site (docs/spec/steps.md 2
+// #4, #5, #7).
 func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
 	now := wire.DateOf(j.Now())
 	refuse := func(bits wire.ErrorMask) {
@@ -117,7 +117,7 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 }
 
 // active reports whether the site may be processed. Clients may ask in real time
-// for pages of a site that rests (processing 6.1 #1).
+// for pages of a site that rests (docs/spec/processing.md 6.1 #1).
 func active(batch *wire.Batch, site *wire.Site) bool {
 	if batch.CrawlerType == wire.CrawlRealTime {
 		return site.State != wire.SiteDisabled
@@ -168,7 +168,7 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // overLimits gives the bits of the limits that a site passed; 0 means unlimited
-// (DECISIONS 3.2).
+// (docs/spec/DECISIONS.md 3.2).
 func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
 		bits |= wire.ErrProcessorMaxErrors
@@ -180,7 +180,7 @@ func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 }
 
 // processed reports whether PROCESS_CTYPES holds the content type: each value is
-// a type or a comma list of types; no value means all (processing 1.5).
+// a type or a comma list of types; no value means all (docs/spec/processing.md 1.5).
 func processed(site *wire.Site, over map[string]string, contentType string) bool {
 	var lists []string
 	if v, ok := over["PROCESS_CTYPES"]; ok {
@@ -207,7 +207,7 @@ func processed(site *wire.Site, over map[string]string, contentType string) bool
 }
 
 // refuse ends an item that may not be processed: Crawled as before, with its
-// bit; State Error keeps it from being selected again (processing 6.1 #14).
+// bit; State Error keeps it from being selected again (docs/spec/processing.md 6.1 #14).
 func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 	it.taken = false
 	it.row.ErrorMask |= bits
@@ -219,7 +219,7 @@ func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 	}}
 }
 
-// handBack ends an item that was not started in time (processing 1.1).
+// handBack ends an item that was not started in time (docs/spec/processing.md 1.1).
 func (it *item) handBack(now wire.Date) {
 	it.taken, it.late = false, true
 	it.row.Status = wire.StatusCrawled

@@ -10,11 +10,11 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// extractor is the name that tags of the article extractor carry (processing
+// extractor is the name that tags of the article extractor carry (docs/spec/processing.md
 // 1.4, 5.1).
 const extractor = "NewspaperExtractor"
 
-// tag is one named value of a page (processing 2.8).
+// tag is one named value of a page (docs/spec/processing.md 2.8).
 type tag struct {
 	Name       string   `json:"name"`
 	Data       []string `json:"data"`
@@ -30,7 +30,7 @@ type tagList struct {
 	published wire.Date
 }
 
-// tagBits are the bits of TagsMask (processing 2.6).
+// tagBits are the bits of TagsMask (docs/spec/processing.md 2.6).
 var tagBits = map[string]int{
 	"media": 0, "content_encoded": 1, "content": 1, "pubdate": 2, "title": 3, "link": 4, "description": 5,
 	"dc_date": 7, "author": 8, "keywords": 10, "html_lang": 16, "source_url": 25,
@@ -85,7 +85,7 @@ func (t tagList) mask() (m int64) {
 
 // content is the JSON that is stored for a page: the chosen result, all results,
 // and the texts in the site's own format, of which there are none without a
-// template (processing 2.8).
+// template (docs/spec/processing.md 2.8).
 func (t tagList) content(md5 string, spent time.Duration) ([]byte, error) {
 	type result struct {
 		Data struct {

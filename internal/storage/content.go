@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// urlContent answers URL_CONTENT (storage 4.13): one answer per element, or per
+// urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or per
 // URL that an element's urlFetch finds; null for null.
 func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLContent(raw, n)
@@ -130,7 +130,7 @@ func (o *Owner) contents(ctx context.Context, r contentRequest) (wire.URLContent
 
 // rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
 // versions, bits 256, 512, 1024, 2048 which kinds; without a kind they mean the
-// raw ones (objects 7 #20). Headers, requests, meta and cookies go with a raw
+// raw ones (docs/spec/objects.md 7 #20). Headers, requests, meta and cookies go with a raw
 // file, null where there is none.
 func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
 	mask := r.Mask
@@ -228,7 +228,7 @@ func (o *Owner) file(v rawfiles.Version) (*wire.Content, error) {
 	}, nil
 }
 
-// processed gives what the bits ask for of one stored value (storage 3.3). What
+// processed gives what the bits ask for of one stored value (docs/spec/storage.md 3.3). What
 // has no known shape gives nothing.
 func processed(entry wire.Entry, mask int64) []any {
 	text := entry.Data

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Contents are the processed contents of the node's sites (storage 3), in one of
+// Contents are the processed contents of the node's sites (docs/spec/storage.md 3), in one of
 // two places: a key-value file for each site (package keyvalue), or a table of the SQL
 // database (sqlstore.Contents). Its laws are those of both.
 //

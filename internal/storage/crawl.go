@@ -14,7 +14,7 @@ import (
 
 // SaveCrawl stores outcomes of crawling: links for other sites, then the files of
 // all outcomes, made durable at once, then the rows in one transaction. A body
-// that is stored already makes no new version (DECISIONS 5.3); files of links are
+// that is stored already makes no new version (docs/spec/DECISIONS.md 5.3); files of links are
 // stored for new rows alone. What it answers is not lost by an error that comes
 // after the rows.
 //
@@ -135,7 +135,7 @@ func (o *Owner) freshLinks(ctx context.Context, site string, results []wire.Fetc
 }
 
 // PutRaw stores files of URLs whose rows are not touched, and need not be there:
-// those of a batch in real time (crawling 1.4). At is the moment in their names.
+// those of a batch in real time (docs/spec/crawling.md 1.4). At is the moment in their names.
 func (o *Owner) PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error {
 	if err := o.EmptyTrash(ctx); err != nil {
 		return err

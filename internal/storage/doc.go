@@ -6,7 +6,7 @@
 //	job := storage.Job{Owner: owner}                 // [operation, object] in, answer out
 //	crawler := crawl.Job{Data: owner, ...}          // the same owner, no program between
 //
-// The order of writing makes every kill harmless (DECISIONS 5.4): contents
+// The order of writing makes every kill harmless (docs/spec/DECISIONS.md 5.4): contents
 // stand before the row that speaks of them; rows go before the contents that
 // they spoke of, and what is still to be removed is kept in the database until
 // it is gone.

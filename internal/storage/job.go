@@ -10,7 +10,7 @@ import (
 )
 
 // Job answers operations: the pair [operation, object] with the pair
-// [operation+100, answer], in the spelling that was asked (DECISIONS 1.2).
+// [operation+100, answer], in the spelling that was asked (docs/spec/DECISIONS.md 1.2).
 type Job struct {
 	Owner *Owner
 	// Critical tells the errors after which nothing that this process says can
@@ -277,7 +277,7 @@ func (o *Owner) urlFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes
 }
 
 // asBatch makes the Batch that processor-task reads of the rows selected for it
-// (daemon 2.12).
+// (docs/spec/daemon.md 2.12).
 func asBatch(id int64, urls []wire.URL) wire.Batch {
 	b := wire.Batch{ID: id, CrawlerType: wire.CrawlProcess, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
 	for _, u := range urls {

@@ -19,7 +19,7 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 )
 
-// Config is [TasksManager] of db-task.ini (storage 0).
+// Config is [TasksManager] of db-task.ini (docs/spec/storage.md 0).
 type Config struct {
 	DB       sqldb.Config
 	RawDir   string

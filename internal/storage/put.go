@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// urlPut answers URL_PUT (storage 4.16): one answer per URL that an element
+// urlPut answers URL_PUT (docs/spec/storage.md 4.16): one answer per URL that an element
 // means. A content that cannot be stored does not keep the others from it. The
 // files of a request are of one moment.
 func (o *Owner) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
@@ -140,7 +140,7 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 
 // file stages a file. What goes with a page (headers, request, meta, cookies) has
 // the name of the newest page that has no suffix, as it is looked for by that
-// name; other files are named by the time (DECISIONS 5.2).
+// name; other files are named by the time (docs/spec/DECISIONS.md 5.2).
 func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 	kind, data := rawfiles.Kind(r.ContentType), decoded(*r.PutDict.Data)
 	if r.Suffix != "" {
@@ -228,7 +228,7 @@ func (o *Owner) put(ctx context.Context, name string, raw json.RawMessage, site,
 
 // decoded is the base64 text decoded, or the text itself when it is none. As
 // clients are used to it, characters outside the alphabet do not count, and only
-// a last group that is too short makes a text none (objects 2.9).
+// a last group that is too short makes a text none (docs/spec/objects.md 2.9).
 func decoded(text string) []byte {
 	var digits strings.Builder
 	digits.Grow(len(text))

@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The note of objects 2.9 on decoding.
+// The note of docs/spec/objects.md 2.9 on decoding.
 func TestDecoded(t *testing.T) {
 	for text, want := range map[string]string{
 		"UGFnZQ==":         "Page",

@@ -17,7 +17,7 @@ import (
 )
 
 // Scratch keeps the raw files of batches in real time, each batch's in a folder of
-// its own: its crawler writes them, its last stage reads and removes them (crawling
+// its own: its crawler writes them, its last stage reads and removes them (docs/spec/crawling.md
 // 1.4, 6.3). Folders are named by the manager of such batches and begin with the
 // name of its run, so that what a killed run left can be told from what is in use.
 //

@@ -27,7 +27,7 @@ func (o *Owner) siteUpdate(ctx context.Context, raw json.RawMessage, n *wire.Not
 	return answer, o.EmptyTrash(ctx)
 }
 
-// normalized is a root URL in the form of its mask (objects 4.2), of any scheme.
+// normalized is a root URL in the form of its mask (docs/spec/objects.md 4.2), of any scheme.
 func normalized(text string, mask int64) (string, error) {
 	return canonical.Schemes(nil).Normalize(text, canonical.Mask(mask))
 }

@@ -77,7 +77,7 @@ func texts(t testing.TB, list []wire.Content) string {
 	return strings.Join(all, " ")
 }
 
-// The acceptance examples of storage 4.24: four versions of a page, two of them
+// The acceptance examples of docs/spec/storage.md 4.24: four versions of a page, two of them
 // tidied, headers with three.
 func TestContentMasks(t *testing.T) {
 	n := withPage(t)
@@ -104,7 +104,7 @@ func TestContentMasks(t *testing.T) {
 		{1533, "0:raw0 0:raw0 0:raw1 0:raw2 0:raw3 1:tidy0 1:tidy0 1:tidy1", "- - headers1 headers2 headers3"},
 		{1026, "0:raw3", ""},
 		{1028, "0:raw0", ""},
-		{2, "0:raw3", ""},    // no kind: raw (objects 7 #20)
+		{2, "0:raw3", ""},    // no kind: raw (docs/spec/objects.md 7 #20)
 		{258, "1:tidy1", ""}, // tidy alone
 		{514, "", ""},        // there is none
 		{1024, "", ""},       // no version asked for
@@ -135,7 +135,7 @@ func TestContentMasks(t *testing.T) {
 	}
 }
 
-// The table of storage 3.3.
+// The table of docs/spec/storage.md 3.3.
 func TestProcessedMasks(t *testing.T) {
 	const object = `{"default":{"t":1},"internal":[{"i":0},{"i":1}],"custom":["c0"]}`
 	const plain = `{"default":{"t":1},"internal":[{"i":0}],"custom":[]}`
@@ -306,7 +306,7 @@ func TestSiteCleanupKeepsTheSite(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	n.fill() // the key-value file can be written again (storage F3)
+	n.fill() // the key-value file can be written again (docs/spec/storage.md 3.1)
 }
 
 // A process that was killed between the commit and the removal of the files

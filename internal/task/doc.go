@@ -14,5 +14,5 @@
 //	}
 //
 // The exit status tells only whether the answers can be trusted: a refused
-// request or a failed item never changes it (DECISIONS 1.5).
+// request or a failed item never changes it (docs/spec/DECISIONS.md 1.5).
 package task

@@ -18,7 +18,7 @@ import (
 // DefaultMaxRequest bounds one request when Options.MaxRequest is 0: 256 MiB.
 const DefaultMaxRequest = 256 << 20
 
-// Exit statuses of a task binary. Source: DECISIONS 1.5.
+// Exit statuses of a task binary. Source: docs/spec/DECISIONS.md 1.5.
 const (
 	ExitTrusted  = 0 // every answer given can be trusted
 	ExitCritical = 1 // critical failure, unreadable input, or broken output

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// GeneralResponse answers the operations that change something (objects 3.3).
+// GeneralResponse answers the operations that change something (docs/spec/objects.md 3.3).
 // Statuses has one element per item of the request.
 type GeneralResponse struct {
 	ErrorCode    int    `json:"errorCode"`
@@ -22,14 +22,14 @@ func (g GeneralResponse) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(g))
 }
 
-// Content is one stored content (objects 3.6).
+// Content is one stored content (docs/spec/objects.md 3.6).
 type Content struct {
 	Buffer string `json:"buffer"` // base64
 	CDate  string `json:"cDate"`
 	TypeID int    `json:"typeId"`
 }
 
-// URLContentResponse answers one element of URL_CONTENT (objects 3.6).
+// URLContentResponse answers one element of URL_CONTENT (docs/spec/objects.md 3.6).
 type URLContentResponse struct {
 	URL               string          `json:"url"`
 	URLMd5            *string         `json:"urlMd5"`
@@ -85,21 +85,21 @@ func NewURLContentResponse(url string) URLContentResponse {
 	}
 }
 
-// URLPutResponse answers one URL_PUT (objects 3.7).
+// URLPutResponse answers one URL_PUT (docs/spec/objects.md 3.7).
 type URLPutResponse struct {
 	ContentType int64  `json:"contentType"`
 	ErrCode     int    `json:"errCode"`
 	ErrMessage  string `json:"errMessage"`
 }
 
-// ClientResponse is what a client gets for any operation (objects 3.1).
+// ClientResponse is what a client gets for any operation (docs/spec/objects.md 3.1).
 type ClientResponse struct {
 	ErrorCode    int                  `json:"errorCode"`
 	ErrorMessage string               `json:"errorMessage"`
 	ItemsList    []ClientResponseItem `json:"itemsList"`
 }
 
-// Codes of ClientResponse and of its items (objects 3.1, 3.2).
+// Codes of ClientResponse and of its items (docs/spec/objects.md 3.1, 3.2).
 const (
 	ResponseOK         = 0
 	ResponseNoAnswer   = 1 // of the response
@@ -118,7 +118,7 @@ func (r ClientResponse) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
-// ClientResponseItem is the answer of one data node (objects 3.2). Merging of
+// ClientResponseItem is the answer of one data node (docs/spec/objects.md 3.2). Merging of
 // several nodes turns numbers into joined texts, hence the loose types.
 type ClientResponseItem struct {
 	ErrorCode    any             `json:"errorCode"`

@@ -3,7 +3,7 @@ package wire
 import "encoding/json"
 
 // Attribute is a free named value of a URL, or of a site when URLMd5 is ""
-// (objects 2.13, storage 1.8). A name is there once for each URL.
+// (docs/spec/objects.md 2.13, docs/spec/storage.md 1.8). A name is there once for each URL.
 type Attribute struct {
 	SiteID string `json:"siteId"`
 	Name   string `json:"name"`
@@ -12,7 +12,7 @@ type Attribute struct {
 	CDate  Date   `json:"cDate"`
 }
 
-// MarshalJSON writes the date with a T between day and time (objects 4.3).
+// MarshalJSON writes the date with a T between day and time (docs/spec/objects.md 4.3).
 func (a Attribute) MarshalJSON() ([]byte, error) {
 	type plain Attribute
 	return json.Marshal(struct {
@@ -22,7 +22,7 @@ func (a Attribute) MarshalJSON() ([]byte, error) {
 }
 
 // AttributeRequest is one element of ATTRIBUTE_SET, ATTRIBUTE_UPDATE,
-// ATTRIBUTE_DELETE and ATTRIBUTE_FETCH (objects 2.13). What the request does not
+// ATTRIBUTE_DELETE and ATTRIBUTE_FETCH (docs/spec/objects.md 2.13). What the request does not
 // give is nil; Criterion is for those that delete and fetch.
 type AttributeRequest struct {
 	SiteID    string

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Batch is the unit of work of crawler-task and processor-task (objects 2.11).
+// Batch is the unit of work of crawler-task and processor-task (docs/spec/objects.md 2.11).
 type Batch struct {
 	ID                int64
 	CrawlerType       int64
@@ -40,7 +40,7 @@ type BatchItem struct {
 }
 
 // SiteOverlay is a batch item's siteObj: columns that replace the stored ones,
-// and rows that are added to the site's lists (crawling 1.3).
+// and rows that are added to the site's lists (docs/spec/crawling.md 1.3).
 type SiteOverlay struct {
 	Row        Patch
 	Filters    []Patch

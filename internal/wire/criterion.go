@@ -3,7 +3,7 @@ package wire
 import "encoding/json"
 
 // Criterion is a condition from outside on the rows of a table, in the MySQL
-// dialect and unchecked (objects 0, storage 5). Empty parts are absent.
+// dialect and unchecked (docs/spec/objects.md 0, docs/spec/storage.md 5). Empty parts are absent.
 type Criterion struct {
 	Where   string
 	OrderBy string

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// CustomRequest is the object of SQL_CUSTOM (objects 2.10). Query and DBName are
+// CustomRequest is the object of SQL_CUSTOM (docs/spec/objects.md 2.10). Query and DBName are
 // echoed as they came.
 type CustomRequest struct {
 	RID     int64
@@ -15,7 +15,7 @@ type CustomRequest struct {
 
 // ReadCustom reads the object of SQL_CUSTOM, whose rid, query and dbName are
 // mandatory. What else is wrong with query and dbName is for the answer to say
-// (storage 4.21).
+// (docs/spec/storage.md 4.21).
 func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 	o := readObject("SQLCustom", raw)
 	r := CustomRequest{RID: o.int("rid", 0), Query: o.raw("query"), Names: o.bool("includeFieldsNames", false)}
@@ -45,7 +45,7 @@ func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 	return r, o.end(n)
 }
 
-// CustomResponse answers SQL_CUSTOM (objects 3.7). Result is a list of rows, or
+// CustomResponse answers SQL_CUSTOM (docs/spec/objects.md 3.7). Result is a list of rows, or
 // of such lists for a list of queries; a row is a list of values, or an object.
 // It is empty, never nil, when ErrString says what failed.
 type CustomResponse struct {

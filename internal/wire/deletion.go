@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// URLDeleteRequest is one element of URL_DELETE (objects 2.9, storage 4.11). It
+// URLDeleteRequest is one element of URL_DELETE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.11). It
 // means one URL by its key, or those that Criterion selects. As JSON it is what
 // the journal keeps of it, keys in order.
 type URLDeleteRequest struct {
@@ -17,7 +17,7 @@ type URLDeleteRequest struct {
 	URLMd5      string    `json:"-"` // "" when URL is nil
 }
 
-// Reasons of a deletion (storage 4.11), which go to the journal alone.
+// Reasons of a deletion (docs/spec/storage.md 4.11), which go to the journal alone.
 const (
 	ReasonUser       = 0
 	ReasonAging      = 1
@@ -39,7 +39,7 @@ func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
 }
 
 // siteID reads the siteId of operations in which "" and null mean the general
-// site (storage 4.0.2).
+// site (docs/spec/storage.md 4.0.2).
 func (o *object) siteID() string {
 	if id := o.text("siteId", ""); id != "" {
 		return id
@@ -74,7 +74,7 @@ func (r URLDeleteRequest) Check(object string) error {
 	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
 }
 
-// URLCleanupRequest is one element of URL_CLEANUP (objects 2.9, storage 4.12);
+// URLCleanupRequest is one element of URL_CLEANUP (docs/spec/objects.md 2.9, docs/spec/storage.md 4.12);
 // for which URLs it means and its JSON see URLDeleteRequest.
 type URLCleanupRequest struct {
 	Criterion   Criterion `json:"criterions"`
@@ -106,7 +106,7 @@ func (r URLCleanupRequest) Check(object string) error {
 	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
 }
 
-// URLPurgeRequest is one element of URL_PURGE (objects 2.9, storage 4.14): URLs
+// URLPurgeRequest is one element of URL_PURGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.14): URLs
 // that were deleted with delay. SiteID "" means each site from the Offset-th in
 // the order of ids until Count of them had something to purge, all when Count is
 // below 0. Without Limits such an element means none.
@@ -155,7 +155,7 @@ func (r URLPurgeRequest) Check(object string) error {
 	return CheckSiteID(object, "siteId", r.SiteID)
 }
 
-// URLAgeRequest is one element of URL_AGE (objects 2.9, storage 4.15). As JSON it
+// URLAgeRequest is one element of URL_AGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.15). As JSON it
 // is what the journal keeps of it.
 type URLAgeRequest struct {
 	DelayedType    int64     `json:"delayedType"`

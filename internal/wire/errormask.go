@@ -2,7 +2,7 @@ package wire
 
 import "math/bits"
 
-// ErrorMask is a set of error bits of a URL or a Site (DECISIONS 2).
+// ErrorMask is a set of error bits of a URL or a Site (docs/spec/DECISIONS.md 2).
 type ErrorMask uint64
 
 // Error bits. The value of bit n is 1 << n.
@@ -69,7 +69,7 @@ const (
 )
 
 // CrawlFailed are the bits that keep a page from being processed: 0 to 11 and
-// 22 (storage 1.2).
+// 22 (docs/spec/storage.md 1.2).
 const CrawlFailed ErrorMask = 4198399
 
 // ErrorBit describes one bit of an ErrorMask.
@@ -154,7 +154,7 @@ func (m ErrorMask) Bits() []ErrorBit {
 }
 
 // Names lists the names of m's bits, lowest first; it is empty, never nil, for 0
-// (DECISIONS 1.8).
+// (docs/spec/DECISIONS.md 1.8).
 func (m ErrorMask) Names() []string {
 	names := []string{}
 	for _, b := range m.Bits() {

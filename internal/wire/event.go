@@ -6,14 +6,14 @@ import (
 	"regexp"
 )
 
-// Classes of events: three spaces of numbers that never meet (DECISIONS 1.1).
+// Classes of events: three spaces of numbers that never meet (docs/spec/DECISIONS.md 1.1).
 const (
 	ClassClient   = "client"
 	ClassAdmin    = "admin"
 	ClassInternal = "internal"
 )
 
-// Event types of class admin (daemon 1.3): request and answer.
+// Event types of class admin (docs/spec/daemon.md 1.3): request and answer.
 const (
 	AdminStat       = 1024
 	AdminGet        = 1025
@@ -101,7 +101,7 @@ func (e Event) Answer(eventType int, object any) (Event, error) {
 }
 
 // AdminFields is the object of STAT, GET and SET and of their answers: names of
-// values of one manager (daemon 4.2). An unknown name is answered with null.
+// values of one manager (docs/spec/daemon.md 4.2). An unknown name is answered with null.
 type AdminFields struct {
 	ClassName string         `json:"className"`
 	Fields    map[string]any `json:"fields"`

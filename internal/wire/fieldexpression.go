@@ -15,7 +15,7 @@ const ExpressionsProperty = "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER"
 
 // FieldExpression gives a column of a crawled URL's row, or of its site's, the
 // value of an SQL expression. Its macros are the fields of that object in upper
-// case, as %URLMD5%. Source: crawling 3, 2.6 #43.
+// case, as %URLMD5%. Source: docs/spec/crawling.md 3, 2.6 #43.
 type FieldExpression struct {
 	Object string // ObjectURL or ObjectSite
 	Column string // as the table spells it

@@ -12,7 +12,7 @@ import (
 // Bounds say what a column holds, the same on every database. They are written
 // beside the column, as the tag fit:
 //
-//	u8 u32 u64 i32 i64  whole numbers of that type (storage 1); u64 ends at
+//	u8 u32 u64 i32 i64  whole numbers of that type (docs/spec/storage.md 1); u64 ends at
 //	                    2^63-1, which is as far as JSON and SQLite go
 //	size                bytes, 0 to 2^40: sums over rows stay whole numbers
 //	255                 a text of so many characters
@@ -20,8 +20,8 @@ import (
 //	md5                 a text of 32 ASCII characters
 //	id                  a key that has a check of its own: CheckSiteID, CheckMd5
 //
-// The texts are wider than those of storage 1, which cut what servers send
-// (storage 6.2, 39). Numbers with a fraction and dates have no tag: the former
+// The texts are wider than those of docs/spec/storage.md 1, which cut what servers send
+// (docs/spec/storage.md 6.2 #39). Numbers with a fraction and dates have no tag: the former
 // are any finite number, the latter of the years 1000 to 9999.
 type Bounds struct {
 	Min, Max int64 // of a whole number

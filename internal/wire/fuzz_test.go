@@ -81,7 +81,7 @@ func many[T any](read func(json.RawMessage, *Notes) ([]T, error), check func(T, 
 // unsampled are operations of which there are no requests of users.
 var unsampled = map[Op]bool{URLPurge: true, URLAge: true, URLVerify: true, FieldRecalc: true, AttributeSet: true, AttributeFetch: true}
 
-// tooLong is a sample whose site id no site can have (DECISIONS 4).
+// tooLong is a sample whose site id no site can have (docs/spec/DECISIONS.md 4).
 const tooLong = "URL_DELETE/dcc_url_delete_rnd.json"
 
 // The requests of users of the first implementation are read.

@@ -8,7 +8,7 @@ import (
 
 // LinkRules say what becomes of a link whose row is there, and of new links when
 // their site is full. The texts are SQL from outside, which the data owner checks
-// when it follows them; one that is refused leaves the default. Sources: crawling
+// when it follows them; one that is refused leaves the default. Sources: docs/spec/crawling.md
 // 5.7, 5.8.
 type LinkRules struct {
 	KeepKnown bool // RECRAWL_NO_ROOT_URLS = 0: known rows are never reset

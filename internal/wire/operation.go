@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Op is the code of an operation (objects 1). The code of the answer is the
+// Op is the code of an operation (docs/spec/objects.md 1). The code of the answer is the
 // operation's plus 100.
 type Op int
 
@@ -47,7 +47,7 @@ const (
 
 // URLReturn is our own operation between the daemon and db-task, not offered to
 // clients: the rows that a batch left behind go back to where they can be
-// selected again (DECISIONS 3.4, 3.5).
+// selected again (docs/spec/DECISIONS.md 3.4, 3.5).
 const URLReturn Op = 60
 
 // ResponseOffset is what an answer's code is above its request's.
@@ -105,7 +105,7 @@ func (o Op) Reads() bool {
 
 // ParseOp finds an operation by its command name. Names are case-sensitive;
 // both spellings of the attribute and recalculation operations are known
-// (DECISIONS 1.2).
+// (docs/spec/DECISIONS.md 1.2).
 func ParseOp(name string) (Op, bool) {
 	o, ok := opsByName[name]
 	return o, ok
@@ -171,7 +171,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 }
 
 // Reply is the answer to c: [operation+100, object], or [name, object] when the
-// operation was asked by name (DECISIONS 1.2).
+// operation was asked by name (docs/spec/DECISIONS.md 1.2).
 func (c Call) Reply(object any) []any {
 	if c.ByName {
 		return []any{c.Name, object}

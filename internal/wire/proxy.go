@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Proxy is a row of sites_proxy (objects 2.12, storage 1.6). Domains and Limits
+// Proxy is a row of sites_proxy (docs/spec/objects.md 2.12, docs/spec/storage.md 1.6). Domains and Limits
 // hold the text of a JSON value; "" is NULL, and null on the wire.
 type Proxy struct {
 	ID          int64   `json:"id" col:"Id" fit:"u64"`
@@ -40,7 +40,7 @@ var ProxyColumns = columnsOf(Proxy{})
 // AnySite as the site of a proxy means all sites, as GeneralSite does there.
 const AnySite = "*"
 
-// MarshalJSON writes the dates of the row with a T between day and time (objects
+// MarshalJSON writes the dates of the row with a T between day and time (docs/spec/objects.md
 // 4.3), and null for texts that are NULL.
 func (p Proxy) MarshalJSON() ([]byte, error) {
 	type plain Proxy
@@ -61,7 +61,7 @@ func orNil(s string) *string {
 }
 
 // isoDate is a Date in the form of proxies, attributes and rows of SQL_CUSTOM
-// (objects 4.3).
+// (docs/spec/objects.md 4.3).
 type isoDate Date
 
 // MarshalJSON writes null for the empty date.
@@ -77,7 +77,7 @@ func ISO(date string) string {
 	return date
 }
 
-// ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (objects 2.12). Row
+// ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (docs/spec/objects.md 2.12). Row
 // holds the columns that the request sets, but for Id, Site_Id and Host.
 type ProxyRequest struct {
 	SiteID, Host string
@@ -133,7 +133,7 @@ func checkProxySite(object string, id *string) error {
 	return CheckSiteID(object, "siteId", *id)
 }
 
-// ProxySelection is one element of PROXY_DELETE and PROXY_STATUS (objects 2.12):
+// ProxySelection is one element of PROXY_DELETE and PROXY_STATUS (docs/spec/objects.md 2.12):
 // the row of site and host when both are given, else rows by Criterion, where an
 // empty one chooses none.
 type ProxySelection struct {
@@ -157,7 +157,7 @@ func ReadProxySelections(object string, raw json.RawMessage, n *Notes) ([]ProxyS
 // Check refuses ids that cannot be stored.
 func (r ProxySelection) Check(object string) error { return checkProxySite(object, r.SiteID) }
 
-// ProxyFindRequest is one element of PROXY_FIND (objects 2.12): rows that
+// ProxyFindRequest is one element of PROXY_FIND (docs/spec/objects.md 2.12): rows that
 // Criterion selects, of the site, or of the sites that SiteCriterion selects, or
 // of any. Without a site and a clause it chooses none.
 type ProxyFindRequest struct {

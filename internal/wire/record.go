@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// URLVerifyRequest is one element of URL_VERIFY (objects 2.9, storage 4.17).
+// URLVerifyRequest is one element of URL_VERIFY (docs/spec/objects.md 2.9, docs/spec/storage.md 4.17).
 type URLVerifyRequest struct {
 	Null      bool // the element was null and is answered with null
 	SiteID    string
@@ -39,8 +39,8 @@ func (r URLVerifyRequest) Check(object string) error {
 	return CheckMd5(object, "url", r.URLMd5)
 }
 
-// URLRecordsRequest is one element of URL_HISTORY or URL_STATS (objects 2.9,
-// storage 4.18, 4.19).
+// URLRecordsRequest is one element of URL_HISTORY or URL_STATS (docs/spec/objects.md 2.9,
+// docs/spec/storage.md 4.18, 4.19).
 type URLRecordsRequest struct {
 	Null          bool // the element was null and is answered with null
 	SiteID        string
@@ -84,16 +84,16 @@ func (r URLRecordsRequest) Check(object string) error {
 	return CheckMd5(object, "urlMd5", r.URLMd5)
 }
 
-// LogRow is a row of the journal of a site's URLs (storage 1.8).
+// LogRow is a row of the journal of a site's URLs (docs/spec/storage.md 1.8).
 type LogRow struct {
 	URLMd5 string `json:"URLMd5" col:"URLMd5"`
-	OpCode int64  `json:"OpCode" col:"OpCode"` // objects 5.5
+	OpCode int64  `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
 	Object string `json:"Object" col:"Object"` // JSON of what asked
 	CDate  Date   `json:"CDate" col:"CDate"`
 	ODate  Date   `json:"ODate" col:"ODate"`
 }
 
-// FreqRow is how often which event happened to a URL (storage 1.8).
+// FreqRow is how often which event happened to a URL (docs/spec/storage.md 1.8).
 type FreqRow struct {
 	URLMd5     string `json:"URLMd5" col:"URLMd5"`
 	FIns       int64  `json:"FIns" col:"FIns"`
@@ -115,19 +115,19 @@ var (
 	FreqColumns = columnsOf(FreqRow{})
 )
 
-// URLHistoryResponse answers one element of URL_HISTORY (objects 3.7).
+// URLHistoryResponse answers one element of URL_HISTORY (docs/spec/objects.md 3.7).
 type URLHistoryResponse struct {
 	SiteID  string   `json:"siteId"`
 	LogRows []LogRow `json:"logRows"`
 }
 
-// URLStatsResponse answers one element of URL_STATS (objects 3.7).
+// URLStatsResponse answers one element of URL_STATS (docs/spec/objects.md 3.7).
 type URLStatsResponse struct {
 	SiteID   string    `json:"siteId"`
 	FreqRows []FreqRow `json:"freqRows"`
 }
 
-// RecalcRequest is one element of F_RECALC (objects 2.9, storage 4.20): one site,
+// RecalcRequest is one element of F_RECALC (docs/spec/objects.md 2.9, docs/spec/storage.md 4.20): one site,
 // and those that Criterion selects; an empty one selects none.
 type RecalcRequest struct {
 	SiteID    string // "": those of Criterion alone

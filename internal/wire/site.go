@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// Site is a stored site (objects 2.1, storage 1.1). URLs, Filters and Properties
+// Site is a stored site (docs/spec/objects.md 2.1, docs/spec/storage.md 1.1). URLs, Filters and Properties
 // are nil when they were excluded or not read.
 type Site struct {
 	ID              string    `json:"id" col:"Id" fit:"id"`
@@ -39,14 +39,14 @@ type Site struct {
 	FetchType       int64     `json:"fetchType" col:"FetchType" fit:"u8"`
 	CategoryID      int64     `json:"categoryId" col:"Category_Id" fit:"u32"`
 
-	RecrawlLock bool           `json:"recrawlLock"` // a column of its own (DECISIONS 3.6)
+	RecrawlLock bool           `json:"recrawlLock"` // a column of its own (docs/spec/DECISIONS.md 3.6)
 	MoveURLs    bool           `json:"moveURLs"`    // always true in answers
 	URLs        []SiteURL      `json:"urls"`
 	Filters     []SiteFilter   `json:"filters"`
 	Properties  []SiteProperty `json:"properties"`
 }
 
-// MarshalJSON adds errorNames (DECISIONS 1.8).
+// MarshalJSON adds errorNames (docs/spec/DECISIONS.md 1.8).
 func (s Site) MarshalJSON() ([]byte, error) {
 	type plain Site
 	return json.Marshal(struct {
@@ -92,7 +92,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// SiteURL is a root URL of a site (storage 1.4).
+// SiteURL is a root URL of a site (docs/spec/storage.md 1.4).
 type SiteURL struct {
 	URL
 	UserID int64
@@ -123,7 +123,7 @@ func (u *SiteURL) UnmarshalJSON(b []byte) error {
 	return o.err
 }
 
-// SiteFilter is a rule that includes or excludes URLs or pages (storage 1.2).
+// SiteFilter is a rule that includes or excludes URLs or pages (docs/spec/storage.md 1.2).
 type SiteFilter struct {
 	SiteID  string `json:"siteId" col:"Site_Id" fit:"id"`
 	Pattern string `json:"pattern" col:"Pattern" fit:"16000"`
@@ -139,7 +139,7 @@ type SiteFilter struct {
 	GroupID int64  `json:"groupId" col:"Group_Id" fit:"u32"`
 }
 
-// UnmarshalJSON reads a filter with the defaults of objects 2.3.
+// UnmarshalJSON reads a filter with the defaults of docs/spec/objects.md 2.3.
 func (f *SiteFilter) UnmarshalJSON(b []byte) error {
 	p, err := readFilter("SiteFilter", f.SiteID, b, nil)
 	if err != nil {
@@ -149,7 +149,7 @@ func (f *SiteFilter) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// SiteProperty is a named value of a site, or of one URL of it (storage 1.3).
+// SiteProperty is a named value of a site, or of one URL of it (docs/spec/storage.md 1.3).
 type SiteProperty struct {
 	SiteID string `json:"siteId" col:"Site_Id" fit:"id"`
 	URLMd5 string `json:"urlMd5" col:"URLMd5" fit:"id"`
@@ -160,7 +160,7 @@ type SiteProperty struct {
 }
 
 // Property is the value of the last property with the name, as the crawler reads
-// them (objects 2.4).
+// them (docs/spec/objects.md 2.4).
 func (s *Site) Property(name string) (value string, ok bool) {
 	for i := len(s.Properties) - 1; i >= 0; i-- {
 		if p := s.Properties[i]; p.Name == name {

@@ -9,7 +9,7 @@ import (
 )
 
 // SiteRecrawl is our own operation between SitesManager and db-task, not offered
-// to clients: the steps of a recrawl that must not be torn apart (daemon 2.14).
+// to clients: the steps of a recrawl that must not be torn apart (docs/spec/daemon.md 2.14).
 const SiteRecrawl Op = 61
 
 // Steps of SITE_RECRAWL.
@@ -28,7 +28,7 @@ const (
 // MostRecrawl bounds the sites of one SITE_RECRAWL, named or selected.
 const MostRecrawl = 1000
 
-// ReasonRecrawl is the reason of a deletion by a recrawl (storage 4.11).
+// ReasonRecrawl is the reason of a deletion by a recrawl (docs/spec/storage.md 4.11).
 const ReasonRecrawl = 5
 
 // SiteRecrawlRequest is the object of SITE_RECRAWL.
@@ -87,7 +87,7 @@ const (
 	RecrawlDeleteWhereProperty = "RECRAWL_DELETE_WHERE"
 )
 
-// ReadRecrawlRules reads the properties RECRAWL_* of daemon 2.14, of which get
+// ReadRecrawlRules reads the properties RECRAWL_* of docs/spec/daemon.md 2.14, of which get
 // gives the value and whether there is one. A value that cannot be meant is left
 // out, with an error "property NAME ...". A veto of deletion that cannot be read
 // vetoes: what is deleted does not come back.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SiteNewRequest is the object of SITE_NEW (objects 2.1). Site holds the columns
+// SiteNewRequest is the object of SITE_NEW (docs/spec/objects.md 2.1). Site holds the columns
 // that the request sets; ID is Site's Id, or the md5 of the first root URL.
 type SiteNewRequest struct {
 	ID         string
@@ -24,7 +24,7 @@ type SiteNewRequest struct {
 var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "recrawlLock", "_urlNormalizeMask"}
 
 // ReadSiteNew reads the object of SITE_NEW. Only an id or one URL is mandatory
-// (DECISIONS 1.7).
+// (docs/spec/DECISIONS.md 1.7).
 func ReadSiteNew(raw json.RawMessage, n *Notes) (SiteNewRequest, error) {
 	o := readObject("Site", raw)
 	r := SiteNewRequest{MoveURLs: o.bool("moveURLs", true)}
@@ -74,7 +74,7 @@ func ownedBy(row, site Patch) {
 	}
 }
 
-// Normalize brings the root URLs to the form that their masks ask for (objects
+// Normalize brings the root URLs to the form that their masks ask for (docs/spec/objects.md
 // 2.2, 4.2): form gives it, or an error, which is the request's. Without a mask
 // a URL stays as it is. The site's ID is made of the URL as it was given.
 func (r *SiteNewRequest) Normalize(form func(text string, mask int64) (string, error)) error {
@@ -99,7 +99,7 @@ func normalize(object string, rows []Patch, masks []int64, form func(string, int
 	return nil
 }
 
-// Check refuses ids and keys that cannot be stored (DECISIONS 4).
+// Check refuses ids and keys that cannot be stored (docs/spec/DECISIONS.md 4).
 func (r SiteNewRequest) Check() error {
 	if err := CheckSiteID("Site", "id", r.ID); err != nil {
 		return err
@@ -129,7 +129,7 @@ func checkPropertyURL(object string, p Patch) error {
 }
 
 // readRootURL reads an item of a site's urls: the URL as a text, which has the
-// request's mask, or its fields with a mask of their own (objects 2.2).
+// request's mask, or its fields with a mask of their own (docs/spec/objects.md 2.2).
 func readRootURL(name string, raw json.RawMessage, mask int64, n *Notes) (Patch, int64, error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		text, ok := readText(raw)
@@ -160,7 +160,7 @@ func rootRow(name string, row Patch) (Patch, error) {
 	return row, nil
 }
 
-// readFilter reads a SiteFilter with the defaults of objects 2.3.
+// readFilter reads a SiteFilter with the defaults of docs/spec/objects.md 2.3.
 func readFilter(name, siteID string, raw json.RawMessage, n *Notes) (Patch, error) {
 	row, err := readFilterFields(name, raw, n)
 	for column, def := range map[string]any{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
@@ -171,7 +171,7 @@ func readFilter(name, siteID string, raw json.RawMessage, n *Notes) (Patch, erro
 	}
 	if _, given := row["Action"]; !given {
 		row["Action"] = int64(1)
-		// An exclude written the seed's way carries no action: the type decides.
+		// An exclude of the specification's form carries no action: the type decides.
 		if row["Type"] == int64(0) {
 			row["Action"] = int64(-1)
 		}
@@ -189,14 +189,14 @@ func readFilterFields(name string, raw json.RawMessage, n *Notes) (Patch, error)
 	return row, o.end(n)
 }
 
-// readProperties reads all three forms of objects 2.4; rows without a site get
+// readProperties reads all three forms of docs/spec/objects.md 2.4; rows without a site get
 // siteID. A list stands for siteId, value and urlMd5.
 func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
 	return readPropertiesOf(name, siteID, raw, false, n)
 }
 
 // readBatchProperties is readProperties for items of batches and their siteObj,
-// whose values may be JSON as it is (crawling 3, F8): there only a list that can be
+// whose values may be JSON as it is (docs/spec/crawling.md 3, F8): there only a list that can be
 // siteId, value and urlMd5 is one, others are values.
 func readBatchProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
 	return readPropertiesOf(name, siteID, raw, true, n)
@@ -307,7 +307,7 @@ func sortedKeys(m map[string]json.RawMessage) []string {
 	return keys
 }
 
-// SiteStatusRequest is the object of SITE_STATUS (objects 2.6).
+// SiteStatusRequest is the object of SITE_STATUS (docs/spec/objects.md 2.6).
 type SiteStatusRequest struct {
 	ID      string
 	Exclude []string // urls, properties, filters
@@ -324,7 +324,7 @@ func ReadSiteStatus(raw json.RawMessage, n *Notes) (SiteStatusRequest, error) {
 	return r, o.end(n)
 }
 
-// SiteFindRequest is the object of SITE_FIND (objects 2.6).
+// SiteFindRequest is the object of SITE_FIND (docs/spec/objects.md 2.6).
 type SiteFindRequest struct {
 	URL       *string // left part of a root URL; nil searches sites by Criterion alone
 	Criterion Criterion
@@ -344,7 +344,7 @@ func ReadSiteFind(raw json.RawMessage, n *Notes) (SiteFindRequest, error) {
 	return r, o.end(n)
 }
 
-// SiteDeleteRequest is one element of SITE_DELETE (objects 2.6). Without an ID
+// SiteDeleteRequest is one element of SITE_DELETE (docs/spec/objects.md 2.6). Without an ID
 // the sites are chosen by Criterion; an empty one chooses none.
 type SiteDeleteRequest struct {
 	ID          string
@@ -366,7 +366,7 @@ func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) 
 	})
 }
 
-// SiteCleanupRequest is one element of SITE_CLEANUP (objects 2.6).
+// SiteCleanupRequest is one element of SITE_CLEANUP (docs/spec/objects.md 2.6).
 type SiteCleanupRequest struct {
 	ID             string
 	DelayedType    int64

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// SiteUpdateRequest is the object of SITE_UPDATE (objects 2.5). Without an ID the
+// SiteUpdateRequest is the object of SITE_UPDATE (docs/spec/objects.md 2.5). Without an ID the
 // sites are chosen by Criterion; one without a clause chooses none.
 type SiteUpdateRequest struct {
 	ID        string
@@ -22,7 +22,7 @@ type SiteUpdateRequest struct {
 // and State; of a property Name and URLMd5. Else they are whole rows to insert.
 type SiteLists struct {
 	UpdateType int64   // UpdateAppend, UpdateOverwrite or UpdateRows
-	URLs       []Patch // rows of sites_urls, all in Status 7 (objects 2.2)
+	URLs       []Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
 	Filters    []Patch
 	Properties []Patch
 
@@ -141,7 +141,7 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 	return normalize(object, l.URLs, l.masks, form)
 }
 
-// Check refuses ids and keys that cannot be stored (DECISIONS 4).
+// Check refuses ids and keys that cannot be stored (docs/spec/DECISIONS.md 4).
 func (r SiteUpdateRequest) Check() error {
 	if r.ID != "" {
 		if err := CheckSiteID("SiteUpdate", "id", r.ID); err != nil {

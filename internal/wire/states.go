@@ -1,6 +1,6 @@
 package wire
 
-// States of a Site (objects 5.2).
+// States of a Site (docs/spec/objects.md 5.2).
 const (
 	SiteActive      = 1
 	SiteDisabled    = 2
@@ -13,14 +13,14 @@ const (
 	SiteNotFound    = 9 // in answers only
 )
 
-// What SITE_UPDATE does to the lists that it has (objects 2.5).
+// What SITE_UPDATE does to the lists that it has (docs/spec/objects.md 2.5).
 const (
 	UpdateAppend    = 0
 	UpdateOverwrite = 1 // what is there goes first
 	UpdateRows      = 2 // rows that are there change, none is added
 )
 
-// States of a URL (objects 5.3).
+// States of a URL (docs/spec/objects.md 5.3).
 const (
 	URLEnabled  = 0
 	URLDisabled = 1
@@ -28,7 +28,7 @@ const (
 )
 
 // Statuses of a URL: its place on the road from discovered to processed
-// (objects 5.3).
+// (docs/spec/objects.md 5.3).
 const (
 	StatusUndefined           = 0
 	StatusNew                 = 1
@@ -41,7 +41,7 @@ const (
 	StatusSelectedIncremental = 8
 )
 
-// Types of a URL (objects 5.3).
+// Types of a URL (docs/spec/objects.md 5.3).
 const (
 	TypeRegular    = 0 // its links are collected for this site
 	TypeSingle     = 1 // its links are not collected
@@ -53,7 +53,7 @@ const (
 )
 
 // Ways of URL_NEW to choose the site of a URL whose siteId is not known
-// (objects 5.3).
+// (docs/spec/objects.md 5.3).
 const (
 	SelectExplicit = 0
 	SelectAuto     = 1
@@ -67,7 +67,7 @@ const (
 	ByMd5 = 1
 )
 
-// Kinds of a Batch (objects 5.5).
+// Kinds of a Batch (docs/spec/objects.md 5.5).
 const (
 	CrawlNormal      = 1
 	CrawlIncremental = 2
@@ -78,20 +78,20 @@ const (
 	CrawlAge         = 7
 )
 
-// Bits of a Batch's dbMode (objects 5.5).
+// Bits of a Batch's dbMode (docs/spec/objects.md 5.5).
 const (
 	DBRead  = 1
 	DBWrite = 2
 )
 
 // Delayed deletion keeps contents until URL_PURGE, immediate deletes them now
-// (storage 4.0.6).
+// (docs/spec/storage.md 4.0.6).
 const (
 	Delayed   = 0
 	Immediate = 1
 )
 
-// Bits of URL_CONTENT's contentTypeMask (objects 5.4).
+// Bits of URL_CONTENT's contentTypeMask (docs/spec/objects.md 5.4).
 const (
 	MaskProcessed = 1 << iota
 	MaskRawLast
@@ -111,7 +111,7 @@ const (
 	MaskAttributes
 )
 
-// Type ids of Content (objects 5.4).
+// Type ids of Content (docs/spec/objects.md 5.4).
 const (
 	ContentRaw       = 0
 	ContentTidy      = 1
@@ -124,7 +124,7 @@ const (
 	ContentChain     = 11
 )
 
-// Codes of GeneralResponse (objects 3.3, 5.5).
+// Codes of GeneralResponse (docs/spec/objects.md 3.3, 5.5).
 const (
 	CodeOK            = 0
 	CodeFailed        = 1

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// URL is a stored URL: a row of urls_<site> (objects 2.7, storage 1.5).
+// URL is a stored URL: a row of urls_<site> (docs/spec/objects.md 2.7, docs/spec/storage.md 1.5).
 type URL struct {
 	SiteID          string    `json:"siteId" col:"Site_Id" fit:"id"`
 	URL             string    `json:"url" col:"URL" fit:"4096 bytes"`
@@ -89,7 +89,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 }
 
 // NewURL is a URL with the values that the service gives to URLs it makes itself
-// (objects 2.7, column "auto").
+// (docs/spec/objects.md 2.7, column "auto").
 func NewURL(siteID, text string) URL {
 	return URL{
 		SiteID: siteID, URL: text, URLMd5: Md5(text), Status: StatusNew, HTTPMethod: "get",
@@ -98,7 +98,7 @@ func NewURL(siteID, text string) URL {
 	}
 }
 
-// Root reports whether u is a root URL of its site (storage 4.0.7).
+// Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
 
 // Md5 is the key of a URL: the md5 of its bytes, in lower-case hexadecimal.

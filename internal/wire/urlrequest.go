@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// URLNewRequest is one element of URL_NEW (objects 2.7). Row holds the columns
+// URLNewRequest is one element of URL_NEW (docs/spec/objects.md 2.7). Row holds the columns
 // that the request sets; URLMd5 is set, Site_Id only when the request gives one.
 type URLNewRequest struct {
 	Row        Patch
@@ -48,7 +48,7 @@ func readURLNew(name string, raw json.RawMessage, n *Notes) (URLNewRequest, erro
 }
 
 // attributes reads items of the form {name: value}; items of another form are
-// skipped (objects 2.7).
+// skipped (docs/spec/objects.md 2.7).
 func (o *object) attributes() []Attribute {
 	var list []Attribute
 	for _, raw := range o.list("attributes") {
@@ -89,7 +89,7 @@ func (r URLNewRequest) Check(object string) error {
 	return CheckMd5(object, "urlMd5", r.Row.Text("URLMd5"))
 }
 
-// URLUpdateRequest is one element of URL_UPDATE (objects 2.8). SiteID and URLMd5
+// URLUpdateRequest is one element of URL_UPDATE (docs/spec/objects.md 2.8). SiteID and URLMd5
 // choose the row and are not part of Set. URLMd5 is "" when the request has
 // neither urlMd5 nor url: then Criterion alone chooses.
 type URLUpdateRequest struct {
@@ -140,7 +140,7 @@ func (r URLUpdateRequest) Check(object string) error {
 	return CheckMd5(object, "urlMd5", r.URLMd5)
 }
 
-// URLStatusRequest is one element of URL_STATUS (objects 2.9).
+// URLStatusRequest is one element of URL_STATUS (docs/spec/objects.md 2.9).
 type URLStatusRequest struct {
 	SiteID string
 	URLMd5 string
@@ -173,7 +173,7 @@ func (r URLStatusRequest) Check(object string) error {
 	return CheckMd5(object, "url", r.URLMd5)
 }
 
-// URLFetchRequest is one element of URL_FETCH (objects 2.9, storage 4.10).
+// URLFetchRequest is one element of URL_FETCH (docs/spec/objects.md 2.9, docs/spec/storage.md 4.10).
 type URLFetchRequest struct {
 	Sites          []string // none: all that SitesCriterion selects
 	SitesCriterion Criterion
@@ -257,12 +257,12 @@ func (r URLFetchRequest) Check(object string) error {
 }
 
 // DBFields are the columns that URL_CONTENT answers when the request names none
-// (objects 3.6).
+// (docs/spec/objects.md 3.6).
 var DBFields = []string{"Status", "Crawled", "Processed", "ContentType", "Charset", "ErrorMask", "CrawlingTime",
 	"ProcessingTime", "HTTPCode", "Size", "LinksI", "LinksE", "RawContentMd5", "LastModified", "CDate", "UDate",
 	"TagsMask", "TagsCount", "PDate", "ContentURLMd5", "Batch_Id"}
 
-// URLContentRequest is one element of URL_CONTENT (objects 2.9, storage 4.13). As
+// URLContentRequest is one element of URL_CONTENT (docs/spec/objects.md 2.9, docs/spec/storage.md 4.13). As
 // JSON it is what the journal keeps of it, keys in order.
 type URLContentRequest struct {
 	Null           bool             `json:"-"` // the element was null and is answered with null
@@ -327,7 +327,7 @@ func (r URLContentRequest) Check(object string) error {
 	return CheckMd5(object, "urlMd5", r.URLMd5)
 }
 
-// URLPutRequest is one element of URL_PUT (objects 2.9, storage 4.16).
+// URLPutRequest is one element of URL_PUT (docs/spec/objects.md 2.9, docs/spec/storage.md 4.16).
 type URLPutRequest struct {
 	SiteID      string
 	URLMd5      string // "": the URLs that Criterion selects
@@ -435,7 +435,7 @@ func (r URLPutRequest) Check(object string) error {
 }
 
 // URLReturnRequest is the object of URL_RETURN, our own operation: rows that a
-// batch holds go back to where they can be selected again (DECISIONS 3.4, 3.5).
+// batch holds go back to where they can be selected again (docs/spec/DECISIONS.md 3.4, 3.5).
 // Rows in Status 2, 3, 8 become 1, or State 2 with bit 52 and Status 4 after
 // MaxAttempts; rows in 5, 6 become 4 in the same way.
 type URLReturnRequest struct {

@@ -43,7 +43,7 @@ func (d Date) MarshalJSON() ([]byte, error) {
 }
 
 // Expr is an SQL expression from outside, unchecked, in the MySQL dialect.
-// Package expr turns it into something that a database may see (DECISIONS 4).
+// Package expr turns it into something that a database may see (docs/spec/DECISIONS.md 4).
 type Expr string
 
 // MarshalJSON writes the tagged form {"str": expression}.
@@ -102,7 +102,7 @@ var (
 	md5Pattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 )
 
-// CheckSiteID refuses what cannot be the id of a site (DECISIONS 4). The id goes
+// CheckSiteID refuses what cannot be the id of a site (docs/spec/DECISIONS.md 4). The id goes
 // into table and file names.
 func CheckSiteID(object, field, id string) error {
 	if idPattern.MatchString(id) {
@@ -127,7 +127,7 @@ func quoteJSON(s string) []byte {
 	return b
 }
 
-// Kind is how the value of a field is read from a request (objects 0).
+// Kind is how the value of a field is read from a request (docs/spec/objects.md 0).
 type Kind int
 
 // Kinds of fields.
@@ -241,7 +241,7 @@ func escaped(raw json.RawMessage, i int) rune {
 
 var plainDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?$`)
 
-// unquoted drops the quotes around a text, which dates may have or not (objects
+// unquoted drops the quotes around a text, which dates may have or not (docs/spec/objects.md
 // 4.3).
 func unquoted(s string) string {
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
@@ -252,7 +252,7 @@ func unquoted(s string) string {
 
 // readDate accepts a text or {"str": text}: a plain date of the years 1000 to
 // 9999 becomes a value, NULL becomes nil, anything else an expression; "" means
-// not set (DECISIONS 1.6).
+// not set (docs/spec/DECISIONS.md 1.6).
 func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	var text string
 	switch raw[0] {

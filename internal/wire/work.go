@@ -14,7 +14,7 @@ type Mark struct {
 // whose Status is not set stays held, so that a later outcome of the same batch
 // can follow: that of a chain's first page, which ends with its batch. The site's
 // mean speed needs no field: it is counted from Size and CrawlingTime of the rows
-// (DECISIONS 5.6).
+// (docs/spec/DECISIONS.md 5.6).
 type Fetched struct {
 	URLMd5  string
 	Set     Patch // columns of the URL's row
@@ -30,14 +30,14 @@ type Fetched struct {
 	Links []Link     // for the page's own site, in their order
 	Rules *LinkRules // of Links; nil: those of a site without such properties
 	// Elsewhere are links for whatever site URL_NEW would choose by Select
-	// (crawling 5.13): SelectAuto or SelectQualify.
+	// (docs/spec/crawling.md 5.13): SelectAuto or SelectQualify.
 	Elsewhere []Link
 	Select    int64
 
 	// Attributes of the URL by name; an empty value takes the attribute away.
 	Attributes map[string]string
 	// FormFields are site properties HTTP_POST_FORM_*, added unless they are there
-	// (crawling 5.2).
+	// (docs/spec/crawling.md 5.2).
 	FormFields  map[string]string
 	Expressions []FieldExpression
 
@@ -53,14 +53,14 @@ type Link struct {
 	// again (RECRAWL_URL_UPDATE).
 	Update Patch
 	// Chain makes it a part of a chain: whatever the limits of the site, and also a
-	// row that is there gets TypeChain (crawling 5.11).
+	// row that is there gets TypeChain (docs/spec/crawling.md 5.11).
 	Chain bool
-	// Files are stored when the row is new: the entry of a feed (crawling 5.10).
+	// Files are stored when the row is new: the entry of a feed (docs/spec/crawling.md 5.10).
 	Files []File
 	At    time.Time // the moment in the names of Files
 }
 
-// File is one raw content to keep (DECISIONS 5.2).
+// File is one raw content to keep (docs/spec/DECISIONS.md 5.2).
 type File struct {
 	Type int // ContentRaw, ContentHeaders, ...
 	Data []byte

@@ -1,4 +1,4 @@
--- Recrawling of sites (daemon 2.14). The lock is no state (DECISIONS 3.6).
+-- Recrawling of sites (docs/spec/daemon.md 2.14). The lock is no state (docs/spec/DECISIONS.md 3.6).
 
 -- name: recrawl_lock
 -- Takes a site, unless somebody has it already.

@@ -15,7 +15,7 @@ UPDATE {dc_sites.sites} SET TcDateProcess = ? WHERE Id = ?;
 UPDATE {dc_sites.sites} SET State = 3, TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ?, Errors = Errors + ? WHERE Id = ?;
 
 -- name: site_restart
--- State 6 of SITE_UPDATE (storage 4.2 step 6).
+-- State 6 of SITE_UPDATE (docs/spec/storage.md 4.2 step 6).
 UPDATE {dc_sites.sites} SET State = 1, UDate = ?, Iterations = Iterations + 1, SiteMask = 0 WHERE Id = ?;
 
 -- name: site_cleaned
@@ -51,12 +51,12 @@ DELETE FROM {dc_sites.sites_filters} WHERE Site_Id = ?;
 DELETE FROM {dc_sites.sites_properties} WHERE Site_Id = ?;
 
 -- name: site_statistics
--- What switches a site's statistics; the first row of a name comes last (objects 2.4).
+-- What switches a site's statistics; the first row of a name comes last (docs/spec/objects.md 2.4).
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('STATS_FREQ_ENABLED', 'STATS_LOG_ENABLED')
 ORDER BY {rowid} DESC;
 
 -- name: site_property
--- A site's properties with a name, the first row first (objects 2.4).
+-- A site's properties with a name, the first row first (docs/spec/objects.md 2.4).
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name = ? ORDER BY {rowid};
 
 -- name: site_counter_properties
@@ -78,7 +78,7 @@ SELECT Id, Site_Id, URLMd5 FROM {dc_sites.trash} ORDER BY Id LIMIT ?;
 SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_url_defaults
--- What a new URL takes from its site (storage 4.7 step 2).
+-- What a new URL takes from its site (docs/spec/storage.md 4.7 step 2).
 SELECT RequestDelay, HTTPTimeout, URLType FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_recrawl_period

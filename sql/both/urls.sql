@@ -1,5 +1,5 @@
 -- name: urls_return
--- Rows that a batch held and that may be tried again (DECISIONS 3.4, 3.5).
+-- Rows that a batch held and that may be tried again (docs/spec/DECISIONS.md 3.4, 3.5).
 UPDATE {dc_urls.urls} SET Status = ?, State = 0, Batch_Id = 0, Attempts = Attempts + ?, TcDate = ?
 WHERE Site_Id = ? AND URLMd5 = ?;
 
@@ -21,7 +21,7 @@ DELETE FROM {dc_urls.urls} WHERE Site_Id = ?;
 DELETE FROM {dc_urls.urls} WHERE Site_Id = ? AND ParentMd5 <> '';
 
 -- name: urls_reset
--- Root URLs that a cleanup keeps (DECISIONS 5.10).
+-- Root URLs that a cleanup keeps (docs/spec/DECISIONS.md 5.10).
 UPDATE {dc_urls.urls} SET Status = 1, State = 0, Crawled = 0, Processed = 0, Batch_Id = 0, Attempts = 0,
   ErrorMask = 0, CrawlingTime = 0, ProcessingTime = 0, TotalTime = 0, HTTPCode = 0, Size = 0, LinksI = 0, LinksE = 0,
   Freq = 0, RawContentMd5 = '', LastModified = NULL, ETag = '', MRate = 0, MRateCounter = 0, TagsMask = 0, TagsCount = 0,

@@ -1,5 +1,5 @@
 -- The tables of the general site, as they were shipped: a primary key where
--- several rows should be, no date where one should be (storage 1.5, 1.8).
+-- several rows should be, no date where one should be (docs/spec/storage.md 1.5, 1.8).
 CREATE TABLE {urls}.urls_%SITE% (
   Site_Id varchar(32) NOT NULL DEFAULT '0',
   URL varchar(4096) NOT NULL DEFAULT '',

@@ -1,4 +1,4 @@
--- The tables of one site, %SITE% (storage 1.5, 1.8).
+-- The tables of one site, %SITE% (docs/spec/storage.md 1.5, 1.8).
 CREATE TABLE {urls}.urls_%SITE% (
   Site_Id varchar(32) NOT NULL DEFAULT '',
   URL varchar(4096) NOT NULL DEFAULT '',

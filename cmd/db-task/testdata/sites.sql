@@ -1,4 +1,4 @@
--- The tables of the original service for all sites (storage 1.1-1.4, 1.6):
+-- The tables of the original service for all sites (docs/spec/storage.md 1.1-1.4, 1.6):
 -- columns and types. {sites} and the like are the names of databases.
 CREATE TABLE {sites}.sites (
   Id varchar(32) NOT NULL,

@@ -9,7 +9,7 @@
 //	defer s.Close()
 //	r := &net.Resolver{PreferGo: true, Dial: s.Dial}
 //
-// Only UDP is served. Sources: RFC 1035, DECISIONS 6.7.
+// Only UDP is served. Sources: RFC 1035, docs/spec/DECISIONS.md 6.7.
 package nameserver
 
 import (

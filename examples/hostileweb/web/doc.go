@@ -19,5 +19,5 @@
 // Answers without an end stop after 1 GiB or ten minutes. Bodies are made while
 // they are sent, or once and kept; the largest kept is a few megabytes.
 //
-// Sources: crawling 2.4 and 2.8, DECISIONS 2 and 6, RFC 9110, 9112 and 9309.
+// Sources: docs/spec/crawling.md 2.4 and 2.8, docs/spec/DECISIONS.md 2 and 6, RFC 9110, 9112 and 9309.
 package web

@@ -14,8 +14,8 @@ type Trouble struct {
 	// Code is the code of the server's own answer, before any redirect is
 	// followed; 0 when the answer has none.
 	Code int
-	// Bits are the error bits that fit, by crawling.md 2.4 and 2.8 and the
-	// table of DECISIONS 2: the row must carry one of them. Empty: the page
+	// Bits are the error bits that fit, by docs/spec/crawling.md 2.4 and 2.8 and the
+	// table of docs/spec/DECISIONS.md 2: the row must carry one of them. Empty: the page
 	// is crawled without an error.
 	Bits []int
 

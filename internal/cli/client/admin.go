@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Exit codes of dc-admin (daemon 4.3).
+// Exit codes of dc-admin (docs/spec/daemon.md 4.3).
 const (
 	AdminOK      = 0
 	AdminFailed  = 1 // a class did not answer or refused, or the command is unknown
@@ -80,7 +80,7 @@ var notServed = map[string]string{
 
 // Do asks one class after the other and gives the list of pairs that dc-admin
 // prints: [object, 0], or [empty object, 1] for a class that did not answer
-// (daemon 4.3).
+// (docs/spec/daemon.md 4.3).
 func (c Command) Do(ctx context.Context) Outcome {
 	if why, ok := notServed[c.Name]; ok {
 		return AdminFailure(AdminFailed, why)
@@ -134,7 +134,7 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 }
 
 // suspendType is what SUSPEND and RESUME ask for: SUSPEND suspends, unless its
-// fields are there and have no "1" among them (daemon 4.2).
+// fields are there and have no "1" among them (docs/spec/daemon.md 4.2).
 func (c Command) suspendType() int {
 	_, one := c.Fields["1"]
 	if c.Name == resume || len(c.Fields) > 0 && !one {

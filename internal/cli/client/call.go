@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Exit codes of dc-client; error_code of the answer is the same (objects 6.3).
+// Exit codes of dc-client; error_code of the answer is the same (docs/spec/objects.md 6.3).
 const (
 	ExitOK        = 0
 	ExitRefused   = 1 // wrong input, or no answer in time
@@ -34,7 +34,7 @@ type Outcome struct {
 	Exit int
 }
 
-// Failure is the empty response with the client's own error (objects 3.1).
+// Failure is the empty response with the client's own error (docs/spec/objects.md 3.1).
 func Failure(code int, message string) Outcome {
 	return Outcome{Exit: code, JSON: map[string]any{
 		"errorCode": 0, "errorMessage": "", "itemsList": []any{}, "error_code": code, "error_message": message,

@@ -6,5 +6,5 @@
 //
 // Requests are checked for their shape before they travel, so that a slip is
 // answered without a server. Ids, keys and SQL are judged by the data node.
-// Sources: objects 6, daemon 4.
+// Sources: docs/spec/objects.md 6, docs/spec/daemon.md 4.
 package client

@@ -13,7 +13,7 @@ import (
 )
 
 // Gauges of work under way: a drain waits until each is 0. One that a manager
-// does not have counts as 0 (daemon 1.5). The requests for URLs belong to them:
+// does not have counts as 0 (docs/spec/daemon.md 1.5). The requests for URLs belong to them:
 // their answers become batches.
 var drainGauges = []string{
 	"batches_crawl_queue", "batches_crawl_url_fetch_requests", "purge_batches", "age_batches",

@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // Scripts address the output of dc-admin by position: class, 0, fields, name
-// (daemon 4.3). Byte for byte, one file for each command and outcome.
+// (docs/spec/daemon.md 4.3). Byte for byte, one file for each command and outcome.
 func TestAdminGolden(t *testing.T) {
 	server := daemon(t, func(e wire.Event) []wire.Event {
 		var asked wire.AdminFields

@@ -8,7 +8,7 @@ import (
 )
 
 // Text writes a value as JSON for people and programs: keys sorted, indent 4,
-// anything beyond ASCII escaped, no final newline (objects 3).
+// anything beyond ASCII escaped, no final newline (docs/spec/objects.md 3).
 func Text(value any) ([]byte, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {

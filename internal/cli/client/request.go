@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Ways of laying --fields over --file (objects 6.2).
+// Ways of laying --fields over --file (docs/spec/objects.md 6.2).
 const (
 	Replace = 0 // a top-level value is replaced
 	Merge   = 1 // objects are merged for keys that exist, lists replaced
@@ -118,7 +118,7 @@ func known(object, over map[string]any) map[string]any {
 }
 
 // withFiles replaces texts that start with file:// by the files' contents, in
-// nested objects too, not in lists (objects 6.2).
+// nested objects too, not in lists (docs/spec/objects.md 6.2).
 func withFiles(m map[string]any) error {
 	for key, value := range m {
 		switch x := value.(type) {

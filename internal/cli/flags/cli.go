@@ -1,6 +1,6 @@
 // Package flags reads the arguments of the programs: long names with short ones,
 // `--name value` and `--name=value`, one dash or two, and unique prefixes of long
-// names, as the users of the first implementation type them (objects 6.1).
+// names, as the users of the first implementation type them (docs/spec/objects.md 6.1).
 //
 //	s := flags.New("dc-daemon", "runs the managers of the crawler cluster")
 //	s.Text(&config, "config", "c", "FILE", "ini file")

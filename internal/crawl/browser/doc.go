@@ -22,5 +22,5 @@
 // asked before each request for the page itself, redirects by script included.
 // FETCHER_MACRO is read and run here (ParseMacro).
 //
-// Sources: crawling 2.4, 2.8, 4.2 and 4.9; DECISIONS 6.7.
+// Sources: docs/spec/crawling.md 2.4, 2.8, 4.2 and 4.9; docs/spec/DECISIONS.md 6.7.
 package browser

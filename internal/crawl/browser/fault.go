@@ -37,7 +37,7 @@ const (
 )
 
 // codeOther is the status that stands for errors of the network that have no bit
-// of their own (crawling 4.9).
+// of their own (docs/spec/crawling.md 4.9).
 const codeOther = 520
 
 var kinds = [...]struct {
@@ -74,7 +74,7 @@ func (k Kind) String() string {
 
 // Bits returns the error bits of the URL that ended so. Refused and Cancelled have
 // none: the caller knows why it said no.
-// Source: crawling 4.9, "intended mapping of browser errors".
+// Source: docs/spec/crawling.md 4.9, "intended mapping of browser errors".
 func (k Kind) Bits() wire.ErrorMask {
 	if int(k) < len(kinds) {
 		return kinds[k].bits
@@ -84,7 +84,7 @@ func (k Kind) Bits() wire.ErrorMask {
 
 // CodeBits returns the error bits of an HTTP status that a browser brought: 403
 // and 503 are forbidden, 409 is an error of fetching, other codes of 400 and
-// above an HTTP error. Source: crawling 2.3 (step 28) and 4.9.
+// above an HTTP error. Source: docs/spec/crawling.md 2.3 (step 28) and 4.9.
 func CodeBits(code int) wire.ErrorMask {
 	switch {
 	case code == http.StatusForbidden, code == http.StatusServiceUnavailable:

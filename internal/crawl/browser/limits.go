@@ -17,7 +17,7 @@ const maxLimit = 24 * time.Hour
 // 30000.5 is a limit of 30 s and a damping of 5 s, 30000.12 one of 12 s.
 // Milliseconds below a second belong to neither; less than a second is a limit of
 // one. A damping that is not shorter than the limit is an error.
-// Source: crawling 4.2.
+// Source: docs/spec/crawling.md 4.2.
 func Limits(httpTimeout float64) (limit, damping time.Duration, err error) {
 	if math.IsNaN(httpTimeout) || httpTimeout <= 0 || httpTimeout > float64(maxLimit/time.Millisecond) {
 		return 0, 0, fmt.Errorf("HTTPTimeout %v is not a time between 0 and %d ms", httpTimeout, maxLimit/time.Millisecond)

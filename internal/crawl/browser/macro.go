@@ -30,7 +30,7 @@ const (
 	ResultAuto                      // texts: content if one, URLs if several
 )
 
-// Macro is what a browser does on a page that has loaded (crawling 4.9).
+// Macro is what a browser does on a page that has loaded (docs/spec/crawling.md 4.9).
 type Macro struct {
 	Sets        []MacroSet
 	Result      ResultType

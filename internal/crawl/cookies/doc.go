@@ -20,5 +20,5 @@
 //
 // Neighbours: crawl asks before each request and tells of each response; fetch
 // carries cookies along one redirect chain; statefile writes the files.
-// Sources: crawling 4.6, 7.1 #8 and 7.3 F17, DECISIONS 6.4, RFC 6265bis.
+// Sources: docs/spec/crawling.md 4.6, 7.1 #8 and 7.3 F17, docs/spec/DECISIONS.md 6.4, RFC 6265bis.
 package cookies

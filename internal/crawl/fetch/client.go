@@ -17,7 +17,7 @@
 //	resp, err := c.Get(ctx, fetch.Request{URL: "https://example.com/", Timeout: 30 * time.Second})
 //	if fetch.KindOf(err) == fetch.Timeout { ... }
 //
-// Sources: crawling 2.3, 4.2, 4.4 and 7.2; DECISIONS 6.
+// Sources: docs/spec/crawling.md 2.3, 4.2, 4.4 and 7.2; docs/spec/DECISIONS.md 6.
 package fetch
 
 import (

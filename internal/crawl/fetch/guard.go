@@ -83,7 +83,7 @@ var globalUnicast = netip.MustParsePrefix("2000::/3")
 // Forms of IPv6 that carry an IPv4 address are refused as forms, whichever
 // address they carry; an allowed IPv4 network does not allow them, and 2000::/3
 // does not hold most of them. A zone does not matter.
-// Source: DECISIONS 6.7.
+// Source: docs/spec/DECISIONS.md 6.7.
 func Permitted(addr netip.Addr, allowed []netip.Prefix) error {
 	if !addr.IsValid() {
 		return &AddressError{addr, "no address"}

@@ -13,5 +13,5 @@
 //
 // Neighbours: crawl lays these headers over the default ones and sends them;
 // statefile writes the files.
-// Sources: crawling 4.5, 7.1 #8 and 7.3 F3, F4, DECISIONS 6.4.
+// Sources: docs/spec/crawling.md 4.5, 7.1 #8 and 7.3 F3, F4, docs/spec/DECISIONS.md 6.4.
 package headerrotation

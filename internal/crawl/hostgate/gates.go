@@ -16,7 +16,7 @@
 //	defer pass.Release(delay)
 //	// send the request, read the whole answer
 //
-// Sources: crawling 7.2, DECISIONS 6.1. DESIGN.md tells why the locks are as
+// Sources: docs/spec/crawling.md 7.2, docs/spec/DECISIONS.md 6.1. DESIGN.md tells why the locks are as
 // they are.
 package hostgate
 

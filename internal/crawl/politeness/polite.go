@@ -6,7 +6,7 @@
 // State per host on disk, with a lock around it, so that the answers hold
 // between goroutines, processes and restarts.
 //
-// The law (crawling 7.2, DECISIONS 6.1): a request starts no sooner than the
+// The law (docs/spec/crawling.md 7.2, docs/spec/DECISIONS.md 6.1): a request starts no sooner than the
 // gap after the end of the one before it. The gap is the longer of the delay
 // that the starter asks for and the delay that the last finisher promised,
 // since only the latter may have read the host's Crawl-delay.

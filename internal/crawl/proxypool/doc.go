@@ -21,5 +21,5 @@
 //
 // Neighbours: crawl asks and fetches, and writes rows through the data owner;
 // fetch dials proxies behind its guard; statefile writes the file.
-// Sources: crawling 3, 4.10 and 7.3 F9, F23 to F25.
+// Sources: docs/spec/crawling.md 3, 4.10 and 7.3 F9, F23 to F25.
 package proxypool

@@ -16,5 +16,5 @@
 //
 // Neighbours: crawl asks before each request of a page; statefile writes the
 // files.
-// Sources: crawling 3, 4.3 and 7.3 F40.
+// Sources: docs/spec/crawling.md 3, 4.3 and 7.3 F40.
 package quota

@@ -18,5 +18,5 @@
 // Neighbours: cookies, rotation, freq and proxies keep their files with it, and
 // make the names of their folders and files with Name and Below. Nothing here
 // knows what a file means.
-// Source: the design of crawl (internal/crawl/DESIGN.md), crawling 7.3 F40.
+// Source: the design of crawl (internal/crawl/DESIGN.md), docs/spec/crawling.md 7.3 F40.
 package statefile

@@ -1,6 +1,6 @@
 // Package admin is AdminInterfaceServer: the one door for operators. It takes
 // their requests on TCP, passes each to the manager that it names, and brings
-// the answer back (daemon 1.6, 4).
+// the answer back (docs/spec/daemon.md 1.6, 4).
 //
 // The managers connect to its inproc endpoint and say that they are ready;
 // whoever did not is an unknown class. Every request gets one answer: the
@@ -109,7 +109,7 @@ func New(base manager.Config, cfg Config) *Server {
 }
 
 // notServed are requests of the first implementation that have no work here
-// (daemon 1.3, 1.6).
+// (docs/spec/daemon.md 1.3, 1.6).
 var notServed = map[int]string{
 	1028: "SYSTEM is not served: the daemon frees its memory by itself",
 	1029: "SQL_CUSTOM is not served to operators: no manager has a database of its own; clients ask for SQL_CUSTOM on the client port",

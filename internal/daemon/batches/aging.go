@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// AgingConfig is the part of [BatchTasksManager] about aging (daemon 2.11).
+// AgingConfig is the part of [BatchTasksManager] about aging (docs/spec/daemon.md 2.11).
 type AgingConfig struct {
 	SweepConfig
 	MaxURLs        int64          // of a task; AgingBatchDefaultMaxURLsTotal
@@ -43,7 +43,7 @@ func newAging(c *Crawl) *sweep {
 
 // Request is the URL_AGE of the n-th task. With a limit of sites each task takes
 // others: their order is another one each time, so that none is left out for ever
-// (daemon F21).
+// (docs/spec/daemon.md F21).
 func (cfg *AgingConfig) Request(n int64) map[string]any {
 	sites, urls := cfg.SitesCriterion, cfg.URLsCriterion
 	urls.Limit = fmt.Sprint(cfg.MaxURLsSite)

@@ -91,7 +91,7 @@ func (o outcome) good() bool { return o.State == executor.Finished && o.Batch }
 func (o outcome) expired() bool { return o.State == executor.Refused && !o.Unsubmitted }
 
 // attempt reports whether the end counts as an attempt of the URLs that the
-// batch still holds (DECISIONS 3.5). An end on request does not, nor does that of
+// batch still holds (docs/spec/DECISIONS.md 3.5). An end on request does not, nor does that of
 // the environment: a daemon that is restarted often must not turn pages that it
 // never asked for into errors.
 func (o outcome) attempt() bool { return o.State != executor.Cancelled && o.State != executor.Lost }
@@ -103,7 +103,7 @@ func (o outcome) hopeless() bool {
 }
 
 // newBatchID is a random unsigned 32-bit number, never 0: the column's width
-// (daemon 2.3).
+// (docs/spec/daemon.md 2.3).
 func newBatchID() int64 {
 	var b [4]byte
 	for {

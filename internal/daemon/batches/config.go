@@ -16,7 +16,7 @@ type Common struct {
 	// SitesTimeout bounds one request to SitesManager; DTMDTimeout, ms.
 	SitesTimeout time.Duration
 	// MaxAttempts is how often a URL may be in a batch that fails before it
-	// becomes an error (DECISIONS 3.5); 0: no limit.
+	// becomes an error (docs/spec/DECISIONS.md 3.5); 0: no limit.
 	MaxAttempts int64
 	// QueuePeriod is how often the tasks under way are asked for, beside the
 	// watch; ini key BatchQueueProcessingPeriod, s.
@@ -47,7 +47,7 @@ type Limits struct {
 	MaxTasks int64
 }
 
-// Start is what a node must have left before it begins a task (daemon 3.2, keys
+// Start is what a node must have left before it begins a task (docs/spec/daemon.md 3.2, keys
 // BatchTask_*). A bound of 0 or less is none.
 type Start struct {
 	MaxCPU    int64         // percent; _CPU_LOAD_MAX
@@ -86,7 +86,7 @@ type TaskName struct {
 const maxWorkers = 256
 
 // innerLimit is how long a task may start URLs: less than the environment gives
-// it, whatever an operator has set, so that it can hand back the rest (daemon F4).
+// it, whatever an operator has set, so that it can hand back the rest (docs/spec/daemon.md F4).
 func (c *Common) innerLimit() time.Duration {
 	if c.BatchTime < c.TaskTime {
 		return c.BatchTime
@@ -96,7 +96,7 @@ func (c *Common) innerLimit() time.Duration {
 
 func inner(limit time.Duration) time.Duration { return max(limit*4/5, time.Second) }
 
-// CrawlConfig is [BatchTasksManager] of dc-daemon.ini (daemon 3.2).
+// CrawlConfig is [BatchTasksManager] of dc-daemon.ini (docs/spec/daemon.md 3.2).
 type CrawlConfig struct {
 	Common
 	Crawler executor.Stage // DRCECrawlerAppName
@@ -131,7 +131,7 @@ type CrawlConfig struct {
 	Purge       PurgeConfig
 }
 
-// ProcessConfig is [BatchTasksManagerProcess] of dc-daemon.ini (daemon 3.3).
+// ProcessConfig is [BatchTasksManagerProcess] of dc-daemon.ini (docs/spec/daemon.md 3.3).
 type ProcessConfig struct {
 	Common
 	Selector  executor.Stage // DRCEDBAppName: selects the URLs on the node that processes them

@@ -1,6 +1,6 @@
 package batches
 
-// counters declares the statistics of regular crawling (daemon 4.4).
+// counters declares the statistics of regular crawling (docs/spec/daemon.md 4.4).
 func (c *Crawl) counters() {
 	c.Counter("batches_crawl_total", &c.total)
 	c.Counter("batches_crawl_filled", &c.filled)

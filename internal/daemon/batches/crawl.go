@@ -18,7 +18,7 @@ const (
 )
 
 // Crawl is BatchTasksManager: regular and incremental crawling, the return of
-// stuck rows, aging and purging (daemon 2.2 to 2.11).
+// stuck rows, aging and purging (docs/spec/daemon.md 2.2 to 2.11).
 type Crawl struct {
 	queue
 	cfg   *CrawlConfig
@@ -101,7 +101,7 @@ func (c *Crawl) goOn() {
 
 // fill selects URLs for a batch if a slot is free. One selection is under way at
 // a time, and the answer to it fills the next slot, so that slots and selections
-// never exceed the limit together (daemon F18).
+// never exceed the limit together (docs/spec/daemon.md F18).
 func (c *Crawl) fill() {
 	switch {
 	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
@@ -145,7 +145,7 @@ func (c *Crawl) find(r round, selection map[string]any) {
 	})
 }
 
-// selection is the URL_FETCH of a batch (daemon 2.3).
+// selection is the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
 func (c *Crawl) selection(id int64, sites, urls wire.Criterion, most int64) map[string]any {
 	return map[string]any{
 		"sitesList":       []string{},
@@ -189,7 +189,7 @@ type gathered struct {
 }
 
 // start makes a batch of the rows that the nodes selected and submits it
-// (daemon 2.4, 2.5).
+// (docs/spec/daemon.md 2.4, 2.5).
 func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.total++
 	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental}
@@ -300,7 +300,7 @@ func (c *Crawl) active(k key) bool {
 }
 
 // finished is the end of a crawl batch: the nodes that did not crawl learn that
-// its URLs are crawled (daemon 2.1, 2.7). That comes before its rows are
+// its URLs are crawled (docs/spec/daemon.md 2.1, 2.7). That comes before its rows are
 // returned, which would offer the copies of what is crawled to others, and after
 // the copies are there.
 func (c *Crawl) finished(b *batch, next func()) {

@@ -1,6 +1,6 @@
 // Package batches is the work of the cluster in batches: BatchTasksManager
 // selects URLs that are due, has them crawled and sees to their end, and clears
-// away what is old; BatchTasksManagerProcess does the same for processing (daemon
+// away what is old; BatchTasksManagerProcess does the same for processing (docs/spec/daemon.md
 // 2).
 //
 // Both are a loop over queues of tasks in the execution environment:
@@ -8,7 +8,7 @@
 //	timer or hint -> select -> submit -> watch -> result -> URL_RETURN -> delete
 //
 // A free slot is filled again as soon as a batch brought work; the periods of
-// the configuration pace an idle daemon only (DECISIONS 6.6).
+// the configuration pace an idle daemon only (docs/spec/DECISIONS.md 6.6).
 //
 // What a batch did is known from the stored rows, not from its answer: at its
 // end, whatever the end was, URL_RETURN sends the rows that it still holds back
@@ -19,9 +19,9 @@
 //
 // With several nodes the one that runs the task crawls; the others hold copies
 // of its rows meanwhile, and learn of those it crawled before the rest goes back
-// (DECISIONS 3.3).
+// (docs/spec/DECISIONS.md 3.3).
 //
-// Six schedules begin work, each by its own timer, mode and limits (daemon 2.2):
+// Six schedules begin work, each by its own timer, mode and limits (docs/spec/daemon.md 2.2):
 //
 //	crawl        URLs that are due; with a draw of the fetch type, when one is set
 //	incremental  crawled pages that have had time to change; one batch at a time,

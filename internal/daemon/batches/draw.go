@@ -14,7 +14,7 @@ import (
 )
 
 // FetchTypes is BatchDefaultFetchTypeOptions: whether a batch takes sites of one
-// way of fetching alone, and what holds for those that a browser fetches (daemon
+// way of fetching alone, and what holds for those that a browser fetches (docs/spec/daemon.md
 // 2.3). The zero value mixes all sites in one batch.
 type FetchTypes struct {
 	// Splitter is 1 to 2: a batch is dynamic with the probability 2-Splitter. 0: off.
@@ -122,7 +122,7 @@ func (c *Crawl) drewNothing(r round) {
 }
 
 // drawn changes a selection to what was drawn. Static takes all that is not
-// dynamic: external and automatic sites are never left out (daemon F19).
+// dynamic: external and automatic sites are never left out (docs/spec/daemon.md F19).
 func (c *Crawl) drawn(t fetchType) (sites wire.Criterion, most int64) {
 	sites, most = c.cfg.SitesCriterion, c.MaxURLs
 	var condition string

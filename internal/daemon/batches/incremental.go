@@ -9,7 +9,7 @@ import (
 )
 
 // IncrementalConfig is the part of [BatchTasksManager] about incremental crawling
-// (daemon 2.9).
+// (docs/spec/daemon.md 2.9).
 type IncrementalConfig struct {
 	Mode     bool          // IncrMode
 	Period   time.Duration // IncrPeriod, s; 0: off

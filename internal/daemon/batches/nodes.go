@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// giveBack makes rejected URLs New again at once (daemon F5), where this
+// giveBack makes rejected URLs New again at once (docs/spec/daemon.md F5), where this
 // selection marked them and nowhere else: the batch that has them goes on.
 func (c *Crawl) giveBack(id int64, rejected []key) {
 	if len(rejected) == 0 {
@@ -38,7 +38,7 @@ func (c *Crawl) propagate(b *batch, copies []map[string]any) {
 }
 
 // copied is the copy of a selected row for the other nodes, held there by the
-// same batch: its counters and contents are their own affair (DECISIONS 3.3).
+// same batch: its counters and contents are their own affair (docs/spec/DECISIONS.md 3.3).
 // Nil for a row that is no object.
 func copied(row json.RawMessage, batch int64) map[string]any {
 	var m map[string]any

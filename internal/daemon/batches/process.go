@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Process is BatchTasksManagerProcess (daemon 2.12). A task selects and
+// Process is BatchTasksManagerProcess (docs/spec/daemon.md 2.12). A task selects and
 // processes on one node: what is selected there is stored there.
 type Process struct {
 	queue

@@ -6,7 +6,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// PurgeConfig is the part of [BatchTasksManager] about purging (daemon 2.10).
+// PurgeConfig is the part of [BatchTasksManager] about purging (docs/spec/daemon.md 2.10).
 type PurgeConfig struct {
 	SweepConfig
 	MaxURLs int64 // of a site; PurgeBatchDefaultMaxURLs

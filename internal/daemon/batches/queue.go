@@ -166,7 +166,7 @@ func (q *queue) known(_ string, object json.RawMessage) {
 }
 
 // recover returns the rows of all batches that are not among those taken up
-// (DECISIONS 3.7). Until it succeeds nothing starts.
+// (docs/spec/DECISIONS.md 3.7). Until it succeeds nothing starts.
 func (q *queue) recover() {
 	if q.ready || q.recovering {
 		return
@@ -268,7 +268,7 @@ func (q *queue) state(_ string, object json.RawMessage) {
 }
 
 // check asks for the states of the tasks under way: the watch's safety net
-// (daemon 2.6). An accepted task that the environment does not know is lost.
+// (docs/spec/daemon.md 2.6). An accepted task that the environment does not know is lost.
 func (q *queue) check() {
 	var ids []string
 	for id, b := range q.batches {

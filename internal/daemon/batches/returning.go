@@ -11,7 +11,7 @@ import (
 )
 
 // ReturnConfig is the part of [BatchTasksManager] about rows that are stuck
-// (daemon 2.8).
+// (docs/spec/daemon.md 2.8).
 type ReturnConfig struct {
 	Mode    bool          // ReturnURLsMode
 	Period  time.Duration // ReturnURLsPeriod, s; 0: off
@@ -33,7 +33,7 @@ func (c *Crawl) declareReturn() {
 
 // findStuck begins the return of rows that no batch will end: the environment is
 // asked which batches it still knows, of whatever manager, as their rows are left
-// alone (DECISIONS 3.4).
+// alone (docs/spec/DECISIONS.md 3.4).
 func (c *Crawl) findStuck() {
 	if !c.ready || c.returning {
 		return

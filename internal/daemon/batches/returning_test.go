@@ -27,7 +27,7 @@ func stuckRows(cfg *CrawlConfig) {
 }
 
 // Rows that nobody will end go back, a few at a time; those of batches that live,
-// of whatever manager, stay (daemon F7), and no attempt is counted.
+// of whatever manager, stay (docs/spec/daemon.md F7), and no attempt is counted.
 func TestStuckRows(t *testing.T) {
 	w := newWorld(1, 2, 20)
 	r := newRig(t, w)

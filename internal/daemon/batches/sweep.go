@@ -11,7 +11,7 @@ import (
 )
 
 // SweepConfig is what aging and purging have in common: tasks of db-task that
-// clear away on one node, whatever they find there (daemon 2.10, 2.11).
+// clear away on one node, whatever they find there (docs/spec/daemon.md 2.10, 2.11).
 type SweepConfig struct {
 	Mode     bool
 	Period   time.Duration // min; 0: off

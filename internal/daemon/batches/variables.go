@@ -13,7 +13,7 @@ import (
 // longest is the upper bound of periods and limits of time.
 const longest = 24 * time.Hour
 
-// Bounds of what an operator sets; the ini file has the same (daemon 3.2, 3.3).
+// Bounds of what an operator sets; the ini file has the same (docs/spec/daemon.md 3.2, 3.3).
 const (
 	maxPercent   = 100
 	maxMemory    = 1 << 50 // bytes

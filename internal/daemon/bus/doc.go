@@ -3,7 +3,7 @@
 // one turn of waiting for several sockets.
 //
 // A message is any routing frames and then exactly one frame, the JSON of a
-// [wire.Event] (DECISIONS 1.1). What an event means is not known here.
+// [wire.Event] (docs/spec/DECISIONS.md 1.1). What an event means is not known here.
 //
 //	b, err := bus.New()
 //	server, err := b.Bind("tcp://127.0.0.1:5504", bus.Options{})

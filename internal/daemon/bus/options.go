@@ -22,7 +22,7 @@ type Options struct {
 	// that sends more is disconnected. It does not bind inproc.
 	MaxFrame int64
 	// AllowInsecure lets Bind listen on addresses other machines can reach,
-	// without keys (DECISIONS 8.2).
+	// without keys (docs/spec/DECISIONS.md 8.2).
 	AllowInsecure bool
 	// Curve encrypts TCP and says who may come; nil for plain. It does not bind
 	// inproc.

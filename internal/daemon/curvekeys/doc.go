@@ -18,5 +18,5 @@
 // looked at again when it is asked, and what cannot be read lets nobody in.
 //
 // Neighbours: bus, which uses the texts of keys and knows no files; the mains.
-// Source: DECISIONS 8.2.
+// Source: docs/spec/DECISIONS.md 8.2.
 package curvekeys

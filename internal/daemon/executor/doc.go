@@ -17,5 +17,5 @@
 //	})
 //
 // Tasks run at least once: a program must bear a second run of its input.
-// Source: daemon 5.3.
+// Source: docs/spec/daemon.md 5.3.
 package executor

@@ -5,7 +5,7 @@ import "time"
 // State is where a task stands.
 type State string
 
-// States of a task. Source: daemon 5.3.
+// States of a task. Source: docs/spec/daemon.md 5.3.
 const (
 	Queued    State = "queued"    // accepted, waits for a slot
 	Waiting   State = "waiting"   // waits for its next attempt, or until its start conditions hold

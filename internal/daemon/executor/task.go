@@ -72,7 +72,7 @@ type Task struct {
 // and looks again after RetryDelay; after Retries looks it is Refused. Its QueueTTL
 // goes on meanwhile. It looks when a slot is free for it, so others of its type that
 // ask for less go on; a restart of the environment lets the looks begin anew. A
-// figure that the node cannot read is enough. Source: daemon 5.2, Strategy.
+// figure that the node cannot read is enough. Source: docs/spec/daemon.md 5.2, Strategy.
 type Conditions struct {
 	MaxCPU     float64       // percent of all processors in use, of the last seconds; start below it
 	MaxIOWait  float64       // percent of the time in which processors wait for disks; start up to it

@@ -132,7 +132,7 @@ func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
 }
 
 // wantsMerging reads the cookie MERGE_RESULTS: 0 and false, as JSON or as text,
-// say no; anything else and its absence say yes (objects 6.4).
+// say no; anything else and its absence say yes (docs/spec/objects.md 6.4).
 func wantsMerging(cookie map[string]json.RawMessage) bool {
 	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
 	case `0`, `"0"`, `false`, `"false"`:

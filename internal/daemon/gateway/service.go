@@ -1,6 +1,6 @@
 // Package gateway is ClientInterfaceService: the one door for clients. It takes
 // their requests on TCP, passes each to the manager that serves it, merges the
-// answers of several nodes, and brings the answer back (daemon 1.6, 1.7).
+// answers of several nodes, and brings the answer back (docs/spec/daemon.md 1.6, 1.7).
 //
 //	service := gateway.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint}, gateway.Config{})
 //	err := service.Run(ctx)
@@ -32,7 +32,7 @@ import (
 // Name is the class name.
 const Name = "ClientInterfaceService"
 
-// Names of the sockets, as the statistics show them (daemon 4.4).
+// Names of the sockets, as the statistics show them (docs/spec/daemon.md 4.4).
 const (
 	server   = "serverConnection"
 	sites    = "SitesManagerConnection"

@@ -32,7 +32,7 @@
 // work goes to a worker (Go), which reports by message. One request, one
 // answer: a result, an error, "unknown", or a time-out.
 //
-// The loop also serves the operator (daemon 4): it announces itself to
+// The loop also serves the operator (docs/spec/daemon.md 4): it announces itself to
 // AdminInterfaceServer and answers STAT, GET, SET, STATE and SUSPEND from the
 // variables and statistics that were declared.
 //

@@ -124,7 +124,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// A manager under steady traffic must still run its timers (daemon F10).
+// A manager under steady traffic must still run its timers (docs/spec/daemon.md F10).
 func TestTimersUnderTraffic(t *testing.T) {
 	b := managertest.Bus(t)
 	l := echo(b, "Echo")

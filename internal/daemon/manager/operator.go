@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Suspension is the object of SUSPEND: 0 suspends, 1 lets run (daemon 4.2).
+// Suspension is the object of SUSPEND: 0 suspends, 1 lets run (docs/spec/daemon.md 4.2).
 type Suspension struct {
 	SuspendType int `json:"suspendType"`
 	// Classes are the managers that are meant, in the order of the answer; none,
@@ -77,7 +77,7 @@ func (l *Loop) readFields(from Peer, e wire.Event) (wire.AdminFields, bool) {
 	return asked, true
 }
 
-// answerState leaves the loop when told so, after the answer (daemon 1.4).
+// answerState leaves the loop when told so, after the answer (docs/spec/daemon.md 1.4).
 func (l *Loop) answerState(from Peer, e wire.Event) {
 	var asked wire.AdminCommand
 	err := json.Unmarshal(e.Object, &asked)

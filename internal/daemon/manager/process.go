@@ -10,7 +10,7 @@ import (
 
 // processUsage is what the whole process uses: memory RAMV and RAMR in bytes,
 // processor time CPUU (own code) and CPUS (system) in seconds, operating system
-// THREADS (daemon 4.4). What the system does not tell is 0.
+// THREADS (docs/spec/daemon.md 4.4). What the system does not tell is 0.
 func processUsage() map[string]any {
 	var virtual, resident int64
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {

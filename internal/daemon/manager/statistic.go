@@ -44,7 +44,7 @@ func (l *Loop) freeStat(name string) {
 	}
 }
 
-// declareCommon declares what every manager has (daemon 4.4).
+// declareCommon declares what every manager has (docs/spec/daemon.md 4.4).
 func (l *Loop) declareCommon() {
 	l.Var(
 		Span("POLL_TIMEOUT", &l.cfg.PollTimeout, time.Millisecond, time.Millisecond, time.Hour),

@@ -248,7 +248,7 @@ func (vs variables) suggestion(name string) string {
 	return ""
 }
 
-// levels are the numbers of LOG_LEVEL (daemon 3.1) and what they mean here.
+// levels are the numbers of LOG_LEVEL (docs/spec/daemon.md 3.1) and what they mean here.
 var levels = map[int64]slog.Level{
 	10: slog.LevelDebug, 20: slog.LevelInfo, 30: slog.LevelWarn, 40: slog.LevelError, 50: slog.LevelError + 4,
 }

@@ -1,6 +1,6 @@
 // Package realtime is BatchTasksManagerRealTime: the manager that clients reach
 // with BATCH. It has a batch crawled and processed at once and answers with the
-// contents of its URLs; nothing is stored (daemon 2.13, crawling 6.3).
+// contents of its URLs; nothing is stored (docs/spec/daemon.md 2.13, docs/spec/crawling.md 6.3).
 //
 //	m := realtime.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint}, realtime.Config{
 //		Env:     pool,

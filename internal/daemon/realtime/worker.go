@@ -43,7 +43,7 @@ type worker struct {
 // do runs the batch that a client sent and gives the answer: one item per node, whose
 // itemObject is the list of URL contents. Codes of the response are 1 for what is no
 // batch and when no node answered, 2 for too many items and when there are no nodes
-// (objects 3.1).
+// (docs/spec/objects.md 3.1).
 func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResponse, figures) {
 	refuse := func(code int, message string) (wire.ClientResponse, figures) {
 		return wire.ClientResponse{ErrorCode: code, ErrorMessage: message}, figures{}
@@ -75,7 +75,7 @@ func read(object json.RawMessage) (wire.Batch, error) {
 	return batch, err
 }
 
-// force sets what a client may not choose (daemon 2.13).
+// force sets what a client may not choose (docs/spec/daemon.md 2.13).
 func (w worker) force(b *wire.Batch) {
 	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	b.MaxIterations = min(max(b.MaxIterations, 1), w.MaxIterations)

@@ -301,7 +301,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestMeanTime is all time over all batches (daemon F35).
+// TestMeanTime is all time over all batches (docs/spec/daemon.md F35).
 func TestMeanTime(t *testing.T) {
 	m := &Manager{}
 	for i, want := range []string{"0.000", "1.000", "2.000"} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The model of the week: what must happen when, by the words of daemon 2 and storage
+// The model of the week: what must happen when, by the words of docs/spec/daemon.md 2 and docs/spec/storage.md
 // 4, for one node, batches one after the other, and work that takes no time. It works
 // with minutes and paths, and shares no code with the product.
 
@@ -108,7 +108,7 @@ func (m *model) crawl(now int) {
 			if len(rows) == 0 {
 				continue
 			}
-			// A limit that is passed stops the site, and its rows wait on (DECISIONS 3.2).
+			// A limit that is passed stops the site, and its rows wait on (docs/spec/DECISIONS.md 3.2).
 			if s.maxErrors > 0 && s.errors() > s.maxErrors {
 				s.suspended = true
 				continue
@@ -122,7 +122,7 @@ func (m *model) crawl(now int) {
 	}
 }
 
-// choose is the proportional selection (daemon 2.3): rounds in which each site gives
+// choose is the proportional selection (docs/spec/daemon.md 2.3): rounds in which each site gives
 // an equal share, in the order of priority.
 func (m *model) choose() (map[string][]*page, int) {
 	var sites []*siteModel
@@ -188,14 +188,14 @@ func (m *model) fetch(s *siteModel, p *page, now int) event {
 		case known == nil && (s.maxURLs == 0 || len(s.rows) < s.maxURLs):
 			s.discover(link)
 		case known != nil && s.period > 0 && known.updated <= now-s.period:
-			known.waits = true // found again, and not young any more (crawling 5.7)
+			known.waits = true // found again, and not young any more (docs/spec/crawling.md 5.7)
 		}
 	}
 	return e
 }
 
 // recrawl is a look for sites that are due: what failed is deleted with delay, and
-// the root is to be crawled again (daemon 2.14).
+// the root is to be crawled again (docs/spec/daemon.md 2.14).
 func (m *model) recrawl(now int) {
 	for _, s := range m.sites {
 		if s.next < 0 || s.next > now || !s.may(mayRecrawl) {
@@ -227,7 +227,7 @@ func (s *siteModel) remove(m *model, now int, old func(*page) bool) {
 }
 
 // again crawls pages that have had as much time to change as they had before they
-// were fetched (daemon 2.9).
+// were fetched (docs/spec/daemon.md 2.9).
 func (m *model) again(now int) {
 	for _, s := range m.sites {
 		if !s.eager || !s.may(mayCrawl) {
@@ -244,7 +244,7 @@ func (m *model) again(now int) {
 }
 
 // age deletes with delay what was not touched for two periods, or for the site's own
-// time; a site that is never crawled again keeps its pages (daemon 2.11).
+// time; a site that is never crawled again keeps its pages (docs/spec/daemon.md 2.11).
 func (m *model) age(now int) {
 	for _, s := range m.sites {
 		limit := 2 * s.period
@@ -257,7 +257,7 @@ func (m *model) age(now int) {
 	}
 }
 
-// purge takes all that was deleted with delay (daemon 2.10).
+// purge takes all that was deleted with delay (docs/spec/daemon.md 2.10).
 func (m *model) purge(now int) {
 	for _, s := range m.sites {
 		for _, path := range s.waiting {

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Bits of MODES_FLAG (daemon 2.14).
+// Bits of MODES_FLAG (docs/spec/daemon.md 2.14).
 const (
 	mayCrawl   = 1
 	mayProcess = 2

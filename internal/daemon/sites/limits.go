@@ -13,7 +13,7 @@ var shared = [...]string{"maxURLs", "maxResources", "maxErrors"}
 
 // divided is the request for one of several nodes: SITE_NEW and SITE_UPDATE get
 // a share of each limit, rounded up, so that a limit never becomes 0, which is
-// none (objects 2.1). All else stays as it came, and so does a limit that is no
+// none (docs/spec/objects.md 2.1). All else stays as it came, and so does a limit that is no
 // number, for db-task to refuse.
 func divided(op wire.Op, request json.RawMessage, nodes int) (json.RawMessage, error) {
 	if nodes < 2 || op != wire.SiteNew && op != wire.SiteUpdate {

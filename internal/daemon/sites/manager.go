@@ -1,7 +1,7 @@
 // Package sites is SitesManager: the manager of all that asks or changes sites
 // and URLs. Each request becomes one run of db-task on every data node, and the
-// nodes' answers one ClientResponse (daemon 1.6, 1.7). With several nodes each
-// gets its share of the limits in SITE_NEW and SITE_UPDATE (objects 2.1).
+// nodes' answers one ClientResponse (docs/spec/daemon.md 1.6, 1.7). With several nodes each
+// gets its share of the limits in SITE_NEW and SITE_UPDATE (docs/spec/objects.md 2.1).
 //
 //	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
 //		sites.Config{Env: pool, DBTask: executor.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})

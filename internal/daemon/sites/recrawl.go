@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Site recrawl (daemon 2.14). Once per period, and again as long as more sites are
+// Site recrawl (docs/spec/daemon.md 2.14). Once per period, and again as long as more sites are
 // due, a worker has db-task pick and lock sites that are due. Each of them then
 // gets a thread, as soon as one is free: a worker that deletes, optimises and
 // renews, and one that unlocks. The delays before and after are the loop's timer,
@@ -35,7 +35,7 @@ const (
 	recrawlDone   = 102
 )
 
-// RecrawlConfig is the part of [SitesManager] about recrawling (daemon 3.5).
+// RecrawlConfig is the part of [SitesManager] about recrawling (docs/spec/daemon.md 3.5).
 type RecrawlConfig struct {
 	Mode           bool           // RecrawlSiteMode
 	Period         time.Duration  // RecrawlSiteIterationPeriod, s; 0: off

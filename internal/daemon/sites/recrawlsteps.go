@@ -163,7 +163,7 @@ func (s *recrawlSite) add(other wire.RecrawlSite) {
 	}
 }
 
-// renew does what lies between lock and unlock (daemon 2.14, steps 3 to 6). A
+// renew does what lies between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
 // step that fails does not keep the others from being done.
 func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
 	r.report.ID = s.ID

@@ -2,9 +2,9 @@ package sites
 
 import "hce/dc/internal/wire"
 
-// tuned is the period that a site gets (daemon 2.14, step 5), in minutes: a step
+// tuned is the period that a site gets (docs/spec/daemon.md 2.14, step 5), in minutes: a step
 // longer while there is a backlog, pages that are new or not processed, else a
-// step shorter, and within its bounds in any case (daemon F26). The site's own
+// step shorter, and within its bounds in any case (docs/spec/daemon.md F26). The site's own
 // rules go before the configuration. A site without a period keeps none. Refused
 // says why a site is left as it is, "" otherwise.
 func (c *RecrawlConfig) tuned(s wire.RecrawlSite) (period int64, refused string) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Route is where requests run: DRCERoute, the JSON {"role": n, "nodes": [names]}
-// (daemon 5.1). It is made by ParseRoute.
+// (docs/spec/daemon.md 5.1). It is made by ParseRoute.
 type Route struct {
 	text string
 	to   executor.Target

@@ -52,8 +52,8 @@ func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.R
 
 // do answers with one item per node: its object with errorCode 0, errorCode 1
 // for an answer that cannot be read, 2 for a node or program that failed
-// (objects 3.2). Without any node the response has errorCode 2, without any
-// answer in time 1 (objects 3.1).
+// (docs/spec/objects.md 3.2). Without any node the response has errorCode 2, without any
+// answer in time 1 (docs/spec/objects.md 3.1).
 func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	object, err := divided(call.Op, call.Object, r.nodes)
 	if err != nil {

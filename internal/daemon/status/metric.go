@@ -38,7 +38,7 @@ func tasks(prefix, schedule string) map[string]metric {
 	}
 }
 
-// metrics are the statistics that have a name of their own outside (daemon 4.4).
+// metrics are the statistics that have a name of their own outside (docs/spec/daemon.md 4.4).
 // One that is not here is a dc_statistic.
 var metrics = map[string]metric{
 	"batches_crawl_total":               {"dc_batches_crawl_total", "Batches to crawl that were built, empty ones included.", count, "", ""},

@@ -12,5 +12,5 @@
 //	// art is usable even when err says that a library gave up
 //
 // Neighbours: package charset makes text UTF-8; package links finds the title,
-// base and URLs used here. Sources: processing 1.2, 2.3, 2.4 and 5.1.
+// base and URLs used here. Sources: docs/spec/processing.md 1.2, 2.3, 2.4 and 5.1.
 package article

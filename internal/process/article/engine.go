@@ -10,7 +10,7 @@ import (
 // Engine is the library that tells the article from the rest of a page.
 type Engine uint8
 
-// The engines, with the extractors of processing 1.4 that they stand for.
+// The engines, with the extractors of docs/spec/processing.md 1.4 that they stand for.
 const (
 	Trafilatura Engine = iota // NewspaperExtractor, and the default
 	Readability               // GooseExtractor; the quickest

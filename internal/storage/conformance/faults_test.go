@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// One test for each fault of the original (storage 6.2) that db-task could
+// One test for each fault of the original (docs/spec/storage.md 6.2) that db-task could
 // repeat. Not here: 26, 33, 37 and 38 are other programs' or the injection
 // table's; 30 and 31 are costs, which the benchmarks of store watch; 32 went
 // with the form of the messages.
@@ -477,7 +477,7 @@ func TestFault28FetchesDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Whatever is done, counting anew tells the same (DECISIONS 5.6).
+// Whatever is done, counting anew tells the same (docs/spec/DECISIONS.md 5.6).
 func TestFault29CountersAreExactAtAnyTime(t *testing.T) {
 	forEachBackend(t, func(t *testing.T, n *Node) {
 		n.run(`> SITE_NEW {"id":"a","urls":["http://a.test/0"]}`)

@@ -22,7 +22,7 @@ func operations() (all []wire.Op) {
 	return all
 }
 
-// An operation that is asked by its code is answered by code and 100 (DECISIONS
+// An operation that is asked by its code is answered by code and 100 (docs/spec/DECISIONS.md
 // 1.2), and an empty list is a request like any other.
 func TestAnswersByCode(t *testing.T) {
 	forEachBackend(t, func(t *testing.T, n *Node) {
@@ -76,10 +76,10 @@ func TestWrongObjects(t *testing.T) {
 	})
 }
 
-// longID is in one sample: no site can have an id of 35 characters (DECISIONS 4).
+// longID is in one sample: no site can have an id of 35 characters (docs/spec/DECISIONS.md 4).
 const longID = "b85ab149a528bd0a024fa0f43e80b5fc000"
 
-// All sample requests of the original's users are accepted (DECISIONS 1.7): none
+// All sample requests of the original's users are accepted (docs/spec/DECISIONS.md 1.7): none
 // is refused. The samples are not part of this repository.
 func TestSampleRequests(t *testing.T) {
 	folder := filepath.Join("..", "..", "..", "shared", "compat")

@@ -10,7 +10,7 @@ import (
 )
 
 // hostileSQL are texts that no condition, order, limit or expression may be
-// (DECISIONS 4, storage 5.3): each is refused with the field's name.
+// (docs/spec/DECISIONS.md 4, docs/spec/storage.md 5.3): each is refused with the field's name.
 var hostileSQL = []string{
 	"1=1; DROP TABLE sites",
 	"1=1 -- x",
@@ -488,7 +488,7 @@ func namesNothing(answer string) bool {
 }
 
 // What a site's properties say is run later, by others than who wrote it: then
-// too nothing but a condition on the site's own rows (storage 5.3).
+// too nothing but a condition on the site's own rows (docs/spec/storage.md 5.3).
 func TestInjectionOfSecondOrder(t *testing.T) {
 	properties := []string{"COUNTER_CRIT_RESOURCES", "COUNTER_CRIT_CONTENTS", "COUNTER_CRIT_CLURLS", "COUNTER_CRIT_NURLS", "COUNTER_CRIT_DURLS", "COUNTER_CRIT_ERRORS",
 		"AGING_URL_CRITERION", "UPDATE_NOT_INSERT_ROOT_URLS", "STATS_FREQ_ENABLED", "STATS_LOG_ENABLED"}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// mandatory are the keys without which a request has no meaning (objects 2,
-// DECISIONS 1.7); a key that has a stand-in is not among them.
+// mandatory are the keys without which a request has no meaning (docs/spec/objects.md 2,
+// docs/spec/DECISIONS.md 1.7); a key that has a stand-in is not among them.
 var mandatory = map[string][]string{
 	"SITE_STATUS": {"id"}, "SITE_UPDATE": {"id", "criterions"}, "SITE_CLEANUP": {"id"}, "URL_NEW": {"url"}, "URL_STATUS": {"url"}, "URL_PUT": {"putDict"},
 	"PROXY_NEW": {"host", "siteId"}, "PROXY_UPDATE": {"host", "siteId"}, "SQL_CUSTOM": {"query", "dbName", "rid"}, "SITE_DELETE": {"id"},

@@ -29,7 +29,7 @@ func init() {
 // testNow is a Monday.
 var testNow = time.Date(2026, 1, 5, 14, 30, 45, 0, time.UTC)
 
-// urlColumns and siteColumns are those of storage 1.5 and 1.1 that conditions
+// urlColumns and siteColumns are those of docs/spec/storage.md 1.5 and 1.1 that conditions
 // name most.
 var urlColumns = map[string]Kind{
 	"Site_Id": Key, "URL": Text, "Type": Int, "State": Int, "Status": Int, "Crawled": Int, "Processed": Int,

@@ -52,5 +52,5 @@
 //
 // Neighbours: store asks for conditions and values, filter and frontier for
 // expressions; db registers the functions. The package holds no connection and
-// reads no clock. Sources: DECISIONS 4, storage 5.1-5.4, objects 0 and 4.3.
+// reads no clock. Sources: docs/spec/DECISIONS.md 4, docs/spec/storage.md 5.1-5.4, docs/spec/objects.md 0 and 4.3.
 package expr

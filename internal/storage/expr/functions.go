@@ -10,7 +10,7 @@ type rule struct {
 }
 
 // functions is the whole list; what is not in it is refused. It holds what
-// storage 5.4 names and the near kin of those. The parser turns MOD(a, b) and
+// docs/spec/storage.md 5.4 names and the near kin of those. The parser turns MOD(a, b) and
 // CONVERT(x, type) into an operator and a cast.
 var functions map[string]rule
 

@@ -21,7 +21,7 @@ type Limit struct {
 // ParseLimit reads the LIMIT of a criterion: a number, a text "5" or "0, 10", or
 // a list [offset, count] as encoding/json decodes it. nil and "" give a Limit
 // that is not set. A fraction, a negative number, one above 2^53 and any other
-// shape is an *Error. Source: objects 0, storage 5.1.
+// shape is an *Error. Source: docs/spec/objects.md 0, docs/spec/storage.md 5.1.
 func ParseLimit(v any) (Limit, error) {
 	var parts []any
 	switch v := v.(type) {

@@ -496,7 +496,7 @@ func (c *converter) choice(e *ast.CaseExpr, depth int) node {
 	return n
 }
 
-// aggregates are the aggregate functions of storage 5.4.
+// aggregates are the aggregate functions of docs/spec/storage.md 5.4.
 var aggregates = map[string]bool{
 	"COUNT": true, "SUM": true, "AVG": true, "MIN": true, "MAX": true, "BIT_OR": true, "BIT_AND": true, "BIT_XOR": true,
 }

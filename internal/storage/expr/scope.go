@@ -87,7 +87,7 @@ func (s Scope) Where(text string) (SQL, error) {
 
 // Value writes one scalar expression for a SET or VALUES. A bare date or time
 // stamp (2026-01-05, 2026-01-05 10:00:00, 2026-01-05T10:00:00Z) is that date,
-// not arithmetic. White space alone gives zero SQL. Source: DECISIONS 1.6.
+// not arithmetic. White space alone gives zero SQL. Source: docs/spec/DECISIONS.md 1.6.
 func (s Scope) Value(text string) (SQL, error) {
 	if m, ok, err := plainDate(text); ok || err != nil {
 		return SQL{Text: "?", Args: []any{m}}, err

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agingURLs and the like are the shapes that the end of storage 5.4 lists, with
-// the sub-selects tied to their own site (DECISIONS 4).
+// agingURLs and the like are the shapes that the end of docs/spec/storage.md 5.4 lists, with
+// the sub-selects tied to their own site (docs/spec/DECISIONS.md 4).
 const (
 	notRoot   = "`ParentMd5`<>''"
 	modesFlag = "(SELECT Value FROM dc_sites.sites_properties WHERE Site_Id=sites.Id AND Name='MODES_FLAG' LIMIT 1)"

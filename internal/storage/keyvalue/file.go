@@ -29,7 +29,7 @@ type file struct {
 	used uint64 // Store.clock of the last use; guarded by Store.mu
 }
 
-// schema makes what storage 3.1 lists. Files of the first implementation have
+// schema makes what docs/spec/storage.md 3.1 lists. Files of the first implementation have
 // the table already, some of them no index.
 const schema = `
 CREATE TABLE IF NOT EXISTS articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);

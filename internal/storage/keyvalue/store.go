@@ -2,7 +2,7 @@
 // one record per URL. It is one of the two places of storage.Contents.
 //
 // dbtask owns the store; process hands it what extract made of a page. What a
-// value means (base64 of JSON, storage 3.3) is unknown here, and so is which
+// value means (base64 of JSON, docs/spec/storage.md 3.3) is unknown here, and so is which
 // SQLite driver opens a file: cmd puts sqldb.OpenFile into Options.Open.
 //
 //	s, err := keyvalue.Open(dir, keyvalue.Options{Open: open})
@@ -13,7 +13,7 @@
 // # Files
 //
 // The file of a site is <dir>/<site>.db, that of no site 0.db, as the first
-// implementation had them (storage 3.1); files of its making are read and
+// implementation had them (docs/spec/storage.md 3.1); files of its making are read and
 // written on. A file that is missing is made by Create or the first PutAll:
 // SITE_CLEANUP removes it, and the site goes on. Files are in WAL mode, so that
 // readers of other processes never wait; each PutAll is one transaction.

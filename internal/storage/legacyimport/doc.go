@@ -1,6 +1,6 @@
 // Package legacyimport reads the databases of the original service, and gives its
 // rows as ours: keys that are keys, dates in UTC, error bits where we have them,
-// values that fit our columns (storage 1, 6.2).
+// values that fit our columns (docs/spec/storage.md 1, 6.2).
 //
 //	o, err := legacyimport.Open(ctx, legacyimport.Options{Server: server, Zone: berlin})
 //	defer o.Close()

@@ -54,7 +54,7 @@ func (s *Source) Filters(ctx context.Context, site string) ([]wire.Patch, error)
 
 // Properties reads the properties of a site. Those of the general site come once
 // for each name and URL, the first one: the others are of sites that the service
-// made by itself, and were put there by mistake (storage 6.2, 7). A site without
+// made by itself, and were put there by mistake (docs/spec/storage.md 6.2 #7). A site without
 // any gets those that it should have got, when there are such.
 func (s *Source) Properties(ctx context.Context, site string) ([]wire.Patch, error) {
 	var kept []wire.Patch

@@ -50,7 +50,7 @@ func (s *Source) date(what, raw, kind string, c wire.Column) any {
 	return nil
 }
 
-// moved are the error bits that mean something else here (DECISIONS 2): bit there,
+// moved are the error bits that mean something else here (docs/spec/DECISIONS.md 2): bit there,
 // bit here.
 var moved = [][2]wire.ErrorMask{
 	{1 << 7, wire.ErrMacro}, {1 << 15, wire.ErrSynchronize}, {1 << 16, wire.ErrFiltersBreak},

@@ -22,7 +22,7 @@
 //
 // with the time as UTC YYYYMMDDThhmmss.mmmZ, so that names sort by age. With
 // Options.Subdir (CONTENT_STORE_PATH) one more level lies below that folder.
-// Source: DECISIONS 5.2, storage 2, objects 4.4.
+// Source: docs/spec/DECISIONS.md 5.2, docs/spec/storage.md 2, docs/spec/objects.md 4.4.
 //
 // # What a crash leaves
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Kind says what a file holds. The numbers are those of contentType in URL_PUT
-// and of typeId in answers. Source: objects 4.4, 5.4.
+// and of typeId in answers. Source: docs/spec/objects.md 4.4, 5.4.
 type Kind int
 
 // The kinds. 10 is processed content, which is no file (kv).
@@ -55,7 +55,7 @@ func (k Kind) Valid() bool {
 }
 
 // The times in names: ours, and that of cookie files of the first
-// implementation (storage 2).
+// implementation (docs/spec/storage.md 2).
 const (
 	timeLayout    = "20060102T150405.000Z"
 	oldTimeLayout = "20060102150405"

@@ -26,7 +26,7 @@ type Version struct {
 
 // Versions returns the files of one kind of a URL, oldest first, labelled ones
 // included. It is empty when there is none, the folder included. Links and
-// other things that are no plain files are passed over. Source: DECISIONS 5.2.
+// other things that are no plain files are passed over. Source: docs/spec/DECISIONS.md 5.2.
 func (c *Cache) Versions(site, md5 string, kind Kind) ([]Version, error) {
 	if !kind.Valid() {
 		return nil, fmt.Errorf("%w: kind %d", ErrName, kind)
@@ -97,7 +97,7 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 }
 
 // Same tells whether the newest file of a kind has just these bytes: a fetch
-// that brings what is there makes no new version (DECISIONS 5.3), so the
+// that brings what is there makes no new version (docs/spec/DECISIONS.md 5.3), so the
 // caller asks before Put, and then leaves out the companions too.
 func (c *Cache) Same(site, md5 string, kind Kind, data []byte) (bool, error) {
 	v, ok, err := c.Newest(site, md5, kind)

@@ -15,7 +15,7 @@ import (
 
 // Trim keeps the newest max versions of a URL and removes the older ones, each
 // with its companions; of chains it keeps max as well. Labelled files stay, and
-// max <= 0 keeps all. It returns how many files it removed. Source: DECISIONS
+// max <= 0 keeps all. It returns how many files it removed. Source: docs/spec/DECISIONS.md
 // 5.3, RAW_VERSIONS_MAX.
 func (c *Cache) Trim(site, md5 string, max int) (int, error) {
 	if max <= 0 {
@@ -61,7 +61,7 @@ func (c *Cache) Trim(site, md5 string, max int) (int, error) {
 
 // DeleteURL removes the folder of a URL with all that is in it, then the
 // folder above when that is empty. A URL without files is no error.
-// Source: storage 2.
+// Source: docs/spec/storage.md 2.
 func (c *Cache) DeleteURL(site, md5 string) error {
 	return c.DeleteURLs(site, []string{md5})
 }

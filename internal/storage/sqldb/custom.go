@@ -21,7 +21,7 @@ var (
 var ownWords = regexp.MustCompile(`(?is)^(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(?:BEGIN|COMMIT|ROLLBACK|START|SAVEPOINT|RELEASE|SET|LOCK|UNLOCK|XA|USE|KILL|SHUTDOWN)\b`)
 
 // Any runs one statement of any kind, in the database's own language and with
-// its own names of tables (SQL_CUSTOM, DECISIONS 4). Database is a configured
+// its own names of tables (SQL_CUSTOM, docs/spec/DECISIONS.md 4). Database is a configured
 // name; on MySQL it is where tables without a database are looked for, on SQLite
 // there is but one. Columns gets the names of the result's columns and their
 // types as the database calls them, once and before the rows; a statement

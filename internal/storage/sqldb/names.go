@@ -6,7 +6,7 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// The databases of the specification (storage 1), by the names that they have
+// The databases of the specification (docs/spec/storage.md 1), by the names that they have
 // in sql/. Config.Names may give them other names.
 const (
 	Sites      = "dc_sites"

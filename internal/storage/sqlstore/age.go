@@ -14,7 +14,7 @@ import (
 // URL_AGE.
 const agingProperty = "AGING_URL_CRITERION"
 
-// URLAge deletes old URLs, now or with delay (storage 4.15). The elements select
+// URLAge deletes old URLs, now or with delay (docs/spec/storage.md 4.15). The elements select
 // URLs first, site by site, until they have MaxURLs of all together; the rows that
 // a site's selection has beyond that are noted as seen, too. Then all are deleted,
 // but for those that the condition selects no longer. Statuses is empty. A

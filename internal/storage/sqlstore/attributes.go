@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of one element of ATTRIBUTE_SET (storage 4.23).
+// Statuses of one element of ATTRIBUTE_SET (docs/spec/storage.md 4.23).
 const (
 	attributeInserted = 0
 	attributeExists   = 2
@@ -19,7 +19,7 @@ const (
 )
 
 // AttributeSet puts attributes of URLs, or of a site where urlMd5 is not given: a
-// name that is there gets the new value (storage 4.23). Statuses has 0 inserted,
+// name that is there gets the new value (docs/spec/storage.md 4.23). Statuses has 0 inserted,
 // 2 existed, 3 no such site for each.
 func (s *Store) AttributeSet(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "AttributeSet", list, attributeNoSite, (*tx).attributeSet)
@@ -69,7 +69,7 @@ func (t *tx) setAttribute(site, md5 string, a wire.Attribute) (inserted bool, er
 }
 
 // AttributeUpdate gives a new value to a name at a URL, or wherever the site has
-// it when urlMd5 is not given, and puts what is not there (storage 4.23).
+// it when urlMd5 is not given, and puts what is not there (docs/spec/storage.md 4.23).
 // Statuses has true for each element that was written, and false for an unknown
 // site and for an element without a value.
 func (s *Store) AttributeUpdate(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
@@ -98,7 +98,7 @@ func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, e
 }
 
 // AttributeDelete deletes the attributes of a name, or those that a criterion
-// selects, or all, at one URL when urlMd5 is given (storage 4.23). Statuses has
+// selects, or all, at one URL when urlMd5 is given (docs/spec/storage.md 4.23). Statuses has
 // true for each element, and false for an unknown site and for one that is
 // refused, whose reason stands in ErrorMessage.
 func (s *Store) AttributeDelete(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
@@ -154,7 +154,7 @@ func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest
 }
 
 // AttributeFetch reads the attributes of a name, or those that a criterion
-// selects, or all, at one URL when urlMd5 is given (storage 4.23). An unknown
+// selects, or all, at one URL when urlMd5 is given (docs/spec/storage.md 4.23). An unknown
 // site adds nothing. A criterion that is refused is an error that names its
 // clause.
 func (s *Store) AttributeFetch(ctx context.Context, list []wire.AttributeRequest) ([]wire.Attribute, error) {

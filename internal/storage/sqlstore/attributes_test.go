@@ -85,7 +85,7 @@ func TestAttributeUpdate(t *testing.T) {
 	}
 }
 
-// What ATTRIBUTE_FETCH reads ATTRIBUTE_DELETE deletes. Fault 19 of storage 6.2:
+// What ATTRIBUTE_FETCH reads ATTRIBUTE_DELETE deletes. Fault 19 of docs/spec/storage.md 6.2:
 // the URL's key came behind LIMIT and ORDER BY, and an OR got out of it.
 func TestAttributeSelections(t *testing.T) {
 	const url = `"urlMd5":"` + md5One + `"`
@@ -142,7 +142,7 @@ func TestAttributeRefusals(t *testing.T) {
 	same(t, "stored", b.stored(`[{"siteId":"s"}]`), "a=x 1a=y 2a=old 1b=old")
 }
 
-// Fault 12 of storage 6.2: attributes of the general site could not be read.
+// Fault 12 of docs/spec/storage.md 6.2: attributes of the general site could not be read.
 func TestAttributesOfTheGeneralSite(t *testing.T) {
 	b := newBench(t)
 	same(t, "set", b.attributes(`[{"siteId":"0","name":"a","value":"x"}]`, attributeSet).Statuses, statuses(0))

@@ -9,9 +9,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SiteCleanup empties sites (storage 4.6). Statuses has 0 for each, or
+// SiteCleanup empties sites (docs/spec/storage.md 4.6). Statuses has 0 for each, or
 // CodeNotFound; ErrorCode is that of the last. Root URLs that are kept begin
-// anew: Status 1, State 0, counters 0 (DECISIONS 5.10). Delayed cleanup copies
+// anew: Status 1, State 0, counters 0 (docs/spec/DECISIONS.md 5.10). Delayed cleanup copies
 // the rows that go to dc_urls_deleted; immediate cleanup leaves the files of the
 // whole site to Trash.
 func (s *Store) SiteCleanup(ctx context.Context, list []wire.SiteCleanupRequest) (wire.GeneralResponse, error) {
@@ -95,7 +95,7 @@ func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
 
 // copyRoots puts the root URLs of sites_urls that are not there into the site's
 // URLs: as they are, or fresh, which is ready to be crawled. SITE_UPDATE gives
-// its root URLs Status 7 (objects 2.2), in which a site that begins anew would
+// its root URLs Status 7 (docs/spec/objects.md 2.2), in which a site that begins anew would
 // wait for its re-crawl.
 func (t *tx) copyRoots(id string, fresh bool) error {
 	roots, err := t.roots(id)

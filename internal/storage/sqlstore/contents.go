@@ -12,7 +12,7 @@ import (
 )
 
 // Contents keeps the processed contents of pages in the SQL database
-// (content_storage_type 1, storage 3.2), in the tables contents_<site>. It asks
+// (content_storage_type 1, docs/spec/storage.md 3.2), in the tables contents_<site>. It asks
 // for no row of sites: what it keeps may outlive its site until a purge.
 //
 // Each method is one transaction. A site is given by its id as it is stored, ""

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The columns of a site that are counted from its URLs (storage 4.0.4) change in
+// The columns of a site that are counted from its URLs (docs/spec/storage.md 4.0.4) change in
 // the transaction that changes the URLs: every change of rows goes through
 // [tx.counted], or counts by itself what it adds.
 //

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// counts are the counters of a site as storage 4.0.4 writes them, by looking at
+// counts are the counters of a site as docs/spec/storage.md 4.0.4 writes them, by looking at
 // every row.
 func (b *bench) counts(site string) map[string]int64 {
 	b.Helper()

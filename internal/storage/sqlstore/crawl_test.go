@@ -227,7 +227,7 @@ func TestURLReturn(t *testing.T) {
 	}
 }
 
-// The sweep for stuck rows (daemon 2.8): the oldest first, each site its share,
+// The sweep for stuck rows (docs/spec/daemon.md 2.8): the oldest first, each site its share,
 // and no row that somebody touched lately or whose batch lives.
 func TestURLReturnOfStuckRows(t *testing.T) {
 	b := newBench(t)

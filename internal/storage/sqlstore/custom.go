@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// CustomMode is what SQL_CUSTOM may do (DECISIONS 4). The zero value is
+// CustomMode is what SQL_CUSTOM may do (docs/spec/DECISIONS.md 4). The zero value is
 // CustomOff.
 type CustomMode string
 
@@ -45,10 +45,10 @@ var (
 )
 
 // Custom runs the queries of a client one after the other, in one transaction
-// (storage 4.21). What a query gets wrong stands in ErrString, and the result is
+// (docs/spec/storage.md 4.21). What a query gets wrong stands in ErrString, and the result is
 // empty then; nothing that the others changed stays, but for what MySQL commits
 // by itself. Rows are lists of null, numbers and texts, or objects of them; a
-// DECIMAL is a text, a date has a T between day and time (objects 4.3). Values
+// DECIMAL is a text, a date has a T between day and time (docs/spec/objects.md 4.3). Values
 // without a form in JSON are null.
 func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMode) (wire.CustomResponse, error) {
 	answer := wire.CustomResponse{RID: r.RID, Query: r.Query, DBName: r.DBName, Result: []any{}}

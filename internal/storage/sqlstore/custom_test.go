@@ -124,7 +124,7 @@ func TestCustomRequests(t *testing.T) {
 	}
 }
 
-// Fault 36 of storage 6.2: the check for reading looked at the first word alone.
+// Fault 36 of docs/spec/storage.md 6.2: the check for reading looked at the first word alone.
 func TestCustomReadOnly(t *testing.T) {
 	b := customBench(t)
 	for _, text := range []string{

@@ -13,11 +13,11 @@ import (
 
 var errGeneral = errors.New("is the general site, which cannot be deleted")
 
-// SiteDelete deletes sites with their rows and lists (storage 4.5). Statuses
+// SiteDelete deletes sites with their rows and lists (docs/spec/storage.md 4.5). Statuses
 // has 0 for each, also for an id that is unknown; the general site is refused
 // with 1. A criterion without a clause selects none. Immediate deletion leaves
 // the site's files to Trash. After delayed deletion its rows wait, and contents
-// stay, until URL_PURGE has taken the last of them (storage 6.2, 5).
+// stay, until URL_PURGE has taken the last of them (docs/spec/storage.md 6.2 #5).
 func (s *Store) SiteDelete(ctx context.Context, list []wire.SiteDeleteRequest) (wire.GeneralResponse, error) {
 	var answer wire.GeneralResponse
 	var texts []string

@@ -10,7 +10,7 @@ import (
 
 // URLDelete deletes URLs with their contents and attributes, or with delay: then
 // copies of the rows wait in dc_urls_deleted, and contents stay, until URL_PURGE
-// (storage 4.11). Statuses has true for each element, also when there is no such
+// (docs/spec/storage.md 4.11). Statuses has true for each element, also when there is no such
 // URL, and false for an unknown site, for one that names neither URL nor clause,
 // and for one that is refused; the first reason stands in ErrorMessage. Contents
 // that go are left to Trash. For requests of many rows see step.
@@ -112,7 +112,7 @@ func (t *tx) deleteKeys(database, site string, md5s []string) error {
 }
 
 // URLCleanup empties URLs: State, Status and dates are set, contents and
-// attributes go (storage 4.12). With delay a copy of the row as it is then waits
+// attributes go (docs/spec/storage.md 4.12). With delay a copy of the row as it is then waits
 // for URL_PURGE, and contents stay until then. For Statuses see URLDelete.
 func (s *Store) URLCleanup(ctx context.Context, list []wire.URLCleanupRequest) (wire.GeneralResponse, error) {
 	elements := make([]element, len(list))

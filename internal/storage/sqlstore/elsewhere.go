@@ -14,7 +14,7 @@ const (
 	longestElsewhere = 1024 // bytes of a link
 )
 
-// PutElsewhere inserts the links that pages have for other sites (crawling 5.13),
+// PutElsewhere inserts the links that pages have for other sites (docs/spec/crawling.md 5.13),
 // each in the site that URL_NEW chooses, as far as that has room, with the
 // site's own type, delay and time-out. Known rows stay as they are. Skipped are
 // links that found no room or no site, are longer than 1024 bytes, or come behind

@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER (crawling 2.6 #43): expressions are asked
+// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER (docs/spec/crawling.md 2.6 #43): expressions are asked
 // for their values, which are then stored like any others, made to fit. Each sees
 // the object as the crawl left it; all of them count.
 

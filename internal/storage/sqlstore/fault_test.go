@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Faults of the first implementation (storage 6.2) in the operations on sites.
+// Faults of the first implementation (docs/spec/storage.md 6.2) in the operations on sites.
 
 // 1: SITE_NEW of an id that another user has must leave that user's site alone.
 func TestFaultDuplicateSiteOfAnotherUser(t *testing.T) {

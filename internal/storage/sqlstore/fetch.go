@@ -10,7 +10,7 @@ import (
 )
 
 // URLFetch selects rows of one or many sites, site by site, and may mark them in
-// the same transaction (storage 4.10), which takes the place of the original's
+// the same transaction (docs/spec/storage.md 4.10), which takes the place of the original's
 // lock: no row is given to two requests that mark it. The rows are as they were
 // before URLUpdate, but for their Status. The result is the sum of the requests,
 // empty and not nil when nothing is due. A condition that is refused is an error
@@ -84,7 +84,7 @@ func (f *fetch) full() bool { return f.r.MaxURLs > 0 && int64(len(f.urls)) >= f.
 
 // candidates are the sites to visit, in their order: those of the list that the
 // criterion selects too, or all that it selects. Without a list and without a
-// WHERE they are the active ones (storage 6.1.7).
+// WHERE they are the active ones (docs/spec/storage.md 6.1 #7).
 func (f *fetch) candidates() ([]*candidate, error) {
 	p, err := f.clauses(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // SiteFind reads the sites that a criterion selects, each once, with the lists
-// that are not excluded (storage 4.4). With a URL that is not empty, those alone
+// that are not excluded (docs/spec/storage.md 4.4). With a URL that is not empty, those alone
 // that have a root URL beginning with it, ASCII case ignored; % and _ in it are
 // wildcards. A criterion is on
 // columns of sites, and of the tables that TABLES or the WHERE names: sites_urls,

@@ -140,7 +140,7 @@ var plainTables = []struct {
 	{"sites_properties", wire.PropertyColumns, propertyKinds}, {"sites_proxy", wire.ProxyColumns, proxyKinds},
 }
 
-// siteTables are those that the specification has for each site (storage 1.5,
+// siteTables are those that the specification has for each site (docs/spec/storage.md 1.5,
 // 1.8).
 var siteTables = []struct {
 	database, prefix string

@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Fields of forms become properties of their site (crawling 5.2). Pages write
+// Fields of forms become properties of their site (docs/spec/crawling.md 5.2). Pages write
 // them: their number and their lengths are bounded.
 const (
 	formPrefix     = "HTTP_POST_FORM_"

@@ -15,7 +15,7 @@ type group struct {
 	links []*wire.Link
 }
 
-// keepLinks stores the links of the pages (crawling 5.7, 5.8, 5.11, 5.12). All
+// keepLinks stores the links of the pages (docs/spec/crawling.md 5.7, 5.8, 5.11, 5.12). All
 // of them are looked up and changed together, by lists of keys: most links of a
 // site are known, and looking up a key is several times faster than inserting
 // into nothing.
@@ -152,11 +152,11 @@ func (f *finishing) raiseFreq(freq map[string]int64, known map[string]bool) erro
 }
 
 // resettable are the rows that a link may give back to crawling: this node's, in
-// no batch's hands, whose State is not that of a disabled one (DECISIONS 3.1).
+// no batch's hands, whose State is not that of a disabled one (docs/spec/DECISIONS.md 3.1).
 // The plus signs keep the database to the index of the keys.
 const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND " + own
 
-// reset gives known links back to crawling, as the rules say (crawling 5.7). Rows
+// reset gives known links back to crawling, as the rules say (docs/spec/crawling.md 5.7). Rows
 // that this batch has brought to their end stay, so that a batch ends.
 func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Link) error {
 	if rules.KeepKnown || period <= 0 {

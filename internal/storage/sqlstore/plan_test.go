@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// crawlOrder is the order of the shipped settings (daemon 2.4).
+// crawlOrder is the order of the shipped settings (docs/spec/daemon.md 2.4).
 const crawlOrder = "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC"
 
 // plan tells how SQLite would run a text.

@@ -1,6 +1,6 @@
 package sqlstore
 
-// property is the value of the first row of a site's property (objects 2.4).
+// property is the value of the first row of a site's property (docs/spec/objects.md 2.4).
 // MySQL finds names in other case too; they are other properties.
 func (t *tx) property(site, name string) (value string, found bool, err error) {
 	err = t.All("site_property", []any{site, name}, func(scan func(...any) error) error {

@@ -9,14 +9,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of one element of PROXY_NEW (storage 4.22).
+// Statuses of one element of PROXY_NEW (docs/spec/storage.md 4.22).
 const (
 	proxyInserted = 0
 	proxyFailed   = 1
 	proxyExists   = 2
 )
 
-// ProxyNew inserts proxies (storage 4.22). Statuses has 0 inserted, 1 failed, 2
+// ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed, 2
 // exists for each; the first reason stands in ErrorMessage. The site need not be
 // known.
 func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
@@ -44,7 +44,7 @@ func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error
 }
 
 // ProxyUpdate changes the columns that a request gives, and no other; CDate
-// stays (storage 4.22). Statuses has true for each element that had something to
+// stays (docs/spec/storage.md 4.22). Statuses has true for each element that had something to
 // write, whether there is such a proxy or not, and false for one without, and
 // for one that is refused, whose reason stands in ErrorMessage.
 func (s *Store) ProxyUpdate(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
@@ -65,7 +65,7 @@ func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err 
 }
 
 // ProxyDelete deletes the proxy of a site and host, or those that a criterion
-// selects among the ones of the site or host that is given (storage 4.22).
+// selects among the ones of the site or host that is given (docs/spec/storage.md 4.22).
 // Statuses has true for each proxy, also for a named one that is not there. As it
 // has none for an element that selects nothing, a criterion that is refused is an
 // error that names its clause.
@@ -160,7 +160,7 @@ func (t *tx) proxies(object, site string, c wire.Criterion, own []expr.SQL) ([]w
 }
 
 // ProxyStatus reads the proxy of a site and host, or those that a criterion
-// selects, of whatever site and host they are (storage 4.22). What is not there
+// selects, of whatever site and host they are (docs/spec/storage.md 4.22). What is not there
 // adds nothing. A criterion that is refused is an error that names its clause.
 func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]wire.Proxy, error) {
 	proxies := []wire.Proxy{}
@@ -178,7 +178,7 @@ func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]
 }
 
 // ProxyFind reads the proxies that a criterion selects: of a site, of each of
-// the sites that a criterion on sites selects, or of any (storage 4.22). LIMIT
+// the sites that a criterion on sites selects, or of any (docs/spec/storage.md 4.22). LIMIT
 // holds for each site. Without a site and without a clause there is none. A
 // criterion that is refused is an error that names its clause.
 func (s *Store) ProxyFind(ctx context.Context, list []wire.ProxyFindRequest) ([]wire.Proxy, error) {
@@ -222,7 +222,7 @@ func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, 
 	return list, nil
 }
 
-// mostProxies is how many of the stored ones a crawl uses (crawling 4.10).
+// mostProxies is how many of the stored ones a crawl uses (docs/spec/crawling.md 4.10).
 const mostProxies = 50
 
 // SiteProxies reads the proxies that are in use for a site, its own and those of

@@ -46,7 +46,7 @@ func proxyNames(list []wire.Proxy) string {
 	return strings.Join(names, " ")
 }
 
-// Fault 10 of storage 6.2: an update changed what it did not name.
+// Fault 10 of docs/spec/storage.md 6.2: an update changed what it did not name.
 func TestProxyUpdateChangesWhatItNames(t *testing.T) {
 	const all = `"domains":["*"],"priority":2,"state":1,"countryCode":"DE","countryName":"Germany","regionCode":3,"regionName":"r","cityName":"Köln 🏙",
 		"zipCode":"50667","timeZone":"CET","latitude":50.9,"longitude":6.9,"metroCode":4,"faults":5,"faultsMax":6,"categoryId":7,"limits":{"a":1},"description":"d"`
@@ -211,7 +211,7 @@ func TestProxyFind(t *testing.T) {
 	}
 }
 
-// A site that goes leaves its proxies (storage 4.5).
+// A site that goes leaves its proxies (docs/spec/storage.md 4.5).
 func TestProxiesOutliveTheirSite(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s1"}`)

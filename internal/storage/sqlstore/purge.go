@@ -10,7 +10,7 @@ import (
 )
 
 // URLPurge ends the wait of URLs that were deleted with delay: all copies of
-// their rows go, and their contents are left to Trash (storage 4.14). Contents
+// their rows go, and their contents are left to Trash (docs/spec/storage.md 4.14). Contents
 // stay of a URL that is alive again: one with a row whose TcDate is that of no
 // copy. Statuses has [site, number of URLs] for each site that was purged; an
 // element for all sites adds those that had something to purge, in the order of

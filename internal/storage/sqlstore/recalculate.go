@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Recalculate counts the counters of sites anew (storage 4.20), each in a
+// Recalculate counts the counters of sites anew (docs/spec/storage.md 4.20), each in a
 // transaction of its own: they are exact before as after, unless somebody else
 // wrote to the database. Statuses has the ids that the elements name, then those
 // that their criterions select; an unknown site is named in ErrorMessage. A

@@ -16,7 +16,7 @@ const (
 	maxJournal = 256 << 20
 )
 
-// URLHistory reads the journal of URLs (storage 4.18): for each element the rows
+// URLHistory reads the journal of URLs (docs/spec/storage.md 4.18): for each element the rows
 // of each URL that it selects, in the order in which they were written unless its
 // criterion has another; the LIMIT of that holds for each URL. It is nil for an
 // unknown site, and when no URL is selected. A condition that is refused is an
@@ -139,7 +139,7 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	return rows, err
 }
 
-// URLStats reads how often which event happened to URLs (storage 4.19): of one
+// URLStats reads how often which event happened to URLs (docs/spec/storage.md 4.19): of one
 // URL; of those that the criterion on URLs selects, as far as that on the
 // counters does too when it has a clause, whose LIMIT counts them and whose order
 // they have then; with a criterion on the counters alone of all URLs that were

@@ -245,7 +245,7 @@ func TestNoteContents(t *testing.T) {
 }
 
 // A property that counts the deleted in its own way does not keep the purge from
-// counting (storage 4.0.4).
+// counting (docs/spec/storage.md 4.0.4).
 func TestPurgeWithACounterOfItsOwn(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"COUNTER_CRIT_DURLS":"Depth=9","COUNTER_CRIT_NURLS":"Depth=9"}}`)

@@ -13,7 +13,7 @@ import (
 )
 
 // RecrawlBegin locks sites for a recrawl: those that are named, or the first
-// r.Max that the criterion selects, and that nobody has locked (daemon 2.14,
+// r.Max that the criterion selects, and that nobody has locked (docs/spec/daemon.md 2.14,
 // steps 1 and 2). In the same transaction each gets one iteration more and its
 // next date: a kill later leaves a locked site that is not due again. The list is
 // empty, not nil, when nothing is due. A criterion or a date that is refused is an
@@ -96,9 +96,9 @@ func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([
 }
 
 // RecrawlEnd unlocks a site and writes the period that was tuned, with the date
-// that follows from it (daemon F26). What a client gave the site meanwhile stays:
+// that follows from it (docs/spec/daemon.md F26). What a client gave the site meanwhile stays:
 // a period that is not p.From any more, a date that is none of p.Dates. Its State
-// is not touched (DECISIONS 3.6). Known is false for a site that is gone.
+// is not touched (docs/spec/DECISIONS.md 3.6). Known is false for a site that is gone.
 func (s *Store) RecrawlEnd(ctx context.Context, id, expression string, p *wire.RecrawlPeriod) (known bool, err error) {
 	err = s.update(ctx, "RecrawlEnd", func(t *tx) error {
 		known = false

@@ -9,12 +9,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// URLReturn frees the rows that batches hold (DECISIONS 3.4, 3.5): Status 2, 3
+// URLReturn frees the rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5): Status 2, 3
 // and 8 go back to 1, 5 and 6 to 4, all with State 0 and without a batch; with
 // Statuses those alone, and with Age those alone that nobody touched for so long.
 // With Fault an attempt is counted; a row whose attempts reach MaxAttempts ends
 // in State 2, Status 4 with bit 52 instead. Of more rows than MaxURLs the oldest
-// of each site go back, in equal shares (daemon 2.8). It tells how many rows were
+// of each site go back, in equal shares (docs/spec/daemon.md 2.8). It tells how many rows were
 // freed. Unknown sites are passed over.
 func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returned int, err error) {
 	err = s.update(ctx, "URLReturn", func(t *tx) error {

@@ -37,7 +37,7 @@ func (r room) left() int {
 
 // fitting are the new links that there is room for, in their order; parts of
 // chains always have some. When the site is full, rows that AUTO_REMOVE_* chooses
-// go first, once in a transaction (crawling 5.8).
+// go first, once in a transaction (docs/spec/crawling.md 5.8).
 func (f *finishing) fitting(rules *wire.LinkRules, r room, fresh []*wire.Link) ([]*wire.Link, error) {
 	asking := 0
 	for _, l := range fresh {

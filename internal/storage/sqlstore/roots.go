@@ -11,7 +11,7 @@ import (
 // noCondition is a condition of our own that is not there.
 var noCondition expr.SQL
 
-// updateRoots changes the root URLs of a site (storage 4.2 steps 4, 4' and 5).
+// updateRoots changes the root URLs of a site (docs/spec/storage.md 4.2 steps 4, 4' and 5).
 // Replace tells that their rows among the site's URLs are gone, and those of
 // sites_urls take their place (step 7).
 func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err error) {

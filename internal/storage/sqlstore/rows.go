@@ -23,7 +23,7 @@ func (s *Store) Rows(ctx context.Context, site string, md5s []string) (map[strin
 	return rows, err
 }
 
-// Fields are named columns of a row, for dbFields of URL_CONTENT (storage 4.13).
+// Fields are named columns of a row, for dbFields of URL_CONTENT (docs/spec/storage.md 4.13).
 // Keys are the names as asked, which match columns without regard to case; values
 // are int64, float64, string, or nil for a name that is no column and for a NULL
 // date.

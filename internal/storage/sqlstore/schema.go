@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TakeSchema stores what a URL schema made of a template (crawling 5.9): the
+// TakeSchema stores what a URL schema made of a template (docs/spec/crawling.md 5.9): the
 // template's row becomes crawled by the batch; first, which takes its place in
 // the batch, is held for it in Status 2; the others become new, or new again,
 // Crawled + 1, when they are there and in no batch's hands. New rows are

@@ -10,14 +10,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// maxURL bounds a URL's text in bytes (storage 1.5).
+// maxURL bounds a URL's text in bytes (docs/spec/storage.md 1.5).
 const maxURL = 4096
 
 var errLongURL = errors.New("is longer than 4096 bytes")
 
-// SiteNew stores a site, its lists and its root URLs (storage 4.1). An id that is
+// SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An id that is
 // there already is answered with CodeDuplicateSite and nothing is touched
-// (DECISIONS 5.8); an expression that is refused with CodeSQLError and a message
+// (docs/spec/DECISIONS.md 5.8); an expression that is refused with CodeSQLError and a message
 // that names field and part. Statuses hold the id, or null.
 func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.GeneralResponse, error) {
 	err := s.update(ctx, "SiteNew", func(t *tx) error { return t.newSite(r) })
@@ -146,7 +146,7 @@ func (t *tx) putList(object, table string, columns []wire.Column, id string, row
 	return nil
 }
 
-// rootDefaults are the values of a new root URL that gives none (objects 2.2).
+// rootDefaults are the values of a new root URL that gives none (docs/spec/objects.md 2.2).
 func rootDefaults(fromPage int64) wire.Patch {
 	return wire.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
 }
@@ -175,7 +175,7 @@ func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 
 // moveRoots copies the site's root URLs to its URLs; rows that are there stay as
 // they are. What given sets of the site goes before the root URL's own values
-// (storage 4.1 step 8).
+// (docs/spec/storage.md 4.1 step 8).
 func (t *tx) moveRoots(id string, given wire.Patch) error {
 	roots, err := t.roots(id)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Store) Site(ctx context.Context, id string) (*wire.Site, error) {
 	return s.site(ctx, "Site", id, nil)
 }
 
-// SiteStatus answers a site, in State SiteNotFound when it is unknown (storage
+// SiteStatus answers a site, in State SiteNotFound when it is unknown (docs/spec/storage.md
 // 4.3). Excluded lists are nil.
 func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.Site, error) {
 	site, err := s.site(ctx, "SiteStatus", r.ID, r.Exclude)
@@ -212,7 +212,7 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 		return wire.Site{}, err
 	}
 	if site == nil {
-		// The fields of a new site (objects 2.1, 3.4).
+		// The fields of a new site (docs/spec/objects.md 2.1, 3.4).
 		site = &wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
 		if !slices.Contains(r.Exclude, listURLs) {
 			site.URLs = []wire.SiteURL{}
@@ -296,7 +296,7 @@ func (t *tx) roots(site string) ([]wire.SiteURL, error) {
 	return roots, err
 }
 
-// Suspend is step 5 of a task for a site over a limit (DECISIONS 3.2): State 3,
+// Suspend is step 5 of a task for a site over a limit (docs/spec/DECISIONS.md 3.2): State 3,
 // the bits are added, Errors grows by the number of items. An unknown site is
 // left alone.
 func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SiteUpdate changes a site, or those that a criterion selects (storage 4.2).
+// SiteUpdate changes a site, or those that a criterion selects (docs/spec/storage.md 4.2).
 // Statuses has 0 for each, or CodeDuplicateSite for an id that is unknown. A
 // request with a condition or an expression that is refused changes nothing and
 // is answered with CodeSQLError, as code and as status. Root URLs that are
@@ -57,7 +57,7 @@ func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.
 	return answer, err
 }
 
-// updateSite does the steps of storage 4.2 for one site. It tells the items that
+// updateSite does the steps of docs/spec/storage.md 4.2 for one site. It tells the items that
 // could mean several rows.
 func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (unclear []string, err error) {
 	restart := set["State"] == int64(wire.SiteRestart)
@@ -215,7 +215,7 @@ type listRow struct {
 	key, value string
 }
 
-// match finds the stored row that each item means, 0 for none (storage 6.2, 11):
+// match finds the stored row that each item means, 0 for none (docs/spec/storage.md 6.2 #11):
 // one with its key and its value; else, when as many rows as items are left with
 // a key, one after the other. Several tells the items whose key has rows left,
 // but not as many as items: which of them are meant is not said.

@@ -159,7 +159,7 @@ func TestSiteUpdateLists(t *testing.T) {
 }
 
 // Dates of lists may be plain, quoted or expressions, when they are inserted and
-// when they change (storage 6.2, 22).
+// when they change (docs/spec/storage.md 6.2 #22).
 func TestSiteUpdateDatesOfLists(t *testing.T) {
 	for raw, want := range map[string]wire.Date{
 		`"2026-01-01"`: "2026-01-01 00:00:00", `"'2026-01-01 02:03:04'"`: "2026-01-01 02:03:04", `{"str":"\"2026-01-01\""}`: "2026-01-01 00:00:00",

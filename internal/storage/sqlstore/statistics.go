@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Codes of the journal log_<site> beside the statuses 1 to 7 (storage 1.8).
+// Codes of the journal log_<site> beside the statuses 1 to 7 (docs/spec/storage.md 1.8).
 const (
 	logInsert  = 20
 	logDelete  = 21
@@ -20,7 +20,7 @@ const (
 )
 
 // statistics counts events of URLs in freq_<site> and notes them in log_<site>,
-// each where the site's property or the option says so (storage 4.0.3).
+// each where the site's property or the option says so (docs/spec/storage.md 4.0.3).
 type statistics struct {
 	t         *tx
 	site      string

@@ -15,7 +15,7 @@
 // in one table (package sqldb says why): each of our texts chooses the site, and
 // texts from outside may use those names on both databases.
 //
-// The counters of a site's row (storage 4.0.4) change in the same transaction as
+// The counters of a site's row (docs/spec/storage.md 4.0.4) change in the same transaction as
 // the rows that they count; counters.go says how, and what is lazy.
 //
 // What a request gets wrong, as an unknown site or an expression that package
@@ -42,7 +42,7 @@ import (
 type Options struct {
 	Now       func() time.Time // time.Now when nil
 	Log       *slog.Logger     // nothing is logged when nil
-	StatsFreq bool             // keep freq_ where a site's properties do not say (storage 4.0.3)
+	StatsFreq bool             // keep freq_ where a site's properties do not say (docs/spec/storage.md 4.0.3)
 	StatsLog  bool             // keep log_ where a site's properties do not say
 
 	CustomTime time.Duration // how long one SQL_CUSTOM may take; 30 s when 0

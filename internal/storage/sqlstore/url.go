@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of one element of URL_NEW (storage 4.7).
+// Statuses of one element of URL_NEW (docs/spec/storage.md 4.7).
 const (
 	urlInserted = 0
 	urlFailed   = 1
@@ -99,7 +99,7 @@ func (t *tx) siteOf(text string) (string, error) {
 }
 
 // baseOf is scheme://netloc/ of a URL as it is written, a user and a port
-// included (objects 4.1).
+// included (docs/spec/objects.md 4.1).
 func baseOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -112,7 +112,7 @@ func baseOf(text string) (string, error) {
 	return scheme + "://" + rest + "/", nil
 }
 
-// autoSite is the site that URL_NEW makes for a base URL (objects 2.1, column
+// autoSite is the site that URL_NEW makes for a base URL (docs/spec/objects.md 2.1, column
 // "auto").
 func autoSite(base string) wire.SiteNewRequest {
 	id := wire.Md5(base)
@@ -130,7 +130,7 @@ func autoSite(base string) wire.SiteNewRequest {
 	return r
 }
 
-// URLStatus reads the rows that are there, in the order of the request (storage
+// URLStatus reads the rows that are there, in the order of the request (docs/spec/storage.md
 // 4.8); unknown sites and URLs add nothing.
 func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]wire.URL, error) {
 	urls := []wire.URL{}
@@ -156,7 +156,7 @@ func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]
 	return urls, err
 }
 
-// URLUpdate changes rows (storage 4.9). Statuses has true for each element that
+// URLUpdate changes rows (docs/spec/storage.md 4.9). Statuses has true for each element that
 // had something to write, whether a row was found or not, and false for an
 // unknown site, for an element that chooses no row, and for one that is refused;
 // the first refusal stands in ErrorMessage.

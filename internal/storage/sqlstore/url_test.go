@@ -121,7 +121,7 @@ func TestURLUpdate(t *testing.T) {
 	}
 }
 
-// The examples of storage 4.24 that concern these operations.
+// The examples of docs/spec/storage.md 4.24 that concern these operations.
 func TestExamplesOfTheSpecification(t *testing.T) {
 	b := newBench(t)
 	same(t, "SITE_NEW", b.newSite(`{"id":"a","urls":["http://a/"]}`), wire.GeneralResponse{Statuses: statuses("a")})

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// URLNew inserts URLs (storage 4.7). Statuses has 0 inserted, 1 failed, 2 exists
+// URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed, 2 exists
 // for each; what failed is left out, and the first reason stands in
 // ErrorMessage. Keys tell where each URL is stored, for the URL_PUT that an
 // element may carry; the key of a failed one is zero.
@@ -205,7 +205,7 @@ func (n *newURLs) insertOne(i int, defaults wire.URL, stats *statistics) error {
 }
 
 // urlDefaults are the columns of a new URL that its request does not set: those
-// of the tables, and what it takes from its site (storage 1.5, 4.7 step 2).
+// of the tables, and what it takes from its site (docs/spec/storage.md 1.5, 4.7 step 2).
 func (t *tx) urlDefaults(site string) (wire.URL, error) {
 	u := wire.URL{SiteID: site, Status: wire.StatusNew, ProcessingDelay: 1000, MaxURLsFromPage: 200}
 	_, err := t.Get("site_url_defaults", []any{site}, &u.RequestDelay, &u.HTTPTimeout, &u.Type)

@@ -11,7 +11,7 @@ import (
 
 // URLVerify reads a row of a site's live URLs, or of those that wait for
 // URL_PURGE, for each element; nil where there is none that the criterion selects
-// too, or no such site or database (storage 4.17). A condition that is refused is
+// too, or no such site or database (docs/spec/storage.md 4.17). A condition that is refused is
 // an error that names its clause.
 func (s *Store) URLVerify(ctx context.Context, list []wire.URLVerifyRequest) ([]*wire.URL, error) {
 	var urls []*wire.URL

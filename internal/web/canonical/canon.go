@@ -11,7 +11,7 @@
 // # The form
 //
 // A URL is parsed, resolved and written by the WHATWG URL standard. On that
-// form the table of objects 4.2 is applied where it says more:
+// form the table of docs/spec/objects.md 4.2 is applied where it says more:
 //
 //   - a text without a scheme gets "http://" (Canonical only);
 //   - "#!" becomes "?_escaped_fragment_="; any other fragment is dropped;
@@ -49,7 +49,7 @@ import (
 )
 
 // MaxLength is the greatest length in bytes of a canonical URL: what the URL
-// column holds (storage 1.5).
+// column holds (docs/spec/storage.md 1.5).
 const MaxLength = 4096
 
 // maxInput bounds the text that is parsed at all. Percent-encoding only makes
@@ -87,7 +87,7 @@ func Resolve(base, ref string) (string, error) { return Web.Resolve(base, ref) }
 // bytes, ASCII. Outer spaces and control characters, and tabs and line ends
 // anywhere, are dropped. A text without a scheme is taken for an http one;
 // one that begins with "/", "\" or "-" is not (ErrRelative). On an error the
-// text returned is empty. Source: objects 4.2, crawling 5.4.
+// text returned is empty. Source: docs/spec/objects.md 4.2, docs/spec/crawling.md 5.4.
 func (s Schemes) Canonical(raw string) (string, error) {
 	if p, ok := scanAbsolute(raw); ok && s.allow(p.scheme()) {
 		return p.text(), nil
@@ -129,7 +129,7 @@ func (s Schemes) canonical(raw string) (string, error) {
 // Resolve returns the canonical URL of the link ref found on a page whose base
 // URL is base. ref may be absolute; then base may be anything. An empty ref,
 // and "#", name base itself. Errors are those of Canonical. Source: WHATWG URL
-// 4.4, crawling 5.3.
+// 4.4, docs/spec/crawling.md 5.3.
 func (s Schemes) Resolve(base, ref string) (string, error) {
 	if u, ok := s.resolvePlain(base, ref); ok {
 		return u, nil

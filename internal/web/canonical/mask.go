@@ -6,7 +6,7 @@ import (
 )
 
 // Mask says what Normalize does to a URL. Bits add up; 0 only trims.
-// Source: objects 4.2.
+// Source: docs/spec/objects.md 4.2.
 type Mask int
 
 // The bits of Mask. 0 is NONE.

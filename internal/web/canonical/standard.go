@@ -56,7 +56,7 @@ func crowded(text string) bool {
 
 func isSlash(c byte) bool { return c == '/' || c == '\\' }
 
-// defaultPorts names the ports that objects 4.2 drops and the standard, which
+// defaultPorts names the ports that docs/spec/objects.md 4.2 drops and the standard, which
 // knows http, https, ftp and web sockets only, keeps.
 var defaultPorts = map[string]string{
 	"gopher": "70", "news": "119", "nntp": "119", "prospero": "191", "snews": "563", "snntp": "563",
@@ -66,7 +66,7 @@ var defaultPorts = map[string]string{
 // host that is a number below its trailing dots.
 const maxPasses = 4
 
-// adjust applies the table of objects 4.2 to a serialised URL. A step that may
+// adjust applies the table of docs/spec/objects.md 4.2 to a serialised URL. A step that may
 // give the parser something new to say (a new query, another host) is followed
 // by one more parse, so that the result is what Canonical of it would be.
 func adjust(href string) (string, error) {

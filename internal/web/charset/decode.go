@@ -40,7 +40,7 @@ const (
 //
 // A body that is UTF-8 already is returned as it is, without a copy; the caller
 // must not change one while the other is in use. An empty body gives an empty
-// text. NUL bytes are kept. Source: crawling 4.13, HTML standard 13.2.3.
+// text. NUL bytes are kept. Source: docs/spec/crawling.md 4.13, HTML standard 13.2.3.
 func Decode(body []byte, contentType string) (text []byte, charset string, err error) {
 	if enc, name, n := byteOrderMark(body); n > 0 {
 		text, err = convert(body[n:], enc, name)

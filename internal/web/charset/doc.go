@@ -5,7 +5,7 @@
 // first 4096 bytes, a statistical guess, and at last windows-1252. Two findings
 // of real crawls bend that order: bytes that can only be UTF-8 are taken as
 // UTF-8 whatever a label says, and a UTF-8 label on bytes that are plainly not
-// UTF-8 is passed over. Source: crawling 4.13.
+// UTF-8 is passed over. Source: docs/spec/crawling.md 4.13.
 //
 //	text, name, err := charset.Decode(body, "text/html; charset=win-1251")
 //	// name == "windows-1251"; err tells of damage, text is usable all the same

@@ -23,7 +23,7 @@ var turkishBytes = [...]byte{0xD0, 0xDD, 0xDE, 0xF0, 0xFD, 0xFE}
 
 // guess asks the statistics of the bytes that are not ASCII. It returns nil
 // when they say nothing useful. ISO-8859-2 is what the detector says of much
-// that it does not know, so it does not count (crawling 4.13).
+// that it does not know, so it does not count (docs/spec/crawling.md 4.13).
 func guess(body []byte) (enc encoding.Encoding, name string) {
 	defer func() {
 		if recover() != nil {

@@ -16,7 +16,7 @@ import (
 const prescanBytes = 4096
 
 // lookup finds the encoding of a label and its standard name. It knows the
-// labels of the Encoding standard and the "win-1251" of crawling 4.13. The
+// labels of the Encoding standard and the "win-1251" of docs/spec/crawling.md 4.13. The
 // labels that the standard maps to its replacement decoder, which reads
 // nothing, count as unknown.
 func lookup(label string) (encoding.Encoding, string, bool) {

@@ -147,7 +147,7 @@ func inRange(t time.Time) (time.Time, bool) {
 // LastModified returns when the content of a response last changed: for code 304
 // what is known of it (tcDate), else the header Last-Modified, else Date, else
 // fallback before now. A header that cannot be read, and a date to come, mean
-// now. The result is UTC, whole seconds. Source: crawling 2.3.
+// now. The result is UTC, whole seconds. Source: docs/spec/crawling.md 2.3.
 func LastModified(code int, header http.Header, tcDate, now time.Time, fallback time.Duration) time.Time {
 	now = now.UTC().Truncate(time.Second)
 	if code == http.StatusNotModified && !tcDate.IsZero() {

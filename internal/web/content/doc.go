@@ -16,5 +16,5 @@
 //
 // Neighbours: crawl asks; package prop reads the JSON of properties; package
 // extract/charset turns the bytes into text; package revalidate tells whether a
-// page has changed. Sources: crawling 2.3, 3 and 4.13.
+// page has changed. Sources: docs/spec/crawling.md 2.3, 3 and 4.13.
 package content

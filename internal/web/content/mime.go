@@ -215,7 +215,7 @@ func magic(body []byte) (kind string) {
 }
 
 // IsText reports whether bodies of the type are decoded and stored as UTF-8 text
-// (crawling 2.7).
+// (docs/spec/crawling.md 2.7).
 func IsText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
 }

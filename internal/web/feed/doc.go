@@ -16,5 +16,5 @@
 //
 // Neighbours: crawl turns entries into rows and resolves their links against the
 // feed's URL; loosexml reads the XML; sitemap sends a feed that serves as sitemap
-// here. Source: crawling 5.10, 1.6, 4.13; processing 4.1.
+// here. Source: docs/spec/crawling.md 5.10, 1.6, 4.13; docs/spec/processing.md 4.1.
 package feed

@@ -9,7 +9,7 @@ import (
 // Document is what a FEED_PARSER row stores as its raw content: one JSON object
 // with the members entry, urlMd5, pubdate, parent_rss_feed and
 // parent_rss_feed_urlMd5. The pubdate is Date as "YYYY-MM-DD hh:mm:ss" in UTC,
-// null when it is unknown. Source: crawling 5.10, processing 4.1.
+// null when it is unknown. Source: docs/spec/crawling.md 5.10, docs/spec/processing.md 4.1.
 func (e Entry) Document(urlMd5, feedURL, feedMd5 string) ([]byte, error) {
 	entry := e.Data
 	if len(entry) == 0 {

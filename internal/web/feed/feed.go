@@ -79,7 +79,7 @@ type Entry struct {
 // Parse reads a feed. A body that breaks off or breaks gives the entries before
 // that place and no error. The only error is ErrNoFeed. The caller bounds the
 // size of body, which is not changed. Safe for several goroutines.
-// Source: crawling 5.10.
+// Source: docs/spec/crawling.md 5.10.
 func Parse(body []byte, o Options) (Feed, error) {
 	if o.MaxItems <= 0 {
 		o.MaxItems = MaxItems

@@ -47,7 +47,7 @@ func (o *object) add(name string, value any) {
 }
 
 // inList is a value as a list holds it: there the processor looks for objects
-// (processing 4.1).
+// (docs/spec/processing.md 4.1).
 func inList(value any) any {
 	if text, ok := value.(string); ok {
 		o := &object{}

@@ -16,5 +16,5 @@
 //
 // Neighbours: crawl asks for links and redirects, process for contents; both turn
 // the rows of dc into Rules. Nothing here knows where a rule is stored.
-// Sources: crawling 5.5, 5.6 and 7.1 (#12, #13), processing 1.8.
+// Sources: docs/spec/crawling.md 5.5, 5.6 and 7.1 (#12, #13), docs/spec/processing.md 1.8.
 package filter

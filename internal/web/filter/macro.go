@@ -8,7 +8,7 @@ import (
 )
 
 // macro finds the macros of a pattern: %MAX_DEPTH%, those of today and those of
-// UTC time plus some hours (crawling 5.1 and 5.5).
+// UTC time plus some hours (docs/spec/crawling.md 5.1 and 5.5).
 var macro = regexp.MustCompile(`%(?:MAX_DEPTH|@CUR_(?:YEAR_FULL|YEAR_SHORT|MONTH|DAY)|@(?:DATE|YEAR|SHORTYEAR|MONTH|DAY|HOUR|MINUTE|SECOND)\([+-]?\d{0,2}\))%`)
 
 // layouts are the macros that are a part of a time.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stages of a Rule (crawling 5.5).
+// Stages of a Rule (docs/spec/crawling.md 5.5).
 const (
 	StageLinks           = 0 // URLs collected from a page
 	StageRaw             = 1 // content and headers as fetched
@@ -66,7 +66,7 @@ type Env struct {
 }
 
 // includes reports the effect of the rule when it matches. Documents of both
-// kinds work: those that use Action and those that use Type (crawling 7.1 #12).
+// kinds work: those that use Action and those that use Type (docs/spec/crawling.md 7.1 #12).
 func (r *Rule) includes() bool {
 	if r.Action != 0 {
 		return r.Action > 0

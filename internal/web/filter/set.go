@@ -139,7 +139,7 @@ const (
 
 // AcceptSubject is AcceptContent for one part of a response: the rules that name
 // another part are not asked. Rules with a literal Subject are asked with the raw
-// content (crawling 5.5, 5.6).
+// content (docs/spec/crawling.md 5.5, 5.6).
 func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
 	return s.accept(value, &env, func(c *compiled) bool {
 		if c.Stage != stage {

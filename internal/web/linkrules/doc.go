@@ -15,5 +15,5 @@
 //
 // Neighbours: prop reads the JSON, pyre the expressions; crawl asks, and compiles
 // the XPath expressions with extract/xpath.
-// Sources: crawling 3, 5.1, 5.3, 5.8, 5.11, 5.12.
+// Sources: docs/spec/crawling.md 3, 5.1, 5.3, 5.8, 5.11, 5.12.
 package linkrules

@@ -46,7 +46,7 @@ type Resolution struct {
 // ParseResolver reads {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested
 // object], "MAX": n, "TYPES": [codes]}. A nested object takes what it does not say
 // from the one around it. Defaults: HEAD, every link, 10, all codes of redirects.
-// Source: crawling 3, 7.3 (F12).
+// Source: docs/spec/crawling.md 3, 7.3 (F12).
 func ParseResolver(text string) (*Resolver, error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {
@@ -148,7 +148,7 @@ type fetcherRule struct {
 }
 
 // ParseFetcherTypes reads {urlRegex: 1 static or 2 dynamic}. Members with another
-// number are passed over. Source: crawling 3, 4.9.
+// number are passed over. Source: docs/spec/crawling.md 3, 4.9.
 func ParseFetcherTypes(text string) (*FetcherTypes, error) {
 	list, err := members(text)
 	if err != nil {
@@ -196,7 +196,7 @@ type Chain struct {
 }
 
 // ParseChain reads {"url_pattern": regex, "tags_name": [name], "delimiter": text};
-// null is a nil *Chain. Source: crawling 5.11.
+// null is a nil *Chain. Source: docs/spec/crawling.md 5.11.
 func ParseChain(text string) (*Chain, error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {

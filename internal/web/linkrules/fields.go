@@ -28,7 +28,7 @@ type fieldInit struct {
 // "object.field op value"]}}. A field has its name in objects or in the table. All
 // but Site_Id, URL and URLMd5 may be set. Objects are site and parent, the page;
 // op is ==, !=, <>, match (at the start), search or "is empty". Numbers compare as
-// numbers, all else as text. Source: crawling 3.
+// numbers, all else as text. Source: docs/spec/crawling.md 3.
 func ParseFieldsInit(text string) (*FieldsInit, error) {
 	list, err := members(text)
 	if err != nil {
@@ -296,7 +296,7 @@ type RecrawlUpdate struct {
 }
 
 // ParseRecrawlUpdates reads {urlRegex: {"new": 0 or 1, "fields": {Column: value}}}.
-// Columns as in ParseFieldsInit. Source: crawling 3, 5.7.
+// Columns as in ParseFieldsInit. Source: docs/spec/crawling.md 3, 5.7.
 func ParseRecrawlUpdates(text string) (*RecrawlUpdates, error) {
 	list, err := members(text)
 	if err != nil {

@@ -20,7 +20,7 @@ type cut struct {
 
 // ParseURLLimits reads {"root_url_mask": [regex], "content_type_mask": [regex],
 // "offset": n, "max_items": n} or a list of these, each member optional. Masks
-// ignore case. Source: crawling 3, 7.3 (F35).
+// ignore case. Source: docs/spec/crawling.md 3, 7.3 (F35).
 func ParseURLLimits(text string) (*URLLimits, error) {
 	var all json.RawMessage
 	if err := decode(text, &all); err != nil {

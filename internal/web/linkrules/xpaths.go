@@ -31,7 +31,7 @@ type xpathSet struct {
 }
 
 // ParseXPaths reads {"sets": {urlRegex: [xpath]}, "mode": 0 or 1, "date_format":
-// strftime}. Source: crawling 5.1.
+// strftime}. Source: docs/spec/crawling.md 5.1.
 func ParseXPaths(text string) (*XPaths, error) {
 	var v struct {
 		Sets  prop.Members `json:"sets"`
@@ -132,7 +132,7 @@ type collectLimit struct {
 
 // ParseCollectLimits reads {urlRegex: [[optionRegex, number], ...]}. The one option
 // there is, MaxURLSFromPage, is searched for optionRegex without regard to case;
-// pairs of other options are passed over. Source: crawling 3.
+// pairs of other options are passed over. Source: docs/spec/crawling.md 3.
 func ParseCollectLimits(text string) (*CollectLimits, error) {
 	list, err := members(text)
 	if err != nil {

@@ -11,5 +11,5 @@
 //		consider(resolve(base, link.URL))
 //	}
 //
-// Source: crawling 2.5 (step 37), 4.4 and 5.1; the seed, crawler step 21.
+// Source: docs/spec/crawling.md 2.5 (step 37), 4.4 and 5.1; docs/spec/steps.md 1 #21.
 package links

@@ -65,7 +65,7 @@ type Refresh struct {
 	Delay time.Duration // whole seconds, at most one year
 }
 
-// Form is what a browser would send of a form that nobody filled in (crawling
+// Form is what a browser would send of a form that nobody filled in (docs/spec/crawling.md
 // 5.2).
 type Form struct {
 	Action string  // as written; empty for the page itself

@@ -16,5 +16,5 @@
 // of the document, prefix included.
 //
 // Neighbours: feed and sitemap give the tags a meaning; extract/charset makes
-// the bytes UTF-8. The lexer itself is tdewolff's. Source: crawling 4.13, 5.10.
+// the bytes UTF-8. The lexer itself is tdewolff's. Source: docs/spec/crawling.md 4.13, 5.10.
 package loosexml

@@ -9,5 +9,5 @@
 //	ok := re.MatchString(url) // searched for, as by re.search
 //
 // Neighbours: filter and linkrules, whose patterns come from clients.
-// Sources: crawling 3, 5.5.
+// Sources: docs/spec/crawling.md 3, 5.5.
 package pyregexp

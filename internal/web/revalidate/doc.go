@@ -15,6 +15,6 @@
 //	row.MRate, row.MRateCounter = revalidate.Rate(row.MRate, row.MRateCounter, changed)
 //
 // A Rule never changes; the zero one is off. Neighbours: crawl asks and fetches;
-// package content reads the dates of headers. Sources: crawling 4.11, 4.12 and
+// package content reads the dates of headers. Sources: docs/spec/crawling.md 4.11, 4.12 and
 // fault F26, RFC 9110 8.8 and 13.1.
 package revalidate

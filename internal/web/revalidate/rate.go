@@ -7,7 +7,7 @@ import "math"
 const maxCounter = 1 << 52
 
 // Rate returns MRate and MRateCounter after one more crawl: the share of crawls
-// that found a change, 304 and the like included as none (crawling 4.12). A rate
+// that found a change, 304 and the like included as none (docs/spec/crawling.md 4.12). A rate
 // that is no share of anything begins anew.
 func Rate(rate float64, counter int64, changed bool) (float64, int64) {
 	if math.IsNaN(rate) || math.IsInf(rate, 0) || rate < 0 || counter < 0 {

@@ -74,7 +74,7 @@ func DisallowAll(reason string) *Rules {
 // FromStatus returns the rules that an answer to a request for /robots.txt
 // means. 2xx: those of body. 3xx: the redirects led nowhere, and 4xx: there is
 // no file; both allow everything. Anything else, 0 for no answer included,
-// forbids everything. Source: RFC 9309 2.3.1, DECISIONS 6.
+// forbids everything. Source: RFC 9309 2.3.1, docs/spec/DECISIONS.md 6.
 func FromStatus(code int, body []byte) *Rules {
 	switch {
 	case code >= 200 && code < 300:

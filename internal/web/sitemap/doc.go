@@ -13,6 +13,6 @@
 //
 // Neighbours: crawl finds the sitemaps in robots.txt and makes rows of the
 // entries; loosexml reads the XML; feed reads the RSS and Atom feeds that serve
-// as sitemaps. Source: crawling 5.1 (missing there: sitemaps), sitemaps.org
+// as sitemaps. Source: docs/spec/crawling.md 5.1 (missing there: sitemaps), sitemaps.org
 // protocol 0.9.
 package sitemap

@@ -16,5 +16,5 @@
 // table, which stays where it is, are the differences.
 //
 // Neighbours: package charset makes the text; package links reads links from the
-// untidied one. Sources: crawling 2.5 step 34 and 2.7, HTML standard 13.1.2.
+// untidied one. Sources: docs/spec/crawling.md 2.5 step 34 and 2.7, HTML standard 13.1.2.
 package tidy

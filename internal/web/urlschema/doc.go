@@ -14,5 +14,5 @@
 // and hands the bytes to Load.
 //
 // Neighbours: prop reads the JSON; crawl has the files, the network and the rows.
-// Nothing here does I/O or knows the time. Source: crawling 5.9.
+// Nothing here does I/O or knows the time. Source: docs/spec/crawling.md 5.9.
 package urlschema

@@ -10,5 +10,5 @@
 //
 // Neighbours: linkrules says which expressions a page gets; crawl resolves the
 // URLs. Names are in lower case for HTML and as written for XML, both without
-// prefix. Source: crawling 5.1 (COLLECT_URLS_XPATH_LIST).
+// prefix. Source: docs/spec/crawling.md 5.1 (COLLECT_URLS_XPATH_LIST).
 package xpath

@@ -81,7 +81,7 @@ func contentKeys(o object) []contentKey {
 
 // supersedes reports whether a later response of a page is shown instead of the
 // earlier one, by the columns of their rows. A column that was not asked for, or
-// cannot be read, is 0 (objects 6.4).
+// cannot be read, is 0 (docs/spec/objects.md 6.4).
 func supersedes(later, earlier object) bool {
 	now, was := columns(later), columns(earlier)
 	return was.int("Batch_Id") == 0 && now.int("Batch_Id") != 0 ||

@@ -1,5 +1,5 @@
 // Package merge makes one answer of the answers of several data nodes. It is a
-// pure function of the answers and of the request (objects 6.4, 3.1 to 3.3).
+// pure function of the answers and of the request (docs/spec/objects.md 6.4, 3.1 to 3.3).
 //
 //	m := merge.For(wire.URLFetch, request) // keeps of the request only how to sort
 //	response = m.Merge(response)

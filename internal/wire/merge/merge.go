@@ -80,7 +80,7 @@ func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
 }
 
 // joined is the first item with the nodes' fields as texts joined by semicolons,
-// the messages joined by nothing (objects 3.2).
+// the messages joined by nothing (docs/spec/objects.md 3.2).
 func joined(items []wire.ClientResponseItem) wire.ClientResponseItem {
 	var codes, hosts, nodes, ports, times []string
 	one := items[0]

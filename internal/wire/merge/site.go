@@ -7,7 +7,7 @@ import (
 )
 
 // folds says how a field of a Site comes of the values of two nodes. Each node
-// holds its share of the limits (objects 2.1), so these are sums again.
+// holds its share of the limits (docs/spec/objects.md 2.1), so these are sums again.
 var folds = map[string]func(a, b int64) int64{
 	"resources": sum, "contents": sum, "collectedURLs": sum, "newURLs": sum, "deletedURLs": sum, "errors": sum, "size": sum,
 	"maxURLs": sum, "maxResources": sum, "maxErrors": sum,
@@ -52,7 +52,7 @@ func fold(into, later object, host string) {
 }
 
 // nameErrors keeps a site's errorNames, where it has them, true to its errorMask
-// (DECISIONS 1.8).
+// (docs/spec/DECISIONS.md 1.8).
 func nameErrors(o object) {
 	mask, ok := wire.ReadInt(o["errorMask"])
 	if _, has := o["errorNames"]; !ok || !has {

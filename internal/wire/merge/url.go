@@ -30,7 +30,7 @@ func (u *urls) add(host string, raw json.RawMessage) bool {
 
 // replaces reports whether a later row of a URL is shown instead of the earlier:
 // it was crawled and processed in a batch and is no less far, or it is as far and
-// was crawled when the earlier was not, or later (objects 6.4).
+// was crawled when the earlier was not, or later (docs/spec/objects.md 6.4).
 func replaces(later, earlier object) bool {
 	status, was := later.int("status"), earlier.int("status")
 	crawled, before := later.int("crawled"), earlier.int("crawled")

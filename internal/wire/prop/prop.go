@@ -14,7 +14,7 @@
 //
 // Neighbours: the packages that own a property (linkrules, proxies, ...) read it
 // with these types; crawl turns their errors into warnings and bit 50.
-// Source: crawling 3.
+// Source: docs/spec/crawling.md 3.
 package prop
 
 import (

@@ -6,7 +6,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Values of a site's fetchType (crawling 4.9).
+// Values of a site's fetchType (docs/spec/crawling.md 4.9).
 const (
 	fetchDynamic = 2
 	fetchAuto    = 7

@@ -1,6 +1,6 @@
 // Package realtimeresponse turns the items of a processed batch in real time into what a
-// client gets for them, and judges whether a result is good enough (crawling 6.3,
-// objects 3.6).
+// client gets for them, and judges whether a result is good enough (docs/spec/crawling.md 6.3,
+// docs/spec/objects.md 3.6).
 //
 //	answer := realtimeresponse.Response(batch.ID, item) // without contents
 //	mask := realtimeresponse.Mask(item, site)           // of the contents to add

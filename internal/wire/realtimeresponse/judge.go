@@ -64,8 +64,8 @@ func (n *number) UnmarshalJSON(b []byte) error {
 }
 
 // defaultTags is TAGS_NUMBER, at least, of a result that has metrics where the site
-// names no limits; without metrics more tags than that are needed (crawling 6.3,
-// processing 2.7).
+// names no limits; without metrics more tags than that are needed (docs/spec/crawling.md 6.3,
+// docs/spec/processing.md 2.7).
 const defaultTags = 3
 
 // Judge grades the result of an item. Content is the processed content as it would
@@ -179,7 +179,7 @@ func read(content []byte) result {
 	return r
 }
 
-// aliases are older names of the metrics (processing 2.7).
+// aliases are older names of the metrics (docs/spec/processing.md 2.7).
 var aliases = map[string]string{"TAGS_COUNT": "TAGS_NUMBER", "WORDS_COUNT": "WORDS_NUMBER"}
 
 func plainName(name string) string {
@@ -194,7 +194,7 @@ func plainName(name string) string {
 	return base
 }
 
-// metric is the value of one metric: the processor's, else counted here (processing
+// metric is the value of one metric: the processor's, else counted here (docs/spec/processing.md
 // 2.7).
 func (r result) metric(name string) (float64, error) {
 	plain := plainName(name)

@@ -17,7 +17,7 @@ type Answer struct {
 }
 
 // Response is the answer for one item, without its contents. Its status is
-// Processed, whatever became of the item: dbFields tell that (objects 3.6).
+// Processed, whatever became of the item: dbFields tell that (docs/spec/objects.md 3.6).
 func Response(batch int64, item wire.BatchItem) wire.URLContentResponse {
 	u := item.URL
 	r := wire.NewURLContentResponse(u.URL)
@@ -33,7 +33,7 @@ func Response(batch int64, item wire.BatchItem) wire.URLContentResponse {
 }
 
 // fields are the dbFields of an answer. Two of them are not named as the columns
-// are; errorNames lists the bits of ErrorMask (DECISIONS 1.8).
+// are; errorNames lists the bits of ErrorMask (docs/spec/DECISIONS.md 1.8).
 func fields(batch int64, u *wire.URL) map[string]any {
 	return map[string]any{
 		"Status": u.Status, "Crawled": u.Crawled, "Processed": u.Processed, "ContentType": u.ContentType, "Charset": u.Charset,

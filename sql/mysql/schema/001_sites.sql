@@ -1,4 +1,4 @@
--- Sites and their lists (storage 1.1-1.4, 1.6). Row_Id tells which row of a list
+-- Sites and their lists (docs/spec/storage.md 1.1-1.4, 1.6). Row_Id tells which row of a list
 -- came first. Each step may be killed and run again: MySQL ends a transaction at
 -- each statement here.
 
@@ -137,7 +137,7 @@ CREATE TABLE IF NOT EXISTS {dc_sites.dropped} (
   PRIMARY KEY (Site_Id, Base_Name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- The general site: URLs that belong to no other (storage 1.1-1.3).
+-- The general site: URLs that belong to no other (docs/spec/storage.md 1.1-1.3).
 INSERT INTO {dc_sites.sites_properties} (Site_Id, Name, Value, CDate)
 SELECT '0', 'PROCESS_CTYPES', 'text/html,text/xml,application/rss+xml,text/json', '%NOW%'
 FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM {dc_sites.sites} WHERE Id = '0');

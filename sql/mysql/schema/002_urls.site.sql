@@ -1,4 +1,4 @@
--- The tables of one site (storage 1.5, 1.8), under the specification's names;
+-- The tables of one site (docs/spec/storage.md 1.5, 1.8), under the specification's names;
 -- %SITE% is its id. Site_Id is in each of them, as on SQLite, so that both
 -- databases read the same statements.
 

@@ -1,4 +1,4 @@
--- Sites and their lists (storage 1.1-1.4). Site ids ignore case, as table names
+-- Sites and their lists (docs/spec/storage.md 1.1-1.4). Site ids ignore case, as table names
 -- do on SQLite: "a" and "A" cannot both be sites.
 
 CREATE TABLE {dc_sites.sites} (
@@ -35,7 +35,7 @@ CREATE TABLE {dc_sites.sites} (
   RecrawlDate     TEXT,
   FetchType       INTEGER NOT NULL DEFAULT 1,
   Category_Id     INTEGER NOT NULL DEFAULT 1,
-  -- Ours. The re-crawl lock is not a state (DECISIONS 3.6).
+  -- Ours. The re-crawl lock is not a state (docs/spec/DECISIONS.md 3.6).
   RecrawlLock     INTEGER NOT NULL DEFAULT 0,
   -- Ours, kept by the triggers of the site's tables beside the counters above.
   SpeedSum        INTEGER NOT NULL DEFAULT 0,  -- of Size * 1000 / CrawlingTime, rows of this node
@@ -130,7 +130,7 @@ CREATE TABLE {dc_sites.trash} (
   URLMd5  TEXT NOT NULL DEFAULT ''
 );
 
--- The general site: URLs that belong to no other (storage 1.1-1.3).
+-- The general site: URLs that belong to no other (docs/spec/storage.md 1.1-1.3).
 INSERT INTO {dc_sites.sites} (Id, Description, CDate, UDate, TcDate, RequestDelay, ProcessingDelay, URLType)
 VALUES ('0', 'System default', '%NOW%', '%NOW%', '%NOW%', 0, 0, 1);
 

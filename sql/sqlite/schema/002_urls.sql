@@ -1,5 +1,5 @@
--- The rows of all sites (storage 1.5, 1.8), and the triggers that keep the
--- counters of their sites rows (storage 4.0.4, DECISIONS 5.6). "This node" is
+-- The rows of all sites (docs/spec/storage.md 1.5, 1.8), and the triggers that keep the
+-- counters of their sites rows (docs/spec/storage.md 4.0.4, docs/spec/DECISIONS.md 5.6). "This node" is
 -- not (Status 4 and Crawled 0): such rows mark what another node crawled.
 --
 -- The specification has a table for each site. SQLite reads its whole schema
@@ -113,7 +113,7 @@ AFTER UPDATE OF Status, Crawled, Processed, Size, ErrorMask, ContentType, TagsCo
   WHERE Id = NEW.Site_Id;
 END;
 
--- Rows that wait for URL_PURGE; one URL may wait several times (storage 1.5).
+-- Rows that wait for URL_PURGE; one URL may wait several times (docs/spec/storage.md 1.5).
 CREATE TABLE {dc_urls_deleted.urls} (
   Site_Id         TEXT NOT NULL,
   URL             TEXT NOT NULL DEFAULT '',

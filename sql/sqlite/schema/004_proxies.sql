@@ -1,4 +1,4 @@
--- Proxies of sites (storage 1.6). Here a site has a host once: the original read
+-- Proxies of sites (docs/spec/storage.md 1.6). Here a site has a host once: the original read
 -- and changed rows by both, though nothing made them unique. Both ignore case.
 CREATE TABLE {dc_sites.sites_proxy} (
   Id          INTEGER PRIMARY KEY,

@@ -7,7 +7,7 @@ import (
 )
 
 // counterNames are the properties that replace the condition of a counter
-// (storage 4.0.4).
+// (docs/spec/storage.md 4.0.4).
 var counterNames = []string{"COUNTER_CRIT_RESOURCES", "COUNTER_CRIT_CONTENTS", "COUNTER_CRIT_CLURLS", "COUNTER_CRIT_NURLS", "COUNTER_CRIT_DURLS", "COUNTER_CRIT_ERRORS"}
 
 // counterColumns are the columns that they fill.
@@ -54,7 +54,7 @@ func (d dump) ofSite(table, site string) []row {
 	return rows
 }
 
-// counters are those of storage 4.0.4 by looking at every row of the site. This
+// counters are those of docs/spec/storage.md 4.0.4 by looking at every row of the site. This
 // node is not (Status 4 and Crawled 0).
 func (d dump) counters(site row) map[string]int64 {
 	id := site.text("Id")

@@ -28,7 +28,7 @@ func aFloat(g *generator) any {
 	return []any{0, 0.25, 0.5, 1, 30000, 1234.5}[g.r.IntN(6)]
 }
 
-// urlFields are the stored fields of a URL (objects 2.7) beside its key.
+// urlFields are the stored fields of a URL (docs/spec/objects.md 2.7) beside its key.
 var urlFields = []field{
 	{"type", ints(0, 0, 0, 1, 2, 3, 6)}, {"state", ints(0, 0, 0, 1, 2)}, {"status", ints(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8)},
 	{"crawled", ints(0, 0, 1, 2)}, {"processed", ints(0, 0, 1)},
@@ -50,7 +50,7 @@ var urlFields = []field{
 	{"priority", ints(0, 5, 10)}, {"classifierMask", aMask},
 }
 
-// siteFields are the stored fields of a site (objects 2.1) beside its id.
+// siteFields are the stored fields of a site (docs/spec/objects.md 2.1) beside its id.
 var siteFields = []field{
 	{"description", aWord}, {"uDate", aDate}, {"tcDate", aDate}, {"tcDateProcess", aDate}, {"cDate", aDate},
 	{"resources", ints(0, 5)}, {"contents", ints(0, 5)}, {"collectedURLs", ints(0, 5)}, {"newURLs", ints(0, 5)}, {"deletedURLs", ints(0, 5)},

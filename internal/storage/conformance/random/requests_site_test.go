@@ -2,7 +2,7 @@ package random_test
 
 import "hce/dc/internal/wire"
 
-// properties in one of their three forms (objects 2.4).
+// properties in one of their three forms (docs/spec/objects.md 2.4).
 func (g *generator) properties() any {
 	count := 1 + g.r.IntN(3)
 	if g.one(3) {
@@ -53,7 +53,7 @@ func (g *generator) filters() list {
 	})
 }
 
-// rootURLs are items of Site.urls: texts and objects (objects 2.2). Dates are
+// rootURLs are items of Site.urls: texts and objects (docs/spec/objects.md 2.2). Dates are
 // literals there.
 func (g *generator) rootURLs() list {
 	return g.several(func() any {

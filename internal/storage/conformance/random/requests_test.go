@@ -14,7 +14,7 @@ type operation struct {
 	object func(*generator) any
 }
 
-// operations are those of objects 1 but BATCH, which is not db-task's, and our
+// operations are those of docs/spec/objects.md 1 but BATCH, which is not db-task's, and our
 // own URL_RETURN.
 var operations = []operation{
 	{wire.SiteNew, 6, (*generator).siteNew}, {wire.SiteUpdate, 7, (*generator).siteUpdate}, {wire.SiteStatus, 4, (*generator).siteStatus},
@@ -74,7 +74,7 @@ func (g *generator) request(total int) any {
 	return list{g.spelling(chosen.op), body}
 }
 
-// spelling is the operation by its name or code (DECISIONS 1.2).
+// spelling is the operation by its name or code (docs/spec/DECISIONS.md 1.2).
 func (g *generator) spelling(op wire.Op) any {
 	name := op.String()
 	switch g.r.IntN(6) {

@@ -6,7 +6,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// attributes of a URL: items of one name and its value (objects 2.7).
+// attributes of a URL: items of one name and its value (docs/spec/objects.md 2.7).
 func (g *generator) attributes() any {
 	return g.several(func() any {
 		if g.one(12) {
@@ -168,7 +168,7 @@ func (g *generator) urlContent() any {
 	})
 }
 
-// put is a URLPut. Processed contents are base64 of JSON (storage 3.3). One
+// put is a URLPut. Processed contents are base64 of JSON (docs/spec/storage.md 3.3). One
 // suffix alone is used: files of several are told apart by their times on the
 // disk.
 func (g *generator) put(site, md5 any) object {

@@ -109,7 +109,7 @@ func (g *generator) mask() int64 {
 	return g.int(0, 0, 0, 1, 6, 4, 1<<22, 4198399, 1<<31, 1<<52, 1<<53, 1<<58, 1<<58|1)
 }
 
-// date is what a request may give as a date (objects 4.3), now and then a bad one.
+// date is what a request may give as a date (docs/spec/objects.md 4.3), now and then a bad one.
 func (g *generator) date() any {
 	switch g.r.IntN(16) {
 	case 0:
