@@ -16,5 +16,5 @@
 // the same Node.
 //
 // The package has no code but its tests. The expectations come from the
-// specification: docs/spec/objects.md 1-5, docs/spec/storage.md 4 and 6.2, DECISIONS.
+// specification: docs/spec/objects.md 1-5, docs/spec/storage.md 4 and 6.2, docs/spec/DECISIONS.md 4, 5.
 package conformance
