@@ -19,8 +19,9 @@ const module = "hce/dc/"
 
 // row is the place of each group of packages below internal/ in the drawing.
 var row = map[string]int{
-	"wire": 0,
-	"web":  1, "config": 1, "task": 1,
+	"testwait": 0,
+	"wire":     0,
+	"web":      1, "config": 1, "task": 1,
 	"storage": 2, "crawl": 2, "process": 2,
 	"daemon":    3,
 	"cli":       4,
