@@ -198,7 +198,7 @@ var lasting = regexp.MustCompile(`^(` + strings.Join([]string{
 
 // passing are those that a kill may leave, which the next start, or the next
 // write of the same file, makes good (docs/architecture.md, "What a kill leaves").
-var passing = regexp.MustCompile(`^(env/(.*/)?\.(new|old)-.*|stat/\w+_stat_vars\.json\.new|.*\.tmp)$`)
+var passing = regexp.MustCompile(`^(env/(.*/)?\.(new|old)-.*|stat/\w+_stat_vars\.json\.new|.*\.tmp|(.*/)?\.[^/]+\d{9,})$`)
 
 // nothingIsLeft looks for all that a daemon that has ended could leave.
 func nothingIsLeft(t *testing.T, r *rig.Rig, data, temporary string, gentle bool) {

@@ -5,7 +5,7 @@
 //	daemon                           managers, message bus, executor
 //	storage  crawl  process          the three jobs of the task programs
 //	web  config  task                rules about pages; settings; the loop of a task program
-//	wire                             the protocol
+//	wire  files                      the protocol; atomic files and locks
 //
 // A package imports packages of lower rows, never of a higher row and never of another
 // group in its own row. Inside a group, the package that has the group's name may import

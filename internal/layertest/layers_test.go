@@ -19,6 +19,7 @@ const module = "hce/dc/"
 
 // row is the place of each group of packages below internal/ in the drawing.
 var row = map[string]int{
+	"files":    0,
 	"testwait": 0,
 	"wire":     0,
 	"web":      1, "config": 1, "task": 1,
@@ -108,6 +109,8 @@ var libraries = map[string][]string{
 	"github.com/ncruces/go-strftime":               {"storage/expr", "web/linkrules"},
 	"github.com/tdewolff/parse":                    {"web/links", "web/loosexml"},
 	"github.com/wlynxg/chardet":                    {"web/charset"},
+	"github.com/gofrs/flock":                       {"files"},
+	"github.com/google/renameio":                   {"files"},
 	"golang.org/x/term":                            {"cli/livescreen"},
 	"golang.org/x/net/html":                        {"process/article", "web/charset", "web/links", "web/tidy", "web/treesize", "web/xpath", "web/loosexml"},
 	"golang.org/x/text/encoding":                   {"web/charset"},

@@ -10,11 +10,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"syscall"
 	"time"
+
+	"hce/dc/internal/files"
 )
 
 const (
@@ -92,7 +93,11 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 	if bytes.Equal(text, old) {
 		return nil
 	}
-	if err := f.replace(path, text); err != nil {
+	write := files.WriteUnsynced
+	if f.Durable {
+		write = files.Write
+	}
+	if err := write(path, text, 0o640); err != nil {
 		return fmt.Errorf("statefile.Update: %w", err)
 	}
 	return nil
@@ -161,36 +166,6 @@ func (f Files) moveAside(path string, broken *brokenError) error {
 	}
 	f.log().Warn("a state file cannot be read; it is moved aside and begins anew", "path", path, "aside", aside, "error", broken.reason)
 	return nil
-}
-
-// replace puts text in the place of the file. The holder of the lock alone uses
-// the temporary file, so its name can be fixed and a kill leaves one at most.
-func (f Files) replace(path string, text []byte) error {
-	temporary := path + temporarySuffix
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o640)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err == nil && f.Durable {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		os.Remove(temporary)
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	if !f.Durable {
-		return nil
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
 }
 
 // encode writes value as one line of JSON.

@@ -1,0 +1,89 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+const (
+	// temporarySuffix ends the name of the temporary file of WriteUnsynced.
+	temporarySuffix = ".tmp"
+	// orphanAge is the age at which a temporary file of Write counts as left by a
+	// killed writer.
+	orphanAge = time.Minute
+)
+
+// Write replaces the content of the file at path, or creates the file with perm less the
+// umask. When it returns nil, a crash of the machine does not lose the change: the data
+// and the folder are synced. The folder must exist. Writers of the same path need no
+// lock: the last one wins. A killed writer leaves a temporary file named "." + name +
+// digits; a later Write of the same path removes it once it is a minute old.
+func Write(path string, data []byte, perm fs.FileMode) error {
+	dir, base := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	removeOrphans(dir, base)
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir), renameio.WithPermissions(perm))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Cleanup() }()
+	if _, err := file.Write(data); err != nil {
+		return err
+	}
+	if err := file.CloseAtomicallyReplace(); err != nil {
+		return err
+	}
+	return syncFolder(dir)
+}
+
+// WriteUnsynced is Write for the only writer of a path, for example the holder of its
+// lock. It syncs nothing: a crash of the machine may lose the change or empty the file;
+// a kill of the process does neither. The temporary file is path + ".tmp". A killed
+// writer leaves it, and the next WriteUnsynced replaces it.
+func WriteUnsynced(path string, data []byte, perm fs.FileMode) error {
+	temporary := path + temporarySuffix
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, perm)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary)
+	}
+	return err
+}
+
+// syncFolder makes a rename in dir durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeOrphans removes the temporary files that killed writers of base left in dir. One
+// that cannot be removed, for example that of another user, stays.
+func removeOrphans(dir, base string) {
+	entries, _ := os.ReadDir(dir) // Write reports a folder that cannot be used
+	for _, e := range entries {
+		digits, found := strings.CutPrefix(e.Name(), "."+base)
+		if !found || digits == "" || strings.Trim(digits, "0123456789") != "" {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > orphanAge {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
