@@ -28,7 +28,7 @@ type node struct {
 	*testing.T
 	data  string
 	job   *crawl.Job
-	owner *storage.Owner
+	repo  *storage.Repository
 	batch int64
 }
 
@@ -53,7 +53,7 @@ func (n *node) start() (end func()) {
 	app := f.Application("crawler-task", "log/crawler-task.log")
 	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskprogram.Flags{})
 	n.must(err)
-	n.job, n.owner = job, job.Data.(*storage.Owner)
+	n.job, n.repo = job, job.Data.(*storage.Repository)
 	return end
 }
 
@@ -67,7 +67,7 @@ func (n *node) must(err error) {
 // ask sends one request to db-task, which must do it.
 func (n *node) ask(format string, args ...any) string {
 	n.Helper()
-	job := storage.Job{Owner: n.owner, Critical: storage.Critical}
+	job := storage.Job{Repository: n.repo, Critical: storage.Critical}
 	answer, err := job.Run(n.Context(), json.RawMessage(fmt.Sprintf(format, args...)))
 	n.must(err)
 	text, err := json.Marshal(answer)
@@ -147,7 +147,7 @@ func (n *node) rows(site string, urls ...string) map[string]wire.URL {
 	for _, u := range urls {
 		keys = append(keys, wire.Md5(u))
 	}
-	found, err := n.owner.Rows(n.Context(), site, keys)
+	found, err := n.repo.Rows(n.Context(), site, keys)
 	n.must(err)
 	byURL := map[string]wire.URL{}
 	for _, u := range found {
@@ -180,7 +180,7 @@ func (n *node) crawl(site string, change func(*wire.Batch), urls ...string) wire
 func (n *node) counters(site string) wire.Site {
 	n.Helper()
 	read := func() wire.Site {
-		s, err := n.owner.Site(n.Context(), site)
+		s, err := n.repo.Site(n.Context(), site)
 		n.must(err)
 		return *s
 	}
@@ -257,9 +257,9 @@ func TestStoredFeed(t *testing.T) {
 			for range 2 { // the second time nothing is new
 				n.crawl(site, passes, w.URL+"/feed.xml")
 				one := n.row(site, w.URL+"/1")
-				raw, err := n.owner.RawContent(t.Context(), site, one.URLMd5)
+				raw, err := n.repo.RawContent(t.Context(), site, one.URLMd5)
 				n.must(err)
-				feed, err := n.owner.RawContent(t.Context(), site, site)
+				feed, err := n.repo.RawContent(t.Context(), site, site)
 				n.must(err)
 				if one.Status != wire.StatusCrawled || one.Crawled != 1 || one.ErrorMask != 0 || one.HTTPCode != 200 || one.ParentMd5 != site {
 					t.Errorf("entry %+v", one)
@@ -359,9 +359,9 @@ func TestStoredChain(t *testing.T) {
 	n.counters(site)
 }
 
-// dying is a data owner whose process dies when it takes rows for the second time.
+// dying is a repository whose process dies when it takes rows for the second time.
 type dying struct {
-	*storage.Owner
+	*storage.Repository
 	taken int
 }
 
@@ -369,7 +369,7 @@ func (d *dying) MarkCrawling(ctx context.Context, site string, batch int64, item
 	if d.taken++; d.taken > 1 {
 		return nil, errors.New("killed")
 	}
-	return d.Owner.MarkCrawling(ctx, site, batch, items)
+	return d.Repository.MarkCrawling(ctx, site, batch, items)
 }
 
 // TestKilledChain: a kill between the passes leaves the first page held; URL_RETURN
@@ -383,11 +383,11 @@ func TestKilledChain(t *testing.T) {
 	raw, err := json.Marshal(wire.Batch{ID: 99, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 3,
 		Items: []wire.BatchItem{{SiteID: site, URLID: row.URLMd5, URL: row}}})
 	n.must(err)
-	n.job.Data = &dying{Owner: n.owner}
+	n.job.Data = &dying{Repository: n.repo}
 	if _, err := n.job.Run(t.Context(), raw); err == nil {
 		t.Fatal("the batch went on")
 	}
-	n.job.Data = n.owner
+	n.job.Data = n.repo
 	if u := n.row(site, w.URL+"/"); u.Status != wire.StatusCrawling || u.BatchID != 99 {
 		t.Errorf("held row %+v", u)
 	}
@@ -456,7 +456,7 @@ func TestDetectModified(t *testing.T) {
 				processed := behavior%2 == 0 // with behavior 0 it makes no difference
 				status := int64(wire.StatusCrawled)
 				if processed {
-					_, err := n.owner.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: site, Data: []byte("{}")}})
+					_, err := n.repo.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: site, Data: []byte("{}")}})
 					n.must(err)
 				}
 				if behavior == 2 {
@@ -558,7 +558,7 @@ func TestElsewhere(t *testing.T) {
 				host, _, _ := strings.Cut(url[7:], "/")
 				at := map[string]string{"own": site, "theirs": wire.Md5("http://" + host + "/"), "general": wire.GeneralSite}[where]
 				for _, id := range []string{site, wire.Md5("http://" + host + "/"), wire.GeneralSite} {
-					found, err := n.owner.Rows(t.Context(), id, []string{wire.Md5(url)})
+					found, err := n.repo.Rows(t.Context(), id, []string{wire.Md5(url)})
 					if there := len(found) == 1; err == nil && there != (id == at) {
 						t.Errorf("%s is a row of %s: %v", url, id, there)
 					}

@@ -40,12 +40,12 @@ func newData(t *testing.T, site string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, end, err := storage.Open(t.Context(), storage.ReadConfig(stores, folder), slog.New(slog.DiscardHandler))
+	repo, end, err := storage.Open(t.Context(), storage.ReadConfig(stores, folder), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
-	answer, err := storage.Job{Owner: owner}.Run(t.Context(), json.RawMessage(`["SITE_NEW", `+site+`]`))
+	answer, err := storage.Job{Repository: repo}.Run(t.Context(), json.RawMessage(`["SITE_NEW", `+site+`]`))
 	if text, _ := json.Marshal(answer); err != nil || !strings.Contains(string(text), `"errorCode":0`) {
 		t.Fatal(err, string(text))
 	}

@@ -135,7 +135,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if err != nil {
 		return nil, nil, err
 	}
-	owner, closeStores, err := storage.Open(ctx, data, log)
+	repo, closeStores, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		closeStores()
 	}
 	return &crawl.Job{
-		Data: owner, Scratch: storage.NewScratch(owner, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
+		Data: repo, Scratch: storage.NewScratch(repo, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
 		Now: time.Now, Log: log, ProjectLog: projects.log,
 	}, closeAll, nil
 }

@@ -47,11 +47,11 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err
 	}
-	owner, closeAll, err := storage.Open(ctx, cfg, log)
+	repo, closeAll, err := storage.Open(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	return storage.Job{Owner: owner, Critical: storage.Critical}, closeAll, nil
+	return storage.Job{Repository: repo, Critical: storage.Critical}, closeAll, nil
 }
 
 func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {

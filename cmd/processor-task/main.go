@@ -62,14 +62,14 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if err := stores.Err(); err != nil {
 		return nil, nil, err
 	}
-	owner, closeAll, err := storage.Open(ctx, data, log)
+	repo, closeAll, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	job := process.Job{Data: owner, Config: cfg, Now: time.Now, Log: log}
+	job := process.Job{Data: repo, Config: cfg, Now: time.Now, Log: log}
 	if !m.finalize {
 		return &job, closeAll, nil
 	}
-	job.Scratch = storage.NewScratch(owner, data)
+	job.Scratch = storage.NewScratch(repo, data)
 	return &process.Finalizer{Job: job}, closeAll, nil
 }

@@ -27,7 +27,7 @@ import (
 type node struct {
 	testing.TB
 	dir     string
-	owner   *storage.Owner
+	repo    *storage.Repository
 	dbTask  storage.Job
 	crawler *crawl.Job
 	process *process.Job
@@ -37,7 +37,7 @@ func newNode(t testing.TB) *node {
 	t.Helper()
 	n := &node{TB: t, dir: t.TempDir()}
 	log := slog.New(slog.DiscardHandler)
-	owner, closeStores, err := storage.Open(context.Background(), storage.Config{
+	repo, closeStores, err := storage.Open(context.Background(), storage.Config{
 		DB: sqldb.Config{Path: filepath.Join(n.dir, "dc.db")}, RawDir: filepath.Join(n.dir, "raw"), KeyDir: filepath.Join(n.dir, "kv"), NoSync: true,
 	}, log)
 	if err != nil {
@@ -50,11 +50,11 @@ func newNode(t testing.TB) *node {
 	}
 	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(func() { client.Close(); gates.Close() })
-	n.owner, n.dbTask = owner, storage.Job{Owner: owner, Critical: storage.Critical}
-	n.crawler = &crawl.Job{Data: owner, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
+	n.repo, n.dbTask = repo, storage.Job{Repository: repo, Critical: storage.Critical}
+	n.crawler = &crawl.Job{Data: repo, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
 		RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3, ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,
 	}}
-	n.process = &process.Job{Data: owner, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
+	n.process = &process.Job{Data: repo, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
 	return n
 }
 
@@ -133,7 +133,7 @@ func TestJobsOnRealStores(t *testing.T) {
 		t.Fatalf("%d items processed", len(processed.Items))
 	}
 	page := wire.Md5(web.URL + "/page3")
-	rows, err := n.owner.Store.Rows(context.Background(), "s", []string{page, wire.Md5(web.URL + "/missing"), wire.Md5(web.URL + "/closed/x"), wire.Md5("http://other.test/")})
+	rows, err := n.repo.Store.Rows(context.Background(), "s", []string{page, wire.Md5(web.URL + "/missing"), wire.Md5(web.URL + "/closed/x"), wire.Md5("http://other.test/")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestJobsOnRealStores(t *testing.T) {
 	if len(rows) != 2 {
 		t.Errorf("%d rows: what robots.txt and the filters refuse is stored", len(rows))
 	}
-	site, err := n.owner.Site(context.Background(), "s")
+	site, err := n.repo.Site(context.Background(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

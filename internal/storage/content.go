@@ -16,7 +16,7 @@ import (
 
 // urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or per
 // URL that an element's urlFetch finds; null for null.
-func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLContent(raw, n)
 	if err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Not
 			answers = append(answers, nil)
 			continue
 		}
-		requests, err := o.contentRequests(ctx, r)
+		requests, err := repo.contentRequests(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		for _, request := range requests {
-			answer, err := o.contents(ctx, request)
+			answer, err := repo.contents(ctx, request)
 			if err != nil {
 				return nil, err
 			}
@@ -56,7 +56,7 @@ func (o *Owner) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Not
 			notes = append(notes, sqlstore.ContentNote{SiteID: request.SiteID, URLMd5s: []string{request.URLMd5}, Object: request.URLContentRequest})
 		}
 	}
-	return answers, o.Store.NoteContents(ctx, notes)
+	return answers, repo.Store.NoteContents(ctx, notes)
 }
 
 // contentRequest is the request for the contents of one URL, with its row; nil
@@ -68,10 +68,10 @@ type contentRequest struct {
 
 // contentRequests are what an element asks for: one URL, or those that its
 // urlFetch finds.
-func (o *Owner) contentRequests(ctx context.Context, r wire.URLContentRequest) ([]contentRequest, error) {
+func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRequest) ([]contentRequest, error) {
 	wantAttributes := r.Mask&wire.MaskAttributes != 0
 	if r.Fetch == nil {
-		rows, err := o.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
+		rows, err := repo.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (o *Owner) contentRequests(ctx context.Context, r wire.URLContentRequest) (
 			return []contentRequest{{r, nil}}, nil
 		}
 		if wantAttributes {
-			row.Attributes, err = o.Store.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
+			row.Attributes, err = repo.Store.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
 		}
 		return []contentRequest{{r, &row}}, err
 	}
@@ -88,7 +88,7 @@ func (o *Owner) contentRequests(ctx context.Context, r wire.URLContentRequest) (
 	if fetch.AttributeNames = nil; wantAttributes {
 		fetch.AttributeNames = r.AttributeNames
 	}
-	urls, err := o.fetch(ctx, "URLContentObject.urlFetch", []wire.URLFetchRequest{fetch})
+	urls, err := repo.fetch(ctx, "URLContentObject.urlFetch", []wire.URLFetchRequest{fetch})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (o *Owner) contentRequests(ctx context.Context, r wire.URLContentRequest) (
 const maxContents = 512 << 20
 
 // contents answers for one URL.
-func (o *Owner) contents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
+func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
 	answer := wire.NewURLContentResponse(r.URL)
 	if row := r.row; row != nil {
 		r.SiteID = row.SiteID
@@ -117,7 +117,7 @@ func (o *Owner) contents(ctx context.Context, r contentRequest) (wire.URLContent
 		}
 	}
 	if r.Mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) != 0 {
-		entry, ok, err := o.Contents.Get(ctx, r.SiteID, r.URLMd5)
+		entry, ok, err := repo.Contents.Get(ctx, r.SiteID, r.URLMd5)
 		if err != nil {
 			return answer, err
 		}
@@ -125,14 +125,14 @@ func (o *Owner) contents(ctx context.Context, r contentRequest) (wire.URLContent
 			answer.ProcessedContents = processed(entry, r.Mask)
 		}
 	}
-	return answer, o.rawContents(r.URLContentRequest, &answer)
+	return answer, repo.rawContents(r.URLContentRequest, &answer)
 }
 
 // rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
 // versions, bits 256, 512, 1024, 2048 which kinds; without a kind they mean the
 // raw ones (docs/spec/objects.md 7 #20). Headers, requests, meta and cookies go with a raw
 // file, null where there is none.
-func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
+func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
 	mask := r.Mask
 	if mask&(wire.MaskTidy|wire.MaskDynamic|wire.MaskRaw|wire.MaskChain) == 0 {
 		mask |= wire.MaskRaw
@@ -144,12 +144,12 @@ func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentRes
 		if mask&k.bit == 0 {
 			continue
 		}
-		versions, err := o.Raw.Versions(r.SiteID, r.URLMd5, k.kind)
+		versions, err := repo.Raw.Versions(r.SiteID, r.URLMd5, k.kind)
 		if err != nil {
 			return err
 		}
 		for _, v := range chosen(versions, mask) {
-			content, err := o.file(v)
+			content, err := repo.file(v)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentRes
 			if k.kind != rawfiles.Raw {
 				continue
 			}
-			if err := o.companions(v, mask, answer); err != nil {
+			if err := repo.companions(v, mask, answer); err != nil {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ func (o *Owner) rawContents(r wire.URLContentRequest, answer *wire.URLContentRes
 	return nil
 }
 
-func (o *Owner) companions(v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
+func (repo *Repository) companions(v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
 	for _, c := range []struct {
 		bit  int64
 		kind rawfiles.Kind
@@ -181,9 +181,9 @@ func (o *Owner) companions(v rawfiles.Version, mask int64, answer *wire.URLConte
 			continue
 		}
 		var content *wire.Content
-		companion, ok, err := o.Raw.Companion(v, c.kind)
+		companion, ok, err := repo.Raw.Companion(v, c.kind)
 		if err == nil && ok {
-			content, err = o.file(companion)
+			content, err = repo.file(companion)
 		}
 		if err != nil {
 			return err
@@ -213,8 +213,8 @@ func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 }
 
 // file reads a version; nil when it was deleted meanwhile.
-func (o *Owner) file(v rawfiles.Version) (*wire.Content, error) {
-	data, err := o.Raw.Read(v)
+func (repo *Repository) file(v rawfiles.Version) (*wire.Content, error) {
+	data, err := repo.Raw.Read(v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -22,33 +22,33 @@ import (
 // again, and those of links that found no room; that of a deleted site is also an
 // error with CodeNotFound. A second call for a row that the batch still holds
 // adds to it: the list of a chain, and the status that ends it.
-func (o *Owner) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
-	saved, err := o.saveCrawl(ctx, site, batch, results)
+func (repo *Repository) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
+	saved, err := repo.saveCrawl(ctx, site, batch, results)
 	if err != nil {
-		return saved, fmt.Errorf("dbtask.SaveCrawl: %w", err)
+		return saved, fmt.Errorf("save crawl results of site %s: %w", site, err)
 	}
 	return saved, nil
 }
 
-func (o *Owner) saveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
+func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
 	elsewhere := 0
 	if slices.ContainsFunc(results, func(r wire.Fetched) bool { return len(r.Elsewhere) > 0 }) {
 		var err error
-		if elsewhere, err = o.Store.PutElsewhere(ctx, results); err != nil {
+		if elsewhere, err = repo.Store.PutElsewhere(ctx, results); err != nil {
 			return wire.Saved{}, err
 		}
 	}
-	written, err := o.putFiles(ctx, site, results)
+	written, err := repo.putFiles(ctx, site, results)
 	if err != nil {
 		return wire.Saved{}, err
 	}
-	saved, err := o.Store.FinishCrawl(ctx, site, batch, results)
+	saved, err := repo.Store.FinishCrawl(ctx, site, batch, results)
 	saved.Skipped += elsewhere
 	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
-		err = errors.Join(err, o.dropDeleted(ctx, site, written))
+		err = errors.Join(err, repo.dropDeleted(ctx, site, written))
 	}
 	if err == nil && saved.Removed > 0 {
-		err = o.EmptyTrash(ctx)
+		err = repo.EmptyTrash(ctx)
 	}
 	if err != nil {
 		return saved, err
@@ -57,25 +57,25 @@ func (o *Owner) saveCrawl(ctx context.Context, site string, batch int64, results
 	for i, r := range results {
 		stored[i] = r.URLMd5
 	}
-	o.trim(ctx, site, stored)
+	repo.trim(ctx, site, stored)
 	return saved, nil
 }
 
 // putFiles stores the files of outcomes and of their new links. It tells for
 // which keys.
-func (o *Owner) putFiles(ctx context.Context, site string, results []wire.Fetched) (written []string, err error) {
-	fresh, err := o.freshLinks(ctx, site, results)
+func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (written []string, err error) {
+	fresh, err := repo.freshLinks(ctx, site, results)
 	if err != nil {
 		return nil, err
 	}
-	stage := o.Raw.Stage()
+	stage := repo.Raw.Stage()
 	defer stage.Abort()
 	for _, r := range results {
 		if len(r.Files) == 0 {
 			continue
 		}
 		if r.Same {
-			if _, stored, err := o.Raw.Newest(site, r.URLMd5, rawfiles.Raw); err != nil {
+			if _, stored, err := repo.Raw.Newest(site, r.URLMd5, rawfiles.Raw); err != nil {
 				return nil, err
 			} else if stored {
 				continue
@@ -107,7 +107,7 @@ func stageFiles(stage *rawfiles.Stage, site, md5 string, at time.Time, files []w
 // freshLinks are the links with files whose rows are not there, each key once.
 // The trash is emptied first: what a deletion left there must not take along
 // their files.
-func (o *Owner) freshLinks(ctx context.Context, site string, results []wire.Fetched) ([]*wire.Link, error) {
+func (repo *Repository) freshLinks(ctx context.Context, site string, results []wire.Fetched) ([]*wire.Link, error) {
 	var links []*wire.Link
 	var keys []string
 	for i := range results {
@@ -120,10 +120,10 @@ func (o *Owner) freshLinks(ctx context.Context, site string, results []wire.Fetc
 	if len(links) == 0 {
 		return nil, nil
 	}
-	if err := o.EmptyTrash(ctx); err != nil {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	known, err := o.Store.KnownURLs(ctx, site, keys)
+	known, err := repo.Store.KnownURLs(ctx, site, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -136,27 +136,27 @@ func (o *Owner) freshLinks(ctx context.Context, site string, results []wire.Fetc
 
 // PutRaw stores files of URLs whose rows are not touched, and need not be there:
 // those of a batch in real time (docs/spec/crawling.md 1.4). At is the moment in their names.
-func (o *Owner) PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error {
-	if err := o.EmptyTrash(ctx); err != nil {
+func (repo *Repository) PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return err
 	}
-	stage := o.Raw.Stage()
+	stage := repo.Raw.Stage()
 	defer stage.Abort()
 	for _, md5 := range slices.Sorted(maps.Keys(files)) {
 		if err := stageFiles(stage, site, md5, at, files[md5]); err != nil {
-			return fmt.Errorf("dbtask.PutRaw: %w", err)
+			return fmt.Errorf("store raw files of site %s: %w", site, err)
 		}
 	}
 	if err := stage.Commit(); err != nil {
-		return fmt.Errorf("dbtask.PutRaw: %w", err)
+		return fmt.Errorf("store raw files of site %s: %w", site, err)
 	}
 	return nil
 }
 
 // Condition evaluates an SQL expression over one URL's row; see
 // sqlstore.Conditions. An expression that is refused is an error.
-func (o *Owner) Condition(ctx context.Context, site, md5, expression string) (bool, error) {
-	verdicts, err := o.Store.Conditions(ctx, site, []wire.Condition{{URLMd5: md5, SQL: expression}})
+func (repo *Repository) Condition(ctx context.Context, site, md5, expression string) (bool, error) {
+	verdicts, err := repo.Store.Conditions(ctx, site, []wire.Condition{{URLMd5: md5, SQL: expression}})
 	if err != nil {
 		return false, err
 	}
@@ -165,25 +165,25 @@ func (o *Owner) Condition(ctx context.Context, site, md5, expression string) (bo
 
 // Conditions evaluates several at once, of one state of the database; see
 // sqlstore.Conditions.
-func (o *Owner) Conditions(ctx context.Context, site string, list []wire.Condition) ([]wire.Verdict, error) {
-	return o.Store.Conditions(ctx, site, list)
+func (repo *Repository) Conditions(ctx context.Context, site string, list []wire.Condition) ([]wire.Verdict, error) {
+	return repo.Store.Conditions(ctx, site, list)
 }
 
 // URLTexts reads the URLs of keys; see sqlstore.URLTexts.
-func (o *Owner) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
-	return o.Store.URLTexts(ctx, site, md5s)
+func (repo *Repository) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
+	return repo.Store.URLTexts(ctx, site, md5s)
 }
 
 // KnownURLs tells which keys have a row; see sqlstore.KnownURLs.
-func (o *Owner) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return o.Store.KnownURLs(ctx, site, md5s)
+func (repo *Repository) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
+	return repo.Store.KnownURLs(ctx, site, md5s)
 }
 
 // HasContents tells which URLs have a processed content.
-func (o *Owner) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	dates, err := o.Contents.Dates(ctx, site, md5s...)
+func (repo *Repository) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
+	dates, err := repo.Contents.Dates(ctx, site, md5s...)
 	if err != nil {
-		return nil, fmt.Errorf("dbtask.HasContents: %w", err)
+		return nil, fmt.Errorf("look up processed contents of site %s: %w", site, err)
 	}
 	has := make(map[string]bool, len(dates))
 	for md5 := range dates {
@@ -193,20 +193,20 @@ func (o *Owner) HasContents(ctx context.Context, site string, md5s []string) (ma
 }
 
 // Proxies reads the stored proxies of a site; see sqlstore.SiteProxies.
-func (o *Owner) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	return o.Store.SiteProxies(ctx, site)
+func (repo *Repository) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
+	return repo.Store.SiteProxies(ctx, site)
 }
 
 // ProxyFault counts a fault of a stored proxy; see sqlstore.ProxyFault.
-func (o *Owner) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
-	return o.Store.ProxyFault(ctx, site, host, disabled)
+func (repo *Repository) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
+	return repo.Store.ProxyFault(ctx, site, host, disabled)
 }
 
 // TakeSchema stores what a URL schema made; see sqlstore.TakeSchema. The trash is
 // emptied first, as for MarkCrawling.
-func (o *Owner) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
-	if err := o.EmptyTrash(ctx); err != nil {
+func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return false, err
 	}
-	return o.Store.TakeSchema(ctx, site, batch, template, first, others)
+	return repo.Store.TakeSchema(ctx, site, batch, template, first, others)
 }

@@ -148,19 +148,19 @@ func feedForever(config string) error {
 		return err
 	}
 	ctx := context.Background()
-	o, _, err := Open(ctx, c, slog.New(slog.DiscardHandler))
+	repo, _, err := Open(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	for feed := 0; ; feed++ {
-		if _, err := o.MarkCrawling(ctx, site, 7, []wire.URL{{SiteID: site, URL: page, URLMd5: md5}}); err != nil {
+		if _, err := repo.MarkCrawling(ctx, site, 7, []wire.URL{{SiteID: site, URL: page, URLMd5: md5}}); err != nil {
 			return err
 		}
 		var links []wire.Link
 		for i := range 5 {
 			links = append(links, feedEntry(fmt.Sprintf("%s%d/%d/%d", root, os.Getpid(), feed, i), "body", time.Now()))
 		}
-		if _, err := o.SaveCrawl(ctx, site, 7, []wire.Fetched{{URLMd5: md5, Links: links}}); err != nil {
+		if _, err := repo.SaveCrawl(ctx, site, 7, []wire.Fetched{{URLMd5: md5, Links: links}}); err != nil {
 			return err
 		}
 		fmt.Println(feed)

@@ -1,10 +1,10 @@
 // Package storage owns what is stored on a data node: rows, raw files and
 // processed contents. It is a program, db-task, that answers operations on
-// stdin, and in the same process the data owner of crawl and process.
+// stdin, and in the same process the repository of crawl and process.
 //
-//	owner := &storage.Owner{Store: rows, Raw: files, Contents: values, Log: log}
-//	job := storage.Job{Owner: owner}                 // [operation, object] in, answer out
-//	crawler := crawl.Job{Data: owner, ...}          // the same owner, no program between
+//	repo := &storage.Repository{Store: rows, Raw: files, Contents: values, Log: log}
+//	job := storage.Job{Repository: repo}                 // [operation, object] in, answer out
+//	crawler := crawl.Job{Data: repo, ...}          // the same repo, no program between
 //
 // The order of writing makes every kill harmless (docs/spec/DECISIONS.md 5.4): contents
 // stand before the row that speaks of them; rows go before the contents that

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // node is a data node in a folder of the test, with a clock that stands.
 type node struct {
-	*Owner
+	*Repository
 	t         testing.TB
 	job       Job
 	raw, keys string
@@ -72,11 +72,11 @@ func newNodeOn(t testing.TB, config sqldb.Config) *node {
 	n.must(err)
 	t.Cleanup(func() { n.must(contents.Close()) })
 	clock := func() time.Time { return n.now }
-	n.Owner = &Owner{
+	n.Repository = &Repository{
 		Store: sqlstore.Open(d, sqlstore.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
 		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
 	}
-	n.job = Job{Owner: n.Owner, Critical: Critical}
+	n.job = Job{Repository: n.Repository, Critical: Critical}
 	return n
 }
 

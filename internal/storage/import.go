@@ -68,7 +68,7 @@ func Import(ctx context.Context, c Config, o Imports, out, progress io.Writer, l
 		return err
 	}
 	defer closeAll()
-	im := importer{source: source, store: s.owner.Store, contents: s.files, options: o, progress: progress, said: time.Now(),
+	im := importer{source: source, store: s.repo.Store, contents: s.files, options: o, progress: progress, said: time.Now(),
 		sum: ImportSum{Rows: map[string]int64{}, Changed: source.Changed, Remaining: true}}
 	if c.InSQL {
 		im.contents = s.table
@@ -85,7 +85,7 @@ func Import(ctx context.Context, c Config, o Imports, out, progress io.Writer, l
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("dbtask.Import: %w", err)
+		return fmt.Errorf("import: %w", err)
 	}
 	return nil
 }

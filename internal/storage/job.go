@@ -12,48 +12,48 @@ import (
 // Job answers operations: the pair [operation, object] with the pair
 // [operation+100, answer], in the spelling that was asked (docs/spec/DECISIONS.md 1.2).
 type Job struct {
-	Owner *Owner
+	Repository *Repository
 	// Critical tells the errors after which nothing that this process says can
 	// be trusted: a broken database, a full disk, a missing permission.
 	Critical func(error) bool
 }
 
-type handler func(o *Owner, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
+type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
 
 var handlers = map[wire.Op]handler{
-	wire.SiteNew:     (*Owner).siteNew,
-	wire.SiteUpdate:  (*Owner).siteUpdate,
-	wire.SiteStatus:  (*Owner).siteStatus,
-	wire.SiteFind:    (*Owner).siteFind,
-	wire.SiteDelete:  (*Owner).siteDelete,
-	wire.SiteCleanup: (*Owner).siteCleanup,
-	wire.URLNew:      (*Owner).urlNew,
-	wire.URLStatus:   (*Owner).urlStatus,
-	wire.URLUpdate:   (*Owner).urlUpdate,
-	wire.URLFetch:    (*Owner).urlFetch,
-	wire.URLContent:  (*Owner).urlContent,
-	wire.URLDelete:   (*Owner).urlDelete,
-	wire.URLCleanup:  (*Owner).urlCleanup,
-	wire.URLPurge:    (*Owner).urlPurge,
-	wire.URLAge:      (*Owner).urlAge,
-	wire.URLPut:      (*Owner).urlPut,
-	wire.URLVerify:   (*Owner).urlVerify,
-	wire.URLHistory:  (*Owner).urlHistory,
-	wire.URLStats:    (*Owner).urlStats,
-	wire.FieldRecalc: (*Owner).fieldRecalc,
-	wire.URLReturn:   (*Owner).urlReturn,
-	wire.SiteRecrawl: (*Owner).siteRecrawl,
+	wire.SiteNew:     (*Repository).siteNew,
+	wire.SiteUpdate:  (*Repository).siteUpdate,
+	wire.SiteStatus:  (*Repository).siteStatus,
+	wire.SiteFind:    (*Repository).siteFind,
+	wire.SiteDelete:  (*Repository).siteDelete,
+	wire.SiteCleanup: (*Repository).siteCleanup,
+	wire.URLNew:      (*Repository).urlNew,
+	wire.URLStatus:   (*Repository).urlStatus,
+	wire.URLUpdate:   (*Repository).urlUpdate,
+	wire.URLFetch:    (*Repository).urlFetch,
+	wire.URLContent:  (*Repository).urlContent,
+	wire.URLDelete:   (*Repository).urlDelete,
+	wire.URLCleanup:  (*Repository).urlCleanup,
+	wire.URLPurge:    (*Repository).urlPurge,
+	wire.URLAge:      (*Repository).urlAge,
+	wire.URLPut:      (*Repository).urlPut,
+	wire.URLVerify:   (*Repository).urlVerify,
+	wire.URLHistory:  (*Repository).urlHistory,
+	wire.URLStats:    (*Repository).urlStats,
+	wire.FieldRecalc: (*Repository).fieldRecalc,
+	wire.URLReturn:   (*Repository).urlReturn,
+	wire.SiteRecrawl: (*Repository).siteRecrawl,
 
-	wire.ProxyNew:        (*Owner).proxyNew,
-	wire.ProxyUpdate:     (*Owner).proxyUpdate,
-	wire.ProxyDelete:     (*Owner).proxyDelete,
-	wire.ProxyStatus:     (*Owner).proxyStatus,
-	wire.ProxyFind:       (*Owner).proxyFind,
-	wire.AttributeSet:    (*Owner).attributeSet,
-	wire.AttributeUpdate: (*Owner).attributeUpdate,
-	wire.AttributeDelete: (*Owner).attributeDelete,
-	wire.AttributeFetch:  (*Owner).attributeFetch,
-	wire.SQLCustom:       (*Owner).sqlCustom,
+	wire.ProxyNew:        (*Repository).proxyNew,
+	wire.ProxyUpdate:     (*Repository).proxyUpdate,
+	wire.ProxyDelete:     (*Repository).proxyDelete,
+	wire.ProxyStatus:     (*Repository).proxyStatus,
+	wire.ProxyFind:       (*Repository).proxyFind,
+	wire.AttributeSet:    (*Repository).attributeSet,
+	wire.AttributeUpdate: (*Repository).attributeUpdate,
+	wire.AttributeDelete: (*Repository).attributeDelete,
+	wire.AttributeFetch:  (*Repository).attributeFetch,
+	wire.SQLCustom:       (*Repository).sqlCustom,
 }
 
 // Run answers one request. A refusal is an answer; an error of the database or
@@ -68,16 +68,16 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		return call.Reply(wire.Refuse(fmt.Errorf("%s is not served yet", call.Op))), nil
 	}
 	notes := &wire.Notes{}
-	answer, err := do(j.Owner, ctx, call.Object, notes)
+	answer, err := do(j.Repository, ctx, call.Object, notes)
 	if len(notes.Unknown) > 0 {
-		j.Owner.Log.Warn("unknown keys ignored", "op", call.Op.String(), "keys", notes.Unknown)
+		j.Repository.Log.Warn("unknown keys ignored", "op", call.Op.String(), "keys", notes.Unknown)
 	}
 	switch {
 	case err == nil:
 	case j.Critical != nil && j.Critical(err):
 		return nil, task.Critical(fmt.Errorf("%s: %w", call.Op, err))
 	default:
-		j.Owner.Log.Info("refused", "op", call.Op.String(), "error", err)
+		j.Repository.Log.Info("refused", "op", call.Op.String(), "error", err)
 		return call.Reply(wire.Refuse(err)), nil
 	}
 	if raw, ok := answer.(plainAnswer); ok {
@@ -95,7 +95,7 @@ func ErrorAnswer(_ json.RawMessage, err error) any {
 // plainAnswer is an answer that travels without the pair.
 type plainAnswer struct{ object any }
 
-func (o *Owner) siteNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadSiteNew(raw, n)
 	if err != nil {
 		return nil, err
@@ -108,27 +108,27 @@ func (o *Owner) siteNew(ctx context.Context, raw json.RawMessage, n *wire.Notes)
 	}
 	// A site of this id that was deleted a moment ago must not take the files of
 	// the new one along.
-	if err := o.EmptyTrash(ctx); err != nil {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	answer, err := o.Store.SiteNew(ctx, r)
+	answer, err := repo.Store.SiteNew(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if answer.ErrorCode != wire.CodeOK {
 		return answer, nil
 	}
-	if err := o.Contents.Create(ctx, r.ID); err != nil {
+	if err := repo.Contents.Create(ctx, r.ID); err != nil {
 		if Critical(err) {
 			return nil, err
 		}
 		// The site stands, and its first content makes the place.
-		o.Log.Warn("no place for processed contents yet", "site", r.ID, "error", err)
+		repo.Log.Warn("no place for processed contents yet", "site", r.ID, "error", err)
 	}
 	return answer, nil
 }
 
-func (o *Owner) siteStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadSiteStatus(raw, n)
 	if err != nil {
 		return nil, err
@@ -136,18 +136,18 @@ func (o *Owner) siteStatus(ctx context.Context, raw json.RawMessage, n *wire.Not
 	if err := wire.CheckSiteID("SiteStatus", "id", r.ID); err != nil {
 		return nil, err
 	}
-	return o.Store.SiteStatus(ctx, r)
+	return repo.Store.SiteStatus(ctx, r)
 }
 
-func (o *Owner) siteFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadSiteFind(raw, n)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.SiteFind(ctx, r)
+	return repo.Store.SiteFind(ctx, r)
 }
 
-func (o *Owner) siteDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadSiteDelete(raw, n)
 	if err != nil {
 		return nil, err
@@ -160,14 +160,14 @@ func (o *Owner) siteDelete(ctx context.Context, raw json.RawMessage, n *wire.Not
 			return nil, err
 		}
 	}
-	answer, err := o.Store.SiteDelete(ctx, list)
+	answer, err := repo.Store.SiteDelete(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return answer, o.EmptyTrash(ctx)
+	return answer, repo.EmptyTrash(ctx)
 }
 
-func (o *Owner) siteCleanup(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteCleanup(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadSiteCleanup(raw, n)
 	if err != nil {
 		return nil, err
@@ -177,14 +177,14 @@ func (o *Owner) siteCleanup(ctx context.Context, raw json.RawMessage, n *wire.No
 			return nil, err
 		}
 	}
-	answer, err := o.Store.SiteCleanup(ctx, list)
+	answer, err := repo.Store.SiteCleanup(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return answer, o.EmptyTrash(ctx)
+	return answer, repo.EmptyTrash(ctx)
 }
 
-func (o *Owner) urlNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLNew(raw, n)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (o *Owner) urlNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) 
 			return nil, err
 		}
 	}
-	answer, keys, err := o.Store.URLNew(ctx, list)
+	answer, keys, err := repo.Store.URLNew(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -205,14 +205,14 @@ func (o *Owner) urlNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) 
 		if r.Put == nil || keys[i].SiteID == "" {
 			continue
 		}
-		if err := o.put(ctx, fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, keys[i].SiteID, keys[i].URLMd5); err != nil {
+		if err := repo.put(ctx, fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, keys[i].SiteID, keys[i].URLMd5); err != nil {
 			return nil, err
 		}
 	}
 	return answer, nil
 }
 
-func (o *Owner) urlStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLStatus(raw, n)
 	if err != nil {
 		return nil, err
@@ -222,10 +222,10 @@ func (o *Owner) urlStatus(ctx context.Context, raw json.RawMessage, n *wire.Note
 			return nil, err
 		}
 	}
-	return o.Store.URLStatus(ctx, list)
+	return repo.Store.URLStatus(ctx, list)
 }
 
-func (o *Owner) urlUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLUpdate(raw, n)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (o *Owner) urlUpdate(ctx context.Context, raw json.RawMessage, n *wire.Note
 			return nil, err
 		}
 	}
-	answer, err := o.Store.URLUpdate(ctx, list)
+	answer, err := repo.Store.URLUpdate(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -249,14 +249,14 @@ func (o *Owner) urlUpdate(ctx context.Context, raw json.RawMessage, n *wire.Note
 		if r.Put == nil || r.URLMd5 == "" || answer.Statuses[i] != true {
 			continue
 		}
-		if err := o.put(ctx, fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.SiteID, r.URLMd5); err != nil {
+		if err := repo.put(ctx, fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.SiteID, r.URLMd5); err != nil {
 			return nil, err
 		}
 	}
 	return answer, nil
 }
 
-func (o *Owner) urlFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLFetch(raw, n)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (o *Owner) urlFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes
 			return nil, err
 		}
 	}
-	urls, err := o.fetch(ctx, "URLFetch", list)
+	urls, err := repo.fetch(ctx, "URLFetch", list)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func asBatch(id int64, urls []wire.URL) wire.Batch {
 	return b
 }
 
-func (o *Owner) urlReturn(ctx context.Context, raw json.RawMessage, _ *wire.Notes) (any, error) {
+func (repo *Repository) urlReturn(ctx context.Context, raw json.RawMessage, _ *wire.Notes) (any, error) {
 	var r wire.URLReturnRequest
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, fmt.Errorf("URLReturn: %w", err)
@@ -295,7 +295,7 @@ func (o *Owner) urlReturn(ctx context.Context, raw json.RawMessage, _ *wire.Note
 	if err := r.Check("URLReturn"); err != nil {
 		return nil, err
 	}
-	n, err := o.Store.URLReturn(ctx, r)
+	n, err := repo.Store.URLReturn(ctx, r)
 	if err != nil {
 		return nil, err
 	}

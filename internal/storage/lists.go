@@ -13,82 +13,82 @@ func readChecked[R interface{ Check(object string) error }](object string, raw j
 	return checked(raw, n, object, func(raw json.RawMessage, n *wire.Notes) ([]R, error) { return read(object, raw, n) })
 }
 
-func (o *Owner) proxyNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) proxyNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("ProxyNew", raw, n, wire.ReadProxies)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.ProxyNew(ctx, list)
+	return repo.Store.ProxyNew(ctx, list)
 }
 
-func (o *Owner) proxyUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) proxyUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("ProxyUpdate", raw, n, wire.ReadProxies)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.ProxyUpdate(ctx, list)
+	return repo.Store.ProxyUpdate(ctx, list)
 }
 
-func (o *Owner) proxyDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) proxyDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("ProxyDelete", raw, n, wire.ReadProxySelections)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.ProxyDelete(ctx, list)
+	return repo.Store.ProxyDelete(ctx, list)
 }
 
-func (o *Owner) proxyStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) proxyStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("ProxyStatus", raw, n, wire.ReadProxySelections)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.ProxyStatus(ctx, list)
+	return repo.Store.ProxyStatus(ctx, list)
 }
 
-func (o *Owner) proxyFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) proxyFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("ProxyFind", raw, n, wire.ReadProxyFind)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.ProxyFind(ctx, list)
+	return repo.Store.ProxyFind(ctx, list)
 }
 
-func (o *Owner) attributeSet(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) attributeSet(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("AttributeSet", raw, n, wire.ReadAttributes)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.AttributeSet(ctx, list)
+	return repo.Store.AttributeSet(ctx, list)
 }
 
-func (o *Owner) attributeUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) attributeUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("AttributeUpdate", raw, n, wire.ReadAttributes)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.AttributeUpdate(ctx, list)
+	return repo.Store.AttributeUpdate(ctx, list)
 }
 
-func (o *Owner) attributeDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) attributeDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("AttributeDelete", raw, n, wire.ReadAttributeSelections)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.AttributeDelete(ctx, list)
+	return repo.Store.AttributeDelete(ctx, list)
 }
 
-func (o *Owner) attributeFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) attributeFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := readChecked("AttributeFetch", raw, n, wire.ReadAttributeSelections)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.AttributeFetch(ctx, list)
+	return repo.Store.AttributeFetch(ctx, list)
 }
 
-func (o *Owner) sqlCustom(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) sqlCustom(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadCustom(raw, n)
 	if err != nil {
 		return nil, err
 	}
-	return o.Store.Custom(ctx, r, o.SQLCustom)
+	return repo.Store.Custom(ctx, r, repo.SQLCustom)
 }

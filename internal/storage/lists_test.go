@@ -39,13 +39,13 @@ func TestSQLCustomOfTheIni(t *testing.T) {
 			}
 			var log bytes.Buffer
 			cfg := ReadConfig(f, t.TempDir())
-			owner, closeAll, err := Open(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
+			repo, closeAll, err := Open(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer closeAll()
-			if cfg.Custom != c.want || owner.SQLCustom != c.want {
-				t.Errorf("mode = %q, %q, want %q", cfg.Custom, owner.SQLCustom, c.want)
+			if cfg.Custom != c.want || repo.SQLCustom != c.want {
+				t.Errorf("mode = %q, %q, want %q", cfg.Custom, repo.SQLCustom, c.want)
 			}
 			if got := strings.Contains(log.String(), "may run any SQL statement"); got != c.warns {
 				t.Errorf("log: %s", log.String())

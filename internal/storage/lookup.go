@@ -7,11 +7,11 @@ import (
 )
 
 // Rows reads rows of a site by key; missing ones are missing in the map.
-func (o *Owner) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	return o.Store.Rows(ctx, site, md5s)
+func (repo *Repository) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
+	return repo.Store.Rows(ctx, site, md5s)
 }
 
 // SiteOf finds the site that a URL without one belongs to; see sqlstore.SiteOf.
-func (o *Owner) SiteOf(ctx context.Context, url string) (string, error) {
-	return o.Store.SiteOf(ctx, url)
+func (repo *Repository) SiteOf(ctx context.Context, url string) (string, error) {
+	return repo.Store.SiteOf(ctx, url)
 }

@@ -70,7 +70,7 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	}
 	err = m.run(ctx)
 	if e := json.NewEncoder(out).Encode(m.done); err == nil && e != nil {
-		err = fmt.Errorf("dbtask.MoveContents: %w", e)
+		err = fmt.Errorf("write the summary: %w", e)
 	}
 	if err != nil {
 		return err
@@ -90,11 +90,11 @@ type mover struct {
 func (m *mover) run(ctx context.Context) error {
 	sites, err := m.from.Sites(ctx)
 	if err != nil {
-		return fmt.Errorf("dbtask.MoveContents: %w", err)
+		return fmt.Errorf("list sites with contents: %w", err)
 	}
 	for _, site := range sites {
 		if err := m.site(ctx, site); err != nil {
-			return fmt.Errorf("dbtask.MoveContents: site %s: %w", site, err)
+			return fmt.Errorf("move contents of site %s: %w", site, err)
 		}
 	}
 	return nil

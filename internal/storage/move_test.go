@@ -234,11 +234,11 @@ func TestMoveComparesBeforeItRemoves(t *testing.T) {
 func TestMoveContents(t *testing.T) {
 	c := newHome(t).stores()
 	log := slog.New(slog.DiscardHandler)
-	owner, closeAll, err := Open(t.Context(), c, log)
+	repo, closeAll, err := Open(t.Context(), c, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := owner.Contents.PutAll(t.Context(), "s", []wire.Entry{entry("a", "text")}); err != nil {
+	if _, err := repo.Contents.PutAll(t.Context(), "s", []wire.Entry{entry("a", "text")}); err != nil {
 		t.Fatal(err)
 	}
 	var out, progress bytes.Buffer
@@ -275,11 +275,11 @@ func TestMoveContents(t *testing.T) {
 			t.Errorf("said %q", &progress)
 		}
 		c.InSQL = to.inSQL
-		owner, closeAll, err := Open(t.Context(), c, log)
+		repo, closeAll, err := Open(t.Context(), c, log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, ok, err := owner.Contents.Get(t.Context(), "s", "a")
+		e, ok, err := repo.Contents.Get(t.Context(), "s", "a")
 		equal(t, "entry", fmt.Sprint(string(e.Data), ok, err), "texttrue <nil>")
 		closeAll()
 	}

@@ -102,17 +102,17 @@ func ReadConfig(f *config.File, dataDir string) Config {
 // Open opens all stores of the node; close ends them. The contents that a killed
 // process left to be removed are removed. It fails while contents are moved from
 // one place to the other.
-func Open(ctx context.Context, c Config, log *slog.Logger) (*Owner, func(), error) {
+func Open(ctx context.Context, c Config, log *slog.Logger) (*Repository, func(), error) {
 	s, closeAll, err := open(ctx, c, log, syscall.LOCK_SH)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.owner, closeAll, nil
+	return s.repo, closeAll, nil
 }
 
-// stores are the owner, and both places of processed contents.
+// stores are the repository, and both places of processed contents.
 type stores struct {
-	owner *Owner
+	repo  *Repository
 	files *keyvalue.Store
 	table *sqlstore.Contents
 }
@@ -162,18 +162,18 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock int) (_ *stores,
 	}
 	closers = append(closers, files.Close)
 	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
-	s := &stores{files: files, table: rows.Contents(), owner: &Owner{
+	s := &stores{files: files, table: rows.Contents(), repo: &Repository{
 		Store: rows, Raw: raw, Contents: files, Now: c.Now, Log: log,
 		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom,
 	}}
 	if c.InSQL {
-		s.owner.Contents = s.table
+		s.repo.Contents = s.table
 	}
 	if c.Custom == sqlstore.CustomAll {
 		log.Warn("whoever may send requests may run any SQL statement", "SQLCustom", c.Custom)
 	}
-	if err := s.owner.EmptyTrash(ctx); err != nil {
-		return nil, nil, fmt.Errorf("dbtask.Open: %w", err)
+	if err := s.repo.EmptyTrash(ctx); err != nil {
+		return nil, nil, err
 	}
 	return s, closeAll, nil
 }
@@ -188,11 +188,11 @@ var (
 // the lock of a process that dies.
 func lockContents(folder string, mode int) (unlock func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("dbtask.Open: %w", err)
+		return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
 	}
 	f, err := os.OpenFile(filepath.Join(folder, ".move.lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("dbtask.Open: %w", err)
+		return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), mode|syscall.LOCK_NB)
@@ -209,7 +209,7 @@ func lockContents(folder string, mode int) (unlock func() error, err error) {
 		err = errInUse
 	}
 	f.Close()
-	return nil, fmt.Errorf("dbtask.Open: %s: %w", folder, err)
+	return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
 }
 
 // Critical tells the errors of the disk and the database after which nothing of

@@ -18,7 +18,7 @@ import (
 // urlPut answers URL_PUT (docs/spec/storage.md 4.16): one answer per URL that an element
 // means. A content that cannot be stored does not keep the others from it. The
 // files of a request are of one moment.
-func (o *Owner) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := checked(raw, n, "URLPutObj", wire.ReadURLPut)
 	if err != nil {
 		return nil, err
@@ -27,17 +27,17 @@ func (o *Owner) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) 
 		if r.URLMd5 != "" {
 			continue
 		}
-		if err := o.Store.Select(fmt.Sprintf("URLPutObj[%d]", i), r.SiteID, r.Criterion).Check(ctx); err != nil {
+		if err := repo.Store.Select(fmt.Sprintf("URLPutObj[%d]", i), r.SiteID, r.Criterion).Check(ctx); err != nil {
 			return nil, err
 		}
 	}
-	w, err := o.newWriter(ctx)
+	w, err := repo.newWriter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { w.stage.Abort() }() // commit makes a new one
 	for i := range list {
-		if list[i].SiteID, err = o.Store.StoredID(ctx, list[i].SiteID); err != nil {
+		if list[i].SiteID, err = repo.Store.StoredID(ctx, list[i].SiteID); err != nil {
 			return nil, err
 		}
 		w.expect(list[i])
@@ -56,7 +56,7 @@ func (o *Owner) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) 
 // writer stores contents that URL_PUT brings: files together, made durable at
 // once, and processed contents of a site together.
 type writer struct {
-	o       *Owner
+	repo    *Repository
 	at      time.Time
 	stage   *rawfiles.Stage
 	waiting int
@@ -70,9 +70,9 @@ const writerRoom = 1000
 
 // newWriter empties the trash first: what a deletion left there must not take
 // along what is written now.
-func (o *Owner) newWriter(ctx context.Context) (*writer, error) {
-	w := &writer{o: o, at: o.Now(), stage: o.Raw.Stage(), raw: map[sqlstore.Key]bool{}, fresh: map[string][]string{}, entries: map[string][]wire.Entry{}}
-	return w, o.EmptyTrash(ctx)
+func (repo *Repository) newWriter(ctx context.Context) (*writer, error) {
+	w := &writer{repo: repo, at: repo.Now(), stage: repo.Raw.Stage(), raw: map[sqlstore.Key]bool{}, fresh: map[string][]string{}, entries: map[string][]wire.Entry{}}
+	return w, repo.EmptyTrash(ctx)
 }
 
 // expect tells w what else the request brings for a URL.
@@ -101,7 +101,7 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is a clause of criterions"})}, nil
 	}
 	var answers []wire.URLPutResponse
-	selection := w.o.Store.Select(object, r.SiteID, r.Criterion)
+	selection := w.repo.Store.Select(object, r.SiteID, r.Criterion)
 	for {
 		md5s, err := selection.Next(ctx)
 		if err != nil || len(md5s) == 0 {
@@ -154,7 +154,7 @@ func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 		if w.raw[sqlstore.Key{SiteID: r.SiteID, URLMd5: md5}] {
 			break
 		}
-		pages, err := w.o.Raw.Versions(r.SiteID, md5, rawfiles.Raw)
+		pages, err := w.repo.Raw.Versions(r.SiteID, md5, rawfiles.Raw)
 		if err != nil {
 			return err
 		}
@@ -171,16 +171,16 @@ func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 // commit makes durable what was put, and goes on.
 func (w *writer) commit(ctx context.Context) error {
 	if err := w.stage.Commit(); err != nil {
-		return fmt.Errorf("dbtask.urlPut: %w", err)
+		return fmt.Errorf("store raw files: %w", err)
 	}
-	w.stage = w.o.Raw.Stage()
+	w.stage = w.repo.Raw.Stage()
 	for site, entries := range w.entries {
-		if _, err := w.o.Contents.PutAll(ctx, site, entries); err != nil {
-			return fmt.Errorf("dbtask.urlPut: %w", err)
+		if _, err := w.repo.Contents.PutAll(ctx, site, entries); err != nil {
+			return fmt.Errorf("store processed contents of site %s: %w", site, err)
 		}
 	}
 	for site, md5s := range w.fresh {
-		w.o.trim(ctx, site, md5s)
+		w.repo.trim(ctx, site, md5s)
 	}
 	clear(w.entries)
 	clear(w.fresh)
@@ -203,7 +203,7 @@ func checkPut(name string, raw json.RawMessage, md5 string) error {
 
 // put stores the content of a URL_PUT that another operation carries. Null site
 // and key are those of the URL.
-func (o *Owner) put(ctx context.Context, name string, raw json.RawMessage, site, md5 string) error {
+func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessage, site, md5 string) error {
 	if !isPut(raw) {
 		return nil
 	}
@@ -211,10 +211,10 @@ func (o *Owner) put(ctx context.Context, name string, raw json.RawMessage, site,
 	if err != nil {
 		return err
 	}
-	if r.SiteID, err = o.Store.StoredID(ctx, r.SiteID); err != nil {
+	if r.SiteID, err = repo.Store.StoredID(ctx, r.SiteID); err != nil {
 		return err
 	}
-	w, err := o.newWriter(ctx)
+	w, err := repo.newWriter(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,18 +24,18 @@ import (
 // Nothing here outlives its batch, so nothing is made durable. Goroutines and
 // processes may share it.
 type Scratch struct {
-	owner *Owner
-	dir   string
-	o     rawfiles.Options
+	repo *Repository
+	dir  string
+	o    rawfiles.Options
 }
 
 // scratchDir is the folder of all batches in that of the raw files. No id of a site
 // has a dot.
 const scratchDir = ".realtime"
 
-// NewScratch opens nothing. c is what owner was opened with.
-func NewScratch(owner *Owner, c Config) *Scratch {
-	return &Scratch{owner: owner, dir: filepath.Join(c.RawDir, scratchDir), o: rawfiles.Options{MaxFile: c.MaxFile, NoSync: true}}
+// NewScratch opens nothing. c is what repo was opened with.
+func NewScratch(repo *Repository, c Config) *Scratch {
+	return &Scratch{repo: repo, dir: filepath.Join(c.RawDir, scratchDir), o: rawfiles.Options{MaxFile: c.MaxFile, NoSync: true}}
 }
 
 // open gives the files of a batch; a folder that is missing is made.
@@ -51,18 +51,18 @@ func (s *Scratch) open(folder string) (*rawfiles.Cache, error) {
 func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
 	cache, err := s.open(folder)
 	if err != nil {
-		return fmt.Errorf("dbtask.PutFiles: %w", err)
+		return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
 	}
 	defer cache.Close()
 	stage := cache.Stage()
 	defer stage.Abort()
 	for _, md5 := range slices.Sorted(maps.Keys(files)) {
 		if err := stageFiles(stage, site, md5, at, files[md5]); err != nil {
-			return fmt.Errorf("dbtask.PutFiles: %w", err)
+			return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
 		}
 	}
 	if err := stage.Commit(); err != nil {
-		return fmt.Errorf("dbtask.PutFiles: %w", err)
+		return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[str
 // RawContent reads the newest raw content of a URL that a batch fetched; nil when
 // there is none.
 func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (data []byte, err error) {
-	err = s.with(folder, func(files *Owner) (err error) {
+	err = s.with(folder, func(files *Repository) (err error) {
 		data, err = files.RawContent(ctx, site, md5)
 		return err
 	})
@@ -80,17 +80,17 @@ func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (dat
 // AddFiles adds the raw files that mask asks for to an answer, as URL_CONTENT does:
 // of the batch, or of the node when folder is "".
 func (s *Scratch) AddFiles(_ context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error {
-	add := func(files *Owner) error {
+	add := func(files *Repository) error {
 		return files.rawContents(wire.URLContentRequest{SiteID: site, URLMd5: md5, Mask: mask}, answer)
 	}
 	if folder == "" {
-		return add(s.owner)
+		return add(s.repo)
 	}
 	return s.with(folder, add)
 }
 
-// with calls f with an owner of a batch's files; not when there are none.
-func (s *Scratch) with(folder string, f func(*Owner) error) error {
+// with calls f with a repository of a batch's files; not when there are none.
+func (s *Scratch) with(folder string, f func(*Repository) error) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, folder)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -99,12 +99,12 @@ func (s *Scratch) with(folder string, f func(*Owner) error) error {
 		return err
 	}
 	defer cache.Close()
-	return f(&Owner{Raw: cache})
+	return f(&Repository{Raw: cache})
 }
 
 // Stored reads the processed content that the node has of a URL.
 func (s *Scratch) Stored(ctx context.Context, site, md5 string) (wire.Entry, bool, error) {
-	return s.owner.Contents.Get(ctx, site, md5)
+	return s.repo.Contents.Get(ctx, site, md5)
 }
 
 // Processed gives what the bits of mask ask for of a processed content, as
@@ -119,10 +119,10 @@ func (s *Scratch) Processed(e wire.Entry, mask int64) []any {
 // Remove removes the files of a batch. That there are none is no error.
 func (s *Scratch) Remove(folder string) error {
 	if !wire.FolderName(folder) {
-		return fmt.Errorf("dbtask.Remove: %w: folder %.100q of a batch", rawfiles.ErrName, folder)
+		return fmt.Errorf("remove batch folder %.100q: %w", folder, rawfiles.ErrName)
 	}
 	if err := os.RemoveAll(filepath.Join(s.dir, folder)); err != nil {
-		return fmt.Errorf("dbtask.Remove: %w", err)
+		return fmt.Errorf("remove batch folder %s: %w", folder, err)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *Scratch) Remove(folder string) error {
 // node's files only one manager may be at work.
 func (s *Scratch) RemoveOthers(run string) error {
 	if !wire.FolderName(run) {
-		return fmt.Errorf("dbtask.RemoveOthers: %w: run %.100q", rawfiles.ErrName, run)
+		return fmt.Errorf("remove folders of other runs than %.100q: %w", run, rawfiles.ErrName)
 	}
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +144,7 @@ func (s *Scratch) RemoveOthers(run string) error {
 		}
 	}
 	if err = errors.Join(err, failed); err != nil {
-		return fmt.Errorf("dbtask.RemoveOthers: %w", err)
+		return fmt.Errorf("remove folders of other runs than %s: %w", run, err)
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ func TestScratch(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	c := storage.Config{DB: sqldb.Config{Path: filepath.Join(dir, "dc.db")}, RawDir: filepath.Join(dir, "raw"), KeyDir: filepath.Join(dir, "kv"), NoSync: true}
-	owner, closeStores, err := storage.Open(ctx, c, slog.New(slog.DiscardHandler))
+	repo, closeStores, err := storage.Open(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeStores()
-	s := storage.NewScratch(owner, c)
+	s := storage.NewScratch(repo, c)
 	if err := s.RemoveOthers("run1"); err != nil {
 		t.Errorf("no folder at all: %v", err)
 	}
@@ -48,7 +48,7 @@ func TestScratch(t *testing.T) {
 	if raw("run1-a") != "run1-a" || raw("run1-b") != "run1-b" || raw("run1-c") != "" {
 		t.Errorf("contents %q %q %q", raw("run1-a"), raw("run1-b"), raw("run1-c"))
 	}
-	if data, err := owner.RawContent(ctx, "s", key); len(data) > 0 || err != nil {
+	if data, err := repo.RawContent(ctx, "s", key); len(data) > 0 || err != nil {
 		t.Errorf("the node has %q, %v", data, err)
 	}
 	answer := wire.NewURLContentResponse("http://h/")

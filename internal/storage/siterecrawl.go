@@ -10,7 +10,7 @@ import (
 // siteRecrawl does one step of SITE_RECRAWL, which SitesManager alone asks for:
 // begin and resume answer a list of RecrawlSite, the others a GeneralResponse
 // whose one status is CodeDuplicateSite for a site that is gone.
-func (o *Owner) siteRecrawl(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteRecrawl(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadSiteRecrawl(raw, n)
 	if err != nil {
 		return nil, err
@@ -21,13 +21,13 @@ func (o *Owner) siteRecrawl(ctx context.Context, raw json.RawMessage, n *wire.No
 	var known bool
 	switch r.Step {
 	case wire.RecrawlBegin:
-		return o.Store.RecrawlBegin(ctx, r)
+		return repo.Store.RecrawlBegin(ctx, r)
 	case wire.RecrawlResume:
-		return o.Store.RecrawlResume(ctx, r)
+		return repo.Store.RecrawlResume(ctx, r)
 	case wire.RecrawlOptimize:
-		known, err = o.Store.RecrawlOptimize(ctx, r.Sites[0])
+		known, err = repo.Store.RecrawlOptimize(ctx, r.Sites[0])
 	default:
-		known, err = o.Store.RecrawlEnd(ctx, r.Sites[0], r.DateExpression, r.Period)
+		known, err = repo.Store.RecrawlEnd(ctx, r.Sites[0], r.DateExpression, r.Period)
 	}
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func (o *Owner) siteUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+func (repo *Repository) siteUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	r, err := wire.ReadSiteUpdate(raw, n)
 	if err != nil {
 		return nil, err
@@ -20,11 +20,11 @@ func (o *Owner) siteUpdate(ctx context.Context, raw json.RawMessage, n *wire.Not
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	answer, err := o.Store.SiteUpdate(ctx, r)
+	answer, err := repo.Store.SiteUpdate(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return answer, o.EmptyTrash(ctx)
+	return answer, repo.EmptyTrash(ctx)
 }
 
 // normalized is a root URL in the form of its mask (docs/spec/objects.md 4.2), of any scheme.
@@ -34,7 +34,7 @@ func normalized(text string, mask int64) (string, error) {
 
 // fetch selects URLs. A siteUpdate may replace root URLs, whose contents go as
 // SITE_UPDATE's do.
-func (o *Owner) fetch(ctx context.Context, object string, list []wire.URLFetchRequest) ([]wire.URL, error) {
+func (repo *Repository) fetch(ctx context.Context, object string, list []wire.URLFetchRequest) ([]wire.URL, error) {
 	roots := false
 	for i := range list {
 		l := &list[i].SiteLists
@@ -43,9 +43,9 @@ func (o *Owner) fetch(ctx context.Context, object string, list []wire.URLFetchRe
 		}
 		roots = roots || l.URLs != nil
 	}
-	urls, err := o.Store.URLFetch(ctx, list)
+	urls, err := repo.Store.URLFetch(ctx, list)
 	if err == nil && roots {
-		err = o.EmptyTrash(ctx)
+		err = repo.EmptyTrash(ctx)
 	}
 	return urls, err
 }

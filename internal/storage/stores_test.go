@@ -424,12 +424,12 @@ const asNobody = "DBTASK_TEST_AS_NOBODY"
 // Raw files that cannot be written are critical, and leave no row and no file.
 func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
-		folder, err := os.MkdirTemp("", "dbtask-test")
+		folder, err := os.MkdirTemp("", "storage-test")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(folder)
-		program := filepath.Join(folder, "dbtask.test")
+		program := filepath.Join(folder, "storage.test")
 		binary, err := os.ReadFile(os.Args[0])
 		if err == nil {
 			err = os.WriteFile(program, binary, 0o755)
@@ -571,11 +571,11 @@ func TestOpen(t *testing.T) {
 		DB: sqldb.Config{Driver: sqldb.DriverSQLite, Path: filepath.Join(folder, "dc.db"), Names: map[string]string{}}, RawDir: filepath.Join(folder, "raw"),
 		KeyDir: filepath.Join(folder, "keys"), MaxFile: 1 << 20,
 	}
-	owner, closeAll, err := Open(t.Context(), c, slog.New(slog.DiscardHandler))
+	repo, closeAll, err := Open(t.Context(), c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if owner.TrashLock == "" {
+	if repo.TrashLock == "" {
 		t.Error("processes of the node do not share a lock")
 	}
 	closeAll()

@@ -14,50 +14,50 @@ import (
 // process that was killed before it could. When it returns nil, nothing that was
 // in the trash at the call will be removed later, by no process: what is written
 // from then on is safe.
-func (o *Owner) EmptyTrash(ctx context.Context) error {
+func (repo *Repository) EmptyTrash(ctx context.Context) error {
 	// The list is empty only when whoever emptied it has done.
-	items, err := o.Store.Trash(ctx)
+	items, err := repo.Store.Trash(ctx)
 	if err != nil || len(items) == 0 {
 		return err
 	}
-	unlock, err := o.lockTrash(ctx)
+	unlock, err := repo.lockTrash(ctx)
 	if err != nil {
-		return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		return fmt.Errorf("empty the trash: %w", err)
 	}
 	defer unlock()
 	for {
-		if items, err = o.Store.Trash(ctx); err != nil {
+		if items, err = repo.Store.Trash(ctx); err != nil {
 			return err
 		}
-		if err := o.remove(ctx, items); err != nil {
-			return fmt.Errorf("dbtask.EmptyTrash: %w", err)
+		if err := repo.remove(ctx, items); err != nil {
+			return fmt.Errorf("empty the trash: %w", err)
 		}
-		if err := o.Store.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
+		if err := repo.Store.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
 			return err
 		}
 	}
 }
 
 // remove removes what a page of the trash names.
-func (o *Owner) remove(ctx context.Context, items []sqlstore.TrashItem) error {
+func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) error {
 	bySite := map[string][]string{}
 	for _, it := range items {
 		if it.URLMd5 != "" {
 			bySite[it.SiteID] = append(bySite[it.SiteID], it.URLMd5)
 			continue
 		}
-		if err := o.Raw.DeleteSite(it.SiteID); err != nil {
+		if err := repo.Raw.DeleteSite(it.SiteID); err != nil {
 			return err
 		}
-		if err := o.Contents.DeleteSite(ctx, it.SiteID); err != nil {
+		if err := repo.Contents.DeleteSite(ctx, it.SiteID); err != nil {
 			return err
 		}
 	}
 	for site, md5s := range bySite {
-		if err := o.Raw.DeleteURLs(site, md5s); err != nil {
+		if err := repo.Raw.DeleteURLs(site, md5s); err != nil {
 			return err
 		}
-		if err := o.Contents.Delete(ctx, site, md5s...); err != nil {
+		if err := repo.Contents.Delete(ctx, site, md5s...); err != nil {
 			return err
 		}
 	}
@@ -69,11 +69,11 @@ const lockPause = 20 * time.Millisecond
 
 // lockTrash keeps other processes from emptying the trash. The kernel frees the
 // lock of a process that dies.
-func (o *Owner) lockTrash(ctx context.Context) (unlock func(), err error) {
-	if o.TrashLock == "" {
+func (repo *Repository) lockTrash(ctx context.Context) (unlock func(), err error) {
+	if repo.TrashLock == "" {
 		return func() {}, nil
 	}
-	f, err := os.OpenFile(o.TrashLock, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(repo.TrashLock, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (o *Owner) lockTrash(ctx context.Context) (unlock func(), err error) {
 		case syscall.EWOULDBLOCK, syscall.EINTR:
 		default:
 			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", o.TrashLock, err)
+			return nil, fmt.Errorf("lock %s: %w", repo.TrashLock, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -2,7 +2,7 @@
 // input it runs one job and writes one line of JSON to standard output, until
 // the input ends or a signal asks it to stop.
 //
-// The loop knows nothing of what a request says; crawl, process and dbtask are
+// The loop knows nothing of what a request says; crawl, process and storage are
 // jobs, their commands are tiny mains around Main, and env keeps such binaries
 // warm, feeding them one request per line. A batch piped in by hand gives one
 // answer by the same road.

@@ -139,18 +139,18 @@ func TestNoBatch(t *testing.T) {
 // recrawl says so; reprocess = 0 answers what is stored.
 func TestNodeHasIt(t *testing.T) {
 	w := newWorld(t, nil)
-	owner, closeStores, err := storage.Open(context.Background(), stores(w.home), managertest.Quiet())
+	repo, closeStores, err := storage.Open(context.Background(), stores(w.home), managertest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeStores()
 	url := w.web.URL + "/known"
 	old := wire.File{Type: wire.ContentRaw, Data: []byte(strings.ReplaceAll(article, "PATH", "before"))}
-	if err := owner.PutRaw(context.Background(), "s", map[string][]wire.File{wire.Md5(url): {old}}, time.Now()); err != nil {
+	if err := repo.PutRaw(context.Background(), "s", map[string][]wire.File{wire.Md5(url): {old}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	content := `{"default":{"data":{"tagList":[[{"name":"title","data":["Stored"]}]]}},"internal":[],"custom":[]}`
-	if _, err := owner.Contents.PutAll(context.Background(), "s", []wire.Entry{{ID: wire.Md5(url), Data: []byte(content)}}); err != nil {
+	if _, err := repo.Contents.PutAll(context.Background(), "s", []wire.Entry{{ID: wire.Md5(url), Data: []byte(content)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

@@ -61,17 +61,17 @@ func runProgram(name, home string) int {
 		os.Stderr.WriteString(err.Error() + "\n")
 		return task.ExitCritical
 	}
-	owner, closeStores, err := storage.Open(ctx, stores(home), log)
+	repo, closeStores, err := storage.Open(ctx, stores(home), log)
 	if err != nil {
 		return fail(err)
 	}
 	defer closeStores()
-	scratch := storage.NewScratch(owner, stores(home))
+	scratch := storage.NewScratch(repo, stores(home))
 	if err := os.WriteFile(filepath.Join(home, name+".pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
 		return fail(err)
 	}
 	if name == "processor-task" {
-		job := process.Job{Data: owner, Scratch: scratch, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
+		job := process.Job{Data: repo, Scratch: scratch, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
 		return task.Main(ctx, &process.Finalizer{Job: job}, task.Options{Name: name, Log: log})
 	}
 	gates, err := hostgate.Open(filepath.Join(home, "hosts"))
@@ -84,7 +84,7 @@ func runProgram(name, home string) int {
 	chromium := browser.New(browser.Config{Dial: client.Dial, Resolve: client.Resolve, Log: log})
 	defer chromium.Close()
 	job := &crawl.Job{
-		Data: owner, Scratch: scratch, Fetch: client, Browser: chromium, Gates: gates, Now: time.Now, Log: log,
+		Data: repo, Scratch: scratch, Fetch: client, Browser: chromium, Gates: gates, Now: time.Now, Log: log,
 		Config: crawl.Config{
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3,
 			ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,

@@ -8,5 +8,5 @@
 // instead of programs, since a program would look at the real clock.
 //
 // Neighbours: batches, sites and admin are what is looked at; crawl, process and
-// dbtask do the work; e2e has the same parts as processes.
+// storage do the work; e2e has the same parts as processes.
 package simulation

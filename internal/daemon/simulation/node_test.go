@@ -44,7 +44,7 @@ func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error
 func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 	t.Helper()
 	log := managertest.Quiet()
-	owner, closeStores, err := storage.Open(context.Background(), storage.Config{
+	repo, closeStores, err := storage.Open(context.Background(), storage.Config{
 		DB: sqldb.Config{Path: databasePath(dir), Synchronous: "NORMAL"}, RawDir: filepath.Join(dir, "raw"), KeyDir: filepath.Join(dir, "kv"),
 		NoSync: true, Now: c.now,
 	}, log)
@@ -64,15 +64,15 @@ func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 		}
 	})
 	return map[string]func() task.Job{
-		dbStage.Program: func() task.Job { return storage.Job{Owner: owner, Critical: storage.Critical} },
+		dbStage.Program: func() task.Job { return storage.Job{Repository: repo, Critical: storage.Critical} },
 		crawlerStage.Program: func() task.Job {
-			return &crawl.Job{Data: owner, Fetch: dated{client, c}, Gates: gates, Now: c.now, Log: log, Config: crawl.Config{
+			return &crawl.Job{Data: repo, Fetch: dated{client, c}, Gates: gates, Now: c.now, Log: log, Config: crawl.Config{
 				RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
 				ChunkItems: 16, ChunkTime: 10 * time.Millisecond, RobotsTTL: time.Hour,
 			}}
 		},
 		processorStage.Program: func() task.Job {
-			return &process.Job{Data: owner, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
+			return &process.Job{Data: repo, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
 		},
 	}
 }

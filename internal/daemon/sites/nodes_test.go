@@ -46,7 +46,7 @@ func newCluster(t *testing.T) *cluster {
 func newNode(t *testing.T) storage.Job {
 	t.Helper()
 	folder := t.TempDir()
-	owner, closeAll, err := storage.Open(t.Context(), storage.Config{
+	repo, closeAll, err := storage.Open(t.Context(), storage.Config{
 		DB:     sqldb.Config{Driver: sqldb.DriverSQLite, Path: filepath.Join(folder, "dc.db"), Busy: time.Minute, Synchronous: "NORMAL"},
 		RawDir: filepath.Join(folder, "raw"), KeyDir: filepath.Join(folder, "keys"), MaxFile: 1 << 20, NoSync: true,
 	}, managertest.Quiet())
@@ -54,7 +54,7 @@ func newNode(t *testing.T) storage.Job {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
-	return storage.Job{Owner: owner, Critical: storage.Critical}
+	return storage.Job{Repository: repo, Critical: storage.Critical}
 }
 
 // run is db-task on one node.

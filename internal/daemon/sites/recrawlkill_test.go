@@ -73,13 +73,13 @@ func (k killed) die(here string) {
 }
 
 func mortal(folder, point string) int {
-	owner, closeAll, err := storage.Open(context.Background(), dataIn(folder), managertest.Quiet())
+	repo, closeAll, err := storage.Open(context.Background(), dataIn(folder), managertest.Quiet())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer closeAll()
-	return task.Main(context.Background(), killed{storage.Job{Owner: owner, Critical: storage.Critical}, filepath.Join(folder, "killed"), point}, task.Options{})
+	return task.Main(context.Background(), killed{storage.Job{Repository: repo, Critical: storage.Critical}, filepath.Join(folder, "killed"), point}, task.Options{})
 }
 
 // A db-task that is killed anywhere, and a daemon that ends with it or goes on:
@@ -98,12 +98,12 @@ func TestRecrawlKilled(t *testing.T) {
 func killedAt(t *testing.T, point string, restart bool) {
 	first, second := managertest.Bus(t), managertest.Bus(t) // gone after the pool
 	folder := t.TempDir()
-	owner, closeAll, err := storage.Open(t.Context(), dataIn(folder), managertest.Quiet())
+	repo, closeAll, err := storage.Open(t.Context(), dataIn(folder), managertest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
-	d := &data{T: t, jobs: map[string]storage.Job{"n": {Owner: owner, Critical: storage.Critical}}}
+	d := &data{T: t, jobs: map[string]storage.Job{"n": {Repository: repo, Critical: storage.Critical}}}
 	d.fill("n", "")
 	pool, err := executor.OpenLocal(executor.LocalConfig{Dir: filepath.Join(folder, "spool"), DefaultSlots: 2})
 	if err != nil {

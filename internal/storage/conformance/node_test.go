@@ -113,14 +113,14 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	n.must(err)
 	t.Cleanup(func() { n.must(values.Close()) })
 	log := slog.New(slog.DiscardHandler)
-	owner := &storage.Owner{
+	repo := &storage.Repository{
 		Store: sqlstore.Open(database, sqlstore.Options{Log: log, Now: n.now, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
 		Raw:   files, Contents: values, Now: n.now, Log: log, TrashLock: filepath.Join(home, "data", "trash.lock"), SQLCustom: c.Custom,
 	}
 	if c.InSQL {
-		owner.Contents = owner.Store.Contents()
+		repo.Contents = repo.Store.Contents()
 	}
-	n.job = storage.Job{Critical: storage.Critical, Owner: owner}
+	n.job = storage.Job{Critical: storage.Critical, Repository: repo}
 	n.rows = database
 	return n
 }

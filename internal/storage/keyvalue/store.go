@@ -1,7 +1,7 @@
 // Package keyvalue keeps the processed contents of pages: one SQLite file per site,
 // one record per URL. It is one of the two places of storage.Contents.
 //
-// dbtask owns the store; process hands it what extract made of a page. What a
+// storage owns the store; process hands it what extract made of a page. What a
 // value means (base64 of JSON, docs/spec/storage.md 3.3) is unknown here, and so is which
 // SQLite driver opens a file: cmd puts sqldb.OpenFile into Options.Open.
 //

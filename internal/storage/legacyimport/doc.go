@@ -13,5 +13,5 @@
 //
 // The service must be stopped meanwhile: its tables know no transactions.
 //
-// Neighbours: package sqldb opens the server, dbtask stores what comes.
+// Neighbours: package sqldb opens the server, storage stores what comes.
 package legacyimport

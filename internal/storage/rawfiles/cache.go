@@ -2,7 +2,7 @@
 //
 // A fetch of a URL is a version: a body and its companions (headers, request,
 // cookies and so on), files of one folder whose names share the time of the
-// fetch. dbtask owns the cache and writes what crawl fetched before it commits
+// fetch. storage owns the cache and writes what crawl fetched before it commits
 // the rows; process reads. What is in a file is unknown to this package, and so
 // are rows and HTTP.
 //

@@ -114,14 +114,14 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 		return err
 	}
 	n.closers = append(n.closers, contents.Close)
-	owner := &storage.Owner{
+	repo := &storage.Repository{
 		Store: sqlstore.Open(d, sqlstore.Options{Now: c.time}), Raw: files, Contents: contents, Now: c.time,
 		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(n.folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
 	}
 	if n.config.Driver == sqldb.DriverMySQL {
-		owner.Contents = owner.Store.Contents()
+		repo.Contents = repo.Store.Contents()
 	}
-	n.job = storage.Job{Critical: storage.Critical, Owner: owner}
+	n.job = storage.Job{Critical: storage.Critical, Repository: repo}
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Owner is the stored data of one node. It is safe for several goroutines.
-type Owner struct {
+// Repository is the stored data of one node. It is safe for several goroutines.
+type Repository struct {
 	Store    *sqlstore.Store
 	Raw      *rawfiles.Cache
 	Contents Contents
@@ -29,37 +29,37 @@ type Owner struct {
 }
 
 // Site reads a site with its lists; nil when it is unknown.
-func (o *Owner) Site(ctx context.Context, id string) (*wire.Site, error) {
-	return o.Store.Site(ctx, id)
+func (repo *Repository) Site(ctx context.Context, id string) (*wire.Site, error) {
+	return repo.Store.Site(ctx, id)
 }
 
 // Suspend stops a site that passed a limit.
-func (o *Owner) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	return o.Store.Suspend(ctx, id, bits, items)
+func (repo *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
+	return repo.Store.Suspend(ctx, id, bits, items)
 }
 
 // MarkCrawling takes rows into work; see sqlstore.MarkCrawling. The trash is emptied
 // first: what a cleanup left there must not take along what this batch writes.
-func (o *Owner) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
-	if err := o.EmptyTrash(ctx); err != nil {
+func (repo *Repository) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	return o.Store.MarkCrawling(ctx, site, batch, items)
+	return repo.Store.MarkCrawling(ctx, site, batch, items)
 }
 
 // MarkProcessing takes rows into work; see sqlstore.MarkProcessing. The trash is
 // emptied first, as for MarkCrawling.
-func (o *Owner) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
-	if err := o.EmptyTrash(ctx); err != nil {
+func (repo *Repository) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
+	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	return o.Store.MarkProcessing(ctx, site, batch, md5s)
+	return repo.Store.MarkProcessing(ctx, site, batch, md5s)
 }
 
 // trim removes old versions of what was stored, as RAW_VERSIONS_MAX of the site
 // says. Versions that stay too long do no harm, so errors are only logged.
-func (o *Owner) trim(ctx context.Context, site string, md5s []string) {
-	s, err := o.Store.Site(ctx, site)
+func (repo *Repository) trim(ctx context.Context, site string, md5s []string) {
+	s, err := repo.Store.Site(ctx, site)
 	if err != nil || s == nil {
 		return
 	}
@@ -69,19 +69,19 @@ func (o *Owner) trim(ctx context.Context, site string, md5s []string) {
 		return
 	}
 	for _, md5 := range md5s {
-		if _, err := o.Raw.Trim(site, md5, most); err != nil {
-			o.Log.Warn("old versions are not removed", "site", site, "md5", md5, "error", err)
+		if _, err := repo.Raw.Trim(site, md5, most); err != nil {
+			repo.Log.Warn("old versions are not removed", "site", site, "md5", md5, "error", err)
 		}
 	}
 }
 
 // RawContent reads the newest raw content of a URL; nil when there is none.
-func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
-	v, ok, err := o.Raw.Newest(site, md5, rawfiles.Raw)
+func (repo *Repository) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
+	v, ok, err := repo.Raw.Newest(site, md5, rawfiles.Raw)
 	if err != nil || !ok {
 		return nil, err
 	}
-	data, err := o.Raw.Read(v)
+	data, err := repo.Raw.Read(v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // deleted meanwhile
 	}
@@ -90,7 +90,7 @@ func (o *Owner) RawContent(_ context.Context, site, md5 string) ([]byte, error) 
 
 // SaveProcess stores outcomes of processing: the contents, then the rows, each
 // in one transaction. For rows and sites that were deleted meanwhile see SaveCrawl.
-func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
+func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
 	var (
 		entries []wire.Entry
 		written []string
@@ -101,15 +101,15 @@ func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, resul
 			written = append(written, r.URLMd5)
 		}
 	}
-	if _, err := o.Contents.PutAll(ctx, site, entries); err != nil {
-		return fmt.Errorf("dbtask.SaveProcess: %w", err)
+	if _, err := repo.Contents.PutAll(ctx, site, entries); err != nil {
+		return fmt.Errorf("save processing results of site %s: %w", site, err)
 	}
-	err := o.Store.FinishProcess(ctx, site, batch, results)
+	err := repo.Store.FinishProcess(ctx, site, batch, results)
 	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
-		err = errors.Join(err, o.dropDeleted(ctx, site, written))
+		err = errors.Join(err, repo.dropDeleted(ctx, site, written))
 	}
 	if err != nil {
-		return fmt.Errorf("dbtask.SaveProcess: %w", err)
+		return fmt.Errorf("save processing results of site %s: %w", site, err)
 	}
 	return nil
 }
@@ -117,11 +117,11 @@ func (o *Owner) SaveProcess(ctx context.Context, site string, batch int64, resul
 // dropDeleted removes what was written for rows that are gone: contents come
 // before rows, and a deletion may come between. It takes no more of a deleted
 // site than that, as delayed deletion keeps the rest.
-func (o *Owner) dropDeleted(ctx context.Context, site string, md5s []string) error {
+func (repo *Repository) dropDeleted(ctx context.Context, site string, md5s []string) error {
 	if len(md5s) == 0 {
 		return nil
 	}
-	rows, err := o.Store.Rows(ctx, site, md5s)
+	rows, err := repo.Store.Rows(ctx, site, md5s)
 	if err != nil {
 		return err
 	}
@@ -132,5 +132,5 @@ func (o *Owner) dropDeleted(ctx context.Context, site string, md5s []string) err
 	if len(lost) == 0 {
 		return nil
 	}
-	return errors.Join(o.Raw.DeleteURLs(site, lost), o.Contents.Delete(ctx, site, lost...))
+	return errors.Join(repo.Raw.DeleteURLs(site, lost), repo.Contents.Delete(ctx, site, lost...))
 }
