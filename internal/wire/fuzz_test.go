@@ -78,21 +78,17 @@ func many[T any](read func(json.RawMessage, *Notes) ([]T, error), check func(T, 
 	})
 }
 
-// unsampled are operations of which there are no requests of users.
-var unsampled = map[Op]bool{URLPurge: true, URLAge: true, URLVerify: true, FieldRecalc: true, AttributeSet: true, AttributeFetch: true}
+// withoutSamples are the operations that testdata/requests has no folder for.
+var withoutSamples = map[Op]bool{URLPurge: true, URLAge: true, URLVerify: true, FieldRecalc: true, AttributeSet: true, AttributeFetch: true}
 
-// tooLong is a sample whose site id no site can have (docs/spec/DECISIONS.md 4).
-const tooLong = "URL_DELETE/dcc_url_delete_rnd.json"
+// idTooLong is the sample with a site id of 35 characters (docs/spec/DECISIONS.md 4).
+const idTooLong = "URL_DELETE/id_too_long.json"
 
-// The requests of users of the first implementation are read.
-func TestCompatRequests(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "shared", "compat")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("the samples are not here")
-	}
+// All sample requests are accepted, except the one with an invalid site id.
+func TestSampleRequests(t *testing.T) {
 	for _, r := range readers {
-		samples, err := filepath.Glob(filepath.Join(folder, r.op.String(), "*"))
-		if err != nil || (len(samples) == 0) != unsampled[r.op] {
+		samples, err := filepath.Glob(filepath.Join("testdata", "requests", r.op.String(), "*.json"))
+		if err != nil || (len(samples) == 0) != withoutSamples[r.op] {
 			t.Errorf("%d samples of %s: %v", len(samples), r.op, err)
 		}
 		for _, sample := range samples {
@@ -100,9 +96,8 @@ func TestCompatRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			raw = bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("\xef\xbb\xbf"))
-			name := filepath.Join(r.op.String(), filepath.Base(sample))
-			if err := r.read(bytes.TrimSpace(raw)); (err != nil) != (name == tooLong) {
+			name := r.op.String() + "/" + filepath.Base(sample)
+			if err := r.read(bytes.TrimSpace(raw)); (err != nil) != (name == idTooLong) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
