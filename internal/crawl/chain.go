@@ -20,6 +20,7 @@ import (
 // goroutines.
 type chains struct {
 	mu    sync.Mutex
+	count int64                 // chains that were begun
 	begun map[chainKey]*chain   // by the key of their first page
 	next  map[chainKey][]string // keys of the pages that continue a page, in its order
 	of    map[chainKey]chainKey // the first page, by a page that continues it
@@ -75,7 +76,8 @@ func (c *chains) join(first, page chainKey, part string, at time.Time, asked *in
 	}
 	one := c.begun[first]
 	if one == nil {
-		one = &chain{number: int64(len(c.begun)) + 1, at: at}
+		c.count++
+		one = &chain{number: c.count, at: at}
 		if asked != nil {
 			one.number = *asked
 		}
@@ -86,6 +88,16 @@ func (c *chains) join(first, page chainKey, part string, at time.Time, asked *in
 		c.of[key] = first
 	}
 	return one.number
+}
+
+// leave forgets what a page brought to the chain of first: the page is not stored.
+func (c *chains) leave(first, page chainKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.next, page)
+	if first == page {
+		delete(c.begun, first)
+	}
 }
 
 // firstOf is the first page of the chain that a page continues.

@@ -44,12 +44,12 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 			continue
 		}
 		before := len(c.taken)
-		c.take(ctx, []candidate{{url: e.URL}})
+		c.take([]candidate{{url: e.URL}})
 		if len(c.taken) > before {
 			entries[c.taken[before].URL.URLMd5] = e
 		}
 	}
-	c.finish(ctx)
+	c.finish()
 	for final, found := range c.led {
 		if e, ok := entries[found]; ok {
 			entries[final] = e

@@ -106,7 +106,7 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	}
 	var refused refusal
 	switch {
-	case err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime)):
+	case cutOff(ctx, err):
 		it.started = false
 		out := it.back(0, wire.DateOf(h.Now()))
 		var later notYet

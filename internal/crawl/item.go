@@ -23,6 +23,7 @@ type item struct {
 	todo       bool // its row is taken; it is to be fetched
 	started    bool // a request was made, or was found not to be allowed
 	handedBack bool // not started; New again
+	cutOff     bool // the batch ended while its page was read, before all of it was known
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 

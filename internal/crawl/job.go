@@ -46,8 +46,9 @@ type Data interface {
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
 	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
-	// Condition evaluates an SQL expression over a row.
-	Condition(ctx context.Context, site, md5, expression string) (bool, error)
+	// Condition evaluates an SQL expression over a row. An expression that is refused
+	// is an error of the verdict.
+	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
 
 	// Proxies reads the stored proxies of a site; ProxyFault counts a fault of one.
 	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -107,8 +106,8 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	if p.settings.collectForms {
 		out.result.FormFields = formFields(found.Forms)
 	}
-	c.take(ctx, r.candidates(ctx, p, found, text, kind, own))
-	c.finish(ctx)
+	c.take(r.candidates(ctx, p, found, text, kind, own))
+	c.finish()
 }
 
 // scan reads the links of a page of some type.
@@ -241,15 +240,12 @@ type origin struct {
 	rules    *robots.Rules
 }
 
-// take brings candidates through the checks of docs/spec/crawling.md 5.3, but for those that
-// look at the list as a whole.
-func (c *collection) take(ctx context.Context, list []candidate) {
+// take brings candidates through the checks of docs/spec/crawling.md 5.3, except for those
+// that look at the list as a whole.
+func (c *collection) take(list []candidate) {
 	set := c.page.settings
 	u := &c.page.item.url
-	for i, l := range list {
-		if i%256 == 0 && ctx.Err() != nil {
-			return
-		}
+	for _, l := range list {
 		if refusedRel(l.rel, set.refusedRel) {
 			continue
 		}
@@ -325,8 +321,8 @@ func refusedRel(rel string, refused []string) bool {
 
 // finish looks at the links as a whole: requests that tell of each, the limits of
 // the page, and which site each belongs to.
-func (c *collection) finish(ctx context.Context) {
-	list := c.probe(ctx, c.taken)
+func (c *collection) finish() {
+	list := c.probe(c.page.requests, c.taken)
 	if c.limit > 0 {
 		list = list[:min(int64(len(list)), c.limit)]
 	}
@@ -375,7 +371,7 @@ func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (
 	}
 	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
 	if err != nil && !gone(err) {
-		r.fail(fmt.Errorf("crawl.knownLinks: site %s: %w", it.SiteID, err))
+		r.dataFailed(it, err)
 	}
 	return known, err == nil
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -22,15 +23,25 @@ import (
 type page struct {
 	*item
 	*answer
+	// requests ends the requests that reading the page makes.
+	requests context.Context
 }
 
-// read turns an answer into what is stored of it. A page that makes a parser
-// panic fails alone, with bit 12.
-func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
+// read turns an answer into its outcome, whole. The end of the batch does not stop
+// it, except for the requests that the page's links need: if one of those is cut off,
+// or the data owner fails, the item is handed back as not crawled. A page that makes a
+// parser panic fails alone, with bit 12.
+func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
+	ctx := context.WithoutCancel(requests)
+	p.requests = requests
+	before := p.item.url
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
 			out = p.item.failed(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
+		}
+		if p.item.cutOff {
+			out = r.unread(p.item, before)
 		}
 		r.tell(out)
 		if len(out.result.Files) == 0 {
@@ -61,6 +72,21 @@ func (r *batchRun) read(ctx context.Context, p page) (out *outcome) {
 		return r.refused(p, bits)
 	}
 	return r.taken(ctx, p, kind)
+}
+
+// unread hands an item back whose page was not read whole. url is its row before the
+// page was read. Nothing that the page brought is kept.
+func (r *batchRun) unread(it *item, url wire.URL) *outcome {
+	r.chains.leave(it.chainKey(), chainKey{it.SiteID, it.URLID})
+	it.url, it.found, it.extra = url, nil, nil
+	it.started, it.feed, it.empty = false, false, false
+	return it.back(0, wire.DateOf(r.Now()))
+}
+
+// dataFailed ends the batch for an error of the data owner, and hands the item back.
+func (r *batchRun) dataFailed(it *item, err error) {
+	it.cutOff = true
+	r.fail(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
 
 // mediaType is the type of the body: as declared, unless the declaration says
@@ -110,7 +136,7 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	if p.settings.modified.Behavior == revalidate.Processed && r.writes() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !gone(err) {
-			r.fail(fmt.Errorf("crawl.unchanged: site %s: %w", p.SiteID, err))
+			r.dataFailed(p.item, err)
 		}
 		processed = has[p.URLID]
 	}
@@ -242,7 +268,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 	u.Charset = clipTo(name, 32)
 	if p.settings.replace.Any() {
 		replaced, err := p.settings.replace.Apply(string(text), func(condition string) (bool, error) {
-			return r.Data.Condition(ctx, p.SiteID, p.URLID, condition)
+			return r.holds(ctx, p.item, condition)
 		})
 		if err != nil {
 			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
@@ -274,12 +300,22 @@ func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified
 func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		expression = strings.ReplaceAll(expression, "%PDATE%", "'"+date+"'")
-		ok, err := r.Data.Condition(ctx, p.SiteID, p.URLID, expression)
+		ok, err := r.holds(ctx, p.item, expression)
 		if err != nil {
 			r.log.Warn("a filter's expression is refused", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 		return ok, err
 	}
+}
+
+// holds evaluates an SQL expression over the item's row. The error says why the
+// expression is refused. A failure of the data owner ends the batch.
+func (r *batchRun) holds(ctx context.Context, it *item, expression string) (bool, error) {
+	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
+	if err != nil && !gone(err) {
+		r.dataFailed(it, err)
+	}
+	return verdict.True, cmp.Or(verdict.Err, err)
 }
 
 // addContent adds the body, what repairs it, and what a browser made of it, as

@@ -41,7 +41,7 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 		if r.last || r.over(ctx) {
 			break
 		}
-		if next, err = r.further(ctx, all, work); err != nil {
+		if next, err = r.further(context.WithoutCancel(ctx), all, work); err != nil {
 			return nil, err
 		}
 		if len(next) == 0 {

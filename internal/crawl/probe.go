@@ -18,20 +18,31 @@ func (s *settings) probes() bool {
 	return s.resolver != nil || s.autoDetect.HeadsLinks() || s.urlLimits.NeedsContentTypes()
 }
 
-// probe asks for links by HEAD, or as the redirect resolver wants it, where the
-// site wants to know more of them before they become rows: where they lead and of
-// what type they are (docs/spec/crawling.md 5.3 #9, #11, 5.8). Each request waits for its
-// host's gate like any other. Then URL_LIMITS cuts the list.
+// probe requests links by HEAD, or as the redirect resolver says, if the site needs to
+// know where they lead or their type before they become rows
+// (docs/spec/crawling.md 5.3 #9, #11, 5.8). Each request waits for its host's gate. Then
+// URL_LIMITS cuts the list.
+//
+// If the batch ends first, the item is handed back. A page whose links alone take more
+// than half of the batch's time would never be done: it keeps the other links as they are.
 func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings
 	types := make([]string, len(list))
 	if set.probes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
-		for _, l := range list {
-			if c.over(ctx) {
+		began := c.Now()
+		for i, l := range list {
+			resolved, kind, ok, err := c.ask(ctx, l)
+			if err != nil && (ctx.Err() != nil || c.Now().Sub(began) < c.deadline.Sub(c.start)/2) {
+				c.page.cutOff = true
+				return nil
+			}
+			if err != nil {
+				c.log.Warn("no time left to request the links of the page; the rest is kept unresolved",
+					"site", c.page.SiteID, "url", c.page.url.URL, "requested", i, "links", len(list))
+				kept, keptTypes = append(kept, list[i:]...), append(keptTypes, types[i:]...)
 				break
 			}
-			resolved, kind, ok := c.ask(ctx, l)
 			if ok {
 				kept, keptTypes = append(kept, resolved), append(keptTypes, kind)
 			}
@@ -50,23 +61,35 @@ func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	return slices.DeleteFunc(slices.Clone(list), func(wire.Link) bool { i++; return !keep[i] })
 }
 
-// ask makes the request for one link. A link whose resolver brings no answer is
-// left out; without a resolver a link that does not answer stays, of no type.
-func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool) {
+// ask makes the request for one link. ok is false for a link that is left out: one that
+// the resolver cannot resolve. Without a resolver, a link without an answer stays, and
+// its kind is empty. The error is that of cutOff: the batch ended first.
+func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
+	if c.over(ctx) {
+		return l, "", false, errNoTime
+	}
 	how := set.resolver.For(l.URL.URL)
 	if how == nil && !set.autoDetect.HeadsLinks() && !set.urlLimits.NeedsContentTypes() {
-		return l, "", true
+		return l, "", true, nil
 	}
 	v := c.visit(c.page.item)
+	v.came = true // a page that is half read waits for the host, however long
 	defer v.leaveSlot()
 	defer v.leaveGate()
 	target := l.URL.URL
-	if v.throughProxy(ctx, c.page.answer.proxy) != nil {
-		return l, "", how == nil
+	err = v.throughProxy(ctx, c.page.answer.proxy)
+	if err == nil {
+		err = v.allowed(ctx, target)
 	}
-	if v.allowed(ctx, target) != nil || v.enter(ctx, target) != nil {
-		return l, "", how == nil
+	if err == nil {
+		err = v.enter(ctx, target)
+	}
+	if cutOff(ctx, err) {
+		return l, "", false, err
+	}
+	if err != nil {
+		return l, "", how == nil, nil
 	}
 	r := v.request(target, cookies.Links)
 	// The body would have to wait for memory while its page holds some.
@@ -78,21 +101,24 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		}
 	}
 	answer, err := v.get(ctx, r)
+	if cutOff(ctx, err) {
+		return l, "", false, err
+	}
 	if err != nil || answer.Code != http.StatusOK {
-		return l, "", how == nil
+		return l, "", how == nil, nil
 	}
 	if kind = set.typeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
 		if set.autoDetect.HeadsLinks() && !set.contentTypes.Holds(kind) {
-			return l, kind, false
+			return l, kind, false, nil
 		}
 		l.URL.ContentType = clipTo(kind, 32)
 	}
 	if how == nil || !followed(answer, how.Types) {
-		return l, kind, true
+		return l, kind, true, nil
 	}
 	final, err := set.schemes.Resolve(target, withoutFragment(answer.FinalURL))
 	if err != nil || c.met[final] && final != target {
-		return l, kind, false
+		return l, kind, false, nil
 	}
 	c.met[final] = true
 	found := l.URL.URLMd5
@@ -101,7 +127,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		c.led = map[string]string{}
 	}
 	c.led[l.URL.URLMd5] = found
-	return l, kind, true
+	return l, kind, true, nil
 }
 
 // followed reports whether the link led elsewhere, by codes that count.

@@ -142,7 +142,7 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	switch {
 	case err == nil:
 		code, body = response.Code, response.Body
-	case ctx.Err() != nil || errors.Is(err, errNoTime):
+	case cutOff(ctx, err):
 		return nil, err
 	default:
 		code, body, told = partial(err)

@@ -109,7 +109,7 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 	c := r.collection(out, p, now)
 	for _, e := range list.Entries {
 		before := len(c.taken)
-		c.take(ctx, []candidate{{url: e.Loc}})
+		c.take([]candidate{{url: e.Loc}})
 		if len(c.taken) == before {
 			continue
 		}

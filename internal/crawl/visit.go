@@ -58,6 +58,11 @@ func (r *batchRun) visit(it *item) *visit {
 // errNoTime says that the batch's time was over before the item was fetched.
 var errNoTime = errors.New("the time of the batch was over before the URL was fetched")
 
+// cutOff reports whether err came of the end of the batch: it says nothing of the URL.
+func cutOff(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime))
+}
+
 // notYet says that the host's turn is further away than the batch waits for it.
 type notYet struct {
 	host string

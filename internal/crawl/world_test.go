@@ -46,6 +46,7 @@ type memory struct {
 	siteBits  wire.ErrorMask
 	fails     map[string]error // by method
 	watch     func()           // called after each SaveCrawl
+	called    func(string)     // called with the name of each method, unless it is nil
 }
 
 func newMemory() *memory {
@@ -55,24 +56,28 @@ func newMemory() *memory {
 	}
 }
 
-func (m *memory) begin(method string) (func(), error) {
+// begin notes the call of a method. Like a real data owner, it fails when ctx is over.
+func (m *memory) begin(ctx context.Context, method string) (func(), error) {
 	m.mu.Lock()
 	m.calls = append(m.calls, method)
-	return m.mu.Unlock, m.fails[method]
+	if m.called != nil {
+		m.called(method)
+	}
+	return m.mu.Unlock, errors.Join(m.fails[method], ctx.Err())
 }
 
 func (m *memory) Site(ctx context.Context, id string) (*wire.Site, error) {
-	end, err := m.begin("Site")
+	end, err := m.begin(ctx, "Site")
 	defer end()
 	if s := m.sites[id]; s != nil && err == nil {
 		c := *s
-		return &c, ctx.Err()
+		return &c, nil
 	}
 	return nil, err
 }
 
-func (m *memory) Suspend(_ context.Context, id string, bits wire.ErrorMask, items int) error {
-	end, err := m.begin("Suspend")
+func (m *memory) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
+	end, err := m.begin(ctx, "Suspend")
 	defer end()
 	if err == nil {
 		m.suspended |= bits
@@ -83,9 +88,9 @@ func (m *memory) Suspend(_ context.Context, id string, bits wire.ErrorMask, item
 }
 
 func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
-	end, err := m.begin("MarkCrawling")
+	end, err := m.begin(ctx, "MarkCrawling")
 	defer end()
-	if err = errors.Join(err, ctx.Err()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	marks := map[string]wire.Mark{}
@@ -108,12 +113,12 @@ func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, ite
 }
 
 func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
-	end, err := m.begin("SaveCrawl")
+	end, err := m.begin(ctx, "SaveCrawl")
 	defer end()
 	if m.watch != nil {
 		defer m.watch()
 	}
-	if err = errors.Join(err, ctx.Err()); err != nil {
+	if err != nil {
 		return wire.Saved{}, err
 	}
 	for _, r := range results {
@@ -130,8 +135,8 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 		}
 		m.rows[key] = row
 		m.siteBits |= r.SiteBits
-		if len(r.Files) > 0 {
-			m.files[key] = r.Files
+		for _, f := range r.Files {
+			m.files[key] = append(slices.DeleteFunc(m.files[key], func(old wire.File) bool { return old.Type == f.Type }), f)
 		}
 		for _, l := range r.Links {
 			known, there := m.rows[site+" "+l.URL.URLMd5]
@@ -147,8 +152,8 @@ func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, result
 	return wire.Saved{}, nil
 }
 
-func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[string]bool, error) {
-	end, err := m.begin("KnownURLs")
+func (m *memory) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
+	end, err := m.begin(ctx, "KnownURLs")
 	defer end()
 	known := map[string]bool{}
 	for _, md5 := range md5s {
@@ -159,8 +164,8 @@ func (m *memory) KnownURLs(_ context.Context, site string, md5s []string) (map[s
 	return known, err
 }
 
-func (m *memory) TakeSchema(_ context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
-	end, err := m.begin("TakeSchema")
+func (m *memory) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
+	end, err := m.begin(ctx, "TakeSchema")
 	defer end()
 	row := m.rows[site+" "+template.URLMd5]
 	row.Status, row.BatchID = wire.StatusCrawled, batch
@@ -172,8 +177,8 @@ func (m *memory) TakeSchema(_ context.Context, site string, batch int64, templat
 	return err == nil, err
 }
 
-func (m *memory) PutRaw(_ context.Context, site string, files map[string][]wire.File, _ time.Time) error {
-	end, err := m.begin("PutRaw")
+func (m *memory) PutRaw(ctx context.Context, site string, files map[string][]wire.File, _ time.Time) error {
+	end, err := m.begin(ctx, "PutRaw")
 	defer end()
 	for md5, list := range files {
 		m.files[site+" "+md5] = list
@@ -181,8 +186,8 @@ func (m *memory) PutRaw(_ context.Context, site string, files map[string][]wire.
 	return err
 }
 
-func (m *memory) URLTexts(_ context.Context, site string, md5s []string) (map[string]string, error) {
-	end, err := m.begin("URLTexts")
+func (m *memory) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
+	end, err := m.begin(ctx, "URLTexts")
 	defer end()
 	texts := map[string]string{}
 	for _, md5 := range md5s {
@@ -193,8 +198,8 @@ func (m *memory) URLTexts(_ context.Context, site string, md5s []string) (map[st
 	return texts, err
 }
 
-func (m *memory) HasContents(_ context.Context, site string, md5s []string) (map[string]bool, error) {
-	end, err := m.begin("HasContents")
+func (m *memory) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
+	end, err := m.begin(ctx, "HasContents")
 	defer end()
 	has := map[string]bool{}
 	for _, md5 := range md5s {
@@ -204,31 +209,31 @@ func (m *memory) HasContents(_ context.Context, site string, md5s []string) (map
 }
 
 // Condition knows "1", "0" and comparisons of two texts in quotes with >.
-func (m *memory) Condition(_ context.Context, _, _, expression string) (bool, error) {
-	end, err := m.begin("Condition")
+func (m *memory) Condition(ctx context.Context, _, _, expression string) (wire.Verdict, error) {
+	end, err := m.begin(ctx, "Condition")
 	defer end()
 	left, right, compared := strings.Cut(expression, ">")
 	if compared {
-		return strings.TrimSpace(left) > strings.TrimSpace(right), err
+		return wire.Verdict{True: strings.TrimSpace(left) > strings.TrimSpace(right)}, err
 	}
-	return strings.TrimSpace(expression) == "1", err
+	return wire.Verdict{True: strings.TrimSpace(expression) == "1"}, err
 }
 
-func (m *memory) Proxies(context.Context, string) ([]wire.Proxy, error) {
-	end, err := m.begin("Proxies")
+func (m *memory) Proxies(ctx context.Context, _ string) ([]wire.Proxy, error) {
+	end, err := m.begin(ctx, "Proxies")
 	defer end()
 	return m.proxies, err
 }
 
-func (m *memory) ProxyFault(_ context.Context, site, host string, disabled bool) error {
-	end, err := m.begin("ProxyFault")
+func (m *memory) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
+	end, err := m.begin(ctx, "ProxyFault")
 	defer end()
 	m.faults = append(m.faults, fmt.Sprint(site, " ", host, " ", disabled))
 	return err
 }
 
-func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	end, err := m.begin("Rows")
+func (m *memory) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
+	end, err := m.begin(ctx, "Rows")
 	defer end()
 	rows := map[string]wire.URL{}
 	for _, md5 := range md5s {
@@ -239,8 +244,8 @@ func (m *memory) Rows(_ context.Context, site string, md5s []string) (map[string
 	return rows, err
 }
 
-func (m *memory) SiteOf(context.Context, string) (string, error) {
-	end, err := m.begin("SiteOf")
+func (m *memory) SiteOf(ctx context.Context, _ string) (string, error) {
+	end, err := m.begin(ctx, "SiteOf")
 	defer end()
 	for id := range m.sites {
 		return id, err

@@ -154,13 +154,13 @@ func (repo *Repository) PutRaw(ctx context.Context, site string, files map[strin
 }
 
 // Condition evaluates an SQL expression over one URL's row; see
-// sqlstore.Conditions. An expression that is refused is an error.
-func (repo *Repository) Condition(ctx context.Context, site, md5, expression string) (bool, error) {
+// sqlstore.Conditions. An expression that is refused is an error of the verdict.
+func (repo *Repository) Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error) {
 	verdicts, err := repo.Store.Conditions(ctx, site, []wire.Condition{{URLMd5: md5, SQL: expression}})
 	if err != nil {
-		return false, err
+		return wire.Verdict{}, err
 	}
-	return verdicts[0].True, verdicts[0].Err
+	return verdicts[0], nil
 }
 
 // Conditions evaluates several at once, of one state of the database; see
