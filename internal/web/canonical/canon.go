@@ -1,44 +1,40 @@
-// Package canonical turns one URL text into its canonical form.
+// Package canonical converts URL text to a canonical form.
 //
-// Two texts that name the same page must give one row, one file and one fetch;
-// so every URL passes here before it is compared, stored or hashed. Whoever
-// found the URL (extract), judges it (filter) or keeps it (store) is unknown
-// to this package: text in, text out, no clock and no network.
+// Every URL passes through this package before it is compared, stored or hashed, so that
+// two texts for one page give one row, one file and one fetch.
 //
 //	u, err := canonical.Resolve("http://example.com/a/b.html", "../c?d=1#top")
 //	// u == "http://example.com/c?d=1"
 //
-// # The form
+// # Canonical form
 //
-// A URL is parsed, resolved and written by the WHATWG URL standard. On that
-// form the table of docs/spec/objects.md 4.2 is applied where it says more:
+// The WHATWG URL standard defines parsing, resolution and serialisation. The table of
+// docs/spec/objects.md 4.2 adds:
 //
 //   - a text without a scheme gets "http://" (Canonical only);
 //   - "#!" becomes "?_escaped_fragment_="; any other fragment is dropped;
-//   - trailing dots of the host, empty path segments and an empty query go;
-//   - what RFC 3986 does not allow in a path or query is percent-encoded.
+//   - trailing dots of the host, empty path segments and an empty query are removed;
+//   - characters that RFC 3986 does not allow in a path or query are percent-encoded.
 //
-// It departs from that table in four places:
+// The package departs from that table in four places:
 //
-//   - No Unicode normalisation (NFC) of path and query: it changes the bytes
-//     that a browser would send, and so the page that is named.
-//   - An apostrophe in a query becomes %27, as the standard writes it.
-//   - All trailing dots of a host are removed, since removing one at a time is
-//     not idempotent. Dot segments are resolved before empty ones are dropped.
-//   - A bare final "#" is kept by Canonical, as the table asks, but dropped by
-//     Resolve: the link "#" names the page it stands on, and a crawler that
-//     kept it would fetch every such page twice.
+//   - It does not normalise path and query to NFC, because that changes the bytes that a
+//     browser would send.
+//   - An apostrophe in a query becomes %27, as in the standard.
+//   - It removes all trailing dots of a host, because removing one is not idempotent. It
+//     resolves dot segments before it removes empty segments.
+//   - Canonical keeps a bare final "#", as in the table. Resolve drops it: the link "#" names
+//     the page that contains it, and keeping it would fetch such a page twice.
 //
-// For every u that Canonical or Resolve returned, Canonical(u) == u. What the
-// standard leaves alone stays: user and password, the case of %xx, a percent
-// sign that begins no escape (net/url refuses such a path; see its Opaque).
-// A query is encoded as UTF-8 whatever the charset of the page.
+// For every u that Canonical or Resolve returns, Canonical(u) == u. Unchanged are user and
+// password, the case of %xx, and a percent sign that begins no escape (net/url rejects such
+// a path; see url.URL.Opaque). A query is encoded as UTF-8 whatever the charset of the
+// page.
 //
 // # Speed
 //
-// Nearly all links are plain ASCII and need no repair. plain.go recognises
-// those and copies them; everything else takes the road through the parser.
-// Tests and a fuzz target hold both roads to the same answers.
+// Most links are plain ASCII and need no repair. plain.go recognises and copies them; the
+// parser handles the rest. Tests and a fuzz target compare the answers of both paths.
 package canonical
 
 import (
@@ -48,46 +44,43 @@ import (
 	"strings"
 )
 
-// MaxLength is the greatest length in bytes of a canonical URL: what the URL
-// column holds (docs/spec/storage.md 1.5).
+// MaxLength is the maximum length in bytes of a canonical URL: the size of the URL column
+// (docs/spec/storage.md 1.5).
 const MaxLength = 4096
 
-// maxInput bounds the text that is parsed at all. Percent-encoding only makes
-// a text longer, but dot segments and a fragment may make it shorter.
+// maxInput bounds the text that is parsed. It exceeds MaxLength because removing dot
+// segments and a fragment makes a text shorter.
 const maxInput = 2 * MaxLength
 
-// Why a text has no canonical form. Errors of this package wrap one of these.
+// Reasons why a text has no canonical form. Errors of this package wrap one of these.
 var (
-	// ErrSyntax: the text is no URL, or the base is none.
-	ErrSyntax = errors.New("canon: malformed URL")
-	// ErrScheme: the URL is well-formed, its scheme is not wanted.
-	ErrScheme = errors.New("canon: scheme not allowed")
-	// ErrRelative: the text needs a base and there is none.
-	ErrRelative = errors.New("canon: relative URL without a base")
-	// ErrLength: longer than MaxLength.
-	ErrLength = errors.New("canon: URL too long")
+	// ErrSyntax: the text or the base is not a URL.
+	ErrSyntax = errors.New("malformed URL")
+	// ErrScheme: the URL is well-formed, but its scheme is not in Schemes.
+	ErrScheme = errors.New("scheme not allowed")
+	// ErrRelative: the text needs a base and base is empty.
+	ErrRelative = errors.New("relative URL without a base")
+	// ErrLength: the URL is longer than MaxLength.
+	ErrLength = errors.New("URL too long")
 )
 
-// Schemes is the list of schemes that are kept, lower case, without ":".
-// The nil list keeps every scheme. It is read only: goroutines may share it.
+// Schemes lists the accepted schemes, lower case, without ":". A nil list accepts every
+// scheme. Goroutines may share a list that nobody changes.
 type Schemes []string
 
-// Web is what a crawler fetches, and the list of Canonical and Resolve.
+// Web lists the schemes that Canonical and Resolve accept.
 var Web = Schemes{"http", "https"}
 
-// Canonical returns the canonical form of an http or https URL.
-// See Schemes.Canonical.
+// Canonical is Web.Canonical.
 func Canonical(raw string) (string, error) { return Web.Canonical(raw) }
 
-// Resolve returns the canonical URL of an http or https link. See
-// Schemes.Resolve.
+// Resolve is Web.Resolve.
 func Resolve(base, ref string) (string, error) { return Web.Resolve(base, ref) }
 
-// Canonical returns the canonical form of an absolute URL, at most MaxLength
-// bytes, ASCII. Outer spaces and control characters, and tabs and line ends
-// anywhere, are dropped. A text without a scheme is taken for an http one;
-// one that begins with "/", "\" or "-" is not (ErrRelative). On an error the
-// text returned is empty. Source: docs/spec/objects.md 4.2, docs/spec/crawling.md 5.4.
+// Canonical returns the canonical form of an absolute URL: ASCII, at most MaxLength bytes,
+// "" on error. It drops outer spaces and control characters, and tabs and line ends
+// anywhere. A text without a scheme gets http; if it begins with "/", "\" or "-", the error
+// is ErrRelative. Source: docs/spec/objects.md 4.2, docs/spec/crawling.md 5.4.
 func (s Schemes) Canonical(raw string) (string, error) {
 	if p, ok := scanAbsolute(raw); ok && s.allow(p.scheme()) {
 		return p.text(), nil
@@ -95,7 +88,7 @@ func (s Schemes) Canonical(raw string) (string, error) {
 	return s.canonical(raw)
 }
 
-// canonical is Canonical without the shortcut.
+// canonical is Canonical without the fast path.
 func (s Schemes) canonical(raw string) (string, error) {
 	if len(raw) > maxInput {
 		return "", ErrLength
@@ -126,10 +119,9 @@ func (s Schemes) canonical(raw string) (string, error) {
 	return s.finish(u)
 }
 
-// Resolve returns the canonical URL of the link ref found on a page whose base
-// URL is base. ref may be absolute; then base may be anything. An empty ref,
-// and "#", name base itself. Errors are those of Canonical. Source: WHATWG URL
-// 4.4, docs/spec/crawling.md 5.3.
+// Resolve returns the canonical URL of the link ref on a page with the given base URL. If
+// ref is absolute, base may be anything. An empty ref and "#" resolve to base. Errors are
+// those of Canonical. Source: WHATWG URL 4.4, docs/spec/crawling.md 5.3.
 func (s Schemes) Resolve(base, ref string) (string, error) {
 	if u, ok := s.resolvePlain(base, ref); ok {
 		return u, nil
@@ -137,9 +129,9 @@ func (s Schemes) Resolve(base, ref string) (string, error) {
 	return s.resolve(base, ref)
 }
 
-// resolve is Resolve without the shortcut.
+// resolve is Resolve without the fast path.
 func (s Schemes) resolve(base, ref string) (string, error) {
-	// Before anything else: data and javascript links may be megabytes.
+	// Check the scheme first: data and javascript links may be megabytes long.
 	scheme, absolute := schemeOf(ref)
 	if absolute && !s.allow(scheme) {
 		return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
@@ -148,7 +140,8 @@ func (s Schemes) resolve(base, ref string) (string, error) {
 		return "", ErrLength
 	}
 	ref = strip(ref)
-	// A link "example.com:80" has an unknown scheme; as a text it is a host.
+	// In a link, "example.com:80" has an unknown scheme; in Canonical it is a host and a
+	// port.
 	if scheme, absolute = schemeOf(ref); absolute && (!s.allow(scheme) || hasPort(ref, scheme)) {
 		return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
 	}
@@ -166,8 +159,8 @@ func (s Schemes) resolve(base, ref string) (string, error) {
 	return strings.TrimSuffix(u, "#"), err
 }
 
-// finish applies the table to a URL that the parser wrote, and checks scheme
-// and length of the result.
+// finish applies docs/spec/objects.md 4.2 to a serialised URL, then checks the scheme and
+// length of the result.
 func (s Schemes) finish(href string) (string, error) {
 	u, err := adjust(href)
 	if err != nil {
@@ -182,11 +175,10 @@ func (s Schemes) finish(href string) (string, error) {
 	return u, nil
 }
 
-// allow tells whether scheme, in lower case, is kept.
 func (s Schemes) allow(scheme string) bool { return s == nil || slices.Contains(s, scheme) }
 
-// strip drops what the standard's parser drops from a text before it reads it:
-// outer C0 controls and spaces, tabs and line ends inside.
+// strip removes what the standard's parser ignores: outer C0 controls and spaces, and tabs
+// and line ends anywhere.
 func strip(raw string) string {
 	raw = strings.TrimFunc(raw, func(r rune) bool { return r <= ' ' })
 	if !strings.ContainsAny(raw, "\t\n\r") {
@@ -200,8 +192,7 @@ func strip(raw string) string {
 	}, raw)
 }
 
-// schemeOf returns the scheme that text begins with, in lower case without
-// ":", and whether there is one.
+// schemeOf returns the scheme at the start of text, lower case, without ":".
 func schemeOf(text string) (string, bool) {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -216,9 +207,9 @@ func schemeOf(text string) (string, bool) {
 	return "", false
 }
 
-// hasPort tells whether the scheme that text seems to begin with is rather a
-// host before a port, as in "example.com:8080/x" and "localhost:80". Digits
-// must follow, and the name must be longer than a usual scheme or have a dot.
+// hasPort reports whether scheme is really a host name before a port, as in
+// "example.com:8080/x" or "localhost:80". Digits must follow, and the name must be longer
+// than a usual scheme or contain a dot.
 func hasPort(text, scheme string) bool {
 	if len(scheme) < 7 && !strings.Contains(scheme, ".") {
 		return false

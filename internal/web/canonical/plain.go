@@ -2,23 +2,20 @@ package canonical
 
 import "strings"
 
-// A URL is plain when its text is its own canonical form, but for a fragment:
-// http or https, a lower-case host that is neither international nor odd, no
-// user, a port that is not the default one, and a path and query of characters
-// that nobody encodes, without empty or dot segments. Being plain is narrower
-// than being canonical: when in doubt the scan says no, and the parser decides.
+// A URL is plain if its text without the fragment is already canonical: http or https, a
+// lower-case ASCII host, no user, no default port, and a path and query without empty or
+// dot segments and without characters that need encoding. If the scan is in doubt it
+// answers no, and the parser decides.
 
-// What a byte may be in a plain URL.
+// Classes of bytes in a plain URL.
 const (
 	inPath  = 1 << iota // path and query
 	inQuery             // query only
 	inHost              // host labels
-	inFrag              // fragment that is dropped unread
+	inFrag              // dropped fragment
 )
 
-// classes holds the classes of each byte. Brackets, "\", "^", "|", quotes,
-// braces, controls and bytes above ASCII are in none but inFrag, where the
-// printable ones are harmless.
+// classes maps each byte to its classes.
 var classes = func() (t [256]uint8) {
 	for c := '!'; c <= '~'; c++ {
 		t[c] |= inFrag
@@ -39,12 +36,12 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// plain is a plain absolute URL with the places where its parts end.
+// plain is a plain absolute URL and the offsets of its parts.
 type plain struct {
 	raw    string
 	origin int // length of scheme://host:port
-	path   int // where the path ends
-	end    int // where the query ends; a fragment follows
+	path   int // end of the path
+	end    int // end of the query; a fragment may follow
 }
 
 func (p plain) text() string { return p.raw[:p.end] }
@@ -56,7 +53,7 @@ func (p plain) scheme() string {
 	return "https"
 }
 
-// scanAbsolute tells whether raw is plain, and where its parts are.
+// scanAbsolute reports whether raw is plain, and the offsets of its parts.
 func scanAbsolute(raw string) (plain, bool) {
 	p := plain{raw: raw}
 	if len(raw) > MaxLength {
@@ -92,11 +89,9 @@ func scanAbsolute(raw string) (plain, bool) {
 	return p, scanFragment(raw[p.end:])
 }
 
-// scanHost returns the length of the host that text begins with. A name has
-// labels of a-z, 0-9 and inner "-"; its last label begins with a letter, so
-// that it is no number in any notation. Labels with "--" in third place (the
-// mark of international names) are left to the parser. An IPv4 address stands
-// in its usual form.
+// scanHost returns the length of the host at the start of text: labels of a-z, 0-9 and
+// inner "-", or an IPv4 address in dotted decimal form. A label "xx--" may be an
+// international name and is not plain.
 func scanHost(text string) (int, bool) {
 	label := 0
 	for i := 0; ; i++ {
@@ -121,7 +116,7 @@ func scanHost(text string) (int, bool) {
 	}
 }
 
-// isIPv4 tells whether host is four numbers up to 255 without leading zeros.
+// isIPv4 reports whether host is four numbers up to 255 without leading zeros.
 func isIPv4(host string) bool {
 	for part := range 4 {
 		n, i := 0, 0
@@ -144,8 +139,8 @@ func isIPv4(host string) bool {
 	return false
 }
 
-// scanPort returns the length of ":port" at the start of text, 0 when there is
-// none. The port has no leading zero and is not the scheme's own.
+// scanPort returns the length of ":port" at the start of text, 0 without one. A leading
+// zero and the scheme's default port are not plain.
 func scanPort(text string, https bool) (int, bool) {
 	if text == "" || text[0] != ':' {
 		return 0, true
@@ -161,9 +156,8 @@ func scanPort(text string, https bool) (int, bool) {
 	return i, true
 }
 
-// scanPath returns the length of the path at the start of text, which begins
-// with "/". No segment is empty but the last, and none begins with "." or with
-// an escape of it.
+// scanPath returns the length of the path at the start of text, which begins with "/". Only
+// the last segment may be empty, and none may be a possible dot segment.
 func scanPath(text string) (int, bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -177,14 +171,13 @@ func scanPath(text string) (int, bool) {
 	return len(text), true
 }
 
-// oddSegment tells whether a segment begins with a dot, escaped or not: only
-// such a one can be a dot segment.
+// oddSegment reports whether a segment begins with a dot, escaped or not.
 func oddSegment(text string) bool {
 	return text[0] == '.' || strings.HasPrefix(text, "%2")
 }
 
-// scanQuery returns the length of "?query" at the start of text, 0 when there
-// is none. An empty query is not plain.
+// scanQuery returns the length of "?query" at the start of text, 0 without one. An empty
+// query is not plain.
 func scanQuery(text string) (int, bool) {
 	if text == "" || text[0] == '#' {
 		return 0, true
@@ -196,8 +189,8 @@ func scanQuery(text string) (int, bool) {
 	return i, i > 1 && (i == len(text) || text[i] == '#')
 }
 
-// scanFragment tells whether text is empty or a fragment that is dropped: it
-// begins with "#", is not the bare one, and no "#!".
+// scanFragment reports whether text is empty or a fragment to drop: not "#" alone, not
+// "#!".
 func scanFragment(text string) bool {
 	if text == "" {
 		return true
@@ -213,7 +206,8 @@ func scanFragment(text string) bool {
 	return true
 }
 
-// resolvePlain is Resolve for a plain link on a plain base, or says no.
+// resolvePlain is Resolve for a plain link on a plain base. It returns false for all
+// others.
 func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	if p, ok := scanAbsolute(ref); ok {
 		return p.text(), s.allow(p.scheme())
@@ -222,7 +216,7 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	if !ok || !s.allow(b.scheme()) || len(ref) > MaxLength {
 		return "", false
 	}
-	head, tail := "", ref // the answer is head + tail, plain or not at all
+	head, tail := "", ref // the result is head + tail
 	switch {
 	case ref == "":
 		return b.text(), true
@@ -242,7 +236,7 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	default:
 		colon := strings.IndexByte(ref, ':')
 		if colon >= 0 && colon < strings.IndexAny(ref+"/", "/?#") {
-			return "", false // a scheme, perhaps
+			return "", false // may be a scheme
 		}
 		head, tail = ascend(base[:b.path], b.origin, ref)
 		if tail == "" || tail[0] == '/' || oddSegment(tail) {
@@ -260,7 +254,7 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	return b.cut(head, tail[:n+m])
 }
 
-// cut joins the parts of an answer, unless it is too long.
+// cut joins the parts of a result that is short enough.
 func (plain) cut(head, tail string) (string, bool) {
 	if len(head)+len(tail) > MaxLength {
 		return "", false
@@ -268,9 +262,9 @@ func (plain) cut(head, tail string) (string, bool) {
 	return head + tail, true
 }
 
-// ascend takes the last segment off the path of base, which has origin bytes
-// before its path, and one more for each "../" that ref begins with; it passes
-// over "./". It returns the folder, with its final slash, and the rest of ref.
+// ascend removes the last segment from the path of base, and one more for each "../" at the
+// start of ref. It skips "./". origin is the length of base before its path. It returns the
+// folder, with its final slash, and the rest of ref.
 func ascend(base string, origin int, ref string) (folder, rest string) {
 	folder = base[:strings.LastIndexByte(base, '/')+1]
 	for {

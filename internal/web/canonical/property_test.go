@@ -6,28 +6,28 @@ import (
 	"testing"
 )
 
-// agree checks the laws of the package for one link on one base: both roads
-// give one answer, the answer is its own canonical form and no page's fragment.
+// agree checks the laws of the package for one link: the fast and the slow path give the
+// same answer, which is idempotent and has no fragment.
 func agree(t testing.TB, base, ref string) {
 	t.Helper()
 	for _, s := range []Schemes{Web, {"https"}, nil} {
-		quick, err1 := s.Canonical(ref)
+		fast, err1 := s.Canonical(ref)
 		slow, err2 := s.canonical(ref)
-		if quick != slow || (err1 == nil) != (err2 == nil) {
-			t.Fatalf("Canonical(%q): quick %q %v, slow %q %v", ref, quick, err1, slow, err2)
+		if fast != slow || (err1 == nil) != (err2 == nil) {
+			t.Fatalf("Canonical(%q): fast %q %v, slow %q %v", ref, fast, err1, slow, err2)
 		}
-		settled(t, s, quick, err1)
+		checkStable(t, s, fast, err1)
 
-		quick, err1 = s.Resolve(base, ref)
+		fast, err1 = s.Resolve(base, ref)
 		slow, err2 = s.resolve(base, ref)
-		if quick != slow || (err1 == nil) != (err2 == nil) {
-			t.Fatalf("Resolve(%q, %q): quick %q %v, slow %q %v", base, ref, quick, err1, slow, err2)
+		if fast != slow || (err1 == nil) != (err2 == nil) {
+			t.Fatalf("Resolve(%q, %q): fast %q %v, slow %q %v", base, ref, fast, err1, slow, err2)
 		}
-		settled(t, s, quick, err1)
+		checkStable(t, s, fast, err1)
 	}
 }
 
-func settled(t testing.TB, s Schemes, u string, err error) {
+func checkStable(t testing.TB, s Schemes, u string, err error) {
 	t.Helper()
 	if err != nil {
 		if u != "" {
@@ -54,9 +54,8 @@ func settled(t testing.TB, s Schemes, u string, err error) {
 	}
 }
 
-// Texts put together from pieces that matter reach the rare roads quicker than
-// random bytes do.
-func TestRoadsAgree(t *testing.T) {
+// Texts built from significant pieces reach rare branches sooner than random bytes.
+func TestFastPathAgreesWithParser(t *testing.T) {
 	pieces := []string{
 		"http:", "https:", "ftp:", "file:", "x:", "//", "/", "\\", "a", "b.html", "ex.com", "EX.com", "..", ".",
 		"%2e", "%2E", "%", "%41", "%e3%81", "?", "#", "!", "#!", ":", ":80", ":443", ":8080", ":0", ":99999", "@", "u:p@",
@@ -90,8 +89,7 @@ func TestRoadsAgree(t *testing.T) {
 	}
 }
 
-// The quick road must be the usual one, or it is worth nothing.
-func TestUsualLinksAreQuick(t *testing.T) {
+func TestUsualLinksTakeFastPath(t *testing.T) {
 	const base = "https://www.example.com/news/2024/index.html?page=2"
 	for _, ref := range []string{
 		"https://www.example.com/articles/a-title-12345.html?ref=home&x=1",
@@ -99,12 +97,12 @@ func TestUsualLinksAreQuick(t *testing.T) {
 		"../img/a.png", "./x", "?page=3", "#top", "#", "", "/wiki/%D0%93%D0%BB", "/a#b", "/p;x=1,2/(y)!$&+@:*~",
 	} {
 		if _, ok := Web.resolvePlain(base, ref); !ok {
-			t.Errorf("%q takes the slow road", ref)
+			t.Errorf("%q does not take the fast path", ref)
 		}
 	}
 }
 
-func FuzzRoads(f *testing.F) {
+func FuzzFastPath(f *testing.F) {
 	f.Add("http://ex.com/a/b?c#d", "../x y?z#w")
 	f.Add("https://ex.com", "//u:p@0x7f..:080\\a//%2e%2E/b#!c#")
 	f.Add("", "http://[::1.2.3.4]:443/?#")
@@ -112,7 +110,7 @@ func FuzzRoads(f *testing.F) {
 	f.Add("file:///c:/x", "/C|/../..//y")
 	f.Fuzz(func(t *testing.T, base, ref string) {
 		if len(base)+len(ref) > 2000 {
-			return // the parser's time grows with the square of the segments
+			return // the parser needs quadratic time in the number of segments
 		}
 		agree(t, base, ref)
 	})

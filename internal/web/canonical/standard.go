@@ -7,13 +7,12 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// parser is the standard's URL parser. It is read only after this.
+// parser is read-only after initialisation.
 var parser = whatwg.NewParser()
 
-// parse reads ref against base (none when empty) and returns what the standard
-// calls the serialised URL, fragment included. The library indexes arrays by
-// what it reads; a panic in it is taken for a malformed URL, since every text
-// that comes here was written by a stranger.
+// parse resolves ref against base (which may be empty) and returns the serialised URL with
+// its fragment. A panic of the library, which indexes arrays by untrusted input, becomes
+// ErrSyntax.
 func parse(base, ref string) (href string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -35,12 +34,11 @@ func parse(base, ref string) (href string, err error) {
 	return u.Href(false), nil
 }
 
-// maxAts bounds the "@" of an authority. The parser reads what stands before
-// each of them again: a few thousand would cost it most of a second.
+// maxAts bounds the "@" of an authority: the parser needs quadratic time in their number.
 const maxAts = 32
 
-// crowded tells whether the authority of a text, if it has one, has more than
-// maxAts "@". How many slashes lead to it does not matter to the parser.
+// crowded reports whether the authority of text has more than maxAts "@". The parser
+// accepts any number of slashes before an authority.
 func crowded(text string) bool {
 	if scheme, ok := schemeOf(text); ok {
 		text = text[len(scheme)+1:]
@@ -56,19 +54,18 @@ func crowded(text string) bool {
 
 func isSlash(c byte) bool { return c == '/' || c == '\\' }
 
-// defaultPorts names the ports that docs/spec/objects.md 4.2 drops and the standard, which
-// knows http, https, ftp and web sockets only, keeps.
+// defaultPorts lists the ports that docs/spec/objects.md 4.2 drops and the URL standard
+// keeps.
 var defaultPorts = map[string]string{
 	"gopher": "70", "news": "119", "nntp": "119", "prospero": "191", "snews": "563", "snntp": "563",
 }
 
-// maxPasses bounds how often adjust parses: once for "#!", and twice for a
-// host that is a number below its trailing dots.
+// maxPasses bounds how often adjust parses: once for "#!", and twice for a numeric host
+// with trailing dots.
 const maxPasses = 4
 
-// adjust applies the table of docs/spec/objects.md 4.2 to a serialised URL. A step that may
-// give the parser something new to say (a new query, another host) is followed
-// by one more parse, so that the result is what Canonical of it would be.
+// adjust applies docs/spec/objects.md 4.2 to a serialised URL. If a step gives a new query
+// or host, the URL is parsed again, so that the result is idempotent.
 func adjust(href string) (string, error) {
 	for range maxPasses {
 		next, reparse, err := adjustOnce(href)
@@ -92,7 +89,7 @@ func adjustOnce(href string) (u string, reparse bool, err error) {
 	scheme, rest, _ := strings.Cut(href, ":")
 	rest, fragment, hasFragment := strings.Cut(rest, "#")
 	if !strings.HasPrefix(rest, "//") {
-		// mailto and its like: nothing in them is a path.
+		// Opaque URLs such as mailto have no path.
 		return strings.TrimRight(scheme+":"+rest, " "), false, nil
 	}
 	rest, query, _ := strings.Cut(rest[2:], "?")
@@ -131,7 +128,7 @@ func adjustOnce(href string) (u string, reparse bool, err error) {
 	return b.String(), false, nil
 }
 
-// trimHostDots removes the dots at the end of the host of an authority.
+// trimHostDots removes the trailing dots of the host in authority.
 func trimHostDots(authority string) (string, bool) {
 	at := strings.LastIndexByte(authority, '@') + 1
 	host, port := authority[at:], ""
@@ -148,8 +145,7 @@ func trimHostDots(authority string) (string, bool) {
 	return authority[:at] + bare + port, true
 }
 
-// dropEmptySegments makes one slash of several. The path holds no dot segments
-// any more, so none can meet.
+// dropEmptySegments collapses repeated slashes. The parser has resolved all dot segments.
 func dropEmptySegments(path string) string {
 	if !strings.Contains(path, "//") {
 		return path
@@ -164,8 +160,8 @@ func dropEmptySegments(path string) string {
 	return string(b)
 }
 
-// writeEncoded writes a path or query with the few characters encoded that the
-// standard lets pass and RFC 3986 does not. All others are encoded by now.
+// writeEncoded writes a path or query, and encodes the characters that the URL standard
+// accepts and RFC 3986 does not.
 func writeEncoded(b *strings.Builder, text string) {
 	const unsafe = "\"<>\\^`{|}"
 	for {

@@ -12,17 +12,16 @@ import (
 )
 
 var (
-	// ErrMalformed says that some bytes stand for no character of the charset;
-	// the text has U+FFFD in their place.
+	// ErrMalformed: some bytes are invalid in the charset; the text has U+FFFD in their
+	// place.
 	ErrMalformed = errors.New("malformed bytes")
 
-	// ErrUnknownLabel says that the first charset label found names no known
-	// charset. The text was decoded by the next source in order.
+	// ErrUnknownLabel: the first charset label found is unknown. The next source in order
+	// decided.
 	ErrUnknownLabel = errors.New("unknown charset label")
 )
 
-// Names of the charsets that Decode treats apart, as the Encoding standard
-// writes them.
+// Charsets that Decode handles specially, in the spelling of the Encoding standard.
 const (
 	nameUTF8    = "utf-8"
 	nameUTF16BE = "utf-16be"
@@ -30,17 +29,14 @@ const (
 	nameLatin   = "windows-1252"
 )
 
-// Decode returns body as UTF-8 without a byte order mark, and the lower-case
-// name of the charset that it was read as, in the spelling of the Encoding
-// standard ("utf-8", "windows-1251", "shift_jis", "gb18030").
+// Decode returns body as UTF-8 without a byte order mark, and the charset of body in the
+// lower-case spelling of the Encoding standard ("utf-8", "windows-1251", "shift_jis").
 //
-// contentType is the value of the header and may be empty. The text is always
-// valid UTF-8 and always usable: an error is a remark on it, one of ErrMalformed
-// and ErrUnknownLabel or both joined, to be told apart with errors.Is.
-//
-// A body that is UTF-8 already is returned as it is, without a copy; the caller
-// must not change one while the other is in use. An empty body gives an empty
-// text. NUL bytes are kept. Source: docs/spec/crawling.md 4.13, HTML standard 13.2.3.
+// contentType is the value of the header and may be empty. The text is always valid UTF-8
+// and usable: an error is a warning that wraps ErrMalformed, ErrUnknownLabel or both. A
+// UTF-8 body is returned without a copy, so the caller must not change either. An empty
+// body gives an empty text. NUL bytes are kept. Source: docs/spec/crawling.md 4.13, HTML
+// standard 13.2.3.
 func Decode(body []byte, contentType string) (text []byte, charset string, err error) {
 	if enc, name, n := byteOrderMark(body); n > 0 {
 		text, err = convert(body[n:], enc, name)
@@ -48,36 +44,36 @@ func Decode(body []byte, contentType string) (text []byte, charset string, err e
 	}
 
 	shape := survey(body)
-	var remark error
+	var warning error
 	for _, label := range [...]string{headerLabel(contentType), declaredLabel(body, contentType)} {
 		if label == "" {
 			continue
 		}
 		enc, name, ok := lookup(label)
 		if !ok {
-			if remark == nil {
-				remark = fmt.Errorf("charset.Decode: %w %.60q", ErrUnknownLabel, label)
+			if warning == nil {
+				warning = fmt.Errorf("decode body: %w %.60q", ErrUnknownLabel, label)
 			}
 			continue
 		}
 		switch {
 		case shape.plain && asciiBased(name):
-			return body, name, remark
+			return body, name, warning
 		case shape.provenUTF8:
-			return body, nameUTF8, remark
+			return body, nameUTF8, warning
 		case name == nameUTF8 && shape.notUTF8:
 			continue
 		}
 		text, err = convert(body, enc, name)
-		return text, name, errors.Join(remark, err)
+		return text, name, errors.Join(warning, err)
 	}
 
 	enc, name := unlabelled(body, shape)
 	text, err = convert(body, enc, name)
-	return text, name, errors.Join(remark, err)
+	return text, name, errors.Join(warning, err)
 }
 
-// unlabelled chooses the charset of a body that states none worth following.
+// unlabelled chooses the charset of a body without a usable label.
 func unlabelled(body []byte, shape shape) (encoding.Encoding, string) {
 	if shape.valid && !shape.disguised || shape.mostlyUTF8 {
 		return nil, nameUTF8
@@ -91,8 +87,8 @@ func unlabelled(body []byte, shape shape) (encoding.Encoding, string) {
 	return nil, nameUTF8
 }
 
-// byteOrderMark reports the encoding that the first bytes state and the length
-// of the mark, 0 when there is none. A mark outranks every label.
+// byteOrderMark returns the encoding of a byte order mark and the length of the mark, 0
+// without one. A mark outranks every label.
 func byteOrderMark(body []byte) (encoding.Encoding, string, int) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")):
@@ -105,22 +101,22 @@ func byteOrderMark(body []byte) (encoding.Encoding, string, int) {
 	return nil, "", 0
 }
 
-// convert decodes body from enc; nil and UTF-8 mean that it should be UTF-8.
+// convert decodes body from enc. If enc is nil or UTF-8, it only replaces invalid bytes.
 func convert(body []byte, enc encoding.Encoding, name string) ([]byte, error) {
 	if enc == nil || name == nameUTF8 {
 		if utf8.Valid(body) {
 			return body, nil
 		}
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), fmt.Errorf("charset.Decode: %w in %s", ErrMalformed, name)
+		return bytes.ToValidUTF8(body, []byte("\uFFFD")), fmt.Errorf("decode body: %w in %s", ErrMalformed, name)
 	}
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
-		// The decoders of x/text replace what they cannot read, so this is a
-		// promise broken by one of them; the bytes are still better than none.
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), fmt.Errorf("charset.Decode: %w in %s: %w", ErrMalformed, name, err)
+		// x/text promises to replace invalid bytes; keep the body if a decoder fails
+		// anyway.
+		return bytes.ToValidUTF8(body, []byte("\uFFFD")), fmt.Errorf("decode body: %w in %s: %w", ErrMalformed, name, err)
 	}
 	if bytes.Contains(text, []byte("\uFFFD")) {
-		return text, fmt.Errorf("charset.Decode: %w in %s", ErrMalformed, name)
+		return text, fmt.Errorf("decode body: %w in %s", ErrMalformed, name)
 	}
 	return text, nil
 }

@@ -2,28 +2,29 @@ package charset
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/wlynxg/chardet"
 	"golang.org/x/text/encoding"
 )
 
 const (
-	// sampleBytes bounds what is shown to the detector: its cost grows with the
-	// text and its opinion hardly changes after some thousands of letters.
+	// sampleBytes bounds the input of the detector: its cost grows with the text, and its
+	// result hardly changes after a few thousand letters.
 	sampleBytes = 8 << 10
 
-	// surePoint is the confidence below which a guess is no better than the
-	// default of the standard.
-	surePoint = 0.5
+	// minConfidence is the confidence below which the default charset is the better guess.
+	minConfidence = 0.5
 )
 
-// turkishBytes is where windows-1254 differs from windows-1252 in letters.
-// Without one of them the detector has taken a western text for Turkish.
-var turkishBytes = [...]byte{0xD0, 0xDD, 0xDE, 0xF0, 0xFD, 0xFE}
+// isTurkish reports whether c is a letter that windows-1254 has and windows-1252 has not.
+// Without one the detector mistakes western text for Turkish.
+func isTurkish(c byte) bool { return strings.IndexByte("\xD0\xDD\xDE\xF0\xFD\xFE", c) >= 0 }
 
-// guess asks the statistics of the bytes that are not ASCII. It returns nil
-// when they say nothing useful. ISO-8859-2 is what the detector says of much
-// that it does not know, so it does not count (docs/spec/crawling.md 4.13).
+// guess detects the charset from byte statistics. It returns nil without a useful result.
+// ISO-8859-2 is the detector's answer to much that it does not know, and is ignored
+// (docs/spec/crawling.md 4.13).
 func guess(body []byte) (enc encoding.Encoding, name string) {
 	defer func() {
 		if recover() != nil {
@@ -41,7 +42,7 @@ func guess(body []byte) (enc encoding.Encoding, name string) {
 
 	part := sample(body)
 	found := chardet.Detect(part)
-	if found.Confidence < surePoint {
+	if found.Confidence < minConfidence {
 		return nil, ""
 	}
 	label := found.Encoding
@@ -55,11 +56,10 @@ func guess(body []byte) (enc encoding.Encoding, name string) {
 	case "MacRoman":
 		label = "macintosh"
 	case "MacCyrillic":
-		// It shares its small letters with windows-1251, which the web uses
-		// and the detector ranks behind it.
+		// It shares small letters with windows-1251, which is common on the web.
 		label = "windows-1251"
 	case "ISO-8859-9", "Windows-1254":
-		if !hasTurkish(part) {
+		if !slices.ContainsFunc(part, isTurkish) {
 			label = nameLatin
 		}
 	}
@@ -70,8 +70,8 @@ func guess(body []byte) (enc encoding.Encoding, name string) {
 	return enc, name
 }
 
-// sample returns the part of body worth showing to the detector: the bytes from
-// shortly before the first that is not plain ASCII.
+// sample returns the bytes for the detector, from shortly before the first byte that is not
+// plain ASCII.
 func sample(body []byte) []byte {
 	const before = 64
 	start := 0
@@ -80,14 +80,4 @@ func sample(body []byte) []byte {
 	}
 	start = max(0, start-before)
 	return body[start:min(len(body), start+sampleBytes)]
-}
-
-// hasTurkish reports whether part has a letter that only windows-1254 has.
-func hasTurkish(part []byte) bool {
-	for _, c := range turkishBytes {
-		if bytes.IndexByte(part, c) >= 0 {
-			return true
-		}
-	}
-	return false
 }

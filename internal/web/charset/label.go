@@ -11,14 +11,13 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// prescanBytes is how far a meta element is looked for. The HTML standard asks
-// for 1024; browsers go on where scripts stand before it.
+// prescanBytes is how far a meta element is searched. The HTML standard asks for 1024
+// bytes; browsers search further if scripts precede it.
 const prescanBytes = 4096
 
-// lookup finds the encoding of a label and its standard name. It knows the
-// labels of the Encoding standard and the "win-1251" of docs/spec/crawling.md 4.13. The
-// labels that the standard maps to its replacement decoder, which reads
-// nothing, count as unknown.
+// lookup finds the encoding of a label and its standard name. It accepts the labels of the
+// Encoding standard and "win-1251" (docs/spec/crawling.md 4.13). Labels of the standard's
+// replacement encoding, which decodes nothing, are unknown.
 func lookup(label string) (encoding.Encoding, string, bool) {
 	label = strings.ToLower(strings.Trim(label, " \t\r\n\f\"'"))
 	label, _, _ = strings.Cut(label, ",")
@@ -35,7 +34,7 @@ func lookup(label string) (encoding.Encoding, string, bool) {
 		return nil, "", false
 	}
 	if name == "gbk" {
-		// The standard reads GBK with the decoder of its superset.
+		// The standard decodes GBK with its superset.
 		enc = simplifiedchinese.GB18030
 	}
 	return enc, name, true
@@ -46,8 +45,8 @@ func asciiBased(name string) bool {
 	return name != nameUTF16BE && name != nameUTF16LE
 }
 
-// headerLabel returns the charset parameter of a Content-Type value, "" when it
-// has none. Broken headers are common, so what mime refuses is searched by hand.
+// headerLabel returns the charset parameter of a Content-Type value, "" without one.
+// Headers that package mime rejects are searched for "charset=".
 func headerLabel(contentType string) string {
 	if contentType == "" {
 		return ""
@@ -58,8 +57,8 @@ func headerLabel(contentType string) string {
 	return labelAfterCharset(contentType)
 }
 
-// labelAfterCharset finds `charset = label` in text the way the HTML standard
-// reads the content of a meta element (2.6.4).
+// labelAfterCharset finds `charset = label` in text as the HTML standard reads the content
+// of a meta element (2.6.4).
 func labelAfterCharset(text string) string {
 	const word = "charset"
 	for rest := strings.ToLower(text); ; {
@@ -90,8 +89,8 @@ func labelAfterCharset(text string) string {
 	}
 }
 
-// declaredLabel returns the charset that the body states about itself. The XML
-// declaration comes first when the type says XML, else the meta element.
+// declaredLabel returns the charset that the body declares: by XML declaration first if the
+// type is XML, else by meta element first.
 func declaredLabel(body []byte, contentType string) string {
 	head := body[:min(len(body), prescanBytes)]
 	first, second := metaLabel, xmlLabel
@@ -104,7 +103,7 @@ func declaredLabel(body []byte, contentType string) string {
 	return second(head)
 }
 
-// metaLabel finds the first meta element in head that states a charset.
+// metaLabel returns the charset of the first meta element in head that has one.
 func metaLabel(head []byte) string {
 	z := html.NewTokenizer(bytes.NewReader(head))
 	for {
@@ -149,8 +148,8 @@ func labelOfMeta(z *html.Tokenizer, more bool) string {
 	return label
 }
 
-// readableLabel replaces labels that cannot be true of a document whose meta
-// element was just read byte by byte (HTML standard 13.2.3.2).
+// readableLabel replaces labels that cannot be true, because the meta element itself was
+// read as ASCII (HTML standard 13.2.3.2).
 func readableLabel(label string) string {
 	switch _, name, _ := lookup(label); name {
 	case nameUTF16BE, nameUTF16LE:
@@ -161,8 +160,8 @@ func readableLabel(label string) string {
 	return label
 }
 
-// xmlLabel reads the encoding of an XML declaration at the start of head. A
-// declaration written in UTF-16 without a mark is known by its zero bytes.
+// xmlLabel returns the encoding of an XML declaration at the start of head. Its zero bytes
+// identify a UTF-16 declaration without a mark.
 func xmlLabel(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("<\x00?\x00x\x00")):

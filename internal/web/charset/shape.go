@@ -2,22 +2,20 @@ package charset
 
 import "unicode/utf8"
 
-// provingPairs is how many two-byte sequences prove UTF-8 when there is no
-// longer one: in text of a single-byte charset each of them is an accident of a
-// letter followed by a rare sign.
+// provingPairs is how many two-byte sequences prove UTF-8 if there is no longer one: in a
+// single-byte charset each is a letter that happens to precede a rare sign.
 const provingPairs = 8
 
-// shape is what the bytes of a body tell by themselves, before any label.
+// shape describes the bytes of a body before any label is read.
 type shape struct {
-	valid      bool // it reads as UTF-8, ASCII included
-	plain      bool // ASCII alone, without NUL or ESC: the same in nearly every charset
-	disguised  bool // ASCII with ESC or NUL: perhaps ISO-2022-JP or UTF-16
-	provenUTF8 bool // it reads as UTF-8 and hardly as anything else
-	mostlyUTF8 bool // broken here and there, as a page cut or glued together is
-	notUTF8    bool // more broken sequences than good ones
+	valid      bool // valid UTF-8, including ASCII
+	plain      bool // ASCII without NUL or ESC: the same in nearly every charset
+	disguised  bool // ASCII with ESC or NUL: may be ISO-2022-JP or UTF-16
+	provenUTF8 bool // valid UTF-8, and unlikely in any other charset
+	mostlyUTF8 bool // UTF-8 with few errors, such as a truncated page
+	notUTF8    bool // more invalid sequences than valid ones
 }
 
-// survey looks at body once.
 func survey(body []byte) shape {
 	var pairs, longer, broken int
 	var nul, esc, high bool
@@ -46,8 +44,7 @@ func survey(body []byte) shape {
 		valid:     broken == 0,
 		plain:     !high && !nul && !esc,
 		disguised: !high && (esc || nul),
-		// Three bytes in a row that fit are rare in any other charset, but short
-		// GBK or Shift_JIS texts have been seen to fit once.
+		// One valid three-byte sequence can occur in short GBK or Shift_JIS texts.
 		provenUTF8: broken == 0 && (longer >= 2 || longer*4+pairs >= provingPairs),
 		mostlyUTF8: broken > 0 && pairs+longer >= 4*broken,
 		notUTF8:    broken > pairs+longer,
