@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// maxDate bounds the text of a date.
+// maxDate bounds the text of a date, in bytes.
 const maxDate = 80
 
-// Forms of dates that servers send. Days of the week are taken off before, zones
-// stand as numbers. Go reads a day or an hour of one digit in any of them.
+// dateLayouts are the layouts of plainDate's output. time.Parse accepts one-digit days and
+// hours in all of them.
 var dateLayouts = []string{
-	"2 Jan 2006 15:04:05 -0700", // RFC 9110, its own form
+	"2 Jan 2006 15:04:05 -0700", // RFC 9110 5.6.7
 	"2 Jan 06 15:04:05 -0700",   // RFC 850
 	"Jan 2 15:04:05 2006 -0700", // asctime
 	"Jan 2 15:04:05 -0700 2006", // date(1)
 	"Jan 2 2006 15:04:05 -0700", // "Jan 2, 2006 15:04:05"
-	"2006 Jan 2 15:04:05 -0700", //
+	"2006 Jan 2 15:04:05 -0700",
 	"2 January 2006 15:04:05 -0700",
 	"January 2 2006 15:04:05 -0700",
 	"2 Jan 2006 15:04 -0700",
@@ -31,18 +31,17 @@ var dateLayouts = []string{
 	"2006-01-02 -0700",
 }
 
-// zones are those of RFC 822 5.1 and a few that servers use; all others that
-// have a name are taken for UTC.
+// zones holds the zones of RFC 822 5.1 and a few others in use. plainDate treats an unknown
+// name as part of the date, which then does not parse.
 var zones = map[string]string{
 	"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600",
 	"PST": "-0800", "PDT": "-0700", "CET": "+0100", "CEST": "+0200", "EET": "+0200", "EEST": "+0300",
 	"BST": "+0100", "MSK": "+0300", "JST": "+0900",
 }
 
-// ParseDate reads the date of a header: the three forms of RFC 9110 5.6.7, and
-// what servers send instead, such as other zones, a missing day of the week,
-// dashes, ISO 8601 and seconds since 1970. The result is UTC, of the years 1971
-// to 9999; ok is false when nothing could be read.
+// ParseDate parses the date of a header: the forms of RFC 9110 5.6.7 and common deviations,
+// such as other zones, a missing weekday, dashes, ISO 8601 and Unix seconds. The result is
+// in UTC and in the years 1971 to 9999; ok is false for all other texts.
 func ParseDate(text string) (t time.Time, ok bool) {
 	text = strings.Trim(text, " \t\r\n\"'")
 	if text == "" || len(text) > maxDate {
@@ -69,10 +68,10 @@ func ParseDate(text string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// plainDate puts a sloppy date into the words of dateLayouts: one space between
-// words, a zone as a number, +0000 when it has none.
+// plainDate rewrites a date to match dateLayouts: no weekday, one space between words, a
+// numeric zone at the end (+0000 by default).
 func plainDate(text string) string {
-	text, _, _ = strings.Cut(text, "(") // a comment, such as the name of the zone
+	text, _, _ = strings.Cut(text, "(") // a comment, such as "(CET)"
 	words := strings.Fields(strings.ReplaceAll(text, ",", " "))
 	if len(words) > 0 && isDay(words[0]) {
 		words = words[1:]
@@ -134,8 +133,8 @@ func isISO(w string) bool {
 	return len(w) >= 10 && w[4] == '-' && w[7] == '-'
 }
 
-// inRange makes t UTC. The first year of all clocks is what a server without one
-// sends.
+// inRange converts t to UTC and rejects years before 1971: 1970 means a server without a
+// clock.
 func inRange(t time.Time) (time.Time, bool) {
 	t = t.UTC()
 	if y := t.Year(); y < 1971 || y > 9999 {
@@ -144,10 +143,10 @@ func inRange(t time.Time) (time.Time, bool) {
 	return t, true
 }
 
-// LastModified returns when the content of a response last changed: for code 304
-// what is known of it (tcDate), else the header Last-Modified, else Date, else
-// fallback before now. A header that cannot be read, and a date to come, mean
-// now. The result is UTC, whole seconds. Source: docs/spec/crawling.md 2.3.
+// LastModified returns when the content of a response last changed: for code 304 the known
+// date of the row (tcDate), else the header Last-Modified, else Date, else now minus
+// fallback. An invalid header or a future date gives now. The result is in UTC, in whole
+// seconds. Source: docs/spec/crawling.md 2.3.
 func LastModified(code int, header http.Header, tcDate, now time.Time, fallback time.Duration) time.Time {
 	now = now.UTC().Truncate(time.Second)
 	if code == http.StatusNotModified && !tcDate.IsZero() {
@@ -166,8 +165,8 @@ func LastModified(code int, header http.Header, tcDate, now time.Time, fallback 
 	return now.Add(-max(fallback, 0)).Truncate(time.Second)
 }
 
-// field returns the first value of a header field, however its name is written:
-// headers of files and feeds come as they were typed.
+// field returns the first value of a header field in any letter case: headers of files and
+// feeds are not in canonical form.
 func field(header http.Header, name string) string {
 	if values := header[http.CanonicalHeaderKey(name)]; len(values) > 0 {
 		return strings.TrimSpace(values[0])

@@ -24,34 +24,34 @@ func TestParseDate(t *testing.T) {
 		{"quotes", `"Sun, 06 Nov 1994 08:49:37 GMT"`, want},
 		{"UTC", "Sun, 06 Nov 1994 08:49:37 UTC", want},
 		{"no zone", "Sun, 06 Nov 1994 08:49:37", want},
-		{"one digit", "Sun, 6 Nov 1994 8:49:37 GMT", want},
-		{"small letters", "sun, 06 nov 1994 08:49:37 gmt", want},
-		{"no day", "06 Nov 1994 08:49:37 GMT", want},
-		{"wrong day", "Mon, 06 Nov 1994 08:49:37 +0000", want},
+		{"one-digit day and hour", "Sun, 6 Nov 1994 8:49:37 GMT", want},
+		{"lower case", "sun, 06 nov 1994 08:49:37 gmt", want},
+		{"no weekday", "06 Nov 1994 08:49:37 GMT", want},
+		{"wrong weekday", "Mon, 06 Nov 1994 08:49:37 +0000", want},
 		{"offset", "Sun, 06 Nov 1994 10:49:37 +0200", want},
 		{"offset with a colon", "Sun, 06 Nov 1994 10:49:37 +02:00", want},
 		{"GMT with an offset", "Sun, 06 Nov 1994 10:49:37 GMT+0200", want},
-		{"name of a zone", "Sun, 06 Nov 1994 03:49:37 EST", want},
+		{"zone name", "Sun, 06 Nov 1994 03:49:37 EST", want},
 		{"comment", "Sun, 06 Nov 1994 08:49:37 +0000 (Coordinated Universal Time)", want},
 		{"dashes", "Sun, 06-Nov-1994 08:49:37 GMT", want},
-		{"month in full", "Sunday, 06 November 1994 08:49:37 GMT", want},
+		{"full month name", "Sunday, 06 November 1994 08:49:37 GMT", want},
 		{"date(1)", "Sun Nov 6 08:49:37 UTC 1994", want},
 		{"American", "Nov 6, 1994 08:49:37 AM GMT", want},
 		{"ISO 8601", "1994-11-06T08:49:37Z", want},
-		{"ISO 8601, parts of seconds", "1994-11-06T08:49:37.123Z", want},
+		{"ISO 8601, fraction of seconds", "1994-11-06T08:49:37.123Z", want},
 		{"ISO 8601, offset", "1994-11-06T10:49:37+02:00", want},
 		{"ISO 8601, no zone", "1994-11-06T08:49:37", want},
 		{"SQL", "1994-11-06 08:49:37", want},
 		{"seconds", "784111777", want},
-		{"day alone", "6 Nov 1994", "1994-11-06 00:00:00"},
+		{"date only", "6 Nov 1994", "1994-11-06 00:00:00"},
 		{"no seconds", "Sun, 06 Nov 1994 08:49 GMT", "1994-11-06 08:49:00"},
-		{"nothing", "", ""},
-		{"a number", "0", ""},
-		{"-1", "-1", ""},
-		{"no date", "yesterday", ""},
+		{"empty", "", ""},
+		{"short number", "0", ""},
+		{"negative number", "-1", ""},
+		{"word", "yesterday", ""},
 		{"year 0", "Thu, 01 Jan 0001 00:00:00 GMT", ""},
-		{"beginning of time", "Thu, 01 Jan 1970 00:00:00 GMT", ""},
-		{"no such day", "Sun, 31 Feb 1994 08:49:37 GMT", ""},
+		{"Unix epoch", "Thu, 01 Jan 1970 00:00:00 GMT", ""},
+		{"day outside the month", "Sun, 31 Feb 1994 08:49:37 GMT", ""},
 		{"long", strings.Repeat("Sun, ", 1000), ""},
 	}
 	for _, tt := range tests {
@@ -89,12 +89,12 @@ func TestLastModified(t *testing.T) {
 		{"304", 304, http.Header{"Last-Modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}}, "2025-01-01 00:00:00", "2025-01-01 00:00:00"},
 		{"304 of an unknown row", 304, nil, "", "2026-01-04 10:00:00"},
 		{"header", 200, http.Header{"Last-Modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "2025-01-01 00:00:00", "1994-11-06 08:49:37"},
-		{"small name", 200, http.Header{"last-modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}}, "", "1994-11-06 08:49:37"},
+		{"lower-case header name", 200, http.Header{"last-modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}}, "", "1994-11-06 08:49:37"},
 		{"Date", 200, http.Header{"Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "1994-11-07 08:49:37"},
-		{"neither", 200, http.Header{}, "", "2026-01-04 10:00:00"},
-		{"nonsense", 200, http.Header{"Last-Modified": {"soon"}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "2026-01-05 10:00:00"},
-		{"to come", 200, http.Header{"Last-Modified": {"Sun, 06 Nov 2094 08:49:37 GMT"}}, "", "2026-01-05 10:00:00"},
-		{"empty", 200, http.Header{"Last-Modified": {""}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "1994-11-07 08:49:37"},
+		{"no header", 200, http.Header{}, "", "2026-01-04 10:00:00"},
+		{"invalid Last-Modified", 200, http.Header{"Last-Modified": {"soon"}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "2026-01-05 10:00:00"},
+		{"future Last-Modified", 200, http.Header{"Last-Modified": {"Sun, 06 Nov 2094 08:49:37 GMT"}}, "", "2026-01-05 10:00:00"},
+		{"empty Last-Modified", 200, http.Header{"Last-Modified": {""}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "1994-11-07 08:49:37"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,26 +113,26 @@ func TestPDate(t *testing.T) {
 	all := Sources{
 		URL:      "http://a.test/2001/02/03/x",
 		Feed:     at("2002-01-01 00:00:00"),
-		Header:   http.Header{"dAtE": {"Wed, 01 Jan 2003 00:00:00 GMT"}}, // F27
+		Header:   http.Header{"dAtE": {"Wed, 01 Jan 2003 00:00:00 GMT"}},
 		Modified: at("2004-01-01 00:00:00"),
 	}
-	silent := Sources{URL: "http://a.test/", Header: http.Header{"Date": {"x"}}}
+	undated := Sources{URL: "http://a.test/", Header: http.Header{"Date": {"x"}}}
 	tests := []struct {
 		name            string
 		mask, overwrite int64
 		s               Sources
-		want            int // year, 0 for none
+		want            int // year, 0 for no date
 	}{
-		{"defaults: the last", DefaultSources, DefaultOverwrite, all, 2004},
-		{"none", 0, 0, all, 0},
+		{"defaults: last source wins", DefaultSources, DefaultOverwrite, all, 2004},
+		{"mask 0", 0, 0, all, 0},
 		{"URL", 1, 0, all, 2001},
 		{"feed", 2, 0, all, 2002},
 		{"Date", 4, 0, all, 2003},
-		{"first wins", 255, 255, all, 2001},
-		{"last only if empty", 255, 8, all, 2003},
-		{"feed and Date, feed kept", 6, 4, all, 2002},
-		{"header fills the gap", 6, 4, Sources{Header: all.Header}, 2003},
-		{"all silent", 255, 192, silent, 0},
+		{"overwrite 255: first source wins", 255, 255, all, 2001},
+		{"overwrite 8: Last-Modified only if no other date", 255, 8, all, 2003},
+		{"overwrite 4: feed before Date", 6, 4, all, 2002},
+		{"overwrite 4: Date without feed", 6, 4, Sources{Header: all.Header}, 2003},
+		{"no source has a date", 255, 192, undated, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestPDate(t *testing.T) {
 	}
 	for _, text := range []string{"", "-1", "x", "null", "1.5"} {
 		if _, err := ParseMask(text); err == nil {
-			t.Errorf("%q is a mask", text)
+			t.Errorf("ParseMask(%q): no error", text)
 		}
 	}
 }

@@ -9,30 +9,30 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// Regexp is a compiled pattern. ReplaceAll reads with in the syntax of the
-// pattern's own dialect, and has to bound the time it takes and the text it
-// makes: both come from outside.
+// Regexp is a compiled pattern. ReplaceAll reads with in the pattern's own dialect. It must
+// bound its time and the size of its result, because both arguments are untrusted.
 type Regexp interface {
 	MatchString(text string) bool
 	ReplaceAll(text, with string) (string, error)
 }
 
-// AutoDetect is MIME_TYPE_AUTO_DETECT: whose type is found from the content.
+// AutoDetect is the property MIME_TYPE_AUTO_DETECT: for which pages the type is detected
+// from the content.
 type AutoDetect struct {
 	always bool
 	heads  bool
 	rules  []detectRule
 }
 
-// What the type must be for a rule to hold.
+// Values of a rule's mode: the declared type for which the rule holds.
 const (
 	detectAlways  = 0
-	detectUnknown = 1 // unknown to the server
-	detectListed  = 2 // one of content_types
-	detectOthers  = 3 // none of them
+	detectUnknown = 1 // missing or meaningless
+	detectListed  = 2 // in content_types
+	detectOthers  = 3 // not in content_types
 )
 
-// detectRule holds when all of its conditions do; those not given always do.
+// detectRule holds if all of its conditions hold; a missing condition holds.
 type detectRule struct {
 	url      Regexp
 	mode     prop.Int
@@ -41,8 +41,8 @@ type detectRule struct {
 	types    Types
 }
 
-// ParseAutoDetect reads "1" (content), "2" (content, and a HEAD request for each
-// link), "0" (off), or a list of rules, of which one is enough. compile makes the
+// ParseAutoDetect parses "0" (off), "1" (detect from content), "2" (as 1, with a HEAD
+// request for each link), or a list of rules, one of which must hold. compile compiles the
 // url_expression of a rule.
 func ParseAutoDetect(text string, compile func(string) (Regexp, error)) (AutoDetect, error) {
 	if strings.TrimSpace(text) == "" {
@@ -65,7 +65,7 @@ func ParseAutoDetect(text string, compile func(string) (Regexp, error)) (AutoDet
 			return AutoDetect{}, err
 		}
 		if number < 0 || number > 2 {
-			return AutoDetect{}, fmt.Errorf("has %d, where 0, 1, 2 or a list of rules is wanted", number)
+			return AutoDetect{}, fmt.Errorf("has %d; expected 0, 1, 2 or a list of rules", number)
 		}
 		return AutoDetect{always: number > 0, heads: number == 2}, nil
 	}
@@ -96,15 +96,15 @@ func parseDetectRule(raw json.RawMessage, compile func(string) (Regexp, error)) 
 	}
 	rule := detectRule{mode: v.Mode, parent: v.Parent}
 	if rule.mode < detectAlways || rule.mode > detectOthers {
-		return detectRule{}, fmt.Errorf(`has %d at "mode", where 0 to 3 is wanted`, rule.mode)
+		return detectRule{}, fmt.Errorf(`has %d at "mode"; expected 0 to 3`, rule.mode)
 	}
 	if p := rule.parent; p != nil && *p != 0 && *p != 1 {
-		return detectRule{}, fmt.Errorf(`has %d at "url_parent", where 0 or 1 is wanted`, *p)
+		return detectRule{}, fmt.Errorf(`has %d at "url_parent"; expected 0 or 1`, *p)
 	}
 	for _, text := range v.URLTypes {
 		var n prop.Int
 		if err := n.UnmarshalJSON([]byte(quoted(text))); err != nil {
-			return detectRule{}, fmt.Errorf(`has %.80q at "url_types", where a number is wanted`, text)
+			return detectRule{}, fmt.Errorf(`has %.80q at "url_types"; expected a number`, text)
 		}
 		rule.urlTypes = append(rule.urlTypes, int64(n))
 	}
@@ -123,9 +123,9 @@ func parseDetectRule(raw json.RawMessage, compile func(string) (Regexp, error)) 
 	return rule, nil
 }
 
-// Detects reports whether the type of a page is found from its content: url and
-// urlType are those of its row, root tells that it has no parent, and kind is
-// the type so far, "" when the server did not say.
+// Detects reports whether the type of a page is detected from its content. url and urlType
+// are columns of its row, root says that it has no parent, kind is the declared type ("" if
+// unknown).
 func (a AutoDetect) Detects(url string, urlType int64, root bool, kind string) bool {
 	if a.always {
 		return true
@@ -133,8 +133,7 @@ func (a AutoDetect) Detects(url string, urlType int64, root bool, kind string) b
 	return slices.ContainsFunc(a.rules, func(r detectRule) bool { return r.holds(url, urlType, root, kind) })
 }
 
-// HeadsLinks reports whether the type of each link is asked for by a HEAD
-// request.
+// HeadsLinks reports whether each link gets a HEAD request for its type.
 func (a AutoDetect) HeadsLinks() bool { return a.heads }
 
 func (r detectRule) holds(url string, urlType int64, root bool, kind string) bool {
@@ -143,18 +142,17 @@ func (r detectRule) holds(url string, urlType int64, root bool, kind string) boo
 		return false
 	case r.parent != nil && (*r.parent == 0) != root:
 		return false
-	case r.mode == detectUnknown && kind != "" && !saysNothing[kind] && kind != typeBinary:
+	case r.mode == detectUnknown && kind != "" && !meaningless[kind] && kind != typeBinary:
 		return false
 	case r.mode == detectListed && !r.types.names(kind):
 		return false
 	case r.mode == detectOthers && r.types.names(kind):
 		return false
 	}
-	return r.url == nil || r.url.MatchString(url) // last, as it costs most
+	return r.url == nil || r.url.MatchString(url) // last, because it is the slowest
 }
 
-// quoted is text as a JSON text.
 func quoted(text string) string {
-	b, _ := json.Marshal(text) // texts always can be
+	b, _ := json.Marshal(text)
 	return string(b)
 }

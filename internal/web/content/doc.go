@@ -1,11 +1,5 @@
-// Package content says what a response is and which of a site's rules apply to
-// it: its MIME type, whether the type is wanted and stored, what is replaced in
-// it, and which dates it has.
-//
-// Types are texts such as "text/html": lower case, without parameters. Each
-// property of a site has a Parse function; an error reads well after
-// `property NAME `, and the value beside it is the zero one, which does nothing.
-// Nothing here changes once it is made, so all of it is safe for many goroutines.
+// Package content classifies a response and applies a site's rules to it: its MIME type,
+// whether that type is accepted and stored, replacements in the text, and its dates.
 //
 //	kind := content.Sniff(header.Get("Content-Type"), body)
 //	kind = typeMap.Map(kind)
@@ -14,7 +8,8 @@
 //	}
 //	text, err := replace.Apply(string(body), conditionHolds)
 //
-// Neighbours: crawl asks; package prop reads the JSON of properties; package
-// extract/charset turns the bytes into text; package revalidate tells whether a
-// page has changed. Sources: docs/spec/crawling.md 2.3, 3 and 4.13.
+// Types are texts such as "text/html": lower case, without parameters. Each property of a
+// site has a Parse function. Its error continues the sentence `property NAME `, and its
+// value then is the zero value, which does nothing. No value changes after it is made, so
+// goroutines may share all of them. Sources: docs/spec/crawling.md 2.3, 3 and 4.13.
 package content

@@ -19,29 +19,28 @@ const (
 )
 
 const (
-	// sniffBytes is how much of a body is looked at. The standard asks for 1445.
+	// sniffBytes is how much of a body is examined; the standard asks for 1445.
 	sniffBytes = 4096
 	// maxType bounds a declared type; RFC 6838 4.2 allows 127 on either side.
 	maxType = 255
-	// maxDeclared bounds the header text that is read.
+	// maxDeclared bounds the header value that is read.
 	maxDeclared = 8 << 10
 )
 
-// Sniff returns the type of a response by the rules of the WHATWG MIME Sniffing
-// standard. declared is the value of the Content-Type header, several headers
-// joined by commas; it may be empty or nonsense. The result is never empty.
+// Sniff returns the type of a response by the WHATWG MIME Sniffing standard. declared is
+// the value of the Content-Type header, several headers joined by commas; it may be empty
+// or invalid. The result is never empty.
 //
-// A declared type is believed, but for these: one that says nothing, as
-// "application/unknown", is replaced by Detect; "text/plain" as old servers send
-// it for files they do not know is looked at for bytes that no text has, and is
-// never taken for HTML; "text/html" may turn out to be a feed; and of images,
-// audio and video the body knows the exact kind better.
+// The declared type counts, with four exceptions. A type without meaning, such as
+// "application/unknown", is replaced by Detect. "text/plain" becomes the detected binary
+// type if the body has binary bytes, but never HTML. "text/html" may be a feed. For images,
+// audio and video the body decides on the exact type.
 func Sniff(declared string, body []byte) string {
 	kind, full := declaredType(declared)
 	switch {
 	case kind == "":
 		return Detect(body)
-	case kind == typeText && namesNoCharset(full):
+	case kind == typeText && defaultCharset(full):
 		return textOrBinary(body)
 	case IsXML(kind):
 		return kind
@@ -61,9 +60,8 @@ func Sniff(declared string, body []byte) string {
 	return kind
 }
 
-// Detect returns the type that the first bytes of a body speak of, whatever was
-// declared: "text/plain" when they are text of no known kind or missing,
-// "application/octet-stream" when they are not text.
+// Detect returns the type of the first bytes of a body: "text/plain" for an empty body and
+// unknown text, "application/octet-stream" for unknown binary data.
 func Detect(body []byte) string {
 	body = body[:min(len(body), sniffBytes)]
 	if feed := feedType(body); feed != "" {
@@ -88,37 +86,35 @@ func Detect(body []byte) string {
 	return found
 }
 
-// Normal returns the type that a Content-Type value states, lower case and
-// without parameters; "" when it states none. Of several types in one value the
-// last counts, as in the Fetch standard.
+// Normal returns the type of a Content-Type value, lower case, without parameters; ""
+// without one. The last of several types counts, as in the Fetch standard.
 func Normal(declared string) string {
 	kind, _ := declaredType(declared)
 	return kind
 }
 
-// declaredType returns the type of a header value, and the part of the value
-// that stated it.
+// declaredType returns the type of a header value, and the part of the value that holds it.
 func declaredType(declared string) (kind, full string) {
 	declared = declared[:min(len(declared), maxDeclared)]
 	for part := range splitList(declared) {
 		essence, _, _ := strings.Cut(part, ";")
 		essence = strings.ToLower(strings.Trim(essence, " \t\r\n"))
-		if validType(essence) && !saysNothing[essence] {
+		if validType(essence) && !meaningless[essence] {
 			kind, full = essence, part
 		}
 	}
 	return kind, full
 }
 
-// saysNothing are declared types that stand for "I do not know".
-var saysNothing = map[string]bool{
+// meaningless holds the declared types that mean "unknown".
+var meaningless = map[string]bool{
 	"unknown/unknown": true, "application/unknown": true, "*/*": true,
 	"text/*": true, "application/*": true, "application/x-unknown": true,
 	"application/x-unknown-content-type": true, "content/unknown": true,
 	"none/none": true, "null/null": true, "text/unknown": true,
 }
 
-// splitList gives the parts of a comma list; commas in quotes do not count.
+// splitList yields the parts of a comma-separated list. Commas in quotes do not separate.
 func splitList(list string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		begin, quoted := 0, false
@@ -156,10 +152,9 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// namesNoCharset reports whether full is one of the values that servers send for
-// files whose type they do not know: they name no charset, or the server's own
-// default. Who names another has thought of it.
-func namesNoCharset(full string) bool {
+// defaultCharset reports whether full is a value that servers send for files of unknown
+// type: without a charset, or with a server's default charset.
+func defaultCharset(full string) bool {
 	_, parameters, some := strings.Cut(full, ";")
 	if !some {
 		return true
@@ -171,8 +166,8 @@ func namesNoCharset(full string) bool {
 	return false
 }
 
-// textOrBinary tells a text from a file that was sent as one. What it finds can
-// carry no script.
+// textOrBinary returns the type of a body declared as text/plain. The result is never a
+// type that can carry scripts.
 func textOrBinary(body []byte) string {
 	body = body[:min(len(body), sniffBytes)]
 	if hasMark(body) || !binary(body) {
@@ -186,14 +181,13 @@ func textOrBinary(body []byte) string {
 	return found
 }
 
-// hasMark reports whether a byte order mark says that body is text.
+// hasMark reports whether body begins with a byte order mark.
 func hasMark(body []byte) bool {
 	return bytes.HasPrefix(body, []byte("\xFE\xFF")) || bytes.HasPrefix(body, []byte("\xFF\xFE")) ||
 		bytes.HasPrefix(body, []byte("\xEF\xBB\xBF"))
 }
 
-// binary reports whether body has a byte that no text has (MIME Sniffing 4,
-// "binary data byte").
+// binary reports whether body has a binary data byte (MIME Sniffing 4).
 func binary(body []byte) bool {
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0B || 0x0E <= c && c <= 0x1A || 0x1C <= c && c <= 0x1F {
@@ -203,10 +197,10 @@ func binary(body []byte) bool {
 	return false
 }
 
-// magic asks the library, which knows the first bytes of some hundred formats.
+// magic detects the type from the magic numbers of some hundred formats.
 func magic(body []byte) (kind string) {
 	defer func() {
-		if recover() != nil { // it reads what strangers wrote
+		if recover() != nil { // the body is untrusted
 			kind = typeBinary
 		}
 	}()
@@ -220,18 +214,17 @@ func IsText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
 }
 
-// IsHTML reports whether the type is HTML, in its XML form too.
+// IsHTML reports whether the type is HTML or XHTML.
 func IsHTML(kind string) bool {
 	return kind == typeHTML || kind == "application/xhtml+xml"
 }
 
-// IsXML reports whether the type is XML of any kind.
+// IsXML reports whether the type is any kind of XML.
 func IsXML(kind string) bool {
 	return kind == typeXML || kind == "application/xml" || strings.HasSuffix(kind, "+xml")
 }
 
-// IsFeed reports whether a body of the type may be a feed: the types of feeds,
-// and plain XML, which says nothing more.
+// IsFeed reports whether a body of the type may be a feed: a feed type or generic XML.
 func IsFeed(kind string) bool {
 	switch kind {
 	case typeRSS, typeAtom, typeRDF, typeXML, "application/xml", "text/rss", "text/rss+xml",
@@ -241,8 +234,7 @@ func IsFeed(kind string) bool {
 	return false
 }
 
-// IsBinary reports whether bodies of the type are no text in any sense, so that
-// nobody should look for words or links in them.
+// IsBinary reports whether bodies of the type contain no text to search for words or links.
 func IsBinary(kind string) bool {
 	if IsText(kind) || IsXML(kind) {
 		return false

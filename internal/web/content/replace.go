@@ -12,17 +12,16 @@ import (
 const (
 	// maxRules bounds the rules of REPLACE: each costs a pass over each page.
 	maxRules = 100
-	// A text that REPLACE makes more than growthRatio times as large, and larger
-	// than growthFree bytes, is a slip of the pen, such as a pattern that matches
-	// between any two letters.
+	// A result that is more than growthRatio times as long as the text and longer than
+	// growthFree bytes is a mistake, such as a pattern that matches the empty string.
 	growthRatio = 4
 	growthFree  = 1 << 20
 )
 
-// ErrGrowth says that a rule of REPLACE would blow a page up.
+// ErrGrowth says that the result of a REPLACE rule is too large.
 var ErrGrowth = errors.New("result is too large")
 
-// Replace is REPLACE: what is changed in a page after it was fetched.
+// Replace is the property REPLACE: substitutions in a page after it was fetched.
 type Replace struct{ rules []replaceRule }
 
 type replaceRule struct {
@@ -31,9 +30,9 @@ type replaceRule struct {
 	condition string // SQL over the row of the URL, "" for always
 }
 
-// ParseReplace reads a list of {"WHERE": "RAW", "WHAT": pattern, "WITH": text,
-// "CONDITION": SQL}. compile makes a pattern; the condition is not looked at.
-// One rule does not need its list.
+// ParseReplace parses a list of {"WHERE": "RAW", "WHAT": pattern, "WITH": text,
+// "CONDITION": SQL}, or a single such object. compile compiles a pattern. The condition is
+// not parsed.
 func ParseReplace(text string, compile func(string) (Regexp, error)) (Replace, error) {
 	var raw json.RawMessage
 	if err := prop.Decode(text, &raw); err != nil {
@@ -68,7 +67,7 @@ func parseReplaceRule(raw json.RawMessage, compile func(string) (Regexp, error))
 	}
 	switch {
 	case v.Where != "" && !strings.EqualFold(strings.TrimSpace(v.Where), "RAW"):
-		return replaceRule{}, fmt.Errorf(`has %.80q at "WHERE", where "RAW" is wanted`, v.Where)
+		return replaceRule{}, fmt.Errorf(`has %.80q at "WHERE"; expected "RAW"`, v.Where)
 	case v.What == "":
 		return replaceRule{}, errors.New(`has no pattern at "WHAT"`)
 	}
@@ -82,10 +81,9 @@ func parseReplaceRule(raw json.RawMessage, compile func(string) (Regexp, error))
 // Any reports whether there is a rule.
 func (r Replace) Any() bool { return len(r.rules) > 0 }
 
-// Apply returns text with the rules applied one after the other, each to what
-// the one before left. holds is asked for each rule that has a condition; a nil
-// one knows none. A rule that fails changes nothing and stops no other; the
-// errors name such rules by their number.
+// Apply applies the rules to text one after the other. holds evaluates the condition of a
+// rule; if holds is nil, a rule with a condition fails. A failed rule changes nothing and
+// does not stop the others; the errors name failed rules by number.
 func (r Replace) Apply(text string, holds func(condition string) (bool, error)) (string, error) {
 	limit := len(text)*growthRatio + growthFree
 	var errs []error
@@ -102,7 +100,7 @@ func (r Replace) Apply(text string, holds func(condition string) (bool, error)) 
 			}
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("content.Replace: rule %d: %w", i+1, err))
+			errs = append(errs, fmt.Errorf("apply REPLACE rule %d: %w", i+1, err))
 		}
 	}
 	return text, errors.Join(errs...)
@@ -113,7 +111,7 @@ func (r replaceRule) applies(holds func(string) (bool, error)) (bool, error) {
 	case r.condition == "":
 		return true, nil
 	case holds == nil:
-		return false, errors.New("its condition cannot be asked here")
+		return false, errors.New("its condition cannot be evaluated here")
 	}
 	return holds(r.condition)
 }

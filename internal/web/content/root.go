@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// root is the beginning of a document in markup.
+// root is the start of a markup document.
 type root struct {
-	name     string // of the first element, lower case; "!doctype" counts as html
-	declared bool   // an XML declaration stands before it
-	rest     []byte // from the element on
+	name     string // of the first element, lower case; "html" for an HTML doctype
+	declared bool   // there is an XML declaration before the element
+	rest     []byte // body from the element on
 }
 
-// htmlStarts are the elements that a body begins with to be HTML (MIME Sniffing
-// 7.1).
+// htmlStarts are the first elements that identify HTML (MIME Sniffing 7.1).
 var htmlStarts = map[string]bool{
 	"html": true, "head": true, "script": true, "iframe": true, "h1": true, "div": true, "font": true,
 	"table": true, "a": true, "style": true, "title": true, "b": true, "body": true, "br": true, "p": true,
 	"meta": true, "link": true, "base": true, "noscript": true,
 }
 
-// rootElement finds the first element within the first bytes of body. Comments,
-// instructions and white space before it are passed over.
+// rootElement finds the first element in the first sniffBytes of body. It skips comments,
+// instructions and white space.
 func rootElement(body []byte) root {
 	var r root
 	b := bytes.TrimPrefix(body[:min(len(body), sniffBytes)], []byte("\xEF\xBB\xBF"))
@@ -59,9 +58,8 @@ func rootElement(body []byte) root {
 	}
 }
 
-// feedType returns the type of the feed that body begins with, "" for none. A
-// feed without the names that make it one, such as RDF of another kind, is none
-// (MIME Sniffing 8.3).
+// feedType returns the type of the feed at the start of body, "" for others. RDF is a feed
+// only with a namespace of RSS (MIME Sniffing 8.3).
 func feedType(body []byte) string {
 	r := rootElement(body)
 	switch r.name {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// goRegexp is a Regexp of the standard library, which bounds its time.
+// goRegexp is a Regexp of the standard library, which runs in linear time.
 type goRegexp struct{ *regexp.Regexp }
 
 func (r goRegexp) ReplaceAll(text, with string) (string, error) {
@@ -23,7 +23,7 @@ func compile(text string) (Regexp, error) {
 	return goRegexp{r}, err
 }
 
-// wantError checks an error's text, "" for none.
+// wantError checks that the error contains want; "" means no error.
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -71,7 +71,7 @@ func TestTypesHold(t *testing.T) {
 		{"text/html", "text/htmlx", false},
 		{"text/*", "text/css", true},
 		{"text/*", "textual/css", false},
-		{"image/svg*", "image/svg+xml", false}, // no wildcard of the standard
+		{"image/svg*", "image/svg+xml", false}, // a trailing wildcard matches only whole subtypes
 		{"text/*,image/png", "image/png", true},
 		{"text/*", "", false},
 	} {
@@ -119,11 +119,11 @@ func TestStatuses(t *testing.T) {
 		t.Error("301 has a status")
 	}
 	if _, ok := Statuses(nil).Of(200); ok {
-		t.Error("nothing has a status")
+		t.Error("nil Statuses has a status")
 	}
 	for text, want := range map[string]string{
-		"": "is empty", `{"x": 1}`: "has the name", `{"99": 1}`: "an HTTP code is wanted", `{"200": 9}`: "a status from 0 to 8",
-		`{"200": "x"}`: `at "200"`, `{"200": null}`: "a status from", `{"200": -1}`: "a status from",
+		"": "is empty", `{"x": 1}`: "has the name", `{"99": 1}`: "expected an HTTP code", `{"200": 9}`: "expected a status from 0 to 8",
+		`{"200": "x"}`: `at "200"`, `{"200": null}`: "expected a status from", `{"200": -1}`: "expected a status from",
 	} {
 		_, err := ParseStatuses(text)
 		wantError(t, err, want)
@@ -131,7 +131,7 @@ func TestStatuses(t *testing.T) {
 }
 
 func TestAutoDetect(t *testing.T) {
-	type ask struct {
+	type query struct {
 		url     string
 		urlType int64
 		root    bool
@@ -141,24 +141,24 @@ func TestAutoDetect(t *testing.T) {
 	tests := []struct {
 		name, text string
 		heads      bool
-		asks       []ask
+		queries    []query
 	}{
-		{"nothing", "", false, []ask{{"u", 0, true, "", false}}},
-		{"off", "0", false, []ask{{"u", 0, true, "", false}}},
-		{"content", "1", false, []ask{{"u", 0, true, "a/b", true}}},
-		{"content and heads", `"2"`, true, []ask{{"u", 0, true, "a/b", true}}},
-		{"no rules", "[]", false, []ask{{"u", 0, true, "", false}}},
-		{"a rule without conditions", "{}", false, []ask{{"u", 0, true, "", true}}},
-		{"unknown", `[{"mode": "1"}]`, false, []ask{{"u", 0, true, "", true}, {"u", 0, true, "application/octet-stream", true}, {"u", 0, true, "text/html", false}}},
-		{"listed, F10", `[{"mode": 2, "content_types": ["text/xml", "image/*"], "url_types": ["1", 3]}]`, false, []ask{
+		{"empty", "", false, []query{{"u", 0, true, "", false}}},
+		{"off", "0", false, []query{{"u", 0, true, "", false}}},
+		{"detect from content", "1", false, []query{{"u", 0, true, "a/b", true}}},
+		{"detect with HEAD requests", `"2"`, true, []query{{"u", 0, true, "a/b", true}}},
+		{"no rules", "[]", false, []query{{"u", 0, true, "", false}}},
+		{"rule without conditions", "{}", false, []query{{"u", 0, true, "", true}}},
+		{"unknown type", `[{"mode": "1"}]`, false, []query{{"u", 0, true, "", true}, {"u", 0, true, "application/octet-stream", true}, {"u", 0, true, "text/html", false}}},
+		{"listed type, F10", `[{"mode": 2, "content_types": ["text/xml", "image/*"], "url_types": ["1", 3]}]`, false, []query{
 			{"u", 1, true, "text/xml", true}, {"u", 3, true, "image/png", true}, {"u", 2, true, "text/xml", false}, {"u", 1, true, "text/html", false}}},
-		{"others, F10", `[{"mode": 3, "content_types": "text/html,text/css"}]`, false, []ask{
+		{"unlisted type, F10", `[{"mode": 3, "content_types": "text/html,text/css"}]`, false, []query{
 			{"u", 0, true, "text/html", false}, {"u", 0, true, "text/css", false}, {"u", 0, true, "a/b", true}, {"u", 0, true, "", true}}},
-		{"listed of nothing", `[{"mode": 2}]`, false, []ask{{"u", 0, true, "a/b", false}}},
-		{"roots", `[{"url_parent": 0}]`, false, []ask{{"u", 0, true, "", true}, {"u", 0, false, "", false}}},
-		{"others than roots", `[{"url_parent": "1"}]`, false, []ask{{"u", 0, true, "", false}, {"u", 0, false, "", true}}},
-		{"expression", `[{"url_expression": "[.]pdf$"}]`, false, []ask{{"http://a/x.pdf", 0, true, "", true}, {"http://a/pdf", 0, true, "", false}}},
-		{"any rule is enough", `[{"url_expression": "a"}, {"url_expression": "b"}]`, false, []ask{{"b", 0, true, "", true}, {"c", 0, true, "", false}}},
+		{"listed type of an empty list", `[{"mode": 2}]`, false, []query{{"u", 0, true, "a/b", false}}},
+		{"roots", `[{"url_parent": 0}]`, false, []query{{"u", 0, true, "", true}, {"u", 0, false, "", false}}},
+		{"not roots", `[{"url_parent": "1"}]`, false, []query{{"u", 0, true, "", false}, {"u", 0, false, "", true}}},
+		{"expression", `[{"url_expression": "[.]pdf$"}]`, false, []query{{"http://a/x.pdf", 0, true, "", true}, {"http://a/pdf", 0, true, "", false}}},
+		{"one matching rule", `[{"url_expression": "a"}, {"url_expression": "b"}]`, false, []query{{"b", 0, true, "", true}, {"c", 0, true, "", false}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestAutoDetect(t *testing.T) {
 			if a.HeadsLinks() != tt.heads {
 				t.Errorf("HeadsLinks() = %v", a.HeadsLinks())
 			}
-			for _, q := range tt.asks {
+			for _, q := range tt.queries {
 				if got := a.Detects(q.url, q.urlType, q.root, q.kind); got != q.want {
 					t.Errorf("%+v", q)
 				}
@@ -177,7 +177,7 @@ func TestAutoDetect(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"3": "has 3, where 0, 1, 2 or a list", "x": "is not valid JSON", `"x"`: "a whole number is wanted", "true x": "more behind",
+		"3": "has 3; expected 0, 1, 2 or a list", "x": "is not valid JSON", `"x"`: "a whole number is wanted", "true x": "more behind",
 		`[1]`: "has a rule 1 that is a number", `[{"mode": 4}]`: `has 4 at "mode"`, `[{"url_parent": 2}]`: `"url_parent"`,
 		`[{"url_types": "x"}]`: `"url_types"`, `[{"content_types": "x"}]`: `has "x"`, `[{"url_expression": "("}]`: "bad pattern",
 		"[" + strings.Repeat("{},", 1000) + "{}]": "more than 1000 rules",
@@ -192,11 +192,11 @@ func TestReplace(t *testing.T) {
 		name, rules, in, want, err string
 	}{
 		{"one", `[{"WHERE":"RAW","WHAT":"b+","WITH":"x","CONDITION":""}]`, "abbc", "axc", ""},
-		{"without its list", `{"WHAT":"b","WITH":"x"}`, "abc", "axc", ""},
-		{"nothing in its place", `[{"WHAT":"b"}]`, "abc", "ac", ""},
-		{"each on the one before, F47", `[{"WHAT":"a","WITH":"b"},{"WHAT":"b","WITH":"c"}]`, "ab", "cc", ""},
+		{"single object", `{"WHAT":"b","WITH":"x"}`, "abc", "axc", ""},
+		{"empty replacement", `[{"WHAT":"b"}]`, "abc", "ac", ""},
+		{"rules apply in sequence, F47", `[{"WHAT":"a","WITH":"b"},{"WHAT":"b","WITH":"c"}]`, "ab", "cc", ""},
 		{"condition holds", `[{"WHAT":"a","WITH":"b","CONDITION":"yes"}]`, "a", "b", ""},
-		{"condition does not", `[{"WHAT":"a","WITH":"b","CONDITION":"no"}]`, "a", "a", ""},
+		{"condition is false", `[{"WHAT":"a","WITH":"b","CONDITION":"no"}]`, "a", "a", ""},
 		{"condition fails", `[{"WHAT":"a","WITH":"b","CONDITION":"broken"},{"WHAT":"a","WITH":"c"}]`, "a", "c", "rule 1: bad SQL"},
 		{"rule fails", `[{"WHAT":"a","WITH":"fails"},{"WHAT":"a","WITH":"c"}]`, "a", "c", "rule 1: out of time"},
 		{"growth", `[{"WHAT":"a","WITH":"` + strings.Repeat("x", 2000) + `"}]`, strings.Repeat("a", 1000), strings.Repeat("a", 1000), "result is too large"},
@@ -226,7 +226,7 @@ func TestReplace(t *testing.T) {
 	}
 	r, _ := ParseReplace(`{"WHAT":"a","CONDITION":"x"}`, compile)
 	_, err := r.Apply("a", nil)
-	wantError(t, err, "cannot be asked")
+	wantError(t, err, "cannot be evaluated")
 	for text, want := range map[string]string{
 		"": "is empty", "7": "where a list is wanted", "[7]": "has a rule 1 that is a number", `[{"WHAT":"("}]`: "bad pattern",
 		`[{"WITH":"x"}]`: `no pattern at "WHAT"`, `[{"WHERE":"TIDY","WHAT":"x"}]`: `has "TIDY" at "WHERE"`,
@@ -237,28 +237,28 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// FuzzProperties: no text of a property breaks a reader, and an error leaves the
-// zero value.
+// FuzzProperties checks that no property text panics and that an error comes with the zero
+// value.
 func FuzzProperties(f *testing.F) {
 	for _, s := range []string{"", "1", "null", "[]", "{}", `[{"WHAT":"a"}]`, `{"200":4}`, `{"text/a":"b/c"}`, "text/html,*", `[{"mode":2,"url_types":[1]}]`, "[null]", `""`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if types, err := ParseTypes(text); err != nil && types != nil {
-			t.Error("types beside an error")
+			t.Error("types with an error")
 		}
 		if m, err := ParseTypeMap(text); err != nil && m != nil {
-			t.Error("a map beside an error")
+			t.Error("map with an error")
 		}
 		if s, err := ParseStatuses(text); err != nil && s != nil {
-			t.Error("statuses beside an error")
+			t.Error("statuses with an error")
 		}
 		a, err := ParseAutoDetect(text, compile)
 		if a.Detects("u", 0, true, "") && err != nil {
-			t.Error("detection beside an error")
+			t.Error("detection with an error")
 		}
 		if r, err := ParseReplace(text, compile); err != nil && r.Any() {
-			t.Error("rules beside an error")
+			t.Error("rules with an error")
 		}
 		_, _ = ParseMask(text)
 	})

@@ -7,15 +7,15 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// maxEntries bounds the entries of each list and map that a property holds.
+// maxEntries bounds the entries of each list and map in a property.
 const maxEntries = 1000
 
-// Types is a list of types as ALLOWED_CTYPES and MIME_TYPE_STORE_ON_DISK hold
-// it. The empty list means all.
+// Types is a list of types, as in ALLOWED_CTYPES and MIME_TYPE_STORE_ON_DISK. An empty list
+// means all types.
 type Types []string
 
-// ParseTypes reads a comma list of types, such as "text/html, image/*". A JSON
-// list of them does as well. "*" and an empty text mean all.
+// ParseTypes parses a comma-separated list of types, such as "text/html, image/*", or a
+// JSON list. "*" and an empty text mean all types.
 func ParseTypes(text string) (Types, error) {
 	list := prop.Texts{text}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -33,7 +33,7 @@ func ParseTypes(text string) (Types, error) {
 			case entry == "*":
 				entry = "*/*"
 			case !validType(entry):
-				return nil, fmt.Errorf(`has %.80q, where a type such as "text/html" or "text/*" is wanted`, entry)
+				return nil, fmt.Errorf(`has %.80q; expected a type such as "text/html" or "text/*"`, entry)
 			}
 			if len(types) == maxEntries {
 				return nil, fmt.Errorf("has more than %d types", maxEntries)
@@ -44,10 +44,10 @@ func ParseTypes(text string) (Types, error) {
 	return types, nil
 }
 
-// Holds reports whether the type is one of the list, by name or by wildcard.
+// Holds reports whether the list contains the type, by name or wildcard.
 func (t Types) Holds(kind string) bool { return len(t) == 0 || t.names(kind) }
 
-// names is Holds with an empty list that holds nothing.
+// names is Holds, but false for an empty list.
 func (t Types) names(kind string) bool {
 	for _, entry := range t {
 		family, all := strings.CutSuffix(entry, "*")
@@ -58,10 +58,10 @@ func (t Types) names(kind string) bool {
 	return false
 }
 
-// TypeMap is what CONTENT_TYPE_MAP calls types instead.
+// TypeMap is the property CONTENT_TYPE_MAP: new names of types.
 type TypeMap map[string]string
 
-// ParseTypeMap reads {"type": "type"}.
+// ParseTypeMap parses {"type": "type"}.
 func ParseTypeMap(text string) (TypeMap, error) {
 	var members prop.Members
 	if err := prop.Decode(text, &members); err != nil {
@@ -78,16 +78,15 @@ func ParseTypeMap(text string) (TypeMap, error) {
 		}
 		from, to := normal(m.Name), normal(to)
 		if !validType(to) {
-			return nil, fmt.Errorf(`has %.80q at %.80q, where a type such as "text/html" is wanted`, to, m.Name)
+			return nil, fmt.Errorf(`has %.80q at %.80q; expected a type such as "text/html"`, to, m.Name)
 		}
 		types[from] = to
 	}
 	return types, nil
 }
 
-// Map returns what kind is called instead, or kind. It is one step: what it
-// returns is not mapped again. A key "type/*" stands for all of a family that
-// have no key of their own, "" for a type that nobody stated.
+// Map returns the new name of kind, or kind. It maps once, not transitively. The key
+// "type/*" applies to a family without a more exact key, the key "" to an undeclared type.
 func (t TypeMap) Map(kind string) string {
 	if to, ok := t[kind]; ok {
 		return to
