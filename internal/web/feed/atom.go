@@ -18,7 +18,7 @@ func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	if item.Content != nil && item.Content.Src != "" {
 		links = append(links, link{rel: "content", href: strings.TrimSpace(item.Content.Src), mediaType: item.Content.Type})
 	}
-	if c := n.child("link"); len(links) == 0 && c != nil && isURL(c.plain()) { // as RSS writes it
+	if c := n.child("link"); len(links) == 0 && c != nil && isURL(c.plain()) { // written as in RSS
 		links = append(links, link{rel: "alternate", href: c.plain()})
 	}
 	chosen := best(links, strings.TrimSpace(item.ID))

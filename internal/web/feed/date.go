@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// maxDate is longer than any date; a longer text is none.
+// maxDate bounds the text of a date, in bytes.
 const maxDate = 100
 
-// firstDate is the first of texts that is a date, in UTC; else the zero time.
-// The times are what gofeed made of the texts. It knows more forms, but takes a
-// zone that it does not know for UTC; so it is asked second.
+// firstDate returns the first valid date of the candidates in UTC, or zero. gofeed's own
+// result is the second choice: it knows more layouts, but reads an unknown zone as UTC.
 func firstDate(candidates ...dateText) time.Time {
 	for _, c := range candidates {
 		t := parseDate(c.text)
@@ -31,23 +30,19 @@ type dateText struct {
 	parsed *time.Time
 }
 
-// The forms of a day and of the time behind it, as normalise leaves them.
+// Layouts of the day and of the time after it, as normalise leaves them.
 var (
 	dayForms  = []string{"2 Jan 2006", "2006-1-2", "Jan 2 2006", "2 Jan 06", "2006/1/2", "2-Jan-2006", "2-Jan-06", "20060102", "2006-1"}
 	hourForms = []string{" 15:4:5", " 15:4", "", " 3:4:5 PM", " 3:4 PM"}
 )
 
-// parseDate reads the dates of RFC 822 and ISO 8601 in the many ways that people
-// and programs write them: any zone, colon in it or not, week days and months in
-// full or short. It returns the zero time for what it cannot read.
+// parseDate parses dates of RFC 822 and ISO 8601 and common deviations: any zone, full or
+// short names of weekdays and months. It returns zero for other texts.
 func parseDate(text string) time.Time {
 	if len(text) > maxDate {
 		return time.Time{}
 	}
-	text, zone, ok := splitZone(normalise(text))
-	if !ok {
-		return time.Time{}
-	}
+	text, zone := splitZone(normalise(text))
 	for _, day := range dayForms {
 		for _, hour := range hourForms {
 			if t, err := time.Parse(day+hour, text); err == nil {
@@ -58,15 +53,14 @@ func parseDate(text string) time.Time {
 	return time.Time{}
 }
 
-// normalise returns the parts of a date with one blank between them, without
-// week day and comment, months with three letters.
+// normalise splits a date into words, without weekday and comment, months as three letters.
 func normalise(text string) []string {
 	text, _, _ = strings.Cut(text, "(")
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
 		switch {
-		case c == ',' && i > 2 && text[i-3] == ':': // seconds and their fraction
+		case c == ',' && i > 2 && text[i-3] == ':': // a comma before the fraction of seconds
 			b.WriteByte('.')
 		case c == ',':
 			b.WriteByte(' ')
@@ -116,20 +110,20 @@ func shortMonth(word string) string {
 	return word
 }
 
-// splitZone takes the zone off the end of a date, wherever it is stuck; without
-// one the date is UTC. It is false when what looks like a zone is unknown.
-func splitZone(parts []string) (text string, zone time.Duration, ok bool) {
+// splitZone removes the zone from the end of a date, even if no space precedes it. Without
+// a zone the date is in UTC.
+func splitZone(parts []string) (text string, zone time.Duration) {
 	for i, p := range parts {
 		if !strings.Contains(p, ":") || !isDigit(p[0]) {
 			continue
 		}
-		if at := strings.IndexFunc(p, isNoClock); at > 0 {
+		if at := strings.IndexFunc(p, endsClock); at > 0 {
 			parts = slices.Replace(parts, i, i+1, strings.TrimRight(p[:at], ":"), p[at:])
 		}
 		break
 	}
 	n := len(parts)
-	for n > 1 { // "+0900 JST": the number counts
+	for n > 1 { // of "+0900 JST" the number counts
 		z, known := zoneOffset(parts[n-1])
 		if !known {
 			break
@@ -137,16 +131,13 @@ func splitZone(parts []string) (text string, zone time.Duration, ok bool) {
 		zone = z
 		n--
 	}
-	if n == 0 {
-		return "", 0, false
-	}
-	return strings.Join(parts[:n], " "), zone, true
+	return strings.Join(parts[:n], " "), zone
 }
 
-func isNoClock(r rune) bool { return r != ':' && r != '.' && (r < '0' || r > '9') }
+func endsClock(r rune) bool { return r != ':' && r != '.' && (r < '0' || r > '9') }
 
-// zones are the abbreviations that feeds use, in minutes east of UTC. Of those
-// with several meanings the one that most feeds mean is taken.
+// zones maps the abbreviations in use to minutes east of UTC. For an ambiguous one it has
+// the most common meaning.
 var zones = map[string]int{
 	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "BST": 60,
 	"CET": 60, "CEST": 120, "MET": 60, "MEST": 120, "EET": 120, "EEST": 180, "MSK": 180, "MSD": 240,
@@ -157,7 +148,7 @@ var zones = map[string]int{
 	"AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780,
 }
 
-// zoneOffset reads a zone: a name, "+0900", "+09:00", "-7", "GMT+9", "--0700".
+// zoneOffset parses a zone: a name, "+0900", "+09:00", "-7", "GMT+9", "--0700".
 func zoneOffset(zone string) (time.Duration, bool) {
 	zone = strings.ToUpper(zone)
 	if minutes, known := zones[zone]; known {
@@ -170,7 +161,7 @@ func zoneOffset(zone string) (time.Duration, bool) {
 	}
 	negative := zone[0] == '-'
 	digits := strings.ReplaceAll(strings.TrimLeft(zone, "+-"), ":", "")
-	if len(digits) == 6 { // seconds
+	if len(digits) == 6 { // with seconds
 		digits = digits[:4]
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)

@@ -8,13 +8,13 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// headBytes is how much of a body Detect looks at.
+// headBytes is how much of a body Detect reads.
 const headBytes = 8 << 10
 
-// Detect tells whether a body is a feed, and of what kind, from its first bytes
-// (8 KiB are looked at) and the Content-Type header, which may be empty. The
-// bytes decide: feeds are served as text/html, and pages as text/xml. The
-// header counts only for JSON without a version and for XML behind rubbish.
+// Detect returns the kind of a feed, or None, from the first 8 KiB of a body and the
+// Content-Type header, which may be empty. The bytes decide, because feeds are served as
+// text/html and pages as text/xml. The header only decides on JSON without a version and on
+// XML after other markup.
 func Detect(contentType string, head []byte) Kind {
 	if len(head) > headBytes {
 		head = head[:headBytes]
@@ -48,14 +48,14 @@ func isXMLType(contentType string) bool {
 	return strings.HasSuffix(name, "xml") && name != "application/xhtml+xml"
 }
 
-// maxRubbish is how many tags may stand before the root of a feed: servers put
-// warnings of their own there.
-const maxRubbish = 50
+// maxLeadingTags is how many tags may precede the root of a feed: some servers print
+// warnings there.
+const maxLeadingTags = 50
 
-// findRoot reads up to the root element of a feed. Unless rubbish is allowed it
-// must be the first element.
-func findRoot(r *loosexml.Reader, rubbish bool) (Kind, loosexml.Token, bool) {
-	for tags := 0; tags < maxRubbish; {
+// findRoot reads up to the root element of a feed. It must be the first element unless
+// skipMarkup is set.
+func findRoot(r *loosexml.Reader, skipMarkup bool) (Kind, loosexml.Token, bool) {
+	for tags := 0; tags < maxLeadingTags; {
 		t, ok := r.Next()
 		if !ok {
 			break
@@ -66,7 +66,7 @@ func findRoot(r *loosexml.Reader, rubbish bool) (Kind, loosexml.Token, bool) {
 		if kind := rootKind(t); kind != None {
 			return kind, t, true
 		}
-		if tags++; !rubbish || t.Local() == "html" {
+		if tags++; !skipMarkup || t.Local() == "html" {
 			break
 		}
 	}
@@ -80,7 +80,7 @@ func rootKind(t loosexml.Token) Kind {
 	case "feed":
 		return Atom
 	case "rdf":
-		// RDF says many things; a feed has the names of RSS 1.0, 0.9 or 1.1.
+		// RDF has many uses; a feed has a namespace of RSS 1.0, 0.9 or 1.1.
 		for _, a := range t.Attrs {
 			if v := strings.ToLower(a.Value); strings.Contains(v, "/rss/") || strings.Contains(v, "netscape.com/rdf/simple") || strings.Contains(v, "/rss1.1") {
 				return RSS

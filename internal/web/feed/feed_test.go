@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden reads each feed below testdata in both modes, with its zero item,
-// and compares all of it with the golden file beside it.
+// TestGolden parses each feed in testdata in both modes with its zero item, and compares
+// the result with the golden file.
 func TestGolden(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.xml", "*.feed.json"} {
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.TrimSpace(string(want)) != string(got) {
-				t.Errorf("differs from %s; run with -update and look at the difference\ngot %s", golden, got)
+				t.Errorf("differs from %s; run with -update and review the difference\ngot %s", golden, got)
 			}
 		})
 	}
@@ -78,28 +78,28 @@ func urls(f Feed) string {
 func TestParseBrokenFeeds(t *testing.T) {
 	item := func(n int) string { return fmt.Sprintf("<item><title>%d</title><link>http://h/%d</link></item>", n, n) }
 	for name, tt := range map[string]struct{ in, want string }{
-		"whole":                {rssOf(item(1) + item(2)), "http://h/1 http://h/2"},
-		"cut between":          {`<rss><channel>` + item(1) + item(2), "http://h/1 http://h/2"},
-		"cut in an entry":      {`<rss><channel>` + item(1) + `<item><link>http://h/2</link><desc`, "http://h/1 http://h/2"},
-		"cut in a section":     {`<rss><channel>` + item(1) + `<item><link>http://h/2</link><description><![CDATA[<p>x`, "http://h/1 http://h/2"},
-		"cut in a link":        {`<rss><channel>` + item(1) + `<item><title>2</title><link>http://h/2`, "http://h/1 "},
-		"items never closed":   {rssOf(`<item><link>http://h/1</link><item><link>http://h/2</link>`), "http://h/1 http://h/2"},
-		"tag never closed":     {rssOf(`<item><link>http://h/1</link><title>x</item>` + item(2)), "http://h/1 http://h/2"},
-		"wrong end tag":        {rssOf(`<item><link>http://h/1</link></b></item>` + item(2)), "http://h/1 http://h/2"},
-		"control characters":   {rssOf("<item><title>\x00\x08&#1;</title><link>http://h/1\x0b</link></item>"), "http://h/1"},
-		"entities of HTML":     {rssOf(`<item><title>a&nbsp;b&eacute;</title><link>http://h/?a=1&b=2&amp;c=3</link></item>`), "http://h/?a=1&b=2&c=3"},
-		"rubbish before":       {"<br />\n<b>Warning</b>: x in <b>y</b>\n" + rssOf(item(1)), "http://h/1"},
-		"declaration 1.1":      {`<?xml version="1.1" encoding="utf-16"?>` + rssOf(item(1)), "http://h/1"},
-		"two declarations":     {`<?xml version="1.0"?> <?xml version="1.0" encoding="x"?>` + rssOf(item(1)), "http://h/1"},
-		"upper case":           {`<RSS><CHANNEL><ITEM><LINK>http://h/1</LINK></ITEM></CHANNEL></RSS>`, "http://h/1"},
-		"foreign namespace":    {`<rss xmlns="http://www.w3.org/2005/Atom"><channel>` + item(1) + `</channel></rss>`, "http://h/1"},
-		"unknown prefix":       {`<x:feed><x:entry><x:link href="http://h/1"/></x:entry></x:feed>`, "http://h/1"},
-		"atom link as text":    {`<feed><entry><link>http://h/1</link></entry></feed>`, "http://h/1"},
-		"no entries":           {rssOf(""), ""},
-		"entry without a link": {rssOf(`<item><title>t</title></item>`), ""},
-		"a bomb": {`<!DOCTYPE r [<!ENTITY a "http://h/"><!ENTITY b "&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>` +
+		"whole":                        {rssOf(item(1) + item(2)), "http://h/1 http://h/2"},
+		"cut between entries":          {`<rss><channel>` + item(1) + item(2), "http://h/1 http://h/2"},
+		"cut in an entry":              {`<rss><channel>` + item(1) + `<item><link>http://h/2</link><desc`, "http://h/1 http://h/2"},
+		"cut in a CDATA section":       {`<rss><channel>` + item(1) + `<item><link>http://h/2</link><description><![CDATA[<p>x`, "http://h/1 http://h/2"},
+		"cut in a link":                {`<rss><channel>` + item(1) + `<item><title>2</title><link>http://h/2`, "http://h/1 "},
+		"items never closed":           {rssOf(`<item><link>http://h/1</link><item><link>http://h/2</link>`), "http://h/1 http://h/2"},
+		"tag never closed":             {rssOf(`<item><link>http://h/1</link><title>x</item>` + item(2)), "http://h/1 http://h/2"},
+		"wrong end tag":                {rssOf(`<item><link>http://h/1</link></b></item>` + item(2)), "http://h/1 http://h/2"},
+		"control characters":           {rssOf("<item><title>\x00\x08&#1;</title><link>http://h/1\x0b</link></item>"), "http://h/1"},
+		"entities of HTML":             {rssOf(`<item><title>a&nbsp;b&eacute;</title><link>http://h/?a=1&b=2&amp;c=3</link></item>`), "http://h/?a=1&b=2&c=3"},
+		"markup before the root":       {"<br />\n<b>Warning</b>: x in <b>y</b>\n" + rssOf(item(1)), "http://h/1"},
+		"declaration 1.1":              {`<?xml version="1.1" encoding="utf-16"?>` + rssOf(item(1)), "http://h/1"},
+		"two declarations":             {`<?xml version="1.0"?> <?xml version="1.0" encoding="x"?>` + rssOf(item(1)), "http://h/1"},
+		"upper case":                   {`<RSS><CHANNEL><ITEM><LINK>http://h/1</LINK></ITEM></CHANNEL></RSS>`, "http://h/1"},
+		"rss in the namespace of Atom": {`<rss xmlns="http://www.w3.org/2005/Atom"><channel>` + item(1) + `</channel></rss>`, "http://h/1"},
+		"unknown prefix":               {`<x:feed><x:entry><x:link href="http://h/1"/></x:entry></x:feed>`, "http://h/1"},
+		"atom link as text":            {`<feed><entry><link>http://h/1</link></entry></feed>`, "http://h/1"},
+		"no entries":                   {rssOf(""), ""},
+		"entry without a link":         {rssOf(`<item><title>t</title></item>`), ""},
+		"entity bomb": {`<!DOCTYPE r [<!ENTITY a "http://h/"><!ENTITY b "&a;&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]>` +
 			rssOf(`<item><link>&b;</link><title>&x;</title></item>`), "&b;"},
-		"deep":           {rssOf(`<item><link>http://h/1</link>` + strings.Repeat("<a>", 100_000) + `</item>` + item(2)), "http://h/1 http://h/2"},
+		"deep nesting":   {rssOf(`<item><link>http://h/1</link>` + strings.Repeat("<a>", 100_000) + `</item>` + item(2)), "http://h/1 http://h/2"},
 		"json":           {`{"version":"https://jsonfeed.org/version/1.1","items":[{"id":1,"url":"http://h/1"},{"id":"2","url":"http://h/2"}]}`, "http://h/1 http://h/2"},
 		"json cut":       {`{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1","url":"http://h/1"},{"id":"2","ur`, "http://h/1"},
 		"json bad types": {`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","url":"http://h/1","tags":"x","title":7},5,{"url":"http://h/2"}]}`, "http://h/1 http://h/2"},
@@ -115,7 +115,7 @@ func TestParseBrokenFeeds(t *testing.T) {
 				}
 				for _, e := range f.Items {
 					if !json.Valid(e.Data) {
-						t.Errorf("data is no JSON: %s", e.Data)
+						t.Errorf("data is not JSON: %s", e.Data)
 					}
 				}
 			}
@@ -125,15 +125,15 @@ func TestParseBrokenFeeds(t *testing.T) {
 
 func TestBestLink(t *testing.T) {
 	for name, tt := range map[string]struct{ in, url, contentType string }{
-		"link":             {`<link> http://h/1 </link><guid>http://h/2</guid>`, "http://h/1", ""},
-		"link in CDATA":    {`<link><![CDATA[ http://h/1 ]]></link>`, "http://h/1", ""},
-		"relative link":    {`<link>/1</link>`, "/1", ""},
-		"guid":             {`<guid>http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/2", ""},
-		"guid, no link":    {`<guid isPermaLink="false">http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/3", "audio/mpeg"},
-		"guid, no address": {`<guid>tag:1</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/3", "audio/mpeg"},
-		"atom link":        {`<atom:link xmlns:atom="http://www.w3.org/2005/Atom" href="http://h/4" type="text/html"/>`, "http://h/4", "text/html"},
-		"link with href":   {`<link href="http://h/5"/>`, "http://h/5", ""},
-		"media":            {`<media:content xmlns:media="http://search.yahoo.com/mrss/" url="http://h/6" type="video/mp4"/>`, "http://h/6", "video/mp4"},
+		"link":                         {`<link> http://h/1 </link><guid>http://h/2</guid>`, "http://h/1", ""},
+		"link in CDATA":                {`<link><![CDATA[ http://h/1 ]]></link>`, "http://h/1", ""},
+		"relative link":                {`<link>/1</link>`, "/1", ""},
+		"guid":                         {`<guid>http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/2", ""},
+		"guid is not a permanent link": {`<guid isPermaLink="false">http://h/2</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/3", "audio/mpeg"},
+		"guid is not a URL":            {`<guid>tag:1</guid><enclosure url="http://h/3" type="audio/mpeg"/>`, "http://h/3", "audio/mpeg"},
+		"atom link":                    {`<atom:link xmlns:atom="http://www.w3.org/2005/Atom" href="http://h/4" type="text/html"/>`, "http://h/4", "text/html"},
+		"link with href":               {`<link href="http://h/5"/>`, "http://h/5", ""},
+		"media":                        {`<media:content xmlns:media="http://search.yahoo.com/mrss/" url="http://h/6" type="video/mp4"/>`, "http://h/6", "video/mp4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := Parse([]byte(rssOf("<item>"+tt.in+"</item>")), Options{})
@@ -149,12 +149,12 @@ func TestBestLink(t *testing.T) {
 
 func TestDatesAnywhere(t *testing.T) {
 	for name, in := range map[string]string{
-		"undeclared prefix":  rssOf(`<item><DC:date>2024-03-05</DC:date></item>`),
-		"name of Atom":       rssOf(`<item><published>2024-03-05</published></item>`),
-		"bad one first":      rssOf(`<item><pubDate>soon</pubDate><dc:date xmlns:dc="http://purl.org/dc/elements/1.1/">2024-03-05</dc:date></item>`),
-		"published, updated": `<feed><entry><updated>2024-03-06</updated><published>2024-03-05</published></entry></feed>`,
-		"updated alone":      `<feed><entry><updated>2024-03-05</updated></entry></feed>`,
-		"json":               `{"items":[{"id":"1","date_modified":"2024-03-05"}]}`,
+		"undeclared prefix":   rssOf(`<item><DC:date>2024-03-05</DC:date></item>`),
+		"Atom element in RSS": rssOf(`<item><published>2024-03-05</published></item>`),
+		"invalid date first":  rssOf(`<item><pubDate>soon</pubDate><dc:date xmlns:dc="http://purl.org/dc/elements/1.1/">2024-03-05</dc:date></item>`),
+		"published, updated":  `<feed><entry><updated>2024-03-06</updated><published>2024-03-05</published></entry></feed>`,
+		"only updated":        `<feed><entry><updated>2024-03-05</updated></entry></feed>`,
+		"json":                `{"items":[{"id":"1","date_modified":"2024-03-05"}]}`,
 	} {
 		f, err := Parse([]byte(in), Options{})
 		if err != nil || len(f.Items) != 1 {
@@ -173,7 +173,7 @@ func TestLimits(t *testing.T) {
 	}
 	f, err = Parse([]byte(rssOf("<item/>")), Options{MaxItems: 1})
 	if err != nil || len(f.Items) != 1 || f.Cut {
-		t.Errorf("just enough: %v, %d entries, cut %v", err, len(f.Items), f.Cut)
+		t.Errorf("exactly MaxItems: %v, %d entries, cut %v", err, len(f.Items), f.Cut)
 	}
 	f, err = parseXMLWithin([]byte(rssOf(strings.Repeat("<item>"+strings.Repeat("<a/>", 9)+"</item>", 20))), Options{MaxItems: 50}, 40)
 	if err != nil || len(f.Items) != 4 || !f.Cut {
@@ -182,14 +182,14 @@ func TestLimits(t *testing.T) {
 	huge := rssOf("<item><link>http://h/1</link>" + strings.Repeat("<a>x</a>", 2*maxNodes) + "</item><item><link>http://h/2</link></item>")
 	f, err = Parse([]byte(huge), Options{})
 	if err != nil || urls(f) != "http://h/1 http://h/2" || !f.Cut {
-		t.Errorf("a huge entry: %v, %q, cut %v", err, urls(f), f.Cut)
+		t.Errorf("huge entry: %v, %q, cut %v", err, urls(f), f.Cut)
 	}
 }
 
 func TestNoFeed(t *testing.T) {
 	for name, in := range map[string]string{
 		"empty": "", "text": "hello", "html": "<!DOCTYPE html><html><body><rss><channel/></rss></body></html>",
-		"sitemap": `<urlset><url><loc>http://h/</loc></url></urlset>`, "json": `{"a":1}`, "json list": `[1]`, "half": `{`,
+		"sitemap": `<urlset><url><loc>http://h/</loc></url></urlset>`, "json": `{"a":1}`, "json list": `[1]`, "truncated json": `{`,
 		"rdf of another kind": `<rdf:RDF xmlns:foaf="http://xmlns.com/foaf/0.1/"><foaf:Person/></rdf:RDF>`,
 	} {
 		if _, err := Parse([]byte(in), Options{}); !errors.Is(err, ErrNoFeed) {
@@ -203,20 +203,20 @@ func TestDetect(t *testing.T) {
 		contentType, head string
 		want              Kind
 	}{
-		"rss":                 {"text/html", "\ufeff <?xml version='1.0'?><!-- x --><rss>", RSS},
-		"rss, cut":            {"", `<?xml version="1.0"?><rss xmlns:a="b`, RSS},
-		"atom":                {"text/xml; charset=utf-8", `<feed xmlns="http://www.w3.org/2005/Atom">`, Atom},
-		"atom with a prefix":  {"", `<a:feed>`, Atom},
-		"rdf":                 {"", `<rdf:RDF xmlns="http://purl.org/rss/1.0/">`, RSS},
-		"utf-16":              {"", "<\x00r\x00s\x00s\x00>\x00", RSS},
-		"json by version":     {"application/json", `{"version": "https://jsonfeed.org/version/1"`, JSON},
-		"json by type":        {"application/feed+json; charset=utf-8", `{"title": "x"`, JSON},
-		"json of other kinds": {"application/json", `{"title": "x"`, None},
-		"rubbish before":      {"application/rss+xml", `<b>Warning</b><rss>`, RSS},
-		"page":                {"text/html", `<b>Warning</b><rss>`, None},
-		"page as XML":         {"text/xml", `<html><rss>`, None},
-		"type alone":          {"application/rss+xml", `hello`, None},
-		"sitemap":             {"text/xml", `<urlset>`, None},
+		"rss":                    {"text/html", "\ufeff <?xml version='1.0'?><!-- x --><rss>", RSS},
+		"rss, cut":               {"", `<?xml version="1.0"?><rss xmlns:a="b`, RSS},
+		"atom":                   {"text/xml; charset=utf-8", `<feed xmlns="http://www.w3.org/2005/Atom">`, Atom},
+		"atom with a prefix":     {"", `<a:feed>`, Atom},
+		"rdf":                    {"", `<rdf:RDF xmlns="http://purl.org/rss/1.0/">`, RSS},
+		"utf-16":                 {"", "<\x00r\x00s\x00s\x00>\x00", RSS},
+		"json by version":        {"application/json", `{"version": "https://jsonfeed.org/version/1"`, JSON},
+		"json by type":           {"application/feed+json; charset=utf-8", `{"title": "x"`, JSON},
+		"json of another kind":   {"application/json", `{"title": "x"`, None},
+		"markup before the root": {"application/rss+xml", `<b>Warning</b><rss>`, RSS},
+		"html with feed markup":  {"text/html", `<b>Warning</b><rss>`, None},
+		"html served as XML":     {"text/xml", `<html><rss>`, None},
+		"text served as feed":    {"application/rss+xml", `hello`, None},
+		"sitemap":                {"text/xml", `<urlset>`, None},
 	} {
 		if got := Detect(tt.contentType, []byte(tt.head)); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -240,7 +240,7 @@ func TestParseDate(t *testing.T) {
 		}
 	}
 	if got := parseDate("2024-03-05T09:07:08,250Z"); got.Nanosecond() != 250e6 {
-		t.Errorf("a fraction behind a comma: %v", got)
+		t.Errorf("fraction after a comma: %v", got)
 	}
 	if got := parseDate("Thu, 05 Sept 2024").Format(time.DateOnly); got != "2024-09-05" {
 		t.Errorf("Sept: %s", got)
@@ -269,7 +269,7 @@ func TestDocument(t *testing.T) {
 func FuzzFeed(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.*"))
 	if err != nil || len(files) == 0 {
-		f.Fatal("no seeds: ", err)
+		f.Fatal("testdata has no feeds: ", err)
 	}
 	for _, file := range files {
 		body, err := os.ReadFile(file)
@@ -294,7 +294,7 @@ func FuzzFeed(f *testing.F) {
 				t.Fatalf("document: %v %s", err, doc)
 			}
 			if len(e.Data) == 0 {
-				t.Fatal("an entry without data")
+				t.Fatal("entry without data")
 			}
 		}
 	})

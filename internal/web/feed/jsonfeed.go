@@ -10,8 +10,7 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// parseJSON takes a JSON Feed apart, member by member and entry by entry, until
-// its end or the place where it breaks.
+// parseJSON reads a JSON Feed by member and entry, up to its end or the first syntax error.
 func parseJSON(text []byte, o Options) (Feed, error) {
 	x := &jsonFeed{Options: o, feed: Feed{Kind: JSON}, head: map[string]json.RawMessage{}}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -46,7 +45,7 @@ func parseJSON(text []byte, o Options) (Feed, error) {
 type jsonFeed struct {
 	Options
 	feed      Feed
-	head      map[string]json.RawMessage // all members but the items
+	head      map[string]json.RawMessage // all members except items
 	headBytes int
 	hasItems  bool
 }
@@ -65,20 +64,19 @@ func (x *jsonFeed) keep(name json.Token, value json.RawMessage) {
 	x.head[key] = value
 }
 
-// isFeed tells a JSON Feed from any other object that holds items.
+// isFeed distinguishes a JSON Feed from another object with items.
 func (x *jsonFeed) isFeed() bool {
 	return x.hasItems && len(x.feed.Items) > 0 || bytes.Contains(x.head["version"], []byte("jsonfeed.org"))
 }
 
-// readItems reads the array of entries. It is false where the document breaks
-// or enough was read.
+// readItems reads the array of entries. It returns false at a syntax error or a limit.
 func (x *jsonFeed) readItems(d *json.Decoder) bool {
 	t, err := d.Token()
 	if err != nil {
 		return false
 	}
 	if t != json.Delim('[') {
-		return t != json.Delim('{') // another value is passed over
+		return t != json.Delim('{') // ignore any other value
 	}
 	x.hasItems = true
 	for d.More() {
@@ -96,8 +94,8 @@ func (x *jsonFeed) readItems(d *json.Decoder) bool {
 	return err == nil
 }
 
-// add reads one entry; what is no object, or has neither link, identifier nor
-// content, is left out.
+// add reads one entry. It ignores values that are not objects and objects without link,
+// identifier and content.
 func (x *jsonFeed) add(raw json.RawMessage) {
 	if len(raw) > maxTextBytes {
 		x.feed.Cut = true
@@ -131,14 +129,12 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// itemMembers are the members of an entry that are read.
 var itemMembers = []string{
 	"id", "url", "external_url", "title", "content_html", "content_text", "summary", "image",
 	"date_published", "date_modified", "author", "authors", "tags", "attachments", "language",
 }
 
-// readItem reads one entry. A member of the wrong type is left out, not the
-// entry with it.
+// readItem reads one entry without its members of the wrong type.
 func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
@@ -156,7 +152,7 @@ func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
 	return item, item.ID != "" || item.URL != "" || item.ExternalURL != "" || item.ContentHTML != "" || item.ContentText != "" || item.Attachments != nil
 }
 
-// readMember adds one member to item, if it can be read.
+// readMember sets one member of item, if its type is right.
 func readMember(item *jsonfeed.Item, name string, value json.RawMessage) {
 	one, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err != nil {
@@ -166,7 +162,7 @@ func readMember(item *jsonfeed.Item, name string, value json.RawMessage) {
 	if json.Unmarshal(one, alone) != nil {
 		return
 	}
-	// Unmarshal clears the identifier of an object that has none.
+	// Unmarshal clears the identifier if the object has none.
 	id := item.ID
 	if json.Unmarshal(one, item) == nil && alone.ID == "" {
 		item.ID = id

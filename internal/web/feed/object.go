@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// object is a JSON object whose members keep their order.
+// object is a JSON object with ordered members.
 type object struct {
 	members []member
 	index   map[string]int
@@ -16,7 +16,7 @@ type member struct {
 	value any
 }
 
-// set gives name a value, unless the value is empty or the name is taken.
+// set sets name to value, unless the value is empty or the name exists.
 func (o *object) set(name string, value any) {
 	if _, taken := o.index[name]; taken || isEmpty(value) {
 		return
@@ -32,7 +32,7 @@ func (o *object) put(name string, value any) {
 	o.members = append(o.members, member{name, value})
 }
 
-// add gives name one more value: a second one makes a list of objects.
+// add appends a value to name: a second one turns it into a list of objects.
 func (o *object) add(name string, value any) {
 	i, taken := o.index[name]
 	if !taken {
@@ -46,7 +46,7 @@ func (o *object) add(name string, value any) {
 	o.members[i].value = append(list, inList(value))
 }
 
-// inList is a value as a list holds it: there the processor looks for objects
+// inList returns a list element for value: the processor expects objects there
 // (docs/spec/processing.md 4.1).
 func inList(value any) any {
 	if text, ok := value.(string); ok {
@@ -73,7 +73,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// encode is the object as JSON, "<" and "&" as they are.
+// encode returns the object as JSON, without escapes of "<" and "&".
 func (o *object) encode() (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := writeJSON(&b, o); err != nil {
@@ -82,8 +82,8 @@ func (o *object) encode() (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// writeJSON writes objects and lists itself: through json.Marshaler each level
-// would be copied and checked again by all those above.
+// writeJSON writes objects and lists itself: with json.Marshaler each level would copy and
+// check all levels below it again.
 func writeJSON(b *bytes.Buffer, v any) error {
 	switch v := v.(type) {
 	case *object:
@@ -118,7 +118,7 @@ func writeJSON(b *bytes.Buffer, v any) error {
 		if err := e.Encode(v); err != nil {
 			return err
 		}
-		b.Truncate(b.Len() - 1) // the line end that Encode adds
+		b.Truncate(b.Len() - 1) // the line end of Encode
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// original is an element as an object with the names of the document: attributes
-// under their own names, text under "value", nested elements as objects, or as
-// texts when they hold nothing else, repeated ones as lists of objects.
+// original returns an element as an object with the names of the document: attributes, text
+// as "value", nested elements as objects (as texts if they hold only text), repeated
+// elements as lists of objects.
 func original(n *node) *object {
 	o := &object{}
 	for _, a := range n.attrs {
@@ -49,7 +49,7 @@ func originalValue(n *node) any {
 	return o
 }
 
-// isProse reports whether elements inside n are the markup of its text.
+// isProse reports whether elements inside n are markup of its text.
 func isProse(n *node) bool {
 	switch loosexml.Local(n.name) {
 	case "description", "summary", "encoded", "body", "subtitle", "tagline", "rights":
@@ -60,7 +60,7 @@ func isProse(n *node) bool {
 	return false
 }
 
-// prose is the text of n, with its markup where it has any.
+// prose returns the text of n, with its markup.
 func (n *node) prose() string {
 	for _, c := range n.children {
 		if c.name != "" {

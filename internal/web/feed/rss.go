@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mmcdole/gofeed"
@@ -12,13 +13,13 @@ import (
 
 type rssFormat struct{}
 
-// readRSS reads a document as gofeed's own object and as its universal one.
+// readRSS parses a document into gofeed's RSS object and its universal object.
 func readRSS(doc string) (*rss.Feed, *gofeed.Feed, bool) {
 	raw, err := (&rss.Parser{}).Parse(strings.NewReader(doc))
 	if err != nil {
 		return nil, nil, false
 	}
-	// Looking for a picture would parse the content as HTML.
+	// A search for images would parse the content as HTML.
 	universal, err := (&gofeed.DefaultRSSTranslator{DisableContentImageScan: true}).Translate(raw)
 	return raw, universal, err == nil
 }
@@ -48,10 +49,10 @@ func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	return e, true
 }
 
-// link is one link of an entry, in the words of Atom.
+// link is one link of an entry, with the names of Atom.
 type link struct{ rel, href, mediaType, title, length, language string }
 
-// rssLinks are the links of an item: its own, those of Atom in it, enclosures.
+// rssLinks returns the links of an item: its own, embedded Atom links, enclosures.
 func rssLinks(item *rss.Item) []link {
 	var links []link
 	for _, href := range item.Links {
@@ -68,7 +69,7 @@ func rssLinks(item *rss.Item) []link {
 	return links
 }
 
-// embeddedLinks are the links of Atom within RSS.
+// embeddedLinks returns the Atom links inside RSS.
 func embeddedLinks(extensions ext.Extensions) []link {
 	var links []link
 	for _, prefix := range []string{"atom", "atom10", "atom03"} {
@@ -87,7 +88,7 @@ func embeddedLinks(extensions ext.Extensions) []link {
 }
 
 func rssBest(item *rss.Item, n *node, links []link) link {
-	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as feedparser takes it
+	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as in feedparser
 		return link{rel: "alternate", href: href}
 	}
 	id := rdfAbout(n)
@@ -104,23 +105,24 @@ func rssBest(item *rss.Item, n *node, links []link) link {
 	return best(links, id)
 }
 
-// best chooses the link that stands for an entry; id is its identifier where
-// that may be a link.
+// best chooses the main link of an entry. id is its identifier if that may be a link.
 func best(links []link, id string) link {
 	for _, l := range links {
 		if l.rel == "alternate" && (l.mediaType == "" || strings.Contains(l.mediaType, "html")) {
 			return l
 		}
 	}
-	for _, rel := range []string{"alternate", "", "enclosure"} {
-		if rel == "" && isURL(id) {
-			return link{rel: "alternate", href: id}
-		}
-		for _, l := range links {
-			if rel != "" && l.rel == rel {
-				return l
-			}
-		}
+	hasRel := func(rel string) int {
+		return slices.IndexFunc(links, func(l link) bool { return l.rel == rel })
+	}
+	if i := hasRel("alternate"); i >= 0 {
+		return links[i]
+	}
+	if isURL(id) {
+		return link{rel: "alternate", href: id}
+	}
+	if i := hasRel("enclosure"); i >= 0 {
+		return links[i]
 	}
 	if len(links) > 0 {
 		return links[0]
@@ -145,7 +147,7 @@ func (rssFormat) head(doc string, f *Feed) (*object, bool) {
 	return rssHead(raw, universal), true
 }
 
-// rdfAbout is the page that RSS 1.0 names an item by; "" when there is none.
+// rdfAbout returns the page that identifies an RSS 1.0 item, or "".
 func rdfAbout(n *node) string {
 	for _, a := range n.attrs {
 		if loosexml.Local(a.Name) == "about" && isURL(a.Value) {

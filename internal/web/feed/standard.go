@@ -11,12 +11,11 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// The names of standard mode are those of Python's feedparser: title, link,
-// links, id, published, published_parsed, updated, updated_parsed, summary,
-// content, author, author_detail, authors, contributors, tags, enclosures,
-// comments, rights, source, language; what an extension adds is prefix_name. Its
-// parsed dates are lists of nine numbers, as there. Members without a value are
-// left out.
+// Standard mode uses the names of Python's feedparser: title, link, links, id, published,
+// published_parsed, updated, updated_parsed, summary, content, author, author_detail,
+// authors, contributors, tags, enclosures, comments, rights, source, language, and
+// prefix_name for extensions. A parsed date is a list of nine numbers. Members without a
+// value are left out.
 
 func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, chosen link) *object {
 	o := &object{}
@@ -57,8 +56,8 @@ func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, cho
 
 type tag struct{ term, scheme, label string }
 
-// rssTags are the categories of an item; those that gofeed found elsewhere have
-// no scheme.
+// rssTags returns the categories of an item. Those that gofeed found elsewhere have no
+// scheme.
 func rssTags(item *rss.Item, common *gofeed.Item) []tag {
 	var tags []tag
 	for _, c := range item.Categories {
@@ -180,8 +179,7 @@ func content(mediaType, value string) *object {
 	return o
 }
 
-// setDate gives the text as written and, where it can be read, the nine numbers
-// of Python's time tuple in UTC.
+// setDate sets the text of a date and, if it is valid, Python's time tuple in UTC.
 func setDate(o *object, name string, date dateText) {
 	o.set(name, date.text)
 	t := firstDate(date)
@@ -192,7 +190,7 @@ func setDate(o *object, name string, date dateText) {
 	o.set(name+"_parsed", []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(), monday, t.YearDay(), 0})
 }
 
-// linkList lists the links, or only those of one relation.
+// linkList lists the links of one relation, or all if rel is "".
 func linkList(links []link, rel string) []any {
 	var list []any
 	for _, l := range links {
@@ -245,8 +243,8 @@ func atomPersons(from []*atom.Person) []person {
 	return list
 }
 
-// setPersons sets the plural of role to the list, and for authors the first one
-// as text and in detail.
+// setPersons sets the list of persons of a role. For authors it also sets the first one as
+// text and in detail.
 func setPersons(o *object, role string, from []person) {
 	var list []any
 	for _, p := range from {
@@ -273,8 +271,8 @@ func setPersons(o *object, role string, from []person) {
 	o.set(role+"s", list)
 }
 
-// setExtensions sets the elements of other namespaces as prefix_name, with the
-// customary prefix of the namespace whatever the document calls it.
+// setExtensions sets the elements of other namespaces as prefix_name, with the customary
+// prefix of the namespace.
 func setExtensions(o *object, extensions ext.Extensions) {
 	for _, prefix := range slices.Sorted(maps.Keys(extensions)) {
 		elements := extensions[prefix]
@@ -288,8 +286,8 @@ func setExtensions(o *object, extensions ext.Extensions) {
 	}
 }
 
-// extensionValue is the text of one plain element; else the object of one, or
-// the list of all.
+// extensionValue returns the text of a single plain element, the object of a single other
+// element, or the list of all.
 func extensionValue(elements []ext.Extension) any {
 	var list []any
 	for _, e := range elements {

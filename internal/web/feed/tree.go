@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// node is an element, or a piece of text when it has no name.
+// node is an element, or a text if name is "".
 type node struct {
 	name     string
 	attrs    []loosexml.Attr
@@ -16,7 +16,7 @@ type node struct {
 	children []*node
 }
 
-// attr is the value of an attribute by its local name in lower case; "" if none.
+// attr returns the attribute with a lower-case local name, or "".
 func (n *node) attr(local string) string {
 	for _, a := range n.attrs {
 		if loosexml.Local(a.Name) == local {
@@ -26,28 +26,23 @@ func (n *node) attr(local string) string {
 	return ""
 }
 
-// tree grows one element from the tokens between its start and end.
+// tree builds one element from the tokens between its start and end.
 type tree struct {
 	root  *node
 	open  []*node
 	nodes int
 	bytes int
-	cut   bool // a limit was met
+	cut   bool // a limit was reached
 	deep  int  // open elements that were dropped for a limit
 }
 
 func newTree(root *node) *tree { return &tree{root: root, open: []*node{root}} }
 
-// add takes the next token inside the root.
 func (t *tree) add(tok loosexml.Token) {
 	switch tok.Kind {
 	case loosexml.Start:
 		n := &node{name: tok.Name, attrs: tok.Attrs}
-		size := len(n.name)
-		for _, a := range n.attrs {
-			size += len(a.Name) + len(a.Value)
-		}
-		if t.deep > 0 || !t.fits(size) {
+		if t.deep > 0 || !t.fits(size(tok)) {
 			t.deep++
 			return
 		}
@@ -60,7 +55,7 @@ func (t *tree) add(tok loosexml.Token) {
 		}
 		last := len(t.open) - 1
 		if tok.Cut && isLink(tok.Local()) {
-			t.open[last].children = nil // half a URL is another URL
+			t.open[last].children = nil // a truncated URL is a different URL
 		}
 		t.open = t.open[:last]
 	case loosexml.Text:
@@ -70,7 +65,7 @@ func (t *tree) add(tok loosexml.Token) {
 	}
 }
 
-// isLink reports whether the text of an element of that name may be a link.
+// isLink reports whether the text of an element may be a link.
 func isLink(local string) bool {
 	return local == "link" || local == "guid" || local == "id"
 }
@@ -80,7 +75,7 @@ func (t *tree) append(n *node) {
 	parent.children = append(parent.children, n)
 }
 
-// fits counts one more node of that size, unless it passes a limit.
+// fits counts one more node of that size, unless it exceeds a limit.
 func (t *tree) fits(size int) bool {
 	if t.nodes >= maxNodes || t.bytes+size > maxTextBytes {
 		t.cut = true
@@ -91,7 +86,7 @@ func (t *tree) fits(size int) bool {
 	return true
 }
 
-// child is the first child of that local name; nil when there is none.
+// child returns the first child with a local name, or nil.
 func (n *node) child(local string) *node {
 	for _, c := range n.children {
 		if c.name != "" && loosexml.Local(c.name) == local {
@@ -101,8 +96,8 @@ func (n *node) child(local string) *node {
 	return nil
 }
 
-// date is the text of the first child named like a date, whatever its namespace:
-// prefixes that nobody declares are common.
+// date returns the text of the first child with the name of a date in any namespace,
+// because undeclared prefixes are common.
 func (n *node) date() string {
 	for _, local := range []string{"pubdate", "published", "issued", "date", "created", "updated", "modified"} {
 		if c := n.child(local); c != nil {
@@ -112,7 +107,7 @@ func (n *node) date() string {
 	return ""
 }
 
-// plain is all text inside n, trimmed.
+// plain returns all text inside n, trimmed.
 func (n *node) plain() string {
 	var b strings.Builder
 	n.writePlain(&b)
@@ -126,7 +121,7 @@ func (n *node) writePlain(b *strings.Builder) {
 	}
 }
 
-// isMixed reports whether n has both text and elements, as marked-up prose has.
+// isMixed reports whether n has both text and elements.
 func (n *node) isMixed() bool {
 	var text, elements bool
 	for _, c := range n.children {
@@ -144,7 +139,7 @@ var (
 	escapeValue = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
 )
 
-// markup is what stands inside n, as XML.
+// markup returns the content of n as XML.
 func (n *node) markup() string {
 	w := writer{declarations: math.MaxInt}
 	for _, c := range n.children {
@@ -156,8 +151,8 @@ func (n *node) markup() string {
 // writer writes nodes as well-formed XML.
 type writer struct {
 	strings.Builder
-	// declarations is how many more xmlns attributes are written: gofeed copies
-	// all that are in force for each element.
+	// declarations is how many more xmlns attributes are written: gofeed copies those in
+	// scope for each element.
 	declarations int
 }
 
@@ -169,7 +164,7 @@ func (w *writer) write(n *node) {
 		w.WriteString("]]>")
 	case n.name == "":
 		escapeText.WriteString(w, n.text)
-	case !isXMLName(n.name): // an element that XML cannot name: its inside stays
+	case !isXMLName(n.name): // without a valid name only the content is written
 		for _, c := range n.children {
 			w.write(c)
 		}
@@ -207,8 +202,8 @@ func isDeclaration(attr string) bool {
 	return attr == "xmlns" || strings.HasPrefix(attr, "xmlns:")
 }
 
-// isXMLName reports whether every reader of XML takes name: letters and digits
-// of ASCII, with one prefix at most.
+// isXMLName reports whether every XML reader accepts name: ASCII letters and digits, at
+// most one prefix.
 func isXMLName(name string) bool {
 	colons := 0
 	for i, c := range []byte(name) {

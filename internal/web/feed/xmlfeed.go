@@ -7,18 +7,18 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// Limits of what each entry inherits from the tags around it. They are small
-// since it is read once for each entry.
+// Limits of the attributes that each entry inherits. They are low because every entry's
+// document repeats them.
 const (
 	maxInherited      = 24
 	maxInheritedBytes = 256
 )
 
-// format is what the kinds of XML feeds differ in.
+// format is the difference between the kinds of XML feeds.
 type format interface {
-	// entry reads a document that holds one entry; false when gofeed finds none.
+	// entry parses a document with one entry; false if gofeed finds no entry.
 	entry(doc string, n *node, o Options) (Entry, bool)
-	// head reads a document without entries.
+	// head parses a document without entries.
 	head(doc string, f *Feed) (*object, bool)
 }
 
@@ -28,13 +28,13 @@ type xmlFeed struct {
 	format  format
 	feed    Feed
 	root    *node
-	channel *node // nil outside of it
-	head    *tree // all but the entries
+	channel *node // nil outside the channel
+	head    *tree // everything except the entries
 }
 
 func parseXML(text []byte, o Options) (Feed, error) { return parseXMLWithin(text, o, maxAllNodes) }
 
-// parseXMLWithin ends at the entry before which the others had that many nodes.
+// parseXMLWithin stops after the entry that exceeds the given number of nodes.
 func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	r := loosexml.NewReader(text, "item", "entry")
 	kind, root, ok := findRoot(r, true)
@@ -52,7 +52,7 @@ func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	return x.feed, nil
 }
 
-// inherited is the start tag t with the attributes that matter to what is inside.
+// inherited returns the start tag t with the attributes that affect its content.
 func inherited(t loosexml.Token) *node {
 	n := &node{name: t.Name}
 	for _, a := range t.Attrs {
@@ -64,7 +64,7 @@ func inherited(t loosexml.Token) *node {
 	return n
 }
 
-// read takes the document apart, from behind the start of the root to its end.
+// read reads the document from after the start of the root to its end.
 func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
 	var item *tree
 	var itemDepth int
@@ -101,8 +101,8 @@ func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
 	}
 }
 
-// isEntry reports whether t starts an entry: right below the root, or below the
-// channel. Extensions have elements of that name further down.
+// isEntry reports whether t starts an entry: a child of the root or of the channel. Deeper
+// elements of that name belong to extensions.
 func (x *xmlFeed) isEntry(t loosexml.Token, rootDepth int) bool {
 	name := "item"
 	if x.feed.Kind == Atom {
@@ -111,15 +111,14 @@ func (x *xmlFeed) isEntry(t loosexml.Token, rootDepth int) bool {
 	return t.Local() == name && (t.Depth == rootDepth+1 || x.channel != nil && t.Depth == rootDepth+2)
 }
 
-// add reads the entry and appends it to the feed. What gofeed cannot make out is
-// left out.
+// add parses the entry and appends it to the feed, unless gofeed cannot read it.
 func (x *xmlFeed) add(item *tree) {
 	if item.cut {
 		x.feed.Cut = true
 	}
 	n := item.root
 	e, ok := guard(func() (Entry, bool) { return x.format.entry(x.document(n, true), n, x.Options) })
-	if !ok { // names in a namespace that makes them foreign
+	if !ok { // the namespace hides the names from gofeed
 		e, ok = guard(func() (Entry, bool) { return x.format.entry(x.document(n, false), n, x.Options) })
 	}
 	if !ok {
@@ -131,20 +130,19 @@ func (x *xmlFeed) add(item *tree) {
 	x.feed.Items = append(x.feed.Items, e)
 }
 
-// guard runs a parser on what a stranger sent; a panic there is "nothing found".
+// guard calls a parser on untrusted input. A panic gives false.
 func guard[T any](parse func() (T, bool)) (result T, ok bool) {
 	defer func() {
 		if recover() != nil {
-			var none T
-			result, ok = none, false
+			result, ok = *new(T), false
 		}
 	}()
 	return parse()
 }
 
-// document is a feed that has the one entry n. With namespaces its tags are
-// those of the feed; else the plain ones of its kind, without attributes, and
-// n and its children lose the prefix of n.
+// document returns a feed with the single entry n. With namespaces it has the tags of the
+// feed. Without, it has plain tags without attributes, and n and its children lose the
+// prefix of n.
 func (x *xmlFeed) document(n *node, namespaces bool) string {
 	if namespaces {
 		if x.channel != nil {
@@ -160,7 +158,7 @@ func (x *xmlFeed) document(n *node, namespaces bool) string {
 	return wrap(n, &node{name: "feed"})
 }
 
-// wrap writes n within the tags of around.
+// wrap writes n inside the tags of around.
 func wrap(n *node, around ...*node) string {
 	w := writer{declarations: 3 * maxInherited}
 	for _, tag := range around {
@@ -173,7 +171,7 @@ func wrap(n *node, around ...*node) string {
 	return w.String()
 }
 
-// withoutPrefix is a copy of n whose names have lost that prefix.
+// withoutPrefix returns a copy of n without that prefix in its names.
 func withoutPrefix(n *node, prefix string) *node {
 	c := *n
 	if n.name != "" && loosexml.Prefix(n.name) == prefix {
@@ -186,7 +184,7 @@ func withoutPrefix(n *node, prefix string) *node {
 	return &c
 }
 
-// finish reads what stands outside the entries.
+// finish reads everything outside the entries.
 func (x *xmlFeed) finish() {
 	if x.head.cut {
 		x.feed.Cut = true
@@ -195,7 +193,7 @@ func (x *xmlFeed) finish() {
 		return guard(func() (*object, bool) { return x.format.head(wrap(root), &x.feed) })
 	}
 	standard, ok := read(x.root)
-	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a foreign namespace, as in add
+	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a namespace hides the names, as in add
 		bare := withoutPrefix(x.root, loosexml.Prefix(x.root.name))
 		bare.attrs = nil
 		if standard, ok = read(bare); !ok {
@@ -216,7 +214,7 @@ func (x *xmlFeed) finish() {
 	x.feed.Items = append([]Entry{zero}, x.feed.Items...)
 }
 
-// headNode is the element that tells of the feed itself.
+// headNode returns the element that describes the feed.
 func (x *xmlFeed) headNode() *node {
 	for _, c := range x.root.children {
 		if loosexml.Local(c.name) == "channel" {
@@ -234,7 +232,7 @@ func size(t loosexml.Token) int {
 	return n
 }
 
-// isURL reports whether text names a page by itself.
+// isURL reports whether text is an absolute web URL.
 func isURL(text string) bool {
 	lower := strings.ToLower(text[:min(len(text), len("https://"))])
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
