@@ -33,7 +33,7 @@ ini() {
 		"$here/ini/$1" >"$root/etc/$2/$1"
 }
 
-for program in crawler-task db-task dc-admin dc-client dc-daemon processor-task; do
+for program in crawler-task db-task dc-admin dc-client dc-daemon dc-import processor-task; do
 	cp "$bin/$program" "$root/usr/bin/"
 	cp "$share/man/man1/$program.1" "$root/usr/share/man/man1/"
 	cp "$share/completions/bash/$program" "$root/usr/share/bash-completion/completions/"

@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
@@ -20,24 +22,22 @@ Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
 unreadable input, database, disk.
 
 With --move-contents it reads no requests. Stop the daemon first. Stdout has one line:
-{"sites":n,"moved":n,"bytes":n,"kept":n}. Exit status: 0 all contents are there,
-1 they are not, and nothing is lost: run it again. Then set content_storage_type.
-
---import-from reads no requests either, and wants the daemon stopped. Stdout has
-one JSON line with what was done. Exit status: 0 all is here, 1 it is not: run it
-again, it goes on where it was. docs/switching.md tells more.`
+{"sites":n,"moved":n,"bytes":n,"kept":n}. Exit status: 0 all contents are moved,
+1 they are not, and nothing is lost: run it again. Then set content_storage_type.`
 
 func main() {
-	var imports importOptions
+	for _, arg := range os.Args[1:] {
+		if strings.HasPrefix(strings.TrimLeft(arg, "-"), "import-from") && strings.HasPrefix(arg, "-") {
+			fmt.Fprintln(os.Stderr, "db-task: option --import-from is now a program; use dc-import")
+			os.Exit(task.ExitCritical)
+		}
+	}
 	os.Exit(taskprogram.Run(taskprogram.Program{
 		Name: "db-task", Summary: "answers operations on the stored sites and URLs", Notes: notes,
 		Open: open, ErrorAnswer: storage.ErrorAnswer,
 		Commands: []taskprogram.Command{{
 			Option: "move-contents", Value: "TO", Run: move,
-			Help: "move the processed contents of all sites TO files (one for each\nsite) or sql (the SQL database), and end",
-		}, {
-			Option: "import-from", Value: "USER@HOST:PORT", Run: imports.run, More: imports.declare,
-			Help: "import all that the original service has in its MySQL databases,\nand end; the password stands in " + importPassword,
+			Help: "move the processed contents of all sites TO files (one for each\nsite) or sql (the SQL database), and exit",
 		}},
 	}))
 }

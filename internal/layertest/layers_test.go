@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"storage/sqldb":        {"storage/expr"},
 	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
 	"storage/sqlstore":     {"storage/sqldb", "storage/expr"},
-	"storage/legacyimport": {"storage/sqldb"},
+	"storage/legacyimport": {"storage", "storage/keyvalue", "storage/sqldb", "storage/sqlstore"},
 
 	"crawl/cookies":        {"crawl/statefile"},
 	"crawl/headerrotation": {"crawl/statefile"},

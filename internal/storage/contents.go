@@ -54,3 +54,27 @@ type movable interface {
 	// of one that has.
 	DropEmpty(ctx context.Context, site string) error
 }
+
+// NotOlder returns the entries of a site that are missing in stored, or not older than
+// the stored entry of the same id.
+func NotOlder(ctx context.Context, stored Contents, site string, entries []wire.Entry) ([]wire.Entry, error) {
+	dates, err := stored.Dates(ctx, site, idsOf(entries)...)
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]wire.Entry, 0, len(entries))
+	for _, e := range entries {
+		if at, exists := dates[e.ID]; !exists || !at.After(e.CDate) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+func idsOf(entries []wire.Entry) []string {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	return ids
+}

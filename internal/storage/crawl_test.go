@@ -106,7 +106,7 @@ func TestAutoRemovedFiles(t *testing.T) {
 	if saved.Removed != 1 || saved.Skipped != 0 || n.row().URL != "" {
 		t.Errorf("saved %+v, row %+v", saved, n.row())
 	}
-	if left := files(t, filepath.Join(n.raw, site)); len(left) != 0 {
+	if left := filesBelow(t, filepath.Join(n.raw, site)); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"syscall"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -51,7 +50,7 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 		return fmt.Errorf("contents can be moved to %q or %q, not to %q", PlaceFiles, PlaceSQL, to)
 	}
 	c.DB.Synchronous = "FULL" // what is removed here must be safe there
-	s, closeAll, err := open(ctx, c, log, syscall.LOCK_EX)
+	s, closeAll, err := open(ctx, c, log, exclude)
 	if err != nil {
 		return err
 	}
@@ -124,19 +123,9 @@ func (m *mover) site(ctx context.Context, site string) error {
 // page moves entries: what is newer there stays, all others are written, read
 // back, and then removed here.
 func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error {
-	ids := make([]string, len(page))
-	for i, e := range page {
-		ids[i] = e.ID
-	}
-	there, err := m.to.Dates(ctx, site, ids...)
+	put, err := NotOlder(ctx, m.to, site, page)
 	if err != nil {
 		return err
-	}
-	put := make([]wire.Entry, 0, len(page))
-	for _, e := range page {
-		if at, both := there[e.ID]; !both || !at.After(e.CDate) {
-			put = append(put, e)
-		}
 	}
 	if _, err := m.to.PutAll(ctx, site, put); err != nil {
 		return err
@@ -144,7 +133,7 @@ func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error 
 	if err := m.compare(ctx, site, put); err != nil {
 		return err
 	}
-	if err := m.from.Delete(ctx, site, ids...); err != nil {
+	if err := m.from.Delete(ctx, site, idsOf(page)...); err != nil {
 		return err
 	}
 	m.done.Moved += int64(len(put))
@@ -157,11 +146,7 @@ func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error 
 
 // compare reads entries back where they were put.
 func (m *mover) compare(ctx context.Context, site string, put []wire.Entry) error {
-	ids := make([]string, len(put))
-	for i, e := range put {
-		ids[i] = e.ID
-	}
-	stored, err := m.to.GetAll(ctx, site, ids...)
+	stored, err := m.to.GetAll(ctx, site, idsOf(put)...)
 	if err != nil {
 		return err
 	}

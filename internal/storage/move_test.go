@@ -251,16 +251,14 @@ func TestMoveContents(t *testing.T) {
 	}
 	closeSecond()
 	closeAll()
-	unlock, err := lockContents(c.KeyDir, syscall.LOCK_EX)
+	unlock, err := exclude(c.KeyDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Open(t.Context(), c, log); !errors.Is(err, errMoving) {
 		t.Errorf("opened beside a move: %v", err)
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	for _, to := range []struct {
 		place, setting string
 		inSQL          bool
@@ -305,7 +303,7 @@ func moveInChild(order string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	s, closeAll, err := open(context.Background(), c, slog.New(slog.DiscardHandler), syscall.LOCK_EX)
+	s, closeAll, err := open(context.Background(), c, slog.New(slog.DiscardHandler), exclude)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/files"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqldb"
@@ -23,25 +25,24 @@ import (
 type Config struct {
 	DB       sqldb.Config
 	RawDir   string
-	KeyDir   string // of key-value files, and of the lock that a move of contents takes
+	KeyDir   string // folder of the key-value files and of their lock
 	InSQL    bool   // processed contents are in the SQL database, not in key-value files
 	MaxFile  int64  // bytes of one raw file
 	NoSync   bool
 	StatFreq bool
 	StatLog  bool
 	Custom   sqlstore.CustomMode
-	// Now is the clock of all stores; time.Now when nil.
+	// Now is the clock of all stores; nil means time.Now.
 	Now func() time.Time `json:"-"`
 }
 
-// names of the keys that rename databases.
+// databaseKeys are the ini keys that rename databases.
 var databaseKeys = []struct{ key, database string }{
 	{"primary_db", sqldb.Sites}, {"secondary_db", sqldb.URLs}, {"fourth_db", sqldb.Deleted}, {"fifth_db", sqldb.Contents},
 	{"stat_db", sqldb.Freqs}, {"log_db", sqldb.Logs}, {"att_db", sqldb.Attributes},
 }
 
-// DatabaseKeys maps the keys that rename databases to the names that they have
-// otherwise.
+// DatabaseKeys maps the ini keys that rename databases to their default names.
 func DatabaseKeys() map[string]string {
 	keys := make(map[string]string, len(databaseKeys))
 	for _, k := range databaseKeys {
@@ -50,7 +51,8 @@ func DatabaseKeys() map[string]string {
 	return keys
 }
 
-// ReadConfig reads the section; paths are in the data folder.
+// ReadConfig reads section [TasksManager]. Relative paths are below dataDir. Errors stay in
+// f until f.Err.
 func ReadConfig(f *config.File, dataDir string) Config {
 	s := f.Section("TasksManager")
 	c := Config{
@@ -88,7 +90,7 @@ func ReadConfig(f *config.File, dataDir string) Config {
 	if dsn := s.Text("db_dsn", ""); dsn != "" {
 		server, err := sqldb.ParseDSN(dsn)
 		if err != nil {
-			s.Fail("db_dsn", err.Error()) // without its value, which holds a password
+			s.Fail("db_dsn", err.Error()) // the message omits the value, which holds a password
 		}
 		server.Statement, server.Conns = c.DB.Server.Statement, c.DB.Server.Conns
 		c.DB.Server = server
@@ -99,121 +101,121 @@ func ReadConfig(f *config.File, dataDir string) Config {
 	return c
 }
 
-// Open opens all stores of the node; close ends them. The contents that a killed
-// process left to be removed are removed. It fails while contents are moved from
-// one place to the other.
-func Open(ctx context.Context, c Config, log *slog.Logger) (*Repository, func(), error) {
-	s, closeAll, err := open(ctx, c, log, syscall.LOCK_SH)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.repo, closeAll, nil
+// Open opens all stores of the node. The caller calls closeAll at the end. Open removes
+// the contents that a killed process left in the trash. It fails while OpenExclusive of
+// another process is in use.
+func Open(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
+	s, closeAll, err := open(ctx, c, log, share)
+	return s.repo, closeAll, err
 }
 
-// stores are the repository, and both places of processed contents.
+// OpenExclusive is Open for a program that must be the only user of the stores. It fails
+// while another process has them open.
+func OpenExclusive(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
+	s, closeAll, err := open(ctx, c, log, exclude)
+	return s.repo, closeAll, err
+}
+
+// stores are the repository and both places of processed contents.
 type stores struct {
 	repo  *Repository
 	files *keyvalue.Store
 	table *sqlstore.Contents
 }
 
-// open takes the lock of the places of contents in a mode of flock: shared to
-// use them, exclusive to move contents.
-func open(ctx context.Context, c Config, log *slog.Logger, lock int) (_ *stores, _ func(), err error) {
+// open opens all stores after lock has locked the folder of the key-value files. After an
+// error it closes them again.
+func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder string) (unlock func(), err error)) (s stores, _ func(), err error) {
 	var closers []func() error
 	closeAll := func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			if err := closers[i](); err != nil {
-				log.Warn("a store is not closed well", "error", err)
+		for _, closeStore := range slices.Backward(closers) {
+			if err := closeStore(); err != nil {
+				log.Warn("cannot close a store", "error", err)
 			}
 		}
 	}
 	defer func() {
 		if err != nil {
 			closeAll()
+			s = stores{}
 		}
 	}()
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	unlock, err := lockContents(c.KeyDir, lock)
+	unlock, err := lock(c.KeyDir)
 	if err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
-	closers = append(closers, unlock)
+	closers = append(closers, func() error { unlock(); return nil })
 	database, err := sqldb.Open(ctx, c.DB)
 	if sqldb.Denied(err) {
-		err = fmt.Errorf("%w; look at db_user and db_pwd in db-task.ini, at DC_TasksManager_db_pwd, and at the rights that docs/operations.md names", err)
+		err = fmt.Errorf("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md", err)
 	}
 	if err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
 	closers = append(closers, database.Close)
 	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync, Now: c.Now})
 	if err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
 	closers = append(closers, raw.Close)
-	files, err := keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Open: func(path string) (*sql.DB, error) {
+	s.files, err = keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
 	}})
 	if err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
-	closers = append(closers, files.Close)
+	closers = append(closers, s.files.Close)
 	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
-	s := &stores{files: files, table: rows.Contents(), repo: &Repository{
-		Store: rows, Raw: raw, Contents: files, Now: c.Now, Log: log,
+	s.table = rows.Contents()
+	s.repo = &Repository{
+		Store: rows, Raw: raw, Contents: s.files, Now: c.Now, Log: log,
 		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom,
-	}}
+	}
 	if c.InSQL {
 		s.repo.Contents = s.table
 	}
 	if c.Custom == sqlstore.CustomAll {
-		log.Warn("whoever may send requests may run any SQL statement", "SQLCustom", c.Custom)
+		log.Warn("every sender of requests may run any SQL statement", "SQLCustom", c.Custom)
 	}
 	if err := s.repo.EmptyTrash(ctx); err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
 	return s, closeAll, nil
 }
 
-// errMoving and errInUse say who is in the way.
+const contentsLock = ".move.lock" // in the folder of the key-value files
+
 var (
-	errMoving = errors.New("contents are being moved or imported; try again when db-task --move-contents or --import-from has ended")
+	errMoving = errors.New("contents are being moved or imported; try again when db-task --move-contents or dc-import has ended")
 	errInUse  = errors.New("other programs have the stores open; stop the daemon and all task programs first")
 )
 
-// lockContents locks the places of contents without waiting. The kernel frees
-// the lock of a process that dies.
-func lockContents(folder string, mode int) (unlock func() error, err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
-	}
-	f, err := os.OpenFile(filepath.Join(folder, ".move.lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), mode|syscall.LOCK_NB)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	switch {
-	case err == nil:
-		return f.Close, nil
-	case err == syscall.EWOULDBLOCK && mode == syscall.LOCK_SH:
-		err = errMoving
-	case err == syscall.EWOULDBLOCK:
-		err = errInUse
-	}
-	f.Close()
-	return nil, fmt.Errorf("lock contents in %s: %w", folder, err)
+// share takes the lock of a process that uses the contents. It does not wait.
+func share(folder string) (unlock func(), err error) {
+	return lockContents(folder, files.TryShare, errMoving)
 }
 
-// Critical tells the errors of the disk and the database after which nothing of
-// this process can be trusted.
+// exclude takes the lock of a process that moves contents. It does not wait.
+func exclude(folder string) (unlock func(), err error) {
+	return lockContents(folder, files.TryLock, errInUse)
+}
+
+func lockContents(folder string, try func(path string) (func(), error), locked error) (unlock func(), err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("lock contents: %w", err)
+	}
+	unlock, err = try(filepath.Join(folder, contentsLock))
+	if errors.Is(err, files.ErrLocked) {
+		return nil, fmt.Errorf("lock contents in %s: %w", folder, locked)
+	}
+	return unlock, err
+}
+
+// Critical reports errors of the disk or the database after which no answer of this
+// process can be trusted.
 func Critical(err error) bool {
 	return sqldb.Critical(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT) ||

@@ -23,7 +23,7 @@ func inPlaces(t *testing.T, run func(t *testing.T, n *node)) {
 			n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0}]`, site, root))
 			n.good(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":%q,"parentMd5":%q}]]`, site, page, site))
 			run(t, n)
-			names := files(t, n.keys)
+			names := filesBelow(t, n.keys)
 			if kind == PlaceSQL && len(names) > 0 {
 				t.Errorf("files %v", names)
 			}

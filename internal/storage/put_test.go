@@ -79,7 +79,7 @@ func TestPutNamesFiles(t *testing.T) {
 	n.now = n.now.Add(time.Minute)
 	n.puts(element(2, "headers2 again"))
 	var names []string
-	for _, name := range files(t, n.raw) {
+	for _, name := range filesBelow(t, n.raw) {
 		if base := filepath.Base(name); strings.HasPrefix(base, md5) {
 			names = append(names, strings.TrimPrefix(base, md5))
 		}

@@ -190,8 +190,8 @@ func FuzzProcessed(f *testing.F) {
 	})
 }
 
-// files are the paths of all files and folders below a folder.
-func files(t testing.TB, folder string) []string {
+// filesBelow lists the relative paths of all files and folders in a folder.
+func filesBelow(t testing.TB, folder string) []string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
@@ -264,7 +264,7 @@ func TestSiteDeleteLeavesNothing(t *testing.T) {
 	if rows := n.left(); len(rows) != 0 {
 		t.Errorf("rows %v", rows)
 	}
-	for _, name := range append(files(t, n.raw), files(t, n.keys)...) {
+	for _, name := range append(filesBelow(t, n.raw), filesBelow(t, n.keys)...) {
 		if strings.Contains(name, site) {
 			t.Errorf("%s is left", name)
 		}
@@ -301,7 +301,7 @@ func TestSiteCleanupKeepsTheSite(t *testing.T) {
 	if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
 		t.Errorf("contents %+v", got)
 	}
-	for _, name := range files(t, n.raw) {
+	for _, name := range filesBelow(t, n.raw) {
 		if strings.Contains(name, md5[2:]) {
 			t.Errorf("%s is left", name)
 		}
@@ -460,7 +460,7 @@ func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 	if row := n.row(); row.Status != wire.StatusCrawling || row.Crawled != 0 {
 		t.Errorf("row %+v", row)
 	}
-	if list := files(t, n.raw); len(list) != 0 {
+	if list := filesBelow(t, n.raw); len(list) != 0 {
 		t.Errorf("files %v", list)
 	}
 	n.must(os.Chmod(n.raw, 0o755))

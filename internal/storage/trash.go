@@ -3,10 +3,8 @@ package storage
 import (
 	"context"
 	"fmt"
-	"os"
-	"syscall"
-	"time"
 
+	"hce/dc/internal/files"
 	"hce/dc/internal/storage/sqlstore"
 )
 
@@ -64,34 +62,10 @@ func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) 
 	return nil
 }
 
-// lockPause is how long a process waits before it asks for the lock again.
-const lockPause = 20 * time.Millisecond
-
-// lockTrash keeps other processes from emptying the trash. The kernel frees the
-// lock of a process that dies.
+// lockTrash keeps other processes from emptying the trash. It waits for them.
 func (repo *Repository) lockTrash(ctx context.Context) (unlock func(), err error) {
 	if repo.TrashLock == "" {
 		return func() {}, nil
 	}
-	f, err := os.OpenFile(repo.TrashLock, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch err {
-		case nil:
-			return func() { f.Close() }, nil
-		case syscall.EWOULDBLOCK, syscall.EINTR:
-		default:
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", repo.TrashLock, err)
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		case <-time.After(lockPause):
-		}
-	}
+	return files.Lock(ctx, repo.TrashLock)
 }

@@ -35,7 +35,7 @@ func TestContentsGoWithTheURL(t *testing.T) {
 			if got := n.holds(); got != "0 raw, 0 processed" {
 				t.Errorf("after the purge %s", got)
 			}
-			if files := strings.Join(files(t, n.raw), " "); strings.Contains(files, md5[2:]) {
+			if files := strings.Join(filesBelow(t, n.raw), " "); strings.Contains(files, md5[2:]) {
 				t.Errorf("left: %s", files)
 			}
 		})
@@ -56,7 +56,7 @@ func TestDelayedSiteDeleteIsPurgedWhole(t *testing.T) {
 	if rows := n.left(); len(rows) != 0 {
 		t.Errorf("rows %v", rows)
 	}
-	for _, name := range append(files(t, n.raw), files(t, n.keys)...) {
+	for _, name := range append(filesBelow(t, n.raw), filesBelow(t, n.keys)...) {
 		if strings.Contains(name, site) {
 			t.Errorf("%s is left", name)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // programs are all that have a page, for SEE ALSO.
-var programs = []string{"crawler-task", "db-task", "dc-admin", "dc-client", "dc-daemon", "processor-task"}
+var programs = []string{"crawler-task", "db-task", "dc-admin", "dc-client", "dc-daemon", "dc-import", "processor-task"}
 
 // heads are paragraphs of notes that have a section of their own: how they begin,
 // and the section.

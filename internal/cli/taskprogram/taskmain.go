@@ -5,6 +5,7 @@
 package taskprogram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,8 @@ type Flags struct {
 // Program is one task binary.
 type Program struct {
 	Name, Summary, Notes string
-	Batches              bool // takes --maxtime
+	Ini                  string // name of the ini file without .ini; "" means Name
+	Batches              bool   // takes --maxtime
 	// Memory reads from the ini file how many bytes the process should stay below,
 	// a soft limit that the garbage collector works for; nil stands for 512 MiB.
 	// Values are checked later, by Open.
@@ -68,7 +70,8 @@ func Run(p Program) int {
 	var only bool
 	values := make([]string, len(p.Commands))
 	s := flags.New(p.Name, p.Summary)
-	s.Text(&path, "config", "c", "FILE", "ini file; without it "+p.Name+".ini is looked for in the current\nfolder and in /etc/"+p.Name+"/")
+	ini := cmp.Or(p.Ini, p.Name)
+	s.Text(&path, "config", "c", "FILE", "ini file; without it "+ini+".ini is looked for in the current\nfolder and in /etc/"+ini+"/")
 	s.Flag(&only, "check-config", "", "print the effective configuration, say what is wrong with it, and\nend; nothing is opened")
 	if p.Batches {
 		s.Text(&maxTime, "maxtime", "m", "SECONDS", "limit for a batch that names none")
@@ -99,7 +102,7 @@ func Run(p Program) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	path, err = config.Find(p.Name, path)
+	path, err = config.Find(ini, path)
 	if err != nil {
 		return p.failed(err)
 	}

@@ -1,17 +1,15 @@
-// Package legacyimport reads the databases of the original service, and gives its
-// rows as ours: keys that are keys, dates in UTC, error bits where we have them,
-// values that fit our columns (docs/spec/storage.md 1, 6.2).
+// Package legacyimport copies the data of the original service into the stores of this
+// one: sites, URLs, lists, attributes, statistics, processed contents and proxies
+// (docs/spec/storage.md 1, 6.2).
 //
-//	o, err := legacyimport.Open(ctx, legacyimport.Options{Server: server, Zone: berlin})
-//	defer o.Close()
-//	ids, next, err := o.Sites(ctx, wire.Bookmark{})
-//	urls, next, err := o.URLs(ctx, "s1", wire.Bookmark{}, 1000)
+//	err := legacyimport.Import(ctx, cfg, legacyimport.Options{Server: server, Zone: berlin}, os.Stdout, os.Stderr, log)
 //
-// It changes nothing there. Rows come in pages, in the order of a key; a bookmark
-// says where the next page begins, also for another process later. What had to
-// be changed or left out is counted, by table and kind, in Source.Changed.
+// It only reads the original databases. Rows come in pages, ordered by a key. A bookmark
+// marks the start of the next page and is stored in the same transaction as the rows.
+// Values are converted to the columns of this service: keys in lower case, dates in UTC,
+// error bits at their present places. Changed and dropped values are counted by table
+// and kind.
 //
-// The service must be stopped meanwhile: its tables know no transactions.
-//
-// Neighbours: package sqldb opens the server, storage stores what comes.
+// The original service must be stopped during the import, because its tables have no
+// transactions. Only cmd/dc-import uses this package.
 package legacyimport

@@ -2,38 +2,45 @@ package legacyimport
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"hce/dc/internal/wire"
 )
 
 const (
-	pageBytes = 8 << 20  // of one page; the last row may go beyond
-	valueMax  = 12 << 20 // bytes of one value: what a server takes in one statement
+	pageBytes = 8 << 20  // of one page; its last row may exceed the limit
+	valueMax  = 12 << 20 // bytes of one value: the most that a server takes in one statement
 )
 
-// table is one to be read in pages.
+// table describes a query of one table.
 type table struct {
-	name     string // by which changes are counted
+	name     string // of the table in the counts of changes
 	database string
 	table    string
-	key      string // column that rows are ordered by; "" for a list without pages
+	key      string // column that orders the rows; "" for a list without pages
 	columns  []wire.Column
 	where    string // further condition, or ""
-	args     []any
+	args     []any  // of where
 	order    string // of a list without pages
 }
 
-// page reads rows from a bookmark on, as they are there. A table that is not
-// there has none. The bookmark that it gives is done when no row is left.
-func (s *Source) page(ctx context.Context, t table, from wire.Bookmark, most int) ([]wire.Patch, wire.Bookmark, error) {
+// page reads at most limit rows that follow the bookmark, converted to our columns. It
+// drops the rows that keep refuses; keep may be nil and may change the row. The new
+// bookmark is done after the last row. A missing table has no rows.
+func (s *source) page(ctx context.Context, t table, from wire.Bookmark, limit int, keep func(wire.Patch) (bool, error)) (kept []wire.Patch, next wire.Bookmark, err error) {
+	defer func() {
+		if err != nil {
+			kept, next, err = nil, from, fmt.Errorf("read %s.%s: %w", s.name(t.database), t.table, err)
+		}
+	}()
 	types, err := s.columnsOf(ctx, t.database, t.table)
 	if err != nil || types == nil {
 		return nil, wire.Bookmark{Done: true}, err
 	}
 	var page []wire.Patch
 	bytes := 0
-	next, whole, err := s.read(ctx, t, types, from, most, func(p wire.Patch, size int) bool {
+	next, whole, err := s.read(ctx, t, types, from, limit, func(p wire.Patch, size int) bool {
 		page = append(page, p)
 		bytes += size
 		return bytes <= pageBytes
@@ -41,14 +48,27 @@ func (s *Source) page(ctx context.Context, t table, from wire.Bookmark, most int
 	if err != nil {
 		return nil, from, err
 	}
-	next.Done = whole && len(page) < most
-	return page, next, nil
+	next.Done = whole && len(page) < limit
+	if keep == nil {
+		return page, next, nil
+	}
+	kept = page[:0]
+	for _, p := range page {
+		ok, err := keep(p)
+		if err != nil {
+			return nil, from, err
+		}
+		if ok {
+			kept = append(kept, p)
+		}
+	}
+	return kept, next, nil
 }
 
-// read gives each the rows of a page and how many bytes they have, as long as it
-// returns true; whole says that it always did.
-func (s *Source) read(ctx context.Context, t table, types map[string]string, from wire.Bookmark, most int, each func(p wire.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
-	text, args, columns := s.query(t, types, from, most)
+// read calls each with every row and its size in bytes, until each returns false. whole
+// reports that it never did.
+func (s *source) read(ctx context.Context, t table, types map[string]string, from wire.Bookmark, limit int, each func(p wire.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
+	text, args, columns := s.query(t, types, from, limit)
 	rows, err := s.pool.QueryContext(ctx, text, args...)
 	if err != nil {
 		return from, false, err
@@ -72,17 +92,17 @@ func (s *Source) read(ctx context.Context, t table, types map[string]string, fro
 	return next, true, rows.Err()
 }
 
-func (s *Source) query(t table, types map[string]string, from wire.Bookmark, most int) (text string, args []any, columns []wire.Column) {
+func (s *source) query(t table, types map[string]string, from wire.Bookmark, limit int) (text string, args []any, columns []wire.Column) {
 	var b strings.Builder
 	b.WriteString("SELECT ")
 	for _, c := range t.columns {
-		kind, there := types[c.Name]
-		if !there {
+		kind, exists := types[c.Name]
+		if !exists {
 			continue
 		}
 		columns = append(columns, c)
 		name := "`" + c.Name + "`"
-		if blob(kind) {
+		if isBlob(kind) {
 			name = "CASE WHEN LENGTH(" + name + ") <= ? THEN " + name + " END, LENGTH(" + name + ")"
 			args = append(args, valueMax)
 		}
@@ -104,13 +124,13 @@ func (s *Source) query(t table, types map[string]string, from wire.Bookmark, mos
 		b.WriteString(" ORDER BY " + order)
 	}
 	b.WriteString(" LIMIT ? OFFSET ?")
-	args = append(append(append(args, values...), t.args...), most, from.Rows)
+	args = append(append(append(args, values...), t.args...), limit, from.Rows)
 	return b.String(), args, columns
 }
 
-func blob(kind string) bool { return strings.HasSuffix(kind, "blob") }
+func isBlob(kind string) bool { return strings.HasSuffix(kind, "blob") }
 
-// sameKey compares as the server does with keys of ASCII.
+// sameKey compares ASCII keys like the server: without case and trailing spaces.
 func sameKey(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, " "), strings.TrimRight(b, " "))
 }

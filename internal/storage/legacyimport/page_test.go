@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
 
-// source is databases with a table of sites, and what statements make beside it;
-// {urls} and the like are databases.
-func source(t *testing.T, statements ...string) *Source {
+// newSource creates original databases with a table sites and runs statements in them.
+// {urls} and the like become names of databases.
+func newSource(t *testing.T, statements ...string) *source {
 	t.Helper()
 	server := mariadbtest.Start(t)
 	names := server.Names(t)
@@ -40,18 +40,17 @@ func source(t *testing.T, statements ...string) *Source {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	s, err := Open(t.Context(), Options{Server: sqldb.Server{Socket: server.Socket, User: server.User}, Names: names})
+	s, err := openSource(t.Context(), Options{Server: sqldb.Server{Socket: server.Socket, User: server.User}, Names: names})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { s.close() })
 	return s
 }
 
-// Copies of a key, the empty one too, are read once each, however small the pages
-// are and wherever they end.
+// Each copy of a key, even of the empty one, is read exactly once for every page size.
 func TestPagesOfCopies(t *testing.T) {
-	s := source(t, "CREATE TABLE {urls_deleted}.urls_s (URL varchar(4096), URLMd5 varchar(32), KEY (URLMd5)) ENGINE=MyISAM DEFAULT CHARSET=utf8",
+	s := newSource(t, "CREATE TABLE {urls_deleted}.urls_s (URL varchar(4096), URLMd5 varchar(32), KEY (URLMd5)) ENGINE=MyISAM DEFAULT CHARSET=utf8",
 		"INSERT INTO {urls_deleted}.urls_s SELECT seq, MD5(seq DIV 4) FROM seq_1_to_23",
 		"INSERT INTO {urls_deleted}.urls_s VALUES ('x', ''), ('y', ''), ('z', '')",
 		"UPDATE {urls_deleted}.urls_s SET URLMd5 = UPPER(URLMd5) WHERE URL % 2 = 1")
@@ -59,7 +58,7 @@ func TestPagesOfCopies(t *testing.T) {
 		var urls []string
 		at, pages := wire.Bookmark{}, 0
 		for ; !at.Done; pages++ {
-			page, next, err := s.Deleted(t.Context(), "s", at, most)
+			page, next, err := s.deletedURLs(t.Context(), "s", at, most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,14 +77,14 @@ func TestPagesOfCopies(t *testing.T) {
 	}
 }
 
-// Pages of large values end early; what is beyond a server's statement is left out.
+// Pages of large values end early. A value above valueMax is dropped.
 func TestPagesOfLargeValues(t *testing.T) {
-	s := source(t, "CREATE TABLE {contents}.contents_s (id varchar(32) PRIMARY KEY, data longblob NOT NULL) ENGINE=MyISAM DEFAULT CHARSET=utf8",
+	s := newSource(t, "CREATE TABLE {contents}.contents_s (id varchar(32) PRIMARY KEY, data longblob NOT NULL) ENGINE=MyISAM DEFAULT CHARSET=utf8",
 		"INSERT INTO {contents}.contents_s SELECT MD5(seq), REPEAT('x', 3000000) FROM seq_1_to_7",
 		fmt.Sprintf("INSERT INTO {contents}.contents_s VALUES (MD5('large'), REPEAT('x', %d)), (MD5('largest that fits'), REPEAT('x', %d)), (MD5('empty'), '')", valueMax+1, valueMax))
 	found, pages := 0, 0
 	for at := (wire.Bookmark{}); !at.Done; pages++ {
-		page, next, err := s.Contents(t.Context(), "s", at)
+		page, next, err := s.contents(t.Context(), "s", at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,27 +97,30 @@ func TestPagesOfLargeValues(t *testing.T) {
 		}
 		found, at = found+len(page), next
 	}
-	if found != 9 || pages < 3 || s.Changed["contents.data: too long, left out"] != 1 {
-		t.Errorf("%d entries in %d pages, %v", found, pages, s.Changed)
+	if found != 9 || pages < 3 || s.changes["contents.data: too long, left out"] != 1 {
+		t.Errorf("%d entries in %d pages, %v", found, pages, s.changes)
 	}
 }
 
-// The databases are read, and cannot be written.
+// The connection cannot write.
 func TestReadOnly(t *testing.T) {
-	s := source(t)
+	s := newSource(t)
 	if _, err := s.pool.Exec("INSERT INTO " + s.quoted(sqldb.Sites, "sites") + " VALUES ('x')"); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
 		t.Error(err)
 	}
 	for _, missing := range []func() (int, error){
 		func() (int, error) {
-			p, _, err := s.URLs(t.Context(), "none", wire.Bookmark{}, 10)
+			p, _, err := s.urls(t.Context(), "missing", wire.Bookmark{}, 10)
 			return len(p), err
 		},
-		func() (int, error) { p, _, err := s.Log(t.Context(), "none", wire.Bookmark{}, 10); return len(p), err },
-		func() (int, error) { p, _, err := s.Proxies(t.Context(), wire.Bookmark{}, 10); return len(p), err },
+		func() (int, error) {
+			p, _, err := s.journal(t.Context(), "missing", wire.Bookmark{}, 10)
+			return len(p), err
+		},
+		func() (int, error) { p, _, err := s.proxies(t.Context(), wire.Bookmark{}, 10); return len(p), err },
 	} {
 		if n, err := missing(); n != 0 || err != nil {
-			t.Errorf("a table that is not there: %d rows, %v", n, err)
+			t.Errorf("missing table: %d rows, %v", n, err)
 		}
 	}
 }

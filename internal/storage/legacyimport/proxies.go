@@ -2,36 +2,29 @@ package legacyimport
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// Proxies reads rows of sites_proxy from a bookmark on. They have no Id: a proxy
-// is told by its site and its host, and gets a number here.
-func (s *Source) Proxies(ctx context.Context, from wire.Bookmark, most int) ([]wire.Patch, wire.Bookmark, error) {
+// proxies reads rows of sites_proxy after a bookmark. It drops their Id: a proxy is
+// identified by site and host and gets a new number.
+func (s *source) proxies(ctx context.Context, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "proxies", database: sqldb.Sites, table: "sites_proxy", key: "Id", columns: wire.ProxyColumns}
-	page, next, err := s.page(ctx, t, from, most)
-	if err != nil {
-		return nil, from, fmt.Errorf("original.Proxies: %w", err)
-	}
-	kept := page[:0]
-	for _, p := range page {
+	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) {
 		site, host := p.Text("Site_Id"), strings.TrimSpace(p.Text("Host"))
 		if host == "" || site != wire.AnySite && wire.CheckSiteID("", "", site) != nil {
 			s.changed("proxies: of no site or without host, left out", 1)
-			continue
+			return false, nil
 		}
 		delete(p, "Id")
 		p["Host"] = host
 		for _, name := range []string{"Domains", "Limits", "Description"} {
 			if p.Text(name) == "" {
-				p[name] = nil // as NULL was read
+				p[name] = nil // the original reads NULL as empty
 			}
 		}
-		kept = append(kept, p)
-	}
-	return kept, next, nil
+		return true, nil
+	})
 }

@@ -10,53 +10,47 @@ import (
 )
 
 const (
-	sitesPage = 100     // sites read at once
-	listRows  = 1 << 40 // rows of a list: all
+	sitesPage = 100     // sites of one page
+	listRows  = 1 << 40 // more rows than any list has
 )
 
-// Sites lists ids of sites from a bookmark on. They are as they stand there, and
-// may be none here: CheckSiteID says.
-func (s *Source) Sites(ctx context.Context, from wire.Bookmark) ([]string, wire.Bookmark, error) {
+// siteIDs lists ids of sites after a bookmark, as stored. An id may be invalid in this
+// service; wire.CheckSiteID tells.
+func (s *source) siteIDs(ctx context.Context, from wire.Bookmark) ([]string, wire.Bookmark, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", key: "Id", columns: wire.SiteColumns[:1]}
-	page, next, err := s.page(ctx, t, from, sitesPage)
-	if err != nil {
-		return nil, from, fmt.Errorf("original.Sites: %w", err)
-	}
+	page, next, err := s.page(ctx, t, from, sitesPage, nil)
 	ids := make([]string, len(page))
 	for i, p := range page {
 		ids[i] = p.Text("Id")
 	}
-	return ids, next, nil
+	return ids, next, err
 }
 
-// Site reads the row of a site.
-func (s *Source) Site(ctx context.Context, id string) (wire.Patch, error) {
+// site reads the row of a site.
+func (s *source) site(ctx context.Context, id string) (wire.Patch, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", columns: wire.SiteColumns, where: "Id = ?", args: []any{id}}
-	page, _, err := s.page(ctx, t, wire.Bookmark{}, 1)
-	if err == nil && len(page) == 0 {
-		err = fmt.Errorf("the row of site %s is gone; is the service still running?", id)
-	}
+	page, _, err := s.page(ctx, t, wire.Bookmark{}, 1, nil)
 	if err != nil {
-		return nil, fmt.Errorf("original.Site: %w", err)
+		return nil, err
+	}
+	if len(page) == 0 {
+		return nil, fmt.Errorf("the row of site %s is gone; is the service still running?", id)
 	}
 	return page[0], nil
 }
 
-// Filters reads the filters of a site.
-func (s *Source) Filters(ctx context.Context, site string) ([]wire.Patch, error) {
+// filters reads the filters of a site.
+func (s *source) filters(ctx context.Context, site string) ([]wire.Patch, error) {
 	var list []wire.Patch
 	err := s.list(ctx, "sites_filters", wire.FilterColumns, site, func(p wire.Patch) { list = append(list, p) })
-	if err != nil {
-		return nil, fmt.Errorf("original.Filters: %w", err)
-	}
-	return list, nil
+	return list, err
 }
 
-// Properties reads the properties of a site. Those of the general site come once
-// for each name and URL, the first one: the others are of sites that the service
-// made by itself, and were put there by mistake (docs/spec/storage.md 6.2 #7). A site without
-// any gets those that it should have got, when there are such.
-func (s *Source) Properties(ctx context.Context, site string) ([]wire.Patch, error) {
+// properties reads the properties of a site. The original stored properties of sites
+// that it created itself under the general site (docs/spec/storage.md 6.2 #7). So only
+// the first one per name and URL belongs to the general site, and a site without
+// properties gets the ones that it lost.
+func (s *source) properties(ctx context.Context, site string) ([]wire.Patch, error) {
 	var kept []wire.Patch
 	found := false
 	first := map[[2]string]bool{}
@@ -66,66 +60,62 @@ func (s *Source) Properties(ctx context.Context, site string) ([]wire.Patch, err
 		switch {
 		case key[1] != "" && wire.CheckMd5("", "", key[1]) != nil:
 			s.changed("sites_properties: of no URL, left out", 1)
-		case general(site) && first[key]:
+		case isGeneral(site) && first[key]:
 			s.changed("sites_properties: of other sites under the general site, left out", 1)
 		default:
 			p["URLMd5"], first[key] = key[1], true
 			kept = append(kept, p)
 		}
 	})
-	if err == nil && !found && !general(site) {
-		kept, err = s.lost(ctx, site)
+	if err == nil && !found && !isGeneral(site) {
+		return s.lostProperties(ctx, site)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("original.Properties: %w", err)
-	}
-	return kept, nil
+	return kept, err
 }
 
-// made are the properties of a site that the service makes by itself.
-var made = [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}}
+// createdProperties are the properties of a site that the original creates itself.
+var createdProperties = [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}}
 
-// lost are the properties of a site that the service made by itself and that
-// were put under the general site.
-func (s *Source) lost(ctx context.Context, site string) ([]wire.Patch, error) {
+// lostProperties returns createdProperties if the original stored them under the
+// general site, else nil.
+func (s *source) lostProperties(ctx context.Context, site string) ([]wire.Patch, error) {
 	var found int
 	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + s.quoted(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? AND Value = ? LIMIT 1) AS one"
-	if err := s.pool.QueryRowContext(ctx, text, wire.GeneralSite, made[0][0], made[0][1]).Scan(&found); err != nil || found == 0 {
-		return nil, err
+	err := s.pool.QueryRowContext(ctx, text, wire.GeneralSite, createdProperties[0][0], createdProperties[0][1]).Scan(&found)
+	if err != nil {
+		return nil, fmt.Errorf("read sites_properties of the general site: %w", err)
+	}
+	if found == 0 {
+		return nil, nil
 	}
 	var list []wire.Patch
-	for _, p := range made {
+	for _, p := range createdProperties {
 		list = append(list, wire.Patch{"Site_Id": site, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
 	s.changed("sites_properties: given back to sites that the service made", int64(len(list)))
 	return list, nil
 }
 
-// list gives each the rows of a list of a site, in the order they came.
-func (s *Source) list(ctx context.Context, name string, columns []wire.Column, site string, each func(wire.Patch)) error {
+// list calls each with every row of a site's list, in stored order.
+func (s *source) list(ctx context.Context, name string, columns []wire.Column, site string, each func(wire.Patch)) error {
 	t := table{name: name, database: sqldb.Sites, table: name, columns: columns, where: "Site_Id = ?", args: []any{site}}
 	types, err := s.columnsOf(ctx, t.database, t.table)
-	if err != nil || types == nil {
-		return err
-	}
-	_, _, err = s.read(ctx, t, types, wire.Bookmark{}, listRows, func(p wire.Patch, _ int) bool {
-		p["Site_Id"] = site
-		each(p)
-		return true
-	})
-	return err
-}
-
-// Roots reads root URLs of a site from a bookmark on, in the order they came.
-func (s *Source) Roots(ctx context.Context, site string, from wire.Bookmark, most int) ([]wire.Patch, wire.Bookmark, error) {
-	t := table{name: "sites_urls", database: sqldb.Sites, table: "sites_urls", columns: wire.RootURLColumns,
-		where: "Site_Id = ?", args: []any{site}, order: "CDate, URLMd5"}
-	page, next, err := s.page(ctx, t, from, most)
-	if err == nil {
-		page, err = s.repair(ctx, t, page, false)
+	if err == nil && types != nil {
+		_, _, err = s.read(ctx, t, types, wire.Bookmark{}, listRows, func(p wire.Patch, _ int) bool {
+			p["Site_Id"] = site
+			each(p)
+			return true
+		})
 	}
 	if err != nil {
-		return nil, from, fmt.Errorf("original.Roots: %w", err)
+		return fmt.Errorf("read %s of site %s: %w", name, site, err)
 	}
-	return page, next, nil
+	return nil
+}
+
+// roots reads root URLs of a site after a bookmark, ordered by creation date.
+func (s *source) roots(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+	t := table{name: "sites_urls", database: sqldb.Sites, table: "sites_urls", columns: wire.RootURLColumns,
+		where: "Site_Id = ?", args: []any{site}, order: "CDate, URLMd5"}
+	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repair(ctx, t, p, false) })
 }

@@ -1,5 +1,5 @@
 -- Ours: how far each table of a site was brought here from the databases of the
--- original service (db-task --import-from). The row stands in the transaction of
+-- original service (dc-import). The row stands in the transaction of
 -- the rows that it speaks of. Rows of a site go with it.
 CREATE TABLE IF NOT EXISTS {dc_sites.imports} (
   Site_Id   VARCHAR(32) NOT NULL,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/config"
+	"hce/dc/internal/storage"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
@@ -36,7 +39,7 @@ func TestMain(m *testing.M) {
 
 const readerPassword = "only for reading"
 
-// service is the databases of an original service, and a user who may read them.
+// service is the databases of an original service and a user with the right to read them.
 type service struct {
 	*testing.T
 	server *mariadbtest.Server
@@ -80,7 +83,7 @@ func (s *service) run(text string) {
 	}
 }
 
-// file runs a file of testdata for a site.
+// file executes a file of testdata for a site.
 func (s *service) file(name, site string) {
 	s.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", name))
@@ -100,7 +103,7 @@ func (s *service) fill(text string) string {
 	return text
 }
 
-// options are those of db-task for this service.
+// options returns the options of dc-import for this service.
 func (s *service) options(more ...string) []string {
 	var names []string
 	for _, long := range slices.Sorted(maps.Keys(s.names)) {
@@ -109,7 +112,7 @@ func (s *service) options(more ...string) []string {
 	return append([]string{"--import-from", "reader@" + s.server.Socket, "--import-databases", strings.Join(names, ","), "--import-zone", "Europe/Berlin"}, more...)
 }
 
-// target is a node that is imported into.
+// target is the node that receives the data.
 type target struct {
 	*testing.T
 	folder string
@@ -138,14 +141,14 @@ func newTarget(t *testing.T, backend string) *target {
 	return n
 }
 
-// program is db-task in the target's folder.
-func (n *target) program(input string, args ...string) (c *exec.Cmd, out, says *bytes.Buffer) {
+// program prepares dc-import in the target's folder.
+func (n *target) program(args ...string) (c *exec.Cmd, out, errs *bytes.Buffer) {
 	c = exec.CommandContext(n.Context(), os.Args[0], append([]string{"-c", "db-task.ini"}, args...)...)
-	c.Dir, c.Stdin = n.folder, strings.NewReader(input)
-	c.Env = append(os.Environ(), "TEST_RUNS_MAIN=1", "GORACE=atexit_sleep_ms=0", importPassword+"="+readerPassword)
-	out, says = &bytes.Buffer{}, &bytes.Buffer{}
-	c.Stdout, c.Stderr = out, says
-	return c, out, says
+	c.Dir = n.folder
+	c.Env = append(os.Environ(), "TEST_RUNS_MAIN=1", "GORACE=atexit_sleep_ms=0", passwordVariable+"="+readerPassword)
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	c.Stdout, c.Stderr = out, errs
+	return c, out, errs
 }
 
 type sum struct {
@@ -157,29 +160,38 @@ type sum struct {
 
 func (n *target) imports(args []string) (sum, string) {
 	n.Helper()
-	c, out, says := n.program("", args...)
+	c, out, errs := n.program(args...)
 	if err := c.Run(); err != nil {
-		n.Fatalf("%v: %s %s", err, out, says)
+		n.Fatalf("%v: %s %s", err, out, errs)
 	}
 	var got sum
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 {
 		n.Fatalf("%v: %s", err, out)
 	}
-	return got, says.String()
+	return got, errs.String()
 }
 
-// ask gives the answer to one request.
+// ask stores the answer to one request of db-task in into.
 func (n *target) ask(request string, into any) {
 	n.Helper()
-	c, out, says := n.program(request)
-	if err := c.Run(); err != nil {
-		n.Fatalf("%s: %v: %s", request, err, says)
+	f, err := config.Load(filepath.Join(n.folder, "db-task.ini"))
+	if err != nil {
+		n.Fatal(err)
 	}
-	var pair []json.RawMessage
-	if err := json.Unmarshal(out.Bytes(), &pair); err != nil || len(pair) != 2 {
-		n.Fatalf("%s: %s", request, out)
+	repo, closeAll, err := storage.Open(n.Context(), storage.ReadConfig(f, filepath.Join(n.folder, "data")), slog.New(slog.DiscardHandler))
+	if err != nil {
+		n.Fatal(err)
 	}
-	if err := json.Unmarshal(pair[1], into); err != nil {
+	defer closeAll()
+	answer, err := storage.Job{Repository: repo}.Run(n.Context(), json.RawMessage(request))
+	if err != nil {
+		n.Fatalf("%s: %v", request, err)
+	}
+	out, err := json.Marshal(answer)
+	if err != nil {
+		n.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &[]any{nil, into}); err != nil {
 		n.Fatalf("%s: %v: %s", request, err, out)
 	}
 }
@@ -201,7 +213,7 @@ func (n *target) url(site, url string) wire.URL {
 	return list[0]
 }
 
-// number asks the database itself; {urls} and the like are the tables of a site.
+// number runs a query on the database; {dc_urls} and the like become tables of a site.
 func (n *target) number(site, text string) (count int64) {
 	n.Helper()
 	d, err := sqldb.Open(n.Context(), n.config)
@@ -249,8 +261,8 @@ func TestImport(t *testing.T) {
 		t.Run(backend, func(t *testing.T) {
 			n := newTarget(t, backend)
 			var answer wire.GeneralResponse
-			n.ask(`["SITE_NEW",{"id":"mine","description":"was here","urls":["http://mine.test/"]}]`, &answer)
-			got, says := n.imports(source.options())
+			n.ask(`["SITE_NEW",{"id":"mine","description":"exists","urls":["http://mine.test/"]}]`, &answer)
+			got, progress := n.imports(source.options())
 			equal(t, "counts", []any{got.Sites, got.Before, got.Skipped, got.Orphans, got.Contents, got.Kept, got.Remaining}, []any{4, 0, 2, 1, int64(1), int64(0), false})
 			equal(t, "rows", got.Rows, map[string]int64{"attributes": 3, "deleted": 3, "freqs": 1, "roots": 2, "urls": 13})
 			equal(t, "changed", got.Changed, map[string]int64{
@@ -279,9 +291,9 @@ func TestImport(t *testing.T) {
 				"proxies: of no site or without host, left out":                     1,
 				"contents: of no URL, left out":                                     1,
 			})
-			for _, want := range []string{`"bad/../id"`, "site mine: is here already", "urls_orphan", "site locked: is in State 4"} {
-				if !strings.Contains(says, want) {
-					t.Errorf("%q is not said in\n%s", want, says)
+			for _, want := range []string{`"bad/../id"`, "site mine: exists here", "urls_orphan", "site locked: State is 4"} {
+				if !strings.Contains(progress, want) {
+					t.Errorf("%q is missing in\n%s", want, progress)
 				}
 			}
 			equal(t, "proxies", got.Proxies, int64(2))
@@ -293,7 +305,7 @@ func TestImport(t *testing.T) {
 
 			again, _ := n.imports(source.options())
 			equal(t, "second run", []any{again.Sites, again.Before, again.Skipped, again.Contents, len(again.Rows), len(again.Changed)}, []any{0, 4, 2, int64(0), 0, 0})
-			equal(t, "waiting rows after the second run", n.number("news", "SELECT COUNT(*) FROM {dc_urls_deleted} WHERE Site_Id = 'news'"), int64(3))
+			equal(t, "deleted rows after the second run", n.number("news", "SELECT COUNT(*) FROM {dc_urls_deleted} WHERE Site_Id = 'news'"), int64(3))
 			equal(t, "properties after the second run", len(n.site("news").Properties), 3)
 
 			log, _ := n.imports(source.options("--import-log"))
@@ -329,7 +341,7 @@ func checkSites(t *testing.T, n *target) {
 	equal(t, "general properties", []any{len(general.Properties), general.Properties[0].Value}, []any{2, "text/html,text/xml"})
 	locked := n.site("locked")
 	equal(t, "locked", []any{locked.State, locked.UDate}, []any{int64(4), wire.Date("")})
-	equal(t, "mine", n.site("mine").Description, "was here")
+	equal(t, "mine", n.site("mine").Description, "exists")
 	equal(t, "no id", n.site("orphan").State, int64(wire.SiteNotFound))
 }
 
@@ -378,8 +390,7 @@ func checkRows(t *testing.T, n *target) {
 	equal(t, "attribute of the general site", n.number("0", "SELECT COUNT(*) FROM {dc_attributes} WHERE Site_Id = '0' AND Name = 'color'"), int64(1))
 }
 
-// A folder of key-value files as the original makes them, without an index that
-// ours have; what is newer here stays.
+// The key-value files of the original lack an index of ours. Newer contents stay.
 func TestImportKeyFiles(t *testing.T) {
 	source := awkward(t)
 	folder := t.TempDir()
@@ -400,45 +411,46 @@ func TestImportKeyFiles(t *testing.T) {
 	source.must(err)
 	equal(t, "entry", []any{string(e.Data), e.CDate.Format(wire.DateLayout)}, []any{"front", "2014-02-01 00:00:00"})
 
-	c, _, says := n.program("", source.options("--import-key-files", filepath.Join("data", "dc_dbdata"))...)
-	if err := c.Run(); err == nil || !strings.Contains(says.String(), "is key_value_storage_dir itself") {
-		t.Errorf("%v: %s", err, says)
+	c, _, errs := n.program(source.options("--import-key-files", filepath.Join("data", "dc_dbdata"))...)
+	if err := c.Run(); err == nil || !strings.Contains(errs.String(), "is key_value_storage_dir itself") {
+		t.Errorf("%v: %s", err, errs)
 	}
 }
 
 func TestImportRefuses(t *testing.T) {
 	source := newService(t)
 	mysql := newTarget(t, sqldb.DriverMySQL)
-	mysql.site("0") // makes the databases
+	mysql.site("0") // creates the databases
 	var own []string
 	for _, long := range slices.Sorted(maps.Keys(mysql.config.Names)) {
 		own = append(own, long+"="+mysql.config.Names[long])
 	}
 	for name, c := range map[string]struct {
 		args []string
-		says string
+		want string // on stderr
 	}{
-		"password on the command line": {[]string{"--import-from", "a:b@host"}, importPassword},
+		"option is missing":            {nil, "--import-from is missing"},
+		"password on the command line": {[]string{"--import-from", "a:b@host"}, passwordVariable},
 		"no user":                      {[]string{"--import-from", "host"}, "USER@HOST"},
-		"no port":                      {[]string{"--import-from", "a@host:x"}, "not a port"},
+		"invalid port":                 {[]string{"--import-from", "a@host:x"}, "not a port"},
 		"unknown zone":                 {source.options("--import-zone", "Berlin"), "Europe/Berlin"},
 		"unknown database":             {source.options("--import-databases", "sites=x"), "dc_sites"},
-		"no such database":             {source.options("--import-databases", "dc_sites=none"), "no table sites in the database none"},
+		"no such database":             {source.options("--import-databases", "dc_sites=missing"), "no table sites in the database missing"},
 		"our own databases":            {[]string{"--import-from", "root@" + source.server.Socket, "--import-databases", strings.Join(own, ",")}, "not of the original"},
 		"wrong user":                   {[]string{"--import-from", "nobody@" + source.server.Socket}, "Access denied"},
 		"no server":                    {[]string{"--import-from", "a@127.0.0.1:1"}, "127.0.0.1:1"},
-		"no folder":                    {source.options("--import-key-files", "none"), "none"},
+		"missing folder":               {source.options("--import-key-files", "none"), "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newTarget(t, sqldb.DriverSQLite)
-			p, out, says := n.program("", c.args...)
-			if c.says == "not of the original" {
-				p.Env = append(p.Env, importPassword+"=")
+			p, out, errs := n.program(c.args...)
+			if c.want == "not of the original" {
+				p.Env = append(p.Env, passwordVariable+"=")
 			}
 			err := p.Run()
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 1 || out.Len() != 0 || strings.Count(says.String(), "\n") != 1 || !strings.Contains(says.String(), c.says) {
-				t.Errorf("%v: %s %s", err, out, says)
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 || out.Len() != 0 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), c.want) {
+				t.Errorf("%v: %s %s", err, out, errs)
 			}
 		})
 	}
@@ -450,8 +462,8 @@ const (
 	manyDeleted = 2500 // copies of few URLs
 )
 
-// A process that is killed again and again leaves, in the end, what one that is
-// not killed does: each row once, and counters that are exact.
+// An import that is killed many times ends with the same data as one that is not: each
+// row once, and exact counters.
 func TestImportKilled(t *testing.T) {
 	source := newService(t)
 	for _, site := range []string{"a", "b"} {
@@ -469,7 +481,7 @@ func TestImportKilled(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 3))
 			kills, within := 0, 0
 			for done := false; !done; {
-				c, _, says := n.program("", source.options("--import-log")...)
+				c, _, errs := n.program(source.options("--import-log")...)
 				if err := c.Start(); err != nil {
 					t.Fatal(err)
 				}
@@ -481,19 +493,19 @@ func TestImportKilled(t *testing.T) {
 				case err == nil:
 					done = true
 				case !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled():
-					t.Fatalf("%v: %s", err, says)
+					t.Fatalf("%v: %s", err, errs)
 				default:
 					if kills++; kills > 300 {
-						t.Fatal("no end is in sight")
+						t.Fatal("300 kills and no end")
 					}
 					if parts := n.parts(); parts > 0 && parts < 3*8 {
 						within++
 					}
 				}
 			}
-			t.Logf("%d kills, %d of them within", kills, within)
+			t.Logf("%d kills, %d of them during the import", kills, within)
 			if within == 0 {
-				t.Error("no kill was in the middle")
+				t.Error("no kill hit the import")
 			}
 			for _, site := range []string{"a", "b"} {
 				for table, want := range map[string]int64{sqldb.URLs: manyURLs, sqldb.Deleted: manyDeleted, sqldb.Attributes: 700, sqldb.Logs: 1500} {
@@ -505,12 +517,12 @@ func TestImportKilled(t *testing.T) {
 				n.ask(fmt.Sprintf(`["URL_CONTENT",[{"siteId":%q,"url":"http://x/1","contentTypeMask":1}]]`, site), &contents)
 			}
 			again, _ := n.imports(source.options("--import-log"))
-			equal(t, "run behind the end", []any{again.Sites, again.Before, len(again.Rows), again.Contents}, []any{0, 2, 0, int64(0)})
+			equal(t, "run after the end", []any{again.Sites, again.Before, len(again.Rows), again.Contents}, []any{0, 2, 0, int64(0)})
 		})
 	}
 }
 
-// parts is how many parts of sites are imported as a whole.
+// parts counts the completely imported parts of all sites.
 func (n *target) parts() int64 {
 	d, err := sqldb.Open(n.Context(), n.config)
 	if err != nil {

@@ -1,0 +1,57 @@
+// dc-import copies the data of the original service into the stores of this node, once:
+// sites, URLs, lists, attributes, statistics, processed contents and proxies.
+//
+//	dc-import -c ini/db-task.ini --import-from reader@127.0.0.1:3306 --import-zone Europe/Berlin
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"hce/dc/internal/cli/taskprogram"
+	"hce/dc/internal/config"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/storage/legacyimport"
+	"hce/dc/internal/task"
+)
+
+const notes = `It reads the MySQL databases of the original service and the ini file of db-task.
+Stop both services first. The password is in the environment variable ` + passwordVariable + `.
+
+Stdout has one JSON line with the result. Exit status: 0 everything is imported, 1 it
+is not: run it again, it continues where it stopped. See docs/switching.md.`
+
+func main() {
+	var o options
+	os.Exit(taskprogram.Run(taskprogram.Program{
+		Name: "dc-import", Ini: "db-task", Summary: "imports the data of the original service", Notes: notes,
+		Open: open,
+		Commands: []taskprogram.Command{{
+			Option: "import-from", Value: "USER@HOST:PORT", Run: o.run, More: o.declare,
+			Help: "import all data in the MySQL databases of that server, or of\nUSER@/SOCKET",
+		}},
+	}))
+}
+
+// open runs without --import-from: it only reads the configuration, for --check-config.
+func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, _ taskprogram.Flags) (task.Job, func(), error) {
+	storage.ReadConfig(f, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, errors.New("option --import-from is missing; try --help")
+}
+
+func (o *options) run(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, from string) error {
+	cfg := storage.ReadConfig(f, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
+		return err
+	}
+	parsed, err := o.parse(from)
+	if err != nil {
+		return err
+	}
+	return legacyimport.Import(ctx, cfg, parsed, os.Stdout, os.Stderr, log)
+}

@@ -1,0 +1,83 @@
+package legacyimport
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
+)
+
+// blobRows limits the rows of one page of a table with blobs.
+const blobRows = 64
+
+var (
+	attributeColumns = []wire.Column{text("URLMd5"), {Name: "Name", Kind: wire.KindText, Bounds: wire.AttributeName}, text("Value"), date("CDate")}
+	logColumns       = []wire.Column{text("URLMd5"), {Name: "OpCode", Kind: wire.KindInt, Bounds: wire.Bounds{Max: math.MaxUint8}}, text("Object"), date("CDate"), date("ODate")}
+	contentColumns   = []wire.Column{text("id"), text("data"), date("CDate")}
+	freqColumns      = []wire.Column{text("URLMd5"), number("FIns"), number("FDel"), number("FUpd"), number("FNew"), number("FCrawled"),
+		number("FProcessed"), number("FAged"), number("FDeleted"), number("FPurged"), date("CDate"), date("MDate")}
+)
+
+func text(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindText} }
+func number(name string) wire.Column {
+	return wire.Column{Name: name, Kind: wire.KindInt, Bounds: wire.Bounds{Max: math.MaxInt64}}
+}
+func date(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindDate} }
+
+// attributes reads rows of att_<site> after a bookmark. Value is []byte, CDate may be
+// nil. Attributes of the site itself have an empty URLMd5.
+func (s *source) attributes(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+	t := table{name: "attributes", database: sqldb.Attributes, table: "att_" + site, key: "Id", columns: attributeColumns}
+	return s.page(ctx, t, from, min(limit, blobRows), func(p wire.Patch) (bool, error) {
+		if p["Value"] == nil {
+			return false, nil
+		}
+		if strings.TrimRight(p.Text("URLMd5"), " ") == "" {
+			p["URLMd5"] = ""
+			return true, nil
+		}
+		return s.hasURLKey(t.name, p, "URLMd5"), nil
+	})
+}
+
+// freqs reads rows of freq_<site> after a bookmark.
+func (s *source) freqs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+	t := table{name: "freqs", database: sqldb.Freqs, table: "freq_" + site, key: "URLMd5", columns: freqColumns}
+	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
+}
+
+// journal reads rows of log_<site> after a bookmark.
+func (s *source) journal(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+	t := table{name: "log", database: sqldb.Logs, table: "log_" + site, key: "URLMd5", columns: logColumns}
+	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
+}
+
+// contents reads rows of contents_<site> after a bookmark. It drops entries whose id is
+// not the key of a URL. An entry without a date has the zero time.
+func (s *source) contents(ctx context.Context, site string, from wire.Bookmark) ([]wire.Entry, wire.Bookmark, error) {
+	t := table{name: "contents", database: sqldb.Contents, table: "contents_" + site, key: "id", columns: contentColumns}
+	page, next, err := s.page(ctx, t, from, blobRows, func(p wire.Patch) (bool, error) {
+		return p["data"] != nil && s.hasURLKey(t.name, p, "id"), nil
+	})
+	entries := make([]wire.Entry, len(page))
+	for i, p := range page {
+		data, _ := p["data"].([]byte)
+		at, _ := time.Parse(wire.DateLayout, p.Text("CDate"))
+		entries[i] = wire.Entry{ID: p.Text("id"), Data: data, CDate: at}
+	}
+	return entries, next, err
+}
+
+// hasURLKey reports whether the row belongs to a URL. It normalizes the key.
+func (s *source) hasURLKey(name string, p wire.Patch, column string) bool {
+	key := strings.ToLower(strings.TrimRight(p.Text(column), " "))
+	if wire.CheckMd5("", "", key) != nil {
+		s.changed(name+": of no URL, left out", 1)
+		return false
+	}
+	p[column] = key
+	return true
+}
