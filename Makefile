@@ -1,16 +1,26 @@
 # "make help" lists the targets.
 
-# A Go that scripts/setup.sh had to fetch comes first.
+# The Go toolchain that scripts/setup.sh fetched comes first in PATH.
 export PATH := $(CURDIR)/.cache/go/bin:$(PATH)
 export CGO_ENABLED := 1
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-# A copy without its git history builds like any other.
+# -buildvcs=false: a copy without its git history builds like a clone.
 GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
 FUZZTIME ?= 1m
 
+# Tools of the tests, pinned in tools/go.mod.
+TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
+GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg --hide-summary=skipped
+RESULTS := $(CURDIR)/.cache/tests
+
+# Rules about values start no goroutine: their tests run without the race detector. So do
+# the operations of one db-task after the other; the store below them has its own tests.
+PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./internal/storage/conformance/... \
+	./internal/layertest ./internal/config ./examples ./packaging ./scripts
+
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test build test unit noskip judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -23,29 +33,33 @@ setup:
 setup-test:
 	@scripts/setup.sh test
 
-build: setup ## build the programs to bin/
+build: setup ## build the programs into bin/
 	@mkdir -p bin
 	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/hostileweb ./examples/demo
 
-test: setup-test lint build unit judges e2e ## set up what the tests need and run all of them
+test: setup-test lint build unit e2e noskip ## set up what the tests need and run all of them
 
-# The race detector makes the sequence of random operations too slow to be long, so
-# the long one, of ten thousand, comes without it.
-unit:
-	go test -race ./...
-	cd bench && go test -race ./...
-	go test -run '^TestRandom$$' ./internal/storage/conformance/random
+unit: ## run the tests of the packages
+	@mkdir -p $(RESULTS) && rm -f $(RESULTS)/*.json
+	@go list ./... | grep -vxF "$$(go list $(PLAIN))" >$(RESULTS)/race
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -race $$(cat $(RESULTS)/race)
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- $(PLAIN)
+	cd bench && $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/bench.json -- -race ./...
 
-# What the public suites say, in numbers; a suite that is not here is skipped.
-judges: ## print how many cases of the public suites pass
+# No test may skip on a machine that scripts/setup.sh has prepared.
+noskip:
+	@scripts/noskip.sh $(RESULTS)/*.json
+
+judges: ## print how many cases the tables of the web standards have, and how many pass
 	@mkdir -p .cache
 	@go test -count=1 -v -run '^(TestURLStandard|TestResolve|TestSamples|TestSharedSitemaps|TestRFC9309.*)$$' \
 		./internal/web/canonical ./internal/web/feed ./internal/web/sitemap ./internal/web/robots >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
-	@sed -n 's/^.*judge: /judge: /p; s/^.*SKIP: /judge: skipped /p' .cache/judges
+	@sed -n 's/^.*judge: /judge: /p' .cache/judges
 
-# -count=1: these tests run the programs in bin/, which Go's cache knows nothing of.
-e2e: build
-	go test -tags e2e -count=1 -timeout 18m ./e2e/...
+# -count=1: these tests run the programs in bin/, which Go's test cache does not know.
+e2e: build ## run the programs against real sites, databases and browsers
+	@mkdir -p $(RESULTS)
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 18m ./e2e/...
 
 man: build ## write the manual pages and shell completions to share/
 	@scripts/man.sh bin share
@@ -71,11 +85,12 @@ bench-requests: setup-test build ## how long answers take while a site is crawle
 fuzz: setup-test ## run every fuzz target for FUZZTIME (1m), and new random sequences
 	@scripts/fuzz.sh $(FUZZTIME)
 
-lint: setup ## gofmt and vet
+lint: setup ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.cache/*')); test -z "$$unformatted" || { echo "gofmt: $$unformatted" >&2; exit 1; }
 	go vet ./...
 	go vet -tags e2e ./...
 	cd bench && go vet ./...
+	$(TOOL) staticcheck -tags e2e ./...
 
 clean: ## remove what the build made
 	rm -rf bin dist share

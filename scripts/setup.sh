@@ -1,17 +1,15 @@
 #!/bin/sh
-# Checks what the build needs, and with the argument "test" what the tests need,
-# and installs what is missing where it may: with apt-get on Debian and Ubuntu,
-# as root or by sudo without a password. Elsewhere it prints one line that says
-# what to install and exits 1. It says nothing when nothing is missing.
+# Checks what the build needs and, with the argument "test", every program that the
+# tests start. It installs what is missing with apt-get on Debian and Ubuntu, as root or
+# through sudo without a password. Elsewhere it prints one line that says what to install
+# and exits 1. It prints nothing if nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
-#   scripts/setup.sh test     the same, wget, sqlite3, Chromium, MariaDB's server
-#                             (started by the tests alone), and the documentation
-#                             packages that are the tests' real input
+#   scripts/setup.sh test     also the programs in test_programs below, and the
+#                             documentation packages that the tests crawl
 #
-# What it has to keep goes to .cache/ of the repository: .cache/go, a Go
-# toolchain (the Makefile looks there first), and .cache/docs, documentation
-# that the system's package manager left out.
+# Files that it has to keep go to .cache/: .cache/go is a Go toolchain (the Makefile
+# looks there first), .cache/docs is documentation that the package manager left out.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -68,7 +66,7 @@ update_lists() {
 # install_packages installs Debian packages; it ends the script if it cannot.
 install_packages() {
 	may_install || fail "missing: $*. $advice"
-	say "installing $*"
+	say "installing ${*#--reinstall }"
 	update_lists
 	quietly as_root env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -qq --no-install-recommends "$@" || fail "apt-get install $* failed"
@@ -152,23 +150,59 @@ check_build() {
 	command -v make >/dev/null 2>&1 || need make
 }
 
-# have_server: MariaDB's server and the program that makes its tables are there.
-# Servers are not in everyone's PATH.
-have_server() {
-	found_server=
-	for server in mariadbd mysqld "$server_root/mariadbd" "$server_root/mysqld"; do
-		! command -v "$server" >/dev/null 2>&1 || found_server=yes
-	done
-	[ -n "$found_server" ] || return 1
-	command -v mariadb-install-db >/dev/null 2>&1 || command -v mysql_install_db >/dev/null 2>&1
-}
+# test_programs lists the programs that the tests start: a line for each, with the names
+# that do equally well, and the Debian package that brings it.
+test_programs='wget: wget
+sqlite3: sqlite3
+chromium chromium-browser google-chrome google-chrome-stable chrome: chromium
+mariadbd mysqld: mariadb-server-core
+mariadb-install-db mysql_install_db: mariadb-server-core
+resolveip: mariadb-server-core
+my_print_defaults: mariadb-client-core
+groff: groff-base
+man: man-db
+zsh: zsh
+fish: fish
+systemd-analyze: systemd
+systemd-sysusers: systemd'
 
-# have_browser: one of the names that the crawler looks for is there.
-have_browser() {
-	for browser in chromium chromium-browser google-chrome google-chrome-stable chrome; do
-		! command -v "$browser" >/dev/null 2>&1 || return 0
+# found NAME...: one of the programs is there. Servers are not in everyone's PATH.
+found() {
+	for name in "$@"; do
+		! command -v "$name" >/dev/null 2>&1 || return 0
+		! command -v "$server_root/$name" >/dev/null 2>&1 || return 0
 	done
 	return 1
+}
+
+# absent prints the packages of the test programs that are missing, each once.
+absent() {
+	packages=
+	while IFS=: read -r names package; do
+		# shellcheck disable=SC2086 # a list of names
+		found $names || case " $packages " in
+		*"$package "*) ;;
+		*) packages="$packages$package" ;;
+		esac
+	done <<-END
+		$test_programs
+	END
+	echo "${packages# }"
+}
+
+# ensure_programs installs the packages of missing test programs. A package that is
+# installed without its programs is installed again.
+ensure_programs() {
+	packages=$(absent)
+	[ -n "$packages" ] || return 0
+	# shellcheck disable=SC2086 # a list of packages
+	install_packages $packages
+	packages=$(absent)
+	[ -n "$packages" ] || return 0
+	# shellcheck disable=SC2086 # a list of packages
+	install_packages --reinstall $packages
+	packages=$(absent)
+	[ -z "$packages" ] || fail "the packages $packages are installed, but not all of their programs are there; install them again by hand"
 }
 
 # --- Documentation ------------------------------------------------------------------
@@ -225,17 +259,11 @@ case ${1:-} in
 esac
 
 check_build
-if [ "${1:-}" = test ]; then
-	command -v wget >/dev/null 2>&1 || need wget
-	command -v sqlite3 >/dev/null 2>&1 || need sqlite3
-	have_browser || need chromium
-	# The core packages hold the programs alone: no service is set up.
-	have_server || need mariadb-server-core mariadb-client-core
-fi
 # shellcheck disable=SC2086 # a list of packages
 [ -z "$missing" ] || install_packages $missing
 ensure_go
 if [ "${1:-}" = test ]; then
+	ensure_programs
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
 		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc, apache2-doc and openjdk-17-doc, below $docs_root or .cache/docs"

@@ -75,9 +75,15 @@ func (m *machine) debian(install string) {
 	m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; case $1 in install) `+install+` ;; esac`)
 }
 
-// testTools puts in the programs that the tests need.
+// testPrograms are the programs that the tests start.
+var testPrograms = []string{
+	"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db", "resolveip", "my_print_defaults",
+	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers",
+}
+
+// testTools puts in the programs that the tests start.
 func (m *machine) testTools() {
-	for _, name := range []string{"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db"} {
+	for _, name := range testPrograms {
 		m.stub(name, "")
 	}
 }
@@ -252,14 +258,8 @@ var firstPages = []string{"postgresql-doc-15/html/index.html", "python3.11/html/
 
 func TestDocumentation(t *testing.T) {
 	t.Run("there", func(t *testing.T) {
-		m := newMachine(t)
-		m.complete()
-		m.testTools()
+		m := newTestMachine(t)
 		m.debian("")
-		m.root()
-		for _, page := range firstPages {
-			m.write(filepath.Join(m.docs, page), "page", 0o644)
-		}
 		if code, said, log := m.run("test"); code != 0 || said != "" || log != "" {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
@@ -267,10 +267,10 @@ func TestDocumentation(t *testing.T) {
 	t.Run("installed by apt", func(t *testing.T) {
 		m := newMachine(t)
 		m.complete()
-		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; printf '#!/bin/sh\n' >"$BIN/wget"; chmod +x "$BIN/wget"`)
+		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; ` + mirror)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core groff-base man-db zsh fish systemd\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
@@ -308,63 +308,96 @@ ln -s ../../../../javascript/jquery/jquery.js "$3/usr/share/doc/python3.11/html/
 	})
 }
 
-func TestServer(t *testing.T) {
-	for name, c := range map[string]struct {
-		programs []string
-		missing  bool
-	}{
-		"nothing":             {nil, true},
-		"no tables":           {[]string{"mariadbd"}, true},
-		"no server":           {[]string{"mariadb-install-db"}, true},
-		"MariaDB":             {[]string{"mariadbd", "mariadb-install-db"}, false},
-		"its old names":       {[]string{"mysqld", "mysql_install_db"}, false},
-		"server not in PATH":  {[]string{"sbin/mariadbd", "mariadb-install-db"}, false},
-		"server by both ways": {[]string{"sbin/mysqld", "mariadbd", "mariadb-install-db"}, false},
+// mirror is what an install of packages brings: their programs.
+const mirror = `for package; do
+	case $package in
+	mariadb-server-core) programs="mariadbd mariadb-install-db resolveip" ;;
+	mariadb-client-core) programs=my_print_defaults ;;
+	groff-base) programs=groff ;;
+	man-db) programs=man ;;
+	systemd) programs="systemd-analyze systemd-sysusers" ;;
+	wget | sqlite3 | chromium | zsh | fish) programs=$package ;;
+	*) programs= ;;
+	esac
+	for p in $programs; do printf '#!/bin/sh\n' >"$BIN/$p"; chmod +x "$BIN/$p"; done
+done`
+
+// Each program that is missing alone is installed with its package, and only it.
+func TestMissingProgram(t *testing.T) {
+	packages := map[string]string{
+		"mariadbd": "mariadb-server-core", "mariadb-install-db": "mariadb-server-core", "resolveip": "mariadb-server-core",
+		"my_print_defaults": "mariadb-client-core", "groff": "groff-base", "man": "man-db", "systemd-analyze": "systemd", "systemd-sysusers": "systemd",
+	}
+	for _, program := range testPrograms {
+		t.Run(program, func(t *testing.T) {
+			m := newTestMachine(t)
+			m.debian(mirror)
+			os.Remove(filepath.Join(m.path, program))
+			code, said, log := m.run("test")
+			want := packages[program]
+			if want == "" {
+				want = program
+			}
+			if code != 0 || !strings.Contains(log, "--no-install-recommends "+want+"\n") || said != "setup: installing "+want+"\n" {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+			if code, said, _ := m.run("test"); code != 0 || said != "" {
+				t.Errorf("second run: exit %d, said %q", code, said)
+			}
+		})
+	}
+}
+
+// A package that is installed without its programs is installed again; if that does not
+// help, the script says so and fails.
+func TestBrokenPackage(t *testing.T) {
+	m := newTestMachine(t)
+	os.Remove(filepath.Join(m.path, "my_print_defaults"))
+	m.debian(`case "$*" in *--reinstall*) ` + mirror + ` ;; esac`)
+	if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--reinstall mariadb-client-core\n") {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+	os.Remove(filepath.Join(m.path, "my_print_defaults"))
+	m.debian("")
+	if code, said, _ := m.run("test"); code != 1 || !strings.Contains(said, "mariadb-client-core") || !strings.Contains(said, "not all of their programs") {
+		t.Errorf("exit %d, said %q", code, said)
+	}
+}
+
+// Other names of the same programs do as well.
+func TestOtherNames(t *testing.T) {
+	for name, c := range map[string]struct{ removed, added []string }{
+		"old names":            {[]string{"mariadbd", "mariadb-install-db"}, []string{"mysqld", "mysql_install_db"}},
+		"server not in PATH":   {[]string{"mariadbd"}, []string{"sbin/mariadbd"}},
+		"chromium-browser":     {[]string{"chromium"}, []string{"chromium-browser"}},
+		"google-chrome":        {[]string{"chromium"}, []string{"google-chrome"}},
+		"google-chrome-stable": {[]string{"chromium"}, []string{"google-chrome-stable"}},
+		"chrome":               {[]string{"chromium"}, []string{"chrome"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMachine(t)
-			m.complete()
-			m.stub("wget", "")
-			m.stub("sqlite3", "")
-			m.stub("chromium", "")
-			for _, page := range firstPages {
-				m.write(filepath.Join(m.docs, page), "page", 0o644)
+			m := newTestMachine(t)
+			m.debian("")
+			for _, program := range c.removed {
+				os.Remove(filepath.Join(m.path, program))
 			}
-			for _, program := range c.programs {
+			for _, program := range c.added {
 				m.stub(program, "")
 			}
-			m.debian("")
-			m.root()
-			code, said, log := m.run("test")
-			if code != 0 || strings.Contains(log, "mariadb-server-core mariadb-client-core") != c.missing || (said == "") == c.missing {
+			if code, said, log := m.run("test"); code != 0 || said != "" || log != "" {
 				t.Errorf("exit %d, said %q, called %q", code, said, log)
 			}
 		})
 	}
 }
 
-func TestBrowser(t *testing.T) {
-	for program, missing := range map[string]bool{
-		"": true, "firefox": true,
-		"chromium": false, "chromium-browser": false, "google-chrome": false, "google-chrome-stable": false, "chrome": false,
-	} {
-		t.Run("with "+program, func(t *testing.T) {
-			m := newMachine(t)
-			m.complete()
-			m.testTools()
-			os.Remove(filepath.Join(m.path, "chromium"))
-			if program != "" {
-				m.stub(program, "")
-			}
-			for _, page := range firstPages {
-				m.write(filepath.Join(m.docs, page), "page", 0o644)
-			}
-			m.debian("")
-			m.root()
-			code, said, log := m.run("test")
-			if code != 0 || strings.Contains(log, "--no-install-recommends chromium\n") != missing || (said == "") == missing {
-				t.Errorf("exit %d, said %q, called %q", code, said, log)
-			}
-		})
+// newTestMachine is a machine of root that has everything the tests need.
+func newTestMachine(t *testing.T) *machine {
+	m := newMachine(t)
+	m.complete()
+	m.testTools()
+	m.root()
+	for _, page := range firstPages {
+		m.write(filepath.Join(m.docs, page), "page", 0o644)
 	}
+	return m
 }
