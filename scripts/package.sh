@@ -1,6 +1,6 @@
 #!/bin/sh
-# Lays everything out as it is installed, below OUT/root, and packs that as
-# OUT/dc.tar.gz. The ini files are the shipped ones with the paths of a system:
+# Creates the installed file tree in OUT/root and packs it as OUT/dc.tar.gz. The ini
+# files are those of ini/ with the paths of an installed system:
 #
 #   /usr/bin                  programs
 #   /etc/dc-daemon            ini files of the daemon and its tasks
@@ -20,7 +20,7 @@ mkdir -p "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.
 	"$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/site-functions" \
 	"$root/usr/share/fish/vendor_completions.d" "$root/usr/share/doc/dc/systemd" "$root/etc/logrotate.d"
 
-# ini NAME FOLDER: the shipped file NAME with the paths of a system.
+# ini NAME FOLDER writes ini/NAME with installed paths to /etc/FOLDER.
 ini() {
 	mkdir -p "$root/etc/$2"
 	sed -e 's|^data_dir = \.\./data$|data_dir = /var/lib/dc|' \
@@ -33,9 +33,10 @@ ini() {
 		"$here/ini/$1" >"$root/etc/$2/$1"
 }
 
-for program in crawler-task db-task dc-admin dc-client dc-daemon dc-import processor-task; do
+cp "$share"/man/man1/*.1 "$root/usr/share/man/man1/"
+for folder in "$here"/cmd/*/; do
+	program=$(basename "$folder")
 	cp "$bin/$program" "$root/usr/bin/"
-	cp "$share/man/man1/$program.1" "$root/usr/share/man/man1/"
 	cp "$share/completions/bash/$program" "$root/usr/share/bash-completion/completions/"
 	cp "$share/completions/zsh/_$program" "$root/usr/share/zsh/site-functions/"
 	cp "$share/completions/fish/$program.fish" "$root/usr/share/fish/vendor_completions.d/"
@@ -46,7 +47,7 @@ done
 cp "$here/ini/crawler-task_headers.txt" "$here/ini/crawler-task_cookie.txt" "$root/etc/dc-daemon/"
 ini dc-client.ini dc-client
 ini dc-admin.ini dc-admin
-# A task program that is started by hand finds its file.
+# Task programs that are started by hand look for /etc/<program>/<program>.ini.
 for name in db-task crawler-task processor-task; do
 	mkdir -p "$root/etc/$name"
 	ln -s ../dc-daemon/$name.ini "$root/etc/$name/$name.ini"
@@ -57,5 +58,5 @@ cp "$here/packaging/systemd/dc.sysusers" "$root/usr/lib/sysusers.d/dc.conf"
 cp "$here/packaging/systemd/dc.tmpfiles" "$root/usr/lib/tmpfiles.d/dc.conf"
 cp "$here/packaging/logrotate/dc" "$root/etc/logrotate.d/dc"
 cp "$here"/docs/*.md "$root/usr/share/doc/dc/"
-# Whoever unpacks it into / keeps the modes of the folders that are there.
+# Fixed owners and modes: unpacking into / must not change the modes of system folders.
 tar -C "$root" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w -czf "$out/dc.tar.gz" etc usr

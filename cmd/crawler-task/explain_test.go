@@ -1,34 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 )
 
-// TestMain lets a test start this program as a process.
-func TestMain(m *testing.M) {
-	if os.Getenv("TEST_RUNS_MAIN") == "1" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 const siteID = "0123456789abcdef0123456789abcdef"
 
@@ -55,16 +46,9 @@ func newData(t *testing.T, site string) string {
 // program runs crawler-task with the shipped ini files and that data folder.
 func program(t *testing.T, folder string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-c", filepath.Join("..", "..", "ini", "crawler-task.ini")}, args...)...)
-	c.Env = append(os.Environ(), "TEST_RUNS_MAIN=1", "DC_Application_data_dir="+folder, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8", "GORACE=atexit_sleep_ms=0")
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), c.ProcessState.ExitCode()
+	c := clitest.Command(t, "", append([]string{"-c", filepath.Join("..", "..", "ini", "crawler-task.ini")}, args...)...)
+	c.Env = append(c.Env, "DC_Application_data_dir="+folder, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8")
+	return clitest.Output(t, c)
 }
 
 // keys are the paths of all members of a JSON value, "headers" not looked into.

@@ -1,43 +1,46 @@
-// db-task answers operations on the stored sites, URLs and contents of a data
-// node: pairs [operation, object] on stdin, one line each on stdout.
+// db-task answers operations on the stored sites, URLs and contents of a data node: it
+// reads pairs [operation, object] from stdin and writes one answer line for each to stdout.
 package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/task"
 )
 
-const notes = `stdin holds requests like ["SITE_STATUS", {"id": "..."}] or [3, {"id": "..."}], one
-after the other. Each is answered with one line on stdout.
+// version is set by the Makefile: -X main.version=...
+var version string
 
-Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
-unreadable input, database, disk.
+var text = command.Text{
+	Name: "db-task", Summary: "answers operations on the stored sites and URLs", Version: version,
+	Description: `Reads requests from stdin, one after the other, and answers each with one line on stdout.
+A request is a pair of an operation, by name or number, and an object:
+  ["SITE_STATUS", {"id": "..."}]
+  [3, {"id": "..."}]
 
-With --move-contents it reads no requests. Stop the daemon first. Stdout has one line:
-{"sites":n,"moved":n,"bytes":n,"kept":n}. Exit status: 0 all contents are moved,
-1 they are not, and nothing is lost: run it again. Then set content_storage_type.`
+With --move-contents it reads no requests. Stop the daemon first, and set
+content_storage_type afterwards. Stdout has one line:
+  {"sites":n,"moved":n,"bytes":n,"kept":n}`,
+	Examples: `  echo '["SITE_STATUS",{"id":"0"}]' | db-task
+  db-task --move-contents sql`,
+	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
+disk. With --move-contents: 0 all contents are moved; 1 not all contents are moved.
+Nothing is lost; start the command again and it continues.`,
+}
 
 func main() {
-	for _, arg := range os.Args[1:] {
-		if strings.HasPrefix(strings.TrimLeft(arg, "-"), "import-from") && strings.HasPrefix(arg, "-") {
-			fmt.Fprintln(os.Stderr, "db-task: option --import-from is now a program; use dc-import")
-			os.Exit(task.ExitCritical)
-		}
-	}
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Name: "db-task", Summary: "answers operations on the stored sites and URLs", Notes: notes,
-		Open: open, ErrorAnswer: storage.ErrorAnswer,
+		Text: text, Open: open, ErrorAnswer: storage.ErrorAnswer,
+		Options: func(c *command.Command) { c.Removed("import-from", "use dc-import") },
 		Commands: []taskprogram.Command{{
-			Option: "move-contents", Value: "TO", Run: move,
-			Help: "move the processed contents of all sites TO files (one for each\nsite) or sql (the SQL database), and exit",
+			Option: "move-contents", Value: "files|sql", Run: move,
+			Help: "move the processed contents of all sites to files (one for each site) or to the SQL database, then exit",
 		}},
 	}))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,16 +15,16 @@ import (
 )
 
 const (
-	drainLimit   = 1500 * time.Second // 300 looks, 5 s apart (docs/spec/daemon.md 1.5)
+	drainLimit   = 1500 * time.Second // as 300 queries, 5 s apart (docs/spec/daemon.md 1.5)
 	longestDrain = 7 * 24 * time.Hour
-	quietLimit   = 30 * time.Second // a line on a pipe although nothing has changed
+	quietLimit   = 30 * time.Second // after which an unchanged line is printed again
 )
 
 // drain runs DRAIN.
-func drain(ctx context.Context, r request, i installation, wrong func(error) client.Outcome) client.Outcome {
-	d := client.Drain{Server: i.server, Stop: i.end, Limit: drainLimit, Force: r.force}
+func (r request) drain(ctx context.Context, i installation) client.Outcome {
+	d := client.Drain{Server: i.server, Stop: i.stop, Limit: drainLimit, Force: r.force}
 	if r.classes != "" || r.fields != "" {
-		return wrong(fmt.Errorf("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
+		return wrong(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
 	}
 	if r.timeout != "" {
 		n, err := strconv.ParseInt(r.timeout, 10, 64)
@@ -39,11 +40,11 @@ func drain(ctx context.Context, r request, i installation, wrong func(error) cli
 	return out
 }
 
-// progress writes what a drain waits for: one live line on a terminal, lines on
-// a pipe, of which those that say the same are left out for a while.
+// progress prints the remaining work of a drain: one updated line on a terminal, a line
+// for each change on a pipe.
 type progress struct {
 	out   io.Writer
-	width int // columns of the terminal; 0 for none
+	width int // columns of the terminal; 0 for a pipe
 	last  string
 	at    time.Duration
 }

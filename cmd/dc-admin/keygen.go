@@ -5,75 +5,81 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-const keygenNotes = `Makes a pair of keys for the daemon, or for somebody who is to reach it from
-another machine: NAME.key, the secret one, for its owner's eyes, and NAME.pub.
-
-Examples:
-  dc-admin keygen --out /etc/dc-daemon/keys --name daemon
+var keygenText = command.Text{
+	Name: "keygen", Summary: "creates the keys of one side of a connection", Version: version, UsageError: client.AdminWrong,
+	Description: `Creates a pair of keys for the daemon, or for a user who connects from another machine:
+NAME.key is secret and readable by its owner only; NAME.pub is public.`,
+	Examples: `  dc-admin keygen --out /etc/dc-daemon/keys --name daemon
   dc-admin keygen --out ~/.dc --name alice
-  dc-admin keygen --public ~/.dc/alice.key
+  dc-admin keygen --public ~/.dc/alice.key`,
+	ExitStatus: "0 success; 1 failure; 2 wrong options.",
+}
 
-Exit status: 0 done, 1 not done, 2 wrong options.`
-
-// keygenNext says where the files of a pair belong.
+// keygenNext explains where the files of a pair belong.
 const keygenNext = `
-If these are the keys of the daemon, in dc-daemon.ini, sections
-[AdminInterfaceServer] and [ClientInterfaceService]:
+For the keys of the daemon, set in dc-daemon.ini, sections [AdminInterfaceServer]
+and [ClientInterfaceService]:
   serverSecretKey = %[2]s
-  allowedClients = <file or folder of the public keys that may come>
-and give %[3]s to all who may come.
+  allowedClients = <file or folder of the public keys of allowed clients>
+and give %[3]s to all clients.
 
-If they are those of a client or an operator, add this line to the file
-allowedClients of the daemon, or put %[3]s in the folder of that name:
+For the keys of a client or an operator, add this line to the file allowedClients
+of the daemon, or put %[3]s in the folder of that name:
   %[1]s %[4]s
-and on the client's side, in dc-client.ini, section [dcc], or dc-admin.ini,
+and set on the client's side, in dc-client.ini, section [dcc], or dc-admin.ini,
 section [dtma]:
   clientSecretKey = %[2]s
   serverPublicKey = <the .pub file of the daemon>
 `
 
-// keygen is the sub-command of that name. It gives the exit status.
-func keygen(args []string, stdout, stderr io.Writer) int {
-	var out, name, secret string
-	var force bool
-	s := flags.New("dc-admin keygen", "makes the keys of one side")
-	s.Text(&out, "out", "o", "DIR", "folder of the files, made if missing; default: the current one")
-	s.Text(&name, "name", "n", "NAME", "whose keys they are")
-	s.Text(&secret, "public", "p", "FILE", "print the public key of a secret one, and make nothing")
-	s.Flag(&force, "force", "f", "replace files that exist; who has the old key is locked out")
-	s.Note(keygenNotes)
-	err := s.Parse(args)
+// keyRequest is the options of dc-admin keygen.
+type keyRequest struct {
+	out, name, secret string
+	force             bool
+}
+
+// keygenCommand is the sub-command keygen.
+func keygenCommand() *command.Command {
+	var r keyRequest
+	var c *command.Command
+	c = command.New(keygenText, func() int { return r.run(c.Given("public")) })
+	c.Text(&r.out, "out", "o", "DIR", "folder of the files, created if missing; default: the current folder")
+	c.Text(&r.name, "name", "n", "NAME", "owner of the keys")
+	c.Text(&r.secret, "public", "p", "FILE", "print the public key of a secret key; create nothing")
+	c.Flag(&r.force, "force", "f", "replace existing files; owners of the old key are locked out")
+	return c
+}
+
+// run creates the keys, or prints a public key, and returns the exit status.
+func (r keyRequest) run(public bool) int {
+	var text string
+	err, status := error(nil), client.AdminFailed
 	switch {
-	case errors.Is(err, flags.ErrHelp):
-		return say(stdout, stderr, s.Help())
-	case err != nil:
-	case s.Given("public") && (name != "" || out != "" || force):
-		err = errors.New("--public stands alone")
-	case !s.Given("public") && name == "":
-		err = errors.New("--name is missing; try --help")
+	case public && (r.name != "" || r.out != "" || r.force):
+		err, status = errors.New("--public cannot be combined with other options"), client.AdminWrong
+	case public:
+		text, err = publicOf(r.secret)
+	case r.name == "":
+		err, status = errors.New("--name is missing; try --help"), client.AdminWrong
+	default:
+		text, err = makeKeys(r.out, r.name, r.force)
+	}
+	if err == nil {
+		_, err = io.WriteString(os.Stdout, text)
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "dc-admin keygen:", err)
-		return client.AdminWrong
+		fmt.Fprintln(os.Stderr, "dc-admin keygen:", err)
+		return status
 	}
-	text := ""
-	if s.Given("public") {
-		text, err = publicOf(secret)
-	} else {
-		text, err = makeKeys(out, name, force)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "dc-admin keygen:", err)
-		return client.AdminFailed
-	}
-	return say(stdout, stderr, text)
+	return client.AdminOK
 }
 
 func publicOf(path string) (string, error) {
@@ -99,12 +105,4 @@ func makeKeys(folder, name string, force bool) (string, error) {
 	}
 	head := fmt.Sprintf("secret key: %s\npublic key: %s\n", files.Secret, files.Public)
 	return head + fmt.Sprintf(keygenNext, pair.Public, files.Secret, files.Public, name), nil
-}
-
-func say(stdout, stderr io.Writer, text string) int {
-	if _, err := io.WriteString(stdout, text); err != nil {
-		fmt.Fprintln(stderr, "dc-admin keygen:", err)
-		return client.AdminFailed
-	}
-	return client.AdminOK
 }

@@ -6,26 +6,27 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/daemon/curvekeys"
 )
 
 // The keys of the ini file are used: this daemon has none, and says so.
 func TestKeysOfTheIniFile(t *testing.T) {
-	port := daemon(t)
+	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
 	for _, name := range []string{"server", "own"} {
-		if _, stderr, status := program(t, folder, "keygen", "--name", name); status != 0 {
+		if _, stderr, status := clitest.Run(t, folder, "keygen", "--name", name); status != 0 {
 			t.Fatal(stderr)
 		}
 	}
 	text := "[dtma]\nclientPort = " + port + "\ntimeout = 20000\n"
-	write(t, folder, "dc-admin.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
-	stdout, _, status := program(t, folder, "--cmd", "STAT", "--classes", "X")
+	clitest.Write(t, folder, "dc-admin.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
+	stdout, _, status := clitest.Run(t, folder, "--cmd", "STAT", "--classes", "X")
 	if status != 1 || !strings.Contains(stdout, "uses no keys") {
 		t.Errorf("status %d, %s", status, stdout)
 	}
-	write(t, folder, "half.ini", text+"serverPublicKey = server.pub\n")
-	stdout, stderr, status := program(t, folder, "-c", "half.ini", "--cmd", "STAT", "--classes", "X")
+	clitest.Write(t, folder, "half.ini", text+"serverPublicKey = server.pub\n")
+	stdout, stderr, status := clitest.Run(t, folder, "-c", "half.ini", "--cmd", "STAT", "--classes", "X")
 	if status != 2 || !strings.Contains(stderr, "clientSecretKey") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
@@ -33,7 +34,7 @@ func TestKeysOfTheIniFile(t *testing.T) {
 
 func TestKeygen(t *testing.T) {
 	folder := t.TempDir()
-	stdout, stderr, status := program(t, folder, "keygen", "--out", "new/keys", "--name", "alice")
+	stdout, stderr, status := clitest.Run(t, folder, "keygen", "--out", "new/keys", "--name", "alice")
 	if status != 0 || stderr != "" {
 		t.Fatalf("status %d, %q", status, stderr)
 	}
@@ -71,13 +72,13 @@ func TestKeygen(t *testing.T) {
 		"a path for a name":          {args: []string{"--name", "../alice"}, status: 1, stderr: "letters"},
 		"folder is a file":           {args: []string{"--out", "new/keys/alice.pub", "--name", "bob"}, status: 1, stderr: "alice.pub"},
 		"unknown option":             {args: []string{"--nam", "x", "--what"}, status: 2, stderr: "--what is unknown"},
-		"public with others":         {args: []string{"--public", secret, "--name", "x"}, status: 2, stderr: "stands alone"},
+		"public with others":         {args: []string{"--public", secret, "--name", "x"}, status: 2, stderr: "cannot be combined"},
 		"public of a public one":     {args: []string{"--public", public}, status: 1, stderr: "alice.pub"},
 		"public of nothing":          {args: []string{"--public", "none.key"}, status: 1, stderr: "none.key"},
 		"help":                       {args: []string{"-h"}, stdout: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := program(t, folder, append([]string{"keygen"}, c.args...)...)
+			stdout, stderr, status := clitest.Run(t, folder, append([]string{"keygen"}, c.args...)...)
 			if status != c.status || name != "help" && stdout != c.stdout || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
 				t.Errorf("status %d, %q, %q", status, stdout, stderr)
 			}
@@ -89,7 +90,7 @@ func TestKeygen(t *testing.T) {
 	if after, _ := os.ReadFile(secret); string(after) != string(before) {
 		t.Error("the key was replaced")
 	}
-	if _, stderr, status := program(t, folder, "keygen", "--out", "new/keys", "--name", "alice", "--force"); status != 0 {
+	if _, stderr, status := clitest.Run(t, folder, "keygen", "--out", "new/keys", "--name", "alice", "--force"); status != 0 {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	if other, err := curvekeys.ReadSecret(secret); err != nil || other == pair {

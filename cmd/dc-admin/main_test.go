@@ -1,70 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/wire"
 )
 
-// binary is the program, built for these tests.
-var binary string
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "dc-admin-test")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "dc-admin")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		return 1
-	}
-	return m.Run()
-}
-
-// program starts the program in a folder and gives its output and exit status.
-func program(t *testing.T, folder string, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	c := exec.CommandContext(t.Context(), binary, args...)
-	c.Dir = folder
-	c.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), c.ProcessState.ExitCode()
-}
-
-// daemon answers for every class with what was asked, in the way of a manager
-// that refuses the variable "fixed"; nothing for the class Silent. It gives the
-// port.
-func daemon(t *testing.T) string {
-	t.Helper()
-	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", manager)
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
+// manager answers each request with its own object. It refuses the variable "fixed", and
+// does not answer for the class Silent.
 func manager(e wire.Event) []wire.Event {
 	var asked wire.AdminFields
 	if json.Unmarshal(e.Object, &asked) != nil || asked.ClassName == "Silent" {
@@ -98,21 +47,14 @@ func manager(e wire.Event) []wire.Event {
 	return []wire.Event{answer}
 }
 
-func write(t *testing.T, folder, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The table of docs/spec/daemon.md 4.3, with docs/spec/DECISIONS.md 8.4.
 func TestExitStatus(t *testing.T) {
-	port := daemon(t)
+	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
-	write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[Server]\ninstantiateSequence = One, Two\n")
-	write(t, folder, "quick.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 100\n[Server]\ninstantiateSequence = One, Two\nshutdownSequence = Last\n")
-	write(t, folder, "bad.ini", "[dtma]\nclientPort = many\ntimeout = soon\n")
-	write(t, folder, "broken.ini", "[dtma\n")
+	clitest.Write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[Server]\ninstantiateSequence = One, Two\n")
+	clitest.Write(t, folder, "quick.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 100\n[Server]\ninstantiateSequence = One, Two\nshutdownSequence = Last\n")
+	clitest.Write(t, folder, "bad.ini", "[dtma]\nclientPort = many\ntimeout = soon\n")
+	clitest.Write(t, folder, "broken.ini", "[dtma\n")
 	cases := map[string]struct {
 		args    []string
 		status  int
@@ -154,7 +96,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := program(t, folder, c.args...)
+			stdout, stderr, status := clitest.Run(t, folder, c.args...)
 			if status != c.status || !strings.Contains(stdout, c.says) {
 				t.Errorf("status %d, said %s\nwant %d %s", status, stdout, c.status, c.says)
 			}
@@ -181,7 +123,7 @@ func TestExitStatus(t *testing.T) {
 		})
 	}
 	t.Run("no ini file", func(t *testing.T) {
-		stdout, stderr, status := program(t, t.TempDir(), "--cmd", "STAT")
+		stdout, stderr, status := clitest.Run(t, t.TempDir(), "--cmd", "STAT")
 		if status != 1 || !strings.Contains(stdout, `"errorCode": 1`) || !strings.Contains(stderr, "dc-admin.ini") {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
@@ -191,10 +133,10 @@ func TestExitStatus(t *testing.T) {
 // Sub-commands are known by their names; top gives its numbers as lines of JSON,
 // one screen without a terminal, and says when nobody is there.
 func TestTop(t *testing.T) {
-	port := daemon(t)
+	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
-	write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[dcc]\nclientPort = 1\n[Server]\ninstantiateSequence = One, Busy\n")
-	write(t, folder, "away.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
+	clitest.Write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[dcc]\nclientPort = 1\n[Server]\ninstantiateSequence = One, Busy\n")
+	clitest.Write(t, folder, "away.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
 	for name, c := range map[string]struct {
 		args         []string
 		status       int
@@ -213,7 +155,7 @@ func TestTop(t *testing.T) {
 		"no such command": {args: []string{"bottom"}, status: 2, stderr: `sub-command "bottom" is unknown`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := program(t, folder, c.args...)
+			stdout, stderr, status := clitest.Run(t, folder, c.args...)
 			if status != c.status || !strings.Contains(stdout, c.says) || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
 				t.Errorf("status %d, said %s, stderr %q", status, stdout, stderr)
 			}
@@ -225,7 +167,7 @@ func TestTop(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	stdout, stderr, status := program(t, t.TempDir(), "-h")
+	stdout, stderr, status := clitest.Run(t, t.TempDir(), "-h")
 	if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: dc-admin") || !strings.Contains(stdout, "Exit status") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}

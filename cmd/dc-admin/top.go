@@ -10,71 +10,59 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
-	"hce/dc/internal/config"
 )
 
-const topNotes = `Keys: q quits, p pauses the screen and goes on with it. Without a terminal on
-stdout one screen is printed as text. Colours and lines are left out when NO_COLOR
-is set or TERM is a plain one.
+var topText = command.Text{
+	Name: "top", Summary: "shows a running dc-daemon as a live screen", Version: version, UsageError: client.AdminWrong,
+	Description: `Keys: q quits, p pauses the screen and resumes it. Without a terminal on stdout, top
+prints one screen as text. It prints no colours or lines if NO_COLOR is set or the
+terminal does not support them.
 
-With --json each interval gives one JSON object on a line of its own: time,
-managers, batches, rates (per second; null in the first), sites, process and
-schedules. While the daemon is away the object says so in "away", and the next
-interval tries again.
-
-Exit status: 0; 1 when the last look found no daemon; 2 wrong options or ini file.`
+With --json each interval prints one line with a JSON object: time, managers, batches,
+rates (per second; null in the first line), sites, process and schedules. While the
+daemon cannot be reached, the object has the reason in "away", and top tries again at
+the next interval.`,
+	Examples: `  dc-admin top
+  dc-admin top --json --interval 10 --count 6`,
+	ExitStatus: "0 success; 1 the last query did not reach the daemon; 2 wrong options or ini file.",
+}
 
 const longestInterval = time.Hour
 
-// topRequest is what the options of top ask for.
+// topRequest is the options of dc-admin top.
 type topRequest struct {
 	config, interval, count string
 	json                    bool
 }
 
-func topOptions(r *topRequest) *flags.Set {
-	s := flags.New("dc-admin top", "shows a running dc-daemon live")
-	s.Text(&r.config, "config", "c", "FILE", "ini file, as of dc-admin")
-	s.Text(&r.interval, "interval", "i", "SECONDS", "between two looks; 1 by default")
-	s.Flag(&r.json, "json", "", "one JSON object per interval instead of a screen")
-	s.Text(&r.count, "count", "n", "NUMBER", "with --json: end after so many objects; 0, the default, goes on")
-	s.Note(topNotes)
-	return s
+// topCommand is the sub-command top.
+func topCommand(ctx context.Context) *command.Command {
+	r := topRequest{interval: "1", count: "0"}
+	c := command.New(topText, func() int {
+		exit, err := r.run(ctx)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "dc-admin top:", err)
+		}
+		return exit
+	})
+	c.Config(&r.config, "dc-admin")
+	c.Text(&r.interval, "interval", "i", "SECONDS", "time between two queries, 0.1 to 3600")
+	c.Flag(&r.json, "json", "", "print one JSON object per interval instead of a screen")
+	c.Text(&r.count, "count", "n", "NUMBER", "with --json: exit after this number of objects; 0: run until a signal")
+	return c
 }
 
-// topCommand runs dc-admin top.
-func topCommand(ctx context.Context, args []string) int {
-	var r topRequest
-	s := topOptions(&r)
-	err := s.Parse(args)
-	if errors.Is(err, flags.ErrHelp) {
-		fmt.Print(s.Help())
-		return client.AdminOK
+func (r topRequest) run(ctx context.Context) (exit int, err error) {
+	seconds, err := strconv.ParseFloat(r.interval, 64)
+	if err != nil || !(seconds >= 0.1 && seconds <= longestInterval.Seconds()) {
+		return client.AdminWrong, fmt.Errorf("--interval is %q, must be 0.1 to %d seconds", r.interval, int(longestInterval.Seconds()))
 	}
-	exit := client.AdminWrong
-	if err == nil {
-		exit, err = showTop(ctx, r)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dc-admin top:", err)
-	}
-	return exit
-}
-
-func showTop(ctx context.Context, r topRequest) (exit int, err error) {
-	every, count := time.Second, 0
-	if r.interval != "" {
-		seconds, err := strconv.ParseFloat(r.interval, 64)
-		if every = time.Duration(seconds * float64(time.Second)); err != nil || !(seconds >= 0.1 && seconds <= longestInterval.Seconds()) {
-			return client.AdminWrong, fmt.Errorf("--interval is %q, must be 0.1 to %d seconds", r.interval, int(longestInterval.Seconds()))
-		}
-	}
-	if r.count != "" {
-		if count, err = strconv.Atoi(r.count); err != nil || count < 0 || !r.json {
-			return client.AdminWrong, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)
-		}
+	every := time.Duration(seconds * float64(time.Second))
+	count, err := strconv.Atoi(r.count)
+	if err != nil || count < 0 || r.count != "0" && !r.json {
+		return client.AdminWrong, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)
 	}
 	i, err := load(r.config)
 	if errors.Is(err, errNoFile) {
@@ -116,8 +104,8 @@ func live(ctx context.Context, source *livescreen.Source, style livescreen.Style
 	return livescreen.Live(ctx, terminal, source, style, every)
 }
 
-// plain reports whether a screen is ASCII without colours: NO_COLOR is set, or
-// the terminal has none, or its characters are not UTF-8.
+// plain reports whether the screen is ASCII without colours: NO_COLOR is set, the
+// terminal has no colours, or its character set is not UTF-8.
 func plain(env func(string) string) bool {
 	term := env("TERM")
 	if env("NO_COLOR") != "" || term == "" || term == "dumb" || strings.HasPrefix(term, "vt") {
@@ -129,15 +117,4 @@ func plain(env func(string) string) bool {
 		}
 	}
 	return true // the C locale
-}
-
-// clientPort reads where clients ask, for the sums over sites.
-func clientPort(f *config.File) client.Server {
-	s := f.Section("dcc")
-	return client.Server{
-		Host:    s.Text("clientHost", "127.0.0.1"),
-		Port:    int(s.Int("clientPort", 5504, 1, 65535)),
-		Timeout: 2 * time.Second,
-		Curve:   client.Keys(s),
-	}
 }

@@ -1,63 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/daemon/curvekeys"
-	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
 )
 
-// binary is the program, built for these tests.
-var binary string
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "dc-client-test")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "dc-client")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		return 1
-	}
-	return m.Run()
-}
-
-// program starts the program in a folder and gives its output and exit status.
-func program(t *testing.T, folder string, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	c := exec.CommandContext(t.Context(), binary, args...)
-	c.Dir = folder
-	c.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), c.ProcessState.ExitCode()
-}
-
-// daemon answers each operation; nothing for SITE_FIND, a wrong shape for
-// SITE_CLEANUP. It gives the port.
+// daemon answers each operation, with nothing to SITE_FIND and with a wrong shape to
+// SITE_CLEANUP. It returns its port.
 func daemon(t *testing.T) string {
 	t.Helper()
-	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e wire.Event) []wire.Event {
+	return clitest.Serve(t, func(e wire.Event) []wire.Event {
 		answer := wire.Event{Class: e.Class, UID: e.UID, Type: e.Type + wire.ResponseOffset}
 		switch wire.Op(e.Type) {
 		case wire.SiteFind:
@@ -75,30 +36,17 @@ func daemon(t *testing.T) string {
 		}
 		return []wire.Event{answer}
 	})
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// write makes a file in a folder.
-func write(t *testing.T, folder, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // The table of docs/spec/objects.md 6.3.
 func TestExitStatus(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()
-	write(t, folder, "dc-client.ini", "[dcc]\nclientHost = \"127.0.0.1\"\nclientPort = "+port+"\ntimeout = 20000\n")
-	write(t, folder, "bad.ini", "[dcc]\nclientPort = many\ntimeout = soon\n")
-	write(t, folder, "broken.ini", "[dcc\n")
-	write(t, folder, "site.json", `{"id":"a","description":"ü"}`)
-	write(t, folder, "broken.json", `{"id":`)
+	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientHost = \"127.0.0.1\"\nclientPort = "+port+"\ntimeout = 20000\n")
+	clitest.Write(t, folder, "bad.ini", "[dcc]\nclientPort = many\ntimeout = soon\n")
+	clitest.Write(t, folder, "broken.ini", "[dcc\n")
+	clitest.Write(t, folder, "site.json", `{"id":"a","description":"ü"}`)
+	clitest.Write(t, folder, "broken.json", `{"id":`)
 	status := func(more ...string) []string { return append([]string{"-cmd", "SITE_STATUS"}, more...) }
 	cases := map[string]struct {
 		args   []string
@@ -138,7 +86,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := program(t, folder, c.args...)
+			stdout, stderr, status := clitest.Run(t, folder, c.args...)
 			if status != c.status || !strings.Contains(stdout, c.says) {
 				t.Errorf("status %d, said %s\nwant %d %s", status, stdout, c.status, c.says)
 			}
@@ -169,7 +117,7 @@ func TestExitStatus(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	stdout, stderr, status := program(t, t.TempDir(), "--help")
+	stdout, stderr, status := clitest.Run(t, t.TempDir(), "--help")
 	if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: dc-client") || !strings.Contains(stdout, "--dcc_clientPort") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
@@ -178,7 +126,7 @@ func TestHelp(t *testing.T) {
 func TestFiles(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()
-	write(t, folder, "dc-client.ini", "[dcc]\nclientPort = 1\n")
+	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientPort = 1\n")
 	for name, c := range map[string]struct {
 		fields       string
 		status, code float64
@@ -188,7 +136,7 @@ func TestFiles(t *testing.T) {
 		"refused": {`[]`, 1, 1, "DCC exception msg="},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, status := program(t, folder, "-cmd", "SITE_STATUS", "-ff", c.fields, "-dcc_clientPort", port, "-o", "out.json", "-e", "error.json")
+			stdout, stderr, status := clitest.Run(t, folder, "-cmd", "SITE_STATUS", "-ff", c.fields, "-dcc_clientPort", port, "-o", "out.json", "-e", "error.json")
 			if float64(status) != c.status || stdout != "" || stderr != "" {
 				t.Fatalf("status %d, %q, %q", status, stdout, stderr)
 			}
@@ -215,17 +163,13 @@ func TestFiles(t *testing.T) {
 
 // Only 0 and false ask for one item per node; without --merge the service decides.
 func TestMergeOption(t *testing.T) {
-	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", func(e wire.Event) []wire.Event {
+	port := clitest.Serve(t, func(e wire.Event) []wire.Event {
 		object := `{"errorCode":0,"errorMessage":"cookie ` + string(e.Cookie["MERGE_RESULTS"]) + `.","itemsList":[]}`
 		return []wire.Event{{Class: e.Class, UID: e.UID, Type: e.Type + wire.ResponseOffset, Object: json.RawMessage(object)}}
 	})
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
-	write(t, folder, "dc-client.ini", "[dcc]\nclientHost = 127.0.0.1\nclientPort = "+port+"\ntimeout = 20000\n")
-	write(t, folder, "site.json", `{"id":"a"}`)
+	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientHost = 127.0.0.1\nclientPort = "+port+"\ntimeout = 20000\n")
+	clitest.Write(t, folder, "site.json", `{"id":"a"}`)
 	for _, tc := range []struct {
 		args []string
 		want string
@@ -234,7 +178,7 @@ func TestMergeOption(t *testing.T) {
 		{[]string{"--merge=0"}, "cookie 0."}, {[]string{"--merge", "false"}, "cookie 0."}, {[]string{"-mrg", "False"}, "cookie 0."},
 		{[]string{"--merge=1"}, "cookie 1."}, {[]string{"-mrg", "true"}, "cookie 1."},
 	} {
-		out, stderr, status := program(t, folder, append([]string{"-cmd", "SITE_STATUS", "-f", "site.json"}, tc.args...)...)
+		out, stderr, status := clitest.Run(t, folder, append([]string{"-cmd", "SITE_STATUS", "-f", "site.json"}, tc.args...)...)
 		if status != 0 || !strings.Contains(out, tc.want) {
 			t.Errorf("%v: status %d, %s%s", tc.args, status, out, stderr)
 		}
@@ -255,13 +199,13 @@ func TestKeysOfTheIniFile(t *testing.T) {
 		}
 	}
 	text := "[dcc]\nclientPort = " + port + "\ntimeout = 20000\n"
-	write(t, folder, "dc-client.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
-	stdout, _, status := program(t, folder, "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	clitest.Write(t, folder, "dc-client.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
+	stdout, _, status := clitest.Run(t, folder, "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
 	if status != 1 || !strings.Contains(stdout, "uses no keys") {
 		t.Errorf("status %d, %s", status, stdout)
 	}
-	write(t, folder, "half.ini", text+"clientSecretKey = own.key\n")
-	stdout, stderr, status := program(t, folder, "-c", "half.ini", "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	clitest.Write(t, folder, "half.ini", text+"clientSecretKey = own.key\n")
+	stdout, stderr, status := clitest.Run(t, folder, "-c", "half.ini", "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
 	if status != 1 || !strings.Contains(stderr, "serverPublicKey") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}

@@ -1,4 +1,4 @@
-// dc-daemon runs the managers of the crawler cluster until it is told to stop
+// dc-daemon runs the managers of the crawler cluster until a signal or dc-admin stops it
 // (docs/spec/daemon.md 1).
 package main
 
@@ -10,44 +10,44 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hce/dc/internal/cli/flags"
-	"hce/dc/internal/cli/manual"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
 )
 
-const notes = `SIGTERM and SIGINT stop the daemon as dc-admin --cmd STOP does; a second signal
-ends it at once, and its tasks with it. SIGHUP opens the log file anew.
+// version is set by the Makefile: -X main.version=...
+var version string
 
-Exit status: 0 the daemon was told to stop, 1 it did not start or a manager
-failed. With --check-config: 0 it could start, 1 it could not.`
+var text = command.Text{
+	Name: "dc-daemon", Summary: "runs the managers of the crawler cluster", Version: version,
+	Description: `SIGTERM and SIGINT stop the daemon, as dc-admin --cmd STOP does. A second signal ends the
+daemon and its tasks at once. SIGHUP reopens the log file.`,
+	Examples: `  dc-daemon -c /etc/dc-daemon/dc-daemon.ini
+  dc-daemon --check-config`,
+	ExitStatus: `0 the daemon was stopped; 1 it did not start or a manager failed. With --check-config: 0
+the configuration is valid; 1 it is not.`,
+}
 
 func main() {
 	var path, name string
-	var only bool
-	s := flags.New("dc-daemon", "runs the managers of the crawler cluster")
-	s.Text(&path, "config", "c", "FILE", "ini file; without it dc-daemon.ini is looked for in the current\nfolder and in /etc/dc-daemon/")
-	s.Text(&name, "name", "n", "NAME", "name of this instance, instead of the ini file's")
-	s.Flag(&only, "check-config", "", "print the effective configuration, say what is wrong with it, and\nend; nothing is started")
-	s.Note(notes)
-	err := s.Parse(os.Args[1:])
-	if text, asked := manual.Answer(s, err); asked {
-		fmt.Print(text)
-		return
-	}
-	if err == nil {
-		err = run(path, name, only)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dc-daemon:", err)
-		os.Exit(1)
-	}
+	var checkOnly bool
+	c := command.New(text, func() int {
+		if err := run(path, name, checkOnly); err != nil {
+			fmt.Fprintln(os.Stderr, "dc-daemon:", err)
+			return 1
+		}
+		return 0
+	})
+	c.Config(&path, text.Name)
+	c.Text(&name, "name", "n", "NAME", "name of this instance; default: name of the ini file")
+	c.Flag(&checkOnly, "check-config", "", "print the effective configuration and its errors, then exit; start nothing")
+	os.Exit(c.Main(os.Args[1:]))
 }
 
 // errChecked ends --check-config after it has said what is wrong.
 var errChecked = errors.New("it would not start with this configuration")
 
-func run(path, name string, only bool) error {
+func run(path, name string, checkOnly bool) error {
 	path, err := config.Find("dc-daemon", path)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func run(path, name string, only bool) error {
 	}
 	app := f.Application("dc-daemon", "stderr")
 	cfg := settings(f, app.DataDir)
-	if only {
+	if checkOnly {
 		if !check(f, app, cfg, os.Stdout, os.Stderr) {
 			return errChecked
 		}

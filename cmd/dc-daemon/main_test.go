@@ -13,26 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
 )
 
-// TestMain lets a test start this program as a process.
-func TestMain(m *testing.M) {
-	if os.Getenv("TEST_RUNS_MAIN") == "1" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
-// program starts dc-daemon with these arguments in a folder of its own.
+// program is dc-daemon with these arguments and working folder.
 func program(t *testing.T, folder string, args ...string) *exec.Cmd {
 	t.Helper()
-	c := exec.Command(os.Args[0], args...)
-	c.Dir = folder
-	c.Env = append(os.Environ(), "TEST_RUNS_MAIN=1")
-	return c
+	return clitest.Command(t, folder, args...)
 }
 
 const ini = `[Application]

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"runtime/debug"
 	"time"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/daemon/admin"
@@ -40,7 +40,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
 		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Version:       builtVersion(),
+		Version:       command.ModuleVersion(version),
 	}
 	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
 
@@ -88,16 +88,4 @@ func port(s *config.Section) int {
 	default:
 		return p
 	}
-}
-
-// version is set by the Makefile: -X main.version=...
-var version string
-
-// builtVersion is the version of the build, or of the module when the build was
-// told none.
-func builtVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
-		return info.Main.Version
-	}
-	return version
 }

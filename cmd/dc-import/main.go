@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
@@ -17,20 +18,26 @@ import (
 	"hce/dc/internal/task"
 )
 
-const notes = `It reads the MySQL databases of the original service and the ini file of db-task.
-Stop both services first. The password is in the environment variable ` + passwordVariable + `.
+// version is set by the Makefile: -X main.version=...
+var version string
 
-Stdout has one JSON line with the result. Exit status: 0 everything is imported, 1 it
-is not: run it again, it continues where it stopped. See docs/switching.md.`
+var text = command.Text{
+	Name: "dc-import", Summary: "imports the data of the original service", Version: version,
+	Description: `Reads the MySQL databases of the original service and the ini file of db-task. Stop both
+services first. Set the password in the environment variable ` + passwordVariable + `.
+Stdout has one JSON line with the result. See docs/switching.md.`,
+	Examples: `  dc-import -c db-task.ini --import-from reader@127.0.0.1:3306 --import-zone Europe/Berlin`,
+	ExitStatus: `0 everything is imported; 1 not everything is imported. Start the command again and it
+continues where it stopped.`,
+}
 
 func main() {
 	var o options
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Name: "dc-import", Ini: "db-task", Summary: "imports the data of the original service", Notes: notes,
-		Open: open,
+		Text: text, Ini: "db-task", Open: open,
 		Commands: []taskprogram.Command{{
 			Option: "import-from", Value: "USER@HOST:PORT", Run: o.run, More: o.declare,
-			Help: "import all data in the MySQL databases of that server, or of\nUSER@/SOCKET",
+			Help: "import all data in the MySQL databases of that server, or of USER@/SOCKET",
 		}},
 	}))
 }

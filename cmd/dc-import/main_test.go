@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/storage/keyvalue"
@@ -28,12 +29,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestMain lets a test start this program as a process.
 func TestMain(m *testing.M) {
-	if os.Getenv("TEST_RUNS_MAIN") == "1" {
-		main()
-		return
-	}
+	clitest.RunIfChild(main)
 	os.Exit(mariadbtest.Main(m))
 }
 
@@ -143,9 +140,8 @@ func newTarget(t *testing.T, backend string) *target {
 
 // program prepares dc-import in the target's folder.
 func (n *target) program(args ...string) (c *exec.Cmd, out, errs *bytes.Buffer) {
-	c = exec.CommandContext(n.Context(), os.Args[0], append([]string{"-c", "db-task.ini"}, args...)...)
-	c.Dir = n.folder
-	c.Env = append(os.Environ(), "TEST_RUNS_MAIN=1", "GORACE=atexit_sleep_ms=0", passwordVariable+"="+readerPassword)
+	c = clitest.Command(n, n.folder, append([]string{"-c", "db-task.ini"}, args...)...)
+	c.Env = append(c.Env, passwordVariable+"="+readerPassword)
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	c.Stdout, c.Stderr = out, errs
 	return c, out, errs

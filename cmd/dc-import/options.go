@@ -12,7 +12,7 @@ import (
 	"time"
 	_ "time/tzdata" // for systems without names of time zones
 
-	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/storage/legacyimport"
 	"hce/dc/internal/storage/sqldb"
 )
@@ -27,11 +27,11 @@ type options struct {
 	log                   bool
 }
 
-func (o *options) declare(s *flags.Set) {
-	s.Text(&o.names, "import-databases", "", "LIST", "names of databases that differ, as dc_sites=old_sites,dc_urls=old_urls;\nthe defaults are dc_sites, dc_urls, dc_urls_deleted, dc_contents,\ndc_attributes, dc_stat_freqs, dc_stat_logs")
-	s.Text(&o.zone, "import-zone", "", "ZONE", "time zone of that server, as Europe/Berlin or +03:00; the default\nis UTC")
-	s.Text(&o.keyFiles, "import-key-files", "", "FOLDER", "also import processed contents from a copy of its key-value\nfiles (<site>.db)")
-	s.Flag(&o.log, "import-log", "", "also import the journals of URLs")
+func (o *options) declare(c *command.Command) {
+	c.Text(&o.names, "import-databases", "", "LIST", "names of databases that differ from the default, for example dc_sites=old_sites,dc_urls=old_urls; defaults: dc_sites, dc_urls, dc_urls_deleted, dc_contents, dc_attributes, dc_stat_freqs, dc_stat_logs")
+	c.Text(&o.zone, "import-zone", "", "ZONE", "time zone of that server, for example Europe/Berlin or +03:00; default UTC")
+	c.Text(&o.keyFiles, "import-key-files", "", "DIR", "also import processed contents from a copy of its key-value files (<site>.db)")
+	c.Flag(&o.log, "import-log", "", "also import the journals of URLs")
 }
 
 // parse checks the options. from is the value of --import-from.

@@ -1,6 +1,6 @@
-// processor-task processes batches of crawled URLs: a Batch on stdin, the Batch
-// with its items as they are now on stdout, contents in the stores of the data
-// node.
+// processor-task processes batches of crawled URLs: it reads Batch objects from stdin,
+// writes one answer line for each to stdout, and stores contents in the storage of the
+// data node.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"hce/dc/internal/cli/flags"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/process"
@@ -17,28 +17,35 @@ import (
 	"hce/dc/internal/task"
 )
 
-const notes = `stdin holds Batch objects, one after the other, as crawler-task answers them; each
-is answered with one line on stdout.
+// version is set by the Makefile: -X main.version=...
+var version string
 
-With --finalize the batches are those in real time (crawlerType 4): nothing is stored,
-and the answer is an object with "contents", what a client of BATCH gets for each item,
-"grades", how good each is, and "again", the batch of those that a browser may do
-better. The raw files of the batch are removed.
+var text = command.Text{
+	Name: "processor-task", Summary: "extracts the contents of crawled URLs", Version: version,
+	Description: `Reads Batch objects from stdin, one after the other, as crawler-task prints them, and
+answers each with one line on stdout.
 
-Exit status: 0 every answer can be trusted, 1 a critical failure: ini file,
-unreadable input, database, disk.`
+With --finalize the batches are real-time batches (crawlerType 4). Nothing is stored, and
+the raw files of the batch are removed. The answer is an object with these members:
+  contents  the answer to the client of BATCH, one element for each item
+  grades    how good each content is
+  again     a batch of the items that a browser may crawl better`,
+	Examples: "  crawler-task < batch.json | processor-task",
+	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
+disk.`,
+}
 
 func main() {
-	var mode mode
+	var m mode
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Name: "processor-task", Summary: "extracts the contents of crawled URLs", Notes: notes, Open: mode.open, Batches: true,
-		Options: func(s *flags.Set) {
-			s.Flag(&mode.finalize, "finalize", "", "be the last stage of batches in real time: answer with\ntheir contents")
+		Text: text, Open: m.open, Batches: true,
+		Options: func(c *command.Command) {
+			c.Flag(&m.finalize, "finalize", "", "process real-time batches: print their contents, store nothing")
 		},
 	}))
 }
 
-// mode is what the program is told beside the ini file.
+// mode is the options of the program.
 type mode struct{ finalize bool }
 
 func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {

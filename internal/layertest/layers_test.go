@@ -63,9 +63,8 @@ var arrows = map[string][]string{
 	"daemon/realtime":            {"daemon/bus", "daemon/executor", "daemon/manager"},
 	"daemon/status":              {"daemon/bus"},
 
-	"cli/manual":      {"cli/flags"},
 	"cli/livescreen":  {"cli/client"},
-	"cli/taskprogram": {"cli/flags", "cli/manual"},
+	"cli/taskprogram": {"cli/command"},
 }
 
 // sees narrows what a group imports of a lower group: only the listed packages.
@@ -74,7 +73,7 @@ var sees = map[[2]string][]string{
 	{"daemon", "crawl"}:   {},
 	{"daemon", "process"}: {},
 	{"daemon", "task"}:    {},
-	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys"},
+	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys", "daemon/manager/managertest"},
 	{"cli", "storage"}:    {},
 	{"cli", "crawl"}:      {},
 	{"cli", "process"}:    {},
@@ -107,6 +106,7 @@ var libraries = map[string][]string{
 	"github.com/gabriel-vasile/mimetype":           {"web/content"},
 	"github.com/klauspost/compress":                {"crawl/fetch"},
 	"github.com/ncruces/go-strftime":               {"storage/expr", "web/linkrules"},
+	"github.com/spf13":                             {"cli/command"},
 	"github.com/tdewolff/parse":                    {"web/links", "web/loosexml"},
 	"github.com/wlynxg/chardet":                    {"web/charset"},
 	"github.com/gofrs/flock":                       {"files"},

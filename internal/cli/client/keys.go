@@ -6,9 +6,9 @@ import (
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-// Keys reads serverPublicKey and clientSecretKey, two files, from the section of
+// readKeys reads serverPublicKey and clientSecretKey, two files, from the section of
 // a program; nil when it has neither. What is wrong is gathered in the file's Err.
-func Keys(s *config.Section) *bus.Curve {
+func readKeys(s *config.Section) *bus.Curve {
 	server, own := s.Path("serverPublicKey", ""), s.Path("clientSecretKey", "")
 	switch {
 	case server == "" && own == "":

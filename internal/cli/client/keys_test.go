@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := Keys(f.Section("dcc"))
+			got := readKeys(f.Section("dcc"))
 			err = f.Err()
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), alice.Secret) {

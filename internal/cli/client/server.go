@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
+	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
 )
@@ -19,6 +21,25 @@ type Server struct {
 	// Curve are the keys of this client and of the server; nil for a server
 	// without.
 	Curve *bus.Curve
+}
+
+// LongestTimeout bounds the wait for one answer.
+const LongestTimeout = 24 * time.Hour
+
+// ReadServer reads clientHost, clientPort and the keys from a section of an ini file.
+// port is the default port. Errors are collected in the Err of the file.
+func ReadServer(s *config.Section, port int64, timeout time.Duration) Server {
+	return Server{
+		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
+		Port:    int(s.Int("clientPort", port, 1, 65535)),
+		Timeout: timeout,
+		Curve:   readKeys(s),
+	}
+}
+
+// Timeout reads the key timeout from a section of an ini file, in milliseconds.
+func Timeout(s *config.Section) time.Duration {
+	return s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, LongestTimeout)
 }
 
 // errTimeout says that no answer came in time; a server that is down looks the

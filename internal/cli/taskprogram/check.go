@@ -10,30 +10,29 @@ import (
 	"hce/dc/internal/task"
 )
 
-// checking is the ini file of --check-config, of which a process has one. Checked
-// ends the start of the program with it.
-var checking *config.File
+// State of --check-config, which runs at most once in a process.
+var (
+	checkedFile *config.File   // the program's own ini file
+	dbTaskFiles []*config.File // loaded by DBTaskFile
+)
 
-// besides are the ini files that were read beside it.
-var besides []*config.File
+// errCheckOnly ends Open before it opens anything.
+var errCheckOnly = errors.New("only the configuration is checked")
 
-// errChecked says that everything was read and nothing is to be opened.
-var errChecked = errors.New("the configuration is to be checked, no more")
-
-// check is --check-config: it reads all that the program reads, and says what that
-// is and what is wrong with it. Nothing is opened and no file made.
+// check is --check-config. It reads all that the program reads, prints the effective
+// configuration and reports its errors. It creates no file. It returns the exit status.
 func (p Program) check(ctx context.Context, f *config.File, app config.Application, flags Flags) int {
-	checking = f
+	checkedFile = f
 	_, closeJob, err := p.Open(ctx, f, app, slog.New(slog.DiscardHandler), flags)
 	if err == nil {
 		closeJob()
 	}
 	faults := app.Unwritable()
-	if err != nil && !errors.Is(err, errChecked) {
+	if err != nil && !errors.Is(err, errCheckOnly) {
 		faults = append(faults, err)
 	}
-	for _, other := range besides {
-		faults = append(faults, other.Err())
+	for _, file := range dbTaskFiles {
+		faults = append(faults, file.Err())
 	}
 	if !f.Report(p.Name, os.Stdout, os.Stderr, faults...) {
 		return task.ExitCritical

@@ -1,34 +1,34 @@
 package taskprogram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/task"
 )
 
-// asProgram names the variable that turns the test binary into a task program.
-const asProgram = "TASKMAIN_TEST_PROGRAM"
+// kindVariable selects the options of the test program.
+const kindVariable = "TASKPROGRAM_TEST_KIND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	clitest.Main(m, func() {
 		os.Exit(Run(Program{
-			Name: "test-task", Summary: "echoes", Notes: "Exit status: 0 or 1.", Batches: os.Getenv(asProgram) == "batches", Open: open,
+			Text:    command.Text{Name: "test-task", Summary: "echoes", ExitStatus: "0 or 1."},
+			Batches: os.Getenv(kindVariable) == "batches", Open: open,
 			ErrorAnswer: func(_ json.RawMessage, err error) any { return err.Error() },
 			Commands:    []Command{{Option: "turn", Value: "WORD", Help: "turns", Run: turn}},
 		}))
-	}
-	os.Exit(m.Run())
+	})
 }
 
 // open makes a job that answers with its settings.
@@ -63,17 +63,10 @@ func turn(_ context.Context, f *config.File, _ config.Application, log *slog.Log
 
 func run(t *testing.T, folder, kind string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0], args...)
-	c.Dir, c.Stdin = folder, strings.NewReader(`"x"`)
-	c.Env = append(os.Environ(), asProgram+"="+kind, "GORACE=atexit_sleep_ms=0")
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errs.String(), c.ProcessState.ExitCode()
+	c := clitest.Command(t, folder, args...)
+	c.Stdin = strings.NewReader(`"x"`)
+	c.Env = append(c.Env, kindVariable+"="+kind)
+	return clitest.Output(t, c)
 }
 
 func TestRun(t *testing.T) {

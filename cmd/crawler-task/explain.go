@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/taskprogram"
+	"hce/dc/internal/config"
+	"hce/dc/internal/task"
+	"hce/dc/internal/wire"
+)
+
+// explanation is the options that go with --explain.
+type explanation struct {
+	site  string
+	fetch bool
+}
+
+// open is Program.Open, for runs without --explain.
+func (e *explanation) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
+	if e.site != "" || e.fetch {
+		return nil, nil, errors.New("--site and --fetch go with --explain URL")
+	}
+	return open(ctx, f, app, log, flags)
+}
+
+func (e *explanation) command() taskprogram.Command {
+	return taskprogram.Command{
+		Option: "explain", Value: "URL", Help: "print as JSON what crawling the URL would decide, and why",
+		More: func(c *command.Command) {
+			c.Text(&e.site, "site", "", "ID", "with --explain: treat the URL as a page of this site; default: the site whose root URL is a prefix of the URL")
+			c.Flag(&e.fetch, "fetch", "", "with --explain: send the request too and print the result")
+		},
+		Run: e.run,
+	}
+}
+
+func (e *explanation) run(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
+	if e.site != "" {
+		if err := wire.CheckSiteID("option", "--site", e.site); err != nil {
+			return err
+		}
+	}
+	job, closeJob, err := openJob(ctx, f, app, log, taskprogram.Flags{})
+	if err != nil {
+		return err
+	}
+	defer closeJob()
+	answer, err := job.Explain(ctx, url, e.site, e.fetch)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(answer)
+}

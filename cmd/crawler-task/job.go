@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"hce/dc/internal/cli/taskprogram"
+	"hce/dc/internal/config"
+	"hce/dc/internal/crawl"
+	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/task"
+)
+
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
+	job, closeJob, err := openJob(ctx, f, app, log, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if begin := os.Getenv(dumpVariable); begin != "" {
+		return dumped{Job: job, begin: begin, log: log}, closeJob, nil
+	}
+	return job, closeJob, nil
+}
+
+func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (*crawl.Job, func(), error) {
+	s := f.Section("CrawlerTask")
+	cfg := readConfig(s, app, flags)
+	networks := s.Networks("AllowedNetworks")
+	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
+	counts := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
+	seen := readBrowser(f)
+	headersFile, cookieFile := s.Path("headers_file", "crawler-task_headers.txt"), s.Path("cookie_file", "crawler-task_cookie.txt")
+	stores, err := taskprogram.DBTaskFile(f, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	data := storage.ReadConfig(stores, app.DataDir)
+	if err := taskprogram.Checked(f, log); err != nil {
+		return nil, nil, err
+	}
+	if err := stores.Err(); err != nil {
+		return nil, nil, err
+	}
+	// A page is stored as UTF-8, which may take three times its bytes.
+	if cfg.MaxResourceSize > data.MaxFile/3 {
+		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
+	}
+	if cfg.MaxResourceSize > cfg.MaxMemory/2 {
+		return nil, nil, fmt.Errorf("max_resource_size = %d is above half of max_memory = %d", cfg.MaxResourceSize, cfg.MaxMemory)
+	}
+	if err := readDefaults(&cfg, headersFile, cookieFile); err != nil {
+		return nil, nil, err
+	}
+	hosts, err := hostgate.Open(gates)
+	if err != nil {
+		return nil, nil, err
+	}
+	repo, closeStores, err := storage.Open(ctx, data, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	go sweep(ctx, hosts, log)
+	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
+	seen.Dial, seen.Resolve, seen.Log = client.Dial, client.Resolve, log
+	chromium := browser.New(seen)
+	rotator := headerrotation.New(headerrotation.Options{Dir: counts, Log: log})
+	projects := openProjects(app, log)
+	closeAll := func() {
+		chromium.Close()
+		client.Close()
+		if err := errors.Join(rotator.Close(), hosts.Close()); err != nil {
+			log.Warn("something is not closed well", "error", err)
+		}
+		projects.close()
+		closeStores()
+	}
+	return &crawl.Job{
+		Data: repo, Scratch: storage.NewScratch(repo, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
+		Now: time.Now, Log: log, ProjectLog: projects.log,
+	}, closeAll, nil
+}
+
+// gateAge is how long the gate of a host that nobody asks is kept.
+const gateAge = 7 * 24 * time.Hour
+
+// sweep removes the gates of hosts that were not asked for long; it ends with ctx
+// or with the gates.
+func sweep(ctx context.Context, hosts *hostgate.Gates, log *slog.Logger) {
+	n, err := hosts.Sweep(ctx, gateAge)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, hostgate.ErrClosed) {
+		log.Warn("old host gates are not removed", "error", err)
+	}
+	if n > 0 {
+		log.Info("old host gates are removed", "gates", n)
+	}
+}

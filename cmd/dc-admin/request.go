@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/config"
+)
+
+// request is the options of dc-admin without a sub-command.
+type request struct {
+	config, command, fields, classes, timeout string
+	force                                     bool
+}
+
+// main runs the command of --cmd, prints its answer and returns the exit status.
+func (r request) main(ctx context.Context) int {
+	out := r.run(ctx)
+	text, err := client.Text(out.JSON)
+	if err == nil {
+		_, err = os.Stdout.Write(append(text, '\n'))
+	}
+	if err != nil {
+		complain(err)
+		return client.AdminFailed
+	}
+	return out.Exit
+}
+
+func complain(err error) { fmt.Fprintln(os.Stderr, "dc-admin:", err) }
+
+// wrong reports a usage or configuration error on stderr and in the answer.
+func wrong(err error) client.Outcome {
+	complain(err)
+	return client.AdminFailure(client.AdminWrong, err.Error())
+}
+
+func (r request) run(ctx context.Context) client.Outcome {
+	i, err := load(r.config)
+	switch {
+	case errors.Is(err, errNoFile):
+		complain(err)
+		return client.AdminFailure(client.AdminFailed, err.Error())
+	case err != nil:
+		return wrong(err)
+	case r.command == "":
+		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of "+client.Commands)
+	case r.command == "DRAIN":
+		return r.drain(ctx, i)
+	case r.force || r.timeout != "":
+		return wrong(errors.New("--force and --timeout are for DRAIN alone"))
+	}
+	c := client.Command{Name: r.command, Server: i.server, Classes: config.Names(r.classes)}
+	if c.Fields, err = client.Fields(r.command, r.fields); err != nil {
+		return wrong(err)
+	}
+	needsNames := r.command == "GET" || r.command == "SET"
+	switch {
+	case r.command == "RESUME" && r.fields != "" && r.fields != "0":
+		return wrong(fmt.Errorf("--fields is %q: RESUME takes none", r.fields))
+	case len(c.Classes) > 0:
+	case r.command == "STAT":
+		c.Classes = i.start
+	case r.command == "STOP":
+		c.Classes = i.stop
+	case needsNames:
+		return wrong(fmt.Errorf("--classes is missing: %s needs the names of managers", r.command))
+	}
+	if len(c.Fields) == 0 && needsNames {
+		return wrong(fmt.Errorf("--fields is missing: %s needs names", r.command))
+	}
+	return c.Do(ctx)
+}

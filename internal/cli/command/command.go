@@ -1,0 +1,247 @@
+// Package command reads the command lines of the programs and prints their help,
+// version, manual page and shell completion. It wraps cobra and accepts the option
+// spellings of the original programs (docs/spec/objects.md 6.1, docs/spec/daemon.md 4.1).
+//
+//	var path string
+//	c := command.New(command.Text{Name: "dc-daemon", Summary: "runs the managers", Version: version},
+//		func() int { return run(path) })
+//	c.Text(&path, "config", "c", "FILE", "ini file")
+//	os.Exit(c.Main(os.Args[1:]))
+package command
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Text is what --help and the manual page say in addition to the options. Paragraphs
+// are separated by an empty line; indented lines keep their line breaks.
+type Text struct {
+	Name        string // of the program, or of the sub-command without the program's name
+	Summary     string // starts with a verb: "runs the managers"
+	Description string
+	Examples    string // one command per line
+	ExitStatus  string
+	Version     string // set at link time; empty means the version of the Go module
+	UsageError  int    // exit status after wrong arguments; 0 means 1
+}
+
+// Command is a program or a sub-command of one. Not safe for concurrent use.
+type Command struct {
+	cobra   *cobra.Command
+	text    Text
+	status  int
+	aliases map[string]string // multi-letter short names such as "cmd", to long names
+	removed map[string]string // hints for options of earlier versions
+	subs    []*Command
+	man     bool
+	shell   string
+}
+
+// New returns a command whose work is run, which returns the exit status.
+func New(text Text, run func() int) *Command {
+	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}}
+	c.cobra = &cobra.Command{
+		Use: text.Name + " [options]", Short: text.Summary, Long: text.Description, Example: text.Examples,
+		Version: describeBuild(text.Version), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
+		SilenceErrors: true, SilenceUsage: true, Annotations: map[string]string{},
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case c.man:
+				return c.writePage(os.Stdout)
+			case c.Given(completion):
+				return c.writeCompletion(os.Stdout)
+			}
+			c.status = run()
+			return nil
+		},
+		ValidArgsFunction: c.completeOptions,
+	}
+	if text.ExitStatus != "" {
+		c.cobra.Annotations["Exit status"] = text.ExitStatus
+	}
+	c.cobra.CompletionOptions.DisableDefaultCmd = true
+	c.cobra.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	c.cobra.SetHelpTemplate(helpTemplate)
+	c.cobra.SetVersionTemplate("{{.CommandPath}} {{.Version}}\n")
+	c.cobra.Flags().SortFlags = false
+	return c
+}
+
+// Config declares --config, the path of the ini file of a program. Its help says where
+// config.Find looks for the file without the option.
+func (c *Command) Config(path *string, program string) {
+	c.Text(path, "config", "c", "FILE", "ini file; without it "+program+".ini in the current folder, then in /etc/"+program+"/")
+	c.cobra.Annotations["Files"] = "/etc/" + program + "/" + program + ".ini"
+	c.cobra.Annotations["Environment"] = "DC_<section>_<key> overrides a key of the ini file. An empty value counts as not set."
+}
+
+// Add makes sub a sub-command of c. It is named by the first argument of c.
+func (c *Command) Add(sub *Command) {
+	c.subs = append(c.subs, sub)
+	c.cobra.AddCommand(sub.cobra)
+}
+
+// textValue is an option with a value. Its type is the name of the value in the help.
+type textValue struct {
+	text *string
+	name string
+}
+
+func (v textValue) String() string        { return *v.text }
+func (v textValue) Set(text string) error { *v.text = text; return nil }
+func (v textValue) Type() string          { return v.name }
+
+// Text declares the option --long VALUE. The present value of *p is the default.
+// short may be empty, one letter, or a word such as "cmd" for -cmd.
+func (c *Command) Text(p *string, long, short, value, help string) {
+	c.Choice(p, long, short, value, help)
+}
+
+// Choice is Text with known values, which the shells complete. Other values are
+// accepted too.
+func (c *Command) Choice(p *string, long, short, value, help string, known ...string) {
+	c.declare(textValue{p, value}, long, short, help)
+	directive := cobra.ShellCompDirectiveNoFileComp
+	switch {
+	case strings.Contains(value, "FILE"):
+		directive = cobra.ShellCompDirectiveDefault
+	case strings.Contains(value, "DIR"):
+		directive = cobra.ShellCompDirectiveFilterDirs
+	}
+	c.complete(long, cobra.FixedCompletions(known, directive))
+}
+
+// Choices is Choice for a list of known values, separated by commas.
+func (c *Command) Choices(p *string, long, short, value, help string, known ...string) {
+	c.declare(textValue{p, value}, long, short, help)
+	c.complete(long, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		head := word[:strings.LastIndex(word, ",")+1]
+		list := slices.Clone(known)
+		for i := range list {
+			list[i] = head + list[i]
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// Flag declares the option --long, which takes no value.
+func (c *Command) Flag(p *bool, long, short, help string) {
+	c.declare(flagValue{p}, long, short, help).NoOptDefVal = "true"
+}
+
+// flagValue is an option without a value.
+type flagValue struct{ set *bool }
+
+func (v flagValue) String() string   { return fmt.Sprint(*v.set) }
+func (v flagValue) Set(string) error { *v.set = true; return nil }
+func (v flagValue) Type() string     { return "bool" }
+
+// Removed declares an option of an earlier version. Its use is an error with the hint.
+func (c *Command) Removed(long, hint string) { c.removed[long] = hint }
+
+func (c *Command) declare(v pflag.Value, long, short, help string) *pflag.Flag {
+	if len(short) > 1 {
+		c.aliases[short] = long
+		if short != long {
+			help += " (short: -" + short + ")"
+		}
+		short = ""
+	}
+	return c.cobra.Flags().VarPF(v, long, short, help)
+}
+
+// complete registers the completion of an option's value.
+func (c *Command) complete(long string, values cobra.CompletionFunc) {
+	if err := c.cobra.RegisterFlagCompletionFunc(long, values); err != nil {
+		panic(err) // only for an option that is not declared, or declared twice
+	}
+}
+
+// completeOptions completes an empty word: programs take options only.
+func (c *Command) completeOptions(_ *cobra.Command, _ []string, word string) (words []string, _ cobra.ShellCompDirective) {
+	if word == "" {
+		c.cobra.Flags().VisitAll(func(f *pflag.Flag) { words = append(words, "--"+f.Name) })
+		for short := range c.aliases {
+			words = append(words, "-"+short)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Given reports whether the arguments contained the option.
+func (c *Command) Given(long string) bool { return c.cobra.Flags().Changed(long) }
+
+// Main reads args, which exclude the program's name, runs the command and returns the
+// exit status. Wrong arguments are reported in one line on stderr. --help, --man,
+// --completion and --version print to stdout and win over wrong arguments.
+func (c *Command) Main(args []string) int {
+	for _, each := range append(c.subs, c) {
+		each.declareCommon()
+	}
+	run, rest := c, args
+	if isCompletion(args) {
+		c.cobra.SetArgs(c.completionArgs(args))
+		return c.execute(c)
+	}
+	if len(args) > 0 && len(c.subs) > 0 && !strings.HasPrefix(args[0], "-") {
+		if run = c.sub(args[0]); run == nil {
+			return c.fail(fmt.Errorf("sub-command %q is unknown; try --help", args[0]))
+		}
+		rest = args[1:]
+	}
+	rest, err := run.canonical(rest)
+	if err != nil {
+		return run.fail(err)
+	}
+	if run != c {
+		rest = append([]string{run.text.Name}, rest...)
+	}
+	c.cobra.SetArgs(rest)
+	return c.execute(run)
+}
+
+// sub returns the sub-command of that name, or nil.
+func (c *Command) sub(name string) *Command {
+	for _, sub := range c.subs {
+		if sub.text.Name == name {
+			return sub
+		}
+	}
+	return nil
+}
+
+// execute runs cobra with the arguments that are set. run is the selected command.
+func (c *Command) execute(run *Command) int {
+	if err := c.cobra.Execute(); err != nil {
+		return run.fail(err)
+	}
+	return run.status
+}
+
+// fail reports err in one line and returns the exit status of wrong arguments.
+func (c *Command) fail(err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", c.cobra.CommandPath(), err)
+	return max(c.text.UsageError, 1)
+}
+
+// Shells are the shells that --completion supports.
+var Shells = []string{"bash", "zsh", "fish"}
+
+// completion and switches are the options of every program. They have no prefixes, so
+// that they never make a prefix of a program's own option ambiguous.
+const completion = "completion"
+
+var switches = []string{"man", "version", "help"}
+
+func (c *Command) declareCommon() {
+	c.Flag(&c.man, "man", "", "print the manual page and exit; man -l - shows it")
+	c.Choice(&c.shell, completion, "", strings.Join(Shells, "|"), "print the shell completion and exit", Shells...)
+	c.Flag(new(bool), "version", "", "print the version and exit")
+	c.Flag(new(bool), "help", "h", "print this text and exit")
+}

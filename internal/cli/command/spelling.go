@@ -1,0 +1,126 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// canonical rewrites args to --long and --long=value, the forms that pflag reads. It
+// accepts one dash or two, multi-letter short names (-cmd), unique prefixes of long
+// names, combined letters (-vcFILE), "--long=value" and "--long value".
+// It returns the first error. A common option wins over errors and other options.
+func (c *Command) canonical(args []string) (canonical []string, failed error) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		found := c.find(name)
+		var err error
+		switch {
+		case !strings.HasPrefix(arg, "-") || name == "":
+			err = fmt.Errorf("argument %q is not an option; try --help", arg)
+		case c.removed[name] != "":
+			err = fmt.Errorf("option --%s was removed; %s", name, c.removed[name])
+		case len(found) > 1:
+			err = fmt.Errorf("option --%s could be --%s or --%s", name, found[0].Name, found[1].Name)
+		case len(found) == 0:
+			split := c.splitLetters(arg)
+			if split == nil {
+				err = fmt.Errorf("option --%s is unknown; try --help", name)
+			}
+			args = append(split, args...)
+		case slices.Contains(switches, found[0].Name):
+			return []string{"--" + found[0].Name}, nil
+		case found[0].NoOptDefVal != "" && hasValue:
+			err = fmt.Errorf("option --%s takes no value", found[0].Name)
+		case found[0].NoOptDefVal != "":
+			canonical = append(canonical, "--"+found[0].Name)
+		case !hasValue && len(args) == 0:
+			err = fmt.Errorf("option --%s needs a value (%s)", found[0].Name, found[0].Value.Type())
+		default:
+			if !hasValue {
+				value, args = args[0], args[1:]
+			}
+			if found[0].Name == completion {
+				return []string{"--" + completion + "=" + value}, nil
+			}
+			canonical = append(canonical, "--"+found[0].Name+"="+value)
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	return canonical, failed
+}
+
+// find returns the options that name can mean: the one of that long or short name, or
+// all those whose long name begins with it.
+func (c *Command) find(name string) (found []*pflag.Flag) {
+	options := c.cobra.Flags()
+	if long, ok := c.aliases[name]; ok {
+		name = long
+	}
+	if exact := options.Lookup(name); exact != nil {
+		return []*pflag.Flag{exact}
+	}
+	if len(name) == 1 {
+		if exact := options.ShorthandLookup(name); exact != nil {
+			return []*pflag.Flag{exact}
+		}
+	}
+	options.VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Name, name) && f.Name != completion && !slices.Contains(switches, f.Name) {
+			found = append(found, f)
+		}
+	})
+	return found
+}
+
+// splitLetters separates the first letter of combined options: -vcFILE becomes -v
+// -cFILE, and -cFILE becomes -c=FILE. It returns nil if arg is not of that form.
+func (c *Command) splitLetters(arg string) []string {
+	if strings.HasPrefix(arg, "--") || len(arg) < 3 {
+		return nil
+	}
+	letter := c.cobra.Flags().ShorthandLookup(arg[1:2])
+	switch {
+	case letter == nil:
+		return nil
+	case letter.NoOptDefVal != "":
+		return []string{arg[:2], "-" + arg[2:]}
+	}
+	return []string{arg[:2] + "=" + arg[2:]}
+}
+
+// completionArgs rewrites the options of a command line that a shell completes. The
+// last word is incomplete; it is rewritten only as far as it names an option.
+func (c *Command) completionArgs(args []string) []string {
+	request, words := args[:1], slices.Clone(args[1:])
+	if len(words) > 1 {
+		if sub := c.sub(words[0]); sub != nil {
+			return append(append(slices.Clone(request), words[0]), sub.completionArgs(words)[1:]...)
+		}
+	}
+	for i, word := range words {
+		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		found := c.find(name)
+		last := i == len(words)-1
+		if !strings.HasPrefix(word, "-") || len(found) != 1 || last && !hasValue {
+			continue
+		}
+		words[i] = "--" + found[0].Name
+		if hasValue {
+			words[i] += "=" + value
+		}
+	}
+	return append(slices.Clone(request), words...)
+}
+
+// isCompletion reports whether a shell's completion script called the program.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}

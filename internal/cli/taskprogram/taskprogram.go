@@ -1,0 +1,179 @@
+// Package taskprogram is the start of every task program: command line, ini file, log
+// and signals, then the loop of package task.
+//
+//	os.Exit(taskprogram.Run(taskprogram.Program{Text: text, Open: open}))
+package taskprogram
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/config"
+	"hce/dc/internal/task"
+)
+
+// Flags are the options that Open gets.
+type Flags struct {
+	MaxTime time.Duration // --maxtime; 0 if not given
+}
+
+// Program is one task program.
+type Program struct {
+	command.Text
+	Ini     string // name of the ini file without .ini; empty means Name
+	Batches bool   // accepts --maxtime
+	// Memory reads the soft memory limit of the process from the ini file (bytes); nil
+	// means 512 MiB. Open checks the values later.
+	Memory func(f *config.File) int64
+	// Open reads the ini file, checks it with Checked and returns the job and a function
+	// that closes it. An error is a critical failure.
+	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
+	ErrorAnswer func(request json.RawMessage, err error) any
+	Options     func(*command.Command) // declares further options of the loop; may be nil
+	Commands    []Command
+}
+
+// Command is work that a program does instead of answering requests, if its option is
+// given.
+type Command struct {
+	Option, Value, Help string                 // --Option VALUE
+	More                func(*command.Command) // declares further options of the command; may be nil
+	// Run writes its result, if any, to stdout. An error is a critical failure.
+	Run func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error
+}
+
+// A task creates many short-lived objects. Less frequent garbage collection saves time
+// and costs memory, up to the limit.
+const (
+	gcPercent   = 200
+	memoryLimit = 512 << 20 // bytes, soft
+)
+
+// arguments are the values of a program's options.
+type arguments struct {
+	config, maxTime string
+	checkOnly       bool
+	commands        []string // in the order of Program.Commands
+}
+
+// Run reads the arguments of the process, runs p and returns the exit status.
+func Run(p Program) int {
+	debug.SetGCPercent(gcPercent)
+	p.Ini = cmp.Or(p.Ini, p.Name)
+	var c *command.Command
+	args := arguments{commands: make([]string, len(p.Commands))}
+	c = command.New(p.Text, func() int {
+		status, err := p.run(c, args)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %s\n", p.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
+			return task.ExitCritical
+		}
+		return status
+	})
+	c.Config(&args.config, p.Ini)
+	c.Flag(&args.checkOnly, "check-config", "", "print the effective configuration and its errors, then exit; open nothing")
+	if p.Batches {
+		c.Text(&args.maxTime, "maxtime", "m", "SECONDS", "time limit for a batch that has none, 1 to 86400; overrides max_execution_time")
+	}
+	if p.Options != nil {
+		p.Options(c)
+	}
+	for i, work := range p.Commands {
+		c.Text(&args.commands[i], work.Option, "", work.Value, work.Help)
+		if work.More != nil {
+			work.More(c)
+		}
+	}
+	return c.Main(os.Args[1:])
+}
+
+// run is the program after its arguments are read. It returns the exit status, or the
+// error that prevents the work.
+func (p Program) run(c *command.Command, args arguments) (status int, err error) {
+	var flags Flags
+	if args.maxTime != "" {
+		n, err := strconv.Atoi(args.maxTime)
+		if err != nil || n < 1 || n > 86400 {
+			return 0, fmt.Errorf("option --maxtime = %q is not a number of seconds from 1 to 86400", args.maxTime)
+		}
+		flags.MaxTime = time.Duration(n) * time.Second
+	}
+	path, err := config.Find(p.Ini, args.config)
+	if err != nil {
+		return 0, err
+	}
+	f, err := config.Load(path)
+	if err != nil {
+		return 0, err
+	}
+	limit := int64(memoryLimit)
+	if p.Memory != nil {
+		limit = p.Memory(f)
+	}
+	debug.SetMemoryLimit(limit)
+	app := f.Application(p.Name, "log/"+p.Name+".log")
+	if args.checkOnly {
+		return p.check(context.Background(), f, app, flags), nil
+	}
+	log, _, out, err := app.Log.Open(os.Stderr)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	log = log.With("program", p.Name, "pid", os.Getpid())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for i, work := range p.Commands {
+		if c.Given(work.Option) {
+			return task.ExitTrusted, work.Run(ctx, f, app, log, args.commands[i])
+		}
+	}
+	job, closeJob, err := p.Open(ctx, f, app, log, flags)
+	if err != nil {
+		if app.Log.File != "" { // without a log file, Run prints the error to stderr
+			log.Error("start failed", "error", err)
+		}
+		return 0, err
+	}
+	defer closeJob()
+	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Log: log}), nil
+}
+
+// Checked returns the errors in the values of f and logs its unknown keys. Open calls
+// it after it has read everything and before it opens anything: with --check-config it
+// returns an error that ends the start.
+func Checked(f *config.File, log *slog.Logger) error {
+	if f == checkedFile {
+		return errCheckOnly
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	for _, u := range f.Unknown() {
+		log.Warn("configuration: " + u)
+	}
+	return nil
+}
+
+// DBTaskFile loads the ini file of the storage that section s names (db-task_ini).
+func DBTaskFile(f *config.File, s *config.Section) (*config.File, error) {
+	file, err := config.Load(s.Path("db-task_ini", "db-task.ini"))
+	if err != nil {
+		return nil, fmt.Errorf("db-task_ini: %w", err)
+	}
+	if checkedFile != nil {
+		dbTaskFiles = append(dbTaskFiles, file)
+	}
+	return file, nil
+}
