@@ -25,6 +25,8 @@ const (
 	startTime  = 60 * time.Second // for a Chromium to start, whatever its page has
 	closeTime  = 10 * time.Second // for a page to close
 	maxCookies = 500              // of a page, in and out
+	// defaultAnswerTime is how long a browser may take to answer a simple command.
+	defaultAnswerTime = 60 * time.Second
 )
 
 // Config is what all pages of a Browser have in common.
@@ -60,6 +62,8 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock of Page.Started and Total. Nil is time.Now.
 	Now func() time.Time
+
+	answerTime time.Duration // 0 is defaultAnswerTime
 }
 
 // Browser renders pages. It may be used by many goroutines at once.

@@ -6,13 +6,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
-// wanted are the events that pages' sessions are heard for. All others end here,
-// before the driver would spend time and memory on what a page makes of them.
+// wanted are the events of pages that this package handles. The pipe drops all others,
+// so that a page cannot make the driver spend time and memory on them.
 var wanted = map[cdproto.MethodType]bool{
 	"Fetch.requestPaused":           true,
 	"Fetch.authRequired":            true,
@@ -26,37 +28,57 @@ var wanted = map[cdproto.MethodType]bool{
 	"Inspector.targetCrashed":       true,
 }
 
-// pipe carries the messages of the driver to Chromium and back.
+// pipe carries the messages between the driver and Chromium.
 type pipe struct {
 	*chromedp.PipeConn
+
+	mu    sync.Mutex
+	muted map[target.SessionID]bool // sessions whose events are dropped
 }
 
-// newPipe returns the transport over two ends of pipes, which it closes. Messages
-// from Chromium that are larger than limit are dropped: pages can stretch them
-// (a URL of data: may be very long), and what waits for one has an end of its own.
+// newPipe returns the transport over two ends of pipes, which it closes. It drops
+// messages from Chromium that are larger than limit, since a page can cause them, for
+// example by a long data: URL. Every caller that waits for a reply has a deadline.
 func newPipe(r io.ReadCloser, w io.WriteCloser, limit int) *pipe {
-	return &pipe{chromedp.NewPipeConn(&messages{Closer: r, from: bufio.NewReaderSize(r, 64<<10), limit: limit}, w)}
+	return &pipe{
+		PipeConn: chromedp.NewPipeConn(&messages{Closer: r, from: bufio.NewReaderSize(r, 64<<10), limit: limit}, w),
+		muted:    map[target.SessionID]bool{},
+	}
 }
 
-// Read reads the next message that is wanted.
+// mute drops further events of a session, but not replies to commands.
+func (p *pipe) mute(session target.SessionID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.muted[session] = true
+}
+
+func (p *pipe) isMuted(session target.SessionID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.muted[session]
+}
+
+// Read reads the next reply, browser event or wanted page event.
 func (p *pipe) Read(ctx context.Context, msg *cdproto.Message) error {
 	for {
 		*msg = cdproto.Message{}
 		if err := p.PipeConn.Read(ctx, msg); err != nil {
 			return err
 		}
-		if msg.ID != 0 || msg.SessionID == "" || wanted[msg.Method] {
+		if msg.ID != 0 || msg.SessionID == "" || wanted[msg.Method] && !p.isMuted(msg.SessionID) {
 			return nil
 		}
 	}
 }
 
-// messages passes on messages that end in a zero byte, but those above limit.
+// messages passes on the messages of a stream, each of which ends in a zero byte. It
+// drops those above limit.
 type messages struct {
 	io.Closer
 	from  *bufio.Reader
 	limit int
-	next  []byte // what is left of the message under way
+	next  []byte // unread rest of the current message
 }
 
 func (m *messages) Read(p []byte) (int, error) {
@@ -70,8 +92,8 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fetch reads one message with its zero byte into next, or nothing if it is too
-// large.
+// fetch reads one message with its zero byte into next. It leaves next empty if the
+// message is too large.
 func (m *messages) fetch() error {
 	var whole []byte
 	skip := false

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sys/unix"
@@ -164,7 +166,31 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 		return nil, fmt.Errorf("start of %s: %w", program, err)
 	}
 	go c.watch(cfg.MaxMemory)
+	go c.watchAnswers(cmp.Or(cfg.answerTime, defaultAnswerTime))
 	return c, nil
+}
+
+// watchAnswers kills a browser that does not answer a simple command within limit. The
+// next page starts a new one.
+func (c *chromium) watchAnswers(limit time.Duration) {
+	tick := time.NewTicker(limit / 4)
+	defer tick.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		_, err := cdp.Call(ctx, c.driver, browser.GetVersion, cdp.Empty{})
+		late := err != nil && ctx.Err() != nil
+		cancel()
+		if late {
+			c.log.Warn("the browser does not answer and is killed", "limit", limit)
+			c.kill()
+			return
+		}
+		select {
+		case <-c.gone:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 func closeAll(files []*os.File) {

@@ -544,26 +544,49 @@ func (v *visit) evaluate(ctx context.Context, text string, world runtime.Executi
 	return json.RawMessage(result.Result.Value), nil
 }
 
-// close ends the page and all that it has open. Its way out goes first: Chromium
-// lets requests go that wait for an answer when nobody is left to give it, refused
-// ones as well.
+// close closes the page and its browser context. The proxy goes first: Chromium then
+// drops requests that wait for an answer, refused ones included.
 func (v *visit) close() {
 	if v.proxy != nil {
 		v.proxy.close()
 	}
-	if v.end != nil {
+	if v.end == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	err := v.drain(ctx)
+	if err == nil {
 		done := make(chan error, 1)
 		go func() { done <- v.end() }()
-		var err error
 		select {
 		case err = <-done:
 		case <-v.chromium.gone:
-		case <-time.After(closeTime):
-			err = errors.New("it does not close")
-		}
-		if err != nil && !errors.Is(err, context.Canceled) {
-			v.cfg.Log.Warn("the browser is given up for a page that does not close", "url", v.req.URL, "error", err)
-			v.chromium.retire()
+		case <-ctx.Done():
+			err = errors.New("timeout")
 		}
 	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		v.cfg.Log.Warn("cannot close a page; the browser takes no more pages", "url", v.req.URL, "error", err)
+		v.chromium.retire()
+	}
+}
+
+// drain stops the events of the page and waits until the driver has handled those that
+// it has read. The driver has one goroutine that passes messages to all pages, and a
+// queue of 1024 messages for each page. It never empties the queue of a page whose
+// context has ended. A page that sends more events while it closes would thus block
+// that goroutine, and with it all pages of the browser.
+func (v *visit) drain(ctx context.Context) error {
+	if v.session == nil {
+		return nil
+	}
+	v.chromium.control.mute(v.session.SessionID)
+	// The reply stands in the queue behind all events. Chromium answers it even if the
+	// script of the page hangs.
+	_, err := cdp.Call(ctx, v.session, fetch.Disable, cdp.Empty{})
+	if errors.Is(err, chromedp.ErrTargetDetached) {
+		return nil
+	}
+	return err
 }
