@@ -1,15 +1,15 @@
 package filter
 
-// Verdict is what one rule says of a value, for people who ask why.
+// Verdict is the result of one rule for a value.
 type Verdict struct {
 	Rule    Rule
-	Applies bool   // its stage and mode are asked
-	Effect  string // "include", "exclude" or "condition"; "broken" when it cannot work
-	Matches bool   // false for a rule that does not apply
+	Applies bool   // the rule has the stage and mode
+	Effect  string // "include", "exclude", "condition", or "broken" for an invalid rule
+	Matches bool   // false if the rule does not apply
 }
 
-// Explain asks each rule that is on about url at the stage, in their order, and
-// gives the answer of Accept beside.
+// Explain returns the verdict of each enabled rule on url at the stage, in their order, and
+// the result of Accept.
 func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
 	if s == nil {
 		return nil, true
@@ -17,7 +17,7 @@ func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
 	verdicts := make([]Verdict, len(s.rules))
 	for i := range s.rules {
 		c := &s.rules[i]
-		v := Verdict{Rule: c.Rule, Applies: asked(stage, c.Stage) && c.Mode == env.Mode && (c.OpCode != OpSQL || env.SQL != nil)}
+		v := Verdict{Rule: c.Rule, Applies: appliesAt(stage, c.Stage) && c.Mode == env.Mode && (c.OpCode != OpSQL || env.SQL != nil)}
 		switch {
 		case c.broken:
 			v.Effect = "broken"

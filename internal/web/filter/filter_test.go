@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2024, 3, 5, 12, 30, 45, 0, time.UTC)
 
-// on returns r switched on.
+// on returns r enabled.
 func on(r Rule) Rule {
 	r.State = 1
 	return r
@@ -57,48 +57,48 @@ func TestAccept(t *testing.T) {
 		{"second include matches", []Rule{include(`a/`), include(`b/`)}, StageLinks, "http://b/", Env{}, true},
 		{"exclude wins over include", []Rule{include(`(.*)`), exclude(`\.zip$`)}, StageLinks, "http://a/x.zip", Env{}, false},
 		{"exclude before include", []Rule{exclude(`\.zip$`), include(`(.*)`)}, StageLinks, "http://a/x.zip", Env{}, false},
-		{"only excludes, none matches", []Rule{exclude(`\.zip$`)}, StageLinks, "http://a/x.html", Env{}, true},
-		{"action 0 asks type: exclude", []Rule{on(Rule{Pattern: "zip", Stage: StageAll})}, StageLinks, "x.zip", Env{}, false},
-		{"action 0 asks type: include", []Rule{on(Rule{Pattern: "zip", Stage: StageAll, Type: 1})}, StageLinks, "x.html", Env{}, false},
+		{"only excludes, no match", []Rule{exclude(`\.zip$`)}, StageLinks, "http://a/x.html", Env{}, true},
+		{"action 0 uses type: exclude", []Rule{on(Rule{Pattern: "zip", Stage: StageAll})}, StageLinks, "x.zip", Env{}, false},
+		{"action 0 uses type: include", []Rule{on(Rule{Pattern: "zip", Stage: StageAll, Type: 1})}, StageLinks, "x.html", Env{}, false},
 		{"action wins over type", []Rule{on(Rule{Pattern: "zip", Stage: StageAll, Action: 1, Type: 0})}, StageLinks, "x.zip", Env{}, true},
-		{"off", []Rule{{Pattern: "^b", Action: 1, Stage: StageAll}}, StageLinks, "a", Env{}, true},
-		{"search, not match", []Rule{include(`news`)}, StageLinks, "http://a/news/1", Env{}, true},
-		{"several lines", []Rule{include(`^b$`)}, StageLinks, "a\nb\nc", Env{}, true},
+		{"disabled rule", []Rule{{Pattern: "^b", Action: 1, Stage: StageAll}}, StageLinks, "a", Env{}, true},
+		{"pattern is searched for", []Rule{include(`news`)}, StageLinks, "http://a/news/1", Env{}, true},
+		{"anchors match at lines", []Rule{include(`^b$`)}, StageLinks, "a\nb\nc", Env{}, true},
 		{"alternatives", []Rule{include("^a\r\n^b\r\n")}, StageLinks, "bc", Env{}, true},
-		{"no alternative matches, nor the empty line", []Rule{include("^a\r\n^b\r\n")}, StageLinks, "c", Env{}, false},
+		{"no alternative matches, empty line ignored", []Rule{include("^a\r\n^b\r\n")}, StageLinks, "c", Env{}, false},
 
-		{"links ask stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageLinks, "x", Env{}, false},
-		{"links do not ask stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageLinks, "x", Env{}, true},
-		{"redirects ask stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageRedirect, "x", Env{}, false},
-		{"redirects ask stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageRedirect, "x", Env{}, false},
-		{"redirects ask stage 5", []Rule{exclude(`x`)}, StageRedirect, "x", Env{}, false},
-		{"protocols ask stage 6 alone", []Rule{include(`^http://a/`), in(StageProtocol, exclude(`^ftp$`))}, StageProtocol, "http", Env{}, true},
-		{"before the processor asks 7 and 5", []Rule{exclude(`x`)}, StageBeforeProcessor, "x", Env{}, false},
+		{"links use stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageLinks, "x", Env{}, false},
+		{"links do not use stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageLinks, "x", Env{}, true},
+		{"redirects use stage 8", []Rule{in(StageRedirect, exclude(`x`))}, StageRedirect, "x", Env{}, false},
+		{"redirects use stage 0", []Rule{in(StageLinks, exclude(`x`))}, StageRedirect, "x", Env{}, false},
+		{"redirects use stage 5", []Rule{exclude(`x`)}, StageRedirect, "x", Env{}, false},
+		{"protocols use only stage 6", []Rule{include(`^http://a/`), in(StageProtocol, exclude(`^ftp$`))}, StageProtocol, "http", Env{}, true},
+		{"before the processor uses stages 7 and 5", []Rule{exclude(`x`)}, StageBeforeProcessor, "x", Env{}, false},
 
-		{"rules of media are not for URLs", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{}, true},
-		{"rules of media", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{Mode: 1}, false},
+		{"media rule and URL", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{}, true},
+		{"media rule and media", []Rule{on(Rule{Pattern: "x", Action: -1, Stage: StageAll, Mode: 1})}, StageLinks, "x", Env{Mode: 1}, false},
 
 		{"group: both match", []Rule{grouped(2, include("a")), grouped(2, include("b"))}, StageLinks, "ab", Env{}, true},
 		{"group: one matches", []Rule{grouped(2, include("a")), grouped(2, include("b"))}, StageLinks, "a", Env{}, false},
 		{"two groups", []Rule{grouped(2, include("a")), grouped(2, include("b")), grouped(3, include("c"))}, StageLinks, "c", Env{}, true},
 		{"group of excludes: one matches", []Rule{grouped(2, exclude("a")), grouped(2, exclude("b"))}, StageLinks, "a", Env{}, true},
 		{"group of excludes: both match", []Rule{grouped(2, exclude("a")), grouped(2, exclude("b"))}, StageLinks, "ba", Env{}, false},
-		{"group of both kinds", []Rule{grouped(2, include("a")), grouped(2, exclude("b"))}, StageLinks, "ab", Env{}, false},
+		{"group with include and exclude", []Rule{grouped(2, include("a")), grouped(2, exclude("b"))}, StageLinks, "ab", Env{}, false},
 
 		{"depth below the limit", []Rule{depth}, StageLinks, "x", Env{Depth: 3}, true},
 		{"depth above the limit", []Rule{depth}, StageLinks, "x", Env{Depth: 4}, false},
-		{"depth beside an include of all", []Rule{include("(.*)"), depth}, StageLinks, "x", Env{Depth: 4}, false},
-		{"depth lets nothing in by itself", []Rule{include("^a"), depth}, StageLinks, "x", Env{Depth: 1}, false},
+		{"depth and an include of everything", []Rule{include("(.*)"), depth}, StageLinks, "x", Env{Depth: 4}, false},
+		{"depth includes nothing", []Rule{include("^a"), depth}, StageLinks, "x", Env{Depth: 1}, false},
 		{"depth in a group", []Rule{grouped(1, include("^a")), grouped(1, depth), include("^b")}, StageLinks, "b", Env{Depth: 9}, true},
 		{"value as number", []Rule{on(Rule{Pattern: "10", OpCode: OpLess, Action: -1, Stage: StageAll})}, StageLinks, " 9 ", Env{}, false},
-		{"no number", []Rule{on(Rule{Pattern: "10", OpCode: OpLess, Action: -1, Stage: StageAll})}, StageLinks, "nine", Env{}, true},
+		{"value is not a number", []Rule{on(Rule{Pattern: "10", OpCode: OpLess, Action: -1, Stage: StageAll})}, StageLinks, "nine", Env{}, true},
 		{"one of several numbers", []Rule{on(Rule{Pattern: "1\r\n2", OpCode: OpEqual, Action: -1, Stage: StageAll})}, StageLinks, "2", Env{}, false},
 		{"literal subject", []Rule{on(Rule{Pattern: "^abc", Subject: "abcdef", Action: -1, Stage: StageAll})}, StageLinks, "x", Env{}, false},
 
-		{"year of today", []Rule{include(`/%@CUR_YEAR_FULL%/%@CUR_MONTH%/%@CUR_DAY%/`)}, StageLinks, "http://a/2024/03/05/x", Env{Now: noon}, true},
+		{"current date", []Rule{include(`/%@CUR_YEAR_FULL%/%@CUR_MONTH%/%@CUR_DAY%/`)}, StageLinks, "http://a/2024/03/05/x", Env{Now: noon}, true},
 		{"short year", []Rule{include(`/%@CUR_YEAR_SHORT%/`)}, StageLinks, "http://a/23/", Env{Now: noon}, false},
 		{"utc plus hours", []Rule{include(`/%@DAY(+12)%-%@HOUR(-1)%-%@MINUTE(0)%$`)}, StageLinks, "/06-11-30", Env{Now: noon}, true},
-		{"zone of now does not matter", []Rule{include(`^%@HOUR()%$`)}, StageLinks, "12", Env{Now: noon.In(time.FixedZone("", 7200))}, true},
+		{"zone of now is ignored", []Rule{include(`^%@HOUR()%$`)}, StageLinks, "12", Env{Now: noon.In(time.FixedZone("", 7200))}, true},
 		{"percent without macro", []Rule{include(`%20%41`)}, StageLinks, "a%20%41", Env{}, true},
 	}
 	for _, c := range cases {
@@ -113,14 +113,14 @@ func TestAccept(t *testing.T) {
 func TestAcceptContent(t *testing.T) {
 	set := mustCompile(t, []Rule{include(`^http://a/`), in(StageRaw, on(Rule{Pattern: "login", Subject: "RAW_CONTENT", Action: -1}))})
 	if !set.AcceptContent(StageRaw, "<p>news</p>", Env{}) || set.AcceptContent(StageRaw, "<p>login</p>", Env{}) {
-		t.Error("raw content is not judged by its own rules alone")
+		t.Error("AcceptContent does not use exactly the rules of its stage")
 	}
 	if !set.Has(StageRaw) || set.Has(StageProtocol) {
-		t.Error("Has")
+		t.Error("Has is wrong")
 	}
-	var none *Set
-	if none.Has(StageRaw) || !none.Accept(StageLinks, "x", Env{}) {
-		t.Error("the nil set")
+	var empty *Set
+	if empty.Has(StageRaw) || !empty.Accept(StageLinks, "x", Env{}) {
+		t.Error("the nil Set has rules")
 	}
 }
 
@@ -142,13 +142,13 @@ func TestBrokenRules(t *testing.T) {
 		t.Fatalf("errors = %v", errs)
 	}
 	if !strings.Contains(errs[0].Error(), "rule 0") || !strings.Contains(errs[1].Error(), "rule 2") {
-		t.Errorf("the errors name no rules: %v", errs)
+		t.Errorf("the errors do not name the rules: %v", errs)
 	}
 	if !set.Accept(StageLinks, "http://b/", Env{}) || set.Accept(StageLinks, "http://c/", Env{}) {
-		t.Error("a broken rule stops its neighbours")
+		t.Error("a broken rule disables other rules")
 	}
 	if set, _ := Compile([]Rule{include(`(`)}); set.Accept(StageLinks, "http://anywhere/", Env{}) {
-		t.Error("a site whose only include is broken lies open")
+		t.Error("a broken include rule lets everything pass")
 	}
 }
 
@@ -156,21 +156,21 @@ func TestSQL(t *testing.T) {
 	rule := on(Rule{Pattern: "%PDATE% > '%@CUR_YEAR_FULL%-01-01'", OpCode: OpSQL, Action: 1, Stage: StageLinks})
 	set := mustCompile(t, []Rule{rule})
 	if !set.Accept(StageLinks, "x", Env{}) {
-		t.Error("a rule that nobody evaluates counts")
+		t.Error("an SQL rule applies without an evaluator")
 	}
-	var asked string
+	var expression string
 	for _, c := range []struct {
 		ok   bool
 		err  error
 		want bool
 	}{{true, nil, true}, {false, nil, false}, {true, errors.New("no such function"), false}} {
-		env := Env{Now: noon, SQL: func(e string) (bool, error) { asked = e; return c.ok, c.err }}
+		env := Env{Now: noon, SQL: func(text string) (bool, error) { expression = text; return c.ok, c.err }}
 		if got := set.Accept(StageLinks, "x", env); got != c.want {
 			t.Errorf("%v, %v: %v", c.ok, c.err, got)
 		}
 	}
-	if want := "%PDATE% > '2024-01-01'"; asked != want {
-		t.Errorf("expression = %q, want %q", asked, want)
+	if want := "%PDATE% > '2024-01-01'"; expression != want {
+		t.Errorf("expression = %q, want %q", expression, want)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestConcurrentUse(t *testing.T) {
 				env := Env{Now: noon.Add(time.Duration(i%3) * time.Second), Depth: g}
 				url := fmt.Sprintf("/%02d/%d", env.Now.Second(), g)
 				if !set.Accept(StageLinks, url, env) {
-					t.Errorf("%s refused", url)
+					t.Errorf("Accept(%s) = false", url)
 				}
 			}
 		})
@@ -239,7 +239,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	if verdicts, ok := (*Set)(nil).Explain(StageLinks, "x", Env{}); verdicts != nil || !ok {
-		t.Error("the nil set does not accept")
+		t.Error("the nil Set rejects a URL")
 	}
 }
 

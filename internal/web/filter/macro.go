@@ -7,25 +7,23 @@ import (
 	"time"
 )
 
-// macro finds the macros of a pattern: %MAX_DEPTH%, those of today and those of
-// UTC time plus some hours (docs/spec/crawling.md 5.1 and 5.5).
+// macro finds the macros of a pattern: %MAX_DEPTH%, the current date, and UTC plus some
+// hours (docs/spec/crawling.md 5.1 and 5.5).
 var macro = regexp.MustCompile(`%(?:MAX_DEPTH|@CUR_(?:YEAR_FULL|YEAR_SHORT|MONTH|DAY)|@(?:DATE|YEAR|SHORTYEAR|MONTH|DAY|HOUR|MINUTE|SECOND)\([+-]?\d{0,2}\))%`)
 
-// layouts are the macros that are a part of a time.
+// layouts holds the time layouts of the date macros.
 var layouts = map[string]string{
 	"CUR_YEAR_FULL": "2006", "CUR_YEAR_SHORT": "06", "CUR_MONTH": "01", "CUR_DAY": "02",
 	"DATE": "2006-01-02", "YEAR": "2006", "SHORTYEAR": "06", "MONTH": "01", "DAY": "02",
 	"HOUR": "15", "MINUTE": "04", "SECOND": "05",
 }
 
-// hasMacros reports whether text depends on the Env.
+// hasMacros reports whether text depends on Env.
 func hasMacros(text string) bool {
 	return strings.IndexByte(text, '%') >= 0 && macro.MatchString(text)
 }
 
-// expand replaces the macros of text; what looks like one and is none stays.
-// For a regular expression the values are quoted, though digits and hyphens
-// need no quoting today.
+// expand replaces the macros of text. quote escapes the values for a regular expression.
 func expand(text string, env *Env, quote bool) string {
 	return macro.ReplaceAllStringFunc(text, func(m string) string {
 		value := macroValue(strings.Trim(m, "%"), env)
@@ -36,15 +34,11 @@ func expand(text string, env *Env, quote bool) string {
 	})
 }
 
-// macroValue returns the value of a macro without its percent signs.
 func macroValue(name string, env *Env) string {
 	if name == "MAX_DEPTH" {
 		return strconv.Itoa(env.Depth)
 	}
 	name, argument, _ := strings.Cut(strings.TrimPrefix(name, "@"), "(")
-	hours, err := strconv.Atoi(strings.TrimSuffix(argument, ")"))
-	if err != nil {
-		hours = 0
-	}
+	hours, _ := strconv.Atoi(strings.TrimSuffix(argument, ")"))
 	return env.Now.UTC().Add(time.Duration(hours) * time.Hour).Format(layouts[name])
 }

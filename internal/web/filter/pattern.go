@@ -8,19 +8,19 @@ import (
 
 // pattern is one alternative of a rule.
 type pattern struct {
-	ready  *pyregexp.Regexp // nil when the text has macros
+	ready  *pyregexp.Regexp // nil if the text has macros
 	text   string
 	latest *atomic.Pointer[expansion]
 }
 
-// expansion is a pattern with macros, compiled for the values of the moment:
-// dates stay the same for many thousands of URLs.
+// expansion is a pattern with macros, compiled for the latest values: a date stays the same
+// for many thousands of URLs.
 type expansion struct {
 	text string
 	re   *pyregexp.Regexp
 }
 
-// newPattern compiles text. With macros it is compiled once as a trial.
+// newPattern compiles text. A text with macros is compiled as a check only.
 func newPattern(text string) (pattern, error) {
 	if !hasMacros(text) {
 		re, err := pyregexp.Compile(text)
@@ -30,7 +30,6 @@ func newPattern(text string) (pattern, error) {
 	return pattern{text: text, latest: new(atomic.Pointer[expansion])}, err
 }
 
-// match searches for the pattern in value.
 func (p pattern) match(value string, env *Env) bool {
 	if p.ready != nil {
 		return p.ready.MatchString(value)

@@ -13,10 +13,10 @@ const (
 	StagePrepared        = 2 // content before it is parsed
 	StageParsed          = 3 // content after it is parsed
 	StageProcessed       = 4
-	StageAll             = 5 // every stage that judges a URL
+	StageAll             = 5 // every stage that checks a URL
 	StageProtocol        = 6 // protocols of links
 	StageBeforeProcessor = 7
-	StageRedirect        = 8 // targets of redirects; rules of StageLinks apply as well
+	StageRedirect        = 8 // targets of redirects; rules of StageLinks apply too
 )
 
 // Operations of a Rule.
@@ -31,42 +31,40 @@ const (
 	OpSQL
 )
 
-// Rule is one filter of a site as it is stored. The zero value excludes
-// everything, but is off.
+// Rule is one stored filter of a site. The zero value excludes everything, but is disabled.
 type Rule struct {
-	// Pattern is a regular expression that is searched for, a whole number or an
-	// SQL expression, after OpCode. Several alternatives are separated by CR LF.
-	// It may hold the macros %MAX_DEPTH%, %@CUR_YEAR_FULL%, %@CUR_YEAR_SHORT%,
-	// %@CUR_MONTH%, %@CUR_DAY% and %@YEAR(+n)% with its like.
+	// Pattern is, by OpCode, a regular expression to search for, a whole number or an SQL
+	// expression. CR LF separates alternatives. It may contain the macros %MAX_DEPTH%,
+	// %@CUR_YEAR_FULL%, %@CUR_YEAR_SHORT%, %@CUR_MONTH%, %@CUR_DAY% and %@YEAR(+n)%,
+	// %@DAY(+n)% etc.
 	Pattern string
 
-	// Subject is the left side. Empty, RAW_CONTENT, HEADERS_ALL and
-	// LAST_MODIFIED stand for the value under test, all else for itself.
+	// Subject is the left side. "", RAW_CONTENT, HEADERS_ALL and LAST_MODIFIED mean the
+	// value under test; any other text is a literal.
 	Subject string
 
 	OpCode int
 	Stage  int
-	Action int // above 0 include, below 0 exclude, 0 ask Type
+	Action int // above 0 include, below 0 exclude, 0 see Type
 	Type   int // 0 exclude, else include
 	Mode   int // 0 for URLs, 1 for media
-	State  int // 0 off
-	Group  int // 0 stands alone
+	State  int // 0 disabled
+	Group  int // 0 no group
 }
 
-// Env is what a rule may ask beside the value under test.
+// Env holds what rules use in addition to the value under test.
 type Env struct {
-	Now   time.Time // for the macros of dates, used in UTC
-	Depth int       // of the page under way, for %MAX_DEPTH%
-	Mode  int       // the rules of this Mode are asked
+	Now   time.Time // for date macros, converted to UTC
+	Depth int       // of the current page, for %MAX_DEPTH%
+	Mode  int       // only rules of this Mode apply
 
-	// SQL evaluates the expression of an OpSQL rule, its date macros replaced.
-	// Without it such rules are passed over as if they were off. An error counts
-	// as no match.
+	// SQL evaluates the expression of an OpSQL rule, with date macros replaced. An error
+	// means no match. If SQL is nil, such rules do not apply.
 	SQL func(expression string) (bool, error)
 }
 
-// includes reports the effect of the rule when it matches. Documents of both
-// kinds work: those that use Action and those that use Type (docs/spec/crawling.md 7.1 #12).
+// includes reports whether the rule includes what it matches. Stored rules use Action or
+// Type (docs/spec/crawling.md 7.1 #12).
 func (r *Rule) includes() bool {
 	if r.Action != 0 {
 		return r.Action > 0
@@ -83,15 +81,11 @@ func (r *Rule) literal() bool {
 	return true
 }
 
-// compare reports `left op right` of whole numbers. What is no number compares
-// with nothing.
+// compare reports `left op right` for whole numbers, false for other texts.
 func compare(op int, left, right string) bool {
-	l, err := strconv.ParseInt(strings.TrimSpace(left), 10, 64)
-	if err != nil {
-		return false
-	}
-	r, err := strconv.ParseInt(strings.TrimSpace(right), 10, 64)
-	if err != nil {
+	l, errLeft := strconv.ParseInt(strings.TrimSpace(left), 10, 64)
+	r, errRight := strconv.ParseInt(strings.TrimSpace(right), 10, 64)
+	if errLeft != nil || errRight != nil {
 		return false
 	}
 	switch op {

@@ -3,28 +3,28 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// ErrPattern says that a rule has a pattern that cannot be compiled, ErrOpCode
-// that its operation is unknown. Such a rule never matches.
+// Errors of Compile. A rule with such an error never matches.
 var (
 	ErrPattern = errors.New("invalid pattern")
 	ErrOpCode  = errors.New("unknown operation")
 )
 
-// Set is the filters of one site, ready for use. It does not change and is safe
-// for concurrent use. The nil Set accepts everything.
+// Set holds the compiled filters of one site. It is immutable, so goroutines may share it.
+// A nil Set accepts everything.
 type Set struct{ rules []compiled }
 
-// compiled is one rule that is on.
+// compiled is one enabled rule.
 type compiled struct {
 	Rule
 	include      bool
-	condition    bool          // a comparison that stands alone
+	condition    bool          // an ungrouped comparison
 	broken       bool          // never matches
 	alternatives []pattern     // of OpRegexp
-	values       []alternative // of the comparisons
+	values       []alternative // of comparisons
 }
 
 // alternative is one text of a pattern and whether it has macros.
@@ -33,10 +33,9 @@ type alternative struct {
 	macros bool
 }
 
-// Compile prepares rules for use. Rules that are off are dropped. A rule that
-// cannot work is named in the errors, by its index and pattern, and stops no
-// other: it matches nothing from then on, but an include rule still counts as
-// one, so that a slip of the pen does not open a site to the whole web.
+// Compile prepares rules and drops disabled ones. The errors name each invalid rule by
+// index and pattern. An invalid rule matches nothing, but an invalid include rule still
+// counts as an include rule: a typing error must not open a site to the whole web.
 func Compile(rules []Rule) (*Set, []error) {
 	set := &Set{}
 	var errs []error
@@ -47,14 +46,13 @@ func Compile(rules []Rule) (*Set, []error) {
 		c := compiled{Rule: r, include: r.includes()}
 		if err := c.compile(); err != nil {
 			c.broken = true
-			errs = append(errs, fmt.Errorf("filter.Compile: rule %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("compile filter rule %d: %w", i, err))
 		}
 		set.rules = append(set.rules, c)
 	}
 	return set, errs
 }
 
-// compile prepares the pattern for its operation.
 func (c *compiled) compile() error {
 	switch {
 	case c.OpCode == OpSQL:
@@ -77,8 +75,8 @@ func (c *compiled) compile() error {
 	return nil
 }
 
-// alternatives splits a pattern at CR LF. Empty lines are dropped, as the last
-// one is often followed by a line end and an empty expression matches everything.
+// alternatives splits a pattern at CR LF. It drops empty lines, which would match
+// everything: patterns often end with a line end.
 func alternatives(text string) []string {
 	if !strings.Contains(text, "\r\n") {
 		return []string{text}
@@ -92,28 +90,23 @@ func alternatives(text string) []string {
 	return out
 }
 
-// Has reports whether a rule of exactly this stage is on.
+// Has reports whether an enabled rule has exactly this stage.
 func (s *Set) Has(stage int) bool {
 	if s == nil {
 		return false
 	}
-	for i := range s.rules {
-		if s.rules[i].Stage == stage {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.rules, func(c compiled) bool { return c.Stage == stage })
 }
 
-// Accept reports whether url, or another short value, passes at the stage. The
-// rules of StageAll join StageLinks, StageRedirect and StageBeforeProcessor, those
-// of StageLinks join StageRedirect.
+// Accept reports whether url, or another short value, passes at the stage. Rules of
+// StageAll also apply at StageLinks, StageRedirect and StageBeforeProcessor, rules of
+// StageLinks also at StageRedirect.
 func (s *Set) Accept(stage int, url string, env Env) bool {
-	return s.accept(url, &env, func(c *compiled) bool { return asked(stage, c.Stage) })
+	return s.accept(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
 }
 
-// asked reports whether the rules of a stage are asked for URLs at another.
-func asked(stage, of int) bool {
+// appliesAt reports whether rules of stage of apply to URLs at stage.
+func appliesAt(stage, of int) bool {
 	switch stage {
 	case StageRedirect:
 		return of == stage || of == StageLinks || of == StageAll
@@ -123,23 +116,22 @@ func asked(stage, of int) bool {
 	return of == stage
 }
 
-// AcceptContent reports whether a content passes at the stage. The rules of
-// StageAll, the default of a rule, are not asked: they are patterns of URLs, and
-// hardly any page would hold one.
+// AcceptContent reports whether a content passes at the stage. Rules of StageAll, the
+// default stage, do not apply: they are patterns of URLs.
 func (s *Set) AcceptContent(stage int, content string, env Env) bool {
 	return s.accept(content, &env, func(c *compiled) bool { return c.Stage == stage })
 }
 
-// The subjects of rules about a response.
+// Subjects of rules about a response.
 const (
-	RawContent   = "RAW_CONTENT" // and the empty Subject
+	RawContent   = "RAW_CONTENT" // same as an empty Subject
 	HeadersAll   = "HEADERS_ALL"
 	LastModified = "LAST_MODIFIED"
 )
 
-// AcceptSubject is AcceptContent for one part of a response: the rules that name
-// another part are not asked. Rules with a literal Subject are asked with the raw
-// content (docs/spec/crawling.md 5.5, 5.6).
+// AcceptSubject is AcceptContent for one part of a response: rules on other parts do not
+// apply. Rules with a literal Subject apply to the raw content (docs/spec/crawling.md 5.5,
+// 5.6).
 func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
 	return s.accept(value, &env, func(c *compiled) bool {
 		if c.Stage != stage {
@@ -152,26 +144,23 @@ func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
 	})
 }
 
-// AcceptSQL asks the OpSQL rules of exactly this stage alone; without any, all is
-// accepted. executor.SQL must be set.
+// AcceptSQL applies only the OpSQL rules of exactly this stage. env.SQL must be set.
 func (s *Set) AcceptSQL(stage int, env Env) bool {
 	return s.accept("", &env, func(c *compiled) bool { return c.Stage == stage && c.OpCode == OpSQL })
 }
 
-// group is what the rules of one group and one effect say together.
+// group is the combined result of the rules with one group and one effect.
 type group struct {
 	id      int
 	include bool
 	holds   bool
 }
 
-// accept asks the rules that apply in one pass.
 func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool {
 	if s == nil {
 		return true
 	}
-	var room [8]group
-	groups := room[:0]
+	groups := make([]group, 0, 8)
 	anyInclude, included := false, false
 	for i := range s.rules {
 		c := &s.rules[i]
@@ -208,8 +197,8 @@ func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool 
 	return included || !anyInclude
 }
 
-// groupOf finds or adds the group of a rule. Sites have a handful of groups, so
-// a search is quicker than a map.
+// groupOf finds or adds the group of a rule. Sites have few groups, so a search is faster
+// than a map.
 func groupOf(groups *[]group, c *compiled) *group {
 	for i := range *groups {
 		if g := &(*groups)[i]; g.id == c.Group && g.include == c.include {
@@ -220,7 +209,6 @@ func groupOf(groups *[]group, c *compiled) *group {
 	return &(*groups)[len(*groups)-1]
 }
 
-// match reports whether the rule matches value.
 func (c *compiled) match(value string, env *Env) bool {
 	if c.broken {
 		return false

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
@@ -17,38 +18,39 @@ const (
 	// maxRules bounds the members of an object or list.
 	maxRules = 1000
 
-	// maxURL bounds a URL that a rule makes, in bytes.
+	// maxURL bounds a rewritten URL, in bytes.
 	maxURL = 8 << 10
 )
 
-// decode reads the JSON of a property of reasonable size.
+// decode parses the JSON of a property of at most maxText bytes.
 func decode(text string, v any) error {
 	if len(text) > maxText {
-		return fmt.Errorf("has %d bytes, where %d are the limit", len(text), maxText)
+		return fmt.Errorf("has %d bytes; the limit is %d", len(text), maxText)
 	}
 	return prop.Decode(text, v)
 }
 
-// members reads an object whose members are rules, in their order.
+// members parses an object of at most maxRules members, in document order.
 func members(text string) (prop.Members, error) {
 	var list prop.Members
 	if err := decode(text, &list); err != nil {
 		return nil, err
 	}
-	return list, few(len(list))
+	return list, checkCount(len(list))
 }
 
-func few(n int) error {
+func checkCount(n int) error {
 	if n > maxRules {
-		return fmt.Errorf("has %d rules, where %d are the limit", n, maxRules)
+		return fmt.Errorf("has %d rules; the limit is %d", n, maxRules)
 	}
 	return nil
 }
 
-// expression compiles what URLs are searched for; nil matches everything.
+// expression compiles an expression for URLs. The result for "" is nil, which matches
+// everything.
 func expression(text string) (*pyregexp.Regexp, error) { return named(pyregexp.Compile, text) }
 
-// folded is expression without regard to case.
+// folded is expression, ignoring case.
 func folded(text string) (*pyregexp.Regexp, error) { return named(pyregexp.CompileFold, text) }
 
 func named(compile func(string) (*pyregexp.Regexp, error), text string) (*pyregexp.Regexp, error) {
@@ -57,16 +59,16 @@ func named(compile func(string) (*pyregexp.Regexp, error), text string) (*pyrege
 	}
 	re, err := compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("has the expression %.80q, which is broken: %w", text, err)
+		return nil, fmt.Errorf("has an invalid expression %.80q: %w", text, err)
 	}
 	return re, nil
 }
 
 func matches(re *pyregexp.Regexp, value string) bool { return re == nil || re.MatchString(value) }
 
-// anyOf compiles several expressions, of which one must match.
+// anyOf compiles expressions, ignoring case, of which one must match.
 func anyOf(texts []string) ([]*pyregexp.Regexp, error) {
-	if err := few(len(texts)); err != nil {
+	if err := checkCount(len(texts)); err != nil {
 		return nil, err
 	}
 	var list []*pyregexp.Regexp
@@ -81,27 +83,38 @@ func anyOf(texts []string) ([]*pyregexp.Regexp, error) {
 }
 
 func matchesAny(list []*pyregexp.Regexp, value string) bool {
-	for _, re := range list {
-		if matches(re, value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(re *pyregexp.Regexp) bool { return matches(re, value) })
 }
 
-// inside reads one value of a property, found at the named member.
+// urlRule is a value for the URLs in which an expression is found.
+type urlRule[T any] struct {
+	url   *pyregexp.Regexp
+	value T
+}
+
+// firstMatch returns the value of the first rule for url, or nil.
+func firstMatch[T any](rules []urlRule[T], url string) *T {
+	for i := range rules {
+		if matches(rules[i].url, url) {
+			return &rules[i].value
+		}
+	}
+	return nil
+}
+
+// inside parses one value of a property, at the named member.
 func inside(name string, raw json.RawMessage, v any) error {
 	if err := json.Unmarshal(raw, v); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return fmt.Errorf("has a %s at %.80q, which is of the wrong kind", kind.Value, name)
+			return fmt.Errorf("has a %s at %.80q, which is the wrong type", kind.Value, name)
 		}
 		return fmt.Errorf("%w at %.80q", err, name)
 	}
 	return nil
 }
 
-// elements reads a list, or one value for a list of one.
+// elements parses a list, or a single value as a list of one.
 func elements(raw json.RawMessage) ([]json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
@@ -114,5 +127,5 @@ func elements(raw json.RawMessage) ([]json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, err
 	}
-	return list, few(len(list))
+	return list, checkCount(len(list))
 }

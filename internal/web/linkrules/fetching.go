@@ -23,30 +23,25 @@ const (
 	// maxRedirects bounds MAX of a resolver.
 	maxRedirects = 50
 
-	// maxNested bounds resolvers within resolvers.
+	// maxNested bounds nested resolvers.
 	maxNested = 8
 )
 
-// Resolver is HTTP_REDIRECT_RESOLVER: which links are replaced by where they lead,
-// and how that is found out.
-type Resolver struct{ rules []resolverRule }
+// Resolver is the property HTTP_REDIRECT_RESOLVER: which links are replaced by their
+// redirect target, and how that is fetched.
+type Resolver struct{ rules []urlRule[Resolution] }
 
-type resolverRule struct {
-	link *pyregexp.Regexp
-	by   Resolution
-}
-
-// Resolution is how one link is resolved. Its slice must not be changed.
+// Resolution says how to resolve a link. Callers must not change Types.
 type Resolution struct {
 	Method string
-	Max    int   // redirects that are followed, 0 to 50
+	Max    int   // redirects to follow, 0 to 50
 	Types  []int // codes that count as a redirect
 }
 
-// ParseResolver reads {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested
-// object], "MAX": n, "TYPES": [codes]}. A nested object takes what it does not say
-// from the one around it. Defaults: HEAD, every link, 10, all codes of redirects.
-// Source: docs/spec/crawling.md 3, 7.3 (F12).
+// ParseResolver parses {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested object],
+// "MAX": n, "TYPES": [codes]}. A nested object inherits missing members from the outer one.
+// Defaults: HEAD, every link, 10, all redirect codes. Source: docs/spec/crawling.md 3, 7.3
+// (F12).
 func ParseResolver(text string) (*Resolver, error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {
@@ -65,7 +60,7 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 		Types  json.RawMessage `json:"TYPES"`
 	}
 	if depth > maxNested {
-		return fmt.Errorf("has more than %d objects within each other", maxNested)
+		return fmt.Errorf("has more than %d nested objects", maxNested)
 	}
 	if err := prop.Decode(string(raw), &v); err != nil {
 		return err
@@ -73,7 +68,7 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 	if v.Method != nil {
 		by.Method = strings.ToUpper(strings.TrimSpace(*v.Method))
 		if !slices.Contains([]string{MethodHead, MethodStatic, MethodDynamic}, by.Method) {
-			return fmt.Errorf(`has %.40q at "METHOD", where HEAD, SGET or DGET is wanted`, *v.Method)
+			return fmt.Errorf(`has %.40q at "METHOD"; expected HEAD, SGET or DGET`, *v.Method)
 		}
 	}
 	if v.Max != nil {
@@ -92,7 +87,7 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 			return err
 		}
 		if code < 300 || code > 399 {
-			return fmt.Errorf(`has %d at "TYPES", where a code of 300 to 399 is wanted`, code)
+			return fmt.Errorf(`has %d at "TYPES"; expected a code from 300 to 399`, code)
 		}
 		by.Types = append(by.Types, int(code))
 	}
@@ -118,37 +113,28 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 		if err != nil {
 			return err
 		}
-		if r.rules = append(r.rules, resolverRule{link, by}); len(r.rules) > maxRules {
-			return few(len(r.rules))
+		if r.rules = append(r.rules, urlRule[Resolution]{link, by}); len(r.rules) > maxRules {
+			return checkCount(len(r.rules))
 		}
 	}
 	return nil
 }
 
-// For is how a link is resolved, by the first expression that is found in it, or
-// nil when it stays as it is.
+// For returns how to resolve a link, by the first expression found in it, or nil to keep
+// it.
 func (r *Resolver) For(link string) *Resolution {
 	if r == nil {
 		return nil
 	}
-	for i := range r.rules {
-		if matches(r.rules[i].link, link) {
-			return &r.rules[i].by
-		}
-	}
-	return nil
+	return firstMatch(r.rules, link)
 }
 
-// FetcherTypes is FETCHER_TYPE: the fetcher of some URLs, over all other choices.
-type FetcherTypes struct{ rules []fetcherRule }
+// FetcherTypes is the property FETCHER_TYPE: the fetcher of some URLs, before all other
+// choices.
+type FetcherTypes struct{ rules []urlRule[int] }
 
-type fetcherRule struct {
-	url     *pyregexp.Regexp
-	fetcher int
-}
-
-// ParseFetcherTypes reads {urlRegex: 1 static or 2 dynamic}. Members with another
-// number are passed over. Source: docs/spec/crawling.md 3, 4.9.
+// ParseFetcherTypes parses {urlRegex: 1 static or 2 dynamic}. Other numbers are ignored.
+// Source: docs/spec/crawling.md 3, 4.9.
 func ParseFetcherTypes(text string) (*FetcherTypes, error) {
 	list, err := members(text)
 	if err != nil {
@@ -167,36 +153,32 @@ func ParseFetcherTypes(text string) (*FetcherTypes, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.rules = append(f.rules, fetcherRule{re, int(n)})
+		f.rules = append(f.rules, urlRule[int]{re, int(n)})
 	}
 	return f, nil
 }
 
-// For is the fetcher of a URL, 1 or 2, by the first expression that is found in
-// it; 0 leaves the choice to others.
+// For returns the fetcher of a URL, 1 or 2, by the first expression found in it, or 0.
 func (f *FetcherTypes) For(url string) int {
-	if f == nil {
-		return 0
-	}
-	for _, r := range f.rules {
-		if matches(r.url, url) {
-			return r.fetcher
+	if f != nil {
+		if fetcher := firstMatch(f.rules, url); fetcher != nil {
+			return *fetcher
 		}
 	}
 	return 0
 }
 
-// Chain is URL_CHAIN: pages that are parts of one.
+// Chain is the property URL_CHAIN: links to the parts of a multi-page document.
 type Chain struct {
 	pattern *pyregexp.Regexp
 
-	// TagsNames and Delimiter are for the processor, which joins the parts.
+	// For the processor, which joins the parts.
 	TagsNames []string
 	Delimiter string
 }
 
-// ParseChain reads {"url_pattern": regex, "tags_name": [name], "delimiter": text};
-// null is a nil *Chain. Source: docs/spec/crawling.md 5.11.
+// ParseChain parses {"url_pattern": regex, "tags_name": [name], "delimiter": text}. It
+// returns nil for null. Source: docs/spec/crawling.md 5.11.
 func ParseChain(text string) (*Chain, error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {
@@ -223,7 +205,7 @@ func ParseChain(text string) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chain{re, v.Tags, v.Delimiter}, few(len(v.Tags))
+	return &Chain{re, v.Tags, v.Delimiter}, checkCount(len(v.Tags))
 }
 
 // Match reports whether a link is a part of the chain.

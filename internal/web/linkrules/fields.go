@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,20 +16,20 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// FieldsInit is URLS_FIELDS_INIT: columns that the row of a new URL gets.
+// FieldsInit is the property URLS_FIELDS_INIT: column values for the row of a new URL.
 type FieldsInit struct{ fields []fieldInit }
 
 type fieldInit struct {
 	column     string
 	value      any
-	conditions []condition // one of them must hold; none: always
+	conditions []condition // one must hold; empty means always
 }
 
-// ParseFieldsInit reads {field: {"value": v, "conditions": [true or
-// "object.field op value"]}}. A field has its name in objects or in the table. All
-// but Site_Id, URL and URLMd5 may be set. Objects are site and parent, the page;
-// op is ==, !=, <>, match (at the start), search or "is empty". Numbers compare as
-// numbers, all else as text. Source: docs/spec/crawling.md 3.
+// ParseFieldsInit parses {field: {"value": v, "conditions": [true or "object.field op
+// value"]}}. A field has the name of the wire object or of the table; Site_Id, URL and
+// URLMd5 cannot be set. The object is site or parent (the page). op is ==, !=, <>, match
+// (at the start), search or "is empty". Two numbers compare as numbers, other values as
+// text. Source: docs/spec/crawling.md 3.
 func ParseFieldsInit(text string) (*FieldsInit, error) {
 	list, err := members(text)
 	if err != nil {
@@ -51,7 +52,7 @@ func ParseFieldsInit(text string) (*FieldsInit, error) {
 		if init.value, err = columnValue(column, v.Value); err != nil {
 			return nil, err
 		}
-		if err := few(len(v.Conditions)); err != nil {
+		if err := checkCount(len(v.Conditions)); err != nil {
 			return nil, err
 		}
 		for _, text := range v.Conditions {
@@ -66,8 +67,8 @@ func ParseFieldsInit(text string) (*FieldsInit, error) {
 	return f, nil
 }
 
-// Patch is what the row of a new URL found on page parent of the site gets; it is
-// the same for all links of the page. Values fit their columns.
+// Patch returns the values for the row of a new URL that was found on page parent of the
+// site. It is the same for all links of the page. Values fit their columns.
 func (f *FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
 	p := wire.Patch{}
 	if f == nil || len(f.fields) == 0 {
@@ -75,26 +76,21 @@ func (f *FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
 	}
 	rows := [...]wire.Patch{ofSite: wire.PatchOf(site, wire.SiteColumns), ofParent: wire.PatchOf(parent, wire.URLColumns)}
 	for _, field := range f.fields {
-		holds := len(field.conditions) == 0
-		for i := range field.conditions {
-			if holds = field.conditions[i].holds(rows[:]); holds {
-				break
-			}
-		}
-		if holds {
+		holds := func(c condition) bool { return c.holds(rows[:]) }
+		if len(field.conditions) == 0 || slices.ContainsFunc(field.conditions, holds) {
 			p[field.column] = field.value
 		}
 	}
 	return p
 }
 
-// The rows that a condition asks.
+// The row that a condition reads.
 const (
 	ofSite = iota
 	ofParent
 )
 
-// condition is one comparison; the zero op is a constant.
+// condition is one comparison. If op is "", it is the constant always.
 type condition struct {
 	always bool
 	row    int
@@ -116,7 +112,7 @@ func parseCondition(text string) (condition, error) {
 	}
 	m := comparison.FindStringSubmatch(text)
 	if m == nil {
-		return condition{}, fmt.Errorf(`has the condition %.80q, where "site.field op value" or "parent.field op value" is wanted`, text)
+		return condition{}, fmt.Errorf(`has the condition %.80q; expected "site.field op value" or "parent.field op value"`, text)
 	}
 	c := condition{op: strings.ToLower(m[4]), value: unquoted(m[5])}
 	columns := wire.SiteColumns
@@ -134,7 +130,7 @@ func parseCondition(text string) (condition, error) {
 	case "match", "search":
 		re, err := pyregexp.Compile(c.value)
 		if err != nil {
-			return condition{}, fmt.Errorf("has the expression %.80q, which is broken: %w", c.value, err)
+			return condition{}, fmt.Errorf("has an invalid expression %.80q: %w", c.value, err)
 		}
 		c.re = re
 	}
@@ -171,7 +167,7 @@ func equal(a, b string) bool {
 	return err == nil && x == y
 }
 
-// textOf is the value of a column as text; NULL is empty.
+// textOf returns the value of a column as text, "" for NULL.
 func textOf(v any) string {
 	if v == nil {
 		return ""
@@ -179,7 +175,7 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// unquoted takes the quotes off a value.
+// unquoted removes the quotes around a value.
 func unquoted(text string) string {
 	if n := len(text); n >= 2 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] {
 		return text[1 : n-1]
@@ -187,7 +183,7 @@ func unquoted(text string) string {
 	return text
 }
 
-// columnNamed finds a column by its name in objects or in the table.
+// columnNamed finds a column by its name on the wire or in the table.
 func columnNamed(columns []wire.Column, name string) (wire.Column, bool) {
 	for _, c := range columns {
 		if c.JSON == name || c.Name == name {
@@ -202,11 +198,11 @@ func columnNamed(columns []wire.Column, name string) (wire.Column, bool) {
 	return wire.Column{}, false
 }
 
-// settable is the URL column that a property may set.
+// settable returns the URL column of that name, if a property may set it.
 func settable(name string) (wire.Column, error) {
 	c, ok := columnNamed(wire.URLColumns, name)
 	if !ok {
-		return c, fmt.Errorf("has %.80q, which is no field of a URL", name)
+		return c, fmt.Errorf("has %.80q, which is not a field of a URL", name)
 	}
 	switch c.Name {
 	case "Site_Id", "URL", "URLMd5":
@@ -215,7 +211,7 @@ func settable(name string) (wire.Column, error) {
 	return c, nil
 }
 
-// columnValue reads a value for a column, as wire.Patch holds it, and makes it fit.
+// columnValue parses a value for a column, as in wire.Patch, and makes it fit.
 func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		if c.Kind == wire.KindDate {
@@ -227,13 +223,13 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 	case wire.KindInt:
 		n, ok := wire.ReadInt(raw)
 		if !ok {
-			return nil, fmt.Errorf("has %.80s for %s, where a whole number is wanted", raw, c.Name)
+			return nil, fmt.Errorf("has %.80s for %s; expected a whole number", raw, c.Name)
 		}
 		return c.Fit(n), nil
 	case wire.KindFloat:
-		f := prop.Float(math.NaN()) // stays when the text is empty
+		f := prop.Float(math.NaN()) // an empty text leaves it unchanged
 		if err := f.UnmarshalJSON(raw); err != nil || math.IsNaN(float64(f)) {
-			return nil, fmt.Errorf("has %.80s for %s, where a number is wanted", raw, c.Name)
+			return nil, fmt.Errorf("has %.80s for %s; expected a number", raw, c.Name)
 		}
 		return c.Fit(float64(f)), nil
 	}
@@ -248,7 +244,7 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 	}
 	text, err := prop.Text(raw)
 	if err != nil {
-		return nil, fmt.Errorf("has %.80s for %s, where a text is wanted", raw, c.Name)
+		return nil, fmt.Errorf("has %.80s for %s; expected a text", raw, c.Name)
 	}
 	if c.Kind == wire.KindText {
 		return c.Fit(text), nil
@@ -256,8 +252,8 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 	return dateValue(c, text)
 }
 
-// dateValue reads a date: a plain one is a value, an empty one NULL, all else an
-// expression, which the store checks.
+// dateValue parses a date: "" and NULL give nil, a date gives a value, and any other text
+// is an expression, which the store checks.
 func dateValue(c wire.Column, text string) (any, error) {
 	text = unquoted(strings.TrimSpace(text))
 	if text == "" || strings.EqualFold(text, "NULL") {
@@ -266,37 +262,32 @@ func dateValue(c wire.Column, text string) (any, error) {
 	for _, layout := range []string{wire.DateLayout, "2006-01-02T15:04:05Z07:00", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			if t = t.UTC(); t.Year() < 1000 || t.Year() > 9999 {
-				return nil, fmt.Errorf("has %q for %s, where a date of the years 1000 to 9999 is wanted", text, c.Name)
+				return nil, fmt.Errorf("has %q for %s; expected a date in the years 1000 to 9999", text, c.Name)
 			}
 			return string(wire.DateOf(t)), nil
 		}
 	}
 	if c := text[0]; '0' <= c && c <= '9' {
-		return nil, fmt.Errorf("has the date %.80q, where YYYY-MM-DD hh:mm:ss is wanted", text)
+		return nil, fmt.Errorf("has the date %.80q; expected YYYY-MM-DD hh:mm:ss", text)
 	}
 	if len(text) > maxXPath {
-		return nil, fmt.Errorf("has an expression of %d bytes for %s, where %d are the limit", len(text), c.Name, maxXPath)
+		return nil, fmt.Errorf("has an expression of %d bytes for %s; the limit is %d", len(text), c.Name, maxXPath)
 	}
 	return wire.Expr(text), nil
 }
 
-// RecrawlUpdates is RECRAWL_URL_UPDATE: extra values for the reset of a stored URL
-// that is found again.
-type RecrawlUpdates struct{ rules []recrawlRule }
+// RecrawlUpdates is the property RECRAWL_URL_UPDATE: extra values for the reset of a known
+// URL that is found again.
+type RecrawlUpdates struct{ rules []urlRule[RecrawlUpdate] }
 
-type recrawlRule struct {
-	url *pyregexp.Regexp
-	by  RecrawlUpdate
-}
-
-// RecrawlUpdate is what one reset sets. Its Patch must not be changed.
+// RecrawlUpdate holds the values of one reset. Callers must not change Fields.
 type RecrawlUpdate struct {
-	New    bool       // an insert is tried too
+	New    bool       // also try an insert
 	Fields wire.Patch // values fit their columns; dates may be expressions
 }
 
-// ParseRecrawlUpdates reads {urlRegex: {"new": 0 or 1, "fields": {Column: value}}}.
-// Columns as in ParseFieldsInit. Source: docs/spec/crawling.md 3, 5.7.
+// ParseRecrawlUpdates parses {urlRegex: {"new": 0 or 1, "fields": {Column: value}}}, with
+// the columns of ParseFieldsInit. Source: docs/spec/crawling.md 3, 5.7.
 func ParseRecrawlUpdates(text string) (*RecrawlUpdates, error) {
 	list, err := members(text)
 	if err != nil {
@@ -325,20 +316,16 @@ func ParseRecrawlUpdates(text string) (*RecrawlUpdates, error) {
 				return nil, err
 			}
 		}
-		r.rules = append(r.rules, recrawlRule{re, by})
+		r.rules = append(r.rules, urlRule[RecrawlUpdate]{re, by})
 	}
 	return r, nil
 }
 
-// For is the update of a URL, by the first expression that is found in it; false
-// when there is none.
+// For returns the update of a URL by the first expression found in it, false without one.
 func (r *RecrawlUpdates) For(url string) (RecrawlUpdate, bool) {
-	if r == nil {
-		return RecrawlUpdate{}, false
-	}
-	for i := range r.rules {
-		if matches(r.rules[i].url, url) {
-			return r.rules[i].by, true
+	if r != nil {
+		if update := firstMatch(r.rules, url); update != nil {
+			return *update, true
 		}
 	}
 	return RecrawlUpdate{}, false

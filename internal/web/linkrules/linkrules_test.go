@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2024, 3, 5, 12, 30, 45, 0, time.UTC)
 
-// must fails the test when a property cannot be read.
+// must returns v and fails the test on an error.
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -31,16 +31,16 @@ func TestXPaths(t *testing.T) {
 	}{
 		{"one set", `{"sets": {"a\\.example": ["//a/@href"]}}`, "http://a.example/", []string{"//a/@href"}, false},
 		{"no set matches", `{"sets": {"b": ["//a/@href"]}}`, "http://a.example/", nil, false},
-		{"all sets that match, once each", `{"sets": {"": ["//a", "//b"], "x": ["//no"], "a": ["//b", "//c"]}, "mode": "0"}`, "http://a/", []string{"//a", "//b", "//c"}, false},
-		{"built-in too", `{"sets": {"": "//a"}, "mode": "1"}`, "http://a/", []string{"//a"}, true},
-		{"built-in where nothing matches", `{"sets": {"x": "//a"}, "mode": 1}`, "http://a/", nil, true},
+		{"union of matching sets", `{"sets": {"": ["//a", "//b"], "x": ["//no"], "a": ["//b", "//c"]}, "mode": "0"}`, "http://a/", []string{"//a", "//b", "//c"}, false},
+		{"built-in list added", `{"sets": {"": "//a"}, "mode": "1"}`, "http://a/", []string{"//a"}, true},
+		{"built-in list without a matching set", `{"sets": {"x": "//a"}, "mode": 1}`, "http://a/", nil, true},
 		{"no sets", `{}`, "http://a/", nil, false},
 		{"date", `{"sets": {"": "//a[.='%@DATE(0)%']"}}`, "", []string{"//a[.='2024-03-05']"}, false},
 		{"date in a format", `{"sets": {"": "%@DATE(+24)%"}, "date_format": "%d/%m %Y"}`, "", []string{"06/03 2024"}, false},
 		{"negative hours", `{"sets": {"": "%@DAY(-13)% %@HOUR(-13)%"}}`, "", []string{"04 23"}, false},
 		{"positive hours", `{"sets": {"": "%@DAY(+12)% %@HOUR(12)%"}}`, "", []string{"06 00"}, false},
 		{"all macros", `{"sets": {"": "%@YEAR()%%@SHORTYEAR()%%@MONTH()%%@DAY()%%@HOUR()%%@MINUTE()%%@SECOND()%"}}`, "", []string{"202424030512" + "3045"}, false},
-		{"no macros", `{"sets": {"": "%@DATE(+123)% %@WEEK(0)% %DATE%"}}`, "", []string{"%@DATE(+123)% %@WEEK(0)% %DATE%"}, false},
+		{"invalid macros", `{"sets": {"": "%@DATE(+123)% %@WEEK(0)% %DATE%"}}`, "", []string{"%@DATE(+123)% %@WEEK(0)% %DATE%"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := must[*XPaths](t)(ParseXPaths(c.property))
@@ -50,9 +50,9 @@ func TestXPaths(t *testing.T) {
 			}
 		})
 	}
-	var none *XPaths
-	if got, builtin := none.For("", noon); got != nil || !builtin {
-		t.Error("without the property the built-in list applies")
+	var missing *XPaths
+	if got, builtin := missing.For("", noon); got != nil || !builtin {
+		t.Error("the built-in list does not apply without the property")
 	}
 }
 
@@ -63,13 +63,13 @@ func TestCollectLimits(t *testing.T) {
 			t.Errorf("%s: %d, want %d", page, got, want)
 		}
 	}
-	var none *CollectLimits
-	if none.MaxURLsFromPage("", 3) != 3 {
-		t.Error("without the property")
+	var missing *CollectLimits
+	if missing.MaxURLsFromPage("", 3) != 3 {
+		t.Error("a missing property changes the limit")
 	}
 	l = must[*CollectLimits](t)(ParseCollectLimits(`{"x": [["MaxURLSFromPage", 1]]}`))
 	if l.MaxURLsFromPage("http://a/", 3) != 3 {
-		t.Error("no page matches")
+		t.Error("the limit of another page applies")
 	}
 }
 
@@ -79,19 +79,19 @@ func TestURLLimits(t *testing.T) {
 		{"http://a/3.html", "text/html"}, {"http://b/4", ""}, {"http://a/5.html", "TEXT/HTML"},
 	}
 	for _, c := range []struct {
-		name, property, want string // want has one sign for each link
+		name, property, want string // one digit for each link
 		types                bool
 	}{
-		{"most", `{"max_items": "2"}`, "11000", false},
-		{"0 is no limit", `{"max_items": 0}`, "11111", false},
+		{"max_items", `{"max_items": "2"}`, "11000", false},
+		{"max_items 0 means no limit", `{"max_items": 0}`, "11111", false},
 		{"offset", `{"offset": 3}`, "00011", false},
-		{"offset behind the end", `{"offset": 5}`, "11111", false},
-		{"both", `[{"offset": 1, "max_items": 2}]`, "01100", false},
-		{"mask of URLs", `{"root_url_mask": ["//A/"]}`, "11101", false},
-		{"one text for a list", `{"root_url_mask": "//b/"}`, "00010", false},
-		{"mask of types, unknown is no match", `{"content_type_mask": ["^text/html$"]}`, "10101", true},
-		{"masks and most", `{"root_url_mask": ["//a/"], "content_type_mask": ["html", "x"], "offset": 1, "max_items": 1}`, "00100", true},
-		{"one rule after the other", `[{"root_url_mask": ["//a/"]}, {"max_items": 3}, {"offset": 1}]`, "01100", false},
+		{"offset beyond the end", `{"offset": 5}`, "11111", false},
+		{"offset and max_items", `[{"offset": 1, "max_items": 2}]`, "01100", false},
+		{"URL mask", `{"root_url_mask": ["//A/"]}`, "11101", false},
+		{"single text instead of a list", `{"root_url_mask": "//b/"}`, "00010", false},
+		{"type mask does not match an unknown type", `{"content_type_mask": ["^text/html$"]}`, "10101", true},
+		{"masks, offset and max_items", `{"root_url_mask": ["//a/"], "content_type_mask": ["html", "x"], "offset": 1, "max_items": 1}`, "00100", true},
+		{"rules apply in sequence", `[{"root_url_mask": ["//a/"]}, {"max_items": 3}, {"offset": 1}]`, "01100", false},
 		{"negative", `{"offset": -1, "max_items": -1}`, "11111", false},
 		{"null", `null`, "11111", false},
 		{"nothing matches", `{"root_url_mask": ["x"], "max_items": 9}`, "00000", false},
@@ -107,9 +107,9 @@ func TestURLLimits(t *testing.T) {
 			}
 		})
 	}
-	var none *URLLimits
-	if none.NeedsContentTypes() || slices.Contains(none.Keep(links), false) {
-		t.Error("without the property")
+	var missing *URLLimits
+	if missing.NeedsContentTypes() || slices.Contains(missing.Keep(links), false) {
+		t.Error("a missing property removes links")
 	}
 }
 
@@ -119,13 +119,13 @@ func TestNormalize(t *testing.T) {
 		mask                      int64
 		given                     bool
 	}{
-		{"mask alone", `4`, "http://a/", "http://a/", 4, true},
-		{"mask in quotes", `"2"`, "http://a/", "http://a/", 2, true},
+		{"only a mask", `4`, "http://a/", "http://a/", 4, true},
+		{"mask as text", `"2"`, "http://a/", "http://a/", 2, true},
 		{"replace", `{"mask": "1", "replace": [{"SESSION=\\w+": ""}, {"([?&])$": ""}]}`, "http://a/?session=9", "http://a/", 1, true},
 		{"groups", `{"replace": [{"/(\\w+)/(\\d+)": "/\\2/\\1"}]}`, "/news/7", "/7/news", 0, false},
-		{"one object", `{"replace": {"a": "b", "b": "c"}}`, "a", "c", 0, false},
+		{"single object", `{"replace": {"a": "b", "b": "c"}}`, "a", "c", 0, false},
 		{"null", `null`, "a", "a", 0, false},
-		{"too long", `{"replace": {"a": "` + strings.Repeat("x", 9000) + `"}}`, "a", "a", 0, false},
+		{"result too long", `{"replace": {"a": "` + strings.Repeat("x", 9000) + `"}}`, "a", "a", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := must[*Normalize](t)(ParseNormalize(c.property))
@@ -173,11 +173,11 @@ func TestResolver(t *testing.T) {
 		t.Errorf("defaults: %+v", got)
 	}
 	if r = must[*Resolver](t)(ParseResolver(`{}`)); r.For("x") == nil {
-		t.Error("the empty object resolves every link")
+		t.Error("the empty object does not resolve every link")
 	}
-	var none *Resolver
-	if none.For("x") != nil {
-		t.Error("without the property")
+	var missing *Resolver
+	if missing.For("x") != nil {
+		t.Error("a missing property resolves links")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestChain(t *testing.T) {
 	}
 	for _, off := range []string{"null", "{}", `{"url_pattern": null}`} {
 		if c := must[*Chain](t)(ParseChain(off)); c != nil || c.Match("x") {
-			t.Errorf("%s is not off", off)
+			t.Errorf("property %s is not disabled", off)
 		}
 	}
 }
@@ -218,11 +218,11 @@ func TestFieldsInit(t *testing.T) {
 		{"second holds", `{"priority": {"value": 7, "conditions": ["site.maxURLs == 1", "site.MaxURLs==10"]}}`, wire.Patch{"Priority": int64(7)}},
 		{"text in quotes", `{"charset": {"value": "utf-8", "conditions": ["parent.contentType == 'text/html'"]}}`, wire.Patch{"Charset": "utf-8"}},
 		{"search", `{"charset": {"value": "x", "conditions": ["parent.url search news/\\d"]}}`, wire.Patch{"Charset": "x"}},
-		{"match is at the start", `{"charset": {"value": "x", "conditions": ["parent.url match news"]}}`, wire.Patch{}},
+		{"match only at the start", `{"charset": {"value": "x", "conditions": ["parent.url match news"]}}`, wire.Patch{}},
 		{"match", `{"charset": {"value": "x", "conditions": ["parent.url match http"]}}`, wire.Patch{"Charset": "x"}},
 		{"empty", `{"charset": {"value": "x", "conditions": ["parent.charset is empty"]}}`, wire.Patch{"Charset": "x"}},
 		{"not empty", `{"charset": {"value": "x", "conditions": ["parent.url Is Empty"]}}`, wire.Patch{}},
-		{"no date is empty", `{"charset": {"value": "x", "conditions": ["parent.PDate is empty"]}}`, wire.Patch{"Charset": "x"}},
+		{"missing date is empty", `{"charset": {"value": "x", "conditions": ["parent.PDate is empty"]}}`, wire.Patch{"Charset": "x"}},
 		{"date", `{"PDate": {"value": "2024-01-02"}, "CDate": {"value": "NOW()"}, "UDate": {"value": {"str": "NOW()"}}, "TcDate": {"value": null}}`,
 			wire.Patch{"PDate": "2024-01-02 00:00:00", "CDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()"), "TcDate": nil}},
 		{"values fit", `{"type": {"value": 300}, "httpMethod": {"value": "abcdefghijklmnopqrst"}}`, wire.Patch{"Type": int64(255), "HTTPMethod": "abcdefghijklmnop"}},
@@ -246,11 +246,11 @@ func TestRecrawlUpdates(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	if _, ok := r.For("x"); ok {
-		t.Error("no expression matches")
+		t.Error("an update applies to a URL that no expression matches")
 	}
 }
 
-// readers are all Parse functions, by property.
+// readers maps properties to their Parse functions.
 var readers = map[string]func(text string) error{
 	"COLLECT_URLS_XPATH_LIST": func(text string) error {
 		x, err := ParseXPaths(text)
@@ -319,40 +319,40 @@ var readers = map[string]func(text string) error{
 
 func TestBrokenProperties(t *testing.T) {
 	for _, c := range []struct{ property, text, says string }{
-		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"(": ["//a"]}}`, `has the expression "(", which is broken`},
+		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"(": ["//a"]}}`, `has an invalid expression "("`},
 		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"a": [["//a"]]}}`, `where a text is wanted`},
-		{"COLLECT_URLS_XPATH_LIST", `{"mode": 2}`, `has 2 at "mode", where 0 or 1 is wanted`},
+		{"COLLECT_URLS_XPATH_LIST", `{"mode": 2}`, `has 2 at "mode"; expected 0 or 1`},
 		{"COLLECT_URLS_XPATH_LIST", `{"sets": [1]}`, `is no JSON object`},
 		{"COLLECT_URLS_XPATH_LIST", `{"sets": {"": "` + strings.Repeat("x", 5000) + `"}}`, `XPath of 5000 bytes`},
-		{"COLLECT_URLS_LIMITS", `{"a": [["x"]]}`, `where [option, number] is wanted`},
+		{"COLLECT_URLS_LIMITS", `{"a": [["x"]]}`, `expected [option, number]`},
 		{"COLLECT_URLS_LIMITS", `{"a": [["x", "y"]]}`, `where a whole number is wanted`},
 		{"COLLECT_URLS_LIMITS", `[]`, `is no JSON object`},
 		{"URL_LIMITS", `{"max_items": "x"}`, `where a whole number is wanted`},
 		{"URL_LIMITS", `"x"`, `where an object is wanted`},
-		{"URL_LIMITS", `{"root_url_mask": ["["]}`, `which is broken`},
+		{"URL_LIMITS", `{"root_url_mask": ["["]}`, `has an invalid expression`},
 		{"URL_NORMALIZE", `"x"`, `where a whole number is wanted`},
 		{"URL_NORMALIZE", `{"replace": [{"(a)": "\\2"}]}`, `has a replacement that names the group "2"`},
 		{"URL_NORMALIZE", `{"replace": [1]}`, `is no JSON object`},
 		{"URL_NORMALIZE", `[]`, `where a number is wanted`},
-		{"HTTP_REDIRECT_RESOLVER", `{"METHOD": "GET"}`, `where HEAD, SGET or DGET is wanted`},
-		{"HTTP_REDIRECT_RESOLVER", `{"TYPES": [200]}`, `where a code of 300 to 399 is wanted`},
-		{"HTTP_REDIRECT_RESOLVER", strings.Repeat(`{"URL":[`, 20) + strings.Repeat(`]}`, 20), `within each other`},
+		{"HTTP_REDIRECT_RESOLVER", `{"METHOD": "GET"}`, `expected HEAD, SGET or DGET`},
+		{"HTTP_REDIRECT_RESOLVER", `{"TYPES": [200]}`, `expected a code from 300 to 399`},
+		{"HTTP_REDIRECT_RESOLVER", strings.Repeat(`{"URL":[`, 20) + strings.Repeat(`]}`, 20), `nested objects`},
 		{"FETCHER_TYPE", `{"a": "x"}`, `where a whole number is wanted`},
 		{"URL_CHAIN", `{"url_pattern": ""}`, `has no expression`},
 		{"URLS_FIELDS_INIT", `{"url": {"value": "x"}}`, `cannot be set`},
 		{"URLS_FIELDS_INIT", `{"Site_Id": {"value": "x"}}`, `cannot be set`},
-		{"URLS_FIELDS_INIT", `{"colour": {"value": "x"}}`, `which is no field of a URL`},
-		{"URLS_FIELDS_INIT", `{"type": {"value": "x"}}`, `where a whole number is wanted`},
+		{"URLS_FIELDS_INIT", `{"colour": {"value": "x"}}`, `which is not a field of a URL`},
+		{"URLS_FIELDS_INIT", `{"type": {"value": "x"}}`, `expected a whole number`},
 		{"URLS_FIELDS_INIT", `{"type": {}}`, `has no value for Type`},
 		{"URLS_FIELDS_INIT", `{"type": {"value": 1, "conditions": ["depth > 1"]}}`, `has the condition`},
 		{"URLS_FIELDS_INIT", `{"type": {"value": 1, "conditions": ["parent.colour == 1"]}}`, `whose field is unknown`},
 		{"URLS_FIELDS_INIT", `{"PDate": {"value": "0001-01-01"}}`, `years 1000 to 9999`},
-		{"URLS_FIELDS_INIT", `{"PDate": {"value": "20240101"}}`, `where YYYY-MM-DD hh:mm:ss is wanted`},
+		{"URLS_FIELDS_INIT", `{"PDate": {"value": "20240101"}}`, `expected YYYY-MM-DD hh:mm:ss`},
 		{"RECRAWL_URL_UPDATE", `{"a": {"fields": {"URLMd5": "x"}}}`, `cannot be set`},
 		{"RECRAWL_URL_UPDATE", `{"a": 1}`, `has a number at "a"`},
 		{"URL_CHAIN", `{"url_pattern": "a"} x`, `has more behind its JSON value`},
 		{"FETCHER_TYPE", "", `is empty`},
-		{"FETCHER_TYPE", `{"a": "` + strings.Repeat("x", maxText) + `"}`, `are the limit`},
+		{"FETCHER_TYPE", `{"a": "` + strings.Repeat("x", maxText) + `"}`, `the limit is`},
 		{"FETCHER_TYPE", `{` + strings.Repeat(`"a":1,`, 1001) + `"b":1}`, `has 1002 rules`},
 	} {
 		err := readers[c.property](c.text)
@@ -380,7 +380,7 @@ func FuzzProperties(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, read := range readers {
 			if err := read(text); err != nil && err.Error() == "" {
-				t.Errorf("%s: an error without words", name)
+				t.Errorf("%s: empty error text", name)
 			}
 		}
 	})

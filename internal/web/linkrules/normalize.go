@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
 
-// Normalize is URL_NORMALIZE: the mask of package canonical, and replacements on
-// every candidate link before it is made absolute.
+// Normalize is the property URL_NORMALIZE: a mask of package canonical, and replacements in
+// every link before it is resolved.
 type Normalize struct {
 	mask     int64
 	hasMask  bool
@@ -23,8 +24,8 @@ type replacement struct {
 	with pyregexp.Template
 }
 
-// ParseNormalize reads {"mask": int, "replace": [{regex: text}, ...]} or a mask
-// alone. Expressions ignore case; texts refer to groups as in Python (\1).
+// ParseNormalize parses {"mask": int, "replace": [{regex: text}, ...]} or a mask.
+// Expressions ignore case; texts refer to groups as in Python (\1).
 func ParseNormalize(text string) (*Normalize, error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {
@@ -65,7 +66,7 @@ func ParseNormalize(text string) (*Normalize, error) {
 			n.replaces = append(n.replaces, r)
 		}
 	}
-	return n, few(len(n.replaces))
+	return n, checkCount(len(n.replaces))
 }
 
 func newReplacement(m prop.Member) (replacement, error) {
@@ -75,7 +76,7 @@ func newReplacement(m prop.Member) (replacement, error) {
 	}
 	re, err := pyregexp.CompileFold(m.Name)
 	if err != nil {
-		return replacement{}, fmt.Errorf("has the expression %.80q, which is broken: %w", m.Name, err)
+		return replacement{}, fmt.Errorf("has an invalid expression %.80q: %w", m.Name, err)
 	}
 	t, err := re.Template(with)
 	if err != nil {
@@ -84,7 +85,7 @@ func newReplacement(m prop.Member) (replacement, error) {
 	return replacement{re, t}, nil
 }
 
-// Mask is the mask that wins over URL_NORMALIZE_MASK, if one is given.
+// Mask returns the mask, which overrides URL_NORMALIZE_MASK if given is true.
 func (n *Normalize) Mask() (mask int64, given bool) {
 	if n == nil {
 		return 0, false
@@ -92,8 +93,8 @@ func (n *Normalize) Mask() (mask int64, given bool) {
 	return n.mask, n.hasMask
 }
 
-// Replace applies the replacements one after the other. One that would make the
-// URL longer than 8 KiB is left out.
+// Replace applies the replacements one after the other. It skips one whose result is longer
+// than 8 KiB.
 func (n *Normalize) Replace(url string) string {
 	if n == nil {
 		return url
@@ -104,9 +105,9 @@ func (n *Normalize) Replace(url string) string {
 	return url
 }
 
-// Template puts url in the place of each %URL% of a template, percent-quoted when
-// quote is set; ten places at most. It is URL_TEMPLATE_REGULAR, _REALTIME and,
-// always quoted, EXTERNAL_URL. The empty template is the URL itself.
+// Template replaces up to ten %URL% in template by url, percent-encoded if quote is set. It
+// returns url for an empty template. It serves URL_TEMPLATE_REGULAR, URL_TEMPLATE_REALTIME
+// and (always quoted) EXTERNAL_URL.
 func Template(template, url string, quote bool) string {
 	if template == "" {
 		return url
@@ -117,18 +118,7 @@ func Template(template, url string, quote bool) string {
 	return strings.Replace(template, "%URL%", url, 10)
 }
 
-// quoted percent-encodes all but the unreserved characters (RFC 3986, 2.3).
+// quoted percent-encodes everything except the unreserved characters (RFC 3986, 2.3).
 func quoted(text string) string {
-	var b strings.Builder
-	b.Grow(len(text) + len(text)/4)
-	for i := range len(text) {
-		c := text[i]
-		if 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
-			b.WriteByte(c)
-			continue
-		}
-		const hex = "0123456789ABCDEF"
-		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-	}
-	return b.String()
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }

@@ -2,25 +2,26 @@ package linkrules
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
 
-// URLLimits is URL_LIMITS: the last cut of a page's links.
+// URLLimits is the property URL_LIMITS: the final selection of a page's links.
 type URLLimits struct{ cuts []cut }
 
-// cut is one rule. Links that its masks do not match are removed, and of the
-// others all but most behind the first offset.
+// cut is one rule. It keeps the links that its masks match, without the first offset, at
+// most most of them.
 type cut struct {
 	urls, types  []*pyregexp.Regexp
 	offset, most int64 // most 0: no limit
 }
 
-// ParseURLLimits reads {"root_url_mask": [regex], "content_type_mask": [regex],
-// "offset": n, "max_items": n} or a list of these, each member optional. Masks
-// ignore case. Source: docs/spec/crawling.md 3, 7.3 (F35).
+// ParseURLLimits parses {"root_url_mask": [regex], "content_type_mask": [regex], "offset":
+// n, "max_items": n} or a list of these. All members are optional. Masks ignore case.
+// Source: docs/spec/crawling.md 3, 7.3 (F35).
 func ParseURLLimits(text string) (*URLLimits, error) {
 	var all json.RawMessage
 	if err := decode(text, &all); err != nil {
@@ -53,30 +54,21 @@ func ParseURLLimits(text string) (*URLLimits, error) {
 	return l, nil
 }
 
-// NeedsContentTypes reports whether Keep asks for content types, so that they
-// are worth a HEAD request for each link.
+// NeedsContentTypes reports whether Keep uses content types, which cost a HEAD request for
+// each link.
 func (l *URLLimits) NeedsContentTypes() bool {
-	if l == nil {
-		return false
-	}
-	for _, c := range l.cuts {
-		if len(c.types) > 0 {
-			return true
-		}
-	}
-	return false
+	return l != nil && slices.ContainsFunc(l.cuts, func(c cut) bool { return len(c.types) > 0 })
 }
 
-// Candidate is a link that passed everything else.
+// Candidate is a link that passed all other checks.
 type Candidate struct {
-	URL         string // after redirects, where they are known
-	ContentType string // with or without parameters; "" when it is not known
+	URL         string // after redirects, if known
+	ContentType string // parameters allowed; "" if unknown
 }
 
-// Keep tells for each link of a page, in their order, whether it stays. The rules
-// cut one after the other: each takes only what its masks match (a type that is
-// not known matches no mask), leaves out the first offset of them, if there are
-// more than that, and keeps max_items; 0 keeps all.
+// Keep returns, for each link of a page, whether it stays. Each rule keeps the links that
+// its masks match (an unknown type matches no mask), skips the first offset of them if
+// there are more, and keeps max_items of the rest (0 keeps all).
 func (l *URLLimits) Keep(links []Candidate) []bool {
 	keep := make([]bool, len(links))
 	for i := range keep {

@@ -14,15 +14,15 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// maxXPath bounds one XPath expression and a date format, in bytes.
+// maxXPath bounds an XPath expression and a date format, in bytes.
 const maxXPath = 4 << 10
 
-// XPaths is COLLECT_URLS_XPATH_LIST: which XPath expressions find the links of
-// which pages.
+// XPaths is the property COLLECT_URLS_XPATH_LIST: the XPath expressions that find the links
+// of a page.
 type XPaths struct {
 	sets    []xpathSet
 	builtin bool
-	dates   string // strftime
+	dates   string // strftime format
 }
 
 type xpathSet struct {
@@ -30,7 +30,7 @@ type xpathSet struct {
 	texts []string
 }
 
-// ParseXPaths reads {"sets": {urlRegex: [xpath]}, "mode": 0 or 1, "date_format":
+// ParseXPaths parses {"sets": {urlRegex: [xpath]}, "mode": 0 or 1, "date_format":
 // strftime}. Source: docs/spec/crawling.md 5.1.
 func ParseXPaths(text string) (*XPaths, error) {
 	var v struct {
@@ -43,12 +43,12 @@ func ParseXPaths(text string) (*XPaths, error) {
 	}
 	x := &XPaths{builtin: v.Mode == 1, dates: "%Y-%m-%d"}
 	if v.Mode != 0 && v.Mode != 1 {
-		return nil, fmt.Errorf(`has %d at "mode", where 0 or 1 is wanted`, v.Mode)
+		return nil, fmt.Errorf(`has %d at "mode"; expected 0 or 1`, v.Mode)
 	}
 	if v.Dates != nil && *v.Dates != "" {
 		x.dates = *v.Dates
 		if len(x.dates) > maxXPath {
-			return nil, fmt.Errorf(`has %d bytes at "date_format", where %d are the limit`, len(x.dates), maxXPath)
+			return nil, fmt.Errorf(`has %d bytes at "date_format"; the limit is %d`, len(x.dates), maxXPath)
 		}
 	}
 	count := 0
@@ -59,7 +59,7 @@ func ParseXPaths(text string) (*XPaths, error) {
 		}
 		for _, t := range texts {
 			if len(t) > maxXPath {
-				return nil, fmt.Errorf("has an XPath of %d bytes, where %d are the limit", len(t), maxXPath)
+				return nil, fmt.Errorf("has an XPath of %d bytes; the limit is %d", len(t), maxXPath)
 			}
 		}
 		page, err := expression(m.Name)
@@ -69,25 +69,24 @@ func ParseXPaths(text string) (*XPaths, error) {
 		count += 1 + len(texts)
 		x.sets = append(x.sets, xpathSet{page, texts})
 	}
-	return x, few(count)
+	return x, checkCount(count)
 }
 
-// For gives the expressions for a page, those of all sets whose expression is
-// found in its URL, each once, macros replaced; and whether the built-in list of
-// attributes applies as well. With neither, the page has no links. The nil
-// *XPaths wants the built-in list alone.
+// For returns the distinct expressions of all sets whose urlRegex is found in the URL of a
+// page, with macros replaced, and whether the built-in list of attributes applies too. A
+// nil XPaths uses only the built-in list.
 func (x *XPaths) For(pageURL string, now time.Time) (expressions []string, builtin bool) {
 	if x == nil {
 		return nil, true
 	}
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, set := range x.sets {
 		if !matches(set.page, pageURL) {
 			continue
 		}
 		for _, text := range set.texts {
-			if text = x.expand(text, now); text != "" && !met[text] {
-				met[text] = true
+			if text = x.expand(text, now); text != "" && !seen[text] {
+				seen[text] = true
 				expressions = append(expressions, text)
 			}
 		}
@@ -95,25 +94,21 @@ func (x *XPaths) For(pageURL string, now time.Time) (expressions []string, built
 	return expressions, x.builtin
 }
 
-// moment finds the macros of a time: UTC plus some hours, two digits at most.
+// moment finds the time macros: UTC plus a number of hours of at most two digits.
 var moment = regexp.MustCompile(`%@(DATE|YEAR|SHORTYEAR|MONTH|DAY|HOUR|MINUTE|SECOND)\(\s*([+-]?\d{0,2})\s*\)%`)
 
-// moments are the macros as formats of strftime.
+// moments maps macros to strftime formats.
 var moments = map[string]string{
 	"YEAR": "%Y", "SHORTYEAR": "%y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S",
 }
 
-// expand replaces the macros of an expression.
 func (x *XPaths) expand(text string, now time.Time) string {
 	if !strings.Contains(text, "%@") {
 		return text
 	}
 	return moment.ReplaceAllStringFunc(text, func(macro string) string {
 		parts := moment.FindStringSubmatch(macro)
-		hours, err := strconv.Atoi(parts[2])
-		if err != nil {
-			hours = 0 // no number
-		}
+		hours, _ := strconv.Atoi(parts[2])
 		format, ok := moments[parts[1]]
 		if !ok {
 			format = x.dates
@@ -122,7 +117,7 @@ func (x *XPaths) expand(text string, now time.Time) string {
 	})
 }
 
-// CollectLimits is COLLECT_URLS_LIMITS: other limits for some pages.
+// CollectLimits is the property COLLECT_URLS_LIMITS: limits for some pages.
 type CollectLimits struct{ rules []collectLimit }
 
 type collectLimit struct {
@@ -130,9 +125,9 @@ type collectLimit struct {
 	limit int64
 }
 
-// ParseCollectLimits reads {urlRegex: [[optionRegex, number], ...]}. The one option
-// there is, MaxURLSFromPage, is searched for optionRegex without regard to case;
-// pairs of other options are passed over. Source: docs/spec/crawling.md 3.
+// ParseCollectLimits parses {urlRegex: [[optionRegex, number], ...]}. The only option is
+// MaxURLSFromPage; optionRegex is searched for in it, ignoring case, and other pairs are
+// ignored. Source: docs/spec/crawling.md 3.
 func ParseCollectLimits(text string) (*CollectLimits, error) {
 	list, err := members(text)
 	if err != nil {
@@ -148,7 +143,7 @@ func ParseCollectLimits(text string) (*CollectLimits, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(pairs) > 0 && pairs[0][0] != '[' { // one pair for a list of one
+		if len(pairs) > 0 && pairs[0][0] != '[' { // a single pair
 			pairs = []json.RawMessage{m.Value}
 		}
 		for _, raw := range pairs {
@@ -161,17 +156,17 @@ func ParseCollectLimits(text string) (*CollectLimits, error) {
 			}
 		}
 	}
-	return l, few(len(l.rules))
+	return l, checkCount(len(l.rules))
 }
 
-// collectPair reads [optionRegex, number].
+// collectPair parses [optionRegex, number].
 func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, err error) {
 	pair, err := elements(raw)
 	if err != nil {
 		return 0, false, err
 	}
 	if len(pair) != 2 {
-		return 0, false, fmt.Errorf("has %.80s at %.80q, where [option, number] is wanted", raw, name)
+		return 0, false, fmt.Errorf("has %.80s at %.80q; expected [option, number]", raw, name)
 	}
 	text, err := prop.Text(pair[0])
 	if err != nil {
@@ -188,8 +183,8 @@ func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, e
 	return max(int64(n), 0), matches(option, "MaxURLSFromPage"), nil
 }
 
-// MaxURLsFromPage is the limit of a page: that of the last pair that matches,
-// else limit. 0 is no limit.
+// MaxURLsFromPage returns the limit of the last pair for the page, else limit. 0 means no
+// limit.
 func (l *CollectLimits) MaxURLsFromPage(pageURL string, limit int64) int64 {
 	if l == nil {
 		return limit
