@@ -2,26 +2,25 @@ package links
 
 import "strings"
 
-// kind is how a value holds URLs.
+// kind is how an attribute value contains URLs.
 type kind uint8
 
 const (
 	single kind = iota // one URL
-	spaces             // several, apart by white space
-	commas             // several, apart by commas
-	srcset             // image candidates of the HTML standard, 4.8.4.2.2
-	none               // no URL, but part of a form
+	spaces             // several, separated by white space
+	commas             // several, separated by commas
+	srcset             // image candidates (HTML standard, 4.8.4.2.2)
+	noURL              // no URL, but part of a form
 )
 
-// rule is one attribute that holds URLs.
+// rule is one attribute with URLs.
 type rule struct {
 	attr string
 	kind kind
 }
 
-// attributes lists, for each element, the attributes whose value is a URL:
-// those of HTML 4, of the living standard, of SVG, and of the elements of old
-// browsers. The href of base is not a link but what links are relative to.
+// attributes lists, by element, the attributes with URLs in HTML 4, the living standard,
+// SVG and old browsers. The href of base is not a link.
 var attributes = map[string][]rule{
 	"a":          {{"href", single}, {"xlink:href", single}, {"ping", spaces}},
 	"applet":     {{"codebase", single}, {"code", single}, {"archive", commas}},
@@ -30,33 +29,33 @@ var attributes = map[string][]rule{
 	"bgsound":    {{"src", single}},
 	"blockquote": {{"cite", single}},
 	"body":       {{"background", single}},
-	"button":     {{"formaction", single}, {"type", none}, {"value", none}, {"disabled", none}},
+	"button":     {{"formaction", single}, {"type", noURL}, {"value", noURL}, {"disabled", noURL}},
 	"command":    {{"icon", single}},
 	"del":        {{"cite", single}},
 	"embed":      {{"src", single}},
 	"feimage":    {{"href", single}, {"xlink:href", single}},
-	"form":       {{"action", single}, {"method", none}},
+	"form":       {{"action", single}, {"method", noURL}},
 	"frame":      {{"src", single}, {"longdesc", single}},
 	"head":       {{"profile", spaces}},
 	"html":       {{"manifest", single}},
 	"iframe":     {{"src", single}, {"longdesc", single}},
 	"image":      {{"href", single}, {"xlink:href", single}, {"src", single}},
 	"img":        {{"src", single}, {"srcset", srcset}, {"longdesc", single}, {"usemap", single}, {"lowsrc", single}, {"dynsrc", single}},
-	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}, {"type", none}, {"value", none}, {"checked", none}, {"disabled", none}},
+	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}, {"type", noURL}, {"value", noURL}, {"checked", noURL}, {"disabled", noURL}},
 	"ins":        {{"cite", single}},
 	"link":       {{"href", single}, {"imagesrcset", srcset}},
 	"menuitem":   {{"icon", single}},
 	"object":     {{"data", single}, {"classid", single}, {"codebase", single}, {"archive", spaces}, {"usemap", single}},
-	"option":     {{"value", none}, {"selected", none}, {"disabled", none}},
+	"option":     {{"value", noURL}, {"selected", noURL}, {"disabled", noURL}},
 	"portal":     {{"src", single}},
 	"q":          {{"cite", single}},
 	"script":     {{"src", single}, {"href", single}, {"xlink:href", single}},
-	"select":     {{"disabled", none}},
+	"select":     {{"disabled", noURL}},
 	"source":     {{"src", single}, {"srcset", srcset}},
 	"table":      {{"background", single}},
 	"tbody":      {{"background", single}},
 	"td":         {{"background", single}},
-	"textarea":   {{"disabled", none}},
+	"textarea":   {{"disabled", noURL}},
 	"tfoot":      {{"background", single}},
 	"th":         {{"background", single}},
 	"thead":      {{"background", single}},
@@ -66,8 +65,7 @@ var attributes = map[string][]rule{
 	"video":      {{"src", single}, {"poster", single}},
 }
 
-// xmlAttributes lists those of feeds and site maps, by local name, beside the
-// ones above.
+// xmlAttributes lists those of feeds and sitemaps, by local name, in addition.
 var xmlAttributes = map[string][]rule{
 	"category":  {{"domain", single}},
 	"content":   {{"src", single}, {"url", single}},
@@ -76,11 +74,10 @@ var xmlAttributes = map[string][]rule{
 	"thumbnail": {{"url", single}},
 }
 
-// xmlTexts are the XML elements, by local name, whose text is a URL.
+// xmlTexts lists the XML elements, by local name, whose text is a URL.
 var xmlTexts = map[string]bool{"link": true, "guid": true, "loc": true}
 
-// deadSchemes are what no crawler can fetch. URLs of other schemes are handed
-// out, the caller has its list of protocols.
+// deadSchemes cannot be fetched by any crawler. The caller filters other schemes.
 var deadSchemes = map[string]bool{
 	"about": true, "android-app": true, "blob": true, "callto": true, "chrome": true,
 	"cid": true, "clsid": true, "data": true, "fax": true, "geo": true, "intent": true,
@@ -90,9 +87,9 @@ var deadSchemes = map[string]bool{
 	"xmpp": true,
 }
 
-// fetchable reports whether url, without outer white space, may lead to another
-// document: not empty, not a place in the page itself ("#top"; "#!x" is an
-// address of old script applications), not of a dead scheme.
+// fetchable reports whether url, trimmed, may lead to another document: it is not empty,
+// not a fragment ("#!x" is an address of old script applications), and not of a dead
+// scheme.
 func fetchable(url string) bool {
 	if url == "" || len(url) > maxURL || url[0] == '#' && !strings.HasPrefix(url, "#!") {
 		return false
@@ -100,13 +97,13 @@ func fetchable(url string) bool {
 	return !deadSchemes[scheme(url)]
 }
 
-// scheme returns the scheme of url in lower case, "" for a relative one. As in
-// browsers, tabs and newlines inside it do not hide a "java script".
+// scheme returns the scheme of url in lower case, "" for a relative URL. Like browsers it
+// ignores tabs and newlines, so that they cannot hide a "java script".
 func scheme(url string) string {
 	var name [16]byte
 	n := 0
 	for i := 0; i < len(url); i++ {
-		c := url[i] | 0x20 // letters to lower case; the signs below stay as they are
+		c := url[i] | 0x20 // lower case
 		switch {
 		case url[i] == ':':
 			return string(name[:n])

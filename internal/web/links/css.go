@@ -1,16 +1,16 @@
 package links
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
 )
 
-// CSS returns the links of a style sheet, at most maxLinks of them (0 = all):
-// what stands in url() and what @import names. text is UTF-8; broken sheets are
-// read as the tokenizer of CSS Syntax reads them. They are relative to the URL of
-// the sheet. Time is linear in the text.
+// CSS returns at most maxLinks links of a style sheet (0 = all): the URLs of url() and
+// @import. text is UTF-8; invalid sheets are tokenised as in CSS Syntax. The links are
+// relative to the URL of the sheet. Time is linear in the text.
 func CSS(text []byte, maxLinks int) Page {
 	s := scanner{max: maxLinks, seen: make(map[string]bool)}
 	s.style(text)
@@ -20,7 +20,7 @@ func CSS(text []byte, maxLinks int) Page {
 // style adds the links of a style sheet, a style element or a style attribute.
 func (s *scanner) style(text []byte) {
 	input := parse.NewInputBytes(text)
-	defer input.Restore() // it puts a mark behind text, which may be in use there
+	defer input.Restore() // the lexer overwrites the byte after text
 	lexer := css.NewLexer(input)
 	importing := false
 	for {
@@ -48,7 +48,7 @@ func (s *scanner) styleLink(text string) {
 	s.addAll(text, rule{attr: "style"}, "style", "")
 }
 
-// unquoted takes quotes and escapes off a CSS text.
+// unquoted removes quotes and escapes from a CSS text.
 func unquoted(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {
@@ -63,13 +63,13 @@ func unquoted(text string) string {
 			b.WriteByte(text[i])
 			continue
 		}
-		code, n := 0, 0
+		n := 0
 		for n < 6 && i+1+n < len(text) && isHex(text[i+1+n]) {
-			code = code*16 + hexValue(text[i+1+n])
 			n++
 		}
 		switch {
 		case n > 0:
+			code, _ := strconv.ParseInt(text[i+1:i+1+n], 16, 32)
 			b.WriteRune(rune(code))
 			i += n
 			if i+1 < len(text) && text[i+1] == ' ' {
@@ -85,11 +85,4 @@ func unquoted(text string) string {
 
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func hexValue(c byte) int {
-	if c <= '9' {
-		return int(c - '0')
-	}
-	return int(c|0x20-'a') + 10
 }

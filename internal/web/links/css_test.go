@@ -10,20 +10,20 @@ func TestCSS(t *testing.T) {
 	cases := map[string]struct{ sheet, want string }{
 		"import text":      {`@import "a.css"; p { color: red }`, "a.css"},
 		"import url":       {`@import url(a.css) screen; @IMPORT url('b.css');`, "a.css b.css"},
-		"background":       {`p { background: #fff url( "c.png" ) no-repeat; }`, "c.png"},
+		"quoted url":       {`p { background: #fff url( "c.png" ) no-repeat; }`, "c.png"},
 		"font":             {`@font-face { src: url(d.woff2) format("woff2"), url(d.woff) }`, "d.woff2 d.woff"},
 		"comment":          {`/* url(no.png) */ a { cursor: url(e.cur), auto }`, "e.cur"},
-		"text is no link":  {`a::after { content: "url(no.png)" }`, ""},
+		"url in a string":  {`a::after { content: "url(no.png)" }`, ""},
 		"escapes":          {`a { background: url("f\20 g.png") }`, "f g.png"},
 		"data":             {`a { background: url(data:image/png;base64,AAAA) }`, ""},
 		"broken":           {`a { background: url(h.png } b { x: url(`, ""},
 		"case and newline": {"a { background: URL(\n i.png\n) }", "i.png"},
-		"twice":            {`a { background: url(j.png) } b { background: url("j.png") }`, "j.png"},
+		"duplicate":        {`a { background: url(j.png) } b { background: url("j.png") }`, "j.png"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := strings.Join(urls(CSS([]byte(c.sheet), 0).Links), " "); got != c.want {
-				t.Errorf("%s holds %q, want %q", c.sheet, got, c.want)
+				t.Errorf("CSS(%s) = %q, want %q", c.sheet, got, c.want)
 			}
 		})
 	}

@@ -1,9 +1,8 @@
-// Package links finds the URLs that a page names.
+// Package links finds the URLs that a page contains.
 //
-// It reads the tokens of the page once, builds no tree, and takes every
-// attribute of HTML whose value is a URL, srcset and meta refresh included. It
-// resolves nothing: the caller has the URL of the page, the base element found
-// here, and package canonical.
+// It reads the tokens of the page once, without a tree, and returns every HTML attribute
+// with a URL, including srcset and meta refresh. It resolves nothing: the caller resolves
+// links against the base element and the URL of the page.
 //
 //	page := links.HTML(text, 1000)
 //	base := resolve(pageURL, page.Base)

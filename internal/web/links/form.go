@@ -9,28 +9,27 @@ const (
 	maxFieldName = 255
 )
 
-// openForm is the form under way: the first one, where forms stand within each
-// other, as the HTML standard has it.
+// openForm is the current form. A form inside a form is ignored, as in the HTML standard.
 type openForm struct {
 	Form
 	open      bool
-	submitted bool // by the first submit button, whose name is sent too
+	submitted bool // has its first submit button, whose name is sent too
 
-	// waiting tells that text belongs to the field: the content of a textarea or
+	// waiting says that following text is the value of field: the content of a textarea or
 	// of an option without a value.
 	waiting bool
 	text    []byte
 	field   Field
 
-	inSelect bool // the options of choice are under way
+	inSelect bool // inside the select element named choice
 	choice   string
 	chosen   Field
-	hasFirst bool // chosen is an option
+	hasFirst bool // chosen is set
 	inOption bool
-	marked   bool // the option under way is selected
+	marked   bool // the current option is selected
 }
 
-// startOfForm reads a start tag within a form, or that of a form.
+// startOfForm handles a start tag inside a form, or of a form.
 func (s *scanner) startOfForm(tag string) {
 	f := &s.form
 	name := s.value("name")
@@ -103,7 +102,7 @@ func (s *scanner) startOfForm(tag string) {
 	}
 }
 
-// endOfForm reads an end tag within a form.
+// endOfForm handles an end tag inside a form.
 func (s *scanner) endOfForm(tag string) {
 	switch tag {
 	case "form":
@@ -116,7 +115,7 @@ func (s *scanner) endOfForm(tag string) {
 	}
 }
 
-// endField keeps the field whose text was waited for.
+// endField adds the field that waits for its text.
 func (s *scanner) endField() {
 	f := &s.form
 	if !f.waiting {
@@ -129,11 +128,11 @@ func (s *scanner) endField() {
 		f.takeOption()
 		return
 	}
-	f.field.Value = strings.TrimPrefix(strings.TrimPrefix(f.field.Value, "\r"), "\n") // the line end behind the tag
+	f.field.Value = strings.TrimPrefix(strings.TrimPrefix(f.field.Value, "\r"), "\n") // the line end after the tag
 	f.add(f.field)
 }
 
-// takeOption notes the option under way: the first, or the one selected last.
+// takeOption chooses the current option if it is the first or selected.
 func (f *openForm) takeOption() {
 	f.inOption = false
 	if f.marked || !f.hasFirst {
@@ -142,7 +141,7 @@ func (f *openForm) takeOption() {
 	}
 }
 
-// endSelect keeps what is chosen of a list.
+// endSelect adds the chosen option.
 func (s *scanner) endSelect() {
 	if s.form.inSelect && s.form.hasFirst {
 		s.form.add(s.form.chosen)
@@ -150,7 +149,7 @@ func (s *scanner) endSelect() {
 	s.form.inSelect = false
 }
 
-// endForm keeps the form.
+// endForm adds the form to the page.
 func (s *scanner) endForm() {
 	if !s.form.open {
 		return
@@ -161,7 +160,7 @@ func (s *scanner) endForm() {
 	s.form.open, s.form.Form = false, Form{}
 }
 
-// add keeps a field that can be sent.
+// add adds a field that a browser would send.
 func (f *openForm) add(field Field) {
 	if field.Name == "" || len(field.Name) > maxFieldName || len(field.Value) > maxValue || len(f.Fields) >= maxFields {
 		return

@@ -8,12 +8,12 @@ import (
 
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"none", `<input name=a value=1>`, ""},
+		{"no form", `<input name=a value=1>`, ""},
 		{"defaults", `<form></form>`, "get "},
 		{"method and action", `<form method=" POST " action=' /a?b&amp;c '><input name=q value="x &amp; y"></form>`, "post /a?b&c q=x & y"},
 		{"unknown method", `<form method=dialog action=a>`, "get a"},
-		{"not only direct children", `<form action=a><p><label><input name=q></label></form><input name=r>`, "get a q="},
-		{"kinds of input", `<form action=a><input type=hidden name=h value=1><input type=checkbox name=c1 checked><input type=checkbox name=c2 value=x>` +
+		{"nested fields", `<form action=a><p><label><input name=q></label></form><input name=r>`, "get a q="},
+		{"input types", `<form action=a><input type=hidden name=h value=1><input type=checkbox name=c1 checked><input type=checkbox name=c2 value=x>` +
 			`<input type=radio name=r value=1><input type=RADIO name=r value=2 checked><input type=file name=f><input type=reset name=s><input type=image name=i src=i.png>`,
 			"get a h=1 c1=on r=2"},
 		{"first submit button", `<form action=a><input type=submit name=s1 value=Go><button name=s2>x</button>`, "get a s1=Go"},
@@ -23,11 +23,11 @@ func TestForms(t *testing.T) {
 		{"textarea", "<form action=a><textarea name=t>\nx <b>\ny</textarea><input name=u>", "get a t=x <b>\ny u="},
 		{"first option", `<form action=a><select name=s><option value=1>One<option value=2>Two</select>`, "get a s=1"},
 		{"selected option", `<form action=a><select name=s><option>One</option><option selected> Two  words </option></select>`, "get a s=Two words"},
-		{"options never closed", `<form action=a><select name=s><option>One<option selected>Two<p></form>`, "get a s=Two"},
+		{"unclosed options", `<form action=a><select name=s><option>One<option selected>Two<p></form>`, "get a s=Two"},
 		{"option without select", `<form action=a><option value=1>`, "get a"},
 		{"two forms", `<form action=a><input name=x></form><form action=b method=post><input name=y></form>`, "get a x= post b y="},
 		{"form in form", `<form action=a><form action=b><input name=x></form><input name=y>`, "get a x="},
-		{"never closed", `<form action=a><input name=x><textarea name=y>z`, "get a x= y=z"},
+		{"unclosed form", `<form action=a><input name=x><textarea name=y>z`, "get a x= y=z"},
 		{"value too long", `<form action=a><input name=x value=` + strings.Repeat("v", maxValue+1) + `><input name=y>`, "get a y="},
 		{"text too long", `<form action=a><textarea name=x>` + strings.Repeat("v", maxValue+1) + `</textarea><input name=y>`, "get a y="},
 		{"broken utf-8", "<form action=a><input name=x value=\xff>", "get a x=\uFFFD"},

@@ -3,18 +3,17 @@ package links
 import "strings"
 
 const (
-	// maxHeader bounds the Link headers that are read, in bytes together.
+	// maxHeader bounds the total bytes of the Link headers that are read.
 	maxHeader = 64 << 10
 
-	// maxHeaderLinks bounds the links of them.
+	// maxHeaderLinks bounds the links in them.
 	maxHeaderLinks = 1000
 )
 
-// Header returns the links of a response's Link headers, values as they were sent,
-// each URL text once; Tag is "header" and Attr "link". They are relative to the URL
-// of the page (not to its base element). Links that only ask a browser to connect
-// (preconnect, dns-prefetch) are left out, and so is what stands behind a place
-// that is no link. At most 64 KiB and 1000 links are read.
+// Header returns the links of a response's Link headers, given their raw values. Each URL
+// occurs once; Tag is "header" and Attr "link". URLs are relative to the URL of the page,
+// not to its base element. Header skips pure connection hints (preconnect, dns-prefetch)
+// and the rest of a value after a syntax error. It reads at most 64 KiB and 1000 links.
 // Source: RFC 8288, 3 and B.2.
 func Header(values []string) []Link {
 	var (
@@ -42,8 +41,7 @@ func Header(values []string) []Link {
 	return list
 }
 
-// headerLink reads one link and the comma behind it. ok is false when there is
-// none.
+// headerLink parses one link and the comma after it. ok is false on a syntax error.
 func headerLink(text string) (l Link, rest string, ok bool) {
 	text = strings.TrimLeft(text, " \t,")
 	if !strings.HasPrefix(text, "<") {
@@ -62,16 +60,16 @@ func headerLink(text string) (l Link, rest string, ok bool) {
 		}
 		var name, value string
 		name, value, text = parameter(text[1:])
-		if !hasRel && strings.EqualFold(name, "rel") { // the first counts
+		if !hasRel && strings.EqualFold(name, "rel") { // the first one counts
 			l.Rel, hasRel = strings.ToLower(strings.TrimSpace(value)), true
 		}
 	}
-	// What stands before the next comma is no parameter; it is passed over.
+	// Ignore invalid text before the next comma.
 	_, rest, _ = strings.Cut(text, ",")
 	return l, rest, true
 }
 
-// parameter reads name=value or name="value" or name.
+// parameter parses name=value, name="value" or name.
 func parameter(text string) (name, value, rest string) {
 	end := strings.IndexAny(text, "=;,")
 	if end < 0 {
@@ -101,10 +99,10 @@ func parameter(text string) (name, value, rest string) {
 			b.WriteByte(c)
 		}
 	}
-	return name, b.String(), "" // never closed
+	return name, b.String(), "" // unterminated
 }
 
-// connects reports whether a rel asks for a connection alone.
+// connects reports whether rel only asks for a connection.
 func connects(rel string) bool {
 	words := 0
 	for word := range strings.FieldsSeq(rel) {

@@ -11,23 +11,23 @@ func TestHeader(t *testing.T) {
 		values []string
 		want   string // URL|rel, separated by spaces
 	}{
-		{"none", nil, ""},
+		{"no header", nil, ""},
 		{"one", []string{`<https://a.example/2>; rel="next"`}, "https://a.example/2|next"},
-		{"without quotes, in any case", []string{`</2>;REL=Next`}, "/2|next"},
+		{"unquoted, upper case", []string{`</2>;REL=Next`}, "/2|next"},
 		{"without rel", []string{`</2>`}, "/2|"},
-		{"several in one", []string{`</1>; rel=prev, </2>; rel="next" ,</3>`}, "/1|prev /2|next /3|"},
+		{"several links in one value", []string{`</1>; rel=prev, </2>; rel="next" ,</3>`}, "/1|prev /2|next /3|"},
 		{"several headers", []string{`</1>`, `</2>`, `</1>; rel=x`}, "/1| /2|"},
 		{"commas and semicolons in the URL", []string{`</a,b;c=d>; rel=next, </e>`}, "/a,b;c=d|next /e|"},
 		{"commas and brackets in quotes", []string{`</1>; title="a, <b>; \"c\""; rel="x", </2>`}, "/1|x /2|"},
 		{"first rel counts", []string{`</1>; rel=a; rel=b`}, "/1|a"},
 		{"several rels", []string{`</1>; rel="prefetch  Next"`}, "/1|prefetch  next"},
-		{"anchor is passed over", []string{`</1>; rel=x; anchor="#foo"; crossorigin, </2>`}, "/1|x /2|"},
+		{"other parameters ignored", []string{`</1>; rel=x; anchor="#foo"; crossorigin, </2>`}, "/1|x /2|"},
 		{"blanks", []string{"\t </1 > ; rel = \"x\" ;; , , </2>"}, "/1|x /2|"},
-		{"connections alone", []string{`<https://c>; rel=preconnect, <//d>; rel="dns-prefetch preconnect", </e>; rel="preconnect next"`}, "/e|preconnect next"},
-		{"no link", []string{`nonsense, </1>`, `</2>`}, "/2|"},
-		{"junk before the comma", []string{`</1> x="y" z, </2>`}, "/1| /2|"},
-		{"never closed", []string{`</1`, `</2>; rel="x`, `</3>; rel`}, "/2|x /3|"},
-		{"nowhere", []string{`<>, <#a>, <javascript:x>, <mailto:x@y>`}, ""},
+		{"pure connection hints", []string{`<https://c>; rel=preconnect, <//d>; rel="dns-prefetch preconnect", </e>; rel="preconnect next"`}, "/e|preconnect next"},
+		{"invalid value", []string{`nonsense, </1>`, `</2>`}, "/2|"},
+		{"invalid text before the comma", []string{`</1> x="y" z, </2>`}, "/1| /2|"},
+		{"unterminated", []string{`</1`, `</2>; rel="x`, `</3>; rel`}, "/2|x /3|"},
+		{"not fetchable", []string{`<>, <#a>, <javascript:x>, <mailto:x@y>`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string

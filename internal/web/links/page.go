@@ -3,35 +3,34 @@ package links
 import "time"
 
 const (
-	// maxURL is the longest attribute value, in bytes, taken for a URL. Longer
-	// ones are left out: servers refuse them and nobody writes them by hand.
+	// maxURL is the longest attribute value, in bytes, that is a URL: servers reject longer
+	// ones.
 	maxURL = 8 << 10
 
-	// maxList is the same for values that hold several URLs.
+	// maxList is the same for a value with several URLs.
 	maxList = 64 << 10
 
-	// maxTitle bounds the title.
+	// maxTitle bounds the title, in bytes.
 	maxTitle = 2 << 10
 
-	// maxLang bounds a language tag; real ones are far shorter.
+	// maxLang bounds a language tag, in bytes.
 	maxLang = 64
 )
 
-// Page is what the tokens of one page say about links.
+// Page is the result of one scan.
 type Page struct {
-	// Title is the text of the first title element, white space collapsed and
-	// cut after 2 KiB.
+	// Title is the text of the first title element that has text, with white space
+	// collapsed, at most 2 KiB.
 	Title string
 
-	// Base is the href of the first base element that has one, as written;
-	// empty when there is none. It may be relative to the URL of the page.
+	// Base is the href of the first base element that has one, as written, or "". It may be
+	// relative to the URL of the page.
 	Base string
 
-	// Refresh is the first meta refresh with a URL, nil when there is none.
+	// Refresh is the first meta refresh with a URL, or nil.
 	Refresh *Refresh
 
-	// Robots is the content of the robots meta elements in lower case, joined
-	// by commas.
+	// Robots is the content of the robots meta elements in lower case, joined by commas.
 	Robots string
 
 	// Canonical is the href of the first link element with rel=canonical.
@@ -43,20 +42,20 @@ type Page struct {
 	// Forms are the forms of an HTML page in document order, at most 100.
 	Forms []Form
 
-	// Links are in document order, each URL text once.
+	// Links are in document order, each URL once.
 	Links []Link
 
-	// Cut reports that there were more links than asked for.
+	// Cut says that there were more links than maxLinks.
 	Cut bool
 }
 
-// Link is one URL as the page writes it: entities decoded, outer white space
-// removed, nothing else changed. It is never empty and never longer than 8 KiB.
+// Link is one URL as written, with entities decoded and outer white space removed. It has 1
+// byte to 8 KiB.
 type Link struct {
 	URL  string
-	Tag  string // element in lower case, such as "a"; for XML without a prefix; "header" for a Link header
-	Attr string // attribute in lower case; empty for the text of an XML element
-	Rel  string // rel of the element in lower case, often empty
+	Tag  string // element in lower case, without XML prefix; "header" for a Link header
+	Attr string // attribute in lower case; "" for the text of an XML element
+	Rel  string // rel of the element in lower case, often ""
 }
 
 // Refresh is the target of a meta refresh.
@@ -65,14 +64,14 @@ type Refresh struct {
 	Delay time.Duration // whole seconds, at most one year
 }
 
-// Form is what a browser would send of a form that nobody filled in (docs/spec/crawling.md
+// Form is what a browser would send if nobody filled in the form (docs/spec/crawling.md
 // 5.2).
 type Form struct {
-	Action string  // as written; empty for the page itself
+	Action string  // as written; "" is the page itself
 	Method string  // "get" or "post"
 	Fields []Field // in document order, at most 200
 }
 
-// Field is one name and value of a form. A value of more than 4 KiB, or a name of
-// more than 255 bytes, leaves the field out.
+// Field is one name and value of a form. Fields with a name above 255 bytes or a value
+// above 4 KiB are left out.
 type Field struct{ Name, Value string }

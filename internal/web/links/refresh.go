@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// maxDelay keeps a refresh of absurd length within a time.Duration.
+// maxDelay, in seconds, bounds the delay to avoid an overflow of time.Duration.
 const maxDelay = 365 * 24 * 60 * 60
 
-// refresh reads the content of a meta refresh such as `5; url='next.html'` by
-// the rules of the HTML standard (4.2.5.3). The URL is empty when the page only
-// reloads itself or the value is broken.
+// refresh parses the content of a meta refresh such as `5; url='next.html'` by the HTML
+// standard (4.2.5.3). The URL is empty if the page only reloads itself or the value is
+// invalid.
 func refresh(content string) (url string, delay time.Duration) {
 	rest := strings.TrimLeft(content, " \t\r\n\f")
 	seconds, digits := 0, 0

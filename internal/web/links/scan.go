@@ -2,22 +2,21 @@ package links
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// HTML returns the links of an HTML page, at most maxLinks of them (0 = all).
-// text is UTF-8; broken mark-up is read as the tokenizer of the HTML standard
-// reads it. Comments and scripts hold no links; noscript and noframes do, as
-// nobody here runs scripts or draws frames, and so do style elements and
-// attributes. Time is linear in the text.
+// HTML returns at most maxLinks links of an HTML page (0 = all). text is UTF-8; invalid
+// markup is tokenised as in the HTML standard. Comments and scripts have no links.
+// noscript, noframes, style elements and style attributes do. Time is linear in the text.
 func HTML(text []byte, maxLinks int) Page { return scan(text, maxLinks, false) }
 
-// XML returns the links of a feed, a site map or any other XML document: the
-// text of link, guid and loc elements, the attributes of feeds that hold URLs
-// (Atom's link among them) and those of HTML. Prefixes are ignored. A guid with
-// isPermaLink="false" is no link.
+// XML returns the links of a feed, a sitemap or any other XML document: the text of link,
+// guid and loc elements, and the attributes with URLs of feeds (including Atom's link) and
+// of HTML. It ignores prefixes, and a guid with isPermaLink="false".
 func XML(text []byte, maxLinks int) Page { return scan(text, maxLinks, true) }
 
 // scanner is one pass over one page.
@@ -26,13 +25,13 @@ type scanner struct {
 	xml   bool
 	max   int
 	seen  map[string]bool
-	attrs []attribute // those of the tag at hand, reused
+	attrs []attribute // of the current tag; reused
 
 	title    []byte
 	inTitle  bool
 	hasTitle bool
 
-	text    []byte // of the XML element textOf, which holds a URL
+	text    []byte // of the XML element textOf, whose text is a URL
 	textOf  string
 	inStyle bool
 	sawRoot bool
@@ -41,7 +40,6 @@ type scanner struct {
 	form openForm
 }
 
-// attribute is one of the tag at hand.
 type attribute struct{ key, value string }
 
 func scan(text []byte, maxLinks int, xml bool) Page {
@@ -74,10 +72,10 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 	}
 }
 
-// styleURL tells the tags whose style attribute is worth reading.
+// styleURL is in all style attributes that can have links.
 var styleURL = []byte("url(")
 
-// take keeps the text at hand when somebody waits for it.
+// take appends the current text to the part that collects it.
 func (s *scanner) take(z *html.Tokenizer) {
 	switch {
 	case s.inStyle:
@@ -97,7 +95,7 @@ func (s *scanner) take(z *html.Tokenizer) {
 	}
 }
 
-// start reads one start tag.
+// start handles one start tag.
 func (s *scanner) start(z *html.Tokenizer) {
 	styled := bytes.Contains(z.Raw(), styleURL)
 	name, more := z.TagName()
@@ -135,7 +133,7 @@ func (s *scanner) start(z *html.Tokenizer) {
 	s.read(z, more, rules)
 	if root {
 		s.sawRoot = true
-		s.page.Lang = cut(first(s.value("lang"), s.value("xml:lang")), maxLang)
+		s.page.Lang = cut(cmp.Or(s.value("lang"), s.value("xml:lang")), maxLang)
 	}
 	switch tag {
 	case "base":
@@ -149,7 +147,7 @@ func (s *scanner) start(z *html.Tokenizer) {
 		s.startOfForm(tag)
 	}
 	rel := strings.ToLower(strings.TrimSpace(s.value("rel")))
-	if tag == "link" && s.page.Canonical == "" && hasWord(rel, "canonical") {
+	if tag == "link" && s.page.Canonical == "" && slices.Contains(strings.Fields(rel), "canonical") {
 		s.page.Canonical = clean(s.value("href"))
 	}
 	for _, r := range rules {
@@ -165,14 +163,14 @@ func (s *scanner) start(z *html.Tokenizer) {
 	}
 }
 
-// read collects the attributes of the tag at hand that somebody asks for and
-// whose value is short enough to be meant. Of equal names the first counts.
+// read collects the attributes of the current tag that the scanner uses. The first of equal
+// names counts. Values above maxList are ignored.
 func (s *scanner) read(z *html.Tokenizer, more bool, rules []rule) {
 	s.attrs = s.attrs[:0]
 	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		name := asked(key, rules)
+		name := used(key, rules)
 		if name == "" || len(value) > maxList || s.has(name) {
 			continue
 		}
@@ -180,48 +178,29 @@ func (s *scanner) read(z *html.Tokenizer, more bool, rules []rule) {
 	}
 }
 
-// asked returns the name of an attribute that this package reads, "" for any
-// other. The names are constants, so that a tag costs no memory for them.
-func asked(key []byte, rules []rule) string {
+// used returns the name of an attribute that the scanner uses, else "". The names are
+// constants, so that tags need no allocation for them.
+func used(key []byte, rules []rule) string {
 	for _, r := range rules {
 		if string(key) == r.attr {
 			return r.attr
 		}
 	}
-	switch string(key) {
-	case "rel":
-		return "rel"
-	case "href":
-		return "href"
-	case "name":
-		return "name"
-	case "content":
-		return "content"
-	case "http-equiv":
-		return "http-equiv"
-	case "lang":
-		return "lang"
-	case "xml:lang":
-		return "xml:lang"
-	case "ispermalink":
-		return "ispermalink"
-	case "style":
-		return "style"
-	}
-	return ""
+	return globalAttributes[string(key)]
 }
 
-// has reports whether the tag at hand has the named attribute.
+// globalAttributes are used on every element.
+var globalAttributes = map[string]string{
+	"rel": "rel", "href": "href", "name": "name", "content": "content", "http-equiv": "http-equiv",
+	"lang": "lang", "xml:lang": "xml:lang", "ispermalink": "ispermalink", "style": "style",
+}
+
+// has reports whether the current tag has the attribute.
 func (s *scanner) has(key string) bool {
-	for _, a := range s.attrs {
-		if a.key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.key == key })
 }
 
-// value returns the named attribute of the tag at hand, "" when it has none.
+// value returns an attribute of the current tag, or "".
 func (s *scanner) value(key string) string {
 	for _, a := range s.attrs {
 		if a.key == key {
@@ -231,7 +210,7 @@ func (s *scanner) value(key string) string {
 	return ""
 }
 
-// addAll adds the URLs that one value holds.
+// addAll adds the URLs in one value.
 func (s *scanner) addAll(value string, r rule, tag, rel string) {
 	switch r.kind {
 	case single:
@@ -248,11 +227,11 @@ func (s *scanner) addAll(value string, r rule, tag, rel string) {
 		for url := range candidates(value) {
 			s.add(url, tag, r.attr, rel)
 		}
-	case none:
+	case noURL:
 	}
 }
 
-// add keeps one URL unless it leads nowhere, is known or is one too many.
+// add adds a URL, unless it is unfetchable, known or over the limit.
 func (s *scanner) add(url, tag, attr, rel string) {
 	url = clean(url)
 	if !fetchable(url) || s.seen[url] {
@@ -266,7 +245,7 @@ func (s *scanner) add(url, tag, attr, rel string) {
 	s.page.Links = append(s.page.Links, Link{URL: url, Tag: tag, Attr: attr, Rel: rel})
 }
 
-// base notes the first base element with an href.
+// base handles a base element.
 func (s *scanner) base() {
 	if s.sawBase || !s.has("href") {
 		return
@@ -277,7 +256,7 @@ func (s *scanner) base() {
 	}
 }
 
-// meta notes what a meta element says to robots, and where it leads.
+// meta handles a meta element.
 func (s *scanner) meta() {
 	content := s.value("content")
 	if strings.EqualFold(strings.TrimSpace(s.value("name")), "robots") && len(content) <= maxURL {
@@ -301,7 +280,7 @@ func (s *scanner) meta() {
 	s.add(url, "meta", "content", "")
 }
 
-// endText adds the URL that was the text of an XML element.
+// endText adds the URL in the text of an XML element.
 func (s *scanner) endText() {
 	if s.textOf == "" {
 		return
@@ -310,7 +289,7 @@ func (s *scanner) endText() {
 	s.textOf = ""
 }
 
-// endTitle keeps the title read.
+// endTitle sets the title.
 func (s *scanner) endTitle() {
 	s.inTitle = false
 	if s.hasTitle {
@@ -329,28 +308,7 @@ func cut(text string, max int) string {
 	return strings.ToValidUTF8(text[:max], "")
 }
 
-// clean removes the white space and control characters around a URL, as the
-// URL standard does.
+// clean removes white space and control characters around a URL, as the URL standard does.
 func clean(url string) string {
 	return strings.TrimFunc(url, func(r rune) bool { return r <= ' ' })
-}
-
-// hasWord reports whether word is among the words of list.
-func hasWord(list, word string) bool {
-	for w := range strings.FieldsSeq(list) {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// urls returns the URL texts of links.
+// urls returns the URLs of links.
 func urls(links []Link) []string {
 	var out []string
 	for _, l := range links {
@@ -97,26 +97,26 @@ func TestOddPages(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"nothing", "", nil},
-		{"no mark-up", "just words < and > & signs", nil},
+		{"empty", "", nil},
+		{"no markup", "just words < and > & signs", nil},
 		{"attributes without spaces", `<a class="x"href="y">`, []string{"y"}},
-		{"slash for a space", `<a/href=y/>`, []string{"y/"}},
+		{"slash as separator", `<a/href=y/>`, []string{"y/"}},
 		{"stray quote", `<a href=y" title="x">`, []string{`y"`}},
-		{"quote never closed", `<a href="y>text</a><a href=z>`, nil},
-		{"tag never closed", `<a href=y`, nil},
+		{"unterminated quote", `<a href="y>text</a><a href=z>`, nil},
+		{"unterminated tag", `<a href=y`, nil},
 		{"nul bytes", "<a href=x\x00y><\x00a href=z>", []string{"x\uFFFDy"}},
 		{"broken utf-8", "<a href=x\xFFy>", []string{"x\xFFy"}},
 		{"cdata in html is a comment", "<![CDATA[ <a href=x> ]]><a href=y>", []string{"y"}},
 		{"comment closed early", "<!--><a href=y>-->", []string{"y"}},
-		{"script that names a script", "<script><!-- <script> </script> <a href=n> --></script><a href=y>", []string{"y"}},
-		{"longest attribute", "<a href=" + long + "><a href=x" + long + "><a href=y>", []string{long, "y"}},
-		{"base is no link", "<base href=x><a href=y>", []string{"y"}},
-		{"deep", strings.Repeat("<div>", 100_000) + "<a href=y>", []string{"y"}},
+		{"script tags in a script", "<script><!-- <script> </script> <a href=n> --></script><a href=y>", []string{"y"}},
+		{"maximum length", "<a href=" + long + "><a href=x" + long + "><a href=y>", []string{long, "y"}},
+		{"base is not a link", "<base href=x><a href=y>", []string{"y"}},
+		{"deep nesting", strings.Repeat("<div>", 100_000) + "<a href=y>", []string{"y"}},
 		{"attribute of a megabyte", "<a href=x data-a='" + strings.Repeat("a&amp;", 180_000) + "'><a href=y>", []string{"x", "y"}},
 		{"link of a megabyte", "<a href='" + strings.Repeat("a", 1<<20) + "'><a href=y>", []string{"y"}},
 		{"srcset of a megabyte", "<img src=x srcset='" + strings.Repeat("a 1x,", 200_000) + "'>", []string{"x"}},
 		{"a hundred thousand attributes", "<a " + strings.Repeat("href=n ", 100_000) + "><a href=y>", []string{"n", "y"}},
-		{"noscript in noframes and again", strings.Repeat("<noscript><noframes>", 50_000) + "<a href=y>", []string{"y"}},
+		{"nested noscript and noframes", strings.Repeat("<noscript><noframes>", 50_000) + "<a href=y>", []string{"y"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,9 +154,9 @@ func TestBase(t *testing.T) {
 		{"single quotes", "<base href='http://x/'>", "http://x/"},
 		{"no quotes, no end", "<base href=http://x/><base href=http://y/>", "http://x/"},
 		{"the first with an href", "<base target=_top><base href=b>", "b"},
-		{"empty counts", "<base href=''><base href=b>", ""},
+		{"the first empty href", "<base href=''><base href=b>", ""},
 		{"in a comment", "<!-- <base href=a> --><base href=b>", "b"},
-		{"of a dead scheme", "<base href='data:text/html,x'>", ""},
+		{"unfetchable scheme", "<base href='data:text/html,x'>", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,12 +198,12 @@ func TestRefresh(t *testing.T) {
 func TestCandidates(t *testing.T) {
 	cases := []struct{ name, value, want string }{
 		{"plain", "a.png, b.png 2x", "a.png b.png"},
-		{"no space behind the comma", "a.png 1x,b.png 2x", "a.png b.png"},
-		{"comma within a url", "a,b.png 1x", "a,b.png"},
-		{"url glued by a comma", "a.png,b.png", "a.png,b.png"},
+		{"no space after the comma", "a.png 1x,b.png 2x", "a.png b.png"},
+		{"comma inside a url", "a,b.png 1x", "a,b.png"},
+		{"urls joined by a comma", "a.png,b.png", "a.png,b.png"},
 		{"commas before and after", " ,, a.png,, b.png,", "a.png b.png"},
 		{"parentheses", "a.png calc(1,2) 1x, b.png", "a.png b.png"},
-		{"parenthesis never closed", "a.png (1, b.png", "a.png"},
+		{"unclosed parenthesis", "a.png (1, b.png", "a.png"},
 		{"blank", " \t, ", ""},
 	}
 	for _, c := range cases {

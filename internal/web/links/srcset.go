@@ -7,9 +7,9 @@ import (
 
 const space = " \t\r\n\f"
 
-// candidates yields the URLs of a srcset value by the parser of the HTML
-// standard (4.8.4.2.2): a URL ends at white space, or at a comma when one
-// closes it, and the descriptors behind it may hold commas in parentheses.
+// candidates yields the URLs of a srcset value as the HTML standard parses it (4.8.4.2.2):
+// a URL ends at white space or at a trailing comma, and its descriptors may have commas in
+// parentheses.
 func candidates(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for rest := value; ; {
@@ -35,8 +35,8 @@ func candidates(value string) iter.Seq[string] {
 	}
 }
 
-// descriptors returns the length of the descriptors that text starts with, up
-// to the comma that ends them.
+// descriptors returns the length of the descriptors at the start of text, up to the comma
+// that ends them.
 func descriptors(text string) int {
 	inside := false
 	for i := 0; i < len(text); i++ {

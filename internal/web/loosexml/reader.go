@@ -9,47 +9,46 @@ import (
 	"github.com/tdewolff/parse/v2/xml"
 )
 
-// Limits of a document. What lies beyond them is passed over.
+// Limits of a document. The rest is ignored.
 const (
-	// MaxDepth is how many elements may be open. The text of deeper ones
-	// counts as text of the last that fits.
+	// MaxDepth bounds open elements. The text of deeper elements belongs to the last one
+	// that fits.
 	MaxDepth = 64
-	// MaxAttrs is how many attributes of one element are read.
+	// MaxAttrs bounds the attributes of one element.
 	MaxAttrs = 64
-	// maxName is the greatest length of a name in bytes; the tags of a longer
-	// one are dropped.
+	// maxName bounds a name in bytes; tags with a longer name are ignored.
 	maxName = 256
 )
 
-// Kind is what a token is.
+// Kind is the kind of a token.
 type Kind int
 
-// The kinds of tokens.
+// Kinds of tokens.
 const (
 	Start Kind = iota + 1
 	End
 	Text
 )
 
-// Attr is one attribute, its name as in the document, its value decoded.
+// Attr is an attribute: its name as in the document, its value decoded.
 type Attr struct{ Name, Value string }
 
 // Token is one part of a document.
 type Token struct {
 	Kind  Kind
-	Name  string // of a Start or End, as in the document, prefix included
-	Attrs []Attr // of a Start; of equal names the first counts
+	Name  string // of a Start or End, as in the document, with prefix
+	Attrs []Attr // of a Start; the first of equal names
 	Text  string // of a Text, decoded; never empty
-	CDATA bool   // of a Text: it stood in a CDATA section
-	Cut   bool   // of an End: the document broke off before it
+	CDATA bool   // of a Text: from a CDATA section
+	Cut   bool   // of an End: the document ends before it
 	// Depth is 1 for the tags of the root. A Text has the depth of its parent.
 	Depth int
 }
 
-// Local is the name without its prefix, in lower case.
+// Local is Local(t.Name).
 func (t Token) Local() string { return Local(t.Name) }
 
-// Local is the part of name behind the prefix, in lower case.
+// Local returns name without its prefix, in lower case.
 func Local(name string) string {
 	if _, local, ok := strings.Cut(name, ":"); ok {
 		name = local
@@ -57,34 +56,30 @@ func Local(name string) string {
 	return strings.ToLower(name)
 }
 
-// Prefix is the part of name before the colon, "" when there is none.
+// Prefix returns the part of name before the colon, or "".
 func Prefix(name string) string {
-	prefix, _, ok := strings.Cut(name, ":")
-	if !ok {
-		return ""
-	}
-	return prefix
+	return name[:max(strings.IndexByte(name, ':'), 0)]
 }
 
-// Reader gives the tokens of one document. It is for one goroutine.
+// Reader reads the tokens of one document. Not safe for concurrent use.
 type Reader struct {
 	lexer *xml.Lexer
 	alone []string
 	open  []string // names of the open elements
-	deep  int      // open elements below MaxDepth, which nobody hears of
-	queue []Token  // ready to be handed out
+	deep  int      // open elements below MaxDepth
+	queue []Token  // for Next
 	done  bool
 }
 
-// NewReader returns a reader of text, which is UTF-8 (see UTF8) and is not
-// changed. Elements whose local names, in lower case, are among alone never
-// stand within another of the same name: the second closes the first.
+// NewReader returns a reader of text, which is UTF-8 (see UTF8) and is not changed.
+// Elements with a local name in alone (lower case) cannot nest: the second one closes the
+// first.
 func NewReader(text []byte, alone ...string) *Reader {
 	return &Reader{lexer: xml.NewLexer(parse.NewInputBytes(prepare(text))), alone: alone}
 }
 
-// prepare returns a copy of text that the lexer can read to its end: without
-// NUL, which would be that end, and with each "<" that begins no markup escaped.
+// prepare returns a copy of text that the lexer can read: without NUL, which ends its
+// input, and with escapes for each "<" that begins no markup.
 func prepare(text []byte) []byte {
 	clean := make([]byte, 0, len(text)+1) // the lexer adds a byte
 	for len(text) > 0 {
@@ -114,8 +109,8 @@ func prepare(text []byte) []byte {
 	return bytes.ReplaceAll(clean, []byte{0}, nil)
 }
 
-// span is the length of the section that text begins with and end closes, all
-// of text when nothing does.
+// span returns the length of the section at the start of text, which end or the end of text
+// closes.
 func span(text []byte, end string) int {
 	if i := bytes.Index(text, []byte(end)); i >= 0 {
 		return i + len(end)
@@ -128,8 +123,8 @@ func beginsMarkup(c byte) bool {
 		c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Next returns the next token, and false at the end. Every Start has its End,
-// in the right order.
+// Next returns the next token, or false at the end. Every Start has its End, in the right
+// order.
 func (r *Reader) Next() (Token, bool) {
 	for len(r.queue) == 0 {
 		if r.done {
@@ -142,7 +137,7 @@ func (r *Reader) Next() (Token, bool) {
 	return t, true
 }
 
-// read takes one part of the text; the queue may stay empty.
+// read handles one lexer token. The queue may stay empty.
 func (r *Reader) read() {
 	switch kind, data := r.lexer.Next(); kind {
 	case xml.ErrorToken:
@@ -171,7 +166,7 @@ func (r *Reader) text(text string, cdata bool) {
 	}
 }
 
-// attributes reads up to the end of a start tag; void says that it ends in "/>".
+// attributes reads to the end of a start tag; void says that it ends in "/>".
 func (r *Reader) attributes() (attrs []Attr, void bool) {
 	for {
 		switch kind, _ := r.lexer.Next(); kind {
@@ -201,8 +196,7 @@ func unquote(value []byte) string {
 	return string(value)
 }
 
-// validName reports whether a tag or attribute can be named so. It is looser
-// than XML, which few generators of broken XML keep to.
+// validName reports whether a tag or attribute may have this name. XML itself is stricter.
 func validName(name string) bool {
 	return name != "" && len(name) <= maxName && beginsMarkup(name[0]) && !strings.ContainsAny(name, "<>&\"'/!?=")
 }
@@ -227,8 +221,8 @@ func (r *Reader) start(name string, attrs []Attr, void bool) {
 	}
 }
 
-// end closes the innermost element of that name and all within it. An end tag
-// that fits none is passed over.
+// end closes the innermost element of that name and all inside it. Other end tags are
+// ignored.
 func (r *Reader) end(name string) {
 	if r.deep > 0 && r.openAlone(name) < 0 {
 		r.deep--
@@ -239,8 +233,7 @@ func (r *Reader) end(name string) {
 	}
 }
 
-// openAlone is the index of the open element of that name, if it is one that
-// stands alone; else -1.
+// openAlone returns the index of the open element of that name if it is in alone, else -1.
 func (r *Reader) openAlone(name string) int {
 	if !slices.Contains(r.alone, Local(name)) {
 		return -1
@@ -248,7 +241,7 @@ func (r *Reader) openAlone(name string) int {
 	return r.find(name)
 }
 
-// find is the index of the innermost open element of that name; else -1.
+// find returns the index of the innermost open element of that name, or -1.
 func (r *Reader) find(name string) int {
 	for i, open := range slices.Backward(r.open) {
 		if strings.EqualFold(open, name) {
@@ -258,7 +251,7 @@ func (r *Reader) find(name string) int {
 	return -1
 }
 
-// closeTo ends open elements until n are left.
+// closeTo closes open elements until n are left.
 func (r *Reader) closeTo(n int) {
 	r.deep = 0
 	for len(r.open) > n {

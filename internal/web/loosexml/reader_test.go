@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// write shows the tokens of text in one line.
+// write returns the tokens of text in one line.
 func write(text string, alone ...string) string {
 	var b strings.Builder
 	r := NewReader([]byte(text), alone...)
@@ -34,30 +34,30 @@ func write(text string, alone ...string) string {
 
 func TestReader(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
-		"plain":                  {`<a x="1"><b>t</b></a>`, `(a x="1"|(b|t))`},
-		"declaration":            {`<?xml version="1.1" encoding="koi8-r"?><a/>`, `(a|)`},
-		"comment":                {`<a><!-- <b> --></a>`, `(a|)`},
-		"unclosed":               {`<a><b>t`, `(a|(b|t)!)!`},
-		"cut in a tag":           {`<a><b>t</b><c x="1`, `(a|(b|t)(c x="1"|)!)!`},
-		"cut in an end tag":      {`<a><b>t</b`, `(a|(b|t))!`},
-		"wrong end tag":          {`<a><b>t</c></b></a>`, `(a|(b|t))`},
-		"end tag too early":      {`<a><b>t</a>u`, `(a|(b|t))u`},
-		"end tag of other case":  {`<Link>t</link>`, `(Link|t)`},
-		"entities":               {`<a>&lt;&amp;&nbsp;&eacute;&#65;&#x42;&bomb;</a>`, "(a|<&\u00a0éAB&bomb;)"},
-		"entity without its end": {`<a>?x=1&copy=2&amp;b&ampersand;</a>`, `(a|?x=1&copy=2&b&ampersand;)`},
-		"bare ampersand":         {`<a>R&D & more; than</a>`, `(a|R&D & more; than)`},
-		"control characters":     {"<a>1\x00\x01\x1f&#8;&#0;2</a>", "(a|12)"},
-		"cdata":                  {`<a><![CDATA[<b> & &amp; < ]]></a>`, `(a|<b> & &amp; < )`},
-		"cdata without end":      {`<a><![CDATA[x`, `(a|x)!`},
-		"less than":              {`<a>1 < 2 <3 <</a>`, `(a|1 < 2 <3 <)`},
-		"attributes":             {`<a x='1' y=2 z x="3" q="a &amp; b < c"/>`, `(a x="1" y="2" z="" q="a & b < c"|)`},
+		"plain":                 {`<a x="1"><b>t</b></a>`, `(a x="1"|(b|t))`},
+		"declaration":           {`<?xml version="1.1" encoding="koi8-r"?><a/>`, `(a|)`},
+		"comment":               {`<a><!-- <b> --></a>`, `(a|)`},
+		"unclosed":              {`<a><b>t`, `(a|(b|t)!)!`},
+		"truncated tag":         {`<a><b>t</b><c x="1`, `(a|(b|t)(c x="1"|)!)!`},
+		"truncated end tag":     {`<a><b>t</b`, `(a|(b|t))!`},
+		"wrong end tag":         {`<a><b>t</c></b></a>`, `(a|(b|t))`},
+		"early end tag":         {`<a><b>t</a>u`, `(a|(b|t))u`},
+		"end tag in other case": {`<Link>t</link>`, `(Link|t)`},
+		"entities":              {`<a>&lt;&amp;&nbsp;&eacute;&#65;&#x42;&bomb;</a>`, "(a|<&\u00a0éAB&bomb;)"},
+		"unterminated entity":   {`<a>?x=1&copy=2&amp;b&ampersand;</a>`, `(a|?x=1&copy=2&b&ampersand;)`},
+		"bare ampersand":        {`<a>R&D & more; than</a>`, `(a|R&D & more; than)`},
+		"control characters":    {"<a>1\x00\x01\x1f&#8;&#0;2</a>", "(a|12)"},
+		"cdata":                 {`<a><![CDATA[<b> & &amp; < ]]></a>`, `(a|<b> & &amp; < )`},
+		"unterminated cdata":    {`<a><![CDATA[x`, `(a|x)!`},
+		"less than":             {`<a>1 < 2 <3 <</a>`, `(a|1 < 2 <3 <)`},
+		"attributes":            {`<a x='1' y=2 z x="3" q="a &amp; b < c"/>`, `(a x="1" y="2" z="" q="a & b < c"|)`},
 		"document type": {`<!DOCTYPE r [<!ENTITY e "<x>"><!ENTITY f "&e;&e;">]><r>&f;</r>`,
 			`(r|&f;)`},
-		"alone":       {`<c><i>1<i>2</i><i><t>3<i>4</c>`, `(c|(i|1)(i|2)(i|(t|3))(i|4))`},
-		"alone below": {`<c><i><x:i>1</x:i></i></c>`, `(c|(i|(x:i|1)))`},
-		"no markup":   {`hello`, `hello`},
-		"empty":       {``, ``},
-		"bad names":   {`<a"b><é/></a"b>`, `(é|)`},
+		"no nesting":         {`<c><i>1<i>2</i><i><t>3<i>4</c>`, `(c|(i|1)(i|2)(i|(t|3))(i|4))`},
+		"no nesting, prefix": {`<c><i><x:i>1</x:i></i></c>`, `(c|(i|(x:i|1)))`},
+		"no markup":          {`hello`, `hello`},
+		"empty":              {``, ``},
+		"bad names":          {`<a"b><é/></a"b>`, `(é|)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := write(tt.in, "i"); got != tt.want {
@@ -76,23 +76,23 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 	closed := "<c>" + deep + strings.Repeat("</p>", 5000) + "<i/></c>"
 	if got := write(closed); !strings.HasSuffix(got, ")(i|))") {
-		t.Errorf("the way back up is lost: %s", got[len(got)-20:])
+		t.Errorf("wrong depth after the end tags: %s", got[len(got)-20:])
 	}
 }
 
 func TestUTF8(t *testing.T) {
 	for name, tt := range map[string]struct{ in, contentType, want string }{
-		"utf-8":                     {"<a>é</a>", "", "<a>é</a>"},
-		"mark":                      {"\ufeff<a/>", "", "<a/>"},
-		"declaration lies":          {`<?xml encoding="windows-1251"?><a>дом</a>`, "", `<?xml encoding="windows-1251"?><a>дом</a>`},
-		"header lies":               {"<a>дом, дом</a>", "text/xml; charset=iso-8859-1", "<a>дом, дом</a>"},
-		"declared":                  {"<?xml version=\"1.0\" encoding=\"windows-1251\"?><a>\xe4\xee\xec</a>", "", `<?xml version="1.0" encoding="windows-1251"?><a>дом</a>`},
-		"of the header":             {"<a>\xe4\xee\xec</a>", "text/xml; charset=windows-1251", "<a>дом</a>"},
-		"utf-16le":                  {"\xff\xfe<\x00a\x00/\x00>\x00", "", "<a/>"},
-		"utf-16le without its mark": {"<\x00a\x00/\x00>\x00", "", "<a/>"},
-		"utf-16be without its mark": {"\x00<\x00a\x00/\x00>", "", "<a/>"},
-		"cut in a character":        {"<?xml encoding=\"windows-1251\"?><a>дом, дом, \xd0", "", "<?xml encoding=\"windows-1251\"?><a>дом, дом, \xd0"},
-		"empty":                     {"", "", ""},
+		"utf-8":                      {"<a>é</a>", "", "<a>é</a>"},
+		"mark":                       {"\ufeff<a/>", "", "<a/>"},
+		"wrong declaration":          {`<?xml encoding="windows-1251"?><a>дом</a>`, "", `<?xml encoding="windows-1251"?><a>дом</a>`},
+		"wrong header":               {"<a>дом, дом</a>", "text/xml; charset=iso-8859-1", "<a>дом, дом</a>"},
+		"charset of the declaration": {"<?xml version=\"1.0\" encoding=\"windows-1251\"?><a>\xe4\xee\xec</a>", "", `<?xml version="1.0" encoding="windows-1251"?><a>дом</a>`},
+		"charset of the header":      {"<a>\xe4\xee\xec</a>", "text/xml; charset=windows-1251", "<a>дом</a>"},
+		"utf-16le":                   {"\xff\xfe<\x00a\x00/\x00>\x00", "", "<a/>"},
+		"utf-16le without mark":      {"<\x00a\x00/\x00>\x00", "", "<a/>"},
+		"utf-16be without mark":      {"\x00<\x00a\x00/\x00>", "", "<a/>"},
+		"truncated character":        {"<?xml encoding=\"windows-1251\"?><a>дом, дом, \xd0", "", "<?xml encoding=\"windows-1251\"?><a>дом, дом, \xd0"},
+		"empty":                      {"", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := bytes.Clone([]byte(tt.in))
@@ -122,14 +122,14 @@ func FuzzReader(f *testing.F) {
 				depth--
 			}
 			if want := depth + map[Kind]int{End: 1}[tok.Kind]; tok.Depth != want || depth > MaxDepth || depth < 0 {
-				t.Fatalf("depth %d, told %d", depth, tok.Depth)
+				t.Fatalf("depth %d, token says %d", depth, tok.Depth)
 			}
 			if s := tok.Name + tok.Text; !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-				t.Fatalf("dirty text %q", s)
+				t.Fatalf("invalid text %q", s)
 			}
 		}
 		if depth != 0 {
-			t.Fatalf("%d elements are never closed", depth)
+			t.Fatalf("%d elements are not closed", depth)
 		}
 	})
 }

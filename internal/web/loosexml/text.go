@@ -9,12 +9,11 @@ import (
 	"hce/dc/internal/web/charset"
 )
 
-// UTF8 returns body as UTF-8 without a byte order mark; all but a last character
-// that is cut is valid. The contentType is
-// the value of the header and may be empty. Bytes that are UTF-8 already stay
-// so, whatever the header or an XML declaration says; UTF-16 is known by its
-// mark or by its first character, when that is "<" or "{". The body is never
-// changed, and may be returned as it is.
+// UTF8 returns body as UTF-8 without a byte order mark; only a truncated last character may
+// be invalid. contentType is the value of the header and may be empty. UTF-8 bytes stay
+// UTF-8 whatever the header or the XML declaration says. UTF-16 is recognised by its mark
+// or by a first "<", "{" or "[". The result may share memory with body, which is not
+// changed.
 func UTF8(body []byte, contentType string) []byte {
 	if mark := missingMark(body); mark != nil {
 		body = append(mark, body...)
@@ -22,12 +21,12 @@ func UTF8(body []byte, contentType string) []byte {
 	if isUTF8(body) {
 		return bytes.TrimPrefix(body, []byte("\ufeff"))
 	}
-	text, _, _ := charset.Decode(body, contentType) // its errors are remarks; the text is always usable
+	text, _, _ := charset.Decode(body, contentType) // an error is only a warning
 	return bytes.TrimPrefix(text, []byte("\ufeff"))
 }
 
-// isUTF8 reports whether body is UTF-8, but for a last character that is cut.
-// Text of seven bits that holds an escape is of another charset (ISO-2022-JP).
+// isUTF8 reports whether body is UTF-8, except for a truncated last character. An escape
+// means another seven-bit charset (ISO-2022-JP).
 func isUTF8(body []byte) bool {
 	for i := 1; i < utf8.UTFMax && i <= len(body); i++ {
 		if last := body[len(body)-i:]; utf8.RuneStart(last[0]) {
@@ -40,7 +39,7 @@ func isUTF8(body []byte) bool {
 	return utf8.Valid(body) && bytes.IndexByte(body, 0x1B) < 0
 }
 
-// missingMark returns the byte order mark that a UTF-16 text begins without.
+// missingMark returns the byte order mark that a UTF-16 text lacks, or nil.
 func missingMark(body []byte) []byte {
 	if len(body) < 4 {
 		return nil
@@ -56,14 +55,10 @@ func missingMark(body []byte) []byte {
 
 func isOpening(c byte) bool { return c == '<' || c == '{' || c == '[' }
 
-// Clean returns s without the characters that XML does not allow: control
-// characters other than tab and line ends, U+FFFE and U+FFFF. Bytes that are
-// not UTF-8 become U+FFFD.
+// Clean returns s without the characters that XML forbids: control characters except tab
+// and line ends, U+FFFE and U+FFFF. Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
-	if !strings.ContainsFunc(s, isForbidden) {
-		return s
-	}
 	return strings.Map(func(r rune) rune {
 		if isForbidden(r) {
 			return -1
@@ -76,11 +71,11 @@ func isForbidden(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7F || r == 0xFFFE || r == 0xFFFF
 }
 
-// maxEntity is longer than any entity of HTML, "&" and ";" included.
+// maxEntity exceeds the length of every HTML entity with "&" and ";".
 const maxEntity = 40
 
-// unescape replaces the entities of HTML and the character references in s. One
-// that lacks its ";" or is unknown stays as it is: "?a=1&copy=2" is a URL.
+// unescape decodes HTML entities and character references in s. Unknown ones and those
+// without ";" stay: "?a=1&copy=2" is a URL.
 func unescape(s string) string {
 	if strings.IndexByte(s, '&') < 0 {
 		return s
@@ -106,8 +101,8 @@ func unescape(s string) string {
 	}
 }
 
-// entityLength is the length of the entity or reference that s, which opens
-// with "&", begins with; 0 when it is none.
+// entityLength returns the length of the entity at the start of s, which begins with "&",
+// or 0.
 func entityLength(s string) int {
 	for i := 1; i < len(s) && i < maxEntity; i++ {
 		c := s[i]
@@ -125,8 +120,8 @@ func entityLength(s string) int {
 	return 0
 }
 
-// decodeEntity decodes one entity that ends with ";". HTML also reads some names
-// without the ";" ("&copyright;" as "©right;"), which is never meant here.
+// decodeEntity decodes one entity with its ";". HTML also accepts some names without ";"
+// ("&copyright;" as "©right;"); these stay as they are.
 func decodeEntity(entity string) string {
 	text := html.UnescapeString(entity)
 	if len(text) > 1 && strings.HasSuffix(text, ";") {
