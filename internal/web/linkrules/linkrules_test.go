@@ -331,7 +331,7 @@ func TestBrokenProperties(t *testing.T) {
 		{"URL_LIMITS", `"x"`, `where an object is wanted`},
 		{"URL_LIMITS", `{"root_url_mask": ["["]}`, `has an invalid expression`},
 		{"URL_NORMALIZE", `"x"`, `where a whole number is wanted`},
-		{"URL_NORMALIZE", `{"replace": [{"(a)": "\\2"}]}`, `has a replacement that names the group "2"`},
+		{"URL_NORMALIZE", `{"replace": [{"(a)": "\\2"}]}`, `has a replacement with the group "2"`},
 		{"URL_NORMALIZE", `{"replace": [1]}`, `is no JSON object`},
 		{"URL_NORMALIZE", `[]`, `where a number is wanted`},
 		{"HTTP_REDIRECT_RESOLVER", `{"METHOD": "GET"}`, `expected HEAD, SGET or DGET`},

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// matchLimit is how long one match of a backtracking expression may take.
+	// matchLimit bounds the time of one match.
 	matchLimit = 50 * time.Millisecond
 
-	// searchLimit is how long the search for all matches in one value may take.
+	// searchLimit bounds the time of a search for all matches in one value.
 	searchLimit = time.Second
 
-	// maxTired is after how many matches cut off an expression is no longer
-	// tried: a hostile page could bring thousands of URLs made for it.
-	maxTired = 20
+	// maxTimeouts is how many timeouts disable an expression: a hostile page could contain
+	// thousands of URLs made for it.
+	maxTimeouts = 20
 )
 
-// backtracking is an expression with look-around or back-references. One that
-// takes too long does not match.
+// backtracking is an expression with look-around or back-references. A match that times out
+// counts as no match.
 type backtracking struct {
-	re    *regexp2.Regexp
-	tired atomic.Int32
+	re       *regexp2.Regexp
+	timeouts atomic.Int32
 }
 
 func compileBacktracking(text, flags string) (r *Regexp, err error) {
 	defer func() {
-		if recover() != nil { // a fault of the engine is one of the expression here
-			r, err = nil, errors.New("expression that cannot be compiled")
+		if recover() != nil { // a panic means an invalid expression
+			r, err = nil, errors.New("invalid expression")
 		}
 	}()
 	text, names, count := numbered(text)
@@ -48,12 +48,11 @@ func compileBacktracking(text, flags string) (r *Regexp, err error) {
 	return &Regexp{&backtracking{re: re}, names, count}, nil
 }
 
-// groupName is the head of a named group or of a reference to one.
+// groupName is the start of a named group, or a reference to one.
 var groupName = regexp.MustCompile(`^\(\?P(?:<(\w+)>|=(\w+)\))`)
 
-// numbered turns the named groups of a Python expression into plain ones, which
-// number alike in both engines: the backtracking one would number the named
-// groups last.
+// numbered respans the named groups of a Python expression by plain ones: the backtracking
+// engine would number the named groups last.
 func numbered(text string) (plain string, names map[string]int, count int) {
 	var b strings.Builder
 	names = map[string]int{}
@@ -95,67 +94,67 @@ func numbered(text string) (plain string, names map[string]int, count int) {
 	return b.String(), names, count
 }
 
-// MatchString reports whether value holds a match.
+// MatchString reports whether value contains a match.
 func (b *backtracking) MatchString(value string) bool {
-	if b.tired.Load() >= maxTired {
+	if b.timeouts.Load() >= maxTimeouts {
 		return false
 	}
 	ok, err := b.re.MatchString(value)
 	if err != nil {
-		b.tired.Add(1)
+		b.timeouts.Add(1)
 		return false
 	}
 	return ok
 }
 
 func (b *backtracking) start(value string) bool {
-	if b.tired.Load() >= maxTired {
+	if b.timeouts.Load() >= maxTimeouts {
 		return false
 	}
 	m, err := b.re.FindStringMatch(value)
 	if err != nil {
-		b.tired.Add(1)
+		b.timeouts.Add(1)
 	}
 	return err == nil && m != nil && m.Index == 0
 }
 
-func (b *backtracking) each(value string, found func(places []int) bool) bool {
-	if b.tired.Load() >= maxTired {
+func (b *backtracking) each(value string, found func(spans []int) bool) bool {
+	if b.timeouts.Load() >= maxTimeouts {
 		return false
 	}
-	until := time.Now().Add(searchLimit)
+	deadline := time.Now().Add(searchLimit)
 	at := offsets(value)
-	var places []int
+	var spans []int
 	m, err := b.re.FindStringMatch(value)
 	for ; m != nil && err == nil; m, err = b.re.FindNextMatch(m) {
-		if time.Now().After(until) {
-			err = errors.New("time is over")
+		if time.Now().After(deadline) {
+			err = errors.New("search timed out")
 			break
 		}
-		places = places[:0]
+		spans = spans[:0]
 		for _, g := range m.Groups() {
 			if len(g.Captures) == 0 {
-				places = append(places, -1, -1)
+				spans = append(spans, -1, -1)
 				continue
 			}
 			begin, end := g.Index, g.Index+g.Length
 			if at != nil {
 				begin, end = at[begin], at[end]
 			}
-			places = append(places, begin, end)
+			spans = append(spans, begin, end)
 		}
-		if !found(places) {
+		if !found(spans) {
 			return false
 		}
 	}
 	if err != nil {
-		b.tired.Add(1)
+		b.timeouts.Add(1)
 	}
 	return err == nil
 }
 
-// offsets gives for each rune of value the byte where it begins, and the length
-// at the end; nil when runes and bytes are the same.
+// offsets maps each rune index of value to its byte offset, with the length at the end. It
+// is nil for ASCII, where both are equal.
 func offsets(value string) []int {
 	if ascii(value) {
 		return nil

@@ -1,13 +1,11 @@
-// Package pyregexp is a regular expression of the Python dialect, bounded.
+// Package pyregexp compiles regular expressions of Python's dialect, with bounded cost.
 //
-// The clients of the service write their expressions for Python: Unicode
-// classes, (?P<name>...), look-around, back-references. Package regexp runs what
-// it can say, in linear time; the rest goes to a backtracking engine whose
-// matches are cut off after a time limit and then count as none.
+// Clients write their expressions for Python: Unicode classes, (?P<name>...), look-around,
+// back-references. Package regexp runs what it can express, in linear time. The rest runs
+// in a backtracking engine, where a match that times out counts as no match.
 //
 //	re, err := pyregexp.Compile(`^https?://\w+\.example/(?!login)`)
-//	ok := re.MatchString(url) // searched for, as by re.search
+//	ok := re.MatchString(url) // like re.search
 //
-// Neighbours: filter and linkrules, whose patterns come from clients.
 // Sources: docs/spec/crawling.md 3, 5.5.
 package pyregexp

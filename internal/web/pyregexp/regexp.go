@@ -7,44 +7,44 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is the longest expression that is compiled, in bytes.
+// MaxText bounds an expression, in bytes.
 const MaxText = 64 << 10
 
-// maxPlaces bounds the groups of all matches that are in memory at once.
-const maxPlaces = 4 << 20
+// maxSpans bounds the group offsets of all matches that are in memory at once.
+const maxSpans = 4 << 20
 
-// Regexp is a compiled expression. It is safe for use by many goroutines.
+// Regexp is a compiled expression. Safe for concurrent use.
 type Regexp struct {
 	engine
 	names map[string]int // of the groups
-	count int            // of the groups, the whole match left out
+	count int            // of the groups, without the whole match
 }
 
 // engine is an expression in one of the two engines.
 type engine interface {
-	// MatchString reports whether value holds a match.
+	// MatchString reports whether value contains a match.
 	MatchString(value string) bool
 
-	// start reports whether a match begins where value does.
+	// start reports whether a match begins at the start of value.
 	start(value string) bool
 
-	// each calls found with the places of each match in value, in the manner of
-	// regexp.FindAllStringSubmatchIndex, until it returns false. It reports
-	// whether the whole value was searched.
-	each(value string, found func(places []int) bool) bool
+	// each calls found with the group offsets of each match in value, as in
+	// regexp.FindAllStringSubmatchIndex, until it returns false. It reports whether the
+	// whole value was searched.
+	each(value string, found func(spans []int) bool) bool
 }
 
-// Compile compiles an expression, multi-line and Unicode. What runs in linear
-// time is preferred; look-around and back-references run in a backtracking
-// engine with a time limit. An expression of more than MaxText bytes is an error.
+// Compile compiles an expression, multi-line and Unicode, of at most MaxText bytes.
+// Look-around and back-references run in a backtracking engine with a time limit, all else
+// in linear time.
 func Compile(text string) (*Regexp, error) { return compile(text, "") }
 
-// CompileFold is Compile for an expression that ignores case.
+// CompileFold is Compile, ignoring case.
 func CompileFold(text string) (*Regexp, error) { return compile(text, "i") }
 
 func compile(text, flags string) (*Regexp, error) {
 	if len(text) > MaxText {
-		return nil, fmt.Errorf("expression of %d bytes, where %d are the limit", len(text), MaxText)
+		return nil, fmt.Errorf("expression of %d bytes; the limit is %d", len(text), MaxText)
 	}
 	own, text := globalFlags(text)
 	flags += own
@@ -56,11 +56,10 @@ func compile(text, flags string) (*Regexp, error) {
 	return compileBacktracking(text, flags)
 }
 
-// MatchStart reports whether a match begins where value does, as by re.match.
+// MatchStart reports whether a match begins at the start of value, like re.match.
 func (r *Regexp) MatchStart(value string) bool { return r.start(value) }
 
-// groupNames turns the names of groups by number, as package regexp has them,
-// round.
+// groupNames inverts the list of group names of package regexp.
 func groupNames(byNumber []string) map[string]int {
 	names := map[string]int{}
 	for i, name := range byNumber {
@@ -79,22 +78,22 @@ func (e linearEngine) start(value string) bool {
 	return at != nil && at[0] == 0
 }
 
-func (e linearEngine) each(value string, found func(places []int) bool) bool {
-	most := maxPlaces / (e.NumSubexp() + 1)
+func (e linearEngine) each(value string, found func(spans []int) bool) bool {
+	most := maxSpans / (e.NumSubexp() + 1)
 	all := e.FindAllStringSubmatchIndex(value, most)
-	for _, places := range all {
-		if !found(places) {
+	for _, spans := range all {
+		if !found(spans) {
 			return false
 		}
 	}
 	return len(all) < most
 }
 
-// leadingFlags are the flags that Python wants at the start of an expression.
+// leadingFlags are Python's global flags at the start of an expression.
 var leadingFlags = regexp.MustCompile(`^\(\?([aiLmsux]+)\)`)
 
-// globalFlags takes the flags off the start of an expression, without those
-// that say what holds anyway.
+// globalFlags removes the flags from the start of an expression. It drops those that are
+// always on.
 func globalFlags(text string) (flags, rest string) {
 	m := leadingFlags.FindStringSubmatch(text)
 	if m == nil {
@@ -109,16 +108,16 @@ func globalFlags(text string) (flags, rest string) {
 	return flags, text[len(m[0]):]
 }
 
-// classes are the classes of Python that are Unicode there and ASCII in package
-// regexp, as the inside of a bracket.
+// classes are the classes that are Unicode in Python and ASCII in package regexp, in
+// bracket syntax.
 var classes = map[byte]string{
 	'w': `\p{L}\p{M}\p{N}_`,
 	'd': `\p{Nd}`,
 	's': `\s\v\x1c-\x1f\x{85}\p{Z}`,
 }
 
-// translate rewrites a Python expression for package regexp. It reports false for
-// what cannot be said there.
+// translate rewrites a Python expression for package regexp. It returns false if that is
+// impossible.
 func translate(text string) (string, bool) {
 	if !strings.ContainsAny(text, `\{`) {
 		return text, true
@@ -134,7 +133,7 @@ func translate(text string) (string, bool) {
 		if c == '[' && !inClass {
 			inClass = true
 			b.WriteByte(c)
-			for _, first := range [...]string{"^", "]"} { // a leading bracket is a letter
+			for _, first := range [...]string{"^", "]"} { // a leading bracket is literal
 				if strings.HasPrefix(text[i+1:], first) {
 					b.WriteString(first)
 					i++
@@ -156,7 +155,7 @@ func translate(text string) (string, bool) {
 		case known && inClass && e >= 'a':
 			b.WriteString(set)
 		case known && inClass:
-			return "", false // the complement of a set within a set
+			return "", false // a negated class inside a bracket
 		case known && e >= 'a':
 			b.WriteString("[" + set + "]")
 		case known:
@@ -164,7 +163,7 @@ func translate(text string) (string, bool) {
 		case e == 'Z':
 			b.WriteString(`\z`)
 		case (e == 'b' || e == 'B') && !ascii(text):
-			return "", false // boundaries of ASCII words only
+			return "", false // package regexp knows only ASCII word boundaries
 		case e == 'b' && inClass:
 			b.WriteString(`\x08`)
 		default:
@@ -176,10 +175,5 @@ func translate(text string) (string, bool) {
 }
 
 func ascii(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }

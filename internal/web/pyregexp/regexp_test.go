@@ -50,12 +50,12 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestBacktrackingIsCutOff(t *testing.T) {
+func TestBacktrackingTimesOut(t *testing.T) {
 	re := mustCompile(t, `^(a+)+(?=b)$`)
 	value := strings.Repeat("a", 200)
-	for range maxTired + 200 {
+	for range maxTimeouts + 200 {
 		if re.MatchString(value) {
-			t.Fatal("a match that was cut off counts")
+			t.Fatal("a match that timed out counts")
 		}
 	}
 }
@@ -86,16 +86,16 @@ func TestFold(t *testing.T) {
 func TestReplace(t *testing.T) {
 	cases := []struct{ name, pattern, with, value, want string }{
 		{"all matches", `a`, `b`, "aba", "bbb"},
-		{"none", `x`, `b`, "aba", "aba"},
-		{"number", `(\w+)@(\w+)`, `\2 at \1`, "me@home", "home at me"},
-		{"name", `(?P<user>\w+)@`, `\g<user>#`, "me@home", "me#home"},
+		{"no match", `x`, `b`, "aba", "aba"},
+		{"group by number", `(\w+)@(\w+)`, `\2 at \1`, "me@home", "home at me"},
+		{"group by name", `(?P<user>\w+)@`, `\g<user>#`, "me@home", "me#home"},
 		{"number in brackets", `(a)`, `\g<1>0`, "a", "a0"},
-		{"the match", `a+`, `[\g<0>]`, "baab", "b[aa]b"},
-		{"group without part", `(a)|b`, `<\1>`, "ab", "<a><>"},
-		{"dollar is a letter", `a`, `$1`, "a", "$1"},
+		{"whole match", `a+`, `[\g<0>]`, "baab", "b[aa]b"},
+		{"unmatched group", `(a)|b`, `<\1>`, "ab", "<a><>"},
+		{"dollar is literal", `a`, `$1`, "a", "$1"},
 		{"backslash", `/`, `\\`, "a/b", `a\b`},
-		{"line end and others", `,`, `\n\t`, "a,b", "a\n\tb"},
-		{"unknown escape stays", `,`, `\q`, ",", `\q`},
+		{"control characters", `,`, `\n\t`, "a,b", "a\n\tb"},
+		{"unknown escape is literal", `,`, `\q`, ",", `\q`},
 		{"backslash at the end", `,`, `x\`, ",", `x\`},
 		{"octal", `,`, `\041`, ",", "!"},
 		{"empty match", ``, `-`, "ab", "-a-b-"},
@@ -104,8 +104,8 @@ func TestReplace(t *testing.T) {
 		{"named reference", `(?P<n>.)(?P=n)`, `\g<n>`, "aabbc", "abc"},
 		{"group in a look-behind", `(?<=(a))b`, `\1`, "éabab", "éaaaa"},
 		{"class with brackets", `(?=.)[](](x)`, `\1`, "(x]x", "xx"},
-		{"bad bytes in the match", `(?=b)(b.)`, `<\1>`, "b\xffé", "<b\xff>é"},
-		{"bad bytes", `(?=b)b`, `c`, "\xffb\xff", "\xffc\xff"},
+		{"invalid utf-8 in the match", `(?=b)(b.)`, `<\1>`, "b\xffé", "<b\xff>é"},
+		{"invalid utf-8", `(?=b)b`, `c`, "\xffb\xff", "\xffc\xff"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,11 +133,10 @@ func TestReplaceIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", pattern, len(got), ok)
 		}
 	}
-	if re := mustCompile(t, `a`); true {
-		template, _ := re.Template("")
-		if got, ok := re.Replace(strings.Repeat("ab", 60), template, 100); !ok || len(got) != 60 {
-			t.Errorf("%d bytes, %v: a result within the limit", len(got), ok)
-		}
+	re := mustCompile(t, `a`)
+	template, _ := re.Template("")
+	if got, ok := re.Replace(strings.Repeat("ab", 60), template, 100); !ok || len(got) != 60 {
+		t.Errorf("result within the limit: %d bytes, %v", len(got), ok)
 	}
 }
 
@@ -145,7 +144,7 @@ func TestBrokenTemplates(t *testing.T) {
 	re := mustCompile(t, `(a)(?P<n>b)`)
 	for _, with := range []string{`\3`, `\12`, `\g<x>`, `\g<`, `\g<-1>`, `\g<3>`, strings.Repeat("x", MaxText+1)} {
 		if _, err := re.Template(with); err == nil {
-			t.Errorf("%.20q is read", with)
+			t.Errorf("Template(%.20q): no error", with)
 		}
 	}
 }
@@ -153,7 +152,7 @@ func TestBrokenTemplates(t *testing.T) {
 func TestBrokenExpressions(t *testing.T) {
 	for _, text := range []string{`(`, `[`, `a**`, `(?P<n>a`, `(?<x`, `\`, strings.Repeat("a", MaxText+1)} {
 		if _, err := Compile(text); err == nil {
-			t.Errorf("%.20q is compiled", text)
+			t.Errorf("Compile(%.20q): no error", text)
 		}
 	}
 	Compile(strings.Repeat("(", 60000) + strings.Repeat(")", 5000)) // must return

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Template is what a match is replaced by, in the words of Python's re.sub: \1
-// and \g<1> for a group by number, \g<name> by name, \g<0> for the match, \n and
-// its like for control characters, \\ for a backslash. A $ stands for itself.
+// Template is a replacement in the syntax of Python's re.sub: \1 and \g<1> is a group by
+// number, \g<name> by name, \g<0> the whole match, \n etc. a control character, \\ a
+// backslash. $ is literal.
 type Template struct{ parts []part }
 
-// part is a text, or the text of a group.
+// part is a text or a group.
 type part struct {
 	text  string
 	group int // -1 for a text
 }
 
-// Template reads a replacement for the matches of r. A group that r does not
-// have is an error.
+// Template parses a replacement for the matches of r. An unknown group is an error.
 func (r *Regexp) Template(text string) (Template, error) {
 	if len(text) > MaxText {
-		return Template{}, fmt.Errorf("replacement of %d bytes, where %d are the limit", len(text), MaxText)
+		return Template{}, fmt.Errorf("replacement of %d bytes; the limit is %d", len(text), MaxText)
 	}
 	var t Template
 	for text != "" {
@@ -44,15 +43,15 @@ func (r *Regexp) Template(text string) (Template, error) {
 	return t, nil
 }
 
-// controls are the characters that a backslash and a letter stand for.
+// controls are the characters that a backslash and a letter mean.
 var controls = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", 'f': "\f", 'v': "\v", 'a': "\a", 'b': "\b", '\\': `\`}
 
-// escape reads what stands behind a backslash.
+// escape parses the text after a backslash.
 func (r *Regexp) escape(text string) (p part, rest string, err error) {
 	c := text[0]
 	switch {
 	case c == '0':
-		n := 1 // an octal number of up to three digits
+		n := 1 // up to three octal digits
 		for n < len(text) && n < 3 && '0' <= text[n] && text[n] <= '7' {
 			n++
 		}
@@ -68,7 +67,7 @@ func (r *Regexp) escape(text string) (p part, rest string, err error) {
 	case strings.HasPrefix(text, "g<"):
 		end := strings.IndexByte(text, '>')
 		if end < 0 {
-			return p, "", errors.New(`replacement with "\g<" and no ">"`)
+			return p, "", errors.New(`replacement with "\g<" but no ">"`)
 		}
 		group, err := r.group(text[2:end])
 		return part{group: group}, text[end+1:], err
@@ -79,7 +78,7 @@ func (r *Regexp) escape(text string) (p part, rest string, err error) {
 	return part{`\` + text[:1], -1}, text[1:], nil
 }
 
-// group is the number of a group by number or name.
+// group returns the index of a group by number or name.
 func (r *Regexp) group(name string) (int, error) {
 	if n, ok := r.names[name]; ok {
 		return n, nil
@@ -87,38 +86,33 @@ func (r *Regexp) group(name string) (int, error) {
 	if n, err := strconv.Atoi(name); err == nil && 0 <= n && n <= r.count {
 		return n, nil
 	}
-	return 0, fmt.Errorf("replacement that names the group %.40q, which the expression does not have", name)
+	return 0, fmt.Errorf("replacement with the group %.40q, which the expression does not have", name)
 }
 
-// Replace returns value with each match replaced, as by re.sub. When that would
-// make it longer than limit bytes, or the search takes too long, it returns value
-// as it is and false.
+// Replace returns value with each match replaced, like re.sub. If the result would exceed
+// limit bytes or the search times out, it returns value and false.
 func (r *Regexp) Replace(value string, t Template, limit int) (string, bool) {
 	var b strings.Builder
-	end, changed, fits := 0, false, true
-	whole := r.each(value, func(places []int) bool {
-		changed = true
-		b.WriteString(value[end:places[0]])
+	end, fits := 0, true
+	whole := r.each(value, func(spans []int) bool {
+		b.WriteString(value[end:spans[0]])
 		for _, p := range t.parts {
 			switch {
 			case p.group < 0:
 				b.WriteString(p.text)
-			case places[2*p.group] >= 0:
-				b.WriteString(value[places[2*p.group]:places[2*p.group+1]])
+			case spans[2*p.group] >= 0:
+				b.WriteString(value[spans[2*p.group]:spans[2*p.group+1]])
 			}
 			if b.Len() > limit {
 				fits = false
 				return false
 			}
 		}
-		end = places[1]
+		end = spans[1]
 		return true
 	})
 	if !whole || !fits || b.Len()+len(value)-end > limit {
 		return value, false
-	}
-	if !changed {
-		return value, true
 	}
 	return b.String() + value[end:], true
 }

@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// maxProgram bounds what package regexp makes of an expression, in steps of its
-	// program; each takes some 200 bytes. Repetitions are written out there: a few
-	// hundred bytes of text can stand for millions of steps.
+	// maxProgram bounds the steps of a compiled program, each about 200 bytes. Package
+	// regexp expands repetitions: a few hundred bytes of text can give millions of steps.
 	maxProgram = 50_000
-	// maxTables bounds the Unicode classes of an expression, each of which becomes a
-	// table of some kilobytes.
+	// maxTables bounds the Unicode classes of an expression; each takes a table of some
+	// kilobytes.
 	maxTables = 1_000
 )
 
 // errProgram says that an expression would take too much memory.
-var errProgram = errors.New("expression is too large when its repetitions are written out")
+var errProgram = errors.New("expression is too large after its repetitions are expanded")
 
-// Linear compiles an expression of package regexp, in its own dialect, unless it
-// has more than MaxText bytes or needs much more memory than it is long.
+// Linear compiles an expression of package regexp, in its own dialect. An expression above
+// MaxText bytes, or one that takes too much memory, is an error.
 func Linear(text string) (*regexp.Regexp, error) {
 	if len(text) > MaxText {
-		return nil, fmt.Errorf("expression of %d bytes, where %d are the limit", len(text), MaxText)
+		return nil, fmt.Errorf("expression of %d bytes; the limit is %d", len(text), MaxText)
 	}
 	if strings.Count(text, `\p`)+strings.Count(text, `\P`) > maxTables {
 		return nil, errProgram
@@ -40,8 +39,7 @@ func Linear(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// program is about how many steps a tree becomes, and no more than one beyond
-// maxProgram.
+// program estimates the number of steps, at most maxProgram+1.
 func program(tree *syntax.Regexp) int {
 	steps := 1 + len(tree.Rune)/64
 	if tree.Op == syntax.OpLiteral {

@@ -1,8 +1,8 @@
-// Package revalidate tells whether a page has changed since its last crawl.
+// Package revalidate decides whether a page has changed since its last crawl.
 //
-// A site's property DETECT_MODIFIED is read into a Rule. For a row that was
-// crawled before, the Rule says what to ask, what the answer means, and what
-// becomes of a row that has not changed:
+// Parse reads the property DETECT_MODIFIED into a Rule. For a row that was crawled before,
+// the Rule gives the request, the meaning of the response, and the state of an unchanged
+// row:
 //
 //	method, header := rule.Method(&row), rule.Headers(&row)
 //	resp := get(method, header)
@@ -14,7 +14,6 @@
 //	}
 //	row.MRate, row.MRateCounter = revalidate.Rate(row.MRate, row.MRateCounter, changed)
 //
-// A Rule never changes; the zero one is off. Neighbours: crawl asks and fetches;
-// package content reads the dates of headers. Sources: docs/spec/crawling.md 4.11, 4.12 and
-// fault F26, RFC 9110 8.8 and 13.1.
+// A Rule is an immutable value; the zero Rule is disabled. Sources: docs/spec/crawling.md
+// 4.11, 4.12 and fault F26, RFC 9110 8.8 and 13.1.
 package revalidate

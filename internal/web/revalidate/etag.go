@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// maxETag is the room that the row has for an entity tag.
+// maxETag is the size of the row's column for an entity tag, in bytes.
 const maxETag = 255
 
-// ETag returns the entity tag of a response as the row keeps it: without quotes,
-// a weak one with W/ in front (`"a"` is a, `W/"a"` is W/a). Of several the first
-// counts. It is "" when there is none, or none that could be sent back as it came.
-//
-// A tag whose own text looks like something else, as `"W/a"`, keeps its quotes.
+// ETag returns the entity tag of a response in the form of the row: without quotes, a weak
+// tag with W/ in front (`"a"` gives a, `W/"a"` gives W/a). The first of several counts. It
+// returns "" without a tag, and for a tag that could not be sent back unchanged. A strong
+// tag that looks like another form, such as `"W/a"`, keeps its quotes.
 func ETag(header http.Header) string {
 	values := header["Etag"] // the canonical form of the name
 	if len(values) == 0 {
@@ -23,13 +22,13 @@ func ETag(header http.Header) string {
 	if rest, ok := strings.CutPrefix(text, "W/"); ok {
 		weak, text = "W/", rest
 	} else if rest, ok := strings.CutPrefix(text, "w/"); ok {
-		weak, text = "W/", rest // against the rules, and understood
+		weak, text = "W/", rest // not allowed, but unambiguous
 	}
 	if rest, ok := strings.CutPrefix(text, `"`); ok {
 		if text, _, ok = strings.Cut(rest, `"`); !ok {
 			return ""
 		}
-	} else { // no quotes, against the rules
+	} else { // not allowed, but common
 		text, _, _ = strings.Cut(text, ",")
 		text = strings.TrimSpace(text)
 	}
@@ -43,8 +42,8 @@ func ETag(header http.Header) string {
 	return stored
 }
 
-// entityTag returns the tag that a row keeps as it is sent, "" for none. Rows of
-// old have lost W/, or kept one quote or the other.
+// entityTag returns the tag of a row as it is sent, or "". Old rows lack W/, or have only
+// one of the quotes.
 func entityTag(stored string) string {
 	stored = strings.TrimSpace(stored)
 	weak, text := "", stored
@@ -61,9 +60,8 @@ func entityTag(stored string) string {
 	return weak + `"` + text + `"`
 }
 
-// isOpaque reports whether text may stand between the quotes of an entity tag
-// (RFC 9110 8.8.3). Bytes beyond ASCII may by the letter, but do not come
-// through a database as they were.
+// isOpaque reports whether text is valid between the quotes of an entity tag (RFC 9110
+// 8.8.3). Non-ASCII bytes are rejected, because the database may change them.
 func isOpaque(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c == '"' || c >= 0x7f {

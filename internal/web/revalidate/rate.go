@@ -2,13 +2,11 @@ package revalidate
 
 import "math"
 
-// maxCounter is how many crawls are counted; from there on a rate changes no
-// more that anyone could see.
+// maxCounter bounds the number of crawls; beyond it a rate no longer changes visibly.
 const maxCounter = 1 << 52
 
-// Rate returns MRate and MRateCounter after one more crawl: the share of crawls
-// that found a change, 304 and the like included as none (docs/spec/crawling.md 4.12). A rate
-// that is no share of anything begins anew.
+// Rate returns MRate and MRateCounter after one more crawl: the share of crawls that found
+// a change (docs/spec/crawling.md 4.12). An invalid rate restarts at 0.
 func Rate(rate float64, counter int64, changed bool) (float64, int64) {
 	if math.IsNaN(rate) || math.IsInf(rate, 0) || rate < 0 || counter < 0 {
 		rate, counter = 0, 0

@@ -8,50 +8,50 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// Algorithm is how a server is asked.
+// Algorithm is the kind of conditional request.
 type Algorithm int
 
-// The algorithms of DETECT_MODIFIED.
+// Algorithms of DETECT_MODIFIED.
 const (
 	Both  Algorithm = 0 // If-None-Match and If-Modified-Since
 	ETags Algorithm = 1 // If-None-Match
 	Dates Algorithm = 2 // If-Modified-Since
-	Head  Algorithm = 3 // a HEAD request; its answer is compared here
+	Head  Algorithm = 3 // a HEAD request, compared here
 )
 
-// Mode is how many requests there may be.
+// Mode is the maximum number of requests.
 type Mode int
 
-// The modes of DETECT_MODIFIED.
+// Modes of DETECT_MODIFIED.
 const (
 	Off   Mode = 0
 	Once  Mode = 1
-	Twice Mode = 2 // a plain GET when the first answer says "modified"
+	Twice Mode = 2 // a plain GET if the first response says "modified"
 )
 
-// Compare is what tells a page that has not changed, beside code 304.
+// Compare identifies an unchanged page, in addition to code 304.
 type Compare int
 
-// The comparisons of DETECT_MODIFIED.
+// Comparisons of DETECT_MODIFIED.
 const (
-	ByCode   Compare = 0 // nothing
+	ByCode   Compare = 0 // no comparison
 	ByDate   Compare = 1 // Last-Modified is not after the date of the row
 	ByMD5    Compare = 2 // the content has the row's RawContentMd5
 	ByLength Compare = 3 // the content has the row's Size
 )
 
-// Behavior is what becomes of a row that has not changed.
+// Behavior is the change of a row whose page has not changed.
 type Behavior int
 
-// The behaviors of DETECT_MODIFIED.
+// Behaviors of DETECT_MODIFIED.
 const (
 	Keep        Behavior = 0
 	Crawled     Behavior = 1
 	Processed   Behavior = 2 // Processed if it has processed contents
-	KeepAndDate Behavior = 3 // as Keep, and UDate is now
+	KeepAndDate Behavior = 3 // as Keep, but UDate is now
 )
 
-// Rule is DETECT_MODIFIED. The zero Rule is off.
+// Rule is the property DETECT_MODIFIED. The zero Rule is disabled.
 type Rule struct {
 	Algorithm Algorithm
 	Mode      Mode
@@ -59,9 +59,8 @@ type Rule struct {
 	Behavior  Behavior
 }
 
-// Parse reads {"algorithm": 0-3, "mode": 0-2, "compare": 0-3, "behavior": 0-3}.
-// Members that are missing are 0, but for mode: who gives the object without it
-// wants one request. An empty object is a Rule that is off.
+// Parse parses {"algorithm": 0-3, "mode": 0-2, "compare": 0-3, "behavior": 0-3}. Missing
+// members are 0, except mode, which is 1. An empty object gives a disabled Rule.
 func Parse(text string) (Rule, error) {
 	var members prop.Members
 	if err := prop.Decode(text, &members); err != nil {
@@ -82,18 +81,17 @@ func Parse(text string) (Rule, error) {
 		{"algorithm", v.Algorithm, 3}, {"mode", v.Mode, 2}, {"compare", v.Compare, 3}, {"behavior", v.Behavior, 3},
 	} {
 		if m.n < 0 || m.n > m.most {
-			return Rule{}, fmt.Errorf("has %d at %q, where 0 to %d is wanted", m.n, m.name, m.most)
+			return Rule{}, fmt.Errorf("has %d at %q; expected 0 to %d", m.n, m.name, m.most)
 		}
 	}
 	r := Rule{Algorithm(v.Algorithm), Mode(v.Mode), Compare(v.Compare), Behavior(v.Behavior)}
 	if r.Algorithm == Head && r.Mode == Once {
-		r.Mode = Twice // HEAD alone never brings the page that has changed
+		r.Mode = Twice // HEAD alone never fetches a changed page
 	}
 	return r, nil
 }
 
-// Applies reports whether the Rule has a say in the crawl of the row: it is on,
-// and the row has been crawled before.
+// Applies reports whether the Rule is enabled and the row has been crawled before.
 func (r Rule) Applies(row *wire.URL) bool { return r.Mode != Off && row.Crawled > 0 }
 
 // Method returns the method of the first request.
@@ -104,8 +102,8 @@ func (r Rule) Method(row *wire.URL) string {
 	return http.MethodGet
 }
 
-// Headers returns the conditions to send with the first request; nil when there
-// are none, as the row has nothing to compare with or the Rule does not apply.
+// Headers returns the conditions of the first request, or nil if the Rule does not apply or
+// the row has nothing to compare.
 func (r Rule) Headers(row *wire.URL) http.Header {
 	if !r.Applies(row) || r.Algorithm == Head {
 		return nil
@@ -123,17 +121,15 @@ func (r Rule) Headers(row *wire.URL) http.Header {
 	return header
 }
 
-// Second reports whether a plain GET follows when the first answer says
-// "modified". Verdict is then asked again, with its answer. Where a first plain
-// GET has brought the page already, there is nothing a second could bring.
+// Second reports whether a plain GET follows if the first response says "modified"; Verdict
+// then judges its response. It is false if the first request was a plain GET itself.
 func (r Rule) Second(row *wire.URL) bool {
 	return r.Applies(row) && r.Mode == Twice && (r.Algorithm == Head || r.Headers(row) != nil)
 }
 
-// Outcome returns what becomes of a row that has not changed: its Status, and
-// whether UDate stays as it is, else it is now. hasProcessed tells whether there
-// is a processed content. The original's Status 0, which no selection finds, is
-// Crawled here (fault F26).
+// Outcome returns the Status of an unchanged row, and whether UDate keeps its value (else
+// it is now). hasProcessed says that there is processed content. Status 0, which no
+// selection finds, becomes Crawled (fault F26).
 func (r Rule) Outcome(hasProcessed bool) (status int64, keepUDate bool) {
 	if r.Behavior == Processed && hasProcessed {
 		return wire.StatusProcessed, true

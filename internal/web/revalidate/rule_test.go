@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		{`{"algorithm":3,"mode":1}`, Rule{Head, Twice, ByCode, Keep}, ""},
 		{``, Rule{}, "is empty"},
 		{`[]`, Rule{}, "is no JSON object"},
-		{`{"algorithm":4}`, Rule{}, `has 4 at "algorithm", where 0 to 3 is wanted`},
+		{`{"algorithm":4}`, Rule{}, `has 4 at "algorithm"; expected 0 to 3`},
 		{`{"mode":3}`, Rule{}, `at "mode"`},
 		{`{"compare":-1}`, Rule{}, `at "compare"`},
 		{`{"behavior":9}`, Rule{}, `at "behavior"`},
@@ -65,7 +65,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRules goes through every algorithm, mode, comparison and behavior.
+// TestRules covers every algorithm, mode, comparison and behavior.
 func TestRules(t *testing.T) {
 	wantHeaders := map[Algorithm]string{
 		Both:  `map[If-Modified-Since:[Fri, 17 May 2024 10:00:00 GMT] If-None-Match:["abc"]]`,
@@ -76,19 +76,19 @@ func TestRules(t *testing.T) {
 	answers := []struct {
 		name string
 		a    Answer
-		// same are the comparisons that tell from it that nothing has changed.
+		// same lists the comparisons that find the page unchanged.
 		same []Compare
 	}{
 		{"304", Answer{Code: 304, Length: -1}, []Compare{ByCode, ByDate, ByMD5, ByLength}},
 		{"all the same", Answer{200, moment(date), 10, sum}, []Compare{ByDate, ByMD5, ByLength}},
-		{"all other", Answer{200, moment(date).Add(time.Second), 11, other}, nil},
+		{"all different", Answer{200, moment(date).Add(time.Second), 11, other}, nil},
 		{"older", Answer{200, moment(date).Add(-time.Hour), 11, other}, []Compare{ByDate}},
 		{"same length", Answer{200, time.Time{}, 10, other}, []Compare{ByLength}},
-		{"sum in capitals", Answer{200, time.Time{}, 11, strings.ToUpper(sum)}, []Compare{ByMD5}},
-		{"nothing known", Answer{Code: 200, Length: -1}, nil},
+		{"MD5 in upper case", Answer{200, time.Time{}, 11, strings.ToUpper(sum)}, []Compare{ByMD5}},
+		{"nothing to compare", Answer{Code: 200, Length: -1}, nil},
 		{"not found", Answer{404, moment(date), 10, sum}, nil},
 		{"redirect", Answer{302, moment(date), 10, sum}, nil},
-		{"part", Answer{206, moment(date), 10, sum}, nil},
+		{"partial content", Answer{206, moment(date), 10, sum}, nil},
 	}
 	for algorithm := Both; algorithm <= Head; algorithm++ {
 		for mode := Off; mode <= Twice; mode++ {
@@ -148,8 +148,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestEmptyRows: a row that has nothing to compare with is fetched once, as if
-// there was no rule.
+// TestEmptyRows: a row without values to compare gets a single plain GET.
 func TestEmptyRows(t *testing.T) {
 	for compare := ByCode; compare <= ByLength; compare++ {
 		rule := Rule{Both, Twice, compare, Keep}
@@ -172,24 +171,24 @@ func TestETag(t *testing.T) {
 	tests := []struct{ name, header, stored, sent string }{
 		{"strong", `"abc"`, `abc`, `"abc"`},
 		{"weak", `W/"abc"`, `W/abc`, `W/"abc"`},
-		{"weak, small letter", `w/"abc"`, `W/abc`, `W/"abc"`},
+		{"weak, lower case", `w/"abc"`, `W/abc`, `W/"abc"`},
 		{"comma inside", `"a,b"`, `a,b`, `"a,b"`},
 		{"several", `"a", "b"`, `a`, `"a"`},
 		{"no quotes", `abc`, `abc`, `"abc"`},
 		{"no quotes, several", `abc, def`, `abc`, `"abc"`},
-		{"dashes of old servers", `"2f-5c8-1:gzip"`, `2f-5c8-1:gzip`, `"2f-5c8-1:gzip"`},
+		{"dashes and suffix", `"2f-5c8-1:gzip"`, `2f-5c8-1:gzip`, `"2f-5c8-1:gzip"`},
 		{"strong that looks weak", `"W/abc"`, `"W/abc"`, `"W/abc"`},
-		{"backslash is itself", `"a\b"`, `a\b`, `"a\b"`},
+		{"backslash is literal", `"a\b"`, `a\b`, `"a\b"`},
 		{"spaces around", ` "abc" `, `abc`, `"abc"`},
 		{"empty", `""`, ``, ``},
 		{"weak and empty", `W/""`, ``, ``},
-		{"nothing", ``, ``, ``},
-		{"a star", `*`, `*`, `"*"`},
-		{"quote that does not end", `"abc`, ``, ``},
+		{"no value", ``, ``, ``},
+		{"asterisk", `*`, `*`, `"*"`},
+		{"unterminated quote", `"abc`, ``, ``},
 		{"space inside", `"a b"`, ``, ``},
-		{"beyond ASCII", "\"caf\xe9\"", ``, ``},
+		{"not ASCII", "\"caf\xe9\"", ``, ``},
 		{"too long", `"` + strings.Repeat("x", 256) + `"`, ``, ``},
-		{"as long as the row", `"` + strings.Repeat("x", 255) + `"`, strings.Repeat("x", 255), `"` + strings.Repeat("x", 255) + `"`},
+		{"maximum length", `"` + strings.Repeat("x", 255) + `"`, strings.Repeat("x", 255), `"` + strings.Repeat("x", 255) + `"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,11 +204,11 @@ func TestETag(t *testing.T) {
 		}
 	}
 	if ETag(nil) != "" {
-		t.Error("a tag of nothing")
+		t.Error("no header gives a tag")
 	}
 }
 
-// TestServerAgrees asks the standard library's server, which knows the rules.
+// TestServerAgrees sends the requests to the standard library's file server.
 func TestServerAgrees(t *testing.T) {
 	for _, tag := range []string{`"abc"`, `W/"abc"`, `"a,b"`, `"W/abc"`} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -253,10 +252,10 @@ func TestRate(t *testing.T) {
 		{"second, unchanged", 1, 1, false, 0.5, 2},
 		{"fourth", 2.0 / 3, 3, true, 0.75, 4},
 		{"not a number", math.NaN(), 7, true, 1, 1},
-		{"endless", math.Inf(1), 7, false, 0, 1},
-		{"below nothing", -1, 7, true, 1, 1},
-		{"counter below nothing", 0.5, -7, true, 1, 1},
-		{"above all", 9, 1, true, 1, 2},
+		{"infinite", math.Inf(1), 7, false, 0, 1},
+		{"negative rate", -1, 7, true, 1, 1},
+		{"negative counter", 0.5, -7, true, 1, 1},
+		{"rate above 1", 9, 1, true, 1, 2},
 		{"full counter", 1, math.MaxInt64, true, 1, maxCounter + 1},
 	}
 	for _, tt := range tests {
@@ -269,7 +268,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// FuzzETag: what a server sends can be kept and sent, and comes back the same.
+// FuzzETag checks that every stored tag can be sent, and is stored again as the same.
 func FuzzETag(f *testing.F) {
 	for _, s := range []string{`"a"`, `W/"a"`, `"W/a"`, `a,b`, `"`, `W/`, "\"\x00\"", `""a`} {
 		f.Add(s)
@@ -278,10 +277,10 @@ func FuzzETag(f *testing.F) {
 		stored := ETag(http.Header{"Etag": {text}})
 		sent := entityTag(stored)
 		if (stored == "") != (sent == "") {
-			t.Fatalf("%q is kept as %q and sent as %q", text, stored, sent)
+			t.Fatalf("%q is stored as %q and sent as %q", text, stored, sent)
 		}
 		if stored != "" && ETag(http.Header{"Etag": {sent}}) != stored {
-			t.Fatalf("%q is kept as %q, sent as %q, and that is kept as %q", text, stored, sent, ETag(http.Header{"Etag": {sent}}))
+			t.Fatalf("%q is stored as %q, sent as %q, and that is stored as %q", text, stored, sent, ETag(http.Header{"Etag": {sent}}))
 		}
 		if trimmed := strings.TrimSpace(text); stored != "" && strings.HasPrefix(trimmed, `"`) && !strings.HasPrefix(trimmed, sent) {
 			t.Fatalf("%q is sent as %q", text, sent)

@@ -8,23 +8,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Answer is what Verdict has to know of a response.
+// Answer is the part of a response that Verdict needs.
 type Answer struct {
 	Code int
-	// Date is the header Last-Modified, the zero time when it is missing or
-	// cannot be read.
+	// Date is the header Last-Modified, zero if missing or invalid.
 	Date time.Time
-	// Length is the size of the content, made as Size of the row is made; -1 when
-	// there is none, as after HEAD without a length.
+	// Length is the size of the content, computed like Size of the row; -1 if unknown, as
+	// after HEAD without a length.
 	Length int64
-	// MD5 is the sum of the content, made as RawContentMd5 of the row is made, in
-	// hexadecimal; "" when there is no content.
+	// MD5 is the hexadecimal sum of the content, computed like RawContentMd5 of the row; ""
+	// without content.
 	MD5 string
 }
 
-// Verdict reports whether the page has changed. Code 304 says that it has not,
-// whatever is compared; of other codes only 200 can. What is missing on either
-// side proves nothing, and a page is taken as changed.
+// Verdict reports whether the page has changed. Code 304 means unchanged whatever is
+// compared; of other codes only 200 can. If a value to compare is missing, the page counts
+// as changed.
 func (r Rule) Verdict(row *wire.URL, a Answer) (changed bool) {
 	switch {
 	case !r.Applies(row):

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Directives are what a page asks of those who found it, in its meta elements
-// named robots and its X-Robots-Tag headers. The zero value asks nothing.
+// Directives are the requests of a page to robots, in its robots meta elements and
+// X-Robots-Tag headers. The zero value has no requests.
 type Directives struct {
 	NoIndex      bool // do not show the page
 	NoFollow     bool // do not follow its links
@@ -17,24 +17,21 @@ type Directives struct {
 	NoImageIndex bool
 	NoTranslate  bool
 
-	// UnavailableAfter is when the page shall no longer be shown, UTC; zero for
-	// never.
+	// UnavailableAfter is when to stop showing the page, in UTC; zero for never.
 	UnavailableAfter time.Time
 }
 
 const (
-	// maxDirectives bounds the directives that are read of one page, maxTag the
-	// bytes of one value.
+	// maxDirectives bounds the directives of one page, maxTag the bytes of one value.
 	maxDirectives = 1000
 	maxTag        = 16 << 10
 )
 
-// ParseTag reads the values of a page's X-Robots-Tag headers for agent, a product
-// token or a whole User-Agent. A value is a list, and may begin with the name of
-// the agent that it is for ("otherbot: noindex, nofollow"); several may stand in
-// one value. What is said to all and what is said to agent hold together. Names
-// are read in any case, unknown ones and dates that cannot be read are passed
-// over. At most 1000 directives are read.
+// ParseTag parses the values of a page's X-Robots-Tag headers for agent, a product token or
+// a whole User-Agent. A value is a list of directives. Each agent name in it ("otherbot:
+// noindex, nofollow") restricts the directives after it to that agent. Directives for all
+// agents and for agent add up. Names match in any case; unknown directives and invalid
+// dates are ignored. At most 1000 directives are read.
 func ParseTag(values []string, agent string) Directives {
 	own := slices.Collect(products(agent))
 	r := directiveReader{left: maxDirectives}
@@ -46,8 +43,8 @@ func ParseTag(values []string, agent string) Directives {
 	return r.d
 }
 
-// ParseMeta reads the content of meta elements that are for this agent: those
-// named robots, or as the agent.
+// ParseMeta parses the content of meta elements for this agent: named robots, or like the
+// agent.
 func ParseMeta(contents ...string) Directives {
 	r := directiveReader{left: maxDirectives}
 	for _, c := range contents {
@@ -56,7 +53,7 @@ func ParseMeta(contents ...string) Directives {
 	return r.d
 }
 
-// Merge is the stricter of both in each point.
+// Merge returns the stricter value of each directive.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
 	d.NoFollow = d.NoFollow || o.NoFollow
@@ -75,18 +72,18 @@ func (d *Directives) until(t time.Time) {
 	}
 }
 
-// directiveReader adds up the directives of several values.
+// directiveReader collects the directives of several values.
 type directiveReader struct {
 	d    Directives
 	left int
 }
 
-// read takes one value. forAgent tells whether a name is that of the agent; it is
-// nil where names cannot stand.
+// read parses one value. forAgent matches an agent name; it is nil if names are not
+// allowed.
 func (r *directiveReader) read(value string, forAgent func(name string) bool) {
 	if len(value) > maxTag {
 		value = value[:maxTag]
-		value = value[:strings.LastIndexByte(value, ',')+1] // no half a directive
+		value = value[:strings.LastIndexByte(value, ',')+1] // drop a truncated directive
 	}
 	ours := true
 	for value != "" && r.left > 0 {
@@ -114,7 +111,7 @@ func (r *directiveReader) read(value string, forAgent func(name string) bool) {
 	}
 }
 
-// takesArgument are the directives with a value, which are no names of agents.
+// takesArgument holds the directives with a value, which are not agent names.
 var takesArgument = map[string]bool{
 	"unavailable_after": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true,
 }
@@ -146,24 +143,24 @@ func (r *directiveReader) apply(name, argument string) {
 	}
 }
 
-// dateArgument adds to a date what a comma within it cut off, as in "Wed, 25 Jun
-// 2025 15:00:00 GMT": at most two pieces of the rest.
+// dateArgument completes a date that contains commas, as in "Wed, 25 Jun 2025 15:00:00
+// GMT", by at most two parts of rest.
 func dateArgument(argument, rest string) (whole, left string) {
-	longer, behind := argument, rest
+	longer, after := argument, rest
 	for range 3 {
 		if _, ok := date(longer); ok {
-			return longer, behind
+			return longer, after
 		}
-		if behind == "" {
+		if after == "" {
 			break
 		}
-		piece, more, _ := strings.Cut(behind, ",")
-		longer, behind = longer+","+piece, more
+		piece, more, _ := strings.Cut(after, ",")
+		longer, after = longer+","+piece, more
 	}
 	return argument, rest
 }
 
-// dateLayouts are those of RFC 822, RFC 850, ISO 8601 and their usual kin.
+// dateLayouts are those of RFC 822, RFC 850 and ISO 8601, and common deviations.
 var dateLayouts = []string{
 	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04 MST", "2 Jan 2006 15:04:05", "2 Jan 2006",
 	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700",
@@ -172,16 +169,16 @@ var dateLayouts = []string{
 	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02",
 }
 
-// zones are the names of RFC 822, in hours.
+// zones holds the zone names of RFC 822, in hours.
 var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
-// date reads a date of the usual forms, in any case; without zone it is UTC.
+// date parses a date in any letter case; without a zone it is UTC.
 func date(text string) (time.Time, bool) {
 	text = strings.ToUpper(strings.Join(strings.Fields(text), " "))
 	if len(text) > 64 {
 		return time.Time{}, false
 	}
-	if day, rest, ok := strings.Cut(text, " "); ok && len(day) >= 3 && weekdays[day[:3]] { // the name of the day says nothing new
+	if day, rest, ok := strings.Cut(text, " "); ok && len(day) >= 3 && weekdays[day[:3]] { // the weekday is redundant
 		text = rest
 	}
 	for _, layout := range dateLayouts {

@@ -14,32 +14,32 @@ func TestParseTag(t *testing.T) {
 		agent  string
 		want   Directives
 	}{
-		{"nothing", nil, "foo", Directives{}},
-		{"one", []string{"noindex"}, "foo", Directives{NoIndex: true}},
-		{"a list, in any case", []string{"NoIndex ,NOFOLLOW,, noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true, NoArchive: true}},
+		{"no header", nil, "foo", Directives{}},
+		{"single directive", []string{"noindex"}, "foo", Directives{NoIndex: true}},
+		{"list in mixed case", []string{"NoIndex ,NOFOLLOW,, noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true, NoArchive: true}},
 		{"none", []string{"none"}, "foo", Directives{NoIndex: true, NoFollow: true}},
-		{"all takes nothing back", []string{"noindex", "all, index, follow"}, "foo", Directives{NoIndex: true}},
+		{"all revokes nothing", []string{"noindex", "all, index, follow"}, "foo", Directives{NoIndex: true}},
 		{"several headers", []string{"noindex", "nosnippet"}, "foo", Directives{NoIndex: true, NoSnippet: true}},
 		{"for another agent", []string{"otherbot: noindex, nofollow"}, "foo", Directives{}},
 		{"for this agent", []string{"Foo: noindex, nofollow"}, "foo/1.0", Directives{NoIndex: true, NoFollow: true}},
 		{"for a product of the agent", []string{"foo: noindex"}, "Mozilla/5.0 (compatible; Foo/2; +http://x)", Directives{NoIndex: true}},
-		{"no part of a name", []string{"foobar: noindex", "fo: nofollow"}, "foo", Directives{}},
-		{"for all and for this agent", []string{"nofollow", "foo: noindex", "bar: noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true}},
+		{"longer and shorter agent names", []string{"foobar: noindex", "fo: nofollow"}, "foo", Directives{}},
+		{"for all agents and for this agent", []string{"nofollow", "foo: noindex", "bar: noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true}},
 		{"two agents in one value", []string{"bar: noindex, foo: nofollow, noarchive"}, "foo", Directives{NoFollow: true, NoArchive: true}},
 		{"star", []string{"*: noindex"}, "foo", Directives{NoIndex: true}},
-		{"all values are for an unnamed agent", []string{"noindex"}, "", Directives{NoIndex: true}},
+		{"empty agent", []string{"noindex"}, "", Directives{NoIndex: true}},
 		{"date with comma and colons", []string{"unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT, nofollow"}, "foo", Directives{NoFollow: true, UnavailableAfter: june}},
 		{"date for this agent", []string{"foo: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{UnavailableAfter: june}},
-		{"date for another", []string{"bar: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{}},
+		{"date for another agent", []string{"bar: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{}},
 		{"date of RFC 850", []string{"unavailable_after: Wednesday, 25-Jun-25 15:00:00 GMT"}, "foo", Directives{UnavailableAfter: june}},
 		{"date of ISO 8601", []string{"unavailable_after: 2025-06-25T17:00:00+02:00"}, "foo", Directives{UnavailableAfter: june}},
-		{"the earliest date", []string{"unavailable_after: 2026-01-01", "unavailable_after: 2025-06-25t15:00:00z"}, "foo", Directives{UnavailableAfter: june}},
-		{"no date", []string{"unavailable_after: soon, noindex", "unavailable_after:, nofollow", "unavailable_after"}, "foo", Directives{NoIndex: true, NoFollow: true}},
-		{"snippet of no length", []string{"max-snippet:0"}, "foo", Directives{NoSnippet: true}},
-		{"snippet of some length", []string{"max-snippet: 20, max-image-preview:large, max-video-preview:-1, noindex"}, "foo", Directives{NoIndex: true}},
-		{"images and translations", []string{"noimageindex, notranslate, nocache"}, "foo", Directives{NoImageIndex: true, NoTranslate: true, NoArchive: true}},
-		{"unknown", []string{"noai, indexifembedded, x y z, noindex"}, "foo", Directives{NoIndex: true}},
-		{"odd bytes", []string{"\x00\xff: noindex", ":noarchive", "noindex:", ","}, "foo", Directives{}},
+		{"earliest date", []string{"unavailable_after: 2026-01-01", "unavailable_after: 2025-06-25t15:00:00z"}, "foo", Directives{UnavailableAfter: june}},
+		{"invalid date", []string{"unavailable_after: soon, noindex", "unavailable_after:, nofollow", "unavailable_after"}, "foo", Directives{NoIndex: true, NoFollow: true}},
+		{"snippet of length 0", []string{"max-snippet:0"}, "foo", Directives{NoSnippet: true}},
+		{"snippet of length 20", []string{"max-snippet: 20, max-image-preview:large, max-video-preview:-1, noindex"}, "foo", Directives{NoIndex: true}},
+		{"noimageindex, notranslate and nocache", []string{"noimageindex, notranslate, nocache"}, "foo", Directives{NoImageIndex: true, NoTranslate: true, NoArchive: true}},
+		{"unknown directives", []string{"noai, indexifembedded, x y z, noindex"}, "foo", Directives{NoIndex: true}},
+		{"invalid values", []string{"\x00\xff: noindex", ":noarchive", "noindex:", ","}, "foo", Directives{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := ParseTag(c.values, c.agent); got != c.want {
@@ -63,7 +63,7 @@ func TestParseMeta(t *testing.T) {
 
 func TestManyDirectives(t *testing.T) {
 	if d := ParseMeta(strings.Repeat("x,", maxTag) + "noindex"); d.NoIndex {
-		t.Error("a directive behind the limit is read")
+		t.Error("a directive beyond the limit is read")
 	}
 	if d := ParseMeta("noindex," + strings.Repeat("x", 2*maxTag)); !d.NoIndex {
 		t.Error("a directive before the limit is not read")

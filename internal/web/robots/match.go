@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Rules and paths are compared as texts of octets: escapes are resolved, so
-// that "%62", "b" and, in a query, "%2F" and "/" need no second look. Each
-// octet is one rune of the text. Two escapes that must not be taken for what
-// they stand for have runes of their own, above all octets.
+// Rules and paths are compared as texts of octets with escapes decoded, so that "%62"
+// equals "b". Each octet is one rune. Two escapes differ from the characters that they
+// encode, and have runes above all octets.
 const (
 	escapedSlash    = 0x100 + iota // %2F in a path
 	escapedQuestion                // %3F in a path
@@ -45,16 +44,15 @@ func octets(path string) string {
 // rule is one Allow or Disallow line.
 type rule struct {
 	allow bool
-	// parts are the pieces between the "*" of the rule, in octets; the first
-	// stands at the start of a path, the others follow it in their order, the
-	// last ends the path when end is set.
+	// parts are the texts between the "*" of the rule, in octets. The first begins the
+	// path, and the others follow in order. If end is set, the last one ends the path.
 	parts []string
 	end   bool
-	size  int    // how specific: octets of the pattern, "*" and "$" included
-	line  string // for people
+	size  int    // specificity: octets of the pattern, with "*" and "$"
+	line  string // for error messages
 }
 
-// maxLine bounds the rule text that is shown to people, in bytes.
+// maxLine bounds the rule text in messages, in bytes.
 const maxLine = 200
 
 func newRule(number int, allow bool, pattern string) *rule {
@@ -74,10 +72,10 @@ func newRule(number int, allow bool, pattern string) *rule {
 		if i > 0 {
 			r.size++
 			if part == "" && i > 1 && r.parts[len(r.parts)-1] == "" {
-				continue // "**" is "*"
+				continue // "**" equals "*"
 			}
 		}
-		// A piece after the "?" of an earlier one is part of the query.
+		// A part after a "?" belongs to the query.
 		if query {
 			part = strings.TrimPrefix(octets("?"+part), "?")
 		} else {
@@ -90,9 +88,8 @@ func newRule(number int, allow bool, pattern string) *rule {
 	return r
 }
 
-// match tells whether the rule applies to a path. Each piece is looked for
-// once, leftmost, after the one before it: that finds a match when there is
-// one, and never goes back. Source: RFC 9309 2.2.3.
+// match reports whether the rule applies to a path. It searches each part once, leftmost,
+// after the previous one; this finds a match without backtracking. Source: RFC 9309 2.2.3.
 func (r *rule) match(path string) bool {
 	first, rest := r.parts[0], r.parts[1:]
 	if !strings.HasPrefix(path, first) {
@@ -116,8 +113,7 @@ func (r *rule) match(path string) bool {
 	return strings.Contains(path, last)
 }
 
-// decide returns the most specific rule that matches, allow before disallow
-// among equals, or nil.
+// decide returns the most specific matching rule, or nil. Of equal rules, allow wins.
 func (g *group) decide(path string) *rule {
 	var best *rule
 	for _, b := range g.blocks {

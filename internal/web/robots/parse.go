@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// group is what one agent is told, gathered from all places of the file that
-// name it. Source: RFC 9309 2.2.1.
+// group holds the rules for one agent, from all places of the file that name it. Source:
+// RFC 9309 2.2.1.
 type group struct {
 	blocks   []*block
 	delay    time.Duration
 	hasDelay bool
 }
 
-// block is the rules that stand together below one list of agents, which
-// share it: memory grows with the file, not with agents times rules.
+// block holds the rules below one list of agents, which share it. So memory grows with the
+// file, not with agents times rules.
 type block struct{ rules []*rule }
 
-// Parse reads at most MaxBody bytes of a robots.txt. It never fails: lines it
-// cannot read are passed over. Lines end with CR, LF or both; a leading byte
-// order mark is ignored; "#" begins a comment. Source: RFC 9309 2.2, 2.4.
+// Parse parses at most MaxBody bytes of a robots.txt. It ignores invalid lines and a
+// leading byte order mark. CR, LF or CRLF end a line; "#" begins a comment. Source: RFC
+// 9309 2.2, 2.4.
 func Parse(body []byte) *Rules {
 	p := parser{rules: &Rules{groups: make(map[string]*group)}}
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
@@ -47,14 +47,13 @@ func Parse(body []byte) *Rules {
 	return p.rules
 }
 
-// parser reads line by line. block takes the next rule; closed tells that a
-// rule has ended the list of its agents. named are the agents that the next
-// delay goes to: those of the list, less those that have one from it.
+// parser parses line by line. block receives the next rule. closed says that a rule has
+// ended the list of agents. pending are the agents of the list without a delay.
 type parser struct {
-	rules  *Rules
-	block  *block
-	closed bool
-	named  []*group
+	rules   *Rules
+	block   *block
+	closed  bool
+	pending []*group
 }
 
 func (p *parser) line(number int, text string) {
@@ -83,7 +82,7 @@ func (p *parser) line(number int, text string) {
 
 func (p *parser) agent(value string) {
 	if p.block == nil || p.closed {
-		p.block, p.named, p.closed = &block{}, nil, false
+		p.block, p.pending, p.closed = &block{}, nil, false
 	}
 	name := "*"
 	if !strings.HasPrefix(value, "*") {
@@ -99,11 +98,11 @@ func (p *parser) agent(value string) {
 	if n := len(g.blocks); n == 0 || g.blocks[n-1] != p.block {
 		g.blocks = append(g.blocks, p.block)
 	}
-	p.named = append(p.named, g)
+	p.pending = append(p.pending, g)
 }
 
 func (p *parser) rule(number int, allow bool, value string) {
-	p.closed = true // an empty rule ends the list of agents too
+	p.closed = true // an empty rule also ends the list of agents
 	if value == "" || value[0] != '/' && value[0] != '*' || p.block == nil {
 		return
 	}
@@ -116,15 +115,15 @@ func (p *parser) delay(value string) {
 		return
 	}
 	d := time.Duration(min(seconds, maxDelay.Seconds()) * float64(time.Second))
-	for _, g := range p.named {
+	for _, g := range p.pending {
 		if !g.hasDelay || d > g.delay {
 			g.delay, g.hasDelay = d, true
 		}
 	}
-	p.named = nil
+	p.pending = nil
 }
 
-// productToken returns the name that text begins with, in lower case.
+// productToken returns the product token at the start of text, in lower case.
 func productToken(text string) string {
 	n := 0
 	for n < len(text) && inToken(text[n]) {
@@ -137,8 +136,8 @@ func inToken(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// products yields the names of the products in a User-Agent, in lower case:
-// the first word, and each word before a "/", but no parts of an address.
+// products yields the product tokens of a User-Agent, in lower case: the first word, and
+// each word before a "/" that is not part of a URL.
 func products(agent string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		first := true

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Each case names the sentence of RFC 9309, or of the package comment, that it
-// was made from.
+// Each case names its section of RFC 9309, or follows the package comment.
 func TestAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name, body, agent string
@@ -16,13 +15,13 @@ func TestAllowed(t *testing.T) {
 	}{
 		{"empty file", "", "foo", "/ /a", ""},
 		{"2.2.1 group of the agent", "User-agent: foo\nDisallow: /x\n", "foo", "/ /y", "/x /xy /x/"},
-		{"2.2.1 no group, no rules", "User-agent: bar\nDisallow: /\n", "foo", "/x", ""},
+		{"2.2.1 no group for the agent", "User-agent: bar\nDisallow: /\n", "foo", "/x", ""},
 		{"2.2.1 agents match in any case", "USER-AGENT: FoO\nDISALLOW: /x\n", "fOo/2.1", "/X", "/x"},
-		{"2.2.1 groups of one agent are one", "User-agent: foo\nDisallow: /a\n\nUser-agent: bar\nDisallow: /b\n\nUser-agent: foo\nDisallow: /c\n", "foo", "/b", "/a /c"},
+		{"2.2.1 groups of one agent are merged", "User-agent: foo\nDisallow: /a\n\nUser-agent: bar\nDisallow: /b\n\nUser-agent: foo\nDisallow: /c\n", "foo", "/b", "/a /c"},
 		{"2.2.1 several agents above rules", "User-agent: foo\nUser-agent: bar\nDisallow: /a\n", "bar", "/", "/a"},
-		{"2.2.1 star for the rest", "User-agent: *\nDisallow: /a\nUser-agent: foo\nDisallow: /b\n", "baz", "/b", "/a"},
-		{"2.2.1 star not for those with a group", "User-agent: *\nDisallow: /a\nUser-agent: foo\nDisallow: /b\n", "foo", "/a", "/b"},
-		{"2.2.1 star groups are one", "User-agent: *\nDisallow: /a\nUser-agent: *\nDisallow: /b\n", "foo", "/", "/a /b"},
+		{"2.2.1 star for other agents", "User-agent: *\nDisallow: /a\nUser-agent: foo\nDisallow: /b\n", "baz", "/b", "/a"},
+		{"2.2.1 star not for an agent with a group", "User-agent: *\nDisallow: /a\nUser-agent: foo\nDisallow: /b\n", "foo", "/a", "/b"},
+		{"2.2.1 star groups are merged", "User-agent: *\nDisallow: /a\nUser-agent: *\nDisallow: /b\n", "foo", "/", "/a /b"},
 		{"2.2.1 empty group allows", "User-agent: *\nDisallow: /\nUser-agent: foo\n", "foo", "/a", ""},
 		{"2.2.1 blank lines do not end a group", "User-agent: foo\n\n\nDisallow: /a\n\nDisallow: /b\n", "foo", "/", "/a /b"},
 		{"2.2.1 no prefix match", "User-agent: foobar\nDisallow: /\nUser-agent: fo\nDisallow: /\n", "foo", "/a", ""},
@@ -32,19 +31,19 @@ func TestAllowed(t *testing.T) {
 		{"2.2.2 longest match", "User-agent: foo\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n", "foo", "/example/page/ok.gif", "/example/page/disallowed.gif"},
 		{"2.2.2 longest match in either order", "User-agent: foo\nDisallow: /\nAllow: /p\n", "foo", "/p /page", "/ /q"},
 		{"2.2.2 allow wins among equals", "User-agent: foo\nDisallow: /page\nAllow: /page\nAllow: /q\nDisallow: /q", "foo", "/page /q", ""},
-		{"2.2.2 case of paths counts", "User-agent: foo\nDisallow: /A\n", "foo", "/a", "/A"},
+		{"2.2.2 paths are case-sensitive", "User-agent: foo\nDisallow: /A\n", "foo", "/a", "/A"},
 		{"2.2.2 empty disallow", "User-agent: foo\nDisallow:\n", "foo", "/ /a", ""},
 		{"2.2.2 empty allow", "User-agent: foo\nDisallow: /\nAllow:\n", "foo", "", "/a"},
 		{"2.2.2 query is part of the path", "User-agent: foo\nDisallow: /foo/bar?baz=quz\n", "foo", "/foo/bar?baz=q", "/foo/bar?baz=quz"},
-		{"2.2.2 reserved in a query", "User-agent: foo\nDisallow: /foo/bar?baz=https://foo.bar\n", "foo", "", "/foo/bar?baz=https%3A%2F%2Ffoo.bar /foo/bar?baz=https://foo.bar"},
-		{"2.2.2 reserved in a query, escaped in the rule", "User-agent: foo\nDisallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar\n", "foo", "", "/foo/bar?baz=https%3a%2f%2ffoo.bar /foo/bar?baz=https://foo.bar"},
+		{"2.2.2 reserved characters in a query", "User-agent: foo\nDisallow: /foo/bar?baz=https://foo.bar\n", "foo", "", "/foo/bar?baz=https%3A%2F%2Ffoo.bar /foo/bar?baz=https://foo.bar"},
+		{"2.2.2 reserved characters escaped in the rule", "User-agent: foo\nDisallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar\n", "foo", "", "/foo/bar?baz=https%3a%2f%2ffoo.bar /foo/bar?baz=https://foo.bar"},
 		{"2.2.2 UTF-8 in the rule", "User-agent: foo\nDisallow: /foo/bar/ツ\n", "foo", "/foo/bar/", "/foo/bar/%E3%83%84 /foo/bar/%e3%83%84 /foo/bar/ツ"},
 		{"2.2.2 escapes in the rule", "User-agent: foo\nDisallow: /foo/bar/%E3%83%84\n", "foo", "/foo/bar/", "/foo/bar/%E3%83%84 /foo/bar/ツ"},
 		{"2.2.2 escaped letters", "User-agent: foo\nDisallow: /foo/bar/%62%61%7A\n", "foo", "/foo/bar/bax", "/foo/bar/baz /foo/bar/%62az"},
-		{"2.2.2 escaped slash is no slash", "User-agent: foo\nDisallow: /a%2Fb\nDisallow: /c/d\n", "foo", "/a/b /c%2Fd", "/a%2fb /c/d"},
-		{"2.2.2 escaped question mark begins no query", "User-agent: foo\nDisallow: /a?b\nDisallow: /c%3Fd", "foo", "/a%3Fb /c?d", "/a?b /c%3fd"},
-		{"2.2.2 broken escapes are text", "User-agent: foo\nDisallow: /a%zz\nDisallow: /100%", "foo", "/a /100", "/a%zz /100%"},
-		{"2.2.2 no slash, no rule", "User-agent: foo\nDisallow: a\nDisallow: $\n", "foo", "/a /", ""},
+		{"2.2.2 escaped slash is not a slash", "User-agent: foo\nDisallow: /a%2Fb\nDisallow: /c/d\n", "foo", "/a/b /c%2Fd", "/a%2fb /c/d"},
+		{"2.2.2 escaped question mark does not begin a query", "User-agent: foo\nDisallow: /a?b\nDisallow: /c%3Fd", "foo", "/a%3Fb /c?d", "/a?b /c%3fd"},
+		{"2.2.2 invalid escapes are literal", "User-agent: foo\nDisallow: /a%zz\nDisallow: /100%", "foo", "/a /100", "/a%zz /100%"},
+		{"2.2.2 rule without slash", "User-agent: foo\nDisallow: a\nDisallow: $\n", "foo", "/a /", ""},
 		{"2.2.2 robots.txt is allowed", "User-agent: *\nDisallow: /\n", "foo", "/robots.txt", "/robots.txt2"},
 		{"2.2.3 comment", "User-agent: foo # me\nDisallow: /a # not this\n#Disallow: /b\n", "foo", "/b", "/a"},
 		{"2.2.3 dollar", "User-agent: foo\nDisallow: /this/path/exactly$\n", "foo", "/this/path/exactly/ /this/path/exactly?", "/this/path/exactly"},
@@ -52,7 +51,7 @@ func TestAllowed(t *testing.T) {
 		{"2.2.3 star and dollar", "User-agent: foo\nDisallow: /*.gif$\nDisallow: *.php$", "foo", "/a.gif?x /a.gifs", "/a.gif /b/c.gif /x.gif/y.gif /a.php"},
 		{"2.2.3 escaped star and dollar", "User-agent: foo\nDisallow: /path/file-with-a-%2A.html\nDisallow: /path/foo-%24\n", "foo", "/path/file-with-a-b.html /path/foo-", "/path/file-with-a-*.html /path/foo-$ /path/foo-$x /path/foo-%24"},
 		{"2.2.3 dollar inside", "User-agent: foo\nDisallow: /a$b\n", "foo", "/a", "/a$b"},
-		{"2.2.3 dollar alone", "User-agent: foo\nDisallow: /$\n", "foo", "/a", "/"},
+		{"2.2.3 only a dollar", "User-agent: foo\nDisallow: /$\n", "foo", "/a", "/"},
 		{"2.2.3 star at the end", "User-agent: foo\nDisallow: /a*\nDisallow: /b**$\n", "foo", "/c", "/a /ab /b /bc"},
 		{"2.2.3 star overlap", "User-agent: foo\nDisallow: /ab*ba$\n", "foo", "/aba /abab", "/abba /abxba /abbaba"},
 		{"2.2.3 star into the query", "User-agent: foo\nDisallow: /*print\nDisallow: /*/sort=\nDisallow: /*?*u=/z", "foo", "/x", "/x?a=print /x?u=/sort=1 /x?a&u=/z /x?a&u=%2Fz"},
@@ -62,12 +61,12 @@ func TestAllowed(t *testing.T) {
 		{"2.2 CR", "User-agent: foo\rDisallow: /a\rDisallow: /b", "foo", "/", "/a /b"},
 		{"2.2 CRLF", "User-agent: foo\r\nDisallow: /a\r\n\r\nDisallow: /b\r\n", "foo", "/", "/a /b"},
 		{"2.2 spaces and tabs", "  user-agent \t:  foo  \n\tDisallow\t:\t/a\t\n", "foo", "/", "/a"},
-		{"2.2 agent spelled in one word", "Useragent: foo\nDisallow: /a\n", "foo", "/", "/a"},
-		{"a page instead of the file", "<html>\n<body>Disallow: /</body>\n", "foo", "/", ""},
-		{"bytes that are no text", "\x00\xff\xfe\nUser-agent: foo\nDisallow: /\xff\n", "foo", "/", "/%FF /\xff"},
+		{"2.2 Useragent without hyphen", "Useragent: foo\nDisallow: /a\n", "foo", "/", "/a"},
+		{"html instead of the file", "<html>\n<body>Disallow: /</body>\n", "foo", "/", ""},
+		{"binary bytes", "\x00\xff\xfe\nUser-agent: foo\nDisallow: /\xff\n", "foo", "/", "/%FF /\xff"},
 		{"User-Agent of a crawler", "User-agent: HCEbot\nDisallow: /a\nUser-agent: Mozilla\nDisallow: /b\nUser-agent: *\nDisallow: /c", "Mozilla/5.0 (compatible; HCEbot/1.0; +http://ex.com/bot)", "/b /c", "/a"},
 		{"User-Agent of a browser", "User-agent: mozilla\nDisallow: /b\nUser-agent: *\nDisallow: /c", "Mozilla/5.0 (X11) Gecko/2010 Firefox/9", "/c", "/b"},
-		{"parts of an address are no products", "User-agent: com\nDisallow: /a\nUser-agent: bot\nDisallow: /b", "X/1 (+http://ex.com/bot/1)", "/a /b", ""},
+		{"parts of a URL are not products", "User-agent: com\nDisallow: /a\nUser-agent: bot\nDisallow: /b", "X/1 (+http://ex.com/bot/1)", "/a /b", ""},
 		{"longest product", "User-agent: foo\nDisallow: /a\nUser-agent: foo-news\nDisallow: /b\n", "foo/1 foo-news/2", "/a", "/b"},
 		{"no agent", "User-agent: foo\nDisallow: /a\nUser-agent: *\nDisallow: /b\n", "", "/a", "/b"},
 	} {
@@ -140,16 +139,16 @@ func TestDelay(t *testing.T) {
 		{"fraction", "User-agent: foo\nCrawl-delay: 0.25\n", "foo", 250 * time.Millisecond, true},
 		{"zero", "User-agent: foo\nCrawl-delay: 0\n", "foo", 0, true},
 		{"after rules", "User-agent: foo\nDisallow: /\nCrawl-delay: 3 # slow\n", "foo", 3 * time.Second, true},
-		{"of the rest", "User-agent: *\nCrawl-delay: 4\n", "foo", 4 * time.Second, true},
-		{"not of the rest", "User-agent: *\nCrawl-delay: 4\nDisallow:\nUser-agent: foo\nDisallow:\n", "foo", 0, false},
-		{"of another", "User-agent: bar\nCrawl-delay: 10\n\nUser-agent: *\nDisallow: /x\n", "foo", 0, false},
-		{"each its own", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\n", "a", time.Second, true},
-		{"shared", "User-agent: a\nUser-agent: b\nCrawl-delay: 2\n", "a", 2 * time.Second, true},
+		{"star", "User-agent: *\nCrawl-delay: 4\n", "foo", 4 * time.Second, true},
+		{"star not for an agent with a group", "User-agent: *\nCrawl-delay: 4\nDisallow:\nUser-agent: foo\nDisallow:\n", "foo", 0, false},
+		{"another agent", "User-agent: bar\nCrawl-delay: 10\n\nUser-agent: *\nDisallow: /x\n", "foo", 0, false},
+		{"two agents", "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\n", "a", time.Second, true},
+		{"one list of agents", "User-agent: a\nUser-agent: b\nCrawl-delay: 2\n", "a", 2 * time.Second, true},
 		{"longest of several", "User-agent: a\nCrawl-delay: 9\nAllow: /\nUser-agent: a\nCrawl-delay: 2\n", "a", 9 * time.Second, true},
-		{"no number", "User-agent: a\nCrawl-delay: soon\n", "a", 0, false},
+		{"word", "User-agent: a\nCrawl-delay: soon\n", "a", 0, false},
 		{"negative", "User-agent: a\nCrawl-delay: -1\n", "a", 0, false},
-		{"not a number", "User-agent: a\nCrawl-delay: NaN\n", "a", 0, false},
-		{"endless", "User-agent: a\nCrawl-delay: 1e300\n", "a", maxDelay, true},
+		{"NaN", "User-agent: a\nCrawl-delay: NaN\n", "a", 0, false},
+		{"huge", "User-agent: a\nCrawl-delay: 1e300\n", "a", maxDelay, true},
 		{"no agent", "Crawl-delay: 1\n", "a", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestDelay(t *testing.T) {
 		})
 	}
 	if _, ok := DisallowAll("").Delay("a"); ok {
-		t.Error("a delay without a file")
+		t.Error("DisallowAll has a delay")
 	}
 }
 
@@ -183,7 +182,7 @@ func numbered(format string, n int) string {
 
 func TestLimit(t *testing.T) {
 	head := "User-agent: *\nDisallow: /a\n"
-	// A cut line would forbid more than was meant.
+	// A truncated line would deny more than the whole line.
 	pad := strings.Repeat("#\n", (MaxBody-len(head)-len("Disallow: /\n"))/2)
 	body := head + pad + "Disallow: /bbbbbbbb\nDisallow: /c\n"
 	r := Parse([]byte(body))
@@ -195,17 +194,16 @@ func TestLimit(t *testing.T) {
 	// RFC 9309 2.5: the first 500 KiB count.
 	body = head + strings.Repeat("#\n", (500<<10-len(head))/2-10) + "Disallow: /late\n"
 	if ok, _ := Parse([]byte(body)).Allowed("foo", "/late"); ok {
-		t.Error("a rule within 500 KiB is not read")
+		t.Error("a rule in the first 500 KiB is not read")
 	}
-	// One line without an end.
+	// One line without line end.
 	if ok, _ := Parse([]byte(strings.Repeat("Disallow: /", MaxBody/8))).Allowed("foo", "/"); !ok {
-		t.Error("denied by a cut line")
+		t.Error("denied by a truncated line")
 	}
 }
 
-// Files made to cost much: the work must stay near the size of the file. The
-// test would run for minutes if a "*" could go back, or agents times rules
-// were stored.
+// The work for hostile files must stay near linear in their size. The test would run for
+// minutes if "*" could backtrack, or if agents times rules were stored.
 func TestHostileFiles(t *testing.T) {
 	path := "/" + strings.Repeat("a", 4000)
 	for name, body := range map[string]string{
@@ -228,8 +226,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// slowMatch is the meaning of a pattern in the simplest words, on texts
-// without escapes.
+// slowMatch is a reference implementation of a pattern, for texts without escapes.
 func slowMatch(pattern, path string) bool {
 	switch {
 	case pattern == "":
@@ -268,7 +265,7 @@ func FuzzParse(f *testing.F) {
 		r := Parse(body)
 		ok, line := r.Allowed(agent, path)
 		if !ok && line == "" {
-			t.Error("denied by nothing")
+			t.Error("denied without a line")
 		}
 		if d, ok := r.Delay(agent); d < 0 || d > maxDelay || !ok && d != 0 {
 			t.Errorf("delay %v", d)

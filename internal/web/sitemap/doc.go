@@ -1,18 +1,15 @@
-// Package sitemap reads the bytes of a sitemap, or of an index of sitemaps, into
-// entries.
+// Package sitemap parses sitemaps and sitemap indexes into entries.
 //
-// The forms of sitemaps.org are read: XML in any namespace or none, with the
-// images and languages that search engines added; text with a URL a line; both
-// also packed with gzip. What breaks off or breaks gives the entries before it.
+// It reads the formats of sitemaps.org: XML in any namespace, with the images and languages
+// that search engines added, and text with one URL per line; both also with gzip. A
+// truncated or broken body gives the entries before the break.
 //
 //	s, err := sitemap.Parse(body, sitemap.Options{})
 //	switch {
-//	case errors.Is(err, sitemap.ErrFeed): // read it with package feed
+//	case errors.Is(err, sitemap.ErrFeed): // parse it with package feed
 //	case s.Index: // each Loc is a sitemap to fetch
 //	}
 //
-// Neighbours: crawl finds the sitemaps in robots.txt and makes rows of the
-// entries; loosexml reads the XML; feed reads the RSS and Atom feeds that serve
-// as sitemaps. Source: docs/spec/crawling.md 5.1 (missing there: sitemaps), sitemaps.org
-// protocol 0.9.
+// Source: docs/spec/crawling.md 5.1 (sitemaps are missing there), sitemaps.org protocol
+// 0.9.
 package sitemap

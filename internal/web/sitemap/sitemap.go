@@ -8,56 +8,55 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// What Options mean where they do not say. Both are the limits of the protocol.
+// Defaults of Options: the limits of the protocol.
 const (
 	MaxEntries = 50_000
 	MaxBytes   = 50 << 20
 )
 
-// Limits of one entry; what lies beyond them is dropped.
+// Limits of one entry. The rest is dropped.
 const (
-	maxFieldBytes = 8 << 10 // of a URL or any other text
+	maxFieldBytes = 8 << 10 // of a URL or another text
 	maxAlternates = 500
 	maxImages     = 1000
 )
 
 // Errors of Parse.
 var (
-	// ErrFeed: the body is an RSS or Atom feed, for package feed to read.
-	ErrFeed = errors.New("the body is a feed, not a sitemap")
-	// ErrNoSitemap: the body is nothing of the kind.
-	ErrNoSitemap = errors.New("the body is no sitemap")
+	// ErrFeed: the body is an RSS or Atom feed, for package feed.
+	ErrFeed = errors.New("body is a feed, not a sitemap")
+	// ErrNoSitemap: the body is neither.
+	ErrNoSitemap = errors.New("body is not a sitemap")
 )
 
-// Options are the limits of a sitemap. The zero value means those of the
-// protocol.
+// Options are the limits of a sitemap. The zero value has those of the protocol.
 type Options struct {
 	MaxEntries int
-	MaxBytes   int64 // of the body, unpacked
-	// ContentType is the value of the HTTP header; it may be empty.
+	MaxBytes   int64 // of the decompressed body
+	// ContentType is the value of the HTTP header; may be empty.
 	ContentType string
 }
 
-// Sitemap is a sitemap as read.
+// Sitemap is a parsed sitemap.
 type Sitemap struct {
 	Index   bool    // the entries are sitemaps, not pages
-	Entries []Entry // in the order of the document; each has a Loc
-	Cut     bool    // something was dropped for a limit
+	Entries []Entry // in document order; each has a Loc
+	Cut     bool    // a limit dropped something
 }
 
 // Entry is one page or, in an index, one sitemap.
 type Entry struct {
-	Loc        string    // as written, trimmed; may be relative or no URL at all
-	LastMod    time.Time // UTC; zero when unknown or outside the years 1900-9999
-	Priority   float64   // 0 to 1; -1 when unknown
-	ChangeFreq string    // one of the protocol's words, "always" to "never"; else ""
+	Loc        string    // as written, trimmed; may be relative or invalid
+	LastMod    time.Time // UTC; zero if unknown or outside the years 1900-9999
+	Priority   float64   // 0 to 1; -1 if unknown
+	ChangeFreq string    // "always" to "never", in lower case; else ""
 	Alternates []string  // URLs of the page in other languages
 	Images     []string  // URLs of the page's images
 }
 
-// Parse reads a sitemap. A body that breaks gives what stands before that place
-// and no error. The caller bounds the size of body, which is not changed. Errors
-// are ErrFeed and ErrNoSitemap. Safe for several goroutines.
+// Parse parses a sitemap. A broken body gives the entries before the break and no error.
+// The caller bounds the size of body, which is not changed. Errors are ErrFeed and
+// ErrNoSitemap. Goroutines may call Parse.
 func Parse(body []byte, o Options) (Sitemap, error) {
 	if o.MaxEntries <= 0 {
 		o.MaxEntries = MaxEntries
@@ -72,7 +71,7 @@ func Parse(body []byte, o Options) (Sitemap, error) {
 	if looksXML(text) {
 		s, err = parseXML(text, o)
 	} else {
-		if cut { // half a URL is another URL
+		if cut { // a truncated URL is a different URL
 			text = text[:bytes.LastIndexAny(text, "\r\n")+1]
 		}
 		s, err = parseText(text, o)

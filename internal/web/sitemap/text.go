@@ -7,8 +7,8 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// parseText reads a URL a line. Other lines are passed over; a text with none is
-// no sitemap.
+// parseText parses a text with one URL per line. It ignores other lines; a text without a
+// URL is not a sitemap.
 func parseText(text []byte, o Options) (Sitemap, error) {
 	var s Sitemap
 	for len(text) > 0 {
@@ -33,7 +33,7 @@ func parseText(text []byte, o Options) (Sitemap, error) {
 	return s, nil
 }
 
-// isURL reports whether line is one URL of the web.
+// isURL reports whether line is one absolute web URL.
 func isURL(line []byte) bool {
 	head := strings.ToLower(string(line[:min(len(line), len("https://"))]))
 	return (strings.HasPrefix(head, "http://") || strings.HasPrefix(head, "https://")) && !bytes.ContainsAny(line, " \t<>\"")

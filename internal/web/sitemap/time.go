@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timeForms are those of W3C's note on dates, and what is written for them: a
-// blank for the "T", no zone, a zone without colon, a date of a mail. Fractions
-// of a second are read behind any second.
+// timeForms are the layouts of the W3C note on dates and common deviations: a blank instead
+// of "T", no zone, a zone without colon, a mail date. time.Parse accepts a fraction after
+// seconds.
 var timeForms = []string{
 	time.RFC3339, time.DateOnly,
 	"2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
@@ -16,8 +16,8 @@ var timeForms = []string{
 	time.RFC1123, time.RFC1123Z,
 }
 
-// parseTime reads a lastmod as UTC; the zero time is unknown, and so are years
-// before 1900, which programs write for it.
+// parseTime parses a lastmod, in UTC. It returns zero for an invalid text and a year before
+// 1900, which some programs write for an unknown date.
 func parseTime(text string) time.Time {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if len(text) > 64 {

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// The elements of a sitemap, in lower case.
+// Elements of a sitemap, in lower case.
 const (
 	elementPages   = "urlset"
 	elementIndex   = "sitemapindex"
@@ -15,8 +15,8 @@ const (
 	elementSitemap = "sitemap"
 )
 
-// maxForeign is how many tags may stand before the root; servers put rubbish there.
-const maxForeign = 50
+// maxLeadingTags is how many tags may precede the root: some servers print warnings there.
+const maxLeadingTags = 50
 
 // parser is the state of one parse.
 type parser struct {
@@ -26,13 +26,13 @@ type parser struct {
 	entry   *Entry // nil between entries
 	depth   int    // of the entry's tags
 	path    []string
-	bare    string // text right inside the entry
+	bare    string // text directly inside the entry
 	field   field
 }
 
 // field is the element whose text is collected.
 type field struct {
-	name  string // "" when there is none
+	name  string // "" without one
 	depth int
 	text  strings.Builder
 }
@@ -65,7 +65,7 @@ func parseXML(text []byte, o Options) (Sitemap, error) {
 
 // findRoot reads up to the root of a sitemap.
 func findRoot(r *loosexml.Reader) (loosexml.Token, error) {
-	for tags := 0; tags < maxForeign; {
+	for tags := 0; tags < maxLeadingTags; {
 		t, ok := r.Next()
 		if !ok {
 			break
@@ -92,7 +92,7 @@ func (p *parser) start(t loosexml.Token) {
 		if local != elementPage && local != elementSitemap {
 			return
 		}
-		if p.kind == "" || len(p.sitemap.Entries) == 0 { // what the first entry is, all are
+		if p.kind == "" || len(p.sitemap.Entries) == 0 { // the first entry decides for all
 			p.kind = local
 			p.sitemap.Index = local == elementSitemap
 		}
@@ -105,7 +105,7 @@ func (p *parser) start(t loosexml.Token) {
 		return
 	}
 	if p.field.name != "" {
-		return // an element in a text
+		return // an element inside a text
 	}
 	parent := ""
 	if len(p.path) > 0 {
@@ -129,8 +129,7 @@ func (p *parser) start(t loosexml.Token) {
 	}
 }
 
-// isExtension reports whether the customary prefix of name says that it is none
-// of the sitemap's own elements.
+// isExtension reports whether the prefix of name is that of a known extension.
 func isExtension(name string) bool {
 	switch strings.ToLower(loosexml.Prefix(name)) {
 	case "image", "video", "news", "xhtml", "mobile":
@@ -144,7 +143,7 @@ func (p *parser) open(name string, depth int) {
 	p.field.text.Reset()
 }
 
-// alternate takes the page in another language.
+// alternate adds the page in another language.
 func (p *parser) alternate(t loosexml.Token) {
 	var rel, href string
 	for _, a := range t.Attrs {
@@ -164,7 +163,7 @@ func (p *parser) text(t loosexml.Token) {
 	switch {
 	case p.entry == nil:
 	case p.field.name != "":
-		if p.field.text.Len() <= maxFieldBytes { // a longer one is refused as a whole
+		if p.field.text.Len() <= maxFieldBytes { // a longer one is dropped as a whole
 			p.field.text.WriteString(t.Text[:min(len(t.Text), maxFieldBytes+1)])
 		}
 	case t.Depth == p.depth && p.bare == "" && len(t.Text) <= maxFieldBytes:
@@ -176,7 +175,7 @@ func (p *parser) end(t loosexml.Token) {
 	switch {
 	case p.entry == nil:
 	case p.field.name != "" && t.Depth == p.field.depth:
-		if !t.Cut { // half a URL is another URL
+		if !t.Cut { // a truncated URL is a different URL
 			p.set(p.field.name, p.field.text.String())
 		}
 		p.field.name = ""
@@ -192,7 +191,7 @@ func (p *parser) end(t loosexml.Token) {
 	}
 }
 
-// set gives a field of the entry its text. The first that can be read counts.
+// set sets a field of the entry. The first valid loc counts.
 func (p *parser) set(name, text string) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxFieldBytes {
@@ -223,7 +222,7 @@ func (p *parser) set(name, text string) {
 	}
 }
 
-// add ends the entry. One without a loc is kept when its text is a URL.
+// add ends the entry. Without a loc, its text may be the URL.
 func (p *parser) add() {
 	e := *p.entry
 	p.entry = nil
@@ -239,7 +238,7 @@ func (p *parser) add() {
 	}
 }
 
-// parsePriority is -1 for what is no number from 0 to 1.
+// parsePriority returns -1 for anything but a number from 0 to 1.
 func parsePriority(text string) float64 {
 	v, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
 	if err != nil || !(v >= 0 && v <= 1) {

@@ -2,7 +2,7 @@ package tidy
 
 import "strings"
 
-// names is a set of the words of a list.
+// names is a set of element names.
 type names map[string]bool
 
 func set(list string) names {
@@ -13,7 +13,7 @@ func set(list string) names {
 	return n
 }
 
-// Elements by what is special about them (HTML standard 13.1.2 and 13.2).
+// Sets of elements (HTML standard 13.1.2 and 13.2).
 var (
 	void         = set("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
 	rawText      = set("script style title textarea xmp iframe noembed noframes")
@@ -21,15 +21,15 @@ var (
 	visible      = set("a area audio canvas embed form frame iframe img input object svg math textarea video")
 	tableParts   = set("table caption colgroup thead tbody tfoot tr td th")
 
-	// Ends do not reach through walls.
+	// Walls are the elements that an end tag does not close.
 	inlineWalls = set("html head body table caption td th object applet marquee template svg math foreignobject")
 	tableWalls  = set("html head body table object applet marquee template svg math foreignobject")
 )
 
-// rule says which open elements end where another begins, as far as the walls.
+// rule lists the open elements that a start tag closes, up to the walls.
 type rule struct{ ends, walls names }
 
-// implied are the rules by the element that begins.
+// implied maps the element that begins to its rule.
 var implied = func() map[string]rule {
 	rules := make(map[string]rule)
 	add := func(begins, ends, walls string) {

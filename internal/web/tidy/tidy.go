@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// MaxDepth is how deep elements are nested in what Tidy returns. Tags beyond
-	// are left out, their contents stay. Parsers refuse 512.
+	// MaxDepth bounds nested elements in the result of Tidy. Deeper tags are dropped, their
+	// content stays. Parsers reject 512 levels.
 	MaxDepth = 256
 
 	maxName       = 64 // bytes of the name of an element or attribute
@@ -20,18 +20,17 @@ const (
 )
 
 var (
-	// ErrSize says that the well-formed text would have more than twice the size
-	// of the broken one and 64 KiB.
-	ErrSize = errors.New("tidy: text grows too much")
-	// ErrEmpty says that a text has no page in it: nothing that could be seen.
-	ErrEmpty = errors.New("tidy: nothing in the body")
-	// ErrDeep says that elements are nested deeper than MaxDepth.
-	ErrDeep = errors.New("tidy: nested too deep")
+	// ErrSize: the result would exceed twice the input plus 64 KiB.
+	ErrSize = errors.New("tidied text is too large")
+	// ErrEmpty: the text has no visible content.
+	ErrEmpty = errors.New("no visible content in the body")
+	// ErrDeep: elements are nested deeper than MaxDepth.
+	ErrDeep = errors.New("elements are nested too deep")
 )
 
-// Tidy returns text as well-formed HTML in UTF-8. Bytes that are no UTF-8 become
-// U+FFFD, control characters are left out. Well-formed text stays as it is, up
-// to the form of tags. The only error is ErrSize.
+// Tidy returns text as well-formed HTML in UTF-8. Invalid UTF-8 becomes U+FFFD, control
+// characters are dropped. Well-formed text only changes in the form of its tags. The only
+// error is ErrSize.
 func Tidy(text []byte) ([]byte, error) {
 	w := newWriter(text)
 	if err := w.run(); err != nil {
@@ -40,8 +39,8 @@ func Tidy(text []byte) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// Check reports whether a parser would make a page of text: nil if so, else
-// ErrEmpty, ErrDeep or ErrSize. This is the "parsing failed" of HTML_RECOVER=2.
+// Check returns nil if a parser would find a page in text, else ErrEmpty, ErrDeep or
+// ErrSize. It decides "parsing failed" for HTML_RECOVER=2.
 func Check(text []byte) error {
 	w := newWriter(text)
 	switch err := w.run(); {
@@ -55,7 +54,7 @@ func Check(text []byte) error {
 	return nil
 }
 
-// phase is how far a document has come.
+// phase is the progress through a document.
 type phase int
 
 const (
@@ -72,12 +71,12 @@ type writer struct {
 	limit int
 
 	phase   phase
-	open    []string       // elements that have begun, outermost first
-	skipped map[string]int // elements too deep to be written, which still have an end
-	foreign int            // open elements of SVG and MathML
+	open    []string       // open elements, outermost first
+	skipped map[string]int // elements beyond MaxDepth whose end tags follow
+	foreign int            // open SVG and MathML elements
 
-	deep bool // something was too deep
-	seen bool // there is something to be seen
+	deep bool // an element exceeded MaxDepth
+	seen bool // there is visible content
 }
 
 func newWriter(text []byte) *writer {
@@ -92,7 +91,7 @@ func newWriter(text []byte) *writer {
 func (w *writer) run() error {
 	for {
 		switch w.z.Next() {
-		case html.ErrorToken: // the end, as nothing else can fail in memory
+		case html.ErrorToken: // the end: nothing else can fail in memory
 			w.enter(inBody, nil)
 			w.popTo(0)
 			return w.checked()
@@ -125,7 +124,7 @@ func (w *writer) checked() error {
 	return nil
 }
 
-// enter brings the document to a phase, with the attributes of its element.
+// enter advances to a phase and opens its element with attributes.
 func (w *writer) enter(to phase, attributes []byte) {
 	if w.phase == beginning && to > beginning {
 		w.push("html", nil)
@@ -146,7 +145,7 @@ func (w *writer) enter(to phase, attributes []byte) {
 	}
 }
 
-// text writes characters.
+// text writes character data.
 func (w *writer) text(text []byte) {
 	blank := len(bytes.TrimLeft(text, " \t\r\n\f")) == 0
 	if blank && (w.phase == beginning || w.phase == afterHead) {
@@ -161,7 +160,7 @@ func (w *writer) text(text []byte) {
 	w.escape(text)
 }
 
-// comment writes a comment that is one in every dialect, and leaves out others.
+// comment writes a comment if it is valid in HTML and XML.
 func (w *writer) comment(text []byte) {
 	if w.phase == beginning || bytes.Contains(text, []byte("--")) || bytes.HasPrefix(text, []byte(">")) ||
 		bytes.HasPrefix(text, []byte("-")) || bytes.HasSuffix(text, []byte("-")) || bytes.ContainsFunc(text, isControl) ||
@@ -173,7 +172,7 @@ func (w *writer) comment(text []byte) {
 	w.out.WriteString("-->")
 }
 
-// start writes the beginning of an element.
+// start handles a start tag.
 func (w *writer) start(closed bool) {
 	raw, more := w.z.TagName()
 	name := string(raw)
@@ -211,7 +210,7 @@ func (w *writer) start(closed bool) {
 		w.tag(name, attributes, "/>")
 	case rawText[name]:
 		w.rawElement(name, attributes)
-	case name == "plaintext": // the rest is text, which the tokenizer knows
+	case name == "plaintext": // the rest is text for the tokenizer
 	case len(w.open) >= MaxDepth:
 		w.deep = true
 		w.skipped[name]++
@@ -220,9 +219,8 @@ func (w *writer) start(closed bool) {
 	}
 }
 
-// rawElement writes an element whose content is text whatever it looks like. One
-// that does not end would swallow the rest, so it is left out; and inside SVG
-// parsers disagree on what such content is.
+// rawElement writes an element with raw text content. It drops an unclosed one, which would
+// hide the rest, and markup inside SVG, where parsers disagree.
 func (w *writer) rawElement(name string, attributes []byte) {
 	kind := w.z.Next()
 	var text []byte
@@ -245,8 +243,7 @@ func (w *writer) rawElement(name string, attributes []byte) {
 	}
 }
 
-// end writes the end of an element and of those inside it. An end without a
-// beginning is left out.
+// end closes an element and those inside it. It ignores an end tag without a start tag.
 func (w *writer) end(name string) {
 	switch {
 	case name == "br":
@@ -259,7 +256,7 @@ func (w *writer) end(name string) {
 		}
 		return
 	case name == "html" || name == "body":
-		return // at the end of all
+		return // closed at the end of the document
 	case w.skipped[name] > 0:
 		w.skipped[name]--
 		return
@@ -279,7 +276,7 @@ func (w *writer) end(name string) {
 	}
 }
 
-// closeFor ends the elements that end by themselves where name begins.
+// closeFor closes the elements that the start of name closes implicitly.
 func (w *writer) closeFor(name string) {
 	rule, ok := implied[name]
 	if !ok {
@@ -304,7 +301,7 @@ func (w *writer) push(name string, attributes []byte) {
 	}
 }
 
-// popTo ends open elements until n are left.
+// popTo closes open elements until n are left.
 func (w *writer) popTo(n int) {
 	for len(w.open) > n {
 		name := w.open[len(w.open)-1]
@@ -323,17 +320,16 @@ func (w *writer) tag(name string, attributes []byte, end string) {
 	w.out.WriteString(end)
 }
 
-// attributes returns the attributes of the tag at hand as they are written, each
-// with a space before it; of equal names the first.
+// attributes returns the attributes of the current tag as text, each after a space; the
+// first of equal names.
 func (w *writer) attributes(more bool) []byte {
 	if !more {
 		return nil
 	}
 	outer := w.out // escape writes to out
 	w.out = bytes.Buffer{}
-	var names []string
 	seen := make(map[string]bool)
-	for more && len(names) < maxAttributes {
+	for more && len(seen) < maxAttributes {
 		var key, value []byte
 		key, value, more = w.z.TagAttr()
 		name := string(key)
@@ -341,7 +337,6 @@ func (w *writer) attributes(more bool) []byte {
 			continue
 		}
 		seen[name] = true
-		names = append(names, name)
 		w.out.WriteString(" " + name + `="`)
 		w.escape(value)
 		w.out.WriteByte('"')
@@ -351,7 +346,7 @@ func (w *writer) attributes(more bool) []byte {
 	return attributes
 }
 
-// escape writes text in which no sign means anything.
+// escape writes text with special characters escaped.
 func (w *writer) escape(text []byte) {
 	last := 0
 	for i, c := range text {
@@ -366,9 +361,9 @@ func (w *writer) escape(text []byte) {
 		case c == '"':
 			as = "&quot;"
 		case c == '\r':
-			as = "\n" // one written as a character reference
+			as = "\n" // from a character reference
 		case c == '\f':
-			as = " " // which XML has not
+			as = " " // invalid in XML
 		case !isControl(rune(c)):
 			continue
 		}
@@ -379,13 +374,12 @@ func (w *writer) escape(text []byte) {
 	w.out.Write(text[last:])
 }
 
-// isControl reports whether r may stand in no document.
+// isControl reports whether r is invalid in a document.
 func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\f' && r != '\r' || r == 0x7f
 }
 
-// validName reports whether name can be that of an element or attribute in HTML
-// and in XML alike.
+// validName reports whether name is a valid element or attribute name in HTML and XML.
 func validName(name string) bool {
 	for i := range len(name) {
 		c := name[i]

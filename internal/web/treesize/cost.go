@@ -1,10 +1,9 @@
-// Package treesize tells, before a page is parsed, how much a tree of it would take:
-// by the HTML standard, 80 kB of text can stand for a tree of a gigabyte.
+// Package treesize estimates the size of a page's tree before the page is parsed: by the
+// HTML standard, 80 kB of text can give a tree of a gigabyte.
 //
 //	if treesize.HTML(text, maxNodes) > maxNodes { return ErrCostly }
 //
-// It is one pass of a tokenizer. Neighbours: xpath refuses such pages, article
-// tidies them first. Sources: HTML standard 13.2.4.3 and 13.2.6.
+// It makes one pass with a tokenizer. Sources: HTML standard 13.2.4.3 and 13.2.6.
 package treesize
 
 import (
@@ -14,23 +13,22 @@ import (
 	"golang.org/x/net/html"
 )
 
-// formatting are the elements that the HTML standard opens again in each
-// paragraph until they are closed.
+// formatting lists the elements that the HTML standard reopens in each paragraph until they
+// are closed.
 var formatting = map[string]bool{
 	"a": true, "b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true,
 	"s": true, "small": true, "strike": true, "strong": true, "tt": true, "u": true,
 }
 
-// maxOpen bounds the formatting elements that are open at once.
+// maxOpen bounds the open formatting elements.
 const maxOpen = 512
 
-// open is a formatting element that has not been closed.
+// open is an open formatting element.
 type open struct{ name, tag string }
 
-// HTML is about how many nodes a page becomes when html.Parse makes a tree of it,
-// or their like in work: a few bytes can open hundreds of elements again,
-// attributes of body elements are merged one by one, and a text between tags that
-// mean nothing is put together piece by piece. It stops counting beyond most.
+// HTML estimates the nodes, or equal work, that html.Parse needs for a page: reopened
+// formatting elements, merged attributes of body elements, and text that is split by
+// unknown tags. It stops counting above most.
 func HTML(text []byte, most int) int {
 	var (
 		z      = html.NewTokenizer(bytes.NewReader(text))
@@ -80,7 +78,7 @@ func HTML(text []byte, most int) int {
 				same++
 			}
 		}
-		if same < 3 { // of equal ones the standard keeps three
+		if same < 3 { // the standard keeps three equal ones
 			opened = append(opened, open{name, tag})
 		}
 		if len(opened) > maxOpen {

@@ -1,18 +1,14 @@
-// Package urlschema makes URLs of one URL with macros: URLS_SCHEMA.
+// Package urlschema expands a URL with macros into URLs: the property URLS_SCHEMA.
 //
-// A schema has parameters, each a list of values, a range of numbers or a kind of
-// random text; the macro %name% in a URL stands for a value of one. What was used
-// is counted in a State, which the caller keeps for the site, so that values take
-// turns over all batches:
+// A schema has parameters: a list of values, a range of numbers or a kind of random text.
+// The macro %name% in a URL is replaced by a value of one. A State counts the used values;
+// the caller stores it for the site, so that values take turns over all batches:
 //
-//	schema, err := urlschema.Parse(text) // err reads well behind "property URLS_SCHEMA "
+//	schema, err := urlschema.Parse(text) // err continues "property URLS_SCHEMA "
 //	var state urlschema.State            // read from the site's file
 //	urls := schema.Generate("http://a.example/?q=%word%", &state, random, 1000)
-//	// write state, then make rows of urls: a value may be lost, but is never used twice
+//	// write state, then create rows: a value may be lost, but is never used twice
 //
-// Parameters may come from elsewhere: the caller fetches Sources or reads File,
-// and hands the bytes to Load.
-//
-// Neighbours: prop reads the JSON; crawl has the files, the network and the rows.
-// Nothing here does I/O or knows the time. Source: docs/spec/crawling.md 5.9.
+// Parameters may come from external data: the caller fetches Sources or reads File, and
+// passes the bytes to Load. Source: docs/spec/crawling.md 5.9.
 package urlschema

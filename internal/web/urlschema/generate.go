@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxURL is the longest URL that is made, in bytes: what a row holds.
+// maxURL is the maximum length of a URL, in bytes: the size of the row's column.
 const maxURL = 4096
 
 // Applies reports whether a URL has a macro of the schema.
-func (s *Schema) Applies(template string) bool { return len(s.asked(template)) > 0 }
+func (s *Schema) Applies(template string) bool { return len(s.used(template)) > 0 }
 
-// asked are the parameters whose macros stand in a URL.
-func (s *Schema) asked(template string) []*parameter {
+// used returns the parameters whose macros occur in a URL.
+func (s *Schema) used(template string) []*parameter {
 	var list []*parameter
 	if s.Type == TypeOff {
 		return nil
@@ -29,24 +29,23 @@ func (s *Schema) asked(template string) []*parameter {
 	return list
 }
 
-// Generate makes URLs of a template and counts in state what it used; the caller
-// keeps state before it uses the URLs. It makes one, or in list mode as many as
-// the least of max_items, the longest list or range of the macros (random
-// parameters: max_items alone, 1 without it), limit and MaxURLs; limit is what
-// the site's MaxURLs and MaxResources leave, 0 for no limit. Each URL is made
-// once; those longer than a row holds are left out. A template without macros
-// gives none. Values are not searched for macros again.
+// Generate expands a template and counts the used values in state; the caller stores state
+// before it uses the URLs. It returns one URL, or in list mode the minimum of max_items,
+// the longest list or range of the macros (for random parameters: max_items, default 1),
+// limit and MaxURLs. limit is what the site's MaxURLs and MaxResources leave, 0 for no
+// limit. The URLs are distinct and at most 4096 bytes long. A template without macros gives
+// nil. Macros inside values are not expanded.
 func (s *Schema) Generate(template string, state *State, random *rand.Rand, limit int) []string {
-	asked := s.asked(template)
-	if len(asked) == 0 {
+	params := s.used(template)
+	if len(params) == 0 {
 		return nil
 	}
-	count := s.count(asked)
+	count := s.count(params)
 	if limit > 0 {
 		count = min(count, limit)
 	}
-	sources := make([]func() string, len(asked))
-	for i, p := range asked {
+	sources := make([]func() string, len(params))
+	for i, p := range params {
 		switch s.Type {
 		case TypePredefined:
 			sources[i] = p.leastUsed(state)
@@ -59,26 +58,26 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 		}
 	}
 	var (
-		parts  = pieces(template, asked)
-		values = make([]string, len(asked))
+		parts  = pieces(template, params)
+		values = make([]string, len(params))
 
 		urls []string
-		met  = map[string]bool{}
+		seen = map[string]bool{}
 		size int
 	)
-	// Random values repeat: twice the number of tries is enough to come close.
+	// Random values repeat: twice the number of tries comes close enough.
 	for tries := 0; len(urls) < count && tries < 2*count+10; tries++ {
 		for i := range sources {
 			values[i] = sources[i]()
 		}
 		made, ok := fill(parts, values)
-		if !ok || met[made] {
+		if !ok || seen[made] {
 			if s.Type == TypePredefined || s.Type == TypeIncremental {
-				count-- // the value is used all the same
+				count-- // the value counts as used
 			}
 			continue
 		}
-		met[made] = true
+		seen[made] = true
 		urls = append(urls, made)
 		if size += len(made); size > maxSum {
 			break
@@ -87,11 +86,11 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 	return urls
 }
 
-// maxSum bounds the URLs of one call together, in bytes.
+// maxSum bounds all URLs of one call, in bytes.
 const maxSum = 64 << 20
 
-// count is how many URLs the asked parameters make, without the site's limits.
-func (s *Schema) count(asked []*parameter) int {
+// count returns how many URLs the parameters give, without the site's limits.
+func (s *Schema) count(params []*parameter) int {
 	if !s.list {
 		return 1
 	}
@@ -103,7 +102,7 @@ func (s *Schema) count(asked []*parameter) int {
 		}
 	}
 	longest := int64(0)
-	for _, p := range asked {
+	for _, p := range params {
 		switch s.Type {
 		case TypePredefined:
 			longest = max(longest, int64(len(p.values)))
@@ -116,11 +115,11 @@ func (s *Schema) count(asked []*parameter) int {
 	return int(min(int64(most), longest))
 }
 
-// size is how many numbers a range has.
+// size returns the count of numbers in a range.
 func (n numbers) size() int64 { return (n.max-n.min)/n.step + 1 }
 
-// leastUsed gives the values of a list, the least used first, then as they stand
-// in the list; behind the last it begins anew. Uses of values that are no longer in the list are forgotten.
+// leastUsed yields the values of a list in a cycle, the least used first, else in list
+// order. It drops counts of values that are no longer in the list.
 func (p *parameter) leastUsed(state *State) func() string {
 	use := state.use(p.name)
 	counts := make(map[string]int64, len(p.values))
@@ -141,8 +140,7 @@ func (p *parameter) leastUsed(state *State) func() string {
 	}
 }
 
-// counter gives the numbers of a range from where the state stands; behind the
-// last it begins anew.
+// counter yields the numbers of a range in a cycle, from the state on.
 func (p *parameter) counter(state *State) func() string {
 	use := state.use(p.name)
 	use.Counts = nil
@@ -161,10 +159,10 @@ func (p *parameter) counter(state *State) func() string {
 	}
 }
 
-// random is a number of the range.
+// random returns a number of the range.
 func (n numbers) random(r *rand.Rand) int64 { return n.min + n.step*r.Int64N(n.size()) }
 
-// text is a random text.
+// text returns a random text.
 func (p *parameter) text(r *rand.Rand) string {
 	letters := "abcdefghijklmnopqrstuvwxyz"
 	if p.hex {
@@ -180,21 +178,21 @@ func (p *parameter) text(r *rand.Rand) string {
 	return string(b)
 }
 
-// piece is a text of a template, or the place of a parameter among those asked.
+// piece is a text of a template, or the index of a parameter.
 type piece struct {
 	text string
 	at   int // -1 for a text
 }
 
-// pieces takes a template apart at the macros of the asked parameters.
-func pieces(template string, asked []*parameter) []piece {
+// pieces splits a template at the macros of the parameters.
+func pieces(template string, params []*parameter) []piece {
 	var list []piece
 	begin := 0
 	for i := 0; i < len(template); i++ {
 		if template[i] != '%' {
 			continue
 		}
-		for at, p := range asked {
+		for at, p := range params {
 			name, ok := strings.CutPrefix(template[i+1:], p.name)
 			if !ok || !strings.HasPrefix(name, "%") {
 				continue
@@ -208,7 +206,7 @@ func pieces(template string, asked []*parameter) []piece {
 	return append(list, piece{template[begin:], -1})
 }
 
-// fill puts values in the places of macros; false when the URL becomes too long.
+// fill replaces macros by values. It returns false if the URL becomes too long.
 func fill(template []piece, values []string) (string, bool) {
 	var b strings.Builder
 	for _, p := range template {

@@ -21,7 +21,7 @@ const (
 	TypeRandomText
 )
 
-// What of the URLs made joins the batch under way.
+// Values of BatchInsert: which generated URLs join the current batch.
 const (
 	BatchNone = iota
 	BatchAll
@@ -29,10 +29,10 @@ const (
 )
 
 const (
-	// MaxBody is the longest property or external source, in bytes.
+	// MaxBody bounds a property or an external source, in bytes.
 	MaxBody = 8 << 20
 
-	// MaxURLs is how many URLs one call of Generate makes at most.
+	// MaxURLs bounds the URLs of one call of Generate.
 	MaxURLs = 100_000
 
 	maxValues     = 100_000 // of all lists together
@@ -43,27 +43,27 @@ const (
 	maxRandom     = 1024 // characters of a random text
 )
 
-// Schema is a URLS_SCHEMA. Only Load changes it.
+// Schema is a parsed URLS_SCHEMA. Only Load changes it.
 type Schema struct {
-	Type        int // TypeOff and its like
-	BatchInsert int // BatchNone and its like
+	Type        int // one of the constants Type...
+	BatchInsert int // one of the constants Batch...
 
-	list       bool // several URLs, not one
+	list       bool // several URLs
 	most       int  // 0: not given
 	sources    []string
 	file       string
-	plain      bool // values stand in one text
+	plain      bool // the values of a parameter are one text
 	delimiter  string
 	encode     bool
 	parameters []parameter
 }
 
-// parameter is what one macro stands for.
+// parameter is the definition of one macro.
 type parameter struct {
 	name   string
-	values []string // TypePredefined
+	values []string // of TypePredefined
 	numbers
-	hex, upper bool // TypeRandomText
+	hex, upper bool // of TypeRandomText
 }
 
 // numbers are the bounds of a range, or of the length of a random text.
@@ -83,21 +83,21 @@ type document struct {
 	Insert     prop.Int     `json:"batch_insert"`
 }
 
-// Parse reads a URLS_SCHEMA:
+// Parse parses a URLS_SCHEMA:
 //
-//	type          0 off, 1 list, 2 numbers in turn, 3 random number, 4 random text
+//	type          0 off, 1 list, 2 consecutive numbers, 3 random number, 4 random text
 //	parameters    {name: [value] or {min, max, step} or {min, max, chars, case}}
-//	mode          0 one URL, 1 a list of them
-//	max_items     how many URLs a list has at most
-//	urls          external sources of parameters; the first good one wins
-//	file_path     the same in a file, NAME.json
+//	mode          0 one URL, 1 a list of URLs
+//	max_items     maximum length of the list
+//	urls          external sources of parameters; the first valid one counts
+//	file_path     a file of parameters, NAME.json
 //	format        json, or plain-text: the values of a parameter are one text
-//	delimiter     between the values of such a text; " " by default, "" is a line end
-//	url_encode    1: values are percent-encoded
+//	delimiter     separator in such a text; " " by default, "" means line ends
+//	url_encode    1: percent-encode values
 //	batch_insert  0 none, 1 all, 2 the first of the URLs joins the batch
 func Parse(text string) (*Schema, error) {
 	if len(text) > MaxBody {
-		return nil, fmt.Errorf("has %d bytes, where %d are the limit", len(text), MaxBody)
+		return nil, fmt.Errorf("has %d bytes; the limit is %d", len(text), MaxBody)
 	}
 	var d document
 	if err := prop.Decode(text, &d); err != nil {
@@ -106,20 +106,20 @@ func Parse(text string) (*Schema, error) {
 	s := &Schema{Type: int(d.Type), BatchInsert: int(d.Insert), list: d.Mode == 1, sources: d.URLs, delimiter: " ", encode: bool(d.Encode)}
 	switch {
 	case d.Type < TypeOff || d.Type > TypeRandomText:
-		return nil, fmt.Errorf(`has %d at "type", where 0 to 4 is wanted`, d.Type)
+		return nil, fmt.Errorf(`has %d at "type"; expected 0 to 4`, d.Type)
 	case d.Mode != 0 && d.Mode != 1:
-		return nil, fmt.Errorf(`has %d at "mode", where 0 or 1 is wanted`, d.Mode)
+		return nil, fmt.Errorf(`has %d at "mode"; expected 0 or 1`, d.Mode)
 	case d.Insert < BatchNone || d.Insert > BatchFirst:
-		return nil, fmt.Errorf(`has %d at "batch_insert", where 0, 1 or 2 is wanted`, d.Insert)
+		return nil, fmt.Errorf(`has %d at "batch_insert"; expected 0, 1 or 2`, d.Insert)
 	case len(d.URLs) > maxSources:
-		return nil, fmt.Errorf(`has %d URLs at "urls", where %d are the limit`, len(d.URLs), maxSources)
+		return nil, fmt.Errorf(`has %d URLs at "urls"; the limit is %d`, len(d.URLs), maxSources)
 	}
 	switch d.Format {
 	case "", "json":
 	case "plain-text":
 		s.plain = true
 	default:
-		return nil, fmt.Errorf(`has %.40q at "format", where "json" or "plain-text" is wanted`, d.Format)
+		return nil, fmt.Errorf(`has %.40q at "format"; expected "json" or "plain-text"`, d.Format)
 	}
 	if d.Most != nil {
 		s.most = int(min(max(*d.Most, 0), MaxURLs))
@@ -129,22 +129,20 @@ func Parse(text string) (*Schema, error) {
 	}
 	if d.File != nil && *d.File != "" {
 		if !strings.HasSuffix(*d.File, ".json") {
-			return nil, fmt.Errorf(`has %.80q at "file_path", where a name that ends with .json is wanted`, *d.File)
+			return nil, fmt.Errorf(`has %.80q at "file_path"; expected a name that ends with .json`, *d.File)
 		}
 		s.file = *d.File
 	}
 	return s, s.take(d.Parameters)
 }
 
-// Sources are the URLs that parameters come from, to be tried in their order
-// until Load takes what one answers. When there are some and none is good, the
-// items get bit 46.
+// Sources returns the URLs of external parameters, to be tried in order until Load accepts
+// one. If all fail, the items get bit 46.
 func (s *Schema) Sources() []string { return s.sources }
 
-// File is the path, relative to the folder base, of the file that parameters come
-// from; "" when there is none. Its bytes win over those of Sources. A path that
-// leads out of base is an error; open it in a way that follows no links out of
-// base either (os.OpenInRoot).
+// File returns the path of the file with parameters, relative to the folder base; ""
+// without one. The file precedes Sources. A path outside base is an error; open it with
+// os.OpenInRoot, which does not follow links out of base either.
 func (s *Schema) File(base string) (string, error) {
 	if s.file == "" {
 		return "", nil
@@ -163,28 +161,28 @@ func (s *Schema) File(base string) (string, error) {
 	return path, nil
 }
 
-// Load takes parameters from the body of a source or file, UTF-8, in the place of
-// those it has: a JSON object as at "parameters", or, for the macro %%, a JSON
-// list or a text of values. After an error the schema is as it was.
+// Load replaces the parameters by those of a source or file: UTF-8 with a JSON object as at
+// "parameters", or, for the macro %%, a JSON list or a text of values. On error the schema
+// is unchanged.
 func (s *Schema) Load(body []byte) error {
 	if len(body) > MaxBody {
-		return fmt.Errorf("source of %d bytes, where %d are the limit", len(body), MaxBody)
+		return fmt.Errorf("source of %d bytes; the limit is %d", len(body), MaxBody)
 	}
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	if len(body) == 0 {
-		return errors.New("source that is empty")
+		return errors.New("empty source")
 	}
 	var members prop.Members
 	switch body[0] {
 	case '{':
 		if err := prop.Decode(string(body), &members); err != nil {
-			return fmt.Errorf("source that %w", err)
+			return fmt.Errorf("source %w", err)
 		}
 	case '[':
 		members = prop.Members{{Value: body}}
 	default:
 		if !s.plain {
-			return errors.New("source that is no JSON, which only the format plain-text takes")
+			return errors.New("source is not JSON; only the format plain-text accepts text")
 		}
 		text, err := json.Marshal(string(body))
 		if err != nil {
@@ -194,7 +192,7 @@ func (s *Schema) Load(body []byte) error {
 	}
 	loaded := *s
 	if err := loaded.take(members); err != nil {
-		return fmt.Errorf("source that %w", err)
+		return fmt.Errorf("source %w", err)
 	}
 	if len(loaded.parameters) == 0 {
 		return errors.New("source without parameters")
@@ -203,14 +201,14 @@ func (s *Schema) Load(body []byte) error {
 	return nil
 }
 
-// take reads the parameters for the type of the schema.
+// take parses the parameters for the type of the schema.
 func (s *Schema) take(members prop.Members) error {
 	s.parameters = nil
 	if s.Type == TypeOff {
 		return nil
 	}
 	if len(members) > maxParameters {
-		return fmt.Errorf("has %d parameters, where %d are the limit", len(members), maxParameters)
+		return fmt.Errorf("has %d parameters; the limit is %d", len(members), maxParameters)
 	}
 	total := 0
 	index := map[string]int{}
@@ -222,7 +220,7 @@ func (s *Schema) take(members prop.Members) error {
 		if total += len(p.values); total > maxValues {
 			return fmt.Errorf("has more than %d values", maxValues)
 		}
-		if i, again := index[m.Name]; again { // of equal names the last counts
+		if i, again := index[m.Name]; again { // the last of equal names counts
 			s.parameters[i] = p
 			continue
 		}
@@ -235,7 +233,7 @@ func (s *Schema) take(members prop.Members) error {
 func (s *Schema) parameter(m prop.Member) (parameter, error) {
 	p := parameter{name: m.Name}
 	if len(m.Name) > maxValue {
-		return p, fmt.Errorf("has a parameter name of %d bytes, where %d are the limit", len(m.Name), maxValue)
+		return p, fmt.Errorf("has a parameter name of %d bytes; the limit is %d", len(m.Name), maxValue)
 	}
 	if s.Type == TypePredefined {
 		err := s.values(&p, m)
@@ -252,29 +250,29 @@ func (s *Schema) parameter(m prop.Member) (parameter, error) {
 		return p, fmt.Errorf("%w at the parameter %.40q", err, m.Name)
 	}
 	if v.Min == nil || v.Max == nil || *v.Min > *v.Max || *v.Min < -maxNumber || *v.Max > maxNumber {
-		return p, fmt.Errorf(`has no "min" up to "max" at the parameter %.40q`, m.Name)
+		return p, fmt.Errorf(`has no valid "min" and "max" at the parameter %.40q`, m.Name)
 	}
 	p.numbers = numbers{int64(*v.Min), int64(*v.Max), 1}
 	if v.Step != nil {
 		p.step = int64(*v.Step)
 	}
 	if p.step < 1 || p.step > maxNumber {
-		return p, fmt.Errorf(`has %d at "step", where 1 or more is wanted`, p.step)
+		return p, fmt.Errorf(`has %d at "step"; expected at least 1`, p.step)
 	}
 	p.hex, p.upper = v.Chars == 1, v.Case == 1
 	switch {
 	case s.Type != TypeRandomText:
 	case v.Chars != 0 && v.Chars != 1:
-		return p, fmt.Errorf(`has %d at "chars", where 0 or 1 is wanted`, v.Chars)
+		return p, fmt.Errorf(`has %d at "chars"; expected 0 or 1`, v.Chars)
 	case v.Case != 0 && v.Case != 1:
-		return p, fmt.Errorf(`has %d at "case", where 0 or 1 is wanted`, v.Case)
+		return p, fmt.Errorf(`has %d at "case"; expected 0 or 1`, v.Case)
 	case p.min < 1 || p.max > maxRandom:
-		return p, fmt.Errorf("has a length of %d to %d, where 1 to %d is wanted", p.min, p.max, maxRandom)
+		return p, fmt.Errorf("has a length of %d to %d; expected 1 to %d", p.min, p.max, maxRandom)
 	}
 	return p, nil
 }
 
-// values reads the list of a parameter; each value counts once.
+// values parses the distinct values of a list.
 func (s *Schema) values(p *parameter, m prop.Member) error {
 	var texts prop.Texts
 	if err := json.Unmarshal(m.Value, &texts); err != nil {
@@ -286,23 +284,23 @@ func (s *Schema) values(p *parameter, m prop.Member) error {
 	if len(texts) > maxValues {
 		return fmt.Errorf("has more than %d values at the parameter %.40q", maxValues, m.Name)
 	}
-	met := make(map[string]bool, len(texts))
+	seen := make(map[string]bool, len(texts))
 	for _, v := range texts {
 		if s.encode {
 			v = strings.ReplaceAll(url.QueryEscape(v), "+", "%20")
 		}
 		if len(v) > maxValue {
-			return fmt.Errorf("has a value of %d bytes at the parameter %.40q, where %d are the limit", len(v), m.Name, maxValue)
+			return fmt.Errorf("has a value of %d bytes at the parameter %.40q; the limit is %d", len(v), m.Name, maxValue)
 		}
-		if !met[v] {
-			met[v] = true
+		if !seen[v] {
+			seen[v] = true
 			p.values = append(p.values, v)
 		}
 	}
 	return nil
 }
 
-// split takes the values out of one text.
+// split splits one text into values.
 func (s *Schema) split(text string) []string {
 	separate := func(c rune) bool { return c == '\n' || c == '\r' }
 	var out []string

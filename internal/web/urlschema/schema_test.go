@@ -26,25 +26,25 @@ func TestGenerate(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, template string
 		limit                  int
-		want                   [][]string // of call after call
+		want                   [][]string // of successive calls
 	}{
 		{"one value at a time", `{"type": "1", "parameters": {"w": ["a", "b"]}}`, "http://x/?q=%w%", 0,
 			[][]string{{"http://x/?q=a"}, {"http://x/?q=b"}, {"http://x/?q=a"}}},
-		{"a list", `{"type": 1, "mode": 1, "parameters": {"w": ["a", "b", "b", "c"]}}`, "http://x/%w%", 0,
+		{"list", `{"type": 1, "mode": 1, "parameters": {"w": ["a", "b", "b", "c"]}}`, "http://x/%w%", 0,
 			[][]string{{"http://x/a", "http://x/b", "http://x/c"}, {"http://x/a", "http://x/b", "http://x/c"}}},
-		{"max_items go round", `{"type": 1, "mode": 1, "max_items": "2", "parameters": {"w": ["a", "b", "c"]}}`, "%w%", 0,
+		{"max_items cycle through the list", `{"type": 1, "mode": 1, "max_items": "2", "parameters": {"w": ["a", "b", "c"]}}`, "%w%", 0,
 			[][]string{{"a", "b"}, {"c", "a"}, {"b", "c"}}},
 		{"limit of the site", `{"type": 1, "mode": 1, "parameters": {"w": ["a", "b", "c"]}}`, "%w%", 1, [][]string{{"a"}, {"b"}}},
 		{"the longest list", `{"type": 1, "mode": 1, "parameters": {"a": [1, 2, 3], "b": ["x", "y"], "unused": [1, 2, 3, 4]}}`, "%a%-%b%", 0,
 			[][]string{{"1-x", "2-y", "3-x"}}},
 		{"macro without name", `{"type": 1, "parameters": {"": ["a"]}}`, "http://x/%%/%%", 0, [][]string{{"http://x/a/a"}}},
-		{"values are no templates", `{"type": 1, "parameters": {"a": ["%b%"], "b": ["%a%"]}}`, "%a%%b%%c%", 0, [][]string{{"%b%%a%%c%"}}},
-		{"escapes stay", `{"type": 1, "parameters": {"a": ["x"]}}`, "/%20%a%41%a%", 0, [][]string{{"/%20x41x"}}},
-		{"one text for a list", `{"type": 1, "parameters": {"a": "x y"}}`, "%a%", 0, [][]string{{"x y"}}},
+		{"macros in values", `{"type": 1, "parameters": {"a": ["%b%"], "b": ["%a%"]}}`, "%a%%b%%c%", 0, [][]string{{"%b%%a%%c%"}}},
+		{"escapes in the template", `{"type": 1, "parameters": {"a": ["x"]}}`, "/%20%a%41%a%", 0, [][]string{{"/%20x41x"}}},
+		{"single text instead of a list", `{"type": 1, "parameters": {"a": "x y"}}`, "%a%", 0, [][]string{{"x y"}}},
 		{"plain text", `{"type": 1, "mode": 1, "format": "plain-text", "parameters": {"a": "x  y z"}}`, "%a%", 0, [][]string{{"x", "y", "z"}}},
 		{"plain text, lines", `{"type": 1, "mode": 1, "format": "plain-text", "delimiter": "", "parameters": {"a": "x y\r\nz\n\n"}}`, "%a%", 0, [][]string{{"x y", "z"}}},
 		{"encoded", `{"type": 1, "url_encode": "1", "parameters": {"a": "x y/ü&%"}}`, "%a%", 0, [][]string{{"x%20y%2F%C3%BC%26%25"}}},
-		{"too long is left out", `{"type": 1, "mode": 1, "parameters": {"a": ["` + strings.Repeat("x", 2000) + `", "y"]}}`, "%a%%a%%a%", 0, [][]string{{"yyy"}}},
+		{"URL too long", `{"type": 1, "mode": 1, "parameters": {"a": ["` + strings.Repeat("x", 2000) + `", "y"]}}`, "%a%%a%%a%", 0, [][]string{{"yyy"}}},
 
 		{"numbers", `{"type": 2, "mode": 1, "max_items": 2, "parameters": {"n": {"min": "1", "max": "6", "step": "2"}}}`, "/%n%", 0,
 			[][]string{{"/1", "/3"}, {"/5", "/1"}, {"/3", "/5"}}},
@@ -64,7 +64,7 @@ func TestGenerate(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("call %d: %.200q, want %q", call, got, want)
 				}
-				state = again(t, state)
+				state = reload(t, state)
 				if s.Applies(c.template) != (want != nil) {
 					t.Errorf("Applies is %v", want == nil)
 				}
@@ -73,8 +73,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// again is a state as the next batch reads it.
-func again(t *testing.T, state State) State {
+// reload encodes and decodes a state, as between two batches.
+func reload(t *testing.T, state State) State {
 	t.Helper()
 	raw, err := json.Marshal(state)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestState(t *testing.T) {
 	state = State{"n": {Next: &five}}
 	s = mustParse(t, `{"type": 2, "parameters": {"n": {"min": 1, "max": 9}}}`)
 	if got := s.Generate("%n%", &state, fixed(), 0); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("behind the range: %q", got)
+		t.Errorf("next number outside the range: %q", got)
 	}
 }
 
@@ -156,13 +156,13 @@ func TestLoad(t *testing.T) {
 		{"list", `{"type": 1}`, `["x"]`, "%%", "x", ""},
 		{"numbers", `{"type": 2}`, `{"n": {"min": 3, "max": 4}}`, "%n%", "3", ""},
 		{"plain text", `{"type": 1, "format": "plain-text", "delimiter": ""}`, "x 1\ny", "%%", "x 1", ""},
-		{"plain text within JSON", `{"type": 1, "format": "plain-text"}`, `{"a": "x y"}`, "%a%", "x", ""},
-		{"page of an error", `{"type": 1, "parameters": {"a": ["old"]}}`, `<html>`, "%a%", "old", "is no JSON"},
-		{"broken", `{"type": 1, "parameters": {"a": ["old"]}}`, `{"a": [`, "%a%", "old", "source that"},
+		{"plain text inside JSON", `{"type": 1, "format": "plain-text"}`, `{"a": "x y"}`, "%a%", "x", ""},
+		{"error page", `{"type": 1, "parameters": {"a": ["old"]}}`, `<html>`, "%a%", "old", "is not JSON"},
+		{"broken", `{"type": 1, "parameters": {"a": ["old"]}}`, `{"a": [`, "%a%", "old", "source is not valid JSON"},
 		{"empty", `{"type": 1, "parameters": {"a": ["old"]}}`, " \n", "%a%", "old", "empty"},
 		{"no parameters", `{"type": 1, "parameters": {"a": ["old"]}}`, "{}", "%a%", "old", "without parameters"},
-		{"wrong kind", `{"type": 2, "parameters": {"a": {"min": 1, "max": 2}}}`, `{"a": [1]}`, "%a%", "1", "where an object is wanted"},
-		{"too long", `{"type": 1, "parameters": {"a": ["old"]}}`, strings.Repeat(" ", MaxBody+1), "%a%", "old", "are the limit"},
+		{"wrong type", `{"type": 2, "parameters": {"a": {"min": 1, "max": 2}}}`, `{"a": [1]}`, "%a%", "1", "where an object is wanted"},
+		{"too long", `{"type": 1, "parameters": {"a": ["old"]}}`, strings.Repeat(" ", MaxBody+1), "%a%", "old", "the limit is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := mustParse(t, c.schema)
@@ -210,8 +210,8 @@ func TestBrokenSchemas(t *testing.T) {
 		`{"type": 1, "file_path": "x"}`:                          `ends with .json`,
 		`{"type": 1, "parameters": [1]}`:                         `is no JSON object`,
 		`{"type": 1, "parameters": {"a": {"min": 1}}}`:           `where a text is wanted`,
-		`{"type": 2, "parameters": {"a": {"min": 1}}}`:           `has no "min" up to "max"`,
-		`{"type": 2, "parameters": {"a": {"min": 2, "max": 1}}}`: `has no "min" up to "max"`,
+		`{"type": 2, "parameters": {"a": {"min": 1}}}`:           `has no valid "min" and "max"`,
+		`{"type": 2, "parameters": {"a": {"min": 2, "max": 1}}}`: `has no valid "min" and "max"`,
 		`{"type": 2, "parameters": {"a": {"min": 1, "max": 2, "step":0}}}`:                   `at "step"`,
 		`{"type": 3, "parameters": {"a": {"min": 1, "max": 1e17}}}`:                          `whole number`,
 		`{"type": 4, "parameters": {"a": {"min": 0, "max": 1}}}`:                             `has a length`,
@@ -219,7 +219,7 @@ func TestBrokenSchemas(t *testing.T) {
 		`{"type": 4, "parameters": {"a": {"min": 1, "max": 9, "chars":2}}}`:                  `at "chars"`,
 		`{"type": 1, "parameters": {"a": ["` + strings.Repeat("x", maxValue+1) + `"]}}`:      `has a value of`,
 		`{"type": 1, "parameters": {"a": [` + strings.Repeat("1,", maxValues) + `1]}}`:       `has more than`,
-		`{"type": 1, "parameters": {` + strings.Repeat(`"a":1,`, maxParameters) + `"b": 1}}`: `parameters, where`,
+		`{"type": 1, "parameters": {` + strings.Repeat(`"a":1,`, maxParameters) + `"b": 1}}`: `parameters; the limit`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.80s: %v, want %q", text, err, says)

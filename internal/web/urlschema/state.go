@@ -6,15 +6,15 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// State is what was used of a site's parameters, by name. As JSON it is
-// {"list": {"value": {"frequency": 3}}, "numbers": 17}: how often each value was
-// taken, and the number that is next. The zero State has used nothing.
+// State holds the used values of a site's parameters, by name. Its JSON is {"list":
+// {"value": {"frequency": 3}}, "numbers": 17}: the uses of each value, and the next number.
+// The zero State is empty.
 type State map[string]*Use
 
 // Use is the use of one parameter.
 type Use struct {
-	Counts map[string]int64 // TypePredefined: by value
-	Next   *int64           // TypeIncremental
+	Counts map[string]int64 // of TypePredefined, by value
+	Next   *int64           // of TypeIncremental
 }
 
 type frequency struct {
@@ -33,7 +33,7 @@ func (u *Use) MarshalJSON() ([]byte, error) {
 	return json.Marshal(counts)
 }
 
-// UnmarshalJSON reads either; what is neither counts as nothing used.
+// UnmarshalJSON reads either. Other JSON gives an empty Use.
 func (u *Use) UnmarshalJSON(raw []byte) error {
 	*u = Use{}
 	var counts map[string]frequency
@@ -54,7 +54,7 @@ func (u *Use) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// use is the entry of a parameter, made when there is none.
+// use returns the entry of a parameter, and creates it if necessary.
 func (s *State) use(name string) *Use {
 	if *s == nil {
 		*s = State{}

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// MaxExpr is the longest expression, in bytes.
+	// MaxExpr bounds an expression, in bytes.
 	MaxExpr = 4 << 10
 
-	// maxSteps is how many moves of a cursor one evaluation may take.
+	// maxSteps bounds the cursor moves of one evaluation.
 	maxSteps = 8 << 20
 
-	// maxResult bounds one text of the result and all of them, in bytes.
+	// Bounds of one result text and of all of them, in bytes.
 	maxResult = 64 << 10
 	maxSum    = 16 << 20
 )
@@ -27,22 +27,22 @@ const (
 type Expr struct {
 	text  string
 	x     *xpath.Expr
-	nodes bool // it gives nodes, not a value
+	nodes bool // the result is a node set
 }
 
-// Compile reads an expression of at most MaxExpr bytes.
+// Compile compiles an expression of at most MaxExpr bytes.
 func Compile(text string) (e *Expr, err error) {
 	if len(text) > MaxExpr {
-		return nil, fmt.Errorf("xpath.Compile: expression of %d bytes, where %d are the limit", len(text), MaxExpr)
+		return nil, fmt.Errorf("compile XPath: expression of %d bytes; the limit is %d", len(text), MaxExpr)
 	}
-	defer func() { // the library panics on some
+	defer func() { // the library panics on some expressions
 		if r := recover(); r != nil {
-			e, err = nil, fmt.Errorf("xpath.Compile: %.80q: %v", text, r)
+			e, err = nil, fmt.Errorf("compile XPath %.80q: %v", text, r)
 		}
 	}()
 	x, err := xpath.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("xpath.Compile: %.80q: %w", text, err)
+		return nil, fmt.Errorf("compile XPath %.80q: %w", text, err)
 	}
 	e = &Expr{text: text, x: x}
 	empty := &Document{&html.Node{Type: html.DocumentNode}}
@@ -50,29 +50,28 @@ func Compile(text string) (e *Expr, err error) {
 	return e, nil
 }
 
-// Texts gives the values of the attributes and the texts of the other nodes that
-// the expression finds, in document order as far as XPath gives one, at most max;
-// empty ones and those longer than 64 KiB are left out. An expression that gives a
-// string or a number gives that one text, a truth value none. When the steps or
-// ctx are over, what was found so far comes with ErrCostly or the error of ctx.
+// Texts returns at most max texts: the values of attributes and the texts of other nodes
+// that the expression finds, in document order. It skips empty texts and those above 64
+// KiB. A string or number is one text; a boolean gives none. If the evaluation exceeds its
+// bounds or ctx ends, Texts returns the texts so far with ErrCostly or the error of ctx.
 func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []string, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case stop:
-			err = fmt.Errorf("xpath.Texts: %.80q: %w", e.text, r.err)
+			err = fmt.Errorf("evaluate XPath %.80q: %w", e.text, r.err)
 		default:
-			err = fmt.Errorf("xpath.Texts: %.80q: %v", e.text, r)
+			err = fmt.Errorf("evaluate XPath %.80q: %v", e.text, r)
 		}
 	}()
 	root := &cursor{htmlquery.CreateXPathNavigator(doc.root), &budget{ctx, maxSteps}}
-	root.step(checkEvery) // a context that is over already
+	root.step(checkEvery) // check ctx at once
 	if !e.nodes {
-		// An evaluation for a value leaves its marks in the library's
-		// expression, so each has its own.
+		// An evaluation for a value changes the library's expression, so each needs its
+		// own.
 		x, err := xpath.Compile(e.text)
 		if err != nil {
-			return nil, fmt.Errorf("xpath.Texts: %.80q: %w", e.text, err)
+			return nil, fmt.Errorf("evaluate XPath %.80q: %w", e.text, err)
 		}
 		switch v := x.Evaluate(root).(type) {
 		case string:
@@ -100,19 +99,19 @@ func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []strin
 	return texts, nil
 }
 
-// stop is the panic that ends an evaluation: the library has no other way out.
+// stop is the panic that ends an evaluation, because the library has no other way.
 type stop struct{ err error }
 
-// checkEvery is after how many steps the context is asked.
+// checkEvery is the number of steps between two checks of the context.
 const checkEvery = 4096
 
-// budget is what one evaluation may use.
+// budget bounds one evaluation.
 type budget struct {
 	ctx  context.Context
 	left int
 }
 
-// cursor is a place in a document whose moves are counted.
+// cursor is a position in a document. Its moves use the budget.
 type cursor struct {
 	*htmlquery.NodeNavigator
 	*budget
@@ -133,11 +132,11 @@ func (b *budget) step(n int) {
 }
 
 func (c *cursor) Copy() xpath.NodeNavigator {
-	c.step(4) // it costs memory too
+	c.step(4) // copies cost memory too
 	return &cursor{c.NodeNavigator.Copy().(*htmlquery.NodeNavigator), c.budget}
 }
 
-// Value costs what the text below the node costs to put together.
+// Value costs a step for each 32 bytes of the text below the node.
 func (c *cursor) Value() string {
 	text := c.NodeNavigator.Value()
 	c.step(1 + len(text)/32)

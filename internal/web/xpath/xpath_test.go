@@ -74,12 +74,12 @@ func TestTexts(t *testing.T) {
 func TestBrokenExpressions(t *testing.T) {
 	for _, text := range []string{"", "//a[", "//a[@href", "][", "//a/@", "foo(1)", "$x", strings.Repeat("a", MaxExpr+1), strings.Repeat("(", 4000), strings.Repeat("a[", 1900), "-" + strings.Repeat("-", 4000)} {
 		if _, err := Compile(text); err == nil {
-			t.Logf("%.20q is compiled", text)
+			t.Logf("Compile(%.20q): no error", text)
 		}
 	}
 	for _, text := range []string{"", "//a[", "][", strings.Repeat("a", MaxExpr+1)} {
 		if _, err := Compile(text); err == nil {
-			t.Errorf("%.20q is compiled", text)
+			t.Errorf("Compile(%.20q): no error", text)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestBrokenXML(t *testing.T) {
 	}
 }
 
-// Pages made to cost much: without bounds each would take minutes or gigabytes.
+// Without bounds each of these pages would take minutes or gigabytes.
 func TestHostilePages(t *testing.T) {
 	var tags strings.Builder
 	for i := range 400 {
@@ -113,12 +113,12 @@ func TestHostilePages(t *testing.T) {
 		fmt.Fprintf(&bodies, "<body a%d=1>", i)
 	}
 	for name, text := range map[string]string{
-		"deep":              strings.Repeat("<div>", 100_000),
-		"opened again":      "<p>" + tags.String() + strings.Repeat("</p><p>x", 200_000),
-		"many formatting":   strings.Repeat("<b x=1><i>", 300) + strings.Repeat(tags.String(), 3),
-		"attributes merged": bodies.String(),
-		"text in pieces":    strings.Repeat("</x>a", 800_000),
-		"too long":          strings.Repeat("a", MaxText+1),
+		"deep nesting":        strings.Repeat("<div>", 100_000),
+		"reopened elements":   "<p>" + tags.String() + strings.Repeat("</p><p>x", 200_000),
+		"formatting elements": strings.Repeat("<b x=1><i>", 300) + strings.Repeat(tags.String(), 3),
+		"merged attributes":   bodies.String(),
+		"split text":          strings.Repeat("</x>a", 800_000),
+		"too long":            strings.Repeat("a", MaxText+1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := HTML([]byte(text)); !errors.Is(err, ErrCostly) {
@@ -127,10 +127,10 @@ func TestHostilePages(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"deep":      strings.Repeat("<a>", 100_000),
-		"many":      "<r>" + strings.Repeat("<a/>", 2_000_000),
-		"too long":  strings.Repeat("a", MaxText+1),
-		"ends only": strings.Repeat("<a>", 600) + strings.Repeat("</b>", 100_000),
+		"deep nesting":   strings.Repeat("<a>", 100_000),
+		"many elements":  "<r>" + strings.Repeat("<a/>", 2_000_000),
+		"too long":       strings.Repeat("a", MaxText+1),
+		"wrong end tags": strings.Repeat("<a>", 600) + strings.Repeat("</b>", 100_000),
 	} {
 		t.Run("XML "+name, func(t *testing.T) {
 			if _, err := XML([]byte(text)); !errors.Is(err, ErrCostly) {
@@ -140,12 +140,12 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// Pages that are only sloppy must pass.
-func TestSloppyPages(t *testing.T) {
+// Invalid but harmless pages must be accepted.
+func TestInvalidPages(t *testing.T) {
 	for name, text := range map[string]string{
-		"never closed": strings.Repeat("<p><font size=2>x<b>y", 20_000),
-		"nested":       strings.Repeat("<div>", 400) + "<a href=x>",
-		"long list":    strings.Repeat("<li><a href=x>y</a>", 50_000),
+		"unclosed":  strings.Repeat("<p><font size=2>x<b>y", 20_000),
+		"nested":    strings.Repeat("<div>", 400) + "<a href=x>",
+		"long list": strings.Repeat("<li><a href=x>y</a>", 50_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc, err := HTML([]byte(text))
