@@ -65,7 +65,7 @@ var (
 )
 
 // Schemes lists the accepted schemes, lower case, without ":". A nil list accepts every
-// scheme. Goroutines may share a list that nobody changes.
+// scheme. Goroutines may share an unchanged list.
 type Schemes []string
 
 // Web lists the schemes that Canonical and Resolve accept.

@@ -78,7 +78,7 @@ func TestDetect(t *testing.T) {
 		{"xml with a doctype", `<?xml version="1.0"?><!DOCTYPE note><note/>`, "text/xml"},
 		{"sitemap", `<urlset><url/></urlset>`, "text/xml"},
 		{"svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, "image/svg+xml"},
-		{"rss behind a doctype", `<!DOCTYPE rss><rss/>`, "application/rss+xml"},
+		{"rss after a doctype", `<!DOCTYPE rss><rss/>`, "application/rss+xml"},
 		{"json", `{"a": 1}`, "application/json"},
 		{"pdf", pdf, "application/pdf"},
 		{"less-than sign without markup", "< 5", "text/plain"},
