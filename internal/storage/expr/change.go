@@ -7,18 +7,18 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 )
 
-// Change is an INSERT of values, an UPDATE or a DELETE on one table, in parts
-// that the caller puts together.
+// Change is an INSERT of values, an UPDATE or a DELETE on one table. Text joins its
+// parts.
 type Change struct {
 	Verb    string // INSERT, UPDATE or DELETE
 	Table   *Table
-	Columns []string // that are set, as the table spells them
-	Rows    [][]SQL  // their values: of each row of an INSERT, one list for an UPDATE
-	Where   SQL      // in parentheses; zero: every row
+	Columns []string // the set columns, spelled as in the table
+	Rows    [][]SQL  // values of Columns: one list for each row of an INSERT, one for an UPDATE
+	Where   SQL      // in parentheses; zero selects every row
 }
 
-// Change reads a statement that changes one table, which Find gives (SQL_CUSTOM).
-// Its expressions see that table alone, those of an INSERT none.
+// Change parses a statement that changes one table of the scope (SQL_CUSTOM). Its
+// expressions may read only that table, and no table in an INSERT.
 func (s Scope) Change(text string) (Change, error) {
 	if err := guard(text); err != nil {
 		return Change{}, err
@@ -35,7 +35,7 @@ func (s Scope) Change(text string) (Change, error) {
 	return s.change(p)
 }
 
-// parsedChange is a Change before its names are looked up.
+// parsedChange is a Change with unresolved names.
 type parsedChange struct {
 	verb    string
 	table   source
@@ -60,7 +60,7 @@ func (c *converter) change(stmt ast.StmtNode) (p parsedChange) {
 		}
 		for _, list := range s.Lists {
 			if len(list) != len(p.columns) {
-				c.fail(&Error{Part: "VALUES", Reason: "are not as many as the columns"})
+				c.fail(&Error{Part: "VALUES", Reason: "must be as many as the columns"})
 			}
 			p.rows = append(p.rows, c.list(list, 0))
 		}
@@ -102,7 +102,7 @@ func (c *converter) optional(e ast.ExprNode) node {
 	return c.expr(e, 0)
 }
 
-// change looks the names up and writes the parts.
+// change resolves the names and writes the parts.
 func (s Scope) change(p parsedChange) (Change, error) {
 	if p.table.alias != "" {
 		return Change{}, refuse("alias of a changed table")
@@ -131,7 +131,7 @@ func (s Scope) change(p parsedChange) (Change, error) {
 		for i, n := range row {
 			w := newWriter(inner)
 			if p.verb == "INSERT" {
-				w.levels = nil // the row is not there yet
+				w.levels = nil // the row does not exist yet
 			}
 			var err error
 			if values[i], err = w.result(w.emit.assign(kinds[i], n)); err != nil {
@@ -150,9 +150,9 @@ func (s Scope) change(p parsedChange) (Change, error) {
 	return change, err
 }
 
-// Text writes the change of the table that goes by a name in the database. Own
-// is a condition of the caller's, for UPDATE and DELETE; extra are columns of
-// the caller's in each row of an INSERT that does not set them.
+// Text writes the statement. table is the quoted name of the table in the database.
+// own is an additional condition of the caller for UPDATE and DELETE. extra holds
+// columns that each row of an INSERT gets unless the statement sets them.
 func (c Change) Text(table string, own SQL, extra map[string]any) SQL {
 	var text strings.Builder
 	var args []any

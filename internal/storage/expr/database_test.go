@@ -18,7 +18,7 @@ func init() {
 			if f.Aggregate {
 				register = c.RegisterAggregator
 			}
-			if err := register(f.Name, f.Impl, f.Pure); err != nil {
+			if err := register(f.Name, f.Impl, true); err != nil {
 				return fmt.Errorf("register %s: %w", f.Name, err)
 			}
 		}
@@ -29,8 +29,8 @@ func init() {
 // testNow is a Monday.
 var testNow = time.Date(2026, 1, 5, 14, 30, 45, 0, time.UTC)
 
-// urlColumns and siteColumns are those of docs/spec/storage.md 1.5 and 1.1 that conditions
-// name most.
+// urlColumns and siteColumns are the columns of docs/spec/storage.md 1.5 and 1.1 that
+// conditions use most.
 var urlColumns = map[string]Kind{
 	"Site_Id": Key, "URL": Text, "Type": Int, "State": Int, "Status": Int, "Crawled": Int, "Processed": Int,
 	"URLMd5": Key, "ContentType": Text, "Charset": Text, "Batch_Id": Int, "ErrorMask": Int, "CrawlingTime": Int,
@@ -57,7 +57,7 @@ var (
 	}}
 )
 
-// one file stands for all databases, as in the SQLite backend.
+// quoteSQLite drops the database name: one file holds all databases.
 func quoteSQLite(_, table string) string { return `"` + table + `"` }
 
 func urlScope() Scope {
@@ -72,7 +72,7 @@ func proxyScope() Scope { return Scope{Now: testNow, Table: proxyTable, Quote: q
 
 var kindNames = map[Kind]string{Int: "INTEGER", Float: "REAL", Text: "TEXT", Key: "TEXT", Time: "TEXT", Blob: "BLOB"}
 
-// openTest makes a database with the tables above: url rows a..h of the site s1.
+// openTest creates a database with the tables above and the rows a to h of site s1.
 func openTest(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("expr_sqlite", ":memory:")
@@ -139,7 +139,7 @@ func run(t testing.TB, db *sql.DB, text string, args ...any) {
 	}
 }
 
-// cell evaluates a text of one value.
+// cell evaluates an expression and returns its value.
 func cell(db *sql.DB, q SQL) (any, error) {
 	var v any
 	err := db.QueryRow("SELECT "+q.Text, q.Args...).Scan(&v)
@@ -149,7 +149,7 @@ func cell(db *sql.DB, q SQL) (any, error) {
 	return v, err
 }
 
-// column reads the first column of a query as texts.
+// firstColumn returns the first column of a query as texts.
 func firstColumn(t testing.TB, db *sql.DB, text string, args []any) []string {
 	t.Helper()
 	rows, err := db.Query(text, args...)

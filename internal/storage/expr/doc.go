@@ -1,12 +1,10 @@
-// Package expr turns a criterion or an SQL expression that an outsider wrote in
-// the MySQL dialect into a checked tree, and the tree into SQL text with
-// placeholders for the database in use.
+// Package expr translates criterions and SQL expressions of clients, written in the
+// MySQL dialect, to safe SQL for the database in use.
 //
-// Nothing of the outsider's text reaches a database: the text is parsed, every
-// name is looked up in the tables that the caller offers, every function in a
-// fixed list, every literal becomes a bound value, and new text is written from
-// the tree. What is not understood is refused with an *Error that names the
-// offending part.
+// No part of a client's text reaches a database. The package parses the text, looks up
+// every name in the tables of the caller and every function in a fixed table, binds
+// every literal, and writes new SQL from the tree. It refuses everything else with an
+// *Error that names the refused part.
 //
 //	scope := expr.Scope{
 //		Dialect: expr.SQLite,
@@ -17,40 +15,33 @@
 //	// where.Text: (((`Status` = ?) AND (my_date_add(`UDate`, ?, 'MINUTE') < ?)))
 //	// where.Args: 1, 5, "2026-01-05 10:00:00"
 //
-// The meaning is MySQL's on both databases. On SQLite it comes from explicit
-// casts and collations where those suffice, and from the functions of
-// SQLiteFunctions, which package sqldb registers on each connection, where they do
-// not. Plain comparisons of a column with a literal stay plain, so that an index
-// can serve them.
+// Both databases give the results of MySQL. On SQLite the writer adds explicit casts and
+// collations, and calls the functions of SQLiteFunctions, which package sqldb registers
+// on each connection. A comparison of a column with a literal stays plain, so that an
+// index applies.
 //
-// The MySQL text means the same on MariaDB 10.11 and MySQL 8; where those two
-// differ it says more than the outsider did (casts around operands of bits and
-// texts of keys). It counts on the session that package sqldb sets up: utf8mb4 with
-// utf8mb4_general_ci, UTC, NO_UNSIGNED_SUBTRACTION, and on Key columns whose
-// collation tells case.
+// The MySQL text has one meaning on MariaDB 10.11 and MySQL 8; the writer adds casts
+// around operands of bit operations and texts of keys for that. It relies on the session
+// of package sqldb: utf8mb4 with utf8mb4_general_ci, UTC, NO_UNSIGNED_SUBTRACTION, and a
+// case-sensitive collation of Key columns.
 //
-// Strict mode makes an error of all that a conversion drops in an UPDATE, in a
-// CAST too. Assign therefore converts literals itself, and cuts other texts to
-// what the column takes; what happens deeper in an expression ('7abc' + 1 of a
-// column, a number below zero) is still MySQL's error there.
+// In strict mode MySQL rejects an UPDATE if a conversion drops characters, also in a
+// CAST. Assign therefore converts literals itself and cuts other texts to a form that
+// the column accepts. Deeper in an expression ('7abc' + 1, a number below zero) MySQL
+// still reports the error.
 //
-// Known distances of SQLite from MySQL, each held by a test: letters other than
-// ASCII compare by case and accent; decimals are doubles, in texts and in the
-// digits they are cut to; of equal texts GREATEST and LEAST may give the other;
-// a negative number CAST to UNSIGNED keeps its bits. Besides, without a test: an
-// unsigned subtraction may go below zero instead of failing; a scalar sub-select
-// of several rows gives its first row; texts with signs below the blank at their
-// end; integers above 2^53 that meet doubles or unsigned patterns.
+// Known differences of SQLite from MySQL, each with a test: non-ASCII letters compare by
+// case and accent; decimals are doubles; a negative number CAST to UNSIGNED keeps its
+// bits. Differences without a test: an unsigned subtraction may go below zero; a scalar
+// sub-select of several rows gives its first row; texts that end in control characters;
+// integers above 2^53 that meet doubles or unsigned patterns.
 //
-// Where MariaDB and MySQL 8 differ for good: a date compared with a text that is
-// none (MariaDB takes the text for a date before all, and SQLite with it; MySQL 8
-// refuses a literal); LEAST of texts or a CAST to CHAR(n) used as a number;
-// FROM_UNIXTIME after 2038 and UNIX_TIMESTAMP before 1970; GREATEST of a date and
-// a text; DATE_ADD of a text that is no literal, as a text; a column compared
-// with 0x41; fractions of a second put into a column; the sub-query cache of
-// MariaDB, which takes texts for one another that its collation finds equal.
+// MariaDB and MySQL 8 differ, and the package does not hide it, in: a date compared with
+// an invalid date text (MySQL 8 refuses a literal; MariaDB and SQLite sort it before all
+// dates); a CAST to CHAR(n) used as a number; DATE_ADD of a text that is not a literal; a
+// column compared with 0x41; fractions of a second in a column; MariaDB's sub-query
+// cache, which confuses texts that are equal in its collation.
 //
-// Neighbours: store asks for conditions and values, filter and frontier for
-// expressions; db registers the functions. The package holds no connection and
-// reads no clock. Sources: docs/spec/DECISIONS.md 4, docs/spec/storage.md 5.1-5.4, docs/spec/objects.md 0 and 4.3.
+// The package does no I/O and reads no clock. Sources: docs/spec/DECISIONS.md 4,
+// docs/spec/storage.md 5.1-5.4, docs/spec/objects.md 0 and 4.3.
 package expr

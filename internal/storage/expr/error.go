@@ -1,8 +1,10 @@
 package expr
 
-// Error tells which part of a text is refused, and why. Every error of this
-// package that an outsider's text can cause is an *Error; its text is meant for
-// that outsider.
+import "strings"
+
+// Error names the refused part of a text and the reason. Every error that a
+// caller's text can cause is an *Error. Its message is safe to send to the author
+// of the text.
 type Error struct {
 	Part   string // "function SLEEP", "column `Foo`", "text"
 	Reason string // "is not allowed", "is not known"
@@ -11,5 +13,17 @@ type Error struct {
 // Error joins part and reason to one sentence without a full stop.
 func (e *Error) Error() string { return e.Part + " " + e.Reason }
 
-// refuse is the *Error of a part that is understood but not permitted.
+// refuse returns the *Error of a part that the parser knows but this package forbids.
 func refuse(part string) *Error { return &Error{Part: part, Reason: "is not allowed"} }
+
+// forbidden lists functions that wait, lock, or read files. Their refusal offers
+// no replacement.
+const forbidden = " SLEEP BENCHMARK LOAD_FILE GET_LOCK IS_FREE_LOCK IS_USED_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS "
+
+// unsupported returns the *Error of a function that is missing in the table functions.
+func unsupported(name string) *Error {
+	if strings.Contains(forbidden, " "+name+" ") {
+		return refuse("function " + name)
+	}
+	return &Error{Part: "function " + lead(name), Reason: "is not supported; supported: " + strings.Join(Supported(), ", ")}
+}

@@ -2,20 +2,20 @@ package expr
 
 import "strings"
 
-// Field is one column of the result of a SELECT, or all columns of a table.
+// Field is one result column of a SELECT, or all columns of a table.
 type Field struct {
 	Name string
-	// Table is the one whose columns * stands for, in their order there; nil for
-	// a column, which the rest describes.
+	// Table is the table of a *, whose columns follow in their order. It is nil for a
+	// single column, which the other members describe.
 	Table *Table
-	// Time: a moment, as text 'YYYY-MM-DD hh:mm:ss' on SQLite.
+	// Time marks a date and time, on SQLite a text 'YYYY-MM-DD hh:mm:ss'.
 	Time bool
-	// Decimals are the digits behind the point of what is a DECIMAL in MySQL, -1
-	// for another value: sums and means of whole numbers, quotients, casts.
+	// Decimals is the number of digits after the point of a DECIMAL in MySQL (sums
+	// and means of whole numbers, quotients, casts), -1 for other values.
 	Decimals int
 }
 
-// starFields are the tables that * or table.* stands for.
+// starFields returns the tables of * or table.*.
 func (w *writer) starFields(table string) []Field {
 	var fields []Field
 	for _, b := range w.levels[len(w.levels)-1].tables {
@@ -26,7 +26,7 @@ func (w *writer) starFields(table string) []Field {
 	return fields
 }
 
-// decimals is the scale of a DECIMAL, -1 for what is none.
+// decimals returns the scale of a DECIMAL, -1 for other values.
 func (w *writer) decimals(n node) int {
 	if scale, decimal := w.exact(n, false); decimal {
 		return scale
@@ -34,9 +34,8 @@ func (w *writer) decimals(n node) int {
 	return -1
 }
 
-// exact tells of an exact number how many digits it has behind the point, and
-// whether it is a DECIMAL; scale is -1 for any other value. Argument: the value
-// may be the argument of an aggregate.
+// exact returns the scale of an exact number, -1 for other values, and whether the
+// number is a DECIMAL. argument is true within the argument of an aggregate.
 func (w *writer) exact(n node, argument bool) (scale int, decimal bool) {
 	switch n := n.(type) {
 	case *literal:
@@ -63,7 +62,7 @@ func (w *writer) exact(n node, argument bool) (scale int, decimal bool) {
 			return w.exactBinary(n, argument)
 		}
 	case *call:
-		if n.name == "IFNULL" || n.name == "COALESCE" {
+		if n.name == "IFNULL" {
 			return w.widest(n.args, argument)
 		}
 	}
@@ -76,7 +75,7 @@ func (w *writer) exact(n node, argument bool) (scale int, decimal bool) {
 	return -1, false
 }
 
-// quotientDigits are those that MySQL adds to a quotient.
+// quotientDigits is the number of digits that MySQL adds to a quotient.
 const quotientDigits = 4
 
 func (w *writer) exactBinary(n *binary, argument bool) (scale int, decimal bool) {

@@ -13,7 +13,7 @@ func TestFields(t *testing.T) {
 		"sum and mean":     {"SELECT SUM(Size) s, AVG(Size) a, SUM(HTTPTimeout) h, COUNT(*) c, MAX(CDate) m FROM sites", "s:0 a:4 h:-1 c:-1 m:-1t"},
 		"quotient":         {"SELECT Size/Errors q, Size*2 p, SUM(Size)*2 r, SUM(Size)/COUNT(*) z FROM sites", "q:4 p:-1 r:0 z:4"},
 		"cast":             {"SELECT CAST(1 AS DECIMAL(10,2)) c, CAST('7' AS SIGNED) i", "c:2 i:-1"},
-		"default of a sum": {"SELECT IFNULL(SUM(Size), 0) s, COALESCE(HTTPTimeout, 0) h FROM sites", "s:0 h:-1"},
+		"default of a sum": {"SELECT IFNULL(SUM(Size), 0) s, IFNULL(HTTPTimeout, 0) h FROM sites", "s:0 h:-1"},
 		"star":             {"SELECT * FROM sites", "sites.*"},
 		"one star":         {"SELECT u.*, 1 FROM sites s JOIN urls_s1 u ON u.Site_Id = s.Id", "urls_s1.* 1:-1"},
 		"moments":          {"SELECT DATE_ADD(CDate, INTERVAL 1 DAY) a, CURDATE() b, NOW() c FROM sites", "a:-1t b:-1 c:-1t"},
@@ -45,7 +45,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// What a column is must not cost more than the text that it is written from.
+// The description of a column must not cost more than its text.
 func TestFieldsOfDeepText(t *testing.T) {
 	text := "SELECT " + strings.Repeat("(1+", 40) + "1" + strings.Repeat(")", 40)
 	begin := time.Now()

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one text. They keep the parser, the walk over its tree and SQLite's
-// own limits (expression depth 1000, 32766 variables) out of a hostile reach.
+// Limits of one text. They protect the parser, the walk over its tree, and SQLite's
+// own limits (expression depth 1000, 32766 variables) from hostile texts.
 const (
 	maxText     = 64 << 10  // bytes, before and after macros
-	maxTokens   = 12000     // words, numbers, strings and signs
+	maxTokens   = 12000     // words, numbers, strings and operators
 	maxDepth    = 64        // nested parentheses, operators, calls, sub-selects
 	maxNodes    = 6000      // nodes of the tree, items of IN included
 	maxLogic    = 400       // operands of all AND and OR of a text together
@@ -20,12 +20,12 @@ const (
 	maxSortKeys = 32        // items of one ORDER BY or GROUP BY
 	maxOutput   = 128 << 10 // bytes of one result
 	maxBound    = 8000      // bound values of one result
-	maxPattern  = 50000     // bytes of a LIKE pattern, as SQLite
+	maxPattern  = 50000     // bytes of a LIKE pattern, SQLite's limit
 )
 
-// expand puts the macros' values in the place of their %NAME%, once: a value's
-// own % signs are not looked at again. Names that are not in macros stay, since
-// LIKE patterns and date formats use the same sign.
+// expand replaces each %NAME% by the value of the macro. It does not expand values
+// again. Unknown names stay unchanged because LIKE patterns and date formats use the
+// same sign.
 func expand(text string, macros map[string]string) (string, error) {
 	if len(text) > maxText {
 		return "", &Error{Part: "text", Reason: fmt.Sprintf("is longer than %d bytes", maxText)}
@@ -49,10 +49,10 @@ func expand(text string, macros map[string]string) (string, error) {
 	return text, nil
 }
 
-// guard looks at the text before the parser does. It refuses what the parser
-// would skip or accept quietly (comments, further statements, variables,
-// parameters) and what could make it work hard (depth, number of tokens). It
-// also promises that the text never closes a parenthesis that it did not open.
+// guard checks a text before the parser. It refuses parts that the parser skips or
+// accepts (comments, further statements, variables, parameters) and costly texts
+// (depth, number of tokens). After guard the text closes no parenthesis that it did
+// not open.
 func guard(text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return &Error{Part: "text", Reason: "is not UTF-8 without NUL"}
@@ -108,15 +108,15 @@ func guard(text string) error {
 	return nil
 }
 
-// dashComment tells whether s starts a comment: two dashes, then white space, a
-// control sign or the end. "1--1" is arithmetic.
+// dashComment reports whether s starts a comment: two dashes, then white space, a
+// control character or the end. "1--1" is arithmetic.
 func dashComment(s string) bool {
 	return strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' ' || s[2] >= 0x7f)
 }
 
-// quoted returns the length of the quoted text that s starts with, quotes
-// included, or -1 when it never ends. A doubled quote is a sign of the text;
-// so is a sign after a backslash, but not between back-ticks.
+// quoted returns the length of the quoted text at the start of s, quotes included, or
+// -1 if it does not end. A doubled quote belongs to the text. So does a character after
+// a backslash, except between back-ticks.
 func quoted(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -137,7 +137,7 @@ func word(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// lead is the first few signs of s, for an error.
+// lead returns the first word of s, at most 24 bytes, for an error message.
 func lead(s string) string {
 	end := strings.IndexAny(s, " \t\r\n()'\"`,;")
 	if end < 0 {
@@ -154,7 +154,7 @@ func lead(s string) string {
 
 var macroName = regexp.MustCompile(`%@?[A-Za-z_][A-Za-z0-9_]*%`)
 
-// unknownMacro is the first %NAME% that stands outside of quotes, or "".
+// unknownMacro returns the first %NAME% outside of quotes, or "".
 func unknownMacro(text string) string {
 	var bare strings.Builder
 	for i := 0; i < len(text); {

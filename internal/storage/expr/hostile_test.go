@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestRefused holds texts that must not pass, and the part that their error
-// names.
+// TestRefused lists refused texts and the part that the error names.
 func TestRefused(t *testing.T) {
 	long := strings.Repeat
 	for _, c := range []struct{ name, text, part string }{
@@ -43,7 +42,7 @@ func TestRefused(t *testing.T) {
 		{"EXTRACTVALUE", "EXTRACTVALUE('a', 'b')", "function EXTRACTVALUE"},
 		{"JSON operator", "URL->'$.a'", "function JSON_EXTRACT"},
 		{"SQLite function", "load_extension('x')", "function LOAD_EXTENSION"},
-		{"own function", "my_md5('x')", "function MY_MD5"},
+		{"function of SQLiteFunctions", "my_md5('x')", "function MY_MD5"},
 		{"foreign function", "mysql.foo(1)", "mysql.foo"},
 		{"GROUP_CONCAT", "(SELECT GROUP_CONCAT(Id) FROM sites)", "function GROUP_CONCAT"},
 		{"window function", "(SELECT ROW_NUMBER() OVER () FROM sites)", "window function ROW_NUMBER"},
@@ -94,7 +93,7 @@ func TestRefused(t *testing.T) {
 		{"too many signs", long("!", 60000) + "1", "tokens"},
 		{"many minus", long("- ", 5000) + "Status", "nested"},
 		{"long sum", "1" + long("+1", 5000), "nested"},
-		{"nested calls", long("ABS(", 60) + long("ABS(", 60) + "1" + long(")", 120), "parentheses"},
+		{"nested calls", long("CEIL(", 60) + long("CEIL(", 60) + "1" + long(")", 120), "parentheses"},
 		{"nested CASE", long("CASE WHEN 1 THEN ", 1000) + "1" + long(" END", 1000), "nested"},
 		{"long OR", "1" + long(" OR 1", 5000), "conditions"},
 		{"long IN", "1 IN (1" + long(",1", 9000) + ")", "tokens"},
@@ -111,7 +110,7 @@ func TestRefused(t *testing.T) {
 				q, err := s.Where(c.text)
 				if err == nil {
 					if dialect == MySQL && (c.name == "bad pattern" || c.name == "long LIKE" || c.name == "doubling") {
-						continue // MySQL's own to judge, or not written twice there
+						continue // MySQL checks these itself, or does not repeat the operand
 					}
 					t.Fatalf("accepted: %.200s", q.Text)
 				}
@@ -122,7 +121,7 @@ func TestRefused(t *testing.T) {
 				if !strings.Contains(err.Error(), c.part) {
 					t.Errorf("error %q does not name %q", err, c.part)
 				}
-				if len(err.Error()) > 300 {
+				if len(err.Error()) > 400 {
 					t.Errorf("error of %d bytes", len(err.Error()))
 				}
 			}
@@ -130,22 +129,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// doubling nests a form that repeats its operand.
+// doubling nests a form that repeats its operand on SQLite.
 func doubling(n int) string {
-	return strings.Repeat("NULLIF(", n) + "URL" + strings.Repeat(", 'a')", n)
+	return strings.Repeat("CASE ", n) + "URL" + strings.Repeat(" WHEN 'a' THEN 'b' WHEN 2 THEN 'c' END", n)
 }
 
-// TestBound holds texts with hostile contents that must pass, with the contents
-// in the arguments alone.
+// TestBound lists valid texts with hostile contents. The contents may appear only in
+// the arguments.
 func TestBound(t *testing.T) {
 	db := openTest(t)
 	for _, text := range []string{
 		"URL = '?'", "URL = '? ? ?' AND Status = 1", `URL = 'x\' OR 1=1 -- '`, `URL = "'; DROP TABLE sites; --"`, "URL = '/* */'", "URL = ''' OR ''1''=''1'",
 		"URL LIKE '%\\'%'", "URL = 'a' 'b'", "URL = CONCAT('%', '?', '#')", "URL = '`'", "URL IN ('?', '@x', ';')", "URL REGEXP '\\\\?'", "`Status` = 1 AND 'x' = \"`\"",
 		"URL = '" + strings.Repeat("x", 60000) + "'", "Status IN (1" + strings.Repeat(",1", 4000) + ")", "1" + strings.Repeat(" AND Status", 399), "1" + strings.Repeat("+1", 55),
-		strings.Repeat("(", 63) + "1" + strings.Repeat(")", 63), strings.Repeat("NOT ", 60) + "1", strings.Repeat("ABS(", 60) + "URL" + strings.Repeat(")", 60),
+		strings.Repeat("(", 63) + "1" + strings.Repeat(")", 63), strings.Repeat("NOT ", 60) + "1", strings.Repeat("CEIL(", 60) + "URL" + strings.Repeat(")", 60),
 		strings.Repeat("(Status IN (1, ", 20) + "1" + strings.Repeat("))", 20), strings.Repeat("IFNULL(NULL, ", 60) + "1" + strings.Repeat(")", 60),
-		strings.Repeat("REPLACE(", 60) + "'aaaa'" + strings.Repeat(", 'a', 'aaaaaaaaaa')", 60),
+		strings.Repeat("CONCAT(", 60) + "'aaaa'" + strings.Repeat(", 'a', 'aaaaaaaaaa')", 60),
 	} {
 		q, err := urlScope().Where(text)
 		if err != nil {
@@ -153,7 +152,7 @@ func TestBound(t *testing.T) {
 			continue
 		}
 		for _, sign := range []string{"'", `"`, ";", "--", "/*", "@", "#"} {
-			if strings.Contains(strings.NewReplacer("'BOTH'", "", "'MINUTE'", "").Replace(q.Text), sign) {
+			if strings.Contains(q.Text, sign) {
 				t.Errorf("%.60s: %q in %.200s", text, sign, q.Text)
 			}
 		}
@@ -164,7 +163,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestHostileCost bounds what the worst texts take, with room for a slow machine.
+// TestHostileCost limits the memory of the most expensive texts.
 func TestHostileCost(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// maxLimit bounds both numbers of a LIMIT. It leaves room for sums of offset
-// and count in 64 bits.
+// maxLimit is the limit of both numbers of a LIMIT, so that offset plus count fits in
+// 64 bits.
 const maxLimit = 1 << 53
 
-// Limit is the LIMIT of a criterion. Without Set there is no limit.
+// Limit is the LIMIT of a criterion. If Set is false there is no limit.
 type Limit struct {
 	Offset, Count int64
 	Set           bool
 }
 
-// ParseLimit reads the LIMIT of a criterion: a number, a text "5" or "0, 10", or
-// a list [offset, count] as encoding/json decodes it. nil and "" give a Limit
-// that is not set. A fraction, a negative number, one above 2^53 and any other
-// shape is an *Error. Source: docs/spec/objects.md 0, docs/spec/storage.md 5.1.
+// ParseLimit reads the LIMIT of a criterion: a number, a text "5" or "0, 10", or a
+// list [offset, count] as encoding/json decodes it. nil and "" give an unset Limit. A
+// fraction, a negative number, a number above 2^53 and any other shape give an *Error.
+// Source: docs/spec/objects.md 0, docs/spec/storage.md 5.1.
 func ParseLimit(v any) (Limit, error) {
 	var parts []any
 	switch v := v.(type) {
@@ -64,8 +64,8 @@ func ParseLimit(v any) (Limit, error) {
 	return Limit{}, badLimit(v)
 }
 
-// SQL writes the limit with its numbers bound: " LIMIT ? OFFSET ?", which both
-// databases read. A limit that is not set gives zero SQL.
+// SQL returns " LIMIT ? OFFSET ?" with bound numbers, for both databases. An unset
+// limit gives zero SQL.
 func (l Limit) SQL() SQL {
 	if !l.Set {
 		return SQL{}

@@ -31,10 +31,10 @@ func (m moment) text() string {
 	return m.dateText()
 }
 
-// parseMoment reads a date as MySQL does: 'YYYY-MM-DD', with or without a time
-// of day and a fraction, any signs between the numbers, one digit where two are
-// usual; 'YYYYMMDD[hhmmss]', also as a number. What follows is not looked at.
-// Dates that do not exist, the zero date among them, are not read.
+// parseMoment reads a date as MySQL does: 'YYYY-MM-DD' with an optional time of day
+// and fraction, any separators, and one digit or two; or 'YYYYMMDD[hhmmss]' as a
+// text or a number. It ignores the rest of the text. It rejects invalid dates and
+// the zero date.
 func parseMoment(v any) (moment, bool) {
 	switch v := v.(type) {
 	case string:
@@ -63,8 +63,8 @@ func momentOfNumber(n int64) (moment, bool) {
 	return momentOfText(fmt.Sprintf("%014d", n))
 }
 
-// stored reads the form that columns hold, 'YYYY-MM-DD hh:mm:ss'. It is asked
-// for each row, so it has a road of its own.
+// stored is the fast path for the form that columns hold, 'YYYY-MM-DD hh:mm:ss'. It
+// runs for every row.
 func stored(s string) ([6]int, bool) {
 	var p [6]int
 	if len(s) != 19 || s[4] != '-' || s[7] != '-' || s[10] != ' ' || s[13] != ':' || s[16] != ':' {
@@ -173,7 +173,7 @@ func digits(s string) int {
 	return n
 }
 
-// fraction reads ".123456" in nanoseconds, rounded to microseconds.
+// fraction reads ".123456" and returns nanoseconds, rounded to microseconds.
 func fraction(s string) int {
 	if s == "" || s[0] != '.' {
 		return 0
@@ -188,9 +188,9 @@ func fraction(s string) int {
 
 var plain = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$`)
 
-// plainDate reads a text that is nothing but a date or time stamp and gives
-// it as a column holds it, in UTC; a zone is honoured. The second value is false
-// for any other text, a text of this shape that is no date is an *Error.
+// plainDate reads a text that consists of one date or time stamp, with an optional
+// zone. It returns 'YYYY-MM-DD hh:mm:ss' in UTC and true, or false for any other
+// text. A text of this shape with an invalid date gives an *Error.
 func plainDate(text string) (string, bool, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > 40 || !plain.MatchString(text) {
@@ -236,7 +236,7 @@ func (d span) String() string {
 	return s
 }
 
-// seconds is the span as a number: whole where it is whole.
+// seconds returns int64 for whole seconds and float64 otherwise.
 func (d span) seconds() any {
 	if d%second == 0 {
 		return int64(d / second)
@@ -244,7 +244,7 @@ func (d span) seconds() any {
 	return float64(d) / float64(second)
 }
 
-// clockNumber is hhmmss.
+// clockNumber returns the number hhmmss.
 func (d span) clockNumber() int64 {
 	sign := int64(1)
 	if d < 0 {
@@ -253,8 +253,8 @@ func (d span) clockNumber() int64 {
 	return sign * int64(d/hour*10000+d/minute%60*100+d/second%60)
 }
 
-// parseClock reads a span of time: '[-][D ]hh:mm[:ss[.f]]', 'hhmmss', that number,
-// or the time of day of a date.
+// parseClock reads a span of time: '[-][D ]hh:mm[:ss[.f]]', hhmmss as a text or a
+// number, or the time of day of a date.
 func parseClock(v any) (span, bool) {
 	switch v := v.(type) {
 	case string:
@@ -318,8 +318,8 @@ func clockOfText(s string) (span, bool) {
 	return d.clamp(), true
 }
 
-// momentNumber is the number that MySQL makes of a date or a time of day:
-// YYYYMMDDhhmmss, YYYYMMDD or hhmmss, and 0 of anything else.
+// momentNumber converts a date or a time of day to the number YYYYMMDDhhmmss,
+// YYYYMMDD or hhmmss. An invalid value gives 0.
 func momentNumber(v any) int64 {
 	s := textOf(v)
 	if i := strings.IndexByte(s, ':'); i >= 0 && !strings.Contains(strings.TrimPrefix(s[:i], "-"), "-") {
@@ -339,9 +339,8 @@ func momentNumber(v any) int64 {
 
 var unitSeconds = map[string]float64{"MICROSECOND": 1e-6, "SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 
-// add moves a moment by count units. Counts are rounded to whole ones, half
-// away from zero, as MySQL does; only SECOND keeps a fraction. It reports false
-// outside of the years 0 to 9999.
+// add moves a moment by count units. As in MySQL, it rounds the count half away from
+// zero; only SECOND keeps a fraction. It returns false outside the years 0 to 9999.
 func (m moment) add(count any, unit string, sign int) (moment, bool) {
 	n := float64(intOf(count))
 	if unit == "SECOND" {
@@ -380,7 +379,7 @@ func (m moment) add(count any, unit string, sign int) (moment, bool) {
 	return m, m.t.Year() >= 0 && m.t.Year() <= 9999
 }
 
-// difference is TIMESTAMPDIFF: whole units from a to b.
+// difference is TIMESTAMPDIFF: the whole units from a to b.
 func difference(unit string, a, b moment) int64 {
 	if a.t.After(b.t) {
 		return -difference(unit, b, a)
@@ -398,48 +397,14 @@ func difference(unit string, a, b moment) int64 {
 	return (b.t.UnixMicro() - a.t.UnixMicro()) / 1e6 / int64(unitSeconds[unit])
 }
 
-// days is TO_DAYS: days since the year 0.
-func (m moment) days() int64 {
-	const epoch = 719528 // TO_DAYS('1970-01-01')
-	return epoch + int64(math.Floor(float64(m.t.Unix())/86400))
-}
-
-// part is one field of a date. The time of day comes from parseClock.
-func (m moment) part(name string) (int64, bool) {
-	switch name {
-	case "YEAR":
-		return int64(m.t.Year()), true
-	case "QUARTER":
-		return (int64(m.t.Month()) + 2) / 3, true
-	case "MONTH":
-		return int64(m.t.Month()), true
-	case "DAY":
-		return int64(m.t.Day()), true
-	case "DAYOFWEEK":
-		return int64(m.t.Weekday()) + 1, true
-	case "WEEKDAY":
-		return (int64(m.t.Weekday()) + 6) % 7, true
-	case "DAYOFYEAR":
-		return int64(m.t.YearDay()), true
-	case "WEEK":
-		return int64(m.sundayWeek()), true
-	case "WEEKOFYEAR":
-		_, week := m.t.ISOWeek()
-		return int64(week), true
-	case "TO_DAYS":
-		return m.days(), true
-	}
-	return 0, false
-}
-
-// sundayWeek counts weeks from the first Sunday of the year; days before it
-// are in week 0.
+// sundayWeek returns the number of the week, from 0. Week 1 starts on the first
+// Sunday of the year.
 func (m moment) sundayWeek() int {
 	return (m.t.YearDay() - 1 + 7 - int(m.t.Weekday())) / 7
 }
 
-// mondayWeek counts weeks from Monday; the first has at least four days of the
-// year, days before it are in week 0.
+// mondayWeek returns the number of the week, from 0. Weeks start on Monday; week 1
+// is the first with at least four days of the year.
 func (m moment) mondayWeek() int {
 	first := (int(time.Date(m.t.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Weekday()) + 6) % 7
 	week := (m.t.YearDay() - 1 + first) / 7
@@ -449,7 +414,7 @@ func (m moment) mondayWeek() int {
 	return week
 }
 
-// format is DATE_FORMAT. A sign that is no specifier stands for itself.
+// format is DATE_FORMAT. It copies characters that are not specifiers.
 func (m moment) format(pattern string) string {
 	var out strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -530,8 +495,8 @@ func (m moment) specifier(c byte) string {
 	return string(rune(c))
 }
 
-// sundayYearWeek is %V or %X: days before the first Sunday belong to the last
-// week of the year before.
+// sundayYearWeek is %V or %X. Days before the first Sunday belong to the last week
+// of the previous year.
 func (m moment) sundayYearWeek(c byte) string {
 	week, year := m.sundayWeek(), m.t.Year()
 	if week == 0 {

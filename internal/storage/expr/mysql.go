@@ -7,19 +7,22 @@ import (
 	"strings"
 )
 
-// mysqlWriter writes the tree in MySQL's own language: what it adds is names
-// that are looked up, bound literals and bound instants.
+// mysqlWriter writes MySQL text. It replaces names by known names, and literals and
+// instants by bound values.
 type mysqlWriter struct{ *writer }
 
 func (w *mysqlWriter) condition(n node) piece  { return w.value(n) }
 func (w *mysqlWriter) make(parts ...any) piece { return w.form(classNull, parts...) }
 func (w *mysqlWriter) list(list []node) piece  { return w.joined(classNull, ", ", w.values(list)) }
-func (w *mysqlWriter) typed(kind string, v any) piece {
-	return w.make("CAST(", bindValue(classNull, v), " AS "+kind+")")
+
+// typed binds a date or a time. MySQL would treat a plain bound value as a text.
+func (w *mysqlWriter) typed(c class, v string) piece {
+	kinds := map[class]string{classDateTime: "DATETIME", classDate: "DATE", classTime: "TIME"}
+	return w.make("CAST(", bindValue(classNull, v), " AS "+kinds[c]+")")
 }
 
-// sortKey writes a constant as NULL, which sorts nothing either: the driver puts
-// bound values into the text, where a number would be a field's position.
+// sortKey writes a constant as NULL. The driver inserts bound values into the text,
+// where MySQL would read a number as the position of a field.
 func (w *mysqlWriter) sortKey(n node) piece {
 	if p := w.value(n); p.text != "?" {
 		return p
@@ -97,7 +100,7 @@ func (w *mysqlWriter) value(n node) piece {
 		if n.distinct {
 			name += "DISTINCT "
 		}
-		if strings.HasPrefix(n.name, "BIT_") {
+		if n.name == "BIT_OR" {
 			return w.make(name, w.bitsOf(n.x, w.argument(n)), ")")
 		}
 		return w.make(name, w.argument(n), ")")
@@ -123,15 +126,15 @@ func (w *mysqlWriter) literal(l *literal) piece {
 		if l.s == "" {
 			return bindValue(classNull, []byte{})
 		}
-		// Its digits stand in the text: a bound one would be a text only, and
-		// for MariaDB so is x'41', where 0x41 is a number too.
+		// The text holds the digits because MariaDB treats a bound value and x'41'
+		// as texts only; 0x41 is also a number.
 		return piece{text: "0x" + hex.EncodeToString([]byte(l.s))}
 	case litDateTime:
-		return w.typed("DATETIME", l.s)
+		return w.typed(classDateTime, l.s)
 	case litDate:
-		return w.typed("DATE", l.s)
+		return w.typed(classDate, l.s)
 	case litTime:
-		return w.typed("TIME", l.s)
+		return w.typed(classTime, l.s)
 	}
 	return piece{text: "NULL"}
 }
@@ -145,9 +148,9 @@ func (w *mysqlWriter) bits(n node) piece {
 	return w.bitsOf(n, w.value(n))
 }
 
-// bitsOf makes an operand of bits of a written node. MariaDB rounds there a text
-// that MySQL cuts, and a double in another way; a cast means the same on both,
-// and keeps all 64 bits of an integer.
+// bitsOf converts the piece of a node to an operand of a bit operation. MariaDB rounds
+// texts there, MySQL truncates them, and they round doubles differently. A cast means
+// the same on both and keeps all 64 bits of an integer.
 func (w *mysqlWriter) bitsOf(n node, p piece) piece {
 	if w.err != nil || exactBits(n) {
 		return p
@@ -158,8 +161,8 @@ func (w *mysqlWriter) bitsOf(n node, p piece) piece {
 	return w.make("CAST(", p, " AS SIGNED)")
 }
 
-// places is the right operand of a bit operation. MariaDB shifts by the low 32
-// bits of a number of places, MySQL by all.
+// places writes the right operand of a bit operation. MariaDB shifts by the low 32
+// bits of it, MySQL by all bits.
 func (w *mysqlWriter) places(n *binary) piece {
 	p := w.bits(n.r)
 	if l, ok := n.r.(*literal); n.op != "<<" && n.op != ">>" || ok && l.kind == litInt && l.i >= 0 && l.i < 64 {
@@ -168,7 +171,7 @@ func (w *mysqlWriter) places(n *binary) piece {
 	return w.make("LEAST(CAST(", p, " AS UNSIGNED), 64)")
 }
 
-// exactBits tells nodes that yield integers or literal numbers, whatever is in them.
+// exactBits reports nodes that are always integers or literal numbers.
 func exactBits(n node) bool {
 	switch n := n.(type) {
 	case *literal:
@@ -185,34 +188,31 @@ func exactBits(n node) bool {
 	return false
 }
 
-// words writes an operand of a text operation, which ignores case with keys too:
-// only comparisons of keys are exact.
+// words writes an operand of a text operation. Such an operation ignores case, also
+// for keys: only comparisons of keys are exact.
 func (w *mysqlWriter) words(n node) piece {
 	p := w.value(n)
 	if w.mayBeKey(n) {
-		return w.make("CAST(", p, " AS CHAR)") // has the connection's collation
+		return w.make("CAST(", p, " AS CHAR)") // takes the collation of the connection
 	}
 	return p
 }
 
-// mayBeKey tells nodes that hand on the value of a column, if it is a key's.
+// mayBeKey reports nodes that may return the value of a key column.
 func (w *mysqlWriter) mayBeKey(n node) bool {
 	switch n := n.(type) {
 	case *column:
 		r, ok := w.plain(n)
 		return ok && (r.kind == Key || r.kind == Blob)
 	case *call:
-		switch n.name {
-		case "IF", "IFNULL", "COALESCE", "NULLIF", "GREATEST", "LEAST":
-			return true
-		}
+		return n.name == "IF" || n.name == "IFNULL"
 	case *choice, *scalar, *aggregate:
 		return true
 	}
 	return false
 }
 
-// plain finds the column that a node is.
+// plain returns the column of a node that consists of one column.
 func (w *mysqlWriter) plain(n node) (resolved, bool) {
 	c, ok := n.(*column)
 	if !ok || w.err != nil {
@@ -224,16 +224,11 @@ func (w *mysqlWriter) plain(n node) (resolved, bool) {
 	return w.column(c)
 }
 
-// worded are the functions whose result depends on the case of a text, or is a
-// text that may be compared; the number is that of arguments that are texts.
-var worded = map[string]int{
-	"SUBSTRING": 1, "SUBSTR": 1, "MID": 1, "SUBSTRING_INDEX": 2, "LEFT": 1, "RIGHT": 1, "CONCAT": maxArgs, "CONCAT_WS": maxArgs,
-	"LOWER": 1, "LCASE": 1, "UPPER": 1, "UCASE": 1, "TRIM": 1, "LTRIM": 1, "RTRIM": 1, "REPLACE": 3, "REVERSE": 1,
-	"LOCATE": 2, "INSTR": 2, "FIND_IN_SET": 2,
-}
+// worded counts the leading text arguments of functions that return a text.
+var worded = map[string]int{"SUBSTRING": 1, "CONCAT": maxArgs}
 
-// escapeClause writes an ESCAPE, which takes no placeholder. The sign is one of
-// ASCII; the backslash is MySQL's own default.
+// escapeClause writes an ESCAPE, which takes no placeholder. sign is one ASCII
+// character; the backslash is MySQL's default.
 func escapeClause(sign string) string {
 	switch sign {
 	case `\`:
@@ -268,58 +263,22 @@ func (w *mysqlWriter) choice(n *choice) piece {
 	return w.make(append(parts, " END")...)
 }
 
-// call writes a function. Instants are bound, so that a text means the same as
-// on SQLite; the forms with words inside their parentheses are written out.
+// call writes a function. It binds instants, so that both databases see one time.
 func (w *mysqlWriter) call(n *call) piece {
 	if _, ok := w.rule(n); !ok {
 		return piece{text: "NULL"}
 	}
+	if c, ok := instants[n.name]; ok {
+		return w.typed(c, w.now(n, c))
+	}
 	switch n.name {
-	case "NOW", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "SYSDATE", "UTC_TIMESTAMP",
-		"CURDATE", "CURRENT_DATE", "UTC_DATE", "CURTIME", "CURRENT_TIME", "UTC_TIME":
-		if !wholeSeconds(n) {
-			return w.fail(refuse(n.name + " with a fraction that is not 0 to 6"))
-		}
-		switch {
-		case n.name == "CURDATE" || n.name == "CURRENT_DATE" || n.name == "UTC_DATE":
-			return w.typed("DATE", w.scope.now(classDate))
-		case n.name == "CURTIME" || n.name == "CURRENT_TIME" || n.name == "UTC_TIME":
-			return w.typed("TIME", w.scope.now(classTime))
-		}
-		return w.typed("DATETIME", w.scope.now(classDateTime))
-	case "UNIX_TIMESTAMP":
-		if len(n.args) == 0 {
-			return bindValue(classNull, w.scope.Now.Unix())
-		}
-	case "DATE_ADD", "DATE_SUB", "ADDDATE", "SUBDATE":
-		unit := n.unit
-		if unit == "" {
-			unit = "DAY"
-		}
-		// ADDDATE and SUBDATE are read otherwise where the interval is in parentheses.
-		name := map[string]string{"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB"}[n.name]
-		if name == "" {
-			name = n.name
-		}
-		return w.make(name+"(", w.value(n.args[0]), ", INTERVAL ", w.value(n.args[1]), " "+unit+")")
-	case "TIMESTAMPADD", "TIMESTAMPDIFF":
+	case "DATE_ADD", "DATE_SUB":
+		return w.make(n.name+"(", w.value(n.args[0]), ", INTERVAL ", w.value(n.args[1]), " "+n.unit+")")
+	case "TIMESTAMPDIFF":
 		return w.make(n.name+"("+n.unit+", ", w.list(n.args), ")")
-	case "EXTRACT":
-		return w.make("EXTRACT("+n.unit+" FROM ", w.value(n.args[0]), ")")
-	case "POSITION":
-		return w.make("POSITION(", w.words(n.args[0]), " IN ", w.words(n.args[1]), ")")
-	case "CONVERT":
-		return w.make("CAST(", w.words(n.args[0]), " AS CHAR)")
-	case "LENGTH", "OCTET_LENGTH":
+	case "LENGTH":
 		if r, ok := w.plain(n.args[0]); ok && r.length != "" {
 			return piece{text: r.length}
-		}
-	case "TRIM":
-		switch {
-		case len(n.args) == 2:
-			return w.make("TRIM("+n.unit+" ", w.words(n.args[1]), " FROM ", w.words(n.args[0]), ")")
-		case n.unit != "":
-			return w.make("TRIM("+n.unit+" FROM ", w.words(n.args[0]), ")")
 		}
 	}
 	args := make([]piece, len(n.args))
@@ -333,17 +292,17 @@ func (w *mysqlWriter) call(n *call) piece {
 	return w.make(n.name+"(", w.joined(classNull, ", ", args), ")")
 }
 
-// What a text means as a value of a column, by its beginning. A "?" in a text
-// would count as a bound value.
+// These patterns match the start of a text that a column can store. They contain no
+// "?" because that would count as a bound value.
 const (
 	intPattern   = "^ *[-+]{0,1}[0-9]+"
 	floatPattern = "^ *[-+]{0,1}([0-9]+[.]{0,1}[0-9]*|[.][0-9]+)([eE][-+]{0,1}[0-9]+){0,1}"
 	timePattern  = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]){0,1}"
 )
 
-// assign writes a value for a column. Strict mode makes an error of what a
-// conversion drops, be it in a CAST: so literals are converted here, as for
-// SQLite, and other texts are cut to what the column can take.
+// assign writes a value for a column. In strict mode a conversion that drops
+// characters is an error, even in a CAST. assign therefore converts literals itself,
+// as for SQLite, and cuts other texts to a form that the column accepts.
 func (w *mysqlWriter) assign(kind Kind, n node) piece {
 	lite := &sqliteWriter{w.writer}
 	if l, ok := n.(*literal); ok && l.kind != litUint {
@@ -363,20 +322,20 @@ func (w *mysqlWriter) assign(kind Kind, n node) piece {
 		return w.cut(p, floatPattern, "DOUBLE", "0")
 	case Time:
 		if call, ok := n.(*call); ok && (call.name == "DATE_ADD" || call.name == "DATE_SUB") {
-			return p // a text of a date, or NULL
+			return p // the text of a date, or NULL
 		}
 		return w.cut(p, timePattern, "DATETIME", "NULL")
 	}
 	return p
 }
 
-// cut converts what a text begins with; other is the value of a text that does
-// not begin so.
+// cut converts the start of a text that matches pattern. A text without a match gives
+// other.
 func (w *mysqlWriter) cut(p piece, pattern, kind, other string) piece {
 	return w.make("IF(", p, " REGEXP '"+pattern+"', CAST(REGEXP_SUBSTR(", p, ", '"+pattern+"') AS "+kind+"), IF(", p, " IS NULL, NULL, "+other+"))")
 }
 
-// class asks the other writer what a node yields; classNull when it cannot say.
+// class returns the class of a node as the SQLite writer knows it, classNull if unknown.
 func (w *mysqlWriter) class(lite *sqliteWriter, n node) class {
 	if w.err != nil {
 		return classNull

@@ -2,13 +2,12 @@ package expr
 
 import (
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 )
 
-// numberPrefix is the length of the longest number that s starts with, after
-// white space; the second value tells whether it is an integer.
+// numberPrefix returns the longest number at the start of s, after white space, and
+// whether it is an integer. The number is empty if s starts with none.
 func numberPrefix(s string) (string, bool) {
 	s = strings.TrimLeft(s, " \t\n\r\v\f")
 	i := 0
@@ -50,8 +49,8 @@ func numberPrefix(s string) (string, bool) {
 	return s[:end], integer
 }
 
-// leadingNumber is the number that MySQL makes of a text: int64 or float64, 0
-// when it does not start with one.
+// leadingNumber converts a text to a number as MySQL does: int64 or float64, and 0
+// if the text does not start with a number.
 func leadingNumber(s string) any {
 	prefix, integer := numberPrefix(s)
 	if prefix == "" {
@@ -70,7 +69,7 @@ func leadingNumber(s string) any {
 	return f
 }
 
-// leadingInt is the integer at the start of a text; a fraction is cut off.
+// leadingInt returns the integer at the start of a text. It drops a fraction.
 func leadingInt(s string) int64 {
 	prefix, _ := numberPrefix(s)
 	if i := strings.IndexAny(prefix, ".eE"); i >= 0 {
@@ -91,15 +90,16 @@ func leadingInt(s string) int64 {
 	return math.MaxInt64
 }
 
-// bytesNumber reads 0x... and b'...' as a number, high byte first.
+// bytesNumber reads the bytes of 0x... and b'...' as a big-endian number.
 func bytesNumber(s string) any {
-	if len(s) > 8 {
-		s = s[len(s)-8:]
+	n := uint64(0)
+	for i := range len(s) {
+		n = n<<8 | uint64(s[i]) // keeps the last 8 bytes
 	}
-	return new(big.Int).SetBytes([]byte(s)).Uint64()
+	return n
 }
 
-// roundInt rounds half away from zero and stays within 64 bits.
+// roundInt rounds half away from zero and saturates at 64 bits. NaN gives 0.
 func roundInt(f float64) int64 {
 	f = math.Round(f)
 	switch {
@@ -113,7 +113,7 @@ func roundInt(f float64) int64 {
 	return int64(f)
 }
 
-// integral gives a whole number as int64 where it fits.
+// integral converts a whole number to int64 if it fits.
 func integral(f float64) any {
 	if math.Abs(f) < 1<<63 {
 		return int64(f)
@@ -121,7 +121,7 @@ func integral(f float64) any {
 	return f
 }
 
-// textOf writes a value as MySQL does.
+// textOf formats a value as MySQL does.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -142,7 +142,7 @@ func textOf(v any) string {
 	return ""
 }
 
-// numberOf is a value as a float64.
+// numberOf converts a value to a finite float64.
 func numberOf(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -157,7 +157,7 @@ func numberOf(v any) float64 {
 	return 0
 }
 
-// intOf is a value as an integer: numbers are rounded, texts cut.
+// intOf converts a value to an integer. It rounds numbers and truncates texts.
 func intOf(v any) int64 {
 	switch v := v.(type) {
 	case int64:

@@ -35,7 +35,7 @@ func TestParseLimit(t *testing.T) {
 		{"not a number", math.NaN(), Limit{}, true},
 		{"huge", 1e300, Limit{}, true},
 		{"three", "1,2,3", Limit{}, true},
-		{"no list", []any{}, Limit{}, true},
+		{"empty list", []any{}, Limit{}, true},
 		{"SQL", "1; DROP TABLE x", Limit{}, true},
 		{"sub-select", "(SELECT 1)", Limit{}, true},
 		{"map", map[string]any{}, Limit{}, true},
@@ -89,7 +89,7 @@ func TestMacros(t *testing.T) {
 	}
 }
 
-// TestEmpty holds that no text is no SQL.
+// TestEmpty checks that a blank text gives zero SQL.
 func TestEmpty(t *testing.T) {
 	for name, f := range map[string]func(string) (SQL, error){"Where": urlScope().Where, "OrderBy": urlScope().OrderBy, "Value": urlScope().Value, "Select": urlScope().Select} {
 		for _, text := range []string{"", " \n\t"} {
@@ -103,7 +103,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestBareColumnNames holds that no column needs back-ticks.
+// TestBareColumnNames checks that no column name needs back-ticks.
 func TestBareColumnNames(t *testing.T) {
 	for _, table := range []Table{urlTable, siteTable, proxyTable, propertyTable} {
 		s := Scope{Table: table, Now: testNow}
@@ -118,8 +118,7 @@ func TestBareColumnNames(t *testing.T) {
 	}
 }
 
-// TestShared writes the same and other texts from several goroutines, more than
-// the cache holds.
+// TestShared writes more texts than the cache holds, from several goroutines.
 func TestShared(t *testing.T) {
 	s := urlScope()
 	want, err := s.Where(typical)
@@ -188,15 +187,15 @@ func BenchmarkRows(b *testing.B) {
 // seeds are texts with a bit of everything.
 var seeds = []string{
 	typical, agingURLs, "NOW()-UDate>0", "(SELECT COUNT(*) FROM sites s WHERE s.Id=Site_Id GROUP BY State HAVING MAX(Size)>1 ORDER BY 1)", "a IN (1,'b',NULL) XOR ~1>>2", "CASE URL WHEN 1 THEN 'a' ELSE NOW() END",
-	"SELECT Status, COUNT(*) AS n FROM urls_s1 GROUP BY Status HAVING n > 1 ORDER BY n DESC LIMIT 2, 5", "SELECT u.*, 0x41 `a b` FROM urls_s1 u LEFT JOIN sites s ON s.Id = u.Site_Id WHERE u.URL LIKE 'a%'", "SELECT DISTINCT 1 + 1", "TagsMask >> Status & ~'7' | b'101' ^ x''", "LENGTH(ParentMd5) + CHAR_LENGTH(URL)", "2026-01-05T10:00:00Z", "URLMd5 COLLATE utf8_bin IN ('a', ParentMd5)",
-	"TRIM(BOTH 'x' FROM URL) LIKE '%a' ESCAPE '|'", "EXISTS (SELECT DISTINCT * FROM sites JOIN sites_properties p ON p.Site_Id=Id)", "DATE '2026-01-01' BETWEEN CURDATE() AND '2026'", "LENGTH(ParentMd5), Priority DESC", "CAST(x'41' AS CHAR(1)) <=> BINARY URL",
-	"TIMEDIFF(NOW(), UDate) > 10000", "GREATEST(1,'a',NOW())", "NULLIF(~0, -1) & 0xff", "`Status` IS NOT TRUE", "1.5e3 DIV -2 % 3 || 'x'", "COALESCE(TIME(UDate), CURTIME(), 5)", "(SELECT MIN(URL) x FROM urls_s1 u ORDER BY x)",
-	"(SELECT BIT_XOR(Value) FROM sites_properties) + (SELECT AVG(DISTINCT UDate) FROM sites)", "ROUND('1.25', Status) = TRUNCATE(Size, '1')", "INSTR(URL, 1) = LOCATE('a', URL, Status)", "%SITE_ID%", "((SELECT 1))", "1 IN ((SELECT 1))", "(SELECT Status FROM sites ORDER BY (SELECT State))",
+	"SELECT Status, COUNT(*) AS n FROM urls_s1 GROUP BY Status HAVING n > 1 ORDER BY n DESC LIMIT 2, 5", "SELECT u.*, 0x41 `a b` FROM urls_s1 u LEFT JOIN sites s ON s.Id = u.Site_Id WHERE u.URL LIKE 'a%'", "SELECT DISTINCT 1 + 1", "TagsMask >> Status & ~'7' | b'101' ^ x''", "LENGTH(ParentMd5) + LENGTH(URL)", "2026-01-05T10:00:00Z", "URLMd5 COLLATE utf8_bin IN ('a', ParentMd5)",
+	"SUBSTRING(URL FROM 2) LIKE '%a' ESCAPE '|'", "EXISTS (SELECT DISTINCT * FROM sites JOIN sites_properties p ON p.Site_Id=Id)", "DATE '2026-01-01' BETWEEN CURDATE() AND '2026'", "LENGTH(ParentMd5), Priority DESC", "CAST(x'41' AS CHAR(1)) <=> BINARY URL",
+	"TIMEDIFF(NOW(), UDate) > 10000", "CONCAT(1,'a',NOW())", "IFNULL(~0, -1) & 0xff", "`Status` IS NOT TRUE", "1.5e3 DIV -2 % 3 || 'x'", "IFNULL(TIME(UDate), CURTIME())", "(SELECT MIN(URL) x FROM urls_s1 u ORDER BY x)",
+	"(SELECT BIT_OR(Value) FROM sites_properties) + (SELECT AVG(DISTINCT UDate) FROM sites)", "CEIL('1.25') = TIME_TO_SEC(Size)", "TIMESTAMPDIFF(DAY, URL, 1) = MD5(Status)", "%SITE_ID%", "((SELECT 1))", "1 IN ((SELECT 1))", "(SELECT Status FROM sites ORDER BY (SELECT State))",
 }
 
-// fuzz holds that no text makes the package panic; that what it accepts can be
-// prepared on SQLite and reads as MySQL; that every value is bound; and that
-// both dialects accept the same.
+// fuzz checks that no text causes a panic, that SQLite can prepare and the MySQL parser
+// can parse every accepted text, that every value is bound, and that both dialects accept
+// the same texts.
 func fuzz(f *testing.F, statement string, write func(Scope, string) (SQL, error)) {
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -245,7 +244,7 @@ func fuzz(f *testing.F, statement string, write func(Scope, string) (SQL, error)
 	})
 }
 
-// checkBound counts the signs for bound values. A field's label may hold one too.
+// checkBound counts the placeholders. The label of a field may also contain a "?".
 func checkBound(t *testing.T, text string, q SQL) {
 	t.Helper()
 	if strings.Count(q.Text, "?") != len(q.Args) && !strings.Contains(q.Text, " AS `") {

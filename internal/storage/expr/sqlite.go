@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// sqliteWriter writes MySQL's meaning in SQLite's language. Each node becomes a
-// piece whose class is known before any row is seen, so that conversions are
-// written only where MySQL would convert.
+// sqliteWriter writes SQLite text with MySQL's meaning. It knows the class of each
+// piece before it sees a row, so it writes conversions only where MySQL converts.
 type sqliteWriter struct{ *writer }
 
 func (w *sqliteWriter) value(n node) piece {
@@ -32,7 +31,6 @@ func (w *sqliteWriter) value(n node) piece {
 	case *isNull:
 		return w.truth(w.form(classInt, "(", w.value(n.x), " IS ", negate(n.not), "NULL)"))
 	case *isTruth:
-		// SQLite's IS [NOT] TRUE and FALSE mean the same.
 		word := "FALSE)"
 		if n.want {
 			word = "TRUE)"
@@ -73,13 +71,10 @@ func (w *sqliteWriter) value(n node) piece {
 	return w.fail(refuse("expression"))
 }
 
-// condition writes a node as a condition: MySQL takes any value as one.
+// condition writes a node as a condition. MySQL accepts any value as a condition.
 func (w *sqliteWriter) condition(n node) piece {
 	p := w.value(n)
-	switch p.class {
-	case classText:
-		return w.number(p)
-	case classDateTime, classDate, classTime:
+	if p.class >= classText {
 		return w.number(p)
 	}
 	return p
@@ -94,7 +89,7 @@ func (w *sqliteWriter) sortKey(n node) piece {
 		return w.trimmed(p)
 	case p.class == classTime:
 		return w.seconds(p)
-	case p.class == classInt && p.mask: // turns the top bit: unsigned order as signed
+	case p.class == classInt && p.mask: // flips the top bit: unsigned order as signed order
 		return w.form(classInt, "my_xor(", p, ", ", bindValue(classInt, int64(math.MinInt64)), ")")
 	}
 	return p
@@ -115,7 +110,7 @@ func (w *sqliteWriter) assign(kind Kind, n node) piece {
 		switch {
 		case !ok || p.class == classTime:
 			return w.fail(&Error{Part: "value", Reason: "is not a date"})
-		case !q.lit && strings.Contains(q.text, "'SECOND'"): // may have a fraction
+		case !q.lit && strings.Contains(q.text, "'SECOND'"): // may hold a fraction
 			return w.form(classDateTime, "substr(", q, ", 1, 19)")
 		}
 		return q
@@ -132,7 +127,7 @@ func negate(not bool) string {
 	return ""
 }
 
-// truth marks a piece that yields 0, 1 or NULL.
+// truth marks a piece whose value is 0, 1 or NULL.
 func (w *sqliteWriter) truth(p piece) piece {
 	p.class, p.small = classInt, true
 	return p
@@ -154,7 +149,7 @@ func literalPiece(l *literal) piece {
 		return bindValue(classText, l.s)
 	case litBytes:
 		p := bindValue(classText, l.s)
-		p.exact, p.bytes, p.mask = true, true, true // mask: a number by its bytes
+		p.exact, p.bytes, p.mask = true, true, true // mask: as a number, its bytes
 		return p
 	case litDateTime:
 		return bindValue(classDateTime, l.s)
@@ -254,9 +249,8 @@ func (w *sqliteWriter) calculation(op string, l, r piece) piece {
 	return w.form(c, "(", l, " "+op+" ", r, ")")
 }
 
-// bitwise works on patterns of 64 bits, as MySQL's unsigned integers do. The
-// results of plain columns and literals stay plain; what may have its top bit
-// set is marked.
+// bitwise works on 64-bit patterns, like MySQL's unsigned integers. It sets mask on
+// results that may have their top bit set.
 func (w *sqliteWriter) bitwise(op string, l, r piece) piece {
 	l, r = w.bits(l), w.bits(r)
 	p := piece{}
@@ -267,7 +261,7 @@ func (w *sqliteWriter) bitwise(op string, l, r piece) piece {
 	case "|":
 		p = w.form(classInt, "(", l, " | ", r, ")")
 		p.small = l.small && r.small
-	case "^": // a xor b
+	case "^":
 		p = w.form(classInt, "my_xor(", l, ", ", r, ")")
 		p.small = l.small && r.small
 	case "<<":
@@ -282,322 +276,6 @@ func (w *sqliteWriter) bitwise(op string, l, r piece) piece {
 	}
 	p.mask = !p.small
 	return p
-}
-
-func literalInt(p piece) (int64, bool) {
-	if !p.lit {
-		return 0, false
-	}
-	n, ok := p.args[0].(int64)
-	return n, ok
-}
-
-// unsigned reads a pattern with the top bit set as the number that MySQL sees.
-func (w *sqliteWriter) unsigned(p piece) piece {
-	if p.class != classInt || !p.mask {
-		return p
-	}
-	return w.form(classInt, "my_unsigned(", p, ")")
-}
-
-// number converts to a number: texts by their leading digits, dates to
-// YYYYMMDDhhmmss, times to hhmmss.
-func (w *sqliteWriter) number(p piece) piece {
-	switch p.class {
-	case classInt:
-		return w.unsigned(p)
-	case classText:
-		if p.lit {
-			return literalNumber(p)
-		}
-		if p.date {
-			return w.form(classInt, "my_number(", p, ")")
-		}
-		q := w.form(classReal, "CAST(", p, " AS NUMERIC)")
-		q.float = true
-		return q
-	case classDateTime, classDate, classTime:
-		if p.lit {
-			return bindValue(classInt, momentNumber(p.args[0]))
-		}
-		return w.form(classInt, "my_number(", p, ")")
-	}
-	return p
-}
-
-func literalNumber(p piece) piece {
-	s, _ := p.args[0].(string)
-	if p.mask {
-		return numberPiece(bytesNumber(s))
-	}
-	q := numberPiece(leadingNumber(s))
-	q.float = true
-	return q
-}
-
-func numberPiece(v any) piece {
-	switch v := v.(type) {
-	case int64:
-		p := bindValue(classInt, v)
-		p.small = v >= 0
-		return p
-	case uint64:
-		p := bindValue(classInt, int64(v))
-		p.small, p.mask = v <= math.MaxInt64, v > math.MaxInt64
-		return p
-	}
-	return bindValue(classReal, v)
-}
-
-// bits converts to a 64-bit pattern.
-func (w *sqliteWriter) bits(p piece) piece {
-	switch p.class {
-	case classReal:
-		if p.lit {
-			return numberPiece(roundInt(p.args[0].(float64)))
-		}
-		if p.float {
-			return w.form(classInt, "CAST(my_rint(", p, ", ", bindValue(classInt, int64(0)), ") AS INTEGER)")
-		}
-		return w.form(classInt, "CAST(round(", p, ") AS INTEGER)")
-	case classText:
-		if p.lit {
-			if q := literalNumber(p); q.class == classInt {
-				return q
-			}
-			return numberPiece(leadingInt(p.args[0].(string)))
-		}
-		if p.date {
-			return w.number(p)
-		}
-		return w.form(classInt, "CAST(", p, " AS INTEGER)")
-	case classDateTime, classDate, classTime:
-		return w.number(p)
-	}
-	return p
-}
-
-// text converts to a text.
-func (w *sqliteWriter) text(p piece) piece {
-	switch p.class {
-	case classInt:
-		if p.lit && !p.mask {
-			return bindValue(classText, textOf(p.args[0]))
-		}
-		if p.mask {
-			return w.form(classText, "my_unsigned_text(", p, ")")
-		}
-		return w.form(classText, "CAST(", p, " AS TEXT)")
-	case classReal:
-		if p.lit {
-			return bindValue(classText, textOf(p.args[0]))
-		}
-		return w.form(classText, "my_text(", p, ")")
-	case classText:
-		p.mask = false
-		return p
-	case classDateTime, classDate, classTime:
-		p.class = classText
-	}
-	return p
-}
-
-// dateTime converts to 'YYYY-MM-DD hh:mm:ss'. It reports false for a literal
-// that is no date.
-func (w *sqliteWriter) dateTime(p piece) (piece, bool) {
-	switch {
-	case p.class == classDateTime || p.class == classNull:
-		return p, true
-	case p.lit:
-		m, ok := parseMoment(p.args[0])
-		if !ok {
-			return p, false
-		}
-		return bindValue(classDateTime, m.dateTimeText()), true
-	case p.class == classDate:
-		return w.form(classDateTime, "(", p, " || ' 00:00:00')"), true
-	}
-	return w.form(classDateTime, "my_datetime(", p, ")"), true
-}
-
-// instant is dateTime for a comparison: a text that is no date is before all.
-func (w *sqliteWriter) instant(p piece) (piece, bool) {
-	if p.class == classText && !p.lit {
-		return w.form(classDateTime, "my_instant(", p, ")"), true
-	}
-	if q, ok := w.dateTime(p); ok || p.class != classText {
-		return q, ok
-	}
-	return bindValue(classDateTime, noInstant), true
-}
-
-// seconds converts a span of time, or a text or number that means one.
-func (w *sqliteWriter) seconds(p piece) piece {
-	if p.lit {
-		d, ok := parseClock(p.args[0])
-		if !ok {
-			return piece{text: "NULL"}
-		}
-		return numberPiece(d.seconds())
-	}
-	return w.form(classReal, "my_seconds(", p, ")")
-}
-
-// align converts two operands to what MySQL compares them as.
-func (w *sqliteWriter) align(a, b piece) (piece, piece) {
-	dated := func(p piece) bool { return p.class == classDateTime || p.class == classDate }
-	numeric := func(p piece) bool { return p.class == classInt || p.class == classReal }
-	switch {
-	case a.class == classNull || b.class == classNull:
-		return a, b
-	case a.class == classDate && b.class == classDate:
-		return a, b
-	case dated(a) && dated(b), dated(a) && b.class == classText, a.class == classText && dated(b),
-		dated(a) && numeric(b) && b.lit, numeric(a) && a.lit && dated(b):
-		p, ok := w.instant(a)
-		q, also := w.instant(b)
-		if ok && also {
-			return p, q
-		}
-		return w.number(a), w.number(b)
-	case a.class == classTime && (b.class == classTime || b.class == classText || numeric(b) && b.lit),
-		b.class == classTime && (a.class == classText || numeric(a) && a.lit):
-		return w.seconds(a), w.seconds(b)
-	case a.class == classText && b.class == classText:
-		switch {
-		case a.bytes || b.bytes:
-			return a, b
-		case a.exact || b.exact:
-			return w.trimmed(a), w.trimmed(b)
-		}
-		return w.folded(a), w.folded(b)
-	}
-	return w.number(a), w.number(b)
-}
-
-// trimmed drops trailing spaces, which MySQL's collations do not compare. Keys
-// are taken to have none, so that their index can serve.
-func (w *sqliteWriter) trimmed(p piece) piece {
-	switch {
-	case p.lit:
-		s, _ := p.args[0].(string)
-		return bindValue(classText, strings.TrimRight(s, " "))
-	case p.key:
-		return p
-	}
-	return w.form(classText, "rtrim(", p, ")")
-}
-
-// folded is a text as MySQL's collation orders it. It compares capital letters:
-// "_" comes after them, where SQLite's NOCASE has it before.
-func (w *sqliteWriter) folded(p piece) piece {
-	if p.lit {
-		s, _ := p.args[0].(string)
-		return bindValue(classText, upperASCII(strings.TrimRight(s, " ")))
-	}
-	return w.form(classText, "upper(rtrim(", p, "))")
-}
-
-// upperASCII is SQLite's upper.
-func upperASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' {
-			r -= 'a' - 'A'
-		}
-		return r
-	}, s)
-}
-
-func (w *sqliteWriter) compare(op string, a, b piece) piece {
-	if a.mask && b.mask && a.class == classInt && b.class == classInt && (op == "=" || op == "<>" || op == "<=>") {
-		a.mask, b.mask = false, false // patterns are equal or not, whatever their sign
-	}
-	l, r := w.align(a, b)
-	if op == "<=>" {
-		op = "IS"
-	}
-	return w.truth(w.form(classInt, "(", l, " "+op+" ", r, ")"))
-}
-
-func (w *sqliteWriter) between(n *between) piece {
-	sides := collated([]piece{w.value(n.x), w.value(n.lo), w.value(n.hi)})
-	x, lo, hi := sides[0], sides[1], sides[2]
-	a, l := w.align(x, lo)
-	b, h := w.align(x, hi)
-	if a.text == b.text && !a.lit {
-		return w.truth(w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")"))
-	}
-	p := w.form(classInt, "(", w.compare(">=", x, lo), " AND ", w.compare("<=", x, hi), ")")
-	if n.not {
-		p = w.form(classInt, "(NOT ", p, ")")
-	}
-	return w.truth(p)
-}
-
-func (w *sqliteWriter) in(n *in) piece {
-	x := w.value(n.x)
-	if n.sub != nil {
-		return w.inQuery(n, x)
-	}
-	sides := []piece{x}
-	for _, item := range n.list {
-		sides = append(sides, w.value(item))
-	}
-	sides = collated(sides)
-	x = sides[0]
-	// Items that MySQL compares in different ways make separate lists.
-	type group struct {
-		left  piece
-		items []piece
-	}
-	var groups []*group
-	for _, item := range sides[1:] {
-		l, r := w.align(x, item)
-		var g *group
-		for _, known := range groups {
-			if known.left.text == l.text && (!l.lit || known.left.args[0] == l.args[0]) {
-				g = known
-			}
-		}
-		if g == nil {
-			g = &group{left: l}
-			groups = append(groups, g)
-		}
-		g.items = append(g.items, r)
-	}
-	lists := make([]piece, len(groups))
-	for i, g := range groups {
-		lists[i] = w.form(classInt, g.left, " IN (", w.joined(classNull, ", ", g.items), ")")
-	}
-	p := w.form(classInt, "(", w.joined(classInt, " OR ", lists), ")")
-	if n.not {
-		p = w.form(classInt, "(NOT ", p, ")")
-	}
-	return w.truth(p)
-}
-
-// collated lets all texts compare exactly when one of them does.
-func collated(pieces []piece) []piece {
-	exact := false
-	for _, p := range pieces {
-		exact = exact || p.exact && !p.bytes
-	}
-	for i := range pieces {
-		if pieces[i].class == classText && exact {
-			pieces[i].exact = true
-		}
-	}
-	return pieces
-}
-
-func (w *sqliteWriter) inQuery(n *in, x piece) piece {
-	left := x
-	sub := w.queryAs(n.sub, oneField, func(f piece) piece {
-		l, r := w.align(x, f)
-		left = l
-		return r
-	})
-	return w.truth(w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))"))
 }
 
 func (w *sqliteWriter) like(n *like) piece {
@@ -656,7 +334,7 @@ func (w *sqliteWriter) cast(n *cast) piece {
 		return w.form(classTime, "my_time(", p, ")")
 	}
 	p = w.text(p)
-	p.class = classText // a NULL too
+	p.class = classText // even for NULL
 	if n.length >= 0 {
 		p = w.form(classText, "my_left(", p, ", ", bindValue(classInt, int64(n.length)), ")")
 	}
@@ -695,8 +373,8 @@ func (w *sqliteWriter) choice(n *choice) piece {
 	return shared(p, results)
 }
 
-// tests writes the WHENs of a CASE with a value. When all of them compare it the
-// same way, the value stands once, after the word CASE; else each WHEN compares.
+// tests writes the WHENs of a CASE with a value. If all comparisons use one type, the
+// value follows the word CASE. Otherwise each WHEN repeats it.
 func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
 	x := w.value(n.value)
 	tests = make([]piece, len(n.whens))
@@ -719,77 +397,6 @@ func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
 	return tests, piece{}
 }
 
-// shared gives a piece the class and marks that unified pieces have in common.
-func shared(p piece, unified []piece) piece {
-	p.small = true
-	for _, u := range unified {
-		if u.class == classNull {
-			continue
-		}
-		p.class = u.class
-		p.small = p.small && u.small
-		p.exact = p.exact || u.exact
-		p.bytes = p.bytes || u.bytes
-		p.float = p.float || u.float
-		p.mask = p.mask || u.mask
-	}
-	if p.class != classReal {
-		p.float = false
-	}
-	if p.class != classInt {
-		p.small, p.mask = false, false
-	}
-	if p.class != classText {
-		p.exact, p.bytes = false, false
-	}
-	return p
-}
-
-// unify converts alternatives to the one class that MySQL gives their whole.
-func (w *sqliteWriter) unify(pieces []piece) []piece {
-	common := classNull
-	for _, p := range pieces {
-		common = commonClass(common, p.class)
-	}
-	masks, negative := false, false
-	for _, p := range pieces {
-		masks = masks || p.class == classInt && p.mask
-		negative = negative || p.class == classInt && !p.mask && !p.small
-	}
-	unified := make([]piece, len(pieces))
-	for i, p := range pieces {
-		switch {
-		case p.class == classNull:
-		case common == classInt && masks && negative: // no pattern holds both
-			p = w.unsigned(p)
-			p.mask = false
-		case common == classText:
-			p = w.text(p)
-		case common == classDateTime:
-			p, _ = w.dateTime(p)
-		case common == classReal:
-			p = w.number(p)
-			p.class = classReal
-		}
-		unified[i] = p
-	}
-	return unified
-}
-
-func commonClass(a, b class) class {
-	switch {
-	case a == classNull || a == b:
-		return b
-	case b == classNull:
-		return a
-	case a <= classReal && b <= classReal:
-		return classReal
-	case (a == classDate || a == classDateTime) && (b == classDate || b == classDateTime):
-		return classDateTime
-	}
-	return classText
-}
-
 func (w *sqliteWriter) aggregate(n *aggregate) piece {
 	x := w.argument(n)
 	distinct := ""
@@ -808,22 +415,19 @@ func (w *sqliteWriter) aggregate(n *aggregate) piece {
 		p := w.form(classInt, "count("+distinct, x, ")")
 		p.small = true
 		return p
-	case "SUM":
+	case "SUM", "AVG":
 		x = w.number(x)
-		p := w.form(x.class, "sum("+distinct, x, ")")
-		p.float = x.float
-		return p
-	case "AVG":
-		x = w.number(x)
-		p := w.form(classReal, "avg("+distinct, x, ")")
-		p.float = x.float
+		p := w.form(x.class, strings.ToLower(n.name)+"("+distinct, x, ")")
+		if p.float = x.float; n.name == "AVG" {
+			p.class = classReal
+		}
 		return p
 	case "MIN", "MAX":
 		p := w.form(x.class, strings.ToLower(n.name)+"(", w.unsigned(x), ")")
 		p.exact, p.bytes, p.float, p.small = x.exact, x.bytes, x.float, x.small
 		return p
 	}
-	p := w.form(classInt, "my_"+strings.ToLower(n.name)+"(", w.bits(x), ")")
+	p := w.form(classInt, "my_bit_or(", w.bits(x), ")")
 	p.mask = true
 	return p
 }

@@ -14,62 +14,55 @@ import (
 	"hce/dc/internal/web/pyregexp"
 )
 
-// Function is one function that SQLite needs for the texts of this package. A
-// scalar's Impl is func(...any) (any, error); an aggregate's is a constructor of
-// a value with Step and Done: what RegisterFunc and RegisterAggregator of
-// mattn/go-sqlite3 take. Arguments and results are nil, int64, float64, string
-// or []byte. All are pure and safe for concurrent use.
+// Function is an SQLite function that the texts of this package call. Impl has the
+// form that RegisterFunc and RegisterAggregator of mattn/go-sqlite3 take: for a
+// scalar func(...any) (any, error), for an aggregate a constructor of a value with
+// Step and Done. Arguments and results are nil, int64, float64, string or []byte.
+// All functions are pure and safe for concurrent use.
 type Function struct {
-	Name            string
-	Impl            any
-	Pure, Aggregate bool
+	Name      string
+	Impl      any
+	Aggregate bool
 }
 
-// SQLiteFunctions lists the functions that a connection needs before it may
-// prepare texts of the SQLite dialect. Their names start with "my_".
+// SQLiteFunctions lists the functions that a connection must register before it
+// prepares texts of the SQLite dialect. All names start with "my_".
 func SQLiteFunctions() []Function {
-	list := []Function{
-		{Name: "my_bit_or", Impl: func() *bitAggregate { return &bitAggregate{fold: func(a, b int64) int64 { return a | b }} }, Pure: true, Aggregate: true},
-		{Name: "my_bit_and", Impl: func() *bitAggregate { return &bitAggregate{sum: -1, fold: func(a, b int64) int64 { return a & b }} }, Pure: true, Aggregate: true},
-		{Name: "my_bit_xor", Impl: func() *bitAggregate { return &bitAggregate{fold: func(a, b int64) int64 { return a ^ b }} }, Pure: true, Aggregate: true},
-	}
+	list := []Function{{Name: "my_bit_or", Impl: func() *bitOr { return &bitOr{} }, Aggregate: true}}
 	for name, f := range scalars {
-		list = append(list, Function{Name: name, Impl: f.impl(name), Pure: true})
+		list = append(list, Function{Name: name, Impl: f.impl(name)})
 	}
 	slices.SortFunc(list, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// bitAggregate is BIT_OR, BIT_AND or BIT_XOR; NULLs are passed over.
-type bitAggregate struct {
-	sum  int64
-	fold func(a, b int64) int64
-}
+// bitOr is BIT_OR. It skips NULLs.
+type bitOr struct{ sum int64 }
 
-// Step takes one row's value.
-func (b *bitAggregate) Step(v any) {
+// Step takes the value of one row.
+func (b *bitOr) Step(v any) {
 	if !absent(v) {
-		b.sum = b.fold(b.sum, intOf(v))
+		b.sum |= intOf(v)
 	}
 }
 
-// Done is the value of the group, as a signed pattern.
-func (b *bitAggregate) Done() int64 { return b.sum }
+// Done returns the bits of the group as a signed integer.
+func (b *bitOr) Done() int64 { return b.sum }
 
-// absent tells a NULL: the driver hands it over as a nil []byte.
+// absent reports a NULL, which the driver passes as a nil []byte.
 func absent(v any) bool {
 	b, ok := v.([]byte)
 	return v == nil || ok && b == nil
 }
 
-// maxValue bounds a text that a function makes, in bytes. MySQL gives NULL above
-// its packet size.
+// maxValue limits the result of a function, in bytes. Longer texts become NULL, as
+// texts above the packet size do in MySQL.
 const maxValue = 1 << 20
 
+// scalarFunction is NULL if one argument is NULL. f never sees a NULL.
 type scalarFunction struct {
-	min, max int
+	min, max int // number of arguments
 	f        func(a []any) any
-	nulls    bool // f looks at NULL arguments itself; otherwise one makes NULL
 }
 
 func (s scalarFunction) impl(name string) func(...any) (any, error) {
@@ -77,14 +70,8 @@ func (s scalarFunction) impl(name string) func(...any) (any, error) {
 		if len(args) < s.min || len(args) > s.max {
 			return nil, &Error{Part: "function " + name, Reason: "has the wrong number of arguments"}
 		}
-		for i, arg := range args {
-			if !absent(arg) {
-				continue
-			}
-			if !s.nulls {
-				return nil, nil
-			}
-			args[i] = nil
+		if slices.ContainsFunc(args, absent) {
+			return nil, nil
 		}
 		switch v := s.f(args).(type) {
 		case int:
@@ -110,62 +97,38 @@ func (s scalarFunction) impl(name string) func(...any) (any, error) {
 	}
 }
 
-// scalars are the functions by name. Comments say what MySQL calls them where
-// the name does not.
+// scalars are the scalar functions by name.
 var scalars = map[string]scalarFunction{
-	"my_text":          {1, 1, func(a []any) any { return textOf(a[0]) }, false},
-	"my_number":        {1, 1, func(a []any) any { return momentNumber(a[0]) }, false},
-	"my_unsigned":      {1, 1, unsignedOf, false},
-	"my_unsigned_text": {1, 1, func(a []any) any { return strconv.FormatUint(uint64(intOf(a[0])), 10) }, false},
-	"my_shift_left":    {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x << n }) }, false},
-	"my_shift_right":   {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x >> n }) }, false},
-	"my_xor":           {2, 2, func(a []any) any { return intOf(a[0]) ^ intOf(a[1]) }, false},
-	"my_mod":           {2, 2, mod, false},
-	"my_abs":           {1, 1, abs, false},
-	"my_sign":          {1, 1, sign, false},
-	"my_ceil":          {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }, false},
-	"my_floor":         {1, 1, func(a []any) any { return integral(math.Floor(numberOf(a[0]))) }, false},
-	"my_round":         {2, 2, func(a []any) any { return toDigits(a, math.Round) }, false},
-	"my_rint":          {2, 2, roundDouble, false}, // ROUND of a double
-	"my_truncate":      {2, 2, func(a []any) any { return toDigits(a, math.Trunc) }, false},
-	"my_decimal":       {3, 3, decimalOf, false},
-	"my_pow":           {2, 2, func(a []any) any { return math.Pow(numberOf(a[0]), numberOf(a[1])) }, false},
-	"my_sqrt":          {1, 1, func(a []any) any { return math.Sqrt(numberOf(a[0])) }, false},
+	// Conversions and operators.
+	"my_text":          {1, 1, func(a []any) any { return textOf(a[0]) }},
+	"my_number":        {1, 1, func(a []any) any { return momentNumber(a[0]) }},
+	"my_unsigned":      {1, 1, unsignedOf},
+	"my_unsigned_text": {1, 1, func(a []any) any { return strconv.FormatUint(uint64(intOf(a[0])), 10) }},
+	"my_shift_left":    {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x << n }) }},
+	"my_shift_right":   {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x >> n }) }},
+	"my_xor":           {2, 2, func(a []any) any { return intOf(a[0]) ^ intOf(a[1]) }},
+	"my_mod":           {2, 2, mod},
+	"my_rint":          {1, 1, func(a []any) any { return integral(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
+	"my_decimal":       {3, 3, decimalOf},
+	"my_left":          {2, 2, func(a []any) any { return cut(textOf(a[0]), 0, intOf(a[1])) }}, // CAST(x AS CHAR(n))
+	"my_regexp":        {2, 2, matches},
+	"my_datetime":      {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateTimeText() }) }},
+	"my_instant":       {1, 1, instantOf}, // text to compare with a date
+	"my_seconds":       {1, 1, func(a []any) any { return clocked(a[0], span.seconds) }},
 
-	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(textOf(a[0])) }, false},
-	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }, false},
-	"my_substring":       {2, 3, substring, false},
-	"my_substring_index": {3, 3, substringIndex, false},
-	"my_left":            {2, 2, func(a []any) any { return cut(textOf(a[0]), 0, intOf(a[1])) }, false},
-	"my_right":           {2, 2, right, false},
-	"my_concat_ws":       {2, 1000, concatWS, true},
-	"my_trim":            {3, 3, trimText, false},
-	"my_replace":         {3, 3, replace, false},
-	"my_reverse":         {1, 1, reverse, false},
-	"my_locate":          {2, 3, locate, false},
-	"my_instr":           {2, 2, func(a []any) any { return locate([]any{a[1], a[0]}) }, false},
-	"my_find_in_set":     {2, 2, findInSet, false},
-	"my_regexp":          {2, 2, matches, false},
-	"my_md5":             {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }, false},
-
-	"my_datetime":       {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateTimeText() }) }, false},
-	"my_instant":        {1, 1, instantOf, false}, // what a text is compared with a date as
-	"my_date":           {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateText() }) }, false},
-	"my_last_day":       {1, 1, func(a []any) any { return dated(a[0], lastDay) }, false},
-	"my_date_format":    {2, 2, func(a []any) any { return dated(a[0], func(m moment) any { return m.format(textOf(a[1])) }) }, false},
-	"my_date_add":       {3, 3, func(a []any) any { return addDate(a, 1) }, false},
-	"my_date_sub":       {3, 3, func(a []any) any { return addDate(a, -1) }, false},
-	"my_date_part":      {2, 2, datePartOf, false},
-	"my_datediff":       {2, 2, dateDiff, false},
-	"my_timestampdiff":  {3, 3, timestampDifference, false},
-	"my_timediff":       {2, 2, timeDiff, false},
-	"my_time":           {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return d.String() }) }, false},
-	"my_seconds":        {1, 1, func(a []any) any { return clocked(a[0], span.seconds) }, false},
-	"my_time_to_sec":    {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return int64(d / second) }) }, false},
-	"my_sec_to_time":    {1, 1, secToTime, false},
-	"my_unix_timestamp": {1, 1, unixTimestampOf, false},
-	"my_from_unixtime":  {1, 1, fromUnix, false},
-	"my_from_days":      {1, 1, fromDays, false},
+	// Functions of MySQL.
+	"my_ceil":          {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }},
+	"my_substring":     {2, 3, substring},
+	"my_md5":           {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }},
+	"my_date":          {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateText() }) }},
+	"my_date_format":   {2, 2, func(a []any) any { return dated(a[0], func(m moment) any { return m.format(textOf(a[1])) }) }},
+	"my_date_add":      {3, 3, func(a []any) any { return addDate(a, 1) }},
+	"my_date_sub":      {3, 3, func(a []any) any { return addDate(a, -1) }},
+	"my_date_part":     {2, 2, datePartOf},
+	"my_timestampdiff": {3, 3, timestampDifference},
+	"my_timediff":      {2, 2, timeDiff},
+	"my_time":          {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return d.String() }) }},
+	"my_time_to_sec":   {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return int64(d / second) }) }},
 }
 
 func unsignedOf(a []any) any {
@@ -192,67 +155,24 @@ func mod(a []any) any {
 	return math.Mod(numberOf(a[0]), divisor)
 }
 
-func abs(a []any) any {
-	if n, ok := a[0].(int64); ok && n != math.MinInt64 {
-		return max(n, -n)
-	}
-	return math.Abs(numberOf(a[0]))
-}
-
-func sign(a []any) any {
-	switch n := numberOf(a[0]); {
-	case n > 0:
-		return 1
-	case n < 0:
-		return -1
-	}
-	return 0
-}
-
-// toDigits rounds to digits after the point, or before it when negative. Whole
-// results for no digits are integers.
-func toDigits(a []any, round func(float64) float64) any {
-	digits := min(max(intOf(a[1]), -30), 30)
-	if n, ok := a[0].(int64); ok && digits >= 0 {
-		return n
-	}
-	x := numberOf(a[0])
-	power := math.Pow(10, math.Abs(float64(digits)))
-	switch {
-	case digits < 0:
-		return integral(round(x/power) * power)
-	case digits == 0:
-		return integral(round(x))
-	case math.Abs(x)*power > 1<<53:
-		return x // no digit is left to drop
-	}
-	// 1.005 is stored a little below itself; MySQL's decimals are not.
-	return round(x*power*(1+1e-15)) / power
-}
-
-// roundDouble is ROUND of a double, which is never taken for the decimal that it
-// was written as: halves go to the even number.
-func roundDouble(a []any) any {
-	x, digits := numberOf(a[0]), min(max(intOf(a[1]), -30), 30)
-	power := math.Pow(10, math.Abs(float64(digits)))
-	switch {
-	case digits <= 0:
-		return integral(math.RoundToEven(x/power) * power)
-	case math.Abs(x)*power > 1<<53:
-		return x
-	}
-	return math.RoundToEven(x*power) / power
-}
-
-// decimalOf is CAST(x AS DECIMAL(length, decimals)); what does not fit becomes
-// the biggest number that does.
+// decimalOf is CAST(x AS DECIMAL(length, decimals)). A number out of range becomes
+// the nearest one in range.
 func decimalOf(a []any) any {
 	length, decimals := min(intOf(a[1]), 65), min(intOf(a[2]), 30)
-	limit := math.Pow(10, float64(length-decimals)) - math.Pow(10, -float64(decimals))
-	return toDigits([]any{math.Max(math.Min(numberOf(a[0]), limit), -limit), decimals}, math.Round)
+	power := math.Pow(10, float64(decimals))
+	limit := math.Pow(10, float64(length-decimals)) - 1/power
+	x := math.Max(math.Min(numberOf(a[0]), limit), -limit)
+	switch {
+	case decimals == 0:
+		return integral(math.Round(x))
+	case math.Abs(x)*power > 1<<53:
+		return x // a double holds no further digits to drop
+	}
+	// A double stores 1.005 slightly below itself; MySQL's decimals are exact.
+	return math.Round(x*power*(1+1e-15)) / power
 }
 
-// cut takes count signs of s from a 0-based place.
+// cut returns count characters of s from the 0-based index from.
 func cut(s string, from, count int64) string {
 	if count <= 0 || from < 0 {
 		return ""
@@ -286,99 +206,7 @@ func substring(a []any) any {
 	return cut(s, from, count)
 }
 
-func right(a []any) any {
-	s := textOf(a[0])
-	total := int64(utf8.RuneCountInString(s))
-	count := min(max(intOf(a[1]), 0), total)
-	return cut(s, total-count, count)
-}
-
-func substringIndex(a []any) any {
-	s, separator, count := textOf(a[0]), textOf(a[1]), intOf(a[2])
-	if separator == "" || count == 0 {
-		return ""
-	}
-	parts := strings.Split(s, separator)
-	if total := int64(len(parts)); count > 0 && count < total {
-		parts = parts[:count]
-	} else if count < 0 && count > -total {
-		parts = parts[total+count:]
-	}
-	return strings.Join(parts, separator)
-}
-
-func concatWS(a []any) any {
-	if a[0] == nil {
-		return nil
-	}
-	var parts []string
-	for _, v := range a[1:] {
-		if v != nil {
-			parts = append(parts, textOf(v))
-		}
-	}
-	return strings.Join(parts, textOf(a[0]))
-}
-
-func trimText(a []any) any {
-	s, removed, side := textOf(a[0]), textOf(a[1]), textOf(a[2])
-	if removed == "" {
-		return s
-	}
-	for side != "TRAILING" && strings.HasPrefix(s, removed) {
-		s = s[len(removed):]
-	}
-	for side != "LEADING" && strings.HasSuffix(s, removed) {
-		s = s[:len(s)-len(removed)]
-	}
-	return s
-}
-
-func replace(a []any) any {
-	s, old, with := textOf(a[0]), textOf(a[1]), textOf(a[2])
-	if old == "" {
-		return s
-	}
-	if len(s)+strings.Count(s, old)*(len(with)-len(old)) > maxValue {
-		return nil
-	}
-	return strings.ReplaceAll(s, old, with)
-}
-
-func reverse(a []any) any {
-	r := []rune(textOf(a[0]))
-	slices.Reverse(r)
-	return string(r)
-}
-
-// locate is LOCATE(part, text[, from]): the place of a part, from 1, without
-// regard to case.
-func locate(a []any) any {
-	part, s, from := strings.ToLower(textOf(a[0])), strings.ToLower(textOf(a[1])), int64(1)
-	if len(a) == 3 {
-		from = intOf(a[2])
-	}
-	total := int64(utf8.RuneCountInString(s))
-	if from < 1 || from > total+1 {
-		return 0
-	}
-	rest := cut(s, from-1, math.MaxInt64)
-	at := strings.Index(rest, part)
-	if at < 0 {
-		return 0
-	}
-	return from + int64(utf8.RuneCountInString(rest[:at]))
-}
-
-func findInSet(a []any) any {
-	item, set := textOf(a[0]), textOf(a[1])
-	if set == "" || strings.Contains(item, ",") {
-		return 0
-	}
-	return slices.IndexFunc(strings.Split(set, ","), func(s string) bool { return strings.EqualFold(s, item) }) + 1
-}
-
-// patterns keeps compiled patterns of REGEXP, since one is used for each row.
+// patterns caches compiled REGEXP patterns, which are used for every row.
 var patterns = struct {
 	sync.Mutex
 	compiled map[string]*regexp.Regexp
@@ -386,11 +214,11 @@ var patterns = struct {
 
 const maxPatterns = 64
 
-// maxRegexp bounds a pattern in bytes: the time of a match grows with it.
+// maxRegexp limits a pattern in bytes because the time of a match grows with it.
 const maxRegexp = 4096
 
-// compilePattern compiles a pattern of REGEXP: MySQL's, without regard to case,
-// in the syntax that Go knows; its word borders are translated.
+// compilePattern compiles a case-insensitive REGEXP pattern in Go's syntax. It
+// translates MySQL's word borders.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxRegexp {
 		return nil, &Error{Part: "REGEXP pattern", Reason: "is too long"}
@@ -414,8 +242,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// matches is text REGEXP pattern. A pattern from a row that is no regular
-// expression matches nothing.
+// matches is text REGEXP pattern. An invalid pattern from a row gives NULL.
 func matches(a []any) any {
 	re, err := compilePattern(textOf(a[1]))
 	if err != nil {
@@ -424,7 +251,7 @@ func matches(a []any) any {
 	return re.MatchString(textOf(a[0]))
 }
 
-// dated applies f to a date; what is no date gives NULL.
+// dated applies f to a date. An invalid date gives NULL.
 func dated(v any, f func(moment) any) any {
 	m, ok := parseMoment(v)
 	if !ok {
@@ -433,7 +260,7 @@ func dated(v any, f func(moment) any) any {
 	return f(m)
 }
 
-// clocked applies f to a span of time; what is none gives NULL.
+// clocked applies f to a span of time. An invalid span gives NULL.
 func clocked(v any, f func(span) any) any {
 	d, ok := parseClock(v)
 	if !ok {
@@ -442,20 +269,16 @@ func clocked(v any, f func(span) any) any {
 	return f(d)
 }
 
-// noInstant is what MariaDB compares with a date for a text that is none.
+// noInstant is the date that MariaDB compares for an invalid date text.
 const noInstant = "0000-00-00 00:00:00"
 
-// instantOf is a date with a time; a text that is none is before all dates.
+// instantOf converts a text to a date with a time. An invalid text sorts before all dates.
 func instantOf(a []any) any {
 	m, ok := parseMoment(a[0])
 	if !ok {
 		return noInstant
 	}
 	return m.dateTimeText()
-}
-
-func lastDay(m moment) any {
-	return moment{t: m.t.AddDate(0, 1, -m.t.Day())}.dateText()
 }
 
 func addDate(a []any, sign int) any {
@@ -471,7 +294,7 @@ func addDate(a []any, sign int) any {
 func datePartOf(a []any) any {
 	part := textOf(a[0])
 	switch part {
-	case "HOUR", "MINUTE", "SECOND", "MICROSECOND":
+	case "HOUR", "MINUTE", "SECOND":
 		return clocked(a[1], func(d span) any {
 			d = max(d, -d)
 			switch part {
@@ -479,24 +302,18 @@ func datePartOf(a []any) any {
 				return int64(d / hour)
 			case "MINUTE":
 				return int64(d / minute % 60)
-			case "SECOND":
-				return int64(d / second % 60)
 			}
-			return int64(d % second)
+			return int64(d / second % 60)
 		})
 	}
 	return dated(a[1], func(m moment) any {
-		n, ok := m.part(part)
-		if !ok {
-			return nil
+		switch part {
+		case "YEAR":
+			return m.t.Year()
+		case "MONTH":
+			return int(m.t.Month())
 		}
-		return n
-	})
-}
-
-func dateDiff(a []any) any {
-	return dated(a[0], func(x moment) any {
-		return dated(a[1], func(y moment) any { return x.days() - y.days() })
+		return m.t.Day()
 	})
 }
 
@@ -506,7 +323,7 @@ func timestampDifference(a []any) any {
 	})
 }
 
-// timeDiff is TIMEDIFF: both must be dates with a time, both dates or both spans.
+// timeDiff is TIMEDIFF. Both arguments must be of one kind: date and time, date, or time.
 func timeDiff(a []any) any {
 	shape := func(v any) string {
 		switch s := textOf(v); {
@@ -528,32 +345,4 @@ func timeDiff(a []any) any {
 	return clocked(a[0], func(x span) any {
 		return clocked(a[1], func(y span) any { return (x - y).clamp().String() })
 	})
-}
-
-func secToTime(a []any) any {
-	seconds := math.Max(math.Min(numberOf(a[0]), 4e6), -4e6)
-	return span(math.Round(seconds * 1e6)).clamp().String()
-}
-
-func unixTimestampOf(a []any) any {
-	return dated(a[0], func(m moment) any { return max(m.t.Unix(), 0) })
-}
-
-func fromUnix(a []any) any {
-	n := numberOf(a[0])
-	if n < 0 || n > 32536771199 { // MySQL's last second
-		return nil
-	}
-	m, _ := parseMoment("1970-01-01 00:00:00")
-	m, _ = m.add(n, "SECOND", 1)
-	return m.dateTimeText()
-}
-
-func fromDays(a []any) any {
-	m, _ := parseMoment("1970-01-01")
-	m, ok := m.add(intOf(a[0])-m.days(), "DAY", 1)
-	if !ok {
-		return nil
-	}
-	return m.dateText()
 }

@@ -1,19 +1,18 @@
 package expr
 
-// node is one part of a parsed text. Trees are never changed once made, so that
-// several goroutines may write from one.
+// node is one part of a parsed text. Trees are immutable, so goroutines may share one.
 type node interface{}
 
-// literalKind says which value a literal holds.
+// literalKind is the type of a literal.
 type literalKind uint8
 
 const (
 	litNull     literalKind = iota
 	litInt                  // i
-	litUint                 // i, as the bit pattern of a value above 2^63-1
+	litUint                 // i, the bit pattern of a value above 2^63-1
 	litReal                 // f
 	litText                 // s
-	litBytes                // s, from 0x41 or b'01': a text, or a number by context
+	litBytes                // s, from 0x41 or b'01': a text or a number, by context
 	litDateTime             // s, TIMESTAMP '...'
 	litDate                 // s, DATE '...'
 	litTime                 // s, TIME '...'
@@ -25,8 +24,8 @@ type (
 		i    int64
 		f    float64
 		s    string
-		// decimal: a litReal that was written without an exponent, a DECIMAL in
-		// MySQL, with scale digits behind the point.
+		// decimal marks a litReal without an exponent: a DECIMAL in MySQL with scale
+		// digits after the point.
 		decimal bool
 		scale   int
 	}
@@ -39,7 +38,7 @@ type (
 		op   string // + - * / DIV % & | ^ << >> = <> < <= > >= <=> XOR
 		l, r node
 	}
-	// logic is a chain of AND or of OR, flat however long it is.
+	// logic is a flat chain of AND or of OR.
 	logic struct {
 		op string
 		xs []node
@@ -64,7 +63,7 @@ type (
 	}
 	like struct {
 		x, pattern node
-		escape     string // one ASCII sign, "" for none
+		escape     string // one ASCII character, "" for none
 		not        bool
 	}
 	match struct { // REGEXP
@@ -74,12 +73,12 @@ type (
 	call struct {
 		name string // upper case
 		args []node
-		unit string // of INTERVAL, EXTRACT, TIMESTAMPDIFF; LEADING, TRAILING or BOTH of TRIM
+		unit string // of INTERVAL and TIMESTAMPDIFF
 	}
 	cast struct {
 		x        node
 		to       string // SIGNED UNSIGNED CHAR BINARY DATE DATETIME TIME DECIMAL DOUBLE
-		length   int    // of CHAR and BINARY, digits of DECIMAL; -1 when not given
+		length   int    // of CHAR and BINARY, digits of DECIMAL; -1 if not given
 		decimals int    // of DECIMAL
 	}
 	collate struct {
@@ -119,7 +118,7 @@ type (
 		x     node   // nil for *
 		table string // of table.*
 		alias string
-		label string // text of the field as written, names a result column
+		label string // text of the field, the default name of the result column
 	}
 	source struct {
 		database, name, alias string

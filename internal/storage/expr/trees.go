@@ -2,13 +2,13 @@ package expr
 
 import "sync"
 
-// trees keeps parsed texts: the same few criterions come with every batch, and
-// parsing takes most of the time of a call.
+// trees caches parsed texts: every batch brings the same few criterions, and parsing
+// takes most of the time of a call.
 var trees = &cache{entries: map[cacheKey]any{}}
 
 const (
 	maxCached     = 512     // trees
-	maxCachedText = 4 << 10 // bytes of a text worth keeping
+	maxCachedText = 4 << 10 // bytes of a cached text
 )
 
 type cacheKey struct {
@@ -16,9 +16,8 @@ type cacheKey struct {
 	text string
 }
 
-// cache holds at most maxCached trees. When it is full, it starts again empty:
-// a handful of parses is cheaper than bookkeeping for every hit. Refusals are
-// not kept. Safe for concurrent use.
+// cache holds at most maxCached trees. A full cache is cleared: a few parses cost less
+// than bookkeeping for every hit. It does not keep refusals. Safe for concurrent use.
 type cache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]any

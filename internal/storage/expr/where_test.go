@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// agingURLs and the like are the shapes that the end of docs/spec/storage.md 5.4 lists, with
-// the sub-selects tied to their own site (docs/spec/DECISIONS.md 4).
+// These conditions have the shapes listed in docs/spec/storage.md 5.4. Their sub-selects
+// refer to the site of the row (docs/spec/DECISIONS.md 4).
 const (
 	notRoot   = "`ParentMd5`<>''"
 	modesFlag = "(SELECT Value FROM dc_sites.sites_properties WHERE Site_Id=sites.Id AND Name='MODES_FLAG' LIMIT 1)"
 	agingURLs = "DATE_ADD(IFNULL(UDate, CDate), INTERVAL (SELECT RecrawlPeriod*2 FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%') MINUTE) < NOW() AND " + notRoot
 )
 
-// whereCases are conditions and the keys of the rows of openTest that they find.
-// "!" is one that is refused.
+// whereCases are conditions and the keys of the matching rows of openTest. "!" marks a
+// refused condition.
 var whereCases = []struct {
 	name  string
 	sites bool // on the table of sites
@@ -66,7 +66,7 @@ var whereCases = []struct {
 	{"REGEXP", false, "URL REGEXP 'org/[ab]$'", "a b"},
 	{"date as text", false, "UDate LIKE '2026-01-05%'", "a b e g"},
 	{"date against a number", false, "UDate > 20260105", "a b e g"},
-	{"date against no date", false, "UDate = ''", ""},
+	{"date against an empty text", false, "UDate = ''", ""},
 	{"date part", false, "HOUR(UDate)=13", "b"},
 	{"CASE", false, "CASE Status WHEN 1 THEN 1 WHEN '7' THEN 1 ELSE 0 END", "a f"},
 	{"NULL-safe", false, "UDate <=> NULL", "h"},
@@ -113,7 +113,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestWhereText holds the texts that an index depends on.
+// TestWhereText checks texts that must stay plain for an index.
 func TestWhereText(t *testing.T) {
 	for _, c := range []struct{ name, where, text, args string }{
 		{"plain", "Status=1 AND State=0 AND `ErrorMask` & 4198399 = 0", "(((`Status` = ?) AND (`State` = ?) AND ((`ErrorMask` & ?) = ?)))", "[1 0 4198399 0]"},
@@ -136,7 +136,7 @@ func TestWhereText(t *testing.T) {
 	}
 }
 
-// TestIndexUse asks SQLite's planner.
+// TestIndexUse checks SQLite's query plan.
 func TestIndexUse(t *testing.T) {
 	db := openTest(t)
 	for where, index := range map[string]string{
@@ -203,8 +203,7 @@ func TestOrderBy(t *testing.T) {
 	}
 }
 
-// assignCases are values for columns of the site s1, and what the column holds
-// then.
+// assignCases are values for columns of the site s1 and the stored values.
 var assignCases = []struct {
 	name, column, text string
 	want               any
@@ -214,7 +213,7 @@ var assignCases = []struct {
 	{"date becomes midnight", "UDate", "CURDATE()", "2026-01-05 00:00:00"},
 	{"plain date", "UDate", "2026-01-05", "2026-01-05 00:00:00"},
 	{"quoted date", "UDate", "'2026-01-05 10:00:00'", "2026-01-05 10:00:00"},
-	{"no date", "UDate", "'soon'", "!"},
+	{"invalid date", "UDate", "'soon'", "!"},
 	{"impossible date", "UDate", "2026-13-05 00:00:00", "!"},
 	{"column", "RecrawlDate", "DATE_ADD(NOW(), INTERVAL `RecrawlPeriod` MINUTE)", "2026-01-05 15:30:45"},
 	{"shipped re-crawl date", "RecrawlDate", `DATE_ADD(DATE_FORMAT(NOW(),"%Y-%m-%d 00:00:00"), INTERVAL ((((HOUR(NOW())*60 + MINUTE(NOW()) + SECOND(NOW())/60) DIV (RecrawlPeriod+1)+1)*RecrawlPeriod) + 15) MINUTE)`, "2026-01-05 15:15:00"},
@@ -226,7 +225,7 @@ var assignCases = []struct {
 	{"text of a number", "Description", "12", "12"},
 	{"float", "HTTPTimeout", "'1.5'", 1.5},
 	{"unknown", "Nothing", "1", "!"},
-	{"nothing", "Iterations", " ", ""},
+	{"empty text", "Iterations", " ", ""},
 }
 
 // TestAssign writes assignCases into a row and reads them back.
@@ -312,7 +311,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestDocExample holds the example of the package comment.
+// TestDocExample checks the example of the package comment.
 func TestDocExample(t *testing.T) {
 	s := Scope{Now: testNow, Table: Table{Name: "urls_0", Columns: map[string]Kind{"Status": Int, "UDate": Time}}}
 	q, err := s.Where("Status=1 AND DATE_ADD(UDate, INTERVAL 5 MINUTE) < NOW()")

@@ -2,11 +2,10 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
-// class is what a written piece yields, as MySQL sees it.
+// class is the type of a piece as MySQL sees it.
 type class uint8
 
 const (
@@ -16,26 +15,26 @@ const (
 	classText
 	classDateTime // text 'YYYY-MM-DD hh:mm:ss'
 	classDate     // text 'YYYY-MM-DD'
-	classTime     // text '[-]hh:mm:ss', a span
+	classTime     // text '[-]hh:mm:ss', a span of time
 )
 
-// piece is a finished part of the text with the values bound in it.
+// piece is a written part of the text with its bound values.
 type piece struct {
 	text  string
 	args  []any
 	class class
-	lit   bool // the whole piece is one bound value
-	exact bool // compares with case
-	bytes bool // and with trailing spaces
-	key   bool // a Key column itself
-	date  bool // a text that is a date or a time as a number
-	float bool // a number that is a double for MySQL, not a decimal
-	mask  bool // a 64-bit pattern whose top bit may be set: read it as unsigned
-	small bool // an integer known to be 0 or more
+	lit   bool // one bound value
+	exact bool // text: comparisons respect case
+	bytes bool // text: comparisons respect case and trailing spaces
+	key   bool // a Key column
+	date  bool // a text that holds a date, or a time as a number
+	float bool // a number that is a double in MySQL, not a decimal
+	mask  bool // a 64-bit pattern whose top bit may be set; it is unsigned
+	small bool // an integer that is never negative
 }
 
-// emitter writes the nodes of one dialect. Sub-selects, names and bounds are the
-// writer's.
+// emitter writes the nodes of one dialect. The writer handles sub-selects, names and
+// limits.
 type emitter interface {
 	value(n node) piece
 	condition(n node) piece
@@ -43,31 +42,31 @@ type emitter interface {
 	assign(kind Kind, n node) piece
 }
 
-// writer writes one tree for one scope. The first refusal stays in err; pieces
-// made after it mean nothing.
+// writer writes one tree for one scope. err keeps the first refusal; later pieces are
+// invalid.
 type writer struct {
 	scope  *Scope
 	emit   emitter
 	levels []*level // innermost last
 	err    *Error
 
-	aggregates bool // an aggregate may stand here
-	inside     bool // within an aggregate's argument
+	aggregates bool // an aggregate is allowed here
+	inside     bool // within the argument of an aggregate
 
-	results []Field // of a whole SELECT
+	results []Field // columns of a whole SELECT
 }
 
-// level is one FROM and the names it gives.
+// level is one FROM and its names.
 type level struct {
 	tables  []bound
-	first   bool // a bare name is the first table's that has it (the caller's FROM)
+	first   bool // the caller's FROM: the first table that has a bare name wins
 	aliases map[string]node
 }
 
-// bound is a table of a FROM.
+// bound is one table of a FROM.
 type bound struct {
 	table              *Table
-	database, name, as string // as: how columns are qualified
+	database, name, as string // as qualifies columns
 }
 
 func newWriter(s Scope) *writer {
@@ -120,7 +119,7 @@ func (w *writer) fail(err *Error) piece {
 	return piece{text: "NULL"}
 }
 
-// form joins texts and pieces to a new piece.
+// form joins texts and pieces into a new piece.
 func (w *writer) form(c class, parts ...any) piece {
 	size, bound := 0, 0
 	for _, part := range parts {
@@ -132,7 +131,7 @@ func (w *writer) form(c class, parts ...any) piece {
 			bound += len(part.args)
 		}
 	}
-	// Some forms repeat an operand; nested, that would double with each level.
+	// Some forms repeat an operand, so the size can double with each level.
 	if size > maxOutput || bound > maxBound {
 		return w.fail(&Error{Part: "text", Reason: "becomes too long"})
 	}
@@ -163,20 +162,20 @@ func (w *writer) joined(c class, separator string, pieces []piece) piece {
 	return w.form(c, parts...)
 }
 
-// bindValue is a piece of one bound value.
+// bindValue returns a piece of one bound value.
 func bindValue(c class, v any) piece {
 	return piece{text: "?", args: []any{v}, class: c, lit: true}
 }
 
-// resolved is a column found.
+// resolved is a known column.
 type resolved struct {
 	text   string
 	kind   Kind
-	local  bool   // of the innermost FROM
-	length string // the column that holds its length in bytes, written like text; "" without one
+	local  bool   // in the innermost FROM
+	length string // text of the column with its length in bytes, "" if none
 }
 
-// column looks a name up, innermost FROM first.
+// column looks up a name, starting at the innermost FROM.
 func (w *writer) column(c *column) (resolved, bool) {
 	for i := len(w.levels) - 1; i >= 0; i-- {
 		l := w.levels[i]
@@ -224,7 +223,7 @@ func (w *writer) column(c *column) (resolved, bool) {
 	return resolved{}, false
 }
 
-// named tells whether the qualifier of a column, if any, means this table.
+// named reports whether the qualifier of a column, if any, means this table.
 func (b *bound) named(c *column) bool {
 	if c.table == "" {
 		return true
@@ -232,8 +231,7 @@ func (b *bound) named(c *column) bool {
 	return strings.EqualFold(c.table, b.name) && (c.database == "" || strings.EqualFold(c.database, b.database))
 }
 
-// alias is the expression that a bare name of an ORDER BY, GROUP BY or HAVING
-// means in a SELECT with named fields.
+// alias returns the field that a bare name in ORDER BY, GROUP BY or HAVING refers to.
 func (w *writer) alias(c *column) (node, bool) {
 	if c.table != "" || len(w.levels) == 0 {
 		return nil, false
@@ -242,242 +240,14 @@ func (w *writer) alias(c *column) (node, bool) {
 	return n, ok
 }
 
-// withoutAliases writes while the innermost FROM gives no aliases: a field's
-// own expression means columns alone.
+// withoutAliases calls write with no aliases: names in the expression of a field are
+// columns.
 func (w *writer) withoutAliases(write func() piece) piece {
 	l := w.levels[len(w.levels)-1]
 	saved := l.aliases
 	l.aliases = nil
 	defer func() { l.aliases = saved }()
 	return write()
-}
-
-// source finds the table that a FROM names.
-func (w *writer) source(s *source) *Table {
-	var found *Table
-	consider := func(t *Table) bool {
-		if t.Name == "" || !strings.EqualFold(t.Name, s.name) {
-			return false
-		}
-		if s.database != "" {
-			if strings.EqualFold(t.Database, s.database) {
-				found = t
-				return true
-			}
-			return false
-		}
-		// Without a database the caller's own comes first.
-		if found == nil || strings.EqualFold(t.Database, w.scope.Table.Database) {
-			found = t
-		}
-		return false
-	}
-	if !consider(&w.scope.Table) {
-		for i := range w.scope.Joined {
-			consider(&w.scope.Joined[i])
-		}
-		for i := range w.scope.Foreign {
-			consider(&w.scope.Foreign[i])
-		}
-	}
-	if found == nil && w.scope.Find != nil {
-		found = w.scope.Find(s.database, s.name)
-	}
-	if found == nil {
-		name := tick(s.name)
-		if s.database != "" {
-			name = tick(s.database) + "." + name
-		}
-		reason := refuse("sub-select on " + name)
-		if w.scope.Find != nil {
-			reason = &Error{Part: "table " + name, Reason: "is not known"}
-		}
-		w.fail(reason)
-	}
-	return found
-}
-
-var aliasName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_$]{0,63}$`)
-
-// queryForm says where a SELECT stands.
-type queryForm uint8
-
-const (
-	oneField  queryForm = iota // a scalar, or the right side of IN
-	existence                  // EXISTS: the fields do not matter
-	whole                      // a statement
-)
-
-func (w *writer) query(q *query, form queryForm) piece { return w.queryAs(q, form, nil) }
-
-// queryAs writes a SELECT without parentheses around it. convert, when given,
-// changes the one field; the piece has that field's class.
-func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) piece {
-	if w.inside {
-		return w.fail(refuse("sub-select in an aggregate"))
-	}
-	l := &level{}
-	outer := w.aggregates
-	w.levels = append(w.levels, l)
-	defer func() {
-		w.levels = w.levels[:len(w.levels)-1]
-		w.aggregates = outer
-	}()
-
-	w.aggregates = false
-	from := w.from(q, l)
-	w.aggregates = true
-	fields, c := w.fields(q, form, convert)
-	parts := []any{"SELECT "}
-	if q.distinct && form != existence {
-		parts = append(parts, "DISTINCT ")
-	}
-	parts = append(parts, fields, from)
-	w.aggregates = false
-	if q.where != nil {
-		parts = append(parts, " WHERE ", w.emit.condition(q.where))
-	}
-	l.aliases = aliases(q)
-	if len(q.group) > 0 {
-		parts = append(parts, " GROUP BY ", w.sortKeys(q.group))
-		w.aggregates = true
-	}
-	if q.having != nil {
-		parts = append(parts, " HAVING ", w.emit.condition(q.having))
-	}
-	// An ORDER BY of DISTINCT rows or of an aggregate's single row has no
-	// meaning beyond the fields, but costs nothing either.
-	if len(q.order) > 0 {
-		parts = append(parts, " ORDER BY ", w.sortKeys(q.order))
-	}
-	if q.limit != nil {
-		limit := q.limit.SQL()
-		parts = append(parts, piece{text: limit.Text, args: limit.Args})
-	}
-	p := w.form(c.class, parts...)
-	p.exact, p.bytes, p.float, p.mask, p.small = c.exact, c.bytes, c.float, c.mask, c.small
-	return p
-}
-
-func aliases(q *query) map[string]node {
-	named := map[string]node{}
-	for _, f := range q.fields {
-		if f.alias != "" && f.x != nil {
-			named[strings.ToLower(f.alias)] = f.x
-		}
-	}
-	return named
-}
-
-func (w *writer) from(q *query, l *level) piece {
-	var parts []any
-	for i := range q.from {
-		s := &q.from[i]
-		t := w.source(s)
-		if t == nil {
-			return piece{}
-		}
-		if s.alias != "" && !aliasName.MatchString(s.alias) {
-			return w.fail(refuse("table alias " + tick(s.alias)))
-		}
-		b := w.bind(t, s.alias)
-		for _, other := range l.tables {
-			if strings.EqualFold(other.name, b.name) {
-				return w.fail(&Error{Part: "table name " + tick(b.name), Reason: "is used twice in one FROM"})
-			}
-		}
-		l.tables = append(l.tables, b)
-		join := s.join
-		if i == 0 {
-			join = " FROM "
-		}
-		parts = append(parts, join, w.quote(t))
-		if s.alias != "" {
-			parts = append(parts, " AS ", tick(s.alias))
-		}
-		if s.on != nil {
-			parts = append(parts, " ON ", w.emit.condition(s.on))
-		}
-	}
-	return w.form(classNull, parts...)
-}
-
-// fields writes what a SELECT yields; the second piece tells its class.
-func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (piece, piece) {
-	if form == oneField && (len(q.fields) != 1 || q.fields[0].x == nil) {
-		return w.fail(&Error{Part: "sub-select", Reason: "must have exactly one field"}), piece{}
-	}
-	var pieces []piece
-	var last piece
-	for _, f := range q.fields {
-		if f.x == nil {
-			star := w.star(f.table)
-			if form == existence {
-				star = piece{text: "1"}
-			}
-			if form == whole {
-				w.results = append(w.results, w.starFields(f.table)...)
-			}
-			pieces = append(pieces, star)
-			continue
-		}
-		last = w.emit.value(f.x)
-		if convert != nil {
-			last = convert(last)
-		}
-		if form == whole {
-			w.results = append(w.results, Field{Name: label(&f), Time: last.class == classDateTime, Decimals: w.decimals(f.x)})
-			last = w.form(last.class, last, " AS ", tick(label(&f)))
-		}
-		pieces = append(pieces, last)
-	}
-	return w.joined(classNull, ", ", pieces), last
-}
-
-// label is the name of a result column: the alias, a column's own name, or the
-// field as it was written.
-func label(f *field) string {
-	name := f.label
-	if c, ok := f.x.(*column); ok {
-		name = c.name
-	}
-	if f.alias != "" {
-		name = f.alias
-	}
-	if r := []rune(name); len(r) > 64 {
-		name = string(r[:64])
-	}
-	if strings.TrimSpace(name) == "" {
-		name = "value"
-	}
-	return name
-}
-
-func (w *writer) star(table string) piece {
-	l := w.levels[len(w.levels)-1]
-	if len(l.tables) == 0 {
-		return w.fail(&Error{Part: "field *", Reason: "needs a FROM"})
-	}
-	if table == "" {
-		return piece{text: "*"}
-	}
-	for _, b := range l.tables {
-		if strings.EqualFold(b.name, table) {
-			return piece{text: b.as + ".*"}
-		}
-	}
-	return w.fail(&Error{Part: "table " + tick(table), Reason: "is not known"})
-}
-
-func (w *writer) sortKeys(keys []sortKey) piece {
-	pieces := make([]piece, len(keys))
-	for i, key := range keys {
-		pieces[i] = w.emit.sortKey(key.x)
-		if key.desc {
-			pieces[i] = w.form(pieces[i].class, pieces[i], " DESC")
-		}
-	}
-	return w.joined(classNull, ", ", pieces)
 }
 
 // argument writes the argument of an aggregate.

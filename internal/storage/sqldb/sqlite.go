@@ -143,7 +143,7 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 		if f.Aggregate {
 			register = c.RegisterAggregator
 		}
-		if err := register(f.Name, f.Impl, f.Pure); err != nil {
+		if err := register(f.Name, f.Impl, true); err != nil {
 			return fmt.Errorf("function %s: %w", f.Name, err)
 		}
 	}

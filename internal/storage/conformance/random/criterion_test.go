@@ -30,7 +30,7 @@ var urlShapes = shapes{
 		"Site_Id = '$site'", "URLMd5 = '$md5'", "URLMd5 IN ('$md5', '$md5')", "MRate >= 0.5", "HTTPTimeout > 1000.5", "Batch_Id = 7",
 		"Priority >= (SELECT Priority FROM dc_sites.sites WHERE Id = Site_Id)", "URLMd5 IN (SELECT URLMd5 FROM `dc_sites`.`sites_urls`)",
 		"(SELECT COUNT(*) FROM sites_properties WHERE Name = 'MODES_FLAG' AND Value & 8) > 0", "Status IN (SELECT State FROM sites)",
-		"CONCAT(Charset, '/', HTTPMethod) = 'utf-8/get'", "LOWER(ContentType) LIKE 'text/%'", "GREATEST(Depth, Freq) > 1", "ETag <> ''", "State",
+		"CONCAT(Charset, '/', HTTPMethod) = 'utf-8/get'", "SUBSTRING(ContentType, 1, 5) LIKE 'text/'", "IF(Depth > Freq, Depth, Freq) > 1", "ETag <> ''", "State",
 	},
 	order: []string{
 		"URLMd5", "`URLMd5` DESC", "CDate, URLMd5", "CDate DESC, URLMd5 DESC", "Priority DESC, URLMd5", "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC, URLMd5",

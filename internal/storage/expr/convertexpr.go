@@ -1,0 +1,385 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+	"github.com/pingcap/tidb/pkg/parser/opcode"
+	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
+)
+
+// converter turns the tree of the parser into the tree of this package. It stops at
+// the first refusal.
+type converter struct {
+	err          *Error
+	nodes, logic int
+}
+
+func (c *converter) failure() error {
+	if c.err != nil {
+		return c.err
+	}
+	return nil
+}
+
+func (c *converter) fail(err *Error) node {
+	if c.err == nil {
+		c.err = err
+	}
+	return &literal{}
+}
+
+// enter counts a node and reports whether the walk may continue.
+func (c *converter) enter(depth int) bool {
+	c.nodes++
+	switch {
+	case c.err != nil:
+	case depth > maxDepth:
+		c.fail(&Error{Part: "text", Reason: fmt.Sprintf("is nested deeper than %d levels", maxDepth)})
+	case c.nodes > maxNodes:
+		c.fail(&Error{Part: "text", Reason: fmt.Sprintf("has more than %d parts", maxNodes)})
+	}
+	return c.err == nil
+}
+
+func (c *converter) expr(e ast.ExprNode, depth int) node {
+	for {
+		inner, ok := e.(*ast.ParenthesesExpr)
+		if !ok {
+			break
+		}
+		e = inner.Expr
+	}
+	if !c.enter(depth) {
+		return &literal{}
+	}
+	depth++
+	switch e := e.(type) {
+	case *driver.ValueExpr:
+		return c.value(e)
+	case *ast.ColumnNameExpr:
+		return &column{database: e.Name.Schema.O, table: e.Name.Table.O, name: e.Name.Name.O}
+	case *ast.UnaryOperationExpr:
+		return c.unary(e, depth)
+	case *ast.BinaryOperationExpr:
+		return c.binary(e, depth)
+	case *ast.IsNullExpr:
+		return &isNull{x: c.expr(e.Expr, depth), not: e.Not}
+	case *ast.IsTruthExpr:
+		return &isTruth{x: c.expr(e.Expr, depth), want: e.True != 0, not: e.Not}
+	case *ast.BetweenExpr:
+		return &between{x: c.expr(e.Expr, depth), lo: c.expr(e.Left, depth), hi: c.expr(e.Right, depth), not: e.Not}
+	case *ast.PatternInExpr:
+		n := &in{x: c.expr(e.Expr, depth), not: e.Not}
+		if e.Sel != nil {
+			n.sub = c.subquery(e.Sel, depth)
+			return n
+		}
+		n.list = c.list(e.List, depth)
+		return n
+	case *ast.PatternLikeOrIlikeExpr:
+		return c.like(e, depth)
+	case *ast.PatternRegexpExpr:
+		return &match{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
+	case *ast.FuncCallExpr:
+		return c.call(e, depth)
+	case *ast.FuncCastExpr:
+		return c.cast(e, depth)
+	case *ast.SetCollationExpr:
+		name := strings.ToLower(e.Collate)
+		return &collate{x: c.expr(e.Expr, depth), exact: name == "binary" || strings.HasSuffix(name, "_bin"), name: name}
+	case *ast.CaseExpr:
+		return c.choice(e, depth)
+	case *ast.AggregateFuncExpr:
+		return c.aggregate(e, depth)
+	case *ast.ExistsSubqueryExpr:
+		return &exists{sub: c.subquery(e.Sel, depth), not: e.Not}
+	case *ast.SubqueryExpr:
+		return &scalar{sub: c.subquery(e, depth)}
+	}
+	return c.fail(refuse(construct(e)))
+}
+
+// construct names a part of the language that the package does not support.
+func construct(e ast.ExprNode) string {
+	switch e := e.(type) {
+	case *ast.VariableExpr:
+		return "variable " + e.Name
+	case *ast.WindowFuncExpr:
+		return "window function " + strings.ToUpper(e.Name)
+	case *ast.RowExpr:
+		return "row (a, b)"
+	case *ast.CompareSubqueryExpr:
+		return "comparison with ANY or ALL"
+	case *ast.PositionExpr:
+		return "position number in an ORDER BY or GROUP BY"
+	case *ast.MatchAgainst:
+		return "MATCH ... AGAINST"
+	case *ast.ValuesExpr:
+		return "function VALUES"
+	case *ast.DefaultExpr:
+		return "function DEFAULT"
+	case *driver.ParamMarkerExpr:
+		return "parameter ?"
+	}
+	return "expression " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", e), "*ast."), "Expr")
+}
+
+func (c *converter) list(list []ast.ExprNode, depth int) []node {
+	nodes := make([]node, len(list))
+	for i, e := range list {
+		nodes[i] = c.expr(e, depth)
+	}
+	return nodes
+}
+
+func (c *converter) value(v *driver.ValueExpr) node {
+	switch v.Kind() {
+	case driver.KindNull:
+		return &literal{kind: litNull}
+	case driver.KindInt64:
+		return &literal{kind: litInt, i: v.GetInt64()}
+	case driver.KindUint64:
+		if u := v.GetUint64(); u > math.MaxInt64 {
+			return &literal{kind: litUint, i: int64(u)}
+		}
+		return &literal{kind: litInt, i: v.GetInt64()}
+	case driver.KindFloat32, driver.KindFloat64:
+		return &literal{kind: litReal, f: v.GetFloat64()}
+	case driver.KindMysqlDecimal:
+		text := v.GetMysqlDecimal().String()
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return c.fail(&Error{Part: "number " + text, Reason: "is out of range"})
+		}
+		_, digits, _ := strings.Cut(text, ".")
+		return &literal{kind: litReal, f: f, decimal: true, scale: len(digits)}
+	case driver.KindString:
+		return &literal{kind: litText, s: v.GetString()}
+	case driver.KindBytes, driver.KindBinaryLiteral:
+		return &literal{kind: litBytes, s: string(v.GetBytes())}
+	}
+	return c.fail(refuse("literal"))
+}
+
+func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
+	x := c.expr(e.V, depth)
+	switch e.Op {
+	case opcode.Plus:
+		return x
+	case opcode.Minus:
+		// -9223372036854775808 is one number, not the negation of an unsigned number.
+		if l, ok := x.(*literal); ok {
+			switch {
+			case l.kind == litInt && l.i != math.MinInt64, l.kind == litUint && l.i == math.MinInt64:
+				return &literal{kind: litInt, i: -l.i}
+			case l.kind == litReal:
+				return &literal{kind: litReal, f: -l.f, decimal: l.decimal, scale: l.scale}
+			}
+		}
+		return &unary{op: "-", x: x}
+	case opcode.BitNeg:
+		return &unary{op: "~", x: x}
+	case opcode.Not, opcode.Not2:
+		return &unary{op: "NOT", x: x}
+	}
+	return c.fail(refuse("operator " + e.Op.String()))
+}
+
+var binaryOps = map[opcode.Op]string{
+	opcode.Plus: "+", opcode.Minus: "-", opcode.Mul: "*", opcode.Div: "/", opcode.IntDiv: "DIV", opcode.Mod: "%",
+	opcode.And: "&", opcode.Or: "|", opcode.Xor: "^", opcode.LeftShift: "<<", opcode.RightShift: ">>",
+	opcode.EQ: "=", opcode.NE: "<>", opcode.LT: "<", opcode.LE: "<=", opcode.GT: ">", opcode.GE: ">=",
+	opcode.NullEQ: "<=>", opcode.LogicXor: "XOR",
+}
+
+func (c *converter) binary(e *ast.BinaryOperationExpr, depth int) node {
+	if e.Op == opcode.LogicAnd || e.Op == opcode.LogicOr {
+		n := &logic{op: "AND"}
+		if e.Op == opcode.LogicOr {
+			n.op = "OR"
+		}
+		for _, operand := range operands(e.Op, e) {
+			if c.logic++; c.logic > maxLogic {
+				return c.fail(&Error{Part: "text", Reason: fmt.Sprintf("joins more than %d conditions", maxLogic)})
+			}
+			n.xs = append(n.xs, c.expr(operand, depth))
+		}
+		return n
+	}
+	op, ok := binaryOps[e.Op]
+	if !ok {
+		return c.fail(refuse("operator " + e.Op.String()))
+	}
+	return &binary{op: op, l: c.expr(e.L, depth), r: c.expr(e.R, depth)}
+}
+
+// operands flattens a chain of one operator in the order of the text. It does not
+// recurse because the tree of the parser is as deep as the chain is long.
+func operands(op opcode.Op, e ast.ExprNode) []ast.ExprNode {
+	var flat []ast.ExprNode
+	stack := []ast.ExprNode{e}
+	for len(stack) > 0 {
+		top := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch t := top.(type) {
+		case *ast.ParenthesesExpr:
+			stack = append(stack, t.Expr)
+			continue
+		case *ast.BinaryOperationExpr:
+			if t.Op == op {
+				stack = append(stack, t.R, t.L)
+				continue
+			}
+		}
+		flat = append(flat, top)
+	}
+	return flat
+}
+
+func (c *converter) like(e *ast.PatternLikeOrIlikeExpr, depth int) node {
+	if !e.IsLike {
+		return c.fail(refuse("operator ILIKE"))
+	}
+	n := &like{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
+	switch {
+	case e.Escape >= 0x80:
+		return c.fail(refuse("ESCAPE that is not one ASCII character"))
+	case e.Escape != 0:
+		n.escape = string(rune(e.Escape))
+	}
+	return n
+}
+
+// units are the units of an INTERVAL. Combined units (DAY_HOUR) are not supported.
+var units = map[ast.TimeUnitType]string{
+	ast.TimeUnitMicrosecond: "MICROSECOND", ast.TimeUnitSecond: "SECOND", ast.TimeUnitMinute: "MINUTE",
+	ast.TimeUnitHour: "HOUR", ast.TimeUnitDay: "DAY", ast.TimeUnitWeek: "WEEK", ast.TimeUnitMonth: "MONTH",
+	ast.TimeUnitQuarter: "QUARTER", ast.TimeUnitYear: "YEAR",
+}
+
+func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
+	if e.Schema.O != "" {
+		return c.fail(refuse("function " + e.Schema.O + "." + e.FnName.O))
+	}
+	switch e.FnName.L {
+	case ast.DateLiteral, ast.TimeLiteral, ast.TimestampLiteral:
+		return c.temporal(e)
+	}
+	n := &call{name: strings.ToUpper(e.FnName.O)}
+	if len(e.Args) > maxArgs {
+		return c.fail(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("has more than %d arguments", maxArgs)})
+	}
+	if functions[n.name].sqlite == nil {
+		return c.fail(unsupported(n.name))
+	}
+	for _, arg := range e.Args {
+		unit, ok := arg.(*ast.TimeUnitExpr)
+		if !ok {
+			n.args = append(n.args, c.expr(arg, depth))
+		} else if n.unit, ok = units[unit.Unit]; !ok {
+			return c.fail(refuse("interval unit " + unit.Unit.String()))
+		}
+	}
+	return n
+}
+
+// temporal reads DATE '...', TIME '...' and TIMESTAMP '...'.
+func (c *converter) temporal(e *ast.FuncCallExpr) node {
+	v, ok := e.Args[0].(*driver.ValueExpr)
+	if !ok {
+		return c.fail(refuse("date literal"))
+	}
+	text := v.GetString()
+	if e.FnName.L == ast.TimeLiteral {
+		if d, ok := parseClock(text); ok {
+			return &literal{kind: litTime, s: d.String()}
+		}
+	} else if m, ok := parseMoment(text); ok {
+		if e.FnName.L == ast.DateLiteral {
+			return &literal{kind: litDate, s: m.dateText()}
+		}
+		return &literal{kind: litDateTime, s: m.dateTimeText()}
+	}
+	return c.fail(&Error{Part: "literal " + strconv.Quote(lead(text)), Reason: "is not a date or a time"})
+}
+
+// cast converts CAST and the operator BINARY.
+func (c *converter) cast(e *ast.FuncCastExpr, depth int) node {
+	if e.FunctionType == ast.CastConvertFunction {
+		return c.fail(unsupported("CONVERT"))
+	}
+	n := &cast{x: c.expr(e.Expr, depth), length: -1}
+	switch t := e.Tp.GetType(); t {
+	case mysql.TypeLonglong:
+		n.to = "SIGNED"
+		if mysql.HasUnsignedFlag(e.Tp.GetFlag()) {
+			n.to = "UNSIGNED"
+		}
+	case mysql.TypeVarString, mysql.TypeString:
+		n.to = "CHAR"
+		if e.Tp.GetCharset() == "binary" {
+			n.to = "BINARY"
+		}
+		if e.Tp.GetFlen() >= 0 {
+			n.length = e.Tp.GetFlen()
+		}
+	case mysql.TypeDate:
+		n.to = "DATE"
+	case mysql.TypeDatetime:
+		n.to = "DATETIME"
+	case mysql.TypeDuration:
+		n.to = "TIME"
+	case mysql.TypeNewDecimal:
+		n.to, n.length = "DECIMAL", e.Tp.GetFlen()
+		n.decimals = max(e.Tp.GetDecimal(), 0)
+		if n.length < 0 {
+			n.length = 10
+		}
+	case mysql.TypeDouble, mysql.TypeFloat:
+		n.to = "DOUBLE"
+	default:
+		return c.fail(refuse("CAST to this type"))
+	}
+	return n
+}
+
+func (c *converter) choice(e *ast.CaseExpr, depth int) node {
+	if len(e.WhenClauses) > maxArgs {
+		return c.fail(&Error{Part: "CASE", Reason: fmt.Sprintf("has more than %d WHENs", maxArgs)})
+	}
+	n := &choice{}
+	if e.Value != nil {
+		n.value = c.expr(e.Value, depth)
+	}
+	for _, w := range e.WhenClauses {
+		n.whens = append(n.whens, when{test: c.expr(w.Expr, depth), result: c.expr(w.Result, depth)})
+	}
+	if e.ElseClause != nil {
+		n.other = c.expr(e.ElseClause, depth)
+	}
+	return n
+}
+
+func (c *converter) aggregate(e *ast.AggregateFuncExpr, depth int) node {
+	n := &aggregate{name: strings.ToUpper(e.F), distinct: e.Distinct}
+	_, ok := functions[n.name]
+	switch {
+	case !ok:
+		return c.fail(unsupported(n.name))
+	case len(e.Args) != 1:
+		return c.fail(refuse(n.name + " of several values"))
+	case n.distinct && n.name == "BIT_OR":
+		return c.fail(refuse(n.name + " of DISTINCT values"))
+	}
+	// The parser turns COUNT(*) into COUNT(1), which gives the same number.
+	if l, ok := e.Args[0].(*driver.ValueExpr); ok && n.name == "COUNT" && !n.distinct && l.Kind() == driver.KindInt64 {
+		return n
+	}
+	n.x = c.expr(e.Args[0], depth)
+	return n
+}

@@ -1,0 +1,160 @@
+package expr
+
+import "strings"
+
+// align converts two operands to the type in which MySQL compares them.
+func (w *sqliteWriter) align(a, b piece) (piece, piece) {
+	dated := func(p piece) bool { return p.class == classDateTime || p.class == classDate }
+	numeric := func(p piece) bool { return p.class == classInt || p.class == classReal }
+	switch {
+	case a.class == classNull || b.class == classNull:
+		return a, b
+	case a.class == classDate && b.class == classDate:
+		return a, b
+	case dated(a) && dated(b), dated(a) && b.class == classText, a.class == classText && dated(b),
+		dated(a) && numeric(b) && b.lit, numeric(a) && a.lit && dated(b):
+		p, ok := w.instant(a)
+		q, also := w.instant(b)
+		if ok && also {
+			return p, q
+		}
+		return w.number(a), w.number(b)
+	case a.class == classTime && (b.class == classTime || b.class == classText || numeric(b) && b.lit),
+		b.class == classTime && (a.class == classText || numeric(a) && a.lit):
+		return w.seconds(a), w.seconds(b)
+	case a.class == classText && b.class == classText:
+		switch {
+		case a.bytes || b.bytes:
+			return a, b
+		case a.exact || b.exact:
+			return w.trimmed(a), w.trimmed(b)
+		}
+		return w.folded(a), w.folded(b)
+	}
+	return w.number(a), w.number(b)
+}
+
+// trimmed drops trailing spaces, which MySQL's collations ignore. Key columns hold
+// no trailing spaces and stay unchanged, so that their index applies.
+func (w *sqliteWriter) trimmed(p piece) piece {
+	switch {
+	case p.lit:
+		s, _ := p.args[0].(string)
+		return bindValue(classText, strings.TrimRight(s, " "))
+	case p.key:
+		return p
+	}
+	return w.form(classText, "rtrim(", p, ")")
+}
+
+// folded converts a text to the form that MySQL's collation orders. It uses capital
+// letters because "_" sorts after them; SQLite's NOCASE sorts "_" before letters.
+func (w *sqliteWriter) folded(p piece) piece {
+	if p.lit {
+		s, _ := p.args[0].(string)
+		return bindValue(classText, upperASCII(strings.TrimRight(s, " ")))
+	}
+	return w.form(classText, "upper(rtrim(", p, "))")
+}
+
+// upperASCII equals SQLite's upper function.
+func upperASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+func (w *sqliteWriter) compare(op string, a, b piece) piece {
+	if a.mask && b.mask && a.class == classInt && b.class == classInt && (op == "=" || op == "<>" || op == "<=>") {
+		a.mask, b.mask = false, false // equality does not depend on the sign
+	}
+	l, r := w.align(a, b)
+	if op == "<=>" {
+		op = "IS"
+	}
+	return w.truth(w.form(classInt, "(", l, " "+op+" ", r, ")"))
+}
+
+func (w *sqliteWriter) between(n *between) piece {
+	sides := collated([]piece{w.value(n.x), w.value(n.lo), w.value(n.hi)})
+	x, lo, hi := sides[0], sides[1], sides[2]
+	a, l := w.align(x, lo)
+	b, h := w.align(x, hi)
+	if a.text == b.text && !a.lit {
+		return w.truth(w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")"))
+	}
+	p := w.form(classInt, "(", w.compare(">=", x, lo), " AND ", w.compare("<=", x, hi), ")")
+	if n.not {
+		p = w.form(classInt, "(NOT ", p, ")")
+	}
+	return w.truth(p)
+}
+
+func (w *sqliteWriter) in(n *in) piece {
+	x := w.value(n.x)
+	if n.sub != nil {
+		return w.inQuery(n, x)
+	}
+	sides := []piece{x}
+	for _, item := range n.list {
+		sides = append(sides, w.value(item))
+	}
+	sides = collated(sides)
+	x = sides[0]
+	// MySQL chooses the type of each comparison separately: one list for each type.
+	type group struct {
+		left  piece
+		items []piece
+	}
+	var groups []*group
+	for _, item := range sides[1:] {
+		l, r := w.align(x, item)
+		var g *group
+		for _, known := range groups {
+			if known.left.text == l.text && (!l.lit || known.left.args[0] == l.args[0]) {
+				g = known
+			}
+		}
+		if g == nil {
+			g = &group{left: l}
+			groups = append(groups, g)
+		}
+		g.items = append(g.items, r)
+	}
+	lists := make([]piece, len(groups))
+	for i, g := range groups {
+		lists[i] = w.form(classInt, g.left, " IN (", w.joined(classNull, ", ", g.items), ")")
+	}
+	p := w.form(classInt, "(", w.joined(classInt, " OR ", lists), ")")
+	if n.not {
+		p = w.form(classInt, "(NOT ", p, ")")
+	}
+	return w.truth(p)
+}
+
+// collated makes all texts exact if one of them is.
+func collated(pieces []piece) []piece {
+	exact := false
+	for _, p := range pieces {
+		exact = exact || p.exact && !p.bytes
+	}
+	for i := range pieces {
+		if pieces[i].class == classText && exact {
+			pieces[i].exact = true
+		}
+	}
+	return pieces
+}
+
+func (w *sqliteWriter) inQuery(n *in, x piece) piece {
+	left := x
+	sub := w.queryAs(n.sub, oneField, func(f piece) piece {
+		l, r := w.align(x, f)
+		left = l
+		return r
+	})
+	return w.truth(w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))"))
+}
