@@ -179,9 +179,13 @@ func readmeStart(out []byte) []byte { return out[:min(len(out), 2000)] }
 // readmeCommands are the lines of the README's sh blocks.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, page := range []string{"../README.md", "../docs/getting-started.md"} {
+		part, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	var commands []string
 	inside := false
