@@ -4,7 +4,9 @@
 export PATH := $(CURDIR)/.cache/go/bin:$(PATH)
 export CGO_ENABLED := 1
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The release in work; CHANGELOG.md says what it changes.
+RELEASE := 0.2.0
+VERSION := $(RELEASE)-dev+$(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # -buildvcs=false: a copy without its git history builds like a clone.
 GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
 FUZZTIME ?= 1m

@@ -2,7 +2,7 @@
 // and hands what came back to the data owner (docs/spec/steps.md 1).
 //
 // One batch goes through four stages, each of one shape: items in, items out. What
-// pages bring may go through them again, in further passes. DESIGN.md tells it whole.
+// pages bring may go through them again, in further passes. docs/architecture.md describes them.
 //
 //	plan     per site: state, limits, properties, filters; rows marked Crawling
 //	fetch    per host in turn, hosts side by side: robots.txt, gate, request
