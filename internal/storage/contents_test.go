@@ -21,7 +21,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// place is contents in a folder of the test, with a clock that stands.
+// place is contents in a temporary folder. Their clock returns placeTime.
 type place struct {
 	movable
 	t testing.TB
@@ -29,7 +29,7 @@ type place struct {
 
 var placeTime = time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 
-// home is where both places are.
+// home is the folder and the database of both places.
 type home struct {
 	folder string
 	config sqldb.Config
@@ -84,7 +84,7 @@ func (p place) put(site string, entries ...wire.Entry) []bool {
 	return inserted
 }
 
-// get is the data of an entry, "-" when there is none.
+// get returns the data of an entry, or "-" if it does not exist.
 func (p place) get(site, id string) string {
 	p.t.Helper()
 	e, ok, err := p.Get(p.t.Context(), site, id)
@@ -95,7 +95,7 @@ func (p place) get(site, id string) string {
 	return string(e.Data)
 }
 
-// ids are the ids of all entries of a site, page by page.
+// ids reads the ids of all entries of a site, page by page.
 func (p place) ids(site string, bytes int) (ids []string, pages int) {
 	p.t.Helper()
 	for after := ""; ; pages++ {
@@ -120,20 +120,20 @@ func equal(t testing.TB, what string, got, want any) {
 	}
 }
 
-// The laws of Contents, in both places.
-func TestContentsLaws(t *testing.T) {
+// Both places behave as Contents says.
+func TestContents(t *testing.T) {
 	binary := make([]byte, 256)
 	for i := range binary {
 		binary[i] = byte(i)
 	}
-	for name, law := range map[string]func(t *testing.T, p place){
+	for name, test := range map[string]func(t *testing.T, p place){
 		"nothing stored": func(t *testing.T, p place) {
 			equal(t, "get", p.get("s", "a"), "-")
 			p.must(p.Delete(t.Context(), "s", "a"))
 			p.must(p.Delete(t.Context(), "s"))
 			p.must(p.DeleteSite(t.Context(), "s"))
 			p.must(p.DropEmpty(t.Context(), "s"))
-			equal(t, "put of none", p.put("s"), []bool{})
+			equal(t, "put without entries", p.put("s"), []bool{})
 			all, err := p.GetAll(t.Context(), "s", "a")
 			equal(t, "all", fmt.Sprint(len(all), err), "0 <nil>")
 			dates, err := p.Dates(t.Context(), "s", "a")
@@ -148,7 +148,7 @@ func TestContentsLaws(t *testing.T) {
 			equal(t, "second", p.put("s", entry("b", "4"), entry("c", "")), "[false true]")
 			equal(t, "data", p.get("s", "a")+p.get("s", "b")+p.get("s", "c")+p.get("s", "d"), "34-")
 		},
-		"sites are apart": func(t *testing.T, p place) {
+		"separate sites": func(t *testing.T, p place) {
 			p.must(p.Create(t.Context(), "s"))
 			p.must(p.Create(t.Context(), "s"))
 			p.put("s", entry("a", "s"))
@@ -162,7 +162,7 @@ func TestContentsLaws(t *testing.T) {
 			equal(t, "after the delete", p.get("s", "a")+p.get("S_-2", "a"), "-S")
 			equal(t, "again", p.put("s", entry("a", "new")), "[true]")
 		},
-		"letters of another case": func(t *testing.T, p place) {
+		"case of ids": func(t *testing.T, p place) {
 			p.put("s", entry("a", "small"), entry("A", "large"))
 			equal(t, "data", p.get("s", "a")+p.get("s", "A"), "smalllarge")
 			p.must(p.Delete(t.Context(), "s", "A"))
@@ -219,7 +219,7 @@ func TestContentsLaws(t *testing.T) {
 			for _, size := range []int{0, 1, 1000, 1 << 30} {
 				got, pages := p.ids("s", size)
 				if !slices.Equal(got, ids) {
-					t.Errorf("pages of %d bytes: %d entries, or in another order", size, len(got))
+					t.Errorf("pages of %d bytes: %d entries, or another order", size, len(got))
 				}
 				equal(t, fmt.Sprint("pages of ", size), pages, map[int]int{0: 1203, 1: 1203, 1000: 121, 1 << 30: 3}[size])
 			}
@@ -237,7 +237,7 @@ func TestContentsLaws(t *testing.T) {
 			got, _ = p.ids("t", 1<<30)
 			equal(t, "other site", got, "[a]")
 		},
-		"the place of none": func(t *testing.T, p place) {
+		"drop empty": func(t *testing.T, p place) {
 			p.put("s", entry("a", "1"))
 			p.must(p.DropEmpty(t.Context(), "s"))
 			equal(t, "kept", p.get("s", "a"), "1")
@@ -246,7 +246,7 @@ func TestContentsLaws(t *testing.T) {
 			equal(t, "dropped", p.get("s", "a"), "-")
 			equal(t, "again", p.put("s", entry("a", "2")), "[true]")
 		},
-		"bad names": func(t *testing.T, p place) {
+		"invalid names": func(t *testing.T, p place) {
 			p.put("s", entry("good", "1"))
 			ctx := t.Context()
 			for _, bad := range []string{"..", "a/b", "a.b", "x'", "ü", "a ", strings.Repeat("a", 33)} {
@@ -263,7 +263,7 @@ func TestContentsLaws(t *testing.T) {
 				}
 			}
 			if _, _, err := p.Get(ctx, "s", ""); err == nil {
-				t.Error("an entry without an id")
+				t.Error("an empty id is accepted")
 			}
 			equal(t, "good", p.get("s", "good"), "1")
 		},
@@ -279,7 +279,7 @@ func TestContentsLaws(t *testing.T) {
 			}
 			equal(t, "data", p.get("s", "a")+p.get("s", "b"), "1-")
 		},
-		"together": func(t *testing.T, p place) {
+		"concurrent": func(t *testing.T, p place) {
 			var all sync.WaitGroup
 			for g := range 4 {
 				all.Go(func() {
@@ -297,13 +297,12 @@ func TestContentsLaws(t *testing.T) {
 		},
 	} {
 		for kind, open := range places {
-			t.Run(name+"/"+kind, func(t *testing.T) { law(t, open(t, newHome(t))) })
+			t.Run(name+"/"+kind, func(t *testing.T) { test(t, open(t, newHome(t))) })
 		}
 	}
 }
 
-// What is stored is there for the next process.
-func TestContentsOutliveTheProcess(t *testing.T) {
+func TestContentsAfterReopening(t *testing.T) {
 	for kind, open := range places {
 		t.Run(kind, func(t *testing.T) {
 			h := newHome(t)

@@ -1,18 +1,17 @@
-// Package storage owns what is stored on a data node: rows, raw files and
-// processed contents. It is a program, db-task, that answers operations on
-// stdin, and in the same process the repository of crawl and process.
+// Package storage owns the stored data of a node: rows, raw files and processed contents.
+// db-task answers operations with a Job. The crawler and the processor call the
+// Repository in their own process.
 //
-//	repo := &storage.Repository{Store: rows, Raw: files, Contents: values, Log: log}
-//	job := storage.Job{Repository: repo}                 // [operation, object] in, answer out
-//	crawler := crawl.Job{Data: repo, ...}          // the same repo, no program between
+//	repo, closeAll, err := storage.Open(ctx, cfg, log)
+//	job := storage.Job{Repository: repo}    // [operation, object] in, [operation+100, answer] out
+//	crawler := crawl.Job{Data: repo}
 //
-// The order of writing makes every kill harmless (docs/spec/DECISIONS.md 5.4): contents
-// stand before the row that speaks of them; rows go before the contents that
-// they spoke of, and what is still to be removed is kept in the database until
-// it is gone.
+// The order of writes makes a kill at any point harmless (docs/spec/DECISIONS.md 5.4):
+// contents are written before the row that refers to them. A deletion removes the row
+// first and lists the contents in the trash, a table, until they are removed.
 //
-// Processed contents are in one of two places (Contents); MoveContents moves them
-// from one to the other.
+// Processed contents are in key-value files or in the SQL database (Contents);
+// MoveContents moves them from one to the other.
 //
-// It alone imports store, rawcache and kv.
+// Only this group of packages imports sqlstore, rawfiles and keyvalue.
 package storage

@@ -10,14 +10,15 @@ import (
 )
 
 // Job answers operations: the pair [operation, object] with the pair
-// [operation+100, answer], in the spelling that was asked (docs/spec/DECISIONS.md 1.2).
+// [operation+100, answer], in the spelling of the request (docs/spec/DECISIONS.md 1.2).
 type Job struct {
 	Repository *Repository
-	// Critical tells the errors after which nothing that this process says can
-	// be trusted: a broken database, a full disk, a missing permission.
+	// Critical reports errors after which no answer of this process can be
+	// trusted: a broken database, a full disk, a missing permission.
 	Critical func(error) bool
 }
 
+// handler answers the object of one operation. It notes unknown keys in n.
 type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
 
 var handlers = map[wire.Op]handler{
@@ -27,37 +28,38 @@ var handlers = map[wire.Op]handler{
 	wire.SiteFind:    (*Repository).siteFind,
 	wire.SiteDelete:  (*Repository).siteDelete,
 	wire.SiteCleanup: (*Repository).siteCleanup,
+	wire.SiteRecrawl: (*Repository).siteRecrawl,
+
 	wire.URLNew:      (*Repository).urlNew,
-	wire.URLStatus:   (*Repository).urlStatus,
+	wire.URLStatus:   onList("URLStatus", wire.ReadURLStatus, (*Repository).URLStatus),
 	wire.URLUpdate:   (*Repository).urlUpdate,
 	wire.URLFetch:    (*Repository).urlFetch,
 	wire.URLContent:  (*Repository).urlContent,
-	wire.URLDelete:   (*Repository).urlDelete,
-	wire.URLCleanup:  (*Repository).urlCleanup,
-	wire.URLPurge:    (*Repository).urlPurge,
-	wire.URLAge:      (*Repository).urlAge,
+	wire.URLDelete:   emptyingTrash(onList("URLDelete", wire.ReadURLDelete, (*Repository).URLDelete)),
+	wire.URLCleanup:  emptyingTrash(onList("URLCleanup", wire.ReadURLCleanup, (*Repository).URLCleanup)),
+	wire.URLPurge:    emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge)),
+	wire.URLAge:      emptyingTrash((*Repository).urlAge),
 	wire.URLPut:      (*Repository).urlPut,
-	wire.URLVerify:   (*Repository).urlVerify,
-	wire.URLHistory:  (*Repository).urlHistory,
-	wire.URLStats:    (*Repository).urlStats,
-	wire.FieldRecalc: (*Repository).fieldRecalc,
+	wire.URLVerify:   onList("URLVerify", wire.ReadURLVerify, (*Repository).URLVerify),
+	wire.URLHistory:  onList("URLHistoryRequest", wire.ReadURLHistory, (*Repository).URLHistory),
+	wire.URLStats:    onList("URLStatsRequest", wire.ReadURLStats, (*Repository).URLStats),
+	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
 	wire.URLReturn:   (*Repository).urlReturn,
-	wire.SiteRecrawl: (*Repository).siteRecrawl,
 
-	wire.ProxyNew:        (*Repository).proxyNew,
-	wire.ProxyUpdate:     (*Repository).proxyUpdate,
-	wire.ProxyDelete:     (*Repository).proxyDelete,
-	wire.ProxyStatus:     (*Repository).proxyStatus,
-	wire.ProxyFind:       (*Repository).proxyFind,
-	wire.AttributeSet:    (*Repository).attributeSet,
-	wire.AttributeUpdate: (*Repository).attributeUpdate,
-	wire.AttributeDelete: (*Repository).attributeDelete,
-	wire.AttributeFetch:  (*Repository).attributeFetch,
+	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
+	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
+	wire.ProxyDelete:     onNamedList("ProxyDelete", wire.ReadProxySelections, (*Repository).ProxyDelete),
+	wire.ProxyStatus:     onNamedList("ProxyStatus", wire.ReadProxySelections, (*Repository).ProxyStatus),
+	wire.ProxyFind:       onNamedList("ProxyFind", wire.ReadProxyFind, (*Repository).ProxyFind),
+	wire.AttributeSet:    onNamedList("AttributeSet", wire.ReadAttributes, (*Repository).AttributeSet),
+	wire.AttributeUpdate: onNamedList("AttributeUpdate", wire.ReadAttributes, (*Repository).AttributeUpdate),
+	wire.AttributeDelete: onNamedList("AttributeDelete", wire.ReadAttributeSelections, (*Repository).AttributeDelete),
+	wire.AttributeFetch:  onNamedList("AttributeFetch", wire.ReadAttributeSelections, (*Repository).AttributeFetch),
 	wire.SQLCustom:       (*Repository).sqlCustom,
 }
 
-// Run answers one request. A refusal is an answer; an error of the database or
-// the disk is critical.
+// Run answers one request. A refusal is an answer; an error that Critical reports is
+// returned as task.Critical.
 func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	var call wire.Call
 	if err := json.Unmarshal(request, &call); err != nil {
@@ -77,17 +79,16 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	case j.Critical != nil && j.Critical(err):
 		return nil, task.Critical(fmt.Errorf("%s: %w", call.Op, err))
 	default:
-		j.Repository.Log.Info("refused", "op", call.Op.String(), "error", err)
+		j.Repository.Log.Info("request refused", "op", call.Op.String(), "error", err)
 		return call.Reply(wire.Refuse(err)), nil
 	}
-	if raw, ok := answer.(plainAnswer); ok {
-		return raw.object, nil
+	if plain, ok := answer.(plainAnswer); ok {
+		return plain.object, nil
 	}
 	return call.Reply(answer), nil
 }
 
-// ErrorAnswer is the answer to what is no request: the pair of no operation and
-// the reason.
+// ErrorAnswer is the reply to unparsable input: the pair of null and the reason.
 func ErrorAnswer(_ json.RawMessage, err error) any {
 	return []any{nil, wire.Refuse(err)}
 }
@@ -95,209 +96,57 @@ func ErrorAnswer(_ json.RawMessage, err error) any {
 // plainAnswer is an answer that travels without the pair.
 type plainAnswer struct{ object any }
 
-func (repo *Repository) siteNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	r, err := wire.ReadSiteNew(raw, n)
+// checker is an element of a list that can check itself. Errors call it by object.
+type checker interface{ Check(object string) error }
+
+// checked reads a list and checks each element.
+func checked[E checker](object string, raw json.RawMessage, n *wire.Notes, read func(json.RawMessage, *wire.Notes) ([]E, error)) ([]E, error) {
+	list, err := read(raw, n)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Normalize(normalized); err != nil {
-		return nil, err
+	for i, e := range list {
+		if err := e.Check(fmt.Sprintf("%s[%d]", object, i)); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.Check(); err != nil {
-		return nil, err
+	return list, nil
+}
+
+// onList is a handler that reads a list, checks it and passes it to do.
+func onList[E checker, A any](object string, read func(json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+		list, err := checked(object, raw, n, read)
+		if err != nil {
+			return nil, err
+		}
+		return do(repo, ctx, list)
 	}
-	// A site of this id that was deleted a moment ago must not take the files of
-	// the new one along.
-	if err := repo.EmptyTrash(ctx); err != nil {
-		return nil, err
-	}
-	answer, err := repo.Store.SiteNew(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if answer.ErrorCode != wire.CodeOK {
+}
+
+// onNamedList is onList for a reader that several operations share.
+func onNamedList[E checker, A any](object string, read func(string, json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+	return onList(object, func(raw json.RawMessage, n *wire.Notes) ([]E, error) { return read(object, raw, n) }, do)
+}
+
+// emptyingTrash empties the trash after do, also after an error of a later step of do.
+func emptyingTrash(do handler) handler {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+		answer, err := do(repo, ctx, raw, n)
+		if e := repo.EmptyTrash(ctx); err == nil {
+			err = e
+		}
+		if err != nil {
+			return nil, err
+		}
 		return answer, nil
 	}
-	if err := repo.Contents.Create(ctx, r.ID); err != nil {
-		if Critical(err) {
-			return nil, err
-		}
-		// The site stands, and its first content makes the place.
-		repo.Log.Warn("no place for processed contents yet", "site", r.ID, "error", err)
-	}
-	return answer, nil
 }
 
-func (repo *Repository) siteStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	r, err := wire.ReadSiteStatus(raw, n)
+func (repo *Repository) sqlCustom(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+	r, err := wire.ReadCustom(raw, n)
 	if err != nil {
 		return nil, err
 	}
-	if err := wire.CheckSiteID("SiteStatus", "id", r.ID); err != nil {
-		return nil, err
-	}
-	return repo.Store.SiteStatus(ctx, r)
-}
-
-func (repo *Repository) siteFind(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	r, err := wire.ReadSiteFind(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	return repo.Store.SiteFind(ctx, r)
-}
-
-func (repo *Repository) siteDelete(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadSiteDelete(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if r.ID == "" {
-			continue
-		}
-		if err := wire.CheckSiteID(fmt.Sprintf("SiteDelete[%d]", i), "id", r.ID); err != nil {
-			return nil, err
-		}
-	}
-	answer, err := repo.Store.SiteDelete(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	return answer, repo.EmptyTrash(ctx)
-}
-
-func (repo *Repository) siteCleanup(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadSiteCleanup(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if err := wire.CheckSiteID(fmt.Sprintf("SiteCleanup[%d]", i), "id", r.ID); err != nil {
-			return nil, err
-		}
-	}
-	answer, err := repo.Store.SiteCleanup(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	return answer, repo.EmptyTrash(ctx)
-}
-
-func (repo *Repository) urlNew(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadURLNew(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if err := r.Check(fmt.Sprintf("URLNew[%d]", i)); err != nil {
-			return nil, err
-		}
-		if err := checkPut(fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, r.Row.Text("URLMd5")); err != nil {
-			return nil, err
-		}
-	}
-	answer, keys, err := repo.Store.URLNew(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if r.Put == nil || keys[i].SiteID == "" {
-			continue
-		}
-		if err := repo.put(ctx, fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, keys[i].SiteID, keys[i].URLMd5); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
-func (repo *Repository) urlStatus(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadURLStatus(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if err := r.Check(fmt.Sprintf("URLStatus[%d]", i)); err != nil {
-			return nil, err
-		}
-	}
-	return repo.Store.URLStatus(ctx, list)
-}
-
-func (repo *Repository) urlUpdate(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadURLUpdate(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if err := r.Check(fmt.Sprintf("URLUpdate[%d]", i)); err != nil {
-			return nil, err
-		}
-		if r.URLMd5 == "" {
-			continue // chosen by a criterion: its urlPut has no one URL
-		}
-		if err := checkPut(fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.URLMd5); err != nil {
-			return nil, err
-		}
-	}
-	answer, err := repo.Store.URLUpdate(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if r.Put == nil || r.URLMd5 == "" || answer.Statuses[i] != true {
-			continue
-		}
-		if err := repo.put(ctx, fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.SiteID, r.URLMd5); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
-}
-
-func (repo *Repository) urlFetch(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadURLFetch(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range list {
-		if err := r.Check(fmt.Sprintf("URLFetch[%d]", i)); err != nil {
-			return nil, err
-		}
-	}
-	urls, err := repo.fetch(ctx, "URLFetch", list)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 1 && list[0].AsBatch > 0 {
-		return plainAnswer{asBatch(list[0].AsBatch, urls)}, nil
-	}
-	return urls, nil
-}
-
-// asBatch makes the Batch that processor-task reads of the rows selected for it
-// (docs/spec/daemon.md 2.12).
-func asBatch(id int64, urls []wire.URL) wire.Batch {
-	b := wire.Batch{ID: id, CrawlerType: wire.CrawlProcess, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
-	for _, u := range urls {
-		u.ContentMask = 1
-		b.Items = append(b.Items, wire.BatchItem{SiteID: u.SiteID, URLID: u.URLMd5, URL: u})
-	}
-	return b
-}
-
-func (repo *Repository) urlReturn(ctx context.Context, raw json.RawMessage, _ *wire.Notes) (any, error) {
-	var r wire.URLReturnRequest
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("URLReturn: %w", err)
-	}
-	if err := r.Check("URLReturn"); err != nil {
-		return nil, err
-	}
-	n, err := repo.Store.URLReturn(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return wire.GeneralResponse{Statuses: []any{n}}, nil
+	return repo.Custom(ctx, r, repo.SQLCustom)
 }

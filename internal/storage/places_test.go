@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// inPlaces runs a test on a node with a page, for each place of its contents.
+// inPlaces runs a test for each place of contents, on a node with a page.
 func inPlaces(t *testing.T, run func(t *testing.T, n *node)) {
 	t.Helper()
 	for _, kind := range []string{PlaceFiles, PlaceSQL} {
@@ -38,8 +38,8 @@ func (n *node) stored(id string) bool {
 	return ok
 }
 
-// What is put by a client, and by a batch, is read by URL_CONTENT.
-func TestContentsArePutAndRead(t *testing.T) {
+// URL_CONTENT reads the contents that a client and a batch stored.
+func TestStoredContentsAreReadable(t *testing.T) {
 	inPlaces(t, func(t *testing.T, n *node) {
 		text := `{\"internal\":[],\"custom\":[\"put\"]}`
 		n.good(fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"url":%q,"status":4,"urlPut":{"siteId":%q,"urlMd5":%q,"contentType":10,"putDict":{"id":%q,"data":"%s"}}}]]`, site, page, site, md5, md5, text))
@@ -60,7 +60,7 @@ func TestContentsArePutAndRead(t *testing.T) {
 	})
 }
 
-func TestContentsGoWithTheirSite(t *testing.T) {
+func TestContentsAreDeletedWithTheSite(t *testing.T) {
 	for _, c := range []struct {
 		request string
 		kept    bool
@@ -82,7 +82,7 @@ func TestContentsGoWithTheirSite(t *testing.T) {
 				if _, ok, err := n.Contents.Get(t.Context(), "other", md5); err != nil || !ok {
 					t.Errorf("another site: %t %v", ok, err)
 				}
-				if c.kept { // and can go when the site's row is gone
+				if c.kept { // a site without a row can lose its contents
 					n.must(n.Contents.Delete(t.Context(), site, md5))
 					if n.stored(md5) {
 						t.Error("cannot be removed")
@@ -93,17 +93,17 @@ func TestContentsGoWithTheirSite(t *testing.T) {
 	}
 }
 
-// The trash of a killed process, and what a task brings too late.
-func TestContentsOfRowsThatAreGone(t *testing.T) {
+// Contents of deleted rows: left by a killed process, or stored by a late task.
+func TestContentsOfDeletedRows(t *testing.T) {
 	inPlaces(t, func(t *testing.T, n *node) {
 		n.fill()
-		_, err := n.Store.SiteDelete(t.Context(), []wire.SiteDeleteRequest{{ID: site, DelayedType: wire.Immediate}}) // and killed
+		_, err := n.Store.SiteDelete(t.Context(), []wire.SiteDeleteRequest{{ID: site, DelayedType: wire.Immediate}}) // the process is killed here
 		n.must(err)
 		_, err = n.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: md5}})
 		n.must(err)
 		n.must(n.EmptyTrash(t.Context()))
 		if n.stored(md5) {
-			t.Error("the trash left the content")
+			t.Error("EmptyTrash kept the content")
 		}
 		err = n.SaveProcess(t.Context(), site, 9, []wire.Extracted{{URLMd5: md5, Set: wire.Patch{}, Processed: true, Content: []byte("late")}})
 		if wire.CodeOf(err) != wire.CodeNotFound || n.stored(md5) {

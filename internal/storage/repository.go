@@ -15,31 +15,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Repository is the stored data of one node. It is safe for several goroutines.
+// Repository is the stored data of one node. It is safe for concurrent use. Methods of
+// Store change rows only; methods of Repository also change the contents.
 type Repository struct {
-	Store    *sqlstore.Store
+	*sqlstore.Store
 	Raw      *rawfiles.Cache
 	Contents Contents
 	Now      func() time.Time
 	Log      *slog.Logger
-	// TrashLock is a file that the processes of the node share: one of them at a
-	// time empties the trash. "" when there is but this one.
+	// TrashLock is a file that all processes of the node share: only one of them
+	// empties the trash at a time. "" means that no other process exists.
 	TrashLock string
-	SQLCustom sqlstore.CustomMode // what SQL_CUSTOM may do; nothing when ""
+	SQLCustom sqlstore.CustomMode // what SQL_CUSTOM may do; "" means nothing
 }
 
-// Site reads a site with its lists; nil when it is unknown.
-func (repo *Repository) Site(ctx context.Context, id string) (*wire.Site, error) {
-	return repo.Store.Site(ctx, id)
-}
-
-// Suspend stops a site that passed a limit.
-func (repo *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	return repo.Store.Suspend(ctx, id, bits, items)
-}
-
-// MarkCrawling takes rows into work; see sqlstore.MarkCrawling. The trash is emptied
-// first: what a cleanup left there must not take along what this batch writes.
+// MarkCrawling marks rows as being crawled; see sqlstore.Store.MarkCrawling. It empties
+// the trash first, so that a pending deletion does not remove new files.
 func (repo *Repository) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
 	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
@@ -47,8 +38,8 @@ func (repo *Repository) MarkCrawling(ctx context.Context, site string, batch int
 	return repo.Store.MarkCrawling(ctx, site, batch, items)
 }
 
-// MarkProcessing takes rows into work; see sqlstore.MarkProcessing. The trash is
-// emptied first, as for MarkCrawling.
+// MarkProcessing marks rows as being processed; see sqlstore.Store.MarkProcessing. It
+// empties the trash first, like MarkCrawling.
 func (repo *Repository) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
 	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
@@ -56,26 +47,31 @@ func (repo *Repository) MarkProcessing(ctx context.Context, site string, batch i
 	return repo.Store.MarkProcessing(ctx, site, batch, md5s)
 }
 
-// trim removes old versions of what was stored, as RAW_VERSIONS_MAX of the site
-// says. Versions that stay too long do no harm, so errors are only logged.
-func (repo *Repository) trim(ctx context.Context, site string, md5s []string) {
-	s, err := repo.Store.Site(ctx, site)
-	if err != nil || s == nil {
-		return
+// TakeSchema stores the URLs that a URL schema generates; see sqlstore.Store.TakeSchema.
+// It empties the trash first, like MarkCrawling.
+func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
+	if err := repo.EmptyTrash(ctx); err != nil {
+		return false, err
 	}
-	value, _ := s.Property("RAW_VERSIONS_MAX")
-	most, err := strconv.Atoi(value)
-	if err != nil || most <= 0 {
-		return
-	}
-	for _, md5 := range md5s {
-		if _, err := repo.Raw.Trim(site, md5, most); err != nil {
-			repo.Log.Warn("old versions are not removed", "site", site, "md5", md5, "error", err)
-		}
-	}
+	return repo.Store.TakeSchema(ctx, site, batch, template, first, others)
 }
 
-// RawContent reads the newest raw content of a URL; nil when there is none.
+// Condition evaluates an SQL expression over the row of one URL; see
+// sqlstore.Store.Conditions. A refused expression is in Verdict.Err.
+func (repo *Repository) Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error) {
+	verdicts, err := repo.Conditions(ctx, site, []wire.Condition{{URLMd5: md5, SQL: expression}})
+	if err != nil {
+		return wire.Verdict{}, err
+	}
+	return verdicts[0], nil
+}
+
+// Proxies reads the stored proxies of a site; see sqlstore.Store.SiteProxies.
+func (repo *Repository) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
+	return repo.SiteProxies(ctx, site)
+}
+
+// RawContent reads the newest raw content of a URL. It returns nil without one.
 func (repo *Repository) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
 	v, ok, err := repo.Raw.Newest(site, md5, rawfiles.Raw)
 	if err != nil || !ok {
@@ -83,13 +79,26 @@ func (repo *Repository) RawContent(_ context.Context, site, md5 string) ([]byte,
 	}
 	data, err := repo.Raw.Read(v)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // deleted meanwhile
+		return nil, nil // deleted since Newest
 	}
 	return data, err
 }
 
-// SaveProcess stores outcomes of processing: the contents, then the rows, each
-// in one transaction. For rows and sites that were deleted meanwhile see SaveCrawl.
+// HasContents returns the keys of those URLs that have a processed content.
+func (repo *Repository) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
+	dates, err := repo.Contents.Dates(ctx, site, md5s...)
+	if err != nil {
+		return nil, fmt.Errorf("look up processed contents of site %s: %w", site, err)
+	}
+	has := make(map[string]bool, len(dates))
+	for md5 := range dates {
+		has[md5] = true
+	}
+	return has, nil
+}
+
+// SaveProcess stores results of processing: first the contents, then the rows, each in
+// one transaction. SaveCrawl describes the treatment of deleted rows and sites.
 func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
 	var (
 		entries []wire.Entry
@@ -101,12 +110,12 @@ func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int6
 			written = append(written, r.URLMd5)
 		}
 	}
-	if _, err := repo.Contents.PutAll(ctx, site, entries); err != nil {
-		return fmt.Errorf("save processing results of site %s: %w", site, err)
-	}
-	err := repo.Store.FinishProcess(ctx, site, batch, results)
-	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
-		err = errors.Join(err, repo.dropDeleted(ctx, site, written))
+	_, err := repo.Contents.PutAll(ctx, site, entries)
+	if err == nil {
+		err = repo.FinishProcess(ctx, site, batch, results)
+		if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
+			err = errors.Join(err, repo.dropDeleted(ctx, site, written))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("save processing results of site %s: %w", site, err)
@@ -114,23 +123,42 @@ func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int6
 	return nil
 }
 
-// dropDeleted removes what was written for rows that are gone: contents come
-// before rows, and a deletion may come between. It takes no more of a deleted
-// site than that, as delayed deletion keeps the rest.
-func (repo *Repository) dropDeleted(ctx context.Context, site string, md5s []string) error {
-	if len(md5s) == 0 {
+// dropDeleted removes the contents that were written for rows that are gone: contents
+// are written first, and a deletion may come between. Other contents of a deleted site
+// stay, because a delayed deletion keeps them.
+func (repo *Repository) dropDeleted(ctx context.Context, site string, written []string) error {
+	if len(written) == 0 {
 		return nil
 	}
-	rows, err := repo.Store.Rows(ctx, site, md5s)
+	rows, err := repo.Rows(ctx, site, written)
 	if err != nil {
 		return err
 	}
-	lost := slices.DeleteFunc(md5s, func(md5 string) bool {
-		_, kept := rows[md5]
-		return kept
+	deleted := slices.DeleteFunc(written, func(md5 string) bool {
+		_, exists := rows[md5]
+		return exists
 	})
-	if len(lost) == 0 {
+	if len(deleted) == 0 {
 		return nil
 	}
-	return errors.Join(repo.Raw.DeleteURLs(site, lost), repo.Contents.Delete(ctx, site, lost...))
+	return errors.Join(repo.Raw.DeleteURLs(site, deleted), repo.Contents.Delete(ctx, site, deleted...))
+}
+
+// trim removes old versions of raw contents, according to RAW_VERSIONS_MAX of the site.
+// Surplus versions do no harm, so it only logs errors.
+func (repo *Repository) trim(ctx context.Context, site string, md5s []string) {
+	s, err := repo.Site(ctx, site)
+	if err != nil || s == nil {
+		return
+	}
+	value, _ := s.Property("RAW_VERSIONS_MAX")
+	limit, err := strconv.Atoi(value)
+	if err != nil || limit <= 0 {
+		return
+	}
+	for _, md5 := range md5s {
+		if _, err := repo.Raw.Trim(site, md5, limit); err != nil {
+			repo.Log.Warn("cannot remove old raw versions", "site", site, "md5", md5, "error", err)
+		}
+	}
 }

@@ -16,38 +16,37 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Scratch keeps the raw files of batches in real time, each batch's in a folder of
-// its own: its crawler writes them, its last stage reads and removes them (docs/spec/crawling.md
-// 1.4, 6.3). Folders are named by the manager of such batches and begin with the
-// name of its run, so that what a killed run left can be told from what is in use.
+// Scratch keeps the raw files of real-time batches, one folder per batch: the crawler of
+// the batch writes them, its last stage reads and removes them (docs/spec/crawling.md 1.4,
+// 6.3). The manager of such batches names the folders. Each name starts with the name of
+// the manager's run, so that orphan folders of a killed run can be told from current ones.
 //
-// Nothing here outlives its batch, so nothing is made durable. Goroutines and
-// processes may share it.
+// No file outlives its batch, so nothing is synced. Goroutines and processes may share it.
 type Scratch struct {
-	repo *Repository
-	dir  string
-	o    rawfiles.Options
+	repo    *Repository
+	dir     string
+	options rawfiles.Options
 }
 
-// scratchDir is the folder of all batches in that of the raw files. No id of a site
-// has a dot.
+// scratchDir is the folder of all batches, below the folder of the raw files. Ids of sites
+// have no dot, so it never is the folder of a site.
 const scratchDir = ".realtime"
 
-// NewScratch opens nothing. c is what repo was opened with.
+// NewScratch opens nothing. c is the configuration that repo was opened with.
 func NewScratch(repo *Repository, c Config) *Scratch {
-	return &Scratch{repo: repo, dir: filepath.Join(c.RawDir, scratchDir), o: rawfiles.Options{MaxFile: c.MaxFile, NoSync: true}}
+	return &Scratch{repo: repo, dir: filepath.Join(c.RawDir, scratchDir), options: rawfiles.Options{MaxFile: c.MaxFile, NoSync: true}}
 }
 
-// open gives the files of a batch; a folder that is missing is made.
+// open opens the files of a batch and creates a missing folder.
 func (s *Scratch) open(folder string) (*rawfiles.Cache, error) {
 	if !wire.FolderName(folder) {
-		return nil, fmt.Errorf("%w: folder %.100q of a batch", rawfiles.ErrName, folder)
+		return nil, fmt.Errorf("open batch folder %.100q: %w", folder, rawfiles.ErrName)
 	}
-	return rawfiles.Open(filepath.Join(s.dir, folder), s.o)
+	return rawfiles.Open(filepath.Join(s.dir, folder), s.options)
 }
 
-// PutFiles stores files of URLs of a site, by their keys. At is the moment in their
-// names.
+// PutFiles stores files of URLs of a site, by key. The names of the files contain the
+// time at.
 func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
 	cache, err := s.open(folder)
 	if err != nil {
@@ -67,8 +66,8 @@ func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[str
 	return nil
 }
 
-// RawContent reads the newest raw content of a URL that a batch fetched; nil when
-// there is none.
+// RawContent reads the newest raw content of a URL that a batch fetched. It returns nil
+// without one.
 func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (data []byte, err error) {
 	err = s.with(folder, func(files *Repository) (err error) {
 		data, err = files.RawContent(ctx, site, md5)
@@ -77,8 +76,8 @@ func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (dat
 	return data, err
 }
 
-// AddFiles adds the raw files that mask asks for to an answer, as URL_CONTENT does:
-// of the batch, or of the node when folder is "".
+// AddFiles adds the raw files that mask selects to an answer, like URL_CONTENT. They are
+// those of the batch, or of the node if folder is "".
 func (s *Scratch) AddFiles(_ context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error {
 	add := func(files *Repository) error {
 		return files.rawContents(wire.URLContentRequest{SiteID: site, URLMd5: md5, Mask: mask}, answer)
@@ -89,7 +88,7 @@ func (s *Scratch) AddFiles(_ context.Context, folder, site, md5 string, mask int
 	return s.with(folder, add)
 }
 
-// with calls f with a repository of a batch's files; not when there are none.
+// with calls f with a repository of the batch's files. It does nothing without a folder.
 func (s *Scratch) with(folder string, f func(*Repository) error) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, folder)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -102,13 +101,12 @@ func (s *Scratch) with(folder string, f func(*Repository) error) error {
 	return f(&Repository{Raw: cache})
 }
 
-// Stored reads the processed content that the node has of a URL.
+// Stored reads the processed content of a URL from the stores of the node.
 func (s *Scratch) Stored(ctx context.Context, site, md5 string) (wire.Entry, bool, error) {
 	return s.repo.Contents.Get(ctx, site, md5)
 }
 
-// Processed gives what the bits of mask ask for of a processed content, as
-// URL_CONTENT does.
+// Processed returns the parts of a processed content that mask selects, like URL_CONTENT.
 func (s *Scratch) Processed(e wire.Entry, mask int64) []any {
 	if mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) == 0 {
 		return []any{}
@@ -116,7 +114,7 @@ func (s *Scratch) Processed(e wire.Entry, mask int64) []any {
 	return processed(e, mask)
 }
 
-// Remove removes the files of a batch. That there are none is no error.
+// Remove removes the files of a batch. A missing folder is not an error.
 func (s *Scratch) Remove(folder string) error {
 	if !wire.FolderName(folder) {
 		return fmt.Errorf("remove batch folder %.100q: %w", folder, rawfiles.ErrName)
@@ -127,8 +125,8 @@ func (s *Scratch) Remove(folder string) error {
 	return nil
 }
 
-// RemoveOthers removes what batches of other runs than this one left behind. Of one
-// node's files only one manager may be at work.
+// RemoveOthers removes the folders of other runs. Only one manager may use the folders of
+// a node.
 func (s *Scratch) RemoveOthers(run string) error {
 	if !wire.FolderName(run) {
 		return fmt.Errorf("remove folders of other runs than %.100q: %w", run, rawfiles.ErrName)

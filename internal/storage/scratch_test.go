@@ -16,8 +16,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestScratch: files of a batch are in its folder alone, and go with it; folders of
-// other runs go without it.
+// Files of a batch are only in its folder and are removed with it. RemoveOthers removes
+// the folders of other runs.
 func TestScratch(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestScratch(t *testing.T) {
 		t.Errorf("contents %q %q %q", raw("run1-a"), raw("run1-b"), raw("run1-c"))
 	}
 	if data, err := repo.RawContent(ctx, "s", key); len(data) > 0 || err != nil {
-		t.Errorf("the node has %q, %v", data, err)
+		t.Errorf("the node stores %q, %v", data, err)
 	}
 	answer := wire.NewURLContentResponse("http://h/")
 	if err := s.AddFiles(ctx, "run1-a", "s", key, wire.MaskRawLast|wire.MaskHeaders, &answer); err != nil || len(answer.RawContents) != 1 || len(answer.Headers) != 1 {
@@ -71,10 +71,10 @@ func TestScratch(t *testing.T) {
 	for _, folder := range []string{"", ".", "..", "a/b", "../s"} {
 		put := s.PutFiles(ctx, folder, "s", map[string][]wire.File{key: nil}, time.Now())
 		if !errors.Is(put, rawfiles.ErrName) || !errors.Is(s.Remove(folder), rawfiles.ErrName) || !errors.Is(s.RemoveOthers(folder), rawfiles.ErrName) {
-			t.Errorf("folder %q is taken: %v", folder, put)
+			t.Errorf("folder %q is accepted: %v", folder, put)
 		}
 	}
 	if got := s.Processed(wire.Entry{Data: []byte(`{"internal":[],"custom":["x"]}`)}, wire.MaskRaw); len(got) != 0 || !slices.Equal(got, []any{}) {
-		t.Errorf("processed contents that nobody asked for: %v", got)
+		t.Errorf("processed contents without a bit in the mask: %v", got)
 	}
 }

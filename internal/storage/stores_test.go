@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,7 +31,7 @@ var (
 	md5  = wire.Md5(page)
 )
 
-// withPage is a node with one site, which has one page beside its root URL.
+// withPage returns a node with one site that has a root URL and one page.
 func withPage(t testing.TB) *node {
 	n := newNode(t)
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0}]`, site, root))
@@ -40,7 +39,7 @@ func withPage(t testing.TB) *node {
 	return n
 }
 
-// content asks for the contents of the page.
+// content sends URL_CONTENT for the page.
 func (n *node) content(mask int) wire.URLContentResponse {
 	n.t.Helper()
 	answer := n.good(fmt.Sprintf(`["URL_CONTENT",[{"siteId":%q,"url":%q,"contentTypeMask":%d}]]`, site, page, mask))
@@ -63,7 +62,7 @@ func (n *node) content(mask int) wire.URLContentResponse {
 	return r
 }
 
-// texts are contents with their types, as "0:text".
+// texts formats contents as "type:text".
 func texts(t testing.TB, list []wire.Content) string {
 	t.Helper()
 	var all []string
@@ -77,8 +76,8 @@ func texts(t testing.TB, list []wire.Content) string {
 	return strings.Join(all, " ")
 }
 
-// The acceptance examples of docs/spec/storage.md 4.24: four versions of a page, two of them
-// tidied, headers with three.
+// The examples of docs/spec/storage.md 4.24: four versions of a page, two with a tidy
+// file, three with headers.
 func TestContentMasks(t *testing.T) {
 	n := withPage(t)
 	stage := n.Raw.Stage()
@@ -104,13 +103,13 @@ func TestContentMasks(t *testing.T) {
 		{1533, "0:raw0 0:raw0 0:raw1 0:raw2 0:raw3 1:tidy0 1:tidy0 1:tidy1", "- - headers1 headers2 headers3"},
 		{1026, "0:raw3", ""},
 		{1028, "0:raw0", ""},
-		{2, "0:raw3", ""},    // no kind: raw (docs/spec/objects.md 7 #20)
-		{258, "1:tidy1", ""}, // tidy alone
-		{514, "", ""},        // there is none
-		{1024, "", ""},       // no version asked for
-		{16, "", ""},         // headers of no version
+		{2, "0:raw3", ""},    // default kind: raw (docs/spec/objects.md 7 #20)
+		{258, "1:tidy1", ""}, // only tidy
+		{514, "", ""},        // no such file
+		{1024, "", ""},       // no version bit
+		{16, "", ""},         // no version bit
 		{1042, "0:raw3", "headers3"},
-		{274, "1:tidy1", ""}, // headers go with raw files alone
+		{274, "1:tidy1", ""}, // headers accompany only raw files
 	} {
 		t.Run(fmt.Sprint(c.mask), func(t *testing.T) {
 			got := n.content(c.mask)
@@ -135,7 +134,7 @@ func TestContentMasks(t *testing.T) {
 	}
 }
 
-// The table of docs/spec/storage.md 3.3.
+// docs/spec/storage.md 3.3.
 func TestProcessedMasks(t *testing.T) {
 	const object = `{"default":{"t":1},"internal":[{"i":0},{"i":1}],"custom":["c0"]}`
 	const plain = `{"default":{"t":1},"internal":[{"i":0}],"custom":[]}`
@@ -207,7 +206,7 @@ func filesBelow(t testing.TB, folder string) []string {
 	return all
 }
 
-// left are the rows of each table that name the site.
+// left counts the rows of the site by table.
 func (n *node) left() map[string]int {
 	n.t.Helper()
 	d, err := sqldb.Open(n.t.Context(), n.config)
@@ -243,7 +242,7 @@ func (n *node) left() map[string]int {
 	return rows
 }
 
-// fill gives the page raw and processed contents.
+// fill stores raw and processed contents of the page.
 func (n *node) fill() {
 	n.t.Helper()
 	stage := n.Raw.Stage()
@@ -272,7 +271,7 @@ func TestSiteDeleteLeavesNothing(t *testing.T) {
 	if answer := n.good(`["SITE_STATUS",{"id":"other"}]`); !strings.Contains(answer, `"state":1`) {
 		t.Errorf("the other site: %s", answer)
 	}
-	// A new site of the id starts empty.
+	// A new site with the same id starts empty.
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, root))
 	if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
 		t.Errorf("contents %+v", got)
@@ -284,7 +283,7 @@ func TestSiteDeleteDelayedKeepsContents(t *testing.T) {
 	n.fill()
 	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
 	if v, ok, err := n.Raw.Newest(site, md5, rawfiles.Raw); err != nil || !ok {
-		t.Errorf("raw content %v %v: a delayed delete keeps it", v, err)
+		t.Errorf("raw content %v, %v after a delayed deletion", v, err)
 	}
 }
 
@@ -309,30 +308,29 @@ func TestSiteCleanupKeepsTheSite(t *testing.T) {
 	n.fill() // the key-value file can be written again (docs/spec/storage.md 3.1)
 }
 
-// A process that was killed between the commit and the removal of the files
-// leaves them in the trash; whoever writes next empties it first, so that new
-// contents are not taken along.
+// A process that is killed between the commit and the removal of files leaves them in the
+// trash. The next writer empties the trash first, so that its contents stay.
 func TestTrashOfAKilledProcess(t *testing.T) {
 	for name, next := range map[string]func(n *node) error{
-		"a start":    func(n *node) error { return n.EmptyTrash(n.t.Context()) },
-		"a new site": func(n *node) error { n.good(`["SITE_NEW",{"id":"x","urls":["http://x.test/"]}]`); return nil },
-		"a batch": func(n *node) error {
+		"start":    func(n *node) error { return n.EmptyTrash(n.t.Context()) },
+		"new site": func(n *node) error { n.good(`["SITE_NEW",{"id":"x","urls":["http://x.test/"]}]`); return nil },
+		"batch": func(n *node) error {
 			_, err := n.MarkCrawling(n.t.Context(), site, 5, []wire.URL{{SiteID: site, URL: root, URLMd5: site}})
 			return err
 		},
-		"processing":  func(n *node) error { _, err := n.MarkProcessing(n.t.Context(), site, 5, []string{site}); return err },
-		"a deletion":  func(n *node) error { n.good(`["SITE_DELETE",{"id":"none"}]`); return nil },
-		"two at once": func(n *node) error { return twice(func() error { return n.EmptyTrash(n.t.Context()) }) },
+		"processing": func(n *node) error { _, err := n.MarkProcessing(n.t.Context(), site, 5, []string{site}); return err },
+		"deletion":   func(n *node) error { n.good(`["SITE_DELETE",{"id":"unknown"}]`); return nil },
+		"concurrent": func(n *node) error { return twice(func() error { return n.EmptyTrash(n.t.Context()) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := withPage(t)
 			n.fill()
 			list, err := wire.ReadSiteCleanup(json.RawMessage(fmt.Sprintf(`{"id":%q}`, site)), nil)
 			n.must(err)
-			_, err = n.Store.SiteCleanup(t.Context(), list) // and killed
+			_, err = n.Store.SiteCleanup(t.Context(), list) // the process is killed here
 			n.must(err)
 			if _, ok, _ := n.Raw.Newest(site, md5, rawfiles.Raw); !ok {
-				t.Fatal("the files are gone already")
+				t.Fatal("the files are removed too early")
 			}
 			n.must(next(n))
 			if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
@@ -341,7 +339,7 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 			n.fill()
 			n.must(n.EmptyTrash(t.Context()))
 			if got := n.content(1 + 1024 + 8); len(got.RawContents) != 1 || len(got.ProcessedContents) != 1 {
-				t.Error("new contents were taken along")
+				t.Error("new contents were removed")
 			}
 		})
 	}
@@ -381,7 +379,7 @@ func (n *node) row() wire.URL {
 	return rows[md5]
 }
 
-// saved is what a SaveCrawl that must not fail answers.
+// saved returns the result of a SaveCrawl that must succeed.
 func (n *node) saved(s wire.Saved, err error) wire.Saved {
 	n.t.Helper()
 	n.must(err)
@@ -401,27 +399,26 @@ func TestSaveCrawl(t *testing.T) {
 		t.Errorf("row %+v", row)
 	}
 	if got := texts(t, n.content(1024+8).RawContents); got != "0:one 0:two 0:three" {
-		t.Errorf("versions %s: the same body makes none", got)
+		t.Errorf("versions %s: an unchanged body makes no version", got)
 	}
 	data, err := n.RawContent(t.Context(), site, md5)
 	if err != nil || string(data) != "three" {
 		t.Errorf("%s %v", data, err)
 	}
-	// What a lost task brings late is dropped.
+	// Late results of a lost task are dropped.
 	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)))
 	if row := n.row(); row.Crawled != 4 {
 		t.Errorf("row %+v", row)
 	}
-	if data, err := n.RawContent(t.Context(), site, wire.Md5("none")); data != nil || err != nil {
+	if data, err := n.RawContent(t.Context(), site, wire.Md5("unknown")); data != nil || err != nil {
 		t.Errorf("%q %v of a URL without content", data, err)
 	}
 }
 
-// asNobody names the variable by which the test program starts itself without
-// root's leave to write everywhere.
-const asNobody = "DBTASK_TEST_AS_NOBODY"
+// asNobody is set in the process that runs the test without the rights of root.
+const asNobody = "STORAGE_TEST_AS_NOBODY"
 
-// Raw files that cannot be written are critical, and leave no row and no file.
+// A write error of a raw file is critical and leaves no row and no file.
 func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		folder, err := os.MkdirTemp("", "storage-test")
@@ -480,7 +477,7 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// A second run of a processing batch writes over the same key and counts once.
+// A second run of a processing batch overwrites the content and counts once.
 func TestSaveProcessTwice(t *testing.T) {
 	n := withPage(t)
 	n.good(fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"url":%q,"status":4}]]`, site, page))
@@ -503,7 +500,7 @@ func TestSaveProcessTwice(t *testing.T) {
 	}
 }
 
-// What a task brings for rows that were deleted under it leaves nothing behind.
+// Results for rows that were deleted meanwhile leave nothing.
 func TestSaveAfterDeletion(t *testing.T) {
 	for _, tt := range []struct {
 		request string
@@ -533,7 +530,7 @@ func TestSaveAfterDeletion(t *testing.T) {
 	}
 }
 
-// URL_RETURN of a batch frees its rows and no others, and counts attempts.
+// URL_RETURN frees only the rows of the batch and counts attempts.
 func TestURLReturn(t *testing.T) {
 	n := withPage(t)
 	for i := range 2 {
@@ -553,7 +550,7 @@ func TestURLReturn(t *testing.T) {
 	}
 }
 
-// A refused urlPut leaves nothing half done.
+// A refused urlPut changes nothing.
 func TestRefusedPutTouchesNothing(t *testing.T) {
 	n := withPage(t)
 	answer := n.run(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":"http://news.example.test/b"},{"siteId":%q,"url":"http://news.example.test/c","urlPut":{"siteId":"..","putDict":{"data":"x"}}}]]`, site, site))
@@ -561,7 +558,7 @@ func TestRefusedPutTouchesNothing(t *testing.T) {
 		t.Fatal(answer)
 	}
 	if answer := n.good(fmt.Sprintf(`["URL_STATUS",[{"siteId":%q,"url":"http://news.example.test/b"}]]`, site)); answer != `["URL_STATUS",[]]` {
-		t.Errorf("the first URL is there: %s", answer)
+		t.Errorf("the first URL is stored: %s", answer)
 	}
 }
 
@@ -576,27 +573,23 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if repo.TrashLock == "" {
-		t.Error("processes of the node do not share a lock")
+		t.Error("TrashLock is empty")
 	}
 	closeAll()
 	c.KeyDir = filepath.Join(folder, "dc.db") // a file
 	if _, _, err := Open(t.Context(), c, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("opened with a file for a folder")
+		t.Error("opened with a file as KeyDir")
 	}
 }
 
-// The requests of the old samples are accepted.
-func TestCompatibleRequests(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "shared", "compat")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("the samples are not here")
-	}
+// Requests in all spellings of clients are accepted.
+func TestSampleRequests(t *testing.T) {
+	folder := filepath.Join("..", "wire", "testdata", "requests")
 	for _, op := range []wire.Op{wire.SiteNew, wire.SiteUpdate, wire.SiteStatus, wire.SiteFind, wire.SiteDelete, wire.SiteCleanup, wire.URLNew, wire.URLStatus, wire.URLUpdate, wire.URLFetch, wire.URLContent} {
-		samples, err := filepath.Glob(filepath.Join(folder, op.String(), "*"))
+		samples, err := filepath.Glob(filepath.Join(folder, op.String(), "*.json"))
 		if err != nil || len(samples) == 0 {
 			t.Fatalf("no samples of %s: %v", op, err)
 		}
-		slices.Sort(samples)
 		for _, sample := range samples {
 			t.Run(op.String()+"/"+filepath.Base(sample), func(t *testing.T) {
 				raw, err := os.ReadFile(sample)

@@ -8,13 +8,12 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 )
 
-// EmptyTrash removes the contents that deleted rows left behind, also those of a
-// process that was killed before it could. When it returns nil, nothing that was
-// in the trash at the call will be removed later, by no process: what is written
-// from then on is safe.
+// EmptyTrash removes the contents of deleted rows, including those of a killed process.
+// When it returns nil, no process will later remove anything that was in the trash at
+// the call: new contents of the same URLs are safe.
 func (repo *Repository) EmptyTrash(ctx context.Context) error {
-	// The list is empty only when whoever emptied it has done.
-	items, err := repo.Store.Trash(ctx)
+	// An empty list means that another process has finished its removal.
+	items, err := repo.Trash(ctx)
 	if err != nil || len(items) == 0 {
 		return err
 	}
@@ -24,19 +23,19 @@ func (repo *Repository) EmptyTrash(ctx context.Context) error {
 	}
 	defer unlock()
 	for {
-		if items, err = repo.Store.Trash(ctx); err != nil {
+		if items, err = repo.Trash(ctx); err != nil {
 			return err
 		}
 		if err := repo.remove(ctx, items); err != nil {
 			return fmt.Errorf("empty the trash: %w", err)
 		}
-		if err := repo.Store.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
+		if err := repo.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
 			return err
 		}
 	}
 }
 
-// remove removes what a page of the trash names.
+// remove removes the contents of one page of the trash.
 func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) error {
 	bySite := map[string][]string{}
 	for _, it := range items {

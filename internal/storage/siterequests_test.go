@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/wire"
 )
 
-// Root URLs that SITE_UPDATE replaces leave no contents, and what is crawled of
-// the new ones is not taken along.
+// SITE_UPDATE removes the contents of root URLs that it replaces, and keeps contents that
+// are stored later.
 func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 	n := withPage(t)
 	n.fill()
@@ -21,7 +20,7 @@ func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 		stage := n.Raw.Stage()
 		n.must(stage.Put(site, rootMd5, n.now, rawfiles.Raw, []byte("raw")))
 		n.must(stage.Commit())
-		_, err := n.Contents.PutAll(t.Context(), site, []keyvalue.Entry{{ID: rootMd5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
+		_, err := n.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: rootMd5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
 		n.must(err)
 	}
 	stored := func(md5 string) (raw, processed bool) {
@@ -41,7 +40,7 @@ func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 	if raw, processed := stored(md5); !raw || !processed {
 		t.Errorf("the page: raw %v, processed %v", raw, processed)
 	}
-	// So does the siteUpdate of a fetch, in the form of its masks.
+	// So does siteUpdate of URL_FETCH, with its masks.
 	put()
 	n.good(fmt.Sprintf(`["URL_FETCH",[{"sitesList":[%q],"siteUpdate":{"updateType":1,"_urlNormalizeMask":4,"urls":["HTTP://fetched.test"]}}]]`, site))
 	if raw, processed := stored(rootMd5); raw || processed {
@@ -55,6 +54,6 @@ func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 	put()
 	n.good(fmt.Sprintf(`["SITE_UPDATE",{"id":%q,"description":"x"}]`, site))
 	if raw, processed := stored(rootMd5); !raw || !processed {
-		t.Errorf("what came later: raw %v, processed %v", raw, processed)
+		t.Errorf("stored later: raw %v, processed %v", raw, processed)
 	}
 }

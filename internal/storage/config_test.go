@@ -12,14 +12,14 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 )
 
-func TestSQLCustomOfTheIni(t *testing.T) {
+func TestSQLCustomSetting(t *testing.T) {
 	shipped, err := os.ReadFile(filepath.Join("..", "..", "ini", "db-task.ini"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const set = "SQLCustom = off"
 	if strings.Count(string(shipped), "\n"+set+"\n") != 1 {
-		t.Fatalf("the shipped file does not say %q", set)
+		t.Fatalf("the shipped file has no line %q", set)
 	}
 	cases := map[string]struct {
 		text  string

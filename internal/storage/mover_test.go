@@ -27,10 +27,10 @@ func (h home) stores() Config {
 	return Config{DB: h.config, RawDir: filepath.Join(h.folder, "raw"), KeyDir: filepath.Join(h.folder, "keys"), MaxFile: 1 << 20}
 }
 
-// key is where an entry is.
+// key identifies an entry.
 type key struct{ site, id string }
 
-// all are the entries of a place, with text for data and date.
+// all returns the entries of a place as texts of date and data.
 func (p place) all() map[key]string {
 	p.t.Helper()
 	sites, err := p.Sites(context.Background())
@@ -54,14 +54,14 @@ func (p place) all() map[key]string {
 
 func looks(e wire.Entry) string { return e.CDate.Format(time.DateTime) + " " + string(e.Data) }
 
-// fillBoth puts random entries into both places, of which some are in both, and
-// gives what a move from the first to the second leaves.
+// fillBoth puts random entries into both places, some into both. It returns the expected
+// entries after a move from the first place to the second.
 func fillBoth(r *rand.Rand, from, to place, sites, entries int) map[key]string {
 	want := map[key]string{}
 	newest := map[key]time.Time{}
 	for i := range sites {
 		site := fmt.Sprint("site", i)
-		for _, p := range []place{to, from} { // from last: it wins when dates are equal
+		for _, p := range []place{to, from} { // from is last: it wins with equal dates
 			var list []wire.Entry
 			for range r.IntN(entries) {
 				data := make([]byte, r.IntN(300))
@@ -96,7 +96,7 @@ func sameEntries(t *testing.T, what string, got, want map[key]string) {
 	}
 }
 
-// Whatever is in both places, a move there and back loses nothing.
+// A move there and back loses no entry, whichever place has it.
 func TestMoveThereAndBack(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -111,18 +111,18 @@ func TestMoveThereAndBack(t *testing.T) {
 		there := mover{from: from, to: to, pageBytes: 1 + r.IntN(3000)}
 		from.must(there.run(t.Context()))
 		sameEntries(t, fmt.Sprint("seed ", seed, " there"), to.all(), want)
-		equal(t, "left behind", len(from.all()), 0)
+		equal(t, "entries in the old place", len(from.all()), 0)
 		equal(t, "counted", there.done.Moved+there.done.Kept, before)
 		back := mover{from: to, to: from, pageBytes: 1 + r.IntN(3000)}
 		from.must(back.run(t.Context()))
 		sameEntries(t, fmt.Sprint("seed ", seed, " back"), from.all(), want)
-		equal(t, "left there", len(to.all()), 0)
+		equal(t, "entries in the new place", len(to.all()), 0)
 		var size int
 		for _, text := range want {
 			size += len(text) - len(time.DateTime) - 1
 		}
 		equal(t, "bytes", back.done.Bytes, size)
-		// Files of sites without entries go.
+		// Files of sites without entries are removed.
 		again := mover{from: files, to: table, pageBytes: 1000}
 		from.must(again.run(t.Context()))
 		left, err := filepath.Glob(filepath.Join(h.folder, "keys", "*.db*"))
@@ -130,7 +130,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	}
 }
 
-func TestMoveChoosesTheNewer(t *testing.T) {
+func TestMoveKeepsTheNewer(t *testing.T) {
 	at := func(seconds int) time.Time { return placeTime.Add(time.Duration(seconds) * time.Second) }
 	for name, c := range map[string]struct {
 		here, there time.Time
@@ -160,8 +160,8 @@ func TestMoveChoosesTheNewer(t *testing.T) {
 	}
 }
 
-// Files of the first implementation: entries without a date, and what is no
-// entry, which stays where it is.
+// A file of the original has entries without a date, which are moved, and rows with
+// invalid ids, which stay.
 func TestMoveOfOldFile(t *testing.T) {
 	h := newHome(t)
 	files, table := filesPlace(t, h), sqlPlace(t, h)
@@ -188,7 +188,7 @@ func TestMoveOfOldFile(t *testing.T) {
 	}
 }
 
-// A file that cannot be read ends the move, and nothing is removed.
+// An unreadable file ends the move before its entries are removed.
 func TestMoveOfBrokenFile(t *testing.T) {
 	h := newHome(t)
 	files, table := filesPlace(t, h), sqlPlace(t, h)
@@ -201,18 +201,18 @@ func TestMoveOfBrokenFile(t *testing.T) {
 	equal(t, "data", files.get("a", "a"), "1")
 }
 
-// liar is a place that loses what it is given.
-type liar struct {
+// corrupting is a place that stores other entries than it is given.
+type corrupting struct {
 	movable
-	lie func([]wire.Entry) []wire.Entry
+	change func([]wire.Entry) []wire.Entry
 }
 
-func (l liar) PutAll(ctx context.Context, site string, entries []wire.Entry) ([]bool, error) {
-	return l.movable.PutAll(ctx, site, l.lie(slices.Clone(entries)))
+func (c corrupting) PutAll(ctx context.Context, site string, entries []wire.Entry) ([]bool, error) {
+	return c.movable.PutAll(ctx, site, c.change(slices.Clone(entries)))
 }
 
-func TestMoveComparesBeforeItRemoves(t *testing.T) {
-	for name, lie := range map[string]func([]wire.Entry) []wire.Entry{
+func TestMoveComparesBeforeRemoval(t *testing.T) {
+	for name, change := range map[string]func([]wire.Entry) []wire.Entry{
 		"lost":       func(list []wire.Entry) []wire.Entry { return list[1:] },
 		"cut":        func(list []wire.Entry) []wire.Entry { list[0].Data = list[0].Data[1:]; return list },
 		"other date": func(list []wire.Entry) []wire.Entry { list[0].CDate = list[0].CDate.Add(time.Second); return list },
@@ -221,7 +221,7 @@ func TestMoveComparesBeforeItRemoves(t *testing.T) {
 			h := newHome(t)
 			files, table := filesPlace(t, h), sqlPlace(t, h)
 			files.put("s", entry("a", "1"), entry("b", "2"))
-			m := mover{from: files, to: liar{table, lie}, pageBytes: 1000}
+			m := mover{from: files, to: corrupting{table, change}, pageBytes: 1000}
 			if err := m.run(t.Context()); err == nil {
 				t.Error("moved")
 			}
@@ -243,7 +243,7 @@ func TestMoveContents(t *testing.T) {
 	}
 	var out, progress bytes.Buffer
 	if err := MoveContents(t.Context(), c, PlaceSQL, &out, &progress, log); !errors.Is(err, errInUse) || out.Len() > 0 {
-		t.Errorf("beside an open store: %v %s", err, &out)
+		t.Errorf("while another process has the stores open: %v %s", err, &out)
 	}
 	_, closeSecond, err := Open(t.Context(), c, log)
 	if err != nil {
@@ -256,7 +256,7 @@ func TestMoveContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := Open(t.Context(), c, log); !errors.Is(err, errMoving) {
-		t.Errorf("opened beside a move: %v", err)
+		t.Errorf("opened during a move: %v", err)
 	}
 	unlock()
 	for _, to := range []struct {
@@ -270,7 +270,7 @@ func TestMoveContents(t *testing.T) {
 		}
 		equal(t, to.place, out.String(), `{"sites":1,"moved":1,"bytes":4,"kept":0}`+"\n")
 		if !strings.Contains(progress.String(), "content_storage_type "+to.setting) {
-			t.Errorf("said %q", &progress)
+			t.Errorf("progress %q", &progress)
 		}
 		c.InSQL = to.inSQL
 		repo, closeAll, err := Open(t.Context(), c, log)
@@ -282,7 +282,7 @@ func TestMoveContents(t *testing.T) {
 		closeAll()
 	}
 	if err := MoveContents(t.Context(), c, "here", &out, &progress, log); err == nil {
-		t.Error("moved to nowhere")
+		t.Error("an unknown place is accepted")
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -291,12 +291,12 @@ func TestMoveContents(t *testing.T) {
 	}
 }
 
-// moveVariable holds what the test program moves instead of testing: the place
-// and the configuration.
-const moveVariable = "DBTASK_TEST_MOVE"
+// moveVariable holds the task of the process that TestMoveKilled kills: the place and the
+// Config.
+const moveVariable = "STORAGE_TEST_MOVE"
 
-// moveInChild is the process that is killed. Its steps are small, so that a kill
-// falls into any of them.
+// moveInChild is the work of the process that is killed. Its steps are small, so that
+// kills hit different steps.
 func moveInChild(order string) error {
 	to, text, _ := strings.Cut(order, " ")
 	var c Config
@@ -312,12 +312,12 @@ func moveInChild(order string) error {
 	if to == PlaceFiles {
 		m.from, m.to = s.table, s.files
 	}
-	m.note = func(string) { fmt.Println("step") } // the parent kills between lines
+	m.progress = func(string) { fmt.Println("step") } // the parent kills between lines
 	return m.run(context.Background())
 }
 
-// Whenever a move is killed, each entry is in one of the places, or in both as
-// the same; the run that is let live finishes.
+// After a kill of a move, each entry is in one of the places, or unchanged in both. The
+// first run without a kill completes the move.
 func TestMoveKilled(t *testing.T) {
 	if order := os.Getenv(moveVariable); order != "" {
 		if err := moveInChild(order); err != nil {
@@ -341,7 +341,7 @@ func TestMoveKilled(t *testing.T) {
 				done = !killMove(t, h, to, r.IntN(6), time.Duration(r.IntN(3000))*time.Microsecond)
 				got := source.all()
 				for k, text := range target.all() {
-					// An older one there is replaced, a newer one stays.
+					// The move replaces an older entry of the new place and keeps a newer one.
 					if here, both := got[k]; !both || text[:len(time.DateTime)] > here[:len(time.DateTime)] {
 						got[k] = text
 					}
@@ -351,7 +351,7 @@ func TestMoveKilled(t *testing.T) {
 					kills++
 				}
 				if kills > 200 {
-					t.Fatal("no end is in sight")
+					t.Fatal("200 kills and no end")
 				}
 			}
 			if kills < 5 {
@@ -359,13 +359,13 @@ func TestMoveKilled(t *testing.T) {
 			}
 			t.Logf("%d kills", kills)
 			sameEntries(t, "at the end", target.all(), want)
-			equal(t, "left behind", len(source.all()), 0)
+			equal(t, "entries in the old place", len(source.all()), 0)
 		})
 	}
 }
 
-// killMove runs a move and kills it some time after so many steps; killed is
-// false when it came to its end before.
+// killMove runs a move and kills it a pause after the given number of steps. killed is
+// false if the move ended before.
 func killMove(t *testing.T, h home, to string, steps int, pause time.Duration) (killed bool) {
 	t.Helper()
 	config, err := json.Marshal(h.stores())
@@ -386,10 +386,10 @@ func killMove(t *testing.T, h home, to string, steps int, pause time.Duration) (
 	line := make([]byte, len("step\n"))
 	for range steps {
 		if _, err := io.ReadFull(out, line); err != nil || string(line) != "step\n" {
-			break // it ends
+			break // the move has ended
 		}
 	}
-	time.Sleep(pause) // when within a step it is killed is left to chance
+	time.Sleep(pause) // a random moment within the step
 	_ = c.Process.Signal(syscall.SIGKILL)
 	_, _ = io.Copy(io.Discard, out)
 	err = c.Wait()

@@ -13,19 +13,19 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The note of docs/spec/objects.md 2.9 on decoding.
+// docs/spec/objects.md 2.9.
 func TestDecoded(t *testing.T) {
 	for text, want := range map[string]string{
 		"UGFnZQ==":         "Page",
 		"UGFn\n ZQ==":      "Page",
-		"UGFnZQ":           "UGFnZQ", // the last group is too short
+		"UGFnZQ":           "UGFnZQ", // incomplete last group
 		"UGFnZQ=":          "UGFnZQ=",
 		"UGFnZTE=":         "Page1",
-		"UGFnZTE=tail":     "Page1", // nothing counts behind the end
+		"UGFnZTE=tail":     "Page1", // the text after the end is ignored
 		"UGFnZTEy":         "Page12",
 		"UGFnZTEy=":        "Page12",
 		"=UGFnZTEy":        "Page12",
-		"UG=FnZTEy":        "Page12", // one = behind two digits fills no group
+		"UG=FnZTEy":        "Page12", // one = after two digits completes no group
 		"<b>hi</b>":        "<b>hi</b>",
 		"":                 "",
 		"\u00e9UGFnZTEy!?": "Page12",
@@ -40,13 +40,13 @@ func FuzzDecoded(f *testing.F) {
 	f.Add([]byte("page"), "UGFnZQ==")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		if got := decoded(base64.StdEncoding.EncodeToString(data)); string(got) != string(data) {
-			t.Errorf("%q comes back as %q", data, got)
+			t.Errorf("%q decodes to %q", data, got)
 		}
 		decoded(text)
 	})
 }
 
-// put asks for URL_PUT and gives its answers, as type:errCode.
+// puts sends URL_PUT and returns its answers as type:errCode.
 func (n *node) puts(elements ...string) string {
 	n.t.Helper()
 	var pair []json.RawMessage
@@ -67,8 +67,8 @@ func element(kind int, text string) string {
 	return fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":%d,"putDict":{"data":%q}}`, site, md5, kind, base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// Files of URL_PUT have the time in their names; what goes with a page goes with
-// the newest one, be it put before it in the request or long after it.
+// The names of files of URL_PUT contain the time. Companions of a page get the name of the
+// newest page, in any order of the request.
 func TestPutNamesFiles(t *testing.T) {
 	n := withPage(t)
 	n.puts(element(2, "headers1"), element(0, "page1"))
@@ -93,13 +93,12 @@ func TestPutNamesFiles(t *testing.T) {
 		t.Errorf("pages %s", text)
 	}
 	if text := texts(t, []wire.Content{*got.Headers[0], *got.Headers[1], *got.Cookies[1]}); text != "2:headers1 2:headers2 again 5:cookies2" || got.Cookies[0] != nil {
-		t.Errorf("with them %s", text)
+		t.Errorf("companions %s", text)
 	}
 }
 
-// A page of the first implementation has no time in its name; nor has what goes
-// with it.
-func TestPutBesideAnOldPage(t *testing.T) {
+// A page of the original has no time in its name. The same holds for its companions.
+func TestPutWithPageOfOriginal(t *testing.T) {
 	n := withPage(t)
 	stage := n.Raw.Stage()
 	n.must(stage.PutLabelled(site, md5, "", rawfiles.Raw, []byte("old")))
@@ -122,14 +121,14 @@ func TestPutKeepsNoMoreVersionsThanAllowed(t *testing.T) {
 	}
 }
 
-// What one element cannot do, the others do.
-func TestPutAnswersForEach(t *testing.T) {
+// A refused element does not stop the others.
+func TestPutAnswersEachElement(t *testing.T) {
 	n := withPage(t)
-	none := fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":4,"putDict":{"data":null}}`, site, md5)
-	nowhere := fmt.Sprintf(`{"siteId":%q,"urlMd5":null,"contentType":4,"putDict":{"data":"x"}}`, site)
+	noData := fmt.Sprintf(`{"siteId":%q,"urlMd5":%q,"contentType":4,"putDict":{"data":null}}`, site, md5)
+	noURL := fmt.Sprintf(`{"siteId":%q,"urlMd5":null,"contentType":4,"putDict":{"data":"x"}}`, site)
 	all := fmt.Sprintf(`{"siteId":%q,"urlMd5":null,"contentType":4,"putDict":{"data":"x"},"criterions":{"WHERE":"1=1"}}`, site)
-	nobody := `{"siteId":"none","urlMd5":null,"contentType":4,"putDict":{"data":"x"},"criterions":{"WHERE":"1=1"}}`
-	if got := n.puts(none, element(0, "page"), nowhere, all, nobody); got != "4:1 0:0 4:1 4:0 4:0" {
+	unknownSite := `{"siteId":"unknown","urlMd5":null,"contentType":4,"putDict":{"data":"x"},"criterions":{"WHERE":"1=1"}}`
+	if got := n.puts(noData, element(0, "page"), noURL, all, unknownSite); got != "4:1 0:0 4:1 4:0 4:0" {
 		t.Errorf("answers %s", got)
 	}
 	if text := texts(t, n.content(2).RawContents); text != "0:page" {
@@ -144,13 +143,13 @@ func TestPutAnswersForEach(t *testing.T) {
 	}
 }
 
-// Contents that a deletion left in the trash are gone before new ones are put.
+// Contents in the trash are removed before new ones are stored.
 func TestPutAfterAKilledDeletion(t *testing.T) {
 	n := withPage(t)
 	n.fill()
 	list, err := wire.ReadURLDelete(json.RawMessage(fmt.Sprintf(`[{"siteId":%q,"url":%q}]`, site, page)), nil)
 	n.must(err)
-	_, err = n.Store.URLDelete(t.Context(), list) // and killed
+	_, err = n.Store.URLDelete(t.Context(), list) // the process is killed here
 	n.must(err)
 	n.puts(element(0, "new"))
 	n.must(n.EmptyTrash(t.Context()))

@@ -14,8 +14,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or per
-// URL that an element's urlFetch finds; null for null.
+// urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or one
+// per URL that its urlFetch selects. A null element is answered by null.
 func (repo *Repository) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 	list, err := wire.ReadURLContent(raw, n)
 	if err != nil {
@@ -24,7 +24,7 @@ func (repo *Repository) urlContent(ctx context.Context, raw json.RawMessage, n *
 	for i, r := range list {
 		object := fmt.Sprintf("URLContentObject[%d]", i)
 		if r.Fetch != nil {
-			if err := r.Fetch.SiteLists.Normalize(object+".urlFetch.siteUpdate", normalized); err != nil {
+			if err := r.Fetch.SiteLists.Normalize(object+".urlFetch.siteUpdate", canonicalRoot); err != nil {
 				return nil, err
 			}
 		}
@@ -51,27 +51,26 @@ func (repo *Repository) urlContent(ctx context.Context, raw json.RawMessage, n *
 			}
 			answers = append(answers, &answer)
 			if size += answer.Weight(); size > maxContents {
-				return nil, fmt.Errorf("the contents asked for are larger than %d bytes; ask for fewer URLs at once", maxContents)
+				return nil, fmt.Errorf("the requested contents exceed %d bytes; request fewer URLs at once", maxContents)
 			}
 			notes = append(notes, sqlstore.ContentNote{SiteID: request.SiteID, URLMd5s: []string{request.URLMd5}, Object: request.URLContentRequest})
 		}
 	}
-	return answers, repo.Store.NoteContents(ctx, notes)
+	return answers, repo.NoteContents(ctx, notes)
 }
 
-// contentRequest is the request for the contents of one URL, with its row; nil
-// without one.
+// contentRequest is the request for the contents of one URL. row is nil for an unknown
+// URL.
 type contentRequest struct {
 	wire.URLContentRequest
 	row *wire.URL
 }
 
-// contentRequests are what an element asks for: one URL, or those that its
-// urlFetch finds.
+// contentRequests resolves an element: one URL, or those that its urlFetch selects.
 func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRequest) ([]contentRequest, error) {
 	wantAttributes := r.Mask&wire.MaskAttributes != 0
 	if r.Fetch == nil {
-		rows, err := repo.Store.Rows(ctx, r.SiteID, []string{r.URLMd5})
+		rows, err := repo.Rows(ctx, r.SiteID, []string{r.URLMd5})
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +79,7 @@ func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRe
 			return []contentRequest{{r, nil}}, nil
 		}
 		if wantAttributes {
-			row.Attributes, err = repo.Store.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
+			row.Attributes, err = repo.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
 		}
 		return []contentRequest{{r, &row}}, err
 	}
@@ -101,10 +100,10 @@ func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRe
 	return requests, nil
 }
 
-// maxContents bounds the contents in one answer, in bytes of base64.
+// maxContents limits the contents of one answer, in bytes of base64.
 const maxContents = 512 << 20
 
-// contents answers for one URL.
+// contents answers the request for one URL.
 func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
 	answer := wire.NewURLContentResponse(r.URL)
 	if row := r.row; row != nil {
@@ -128,10 +127,9 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 	return answer, repo.rawContents(r.URLContentRequest, &answer)
 }
 
-// rawContents adds the raw files that the mask asks for. Bits 2, 4, 8 say which
-// versions, bits 256, 512, 1024, 2048 which kinds; without a kind they mean the
-// raw ones (docs/spec/objects.md 7 #20). Headers, requests, meta and cookies go with a raw
-// file, null where there is none.
+// rawContents adds the raw files that the mask selects. Bits 2, 4, 8 select versions, bits
+// 256, 512, 1024, 2048 kinds; the default kind is raw (docs/spec/objects.md 7 #20).
+// Headers, requests, meta and cookies accompany a raw file; a missing one is null.
 func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
 	mask := r.Mask
 	if mask&(wire.MaskTidy|wire.MaskDynamic|wire.MaskRaw|wire.MaskChain) == 0 {
@@ -154,7 +152,7 @@ func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLCo
 				return err
 			}
 			if content == nil {
-				continue // deleted meanwhile
+				continue // deleted since Versions
 			}
 			answer.RawContents = append(answer.RawContents, *content)
 			if k.kind != rawfiles.Raw {
@@ -193,8 +191,8 @@ func (repo *Repository) companions(v rawfiles.Version, mask int64, answer *wire.
 	return nil
 }
 
-// chosen gives the newest, the oldest, then all versions, oldest first, as far
-// as the bits ask for them.
+// chosen returns the newest version, the oldest one and all versions (oldest first), each
+// if its bit is set.
 func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 	if len(versions) == 0 {
 		return nil
@@ -212,7 +210,7 @@ func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 	return list
 }
 
-// file reads a version; nil when it was deleted meanwhile.
+// file reads a version. It returns nil if the version was deleted since it was listed.
 func (repo *Repository) file(v rawfiles.Version) (*wire.Content, error) {
 	data, err := repo.Raw.Read(v)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -228,8 +226,8 @@ func (repo *Repository) file(v rawfiles.Version) (*wire.Content, error) {
 	}, nil
 }
 
-// processed gives what the bits ask for of one stored value (docs/spec/storage.md 3.3). What
-// has no known shape gives nothing.
+// processed returns the parts of a stored value that the mask selects
+// (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
 func processed(entry wire.Entry, mask int64) []any {
 	text := entry.Data
 	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
@@ -239,8 +237,8 @@ func processed(entry wire.Entry, mask int64) []any {
 		return wire.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: entry.CDate.UTC().Format(time.DateTime), TypeID: wire.ContentProcessed}
 	}
 	list := []any{}
-	var ready []json.RawMessage
-	if json.Unmarshal(text, &ready) == nil && ready != nil {
+	var array []json.RawMessage
+	if json.Unmarshal(text, &array) == nil && array != nil {
 		if mask&wire.MaskProcessed != 0 {
 			list = append(list, content(text))
 		}
@@ -261,11 +259,9 @@ func processed(entry wire.Entry, mask int64) []any {
 			list = append(list, content(withoutLists(text)))
 		}
 	}
-	last := func(n int) int {
-		if mask&wire.MaskAll == 0 {
-			return min(n, 1)
-		}
-		return n
+	limit := 1
+	if mask&wire.MaskAll != 0 {
+		limit = max(len(internal), len(custom))
 	}
 	switch {
 	case mask&wire.MaskInternal != 0 && mask&wire.MaskCustom != 0:
@@ -277,18 +273,18 @@ func processed(entry wire.Entry, mask int64) []any {
 			list = append(list, pair)
 		}
 	case mask&wire.MaskInternal != 0:
-		for _, in := range internal[:last(len(internal))] {
+		for _, in := range internal[:min(limit, len(internal))] {
 			list = append(list, content(in))
 		}
 	case mask&wire.MaskCustom != 0:
-		for _, c := range custom[:last(len(custom))] {
+		for _, c := range custom[:min(limit, len(custom))] {
 			list = append(list, content([]byte(c)))
 		}
 	}
 	return list
 }
 
-// withoutLists is the stored object without internal and custom.
+// withoutLists returns the stored object without the keys internal and custom.
 func withoutLists(text []byte) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil {

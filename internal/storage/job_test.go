@@ -22,9 +22,9 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 )
 
-var update = flag.Bool("update", false, "write the answers of testdata anew")
+var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// backend is the database that the tests run on; TestMain runs them on each.
+// backend is the database of the tests. TestMain runs them on each one.
 var backend = sqldb.DriverSQLite
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(max(code, mariadbtest.Main(m)))
 }
 
-// node is a data node in a folder of the test, with a clock that stands.
+// node is a data node in a temporary folder. Its clock returns now.
 type node struct {
 	*Repository
 	t         testing.TB
@@ -87,10 +87,10 @@ func (n *node) must(err error) {
 	}
 }
 
-// run answers one request as a client of the task's loop would read it.
+// run returns the answer to one request as db-task prints it.
 func (n *node) run(request string) string {
 	n.t.Helper()
-	var line bytes.Buffer // as it arrives: a refusal quotes it
+	var line bytes.Buffer // one line: a refusal quotes the request
 	n.must(json.Compact(&line, []byte(request)))
 	request = line.String()
 	answer, err := n.job.Run(context.Background(), json.RawMessage(request))
@@ -104,18 +104,18 @@ func (n *node) run(request string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// good is run for a request that must be done.
+// good is run for a request that must succeed.
 func (n *node) good(request string) string {
 	n.t.Helper()
 	answer := n.run(request)
 	if strings.Contains(answer, `"refused":true`) {
-		n.t.Fatalf("%s\nis refused: %s", request, answer)
+		n.t.Fatalf("%s\nrefused: %s", request, answer)
 	}
 	return answer
 }
 
-// golden is one file of testdata: what is done before, a request, its answer.
-// It is the contract with those who read answers.
+// golden is one file of testdata: preparing requests, a request and its answer. The
+// answers are the contract with clients.
 type golden struct {
 	Before  []json.RawMessage `json:"before,omitempty"`
 	Request json.RawMessage   `json:"request"`
@@ -160,7 +160,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// indented is JSON in one form, its keys in order.
+// indented returns JSON with sorted keys and one indentation.
 func indented(t *testing.T, raw []byte) string {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -18,7 +18,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// feedEntry is the row of a feed's entry, with its content.
+// feedEntry is a link with the row and the content of a feed's entry.
 func feedEntry(text, body string, at time.Time) wire.Link {
 	u := wire.NewURL(site, text)
 	u.Status, u.Crawled, u.Type, u.ParentMd5, u.Size = wire.StatusCrawled, 1, wire.TypeFetched, md5, int64(len(body))
@@ -37,7 +37,7 @@ func (n *node) limit(column string, limit int) {
 	n.good(fmt.Sprintf(`["SITE_UPDATE",{"id":%q,%q:%d}]`, site, column, limit))
 }
 
-// Entries of a feed are stored with their rows, and without them not at all.
+// The content of a feed's entry is stored only together with a new row.
 func TestSaveFeedEntries(t *testing.T) {
 	n := withPage(t)
 	n.good(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":%q}]]`, site, root+"known"))
@@ -45,7 +45,7 @@ func TestSaveFeedEntries(t *testing.T) {
 	n.taken()
 	result := []wire.Fetched{{URLMd5: md5, Crawled: true, Set: wire.Patch{"Size": int64(1)}, Links: []wire.Link{
 		feedEntry(root+"known", "k", n.now), feedEntry(root+"1", "one", n.now), feedEntry(root+"1", "twice", n.now), feedEntry(root+"2", "two", n.now), feedEntry(root+"3", "three", n.now)}}}
-	for run, skipped := range []int{1, 1} { // the page is still held
+	for run, skipped := range []int{1, 1} { // the batch still holds the page
 		saved := n.saved(n.SaveCrawl(t.Context(), site, 7, result))
 		if saved.Skipped != skipped {
 			t.Errorf("run %d: %+v", run, saved)
@@ -56,7 +56,7 @@ func TestSaveFeedEntries(t *testing.T) {
 			}
 		}
 	}
-	// What a lost task brings leaves no file.
+	// The results of a lost task leave no file.
 	n.limit("maxURLs", 0)
 	n.saved(n.SaveCrawl(t.Context(), site, 8, []wire.Fetched{{URLMd5: md5, Links: []wire.Link{feedEntry(root+"late", "late", n.now)}}}))
 	if got := n.rawText(root + "late"); got != "" {
@@ -64,7 +64,7 @@ func TestSaveFeedEntries(t *testing.T) {
 	}
 }
 
-// The first page of a chain ends with its batch, and gets the list of the parts.
+// The first page of a chain is held until its last part, then gets the list of the parts.
 func TestSaveChain(t *testing.T) {
 	n := withPage(t)
 	n.taken()
@@ -90,7 +90,7 @@ func TestSaveChain(t *testing.T) {
 	}
 }
 
-// Rows that make room take their files along.
+// Rows that are removed to make room lose their files.
 func TestAutoRemovedFiles(t *testing.T) {
 	n := withPage(t)
 	n.taken()
@@ -118,7 +118,7 @@ func TestPutRawAndContents(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	if err := n.PutRaw(t.Context(), "../x", map[string][]wire.File{md5: {{Data: []byte("x")}}}, n.now); err == nil {
-		t.Error("a site outside of the folder is taken")
+		t.Error("a site id with .. is accepted")
 	}
 	_, err := n.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: md5, Data: []byte("{}")}})
 	n.must(err)
@@ -132,16 +132,15 @@ func TestPutRawAndContents(t *testing.T) {
 		}
 	}
 	if got, err := n.Condition(t.Context(), site, md5, "SLEEP(1)"); err != nil || got.Err == nil {
-		t.Error("a function that is not known is taken")
+		t.Error("an unknown function is accepted")
 	}
 }
 
-// killVariable holds the stores of a test program that plays the process that is
-// killed; see TestMain.
-const killVariable = "DC_DBTASK_TEST_STORES"
+// killVariable holds the Config of the process that TestKilledWhileItSavesFeeds kills;
+// see TestMain.
+const killVariable = "STORAGE_TEST_STORES"
 
-// feedForever saves feed after feed, each with new entries, and says the number
-// of each when it is stored.
+// feedForever saves feeds with new entries and prints the number of each stored feed.
 func feedForever(config string) error {
 	var c Config
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
@@ -167,8 +166,8 @@ func feedForever(config string) error {
 	}
 }
 
-// Whenever a process is killed, each entry that has a row has its content, and
-// the counters are those of the rows.
+// After a kill at any time, each entry with a row has its content, and the counters match
+// the rows.
 func TestKilledWhileItSavesFeeds(t *testing.T) {
 	n := withPage(t)
 	config, err := json.Marshal(Config{DB: n.config, RawDir: n.raw, KeyDir: filepath.Join(t.TempDir(), "keys"), MaxFile: 1 << 20, NoSync: true})
@@ -179,10 +178,10 @@ func TestKilledWhileItSavesFeeds(t *testing.T) {
 		out, err := c.StdoutPipe()
 		n.must(err)
 		n.must(c.Start())
-		said := bufio.NewScanner(out)
-		for i := 0; i < lines && said.Scan(); i++ {
-			if strings.HasPrefix(said.Text(), "error") {
-				t.Error(said.Text())
+		printed := bufio.NewScanner(out)
+		for i := 0; i < lines && printed.Scan(); i++ {
+			if strings.HasPrefix(printed.Text(), "error") {
+				t.Error(printed.Text())
 			}
 		}
 		n.must(c.Process.Signal(syscall.SIGKILL))

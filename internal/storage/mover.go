@@ -12,44 +12,42 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Places of contents, as MoveContents is told them.
+// Places of contents: the values of to in MoveContents.
 const (
 	PlaceFiles = "files" // a key-value file for each site: content_storage_type 0
 	PlaceSQL   = "sql"   // the SQL database: content_storage_type 1
 )
 
 const (
-	movePage  = 4 << 20 // bytes of data of one step
-	moveNotes = 3 * time.Second
+	movePage       = 4 << 20 // bytes of data of one step
+	progressPeriod = 3 * time.Second
 )
 
-// Moved is what a move has done so far.
+// Moved is the summary of a move.
 type Moved struct {
-	Sites int   `json:"sites"` // that had entries to move
-	Moved int64 `json:"moved"` // entries that were written to the new place
-	Bytes int64 `json:"bytes"` // of their data
-	Kept  int64 `json:"kept"`  // entries of the new place that were newer, and stayed
+	Sites int   `json:"sites"` // with entries to move
+	Moved int64 `json:"moved"` // entries written to the new place
+	Bytes int64 `json:"bytes"` // of the data of the moved entries
+	Kept  int64 `json:"kept"`  // entries of the new place that are newer, and stay
 }
 
-// MoveContents moves the processed contents of all sites to a place, PlaceFiles
-// or PlaceSQL, from the other one. Notes tell on progress how far it is; when it
-// ends, also with an error, out gets the sums as one line of JSON. Raw files are
-// not contents.
+// MoveContents moves the processed contents of all sites to the place to, PlaceFiles or
+// PlaceSQL, from the other place. It reports progress in lines on progress, and at the
+// end, also after an error, writes Moved to out as one line of JSON. Raw files stay.
 //
-// An entry is removed where it was when it stands where it goes, was committed
-// there, and was read back the same. So an end at any point loses nothing, and
-// the next run goes on. Of an entry that is in both places the newer one stays,
-// of two of the same second the one that is moved. An entry without a readable
-// date is older than all others, and is dated anew.
+// An entry is removed from the old place after the new place has committed it and it was
+// read back unchanged. So a stop at any point loses nothing, and the next run continues.
+// If both places have an entry, the newer one wins; in the same second the moved one
+// wins. An entry with an unreadable date counts as the oldest and gets the current time.
 //
-// While it runs, no other process opens the stores; while others have them open,
-// it is refused. A daemon that has no task under way is not noticed: its tasks
-// fail until the move has ended, and use the place that the ini file says.
+// It fails while another process has the stores open, and keeps others out while it runs.
+// It does not notice a daemon without running tasks. The tasks of such a daemon fail
+// during the move and use the place that the ini file names.
 func MoveContents(ctx context.Context, c Config, to string, out, progress io.Writer, log *slog.Logger) (err error) {
 	if to != PlaceFiles && to != PlaceSQL {
 		return fmt.Errorf("contents can be moved to %q or %q, not to %q", PlaceFiles, PlaceSQL, to)
 	}
-	c.DB.Synchronous = "FULL" // what is removed here must be safe there
+	c.DB.Synchronous = "FULL" // the new place must be durable before the old one is removed
 	s, closeAll, err := open(ctx, c, log, exclude)
 	if err != nil {
 		return err
@@ -60,10 +58,10 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	if to == PlaceFiles {
 		m.from, m.to, setting = s.table, s.files, "0"
 	}
-	said := time.Now()
-	m.note = func(site string) {
-		if time.Since(said) >= moveNotes {
-			said = time.Now()
+	reported := time.Now()
+	m.progress = func(site string) {
+		if time.Since(reported) >= progressPeriod {
+			reported = time.Now()
 			fmt.Fprintf(progress, "site %s: %d sites, %d entries, %d bytes so far\n", site, m.done.Sites, m.done.Moved, m.done.Bytes)
 		}
 	}
@@ -74,7 +72,7 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "all contents are in the place %q: set content_storage_type = %s in [TasksManager]\n", to, setting)
+	fmt.Fprintf(progress, "all contents are now in %q: set content_storage_type = %s in [TasksManager]\n", to, setting)
 	return nil
 }
 
@@ -82,7 +80,7 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 type mover struct {
 	from, to  movable
 	pageBytes int
-	note      func(site string) // told after each step; may be nil
+	progress  func(site string) // called after each step; may be nil
 	done      Moved
 }
 
@@ -114,14 +112,14 @@ func (m *mover) site(ctx context.Context, site string) error {
 			return err
 		}
 		after = page[len(page)-1].ID
-		if m.note != nil {
-			m.note(site)
+		if m.progress != nil {
+			m.progress(site)
 		}
 	}
 }
 
-// page moves entries: what is newer there stays, all others are written, read
-// back, and then removed here.
+// page moves entries: it writes those that are not newer in the new place, reads them
+// back, and removes all from the old place.
 func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error {
 	put, err := NotOlder(ctx, m.to, site, page)
 	if err != nil {
@@ -144,19 +142,19 @@ func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error 
 	return nil
 }
 
-// compare reads entries back where they were put.
+// compare reads entries back from the new place.
 func (m *mover) compare(ctx context.Context, site string, put []wire.Entry) error {
 	stored, err := m.to.GetAll(ctx, site, idsOf(put)...)
 	if err != nil {
 		return err
 	}
 	if len(stored) != len(put) {
-		return fmt.Errorf("%d entries were written and %d can be read; they stay where they were", len(put), len(stored))
+		return fmt.Errorf("%d entries were written but only %d can be read back; the old place keeps them", len(put), len(stored))
 	}
 	for _, e := range put {
 		s, ok := stored[e.ID]
 		if !ok || !bytes.Equal(s.Data, e.Data) || !e.CDate.IsZero() && !s.CDate.Equal(e.CDate) {
-			return fmt.Errorf("entry %s reads otherwise than it was written; it stays where it was", e.ID)
+			return fmt.Errorf("entry %s reads back changed; the old place keeps it", e.ID)
 		}
 	}
 	return nil

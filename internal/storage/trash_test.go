@@ -8,14 +8,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// holds tells what contents the page has.
+// holds counts the contents of the page.
 func (n *node) holds() string {
 	n.t.Helper()
 	got := n.content(1 + 1024 + 8)
 	return fmt.Sprintf("%d raw, %d processed", len(got.RawContents), len(got.ProcessedContents))
 }
 
-func TestContentsGoWithTheURL(t *testing.T) {
+func TestContentsAreDeletedWithTheURL(t *testing.T) {
 	for name, c := range map[string]struct{ request, want string }{
 		"URL_DELETE now":      {`["URL_DELETE",[{"siteId":%q,"url":%q}]]`, "0 raw, 0 processed"},
 		"URL_DELETE delayed":  {`["URL_DELETE",[{"siteId":%q,"url":%q,"delayedType":0}]]`, "1 raw, 1 processed"},
@@ -42,7 +42,7 @@ func TestContentsGoWithTheURL(t *testing.T) {
 	}
 }
 
-// Storage 6.2, 5.
+// docs/spec/storage.md 6.2 #5.
 func TestDelayedSiteDeleteIsPurgedWhole(t *testing.T) {
 	n := withPage(t)
 	n.fill()
@@ -63,8 +63,8 @@ func TestDelayedSiteDeleteIsPurgedWhole(t *testing.T) {
 	}
 }
 
-// A site of the same id that came before the purge keeps what it crawled.
-func TestPurgeLeavesTheNewSiteAlone(t *testing.T) {
+// A purge keeps the contents of a new site with the id of the deleted one.
+func TestPurgeKeepsNewSite(t *testing.T) {
 	n := withPage(t)
 	n.fill()
 	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
@@ -82,7 +82,7 @@ func TestPurgeLeavesTheNewSiteAlone(t *testing.T) {
 	}
 }
 
-// More contents than one page of the trash are removed with one request.
+// One request removes more contents than one page of the trash.
 func TestLongTrashIsEmptied(t *testing.T) {
 	n := withPage(t)
 	n.fill()
@@ -102,8 +102,8 @@ func TestLongTrashIsEmptied(t *testing.T) {
 	}
 }
 
-// Reading contents is noted with the code 25 where the site keeps a journal.
-func TestContentIsNoted(t *testing.T) {
+// If the site keeps a journal, reading contents adds an entry with code 25.
+func TestContentRequestIsLogged(t *testing.T) {
 	n := newNode(t)
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"properties":{"STATS_LOG_ENABLED":"1"}}]`, site, page))
 	n.good(fmt.Sprintf(`["URL_CONTENT",[{"siteId":%q,"url":%q,"contentTypeMask":1},null,{"siteId":%q,"url":"","contentTypeMask":1,"urlFetch":{"maxURLs":5}}]]`, site, page, site))

@@ -16,10 +16,10 @@ import (
 )
 
 // urlPut answers URL_PUT (docs/spec/storage.md 4.16): one answer per URL that an element
-// means. A content that cannot be stored does not keep the others from it. The
-// files of a request are of one moment.
+// selects. A refused content does not stop the others. All files of a request have the
+// same time in their names.
 func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := checked(raw, n, "URLPutObj", wire.ReadURLPut)
+	list, err := checked("URLPutObj", raw, n, wire.ReadURLPut)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire
 		if r.URLMd5 != "" {
 			continue
 		}
-		if err := repo.Store.Select(fmt.Sprintf("URLPutObj[%d]", i), r.SiteID, r.Criterion).Check(ctx); err != nil {
+		if err := repo.Select(fmt.Sprintf("URLPutObj[%d]", i), r.SiteID, r.Criterion).Check(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -35,9 +35,9 @@ func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire
 	if err != nil {
 		return nil, err
 	}
-	defer func() { w.stage.Abort() }() // commit makes a new one
+	defer func() { w.stage.Abort() }() // commit replaces it
 	for i := range list {
-		if list[i].SiteID, err = repo.Store.StoredID(ctx, list[i].SiteID); err != nil {
+		if list[i].SiteID, err = repo.StoredID(ctx, list[i].SiteID); err != nil {
 			return nil, err
 		}
 		w.expect(list[i])
@@ -53,36 +53,36 @@ func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire
 	return answers, w.commit(ctx)
 }
 
-// writer stores contents that URL_PUT brings: files together, made durable at
-// once, and processed contents of a site together.
+// writer stores the contents of URL_PUT in groups: raw files with one sync, processed
+// contents with one transaction per site.
 type writer struct {
 	repo    *Repository
 	at      time.Time
 	stage   *rawfiles.Stage
-	waiting int
-	raw     map[sqlstore.Key]bool // URLs that get a new version of the page
-	fresh   map[string][]string
-	entries map[string][]wire.Entry
+	pending int
+	raw     map[sqlstore.Key]bool   // URLs with a new version of the page in this request
+	fresh   map[string][]string     // keys of URLs with a new raw file, by site
+	entries map[string][]wire.Entry // by site
 }
 
-// writerRoom is how many contents wait at most to be made durable.
+// writerRoom limits the contents that wait for a commit.
 const writerRoom = 1000
 
-// newWriter empties the trash first: what a deletion left there must not take
-// along what is written now.
+// newWriter empties the trash first, so that a pending deletion does not remove the new
+// contents.
 func (repo *Repository) newWriter(ctx context.Context) (*writer, error) {
 	w := &writer{repo: repo, at: repo.Now(), stage: repo.Raw.Stage(), raw: map[sqlstore.Key]bool{}, fresh: map[string][]string{}, entries: map[string][]wire.Entry{}}
 	return w, repo.EmptyTrash(ctx)
 }
 
-// expect tells w what else the request brings for a URL.
+// expect records that the request contains a page, for the names of its companions.
 func (w *writer) expect(r wire.URLPutRequest) {
 	if r.ContentType == wire.ContentRaw && r.Suffix == "" && r.URLMd5 != "" {
 		w.raw[sqlstore.Key{SiteID: r.SiteID, URLMd5: r.URLMd5}] = true
 	}
 }
 
-// element puts the content of one element to each URL that it means.
+// element stores the content of one element for each URL that the element selects.
 func (w *writer) element(ctx context.Context, object string, r wire.URLPutRequest) ([]wire.URLPutResponse, error) {
 	answer := func(err error) wire.URLPutResponse {
 		a := wire.URLPutResponse{ContentType: r.ContentType}
@@ -101,7 +101,7 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is a clause of criterions"})}, nil
 	}
 	var answers []wire.URLPutResponse
-	selection := w.repo.Store.Select(object, r.SiteID, r.Criterion)
+	selection := w.repo.Select(object, r.SiteID, r.Criterion)
 	for {
 		md5s, err := selection.Next(ctx)
 		if err != nil || len(md5s) == 0 {
@@ -117,8 +117,7 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 	}
 }
 
-// put adds one content. A refusal is about that content alone; err ends the
-// request.
+// put adds one content. refusal concerns only this content; err ends the request.
 func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (refusal, err error) {
 	if r.ContentType == wire.ContentProcessed {
 		e := wire.Entry{ID: r.PutDict.ID, Data: []byte(*r.PutDict.Data)}
@@ -132,15 +131,15 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 	} else if err != nil {
 		return nil, err
 	}
-	if w.waiting++; w.waiting < writerRoom {
+	if w.pending++; w.pending < writerRoom {
 		return nil, nil
 	}
 	return nil, w.commit(ctx)
 }
 
-// file stages a file. What goes with a page (headers, request, meta, cookies) has
-// the name of the newest page that has no suffix, as it is looked for by that
-// name; other files are named by the time (docs/spec/DECISIONS.md 5.2).
+// file stages a raw file. Companions of a page (headers, request, meta, cookies) get the
+// name of the newest page without suffix, because readers look for that name. Other files
+// are named by the time (docs/spec/DECISIONS.md 5.2).
 func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 	kind, data := rawfiles.Kind(r.ContentType), decoded(*r.PutDict.Data)
 	if r.Suffix != "" {
@@ -168,7 +167,7 @@ func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 	return w.stage.Put(r.SiteID, md5, w.at, kind, data)
 }
 
-// commit makes durable what was put, and goes on.
+// commit stores all pending contents. The writer can be used again.
 func (w *writer) commit(ctx context.Context) error {
 	if err := w.stage.Commit(); err != nil {
 		return fmt.Errorf("store raw files: %w", err)
@@ -184,15 +183,15 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	clear(w.entries)
 	clear(w.fresh)
-	w.waiting = 0
+	w.pending = 0
 	return nil
 }
 
-// isPut tells a URL_PUT from none, and from the placeholders of old samples.
+// isPut reports whether raw is an object. Old clients send placeholders.
 func isPut(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// checkPut refuses a URL_PUT that another operation carries and that cannot be
-// done, before anything is touched. The URL's site may not be known yet.
+// checkPut refuses an invalid URL_PUT inside another operation, before any change. The
+// site of the URL may still be unknown.
 func checkPut(name string, raw json.RawMessage, md5 string) error {
 	if !isPut(raw) {
 		return nil
@@ -201,8 +200,8 @@ func checkPut(name string, raw json.RawMessage, md5 string) error {
 	return err
 }
 
-// put stores the content of a URL_PUT that another operation carries. Null site
-// and key are those of the URL.
+// put stores the content of a URL_PUT inside another operation. A null site or key means
+// that of the URL.
 func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessage, site, md5 string) error {
 	if !isPut(raw) {
 		return nil
@@ -211,14 +210,14 @@ func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessag
 	if err != nil {
 		return err
 	}
-	if r.SiteID, err = repo.Store.StoredID(ctx, r.SiteID); err != nil {
+	if r.SiteID, err = repo.StoredID(ctx, r.SiteID); err != nil {
 		return err
 	}
 	w, err := repo.newWriter(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { w.stage.Abort() }() // commit makes a new one
+	defer func() { w.stage.Abort() }() // commit replaces it
 	refusal, err := w.put(ctx, r, r.URLMd5)
 	if err = errors.Join(refusal, err); err != nil {
 		return err
@@ -226,9 +225,9 @@ func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessag
 	return w.commit(ctx)
 }
 
-// decoded is the base64 text decoded, or the text itself when it is none. As
-// clients are used to it, characters outside the alphabet do not count, and only
-// a last group that is too short makes a text none (docs/spec/objects.md 2.9).
+// decoded decodes base64. It returns a text that is not base64 unchanged. Like the
+// original, it ignores characters outside the alphabet; only an incomplete last group
+// makes a text invalid (docs/spec/objects.md 2.9).
 func decoded(text string) []byte {
 	var digits strings.Builder
 	digits.Grow(len(text))
@@ -244,8 +243,8 @@ func decoded(text string) []byte {
 	return undigits(text, digits.String(), false)
 }
 
-// closes reports whether a = that stands behind so many digits of a group ends
-// the text: the group is filled with it, or with it and another one.
+// closes reports whether an = after the given number of digits of a group ends the text:
+// it completes the group, alone or with the = in rest.
 func closes(digits int, rest string) bool {
 	if digits != 2 {
 		return digits == 3
@@ -256,6 +255,7 @@ func closes(digits int, rest string) bool {
 	return next >= 0 && rest[next] == '='
 }
 
+// undigits decodes the digits, or returns text if they are incomplete and not closed.
 func undigits(text, digits string, closed bool) []byte {
 	if len(digits)%4 != 0 && !closed {
 		return []byte(text)

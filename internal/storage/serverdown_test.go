@@ -10,9 +10,9 @@ import (
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 )
 
-// A database server that goes away is an answer that says so, not the end of
-// the process; when it is back, the next request is served.
-func TestDatabaseServerGoesAway(t *testing.T) {
+// If the database server is down, requests are refused and the process goes on. After a
+// restart of the server the next request succeeds.
+func TestDatabaseServerDown(t *testing.T) {
 	s := mariadbtest.New(t, mariadbtest.Options{Durable: true})
 	n := newNodeOn(t, sqldb.Config{Driver: sqldb.DriverMySQL, Server: sqldb.Server{Socket: s.Socket, User: s.User}, Names: s.Names(t)})
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, root))
@@ -35,7 +35,7 @@ func TestDatabaseServerGoesAway(t *testing.T) {
 		raw, err := json.Marshal(answer)
 		n.must(err)
 		if text := string(raw); !strings.Contains(text, `"refused":true`) || !strings.Contains(text, "cannot be reached") {
-			t.Errorf("%s\nis answered %s", r, text)
+			t.Errorf("%s\nanswer %s", r, text)
 		}
 	}
 	n.must(s.Restart())
@@ -43,6 +43,6 @@ func TestDatabaseServerGoesAway(t *testing.T) {
 		n.good(r)
 	}
 	if answer := n.good(`["SITE_STATUS",{"id":"other"}]`); !strings.Contains(answer, `"state":1,`) {
-		t.Errorf("what was made afterwards: %s", answer)
+		t.Errorf("site created after the restart: %s", answer)
 	}
 }

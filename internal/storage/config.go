@@ -1,0 +1,89 @@
+package storage
+
+import (
+	"time"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore"
+)
+
+// Config is [TasksManager] of db-task.ini (docs/spec/storage.md 0).
+type Config struct {
+	DB       sqldb.Config
+	RawDir   string
+	KeyDir   string // folder of the key-value files and of their lock
+	InSQL    bool   // processed contents are in the SQL database, not in key-value files
+	MaxFile  int64  // bytes of one raw file
+	NoSync   bool
+	StatFreq bool
+	StatLog  bool
+	Custom   sqlstore.CustomMode
+	// Now is the clock of all stores; nil means time.Now.
+	Now func() time.Time `json:"-"`
+}
+
+// databaseKeys are the ini keys that rename databases.
+var databaseKeys = []struct{ key, database string }{
+	{"primary_db", sqldb.Sites}, {"secondary_db", sqldb.URLs}, {"fourth_db", sqldb.Deleted}, {"fifth_db", sqldb.Contents},
+	{"stat_db", sqldb.Freqs}, {"log_db", sqldb.Logs}, {"att_db", sqldb.Attributes},
+}
+
+// DatabaseKeys maps the ini keys that rename databases to their default names.
+func DatabaseKeys() map[string]string {
+	keys := make(map[string]string, len(databaseKeys))
+	for _, k := range databaseKeys {
+		keys[k.key] = k.database
+	}
+	return keys
+}
+
+// ReadConfig reads section [TasksManager]. Relative paths are below dataDir. Errors stay in
+// f until f.Err.
+func ReadConfig(f *config.File, dataDir string) Config {
+	s := f.Section("TasksManager")
+	c := Config{
+		DB: sqldb.Config{
+			Driver: s.Choice("db_driver", sqldb.DriverSQLite, sqldb.DriverSQLite, sqldb.DriverMySQL),
+			Server: sqldb.Server{
+				Socket:    s.Text("db_socket", ""),
+				Host:      s.Text("db_host", "127.0.0.1"),
+				Port:      int(s.Int("db_port", 3306, 1, 65535)),
+				User:      s.Text("db_user", "hce"),
+				Password:  s.Text("db_pwd", ""),
+				TLS:       s.Bool("db_tls", false),
+				Statement: s.Duration("db_statement_timeout", time.Millisecond, time.Minute, time.Second, time.Hour),
+				Conns:     int(s.Int("db_connections", 4, 2, 100)),
+			},
+			Path:        s.PathIn(dataDir, "db_path", "dc.db"),
+			Busy:        s.Duration("db_busy_timeout", time.Millisecond, 30*time.Second, 100*time.Millisecond, 10*time.Minute),
+			Synchronous: s.Choice("db_synchronous", "FULL", "FULL", "NORMAL"),
+			Names:       map[string]string{},
+		},
+		RawDir:   s.PathIn(dataDir, "raw_data_dir", "dc_rdata"),
+		KeyDir:   s.PathIn(dataDir, "key_value_storage_dir", "dc_dbdata"),
+		MaxFile:  s.Int("raw_file_max", 64<<20, 1<<10, 1<<30),
+		NoSync:   !s.Bool("raw_sync", true),
+		StatFreq: s.Bool("stats_freq_enabled", false),
+		StatLog:  s.Bool("stats_log_enabled", false),
+		Custom: sqlstore.CustomMode(s.Choice("SQLCustom", string(sqlstore.CustomOff),
+			string(sqlstore.CustomOff), string(sqlstore.CustomRead), string(sqlstore.CustomAll))),
+	}
+	for _, k := range databaseKeys {
+		if name := s.Text(k.key, k.database); name != k.database {
+			c.DB.Names[k.database] = name
+		}
+	}
+	if dsn := s.Text("db_dsn", ""); dsn != "" {
+		server, err := sqldb.ParseDSN(dsn)
+		if err != nil {
+			s.Fail("db_dsn", err.Error()) // the message omits the value, which holds a password
+		}
+		server.Statement, server.Conns = c.DB.Server.Statement, c.DB.Server.Conns
+		c.DB.Server = server
+	}
+	c.InSQL = s.Choice("content_storage_type", "0", "0", "1") == "1"
+	s.Accept("third_db", "stat_domains_db", "mutexLockTTL", "dc_site_template",
+		"dc_content_template", "dc_statistics_freq_template", "dc_statistics_log_template", "dc_attribute_template", "key_value_default_file")
+	return c
+}
