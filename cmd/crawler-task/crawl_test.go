@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,192 +14,11 @@ import (
 	"sync"
 	"testing"
 
-	"hce/dc/internal/cli/taskprogram"
-	"hce/dc/internal/config"
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
 )
 
-// node is crawler-task as its shipped ini files make it, with stores in a folder of
-// the test, and the operations of db-task on the same stores.
-type node struct {
-	*testing.T
-	data  string
-	job   *crawl.Job
-	repo  *storage.Repository
-	batch int64
-}
-
-func newNode(t *testing.T) *node {
-	t.Helper()
-	n := &node{T: t, data: t.TempDir()}
-	for name, value := range map[string]string{
-		"DC_Application_data_dir": n.data, "DC_CrawlerTask_AllowedNetworks": "127.0.0.0/8",
-		"DC_TasksManager_db_synchronous": "NORMAL", "DC_TasksManager_raw_sync": "0",
-	} {
-		t.Setenv(name, value)
-	}
-	t.Cleanup(n.start())
-	return n
-}
-
-// start opens the job as a process does; end closes it.
-func (n *node) start() (end func()) {
-	n.Helper()
-	f, err := config.Load(filepath.Join("..", "..", "ini", "crawler-task.ini"))
-	n.must(err)
-	app := f.Application("crawler-task", "log/crawler-task.log")
-	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskprogram.Flags{})
-	n.must(err)
-	n.job, n.repo = job, job.Data.(*storage.Repository)
-	return end
-}
-
-func (n *node) must(err error) {
-	n.Helper()
-	if err != nil {
-		n.Fatal(err)
-	}
-}
-
-// ask sends one request to db-task, which must do it.
-func (n *node) ask(format string, args ...any) string {
-	n.Helper()
-	job := storage.Job{Repository: n.repo, Critical: storage.Critical}
-	answer, err := job.Run(n.Context(), json.RawMessage(fmt.Sprintf(format, args...)))
-	n.must(err)
-	text, err := json.Marshal(answer)
-	n.must(err)
-	return string(text)
-}
-
-// web is a site of fixed pages by path; "" and missing ones are not there. HOST
-// becomes the name of the server.
-type web struct {
-	*httptest.Server
-	mu    sync.Mutex
-	pages map[string]string
-	asked []string // path and Cookie line
-	more  http.HandlerFunc
-}
-
-func newWeb(t *testing.T, pages map[string]string) *web {
-	w := &web{pages: pages}
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.mu.Lock()
-		w.asked = append(w.asked, strings.TrimSpace(r.URL.RequestURI()+" "+r.Header.Get("Cookie")))
-		text, ok := w.pages[r.URL.RequestURI()]
-		w.mu.Unlock()
-		switch {
-		case !ok:
-			rw.WriteHeader(http.StatusNotFound)
-			return
-		case strings.HasSuffix(r.URL.Path, ".xml"):
-			rw.Header().Set("Content-Type", "application/xml")
-		default:
-			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		}
-		if w.more != nil {
-			w.more(rw, r)
-		}
-		fmt.Fprint(rw, strings.ReplaceAll(text, "HOST", r.Host))
-	}))
-	t.Cleanup(w.Close)
-	return w
-}
-
-// site makes a site of a root URL; more are members of the request.
-func (n *node) site(root, more string) string {
-	n.Helper()
-	id := wire.Md5(root)
-	answer := n.ask(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0,"httpTimeout":5000%s}]`, id, root, more)
-	if strings.Contains(answer, `"refused":true`) {
-		n.Fatal(answer)
-	}
-	return id
-}
-
-// properties is a member of SITE_NEW: pairs of name and value.
-func properties(pairs ...string) string {
-	list := map[string]string{"ROBOTS_MODE": "0"}
-	for i := 0; i < len(pairs); i += 2 {
-		list[pairs[i]] = pairs[i+1]
-	}
-	text, _ := json.Marshal(list)
-	return `,"properties":` + string(text)
-}
-
-// row reads a row, which must be there.
-func (n *node) row(site, url string) wire.URL {
-	n.Helper()
-	u, ok := n.rows(site, url)[url]
-	if !ok {
-		n.Fatalf("no row %s", url)
-	}
-	return u
-}
-
-func (n *node) rows(site string, urls ...string) map[string]wire.URL {
-	n.Helper()
-	var keys []string
-	for _, u := range urls {
-		keys = append(keys, wire.Md5(u))
-	}
-	found, err := n.repo.Rows(n.Context(), site, keys)
-	n.must(err)
-	byURL := map[string]wire.URL{}
-	for _, u := range found {
-		byURL[u.URL] = u
-	}
-	return byURL
-}
-
-// crawl runs one batch of URLs of a site.
-func (n *node) crawl(site string, change func(*wire.Batch), urls ...string) wire.Batch {
-	n.Helper()
-	n.batch++
-	b := wire.Batch{ID: n.batch, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
-	for _, u := range urls {
-		row := n.row(site, u)
-		row.Status, row.RequestDelay = wire.StatusSelectedCrawling, 0
-		b.Items = append(b.Items, wire.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row})
-	}
-	if change != nil {
-		change(&b)
-	}
-	raw, err := json.Marshal(b)
-	n.must(err)
-	answer, err := n.job.Run(n.Context(), raw)
-	n.must(err)
-	return answer.(wire.Batch)
-}
-
-// counters are the site's counters; they must be what counting anew gives.
-func (n *node) counters(site string) wire.Site {
-	n.Helper()
-	read := func() wire.Site {
-		s, err := n.repo.Site(n.Context(), site)
-		n.must(err)
-		return *s
-	}
-	s := read()
-	n.ask(`["FIELD_RECALCULATE",[{"siteId":%q}]]`, site)
-	again := read()
-	type counted struct {
-		resources, contents, collected, fresh, deleted, size, errors, speed, speeds int64
-		mask                                                                        wire.ErrorMask
-	}
-	of := func(s wire.Site) counted {
-		return counted{s.Resources, s.Contents, s.CollectedURLs, s.NewURLs, s.DeletedURLs, s.Size, s.Errors, s.AVGSpeed, s.AVGSpeedCounter, s.ErrorMask}
-	}
-	if of(s) != of(again) {
-		n.Errorf("counters %+v, counted anew %+v", of(s), of(again))
-	}
-	return s
-}
-
-// TestSmallSite: every row of a site of known links is exact.
+// Every row of a site with known links is exact.
 func TestSmallSite(t *testing.T) {
 	w := newWeb(t, map[string]string{
 		"/":  `<a href="/a">a</a> <a href="/b">b</a> <a href="/a">again</a> <a href="http://other.test/x">x</a>`,
@@ -231,13 +49,13 @@ func TestSmallSite(t *testing.T) {
 		size += u.Size
 	}
 	if found := n.rows(site, "http://other.test/x"); len(found) != 0 {
-		t.Error("a link that the filters refuse is a row")
+		t.Error("a filtered link has a row")
 	}
 	s := n.counters(site)
 	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != wire.ErrHTTP {
 		t.Errorf("counters %+v", s)
 	}
-	// A page that is crawled again raises no Freq.
+	// A second crawl of a page does not raise the Freq of its links.
 	n.crawl(site, nil, root)
 	if u := n.row(site, w.URL+"/a"); u.Freq != 1 {
 		t.Errorf("after a second crawl /a has Freq %d", u.Freq)
@@ -245,7 +63,7 @@ func TestSmallSite(t *testing.T) {
 	n.counters(site)
 }
 
-// TestStoredFeed: entries with their documents, and the pages of RSS entries.
+// A feed stores entries with their documents, or the pages of RSS entries.
 func TestStoredFeed(t *testing.T) {
 	const text = `<rss version="2.0"><channel><item><link>http://HOST/1</link><pubDate>Mon, 05 Jan 2026 10:00:00 GMT</pubDate></item><item><link>http://HOST/2</link></item></channel></rss>`
 	for _, processor := range []string{"FEED_PARSER", "RSS"} {
@@ -254,7 +72,7 @@ func TestStoredFeed(t *testing.T) {
 			n := newNode(t)
 			site := n.site(w.URL+"/feed.xml", properties("PROCESSOR_NAME", processor))
 			passes := func(b *wire.Batch) { b.MaxIterations = 2 }
-			for range 2 { // the second time nothing is new
+			for range 2 { // the second crawl finds nothing new
 				n.crawl(site, passes, w.URL+"/feed.xml")
 				one := n.row(site, w.URL+"/1")
 				raw, err := n.repo.RawContent(t.Context(), site, one.URLMd5)
@@ -278,7 +96,7 @@ func TestStoredFeed(t *testing.T) {
 	}
 }
 
-// TestStoredSitemap: from robots.txt to rows, and the sitemap is one the next time.
+// A sitemap of robots.txt becomes rows and is still a sitemap in the next crawl.
 func TestStoredSitemap(t *testing.T) {
 	w := newWeb(t, map[string]string{
 		"/robots.txt": "Sitemap: http://HOST/s.xml", "/": "home",
@@ -305,16 +123,15 @@ func TestStoredSitemap(t *testing.T) {
 	n.counters(site)
 }
 
-// TestPageBecomesSitemap: a row that was crawled as a page is a sitemap from then on
-// when it is named as one and found again.
+// A row that was crawled as a page becomes a sitemap when SITEMAPS names it.
 func TestPageBecomesSitemap(t *testing.T) {
 	w := newWeb(t, map[string]string{"/": `<a href="/s.xml">x</a>`, "/s.xml": `<urlset><url><loc>http://HOST/1</loc></url></urlset>`})
 	n := newNode(t)
 	site := n.site(w.URL+"/", `,"recrawlPeriod":1`+properties("RECRAWL_URL_AGE_EXPRESSION", "0"))
 	n.crawl(site, nil, w.URL+"/")
 	n.crawl(site, nil, w.URL+"/s.xml")
-	named := func(b *wire.Batch) { b.Items[0].Properties = map[string]string{"SITEMAPS": w.URL + "/s.xml"} }
-	n.crawl(site, named, w.URL+"/")
+	withSitemap := func(b *wire.Batch) { b.Items[0].Properties = map[string]string{"SITEMAPS": w.URL + "/s.xml"} }
+	n.crawl(site, withSitemap, w.URL+"/")
 	if u := n.row(site, w.URL+"/s.xml"); u.ContentType != "application/sitemap+xml" || u.Status != wire.StatusNew {
 		t.Errorf("row %+v", u)
 	}
@@ -323,8 +140,8 @@ func TestPageBecomesSitemap(t *testing.T) {
 	n.counters(site)
 }
 
-// TestStoredChain: the first page's row ends with its batch, and its list is
-// stored beside its page.
+// The row of the first page of a chain ends with its batch, and the list of the chain is
+// stored next to its page.
 func TestStoredChain(t *testing.T) {
 	w := newWeb(t, map[string]string{"/": `<a href="/?part=2">2</a>`, "/?part=2": `<a href="/?part=3">3</a>`, "/?part=3": "the end"})
 	n := newNode(t)
@@ -347,7 +164,7 @@ func TestStoredChain(t *testing.T) {
 			n.must(err)
 			chain = append(chain, string(text))
 			if _, err := os.Stat(strings.TrimSuffix(path, ".chain") + ".bin"); len(chain) == 1 && err != nil {
-				t.Errorf("the list stands beside no page: %v", err)
+				t.Errorf("the list has no page: %v", err)
 			}
 		}
 		return err
@@ -359,21 +176,21 @@ func TestStoredChain(t *testing.T) {
 	n.counters(site)
 }
 
-// dying is a repository whose process dies when it takes rows for the second time.
+// dying is a repository that fails when rows are marked for the second time.
 type dying struct {
 	*storage.Repository
-	taken int
+	marks int
 }
 
 func (d *dying) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
-	if d.taken++; d.taken > 1 {
+	if d.marks++; d.marks > 1 {
 		return nil, errors.New("killed")
 	}
 	return d.Repository.MarkCrawling(ctx, site, batch, items)
 }
 
-// TestKilledChain: a kill between the passes leaves the first page held; URL_RETURN
-// frees it, and the next batch brings the whole chain.
+// A kill between the passes leaves the first page locked. URL_RETURN unlocks it, and the
+// next batch crawls the whole chain.
 func TestKilledChain(t *testing.T) {
 	w := newWeb(t, map[string]string{"/": `<a href="/?part=2">2</a>`, "/?part=2": "the end"})
 	n := newNode(t)
@@ -385,15 +202,15 @@ func TestKilledChain(t *testing.T) {
 	n.must(err)
 	n.job.Data = &dying{Repository: n.repo}
 	if _, err := n.job.Run(t.Context(), raw); err == nil {
-		t.Fatal("the batch went on")
+		t.Fatal("the batch did not fail")
 	}
 	n.job.Data = n.repo
 	if u := n.row(site, w.URL+"/"); u.Status != wire.StatusCrawling || u.BatchID != 99 {
-		t.Errorf("held row %+v", u)
+		t.Errorf("locked row %+v", u)
 	}
 	n.ask(`["URL_RETURN",{"batchId":99}]`)
 	if u := n.row(site, w.URL+"/"); u.Status != wire.StatusNew {
-		t.Errorf("freed row %+v", u)
+		t.Errorf("returned row %+v", u)
 	}
 	n.crawl(site, func(b *wire.Batch) { b.MaxIterations = 3 }, w.URL+"/")
 	for _, path := range []string{"/", "/?part=2"} {
@@ -404,7 +221,7 @@ func TestKilledChain(t *testing.T) {
 	n.counters(site)
 }
 
-// TestStoredSchema: values are used up over batches; every row has its own key.
+// The values of a URL schema are used up over batches; every row has its own key.
 func TestStoredSchema(t *testing.T) {
 	w := newWeb(t, map[string]string{"/?q=a": "a", "/?q=b": "b", "/?q=c": "c"})
 	n := newNode(t)
@@ -424,14 +241,14 @@ func TestStoredSchema(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Equal(w.asked, []string{"/?q=a", "/?q=c"}) {
-		t.Errorf("asked for %v", w.asked)
+	if !slices.Equal(w.requests, []string{"/?q=a", "/?q=c"}) {
+		t.Errorf("requested %v", w.requests)
 	}
 	n.counters(site)
 }
 
-// TestDetectModified: each way of asking, and what becomes of the row of a page
-// that is as it was.
+// Each algorithm of DETECT_MODIFIED finds an unchanged page, and each behavior updates its
+// row.
 func TestDetectModified(t *testing.T) {
 	const date = "Mon, 05 Jan 2026 10:00:00 GMT"
 	for algorithm := range 4 {
@@ -447,7 +264,7 @@ func TestDetectModified(t *testing.T) {
 						rw.WriteHeader(http.StatusNotModified)
 					}
 				}
-				compare := map[int]int{3: 1}[algorithm] // HEAD tells by its date
+				compare := map[int]int{3: 1}[algorithm] // HEAD compares dates
 				mode := map[int]int{3: 2}[algorithm] + map[bool]int{true: 1}[algorithm != 3]
 				n := newNode(t)
 				site := n.site(w.URL+"/", properties("DETECT_MODIFIED", fmt.Sprintf(`{"algorithm":%d,"mode":%d,"compare":%d,"behavior":%d}`, algorithm, mode, compare, behavior)))
@@ -486,16 +303,16 @@ func TestDetectModified(t *testing.T) {
 	}
 }
 
-// TestLimits: what a full site takes, and what makes room in it.
+// A full site stores no further links, unless AUTO_REMOVE removes old rows.
 func TestLimits(t *testing.T) {
 	tests := []struct {
 		name string
 		more string
-		want []string // of the links, the rows
+		want []string // links with a row
 	}{
 		{"no limit", properties(), []string{"/1", "/2", "/3"}},
 		{"MaxURLs", `,"maxURLs":3` + properties(), []string{"/1", "/2"}},
-		{"MaxResources, of which the page is one", `,"maxResources":3` + properties(), []string{"/1", "/2"}},
+		{"MaxResources, which includes the page", `,"maxResources":3` + properties(), []string{"/1", "/2"}},
 		{"AUTO_REMOVE", `,"maxURLs":3` + properties("AUTO_REMOVE_RESOURCES", "2", "AUTO_REMOVE_WHERE", "ParentMd5<>''", "AUTO_REMOVE_ORDER", "CDate"), []string{"/1", "/2"}},
 	}
 	for _, tt := range tests {
@@ -527,23 +344,23 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%d collected", s.CollectedURLs)
 			}
 			if got := n.rows(site, w.URL+"/2", w.URL+"/4"); len(got) != 1 || got[w.URL+"/4"].URL == "" {
-				t.Errorf("of the old link and the new one there are %d", len(got))
+				t.Errorf("%d of the old and the new link have rows, want 1", len(got))
 			}
 		})
 	}
 }
 
-// TestElsewhere: links of other hosts, by the type of the page.
-func TestElsewhere(t *testing.T) {
+// The type of the page decides which site gets links to other hosts.
+func TestLinksToOtherHosts(t *testing.T) {
 	tests := []struct {
-		name   string
-		kind   int64
-		at     string // known, unknown: sites of the links; own for the page's
-		others string
+		name    string
+		kind    int64
+		known   string // site of the link to a known host: own, theirs or general
+		unknown string // site of the link to an unknown host
 	}{
 		{"regular", wire.TypeRegular, "own", "own"},
-		{"links go to the sites that there are", wire.TypeRegularExt, "theirs", "general"},
-		{"sites are made", wire.TypeNewSite, "theirs", "theirs"},
+		{"links go to existing sites", wire.TypeRegularExt, "theirs", "general"},
+		{"sites are created", wire.TypeNewSite, "theirs", "theirs"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -554,7 +371,7 @@ func TestElsewhere(t *testing.T) {
 			n.ask(`["URL_UPDATE",[{"siteId":%q,"url":%q,"type":%d}]]`, site, w.URL+"/", tt.kind)
 			n.crawl(site, nil, w.URL+"/")
 			n.row(site, w.URL+"/1")
-			for url, where := range map[string]string{"http://known.test/x": tt.at, "http://unknown.test/y": tt.others} {
+			for url, where := range map[string]string{"http://known.test/x": tt.known, "http://unknown.test/y": tt.unknown} {
 				host, _, _ := strings.Cut(url[7:], "/")
 				at := map[string]string{"own": site, "theirs": wire.Md5("http://" + host + "/"), "general": wire.GeneralSite}[where]
 				for _, id := range []string{site, wire.Md5("http://" + host + "/"), wire.GeneralSite} {
@@ -569,7 +386,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestNoIndexAttribute: set when a page asks for it, and taken away again.
+// The attribute robots_noindex is set while the page has noindex.
 func TestNoIndexAttribute(t *testing.T) {
 	w := newWeb(t, map[string]string{"/": ""})
 	n := newNode(t)
@@ -589,7 +406,7 @@ func TestNoIndexAttribute(t *testing.T) {
 	}
 }
 
-// TestCookiesOutliveTheProcess: what a site has set is sent by the next process.
+// The next process sends the cookies that a site has set.
 func TestCookiesOutliveTheProcess(t *testing.T) {
 	w := newWeb(t, map[string]string{"/": `<a href="/next">x</a>`, "/next": "x"})
 	w.more = func(rw http.ResponseWriter, r *http.Request) {
@@ -605,21 +422,16 @@ func TestCookiesOutliveTheProcess(t *testing.T) {
 	n.crawl(site, nil, w.URL+"/next")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.asked) != 2 || !strings.Contains(w.asked[1], "session=s1") {
-		t.Errorf("asked for %q", w.asked)
+	if len(w.requests) != 2 || !strings.Contains(w.requests[1], "session=s1") {
+		t.Errorf("requested %q", w.requests)
 	}
 }
 
-// TestBatchesOfTheOriginal: the batches that users of the original send in real
-// time are taken and crawled.
+// Real-time batches as users of the original send them are accepted and crawled.
 func TestBatchesOfTheOriginal(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "shared", "compat", "BATCH")
-	if link, err := filepath.EvalSymlinks(filepath.Join("..", "..", "..", "shared")); err == nil {
-		folder = filepath.Join(link, "compat", "BATCH")
-	}
-	files, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil || len(files) == 0 {
-		t.Skip("there are no batches beside the project")
+	files, err := filepath.Glob(filepath.Join("..", "..", "internal", "wire", "testdata", "requests", "BATCH", "*.json"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d batches, %v", len(files), err)
 	}
 	for _, name := range files {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -627,9 +439,9 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var asked sync.Map
+			var requested sync.Map
 			s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				asked.Store(r.URL.RequestURI(), true)
+				requested.Store(r.URL.RequestURI(), true)
 				rw.Header().Set("Content-Type", "text/html")
 				fmt.Fprint(rw, "<p>here")
 			}))
@@ -640,7 +452,7 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			if len(batch.Items) == 0 {
 				t.Fatal("the batch has no items")
 			}
-			// Hosts and keys as they are, the server in their place.
+			// Keys stay as they are; the test server replaces the hosts.
 			moved := string(text)
 			urls := map[string]bool{}
 			for _, it := range batch.Items {
@@ -662,8 +474,8 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 				}
 			}
 			for path := range urls {
-				if _, ok := asked.Load(path); !ok {
-					t.Errorf("nobody asked for %s", path)
+				if _, ok := requested.Load(path); !ok {
+					t.Errorf("%s was not requested", path)
 				}
 			}
 		})

@@ -10,24 +10,23 @@ import (
 	"hce/dc/internal/task"
 )
 
-// dumpVariable names the beginning of the files that batches are dumped to, for
-// people who look for a fault (docs/spec/crawling.md 1.1).
+// dumpVariable is the environment variable with the prefix of the dump files, for
+// debugging (docs/spec/crawling.md 1.1).
 const dumpVariable = "ENV_CRAWLER_STORE_PATH"
 
-// dumped is a job whose batches are also written to <it>crawler.in.<id> and
-// <it>crawler.out.<id>. A dump that fails stops nothing.
+// dumped is a job that also writes its batches to <prefix>crawler.in.<id> and
+// <prefix>crawler.out.<id>. A failed dump is logged only.
 type dumped struct {
 	task.Job
-	begin string
-	log   *slog.Logger
+	prefix string
+	log    *slog.Logger
 }
 
 func (d dumped) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	var batch struct {
 		ID json.Number `json:"id"`
 	}
-	// What is no batch, or has no number for an id, is for the job to refuse.
-	_ = json.Unmarshal(request, &batch)
+	_ = json.Unmarshal(request, &batch) // the job rejects invalid batches
 	id, err := batch.ID.Int64()
 	if err != nil {
 		return d.Job.Run(ctx, request)
@@ -43,8 +42,8 @@ func (d dumped) Run(ctx context.Context, request json.RawMessage) (any, error) {
 }
 
 func (d dumped) write(kind string, id int64, text []byte) {
-	name := fmt.Sprintf("%scrawler.%s.%d", d.begin, kind, id)
+	name := fmt.Sprintf("%scrawler.%s.%d", d.prefix, kind, id)
 	if err := os.WriteFile(name, text, 0o600); err != nil {
-		d.log.Warn("a batch is not dumped", "variable", dumpVariable, "error", err)
+		d.log.Warn("cannot dump a batch", "variable", dumpVariable, "error", err)
 	}
 }

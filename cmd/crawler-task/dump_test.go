@@ -14,14 +14,14 @@ type echo struct{}
 
 func (echo) Run(_ context.Context, request json.RawMessage) (any, error) {
 	if string(request) == `{"id":9}` {
-		return nil, errors.New("no batch")
+		return nil, errors.New("invalid batch")
 	}
 	return map[string]bool{"done": true}, nil
 }
 
 func TestDump(t *testing.T) {
 	dir := t.TempDir()
-	d := dumped{Job: echo{}, begin: filepath.Join(dir, "x-"), log: slog.New(slog.DiscardHandler)}
+	d := dumped{Job: echo{}, prefix: filepath.Join(dir, "x-"), log: slog.New(slog.DiscardHandler)}
 	for _, request := range []string{`{"id":7}`, `{"id":"../8"}`, `[]`, `{"id":9}`} {
 		_, _ = d.Run(t.Context(), json.RawMessage(request))
 	}
@@ -35,7 +35,7 @@ func TestDump(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 3 {
 		t.Errorf("files %q", files)
 	}
-	d.begin = filepath.Join(dir, "none", "x")
+	d.prefix = filepath.Join(dir, "none", "x")
 	if _, err := d.Run(t.Context(), json.RawMessage(`{"id":7}`)); err != nil {
 		t.Error(err)
 	}

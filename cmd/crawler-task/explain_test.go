@@ -51,7 +51,7 @@ func program(t *testing.T, folder string, args ...string) (stdout, stderr string
 	return clitest.Output(t, c)
 }
 
-// keys are the paths of all members of a JSON value, "headers" not looked into.
+// keys returns the paths of all members of a JSON value, except those inside "headers".
 func keys(prefix string, value any) []string {
 	var list []string
 	switch value := value.(type) {
@@ -72,8 +72,8 @@ func keys(prefix string, value any) []string {
 	return slices.Compact(list)
 }
 
-// files are the files below folder, but for the log, the gates of hosts and those
-// of SQLite, with their contents.
+// files returns the contents of the files below folder by name, except the logs, the host
+// gates and the SQLite database.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -101,14 +101,13 @@ func files(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestExplain: the keys of the answer are what tools rely on, and nothing that is
-// stored changes by asking.
+// Tools rely on the keys of the answer, and --explain stores nothing.
 func TestExplain(t *testing.T) {
 	var mu sync.Mutex
-	var asked []string
+	var requested []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked = append(asked, r.URL.Path)
+		requested = append(requested, r.URL.Path)
 		mu.Unlock()
 		http.SetCookie(w, &http.Cookie{Name: "set", Value: "1", MaxAge: 1000})
 		switch r.URL.Path {
@@ -160,10 +159,10 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	mu.Lock()
-	if want := []string{"/robots.txt", "/", "/home"}; !slices.Equal(asked, want) {
-		t.Errorf("asked for %q", asked)
+	if want := []string{"/robots.txt", "/", "/home"}; !slices.Equal(requested, want) {
+		t.Errorf("requested %q", requested)
 	}
-	asked = nil
+	requested = nil
 	mu.Unlock()
 
 	t.Run("without --fetch", func(t *testing.T) {
@@ -176,11 +175,11 @@ func TestExplain(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if !slices.Equal(asked, []string{"/robots.txt"}) {
-			t.Errorf("asked for %q", asked)
+		if !slices.Equal(requested, []string{"/robots.txt"}) {
+			t.Errorf("requested %q", requested)
 		}
 	})
-	t.Run("of a site", func(t *testing.T) {
+	t.Run("with --site", func(t *testing.T) {
 		answer, _ := run(t, "--explain", s.URL+"/", "--site", siteID)
 		if answer["site"].(map[string]any)["id"] != siteID {
 			t.Errorf("%v", answer["site"])
@@ -192,7 +191,7 @@ func TestExplain(t *testing.T) {
 		reason string
 	}{
 		{"unknown site", []string{"--explain", s.URL + "/", "--site", "fedcba9876543210fedcba9876543210"}, "SITE_NEW"},
-		{"no URL", []string{"--explain", "mailto:somebody"}, "http"},
+		{"invalid URL", []string{"--explain", "mailto:somebody"}, "http"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, text := run(t, tt.args...)
@@ -206,10 +205,10 @@ func TestExplain(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"no value", []string{"--explain"}, "--explain needs a value (URL)"},
-		{"site that is no id", []string{"--explain", s.URL, "--site", "../x"}, "--site"},
-		{"site without a question", []string{"--site", siteID}, "--explain URL"},
-		{"fetch without a question", []string{"--fetch"}, "--explain URL"},
+		{"missing value", []string{"--explain"}, "--explain needs a value (URL)"},
+		{"invalid site id", []string{"--explain", s.URL, "--site", "../x"}, "--site"},
+		{"--site without --explain", []string{"--site", siteID}, "--explain URL"},
+		{"--fetch without --explain", []string{"--fetch"}, "--explain URL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, stderr, status := program(t, folder, tt.args...)
@@ -219,7 +218,7 @@ func TestExplain(t *testing.T) {
 		})
 	}
 
-	// Everything is as it was: the next answer is the first one, but for times.
+	// Nothing has changed: the next answer equals the first, except for times.
 	_, again := run(t, "--explain", s.URL+"/", "--fetch")
 	for _, key := range []string{`"status": 1`, `"crawled": 0`, `"X-Word": [
         "b"`} {
@@ -234,6 +233,6 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	if len(after) != len(before) {
-		t.Errorf("%d files were %d", len(after), len(before))
+		t.Errorf("%d files, want %d", len(after), len(before))
 	}
 }

@@ -24,8 +24,8 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err != nil {
 		return nil, nil, err
 	}
-	if begin := os.Getenv(dumpVariable); begin != "" {
-		return dumped{Job: job, begin: begin, log: log}, closeJob, nil
+	if prefix := os.Getenv(dumpVariable); prefix != "" {
+		return dumped{Job: job, prefix: prefix, log: log}, closeJob, nil
 	}
 	return job, closeJob, nil
 }
@@ -49,7 +49,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if err := stores.Err(); err != nil {
 		return nil, nil, err
 	}
-	// A page is stored as UTF-8, which may take three times its bytes.
+	// Pages are stored as UTF-8, which can take three times their bytes.
 	if cfg.MaxResourceSize > data.MaxFile/3 {
 		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
 	}
@@ -77,7 +77,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		chromium.Close()
 		client.Close()
 		if err := errors.Join(rotator.Close(), hosts.Close()); err != nil {
-			log.Warn("something is not closed well", "error", err)
+			log.Warn("cannot close header rotation or host gates", "error", err)
 		}
 		projects.close()
 		closeStores()
@@ -88,17 +88,17 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}, closeAll, nil
 }
 
-// gateAge is how long the gate of a host that nobody asks is kept.
+// gateAge is how long the gate of an unused host is kept.
 const gateAge = 7 * 24 * time.Hour
 
-// sweep removes the gates of hosts that were not asked for long; it ends with ctx
-// or with the gates.
+// sweep removes the gates of hosts without requests for gateAge. It returns early when
+// ctx ends or the gates are closed.
 func sweep(ctx context.Context, hosts *hostgate.Gates, log *slog.Logger) {
 	n, err := hosts.Sweep(ctx, gateAge)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, hostgate.ErrClosed) {
-		log.Warn("old host gates are not removed", "error", err)
+		log.Warn("cannot remove old host gates", "error", err)
 	}
 	if n > 0 {
-		log.Info("old host gates are removed", "gates", n)
+		log.Info("old host gates removed", "gates", n)
 	}
 }

@@ -8,53 +8,53 @@ import (
 	"hce/dc/internal/crawl/statefile"
 )
 
-// mostProjects bounds the project logs that are open at once; beyond it there is
-// but the common log.
-const mostProjects = 64
+// maxProjects limits the open project logs. Further projects use the common log.
+const maxProjects = 64
 
-// projects are the logs of sites with the property LOGGER, each beside the common
-// log and named by it and a suffix. What goes there goes to the common log too.
+// projects are the logs of sites with the property LOGGER. Their files have the name of
+// the common log and a suffix. Each record goes to the common log too. Safe for
+// concurrent use.
 type projects struct {
-	common *slog.Logger
-	like   config.Log // of the common log
+	common   *slog.Logger
+	settings config.Log // of the common log
 
-	mu   sync.Mutex
-	open map[string]*slog.Logger
-	ends []func()
+	mu    sync.Mutex
+	open  map[string]*slog.Logger
+	files []*config.Output
 }
 
 func openProjects(app config.Application, log *slog.Logger) *projects {
-	return &projects{common: log, like: app.Log, open: map[string]*slog.Logger{}}
+	return &projects{common: log, settings: app.Log, open: map[string]*slog.Logger{}}
 }
 
-// log is the log of a project. A file that cannot be opened is said once.
+// log returns the log of a project: the common log if its file cannot be opened.
 func (p *projects) log(suffix string) *slog.Logger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.open[suffix]; known != nil {
 		return known
 	}
-	if p.like.File == "" || len(p.open) >= mostProjects {
+	if p.settings.File == "" || len(p.open) >= maxProjects {
 		return p.common
 	}
-	own := p.like
+	own := p.settings
 	own.File += "." + statefile.Name(suffix)
-	log, _, end, err := own.Open(nil)
+	log, _, file, err := own.Open(nil)
 	if err != nil {
-		p.common.Warn("a project's log cannot be opened", "suffix", suffix, "error", err)
+		p.common.Warn("cannot open the log of a project", "suffix", suffix, "error", err)
 		p.open[suffix] = p.common
 		return p.common
 	}
 	both := slog.New(slog.NewMultiHandler(p.common.Handler(), log.Handler()))
 	p.open[suffix] = both
-	p.ends = append(p.ends, end.Close)
+	p.files = append(p.files, file)
 	return both
 }
 
 func (p *projects) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, end := range p.ends {
-		end()
+	for _, file := range p.files {
+		file.Close()
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 )
 
-// otherMemory is what the process may take beside bodies under way: pages that are
-// read, what is made of them, databases and connections (bytes).
+// otherMemory is the memory in addition to response bodies: parsed pages, results,
+// databases and connections (bytes).
 const otherMemory = 112 << 20
 
-// readMemory reads how much bodies under way may take.
+// readMemory reads the memory limit of response bodies (bytes).
 func readMemory(s *config.Section) int64 {
 	return s.Int("max_memory", 192<<20, 1<<20, 1<<40)
 }
 
-// readConfig reads what the crawler itself is told.
+// readConfig reads the settings of the crawler.
 func readConfig(s *config.Section, app config.Application, flags taskprogram.Flags) crawl.Config {
 	cfg := crawl.Config{
 		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
@@ -47,14 +47,14 @@ func readConfig(s *config.Section, app config.Application, flags taskprogram.Fla
 	if flags.MaxTime > 0 {
 		cfg.MaxExecutionTime = flags.MaxTime
 	}
-	// Keys of the original that mean nothing here: the stores are described in
-	// db-task.ini, time-outs come with the rows, the list of links is built in.
+	// Keys of the original without effect: db-task.ini describes the storage, rows have
+	// their own timeouts, and the list of link expressions is built in.
 	s.Accept("raw_data_dir", "db_data_dir", "max_fetch_time", "keep_old_resources", "collect_additional_prop", "urls_xpath_list_file",
 		"db_host", "db_port", "db_user", "db_pwd", "db_dc_sites", "db_dc_urls")
 	return cfg
 }
 
-// readBrowser reads what the browser of dynamic pages is told.
+// readBrowser reads the settings of the browser for dynamic pages.
 func readBrowser(f *config.File) browser.Config {
 	s := f.Section("Browser")
 	return browser.Config{
@@ -69,21 +69,21 @@ func readBrowser(f *config.File) browser.Config {
 	}
 }
 
-// readDefaults reads the files of default headers and of the default cookie.
+// readDefaults reads the default headers and the default cookie from their files.
 func readDefaults(cfg *crawl.Config, headersFile, cookieFile string) error {
 	headers, err := os.ReadFile(headersFile)
 	if err != nil {
 		return fmt.Errorf("headers_file: %w", err)
 	}
 	if cfg.Headers, err = headerrotation.Parse(string(headers)); err != nil {
-		return fmt.Errorf("headers_file %s %w", headersFile, err)
+		return fmt.Errorf("headers_file %s: %w", headersFile, err)
 	}
 	cookie, err := os.ReadFile(cookieFile)
 	if err != nil {
 		return fmt.Errorf("cookie_file: %w", err)
 	}
 	if cfg.Cookie, err = cookies.ParseProperty(crawl.ParseCookie(string(cookie))); err != nil {
-		return fmt.Errorf("cookie_file %s %w", cookieFile, err)
+		return fmt.Errorf("cookie_file %s: %w", cookieFile, err)
 	}
 	return nil
 }
