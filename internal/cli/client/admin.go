@@ -16,20 +16,19 @@ const (
 	AdminOK      = 0
 	AdminFailed  = 1 // a class did not answer or refused, or the command is unknown
 	AdminWrong   = 2 // ini, fields or classes are missing or malformed
-	adminTimeout = 1 // of a pair, not of the program
+	adminTimeout = 1 // code in a pair, no exit code
 )
 
-// Command is one command of dc-admin for one or more classes.
+// Command is one command of dc-admin for its classes.
 type Command struct {
-	Name    string // STAT, GET, SET, STOP, SUSPEND, RESUME; DRAIN is Drain
+	Name    string // STAT, GET, SET, STOP, SUSPEND or RESUME; see Drain for DRAIN
 	Fields  map[string]any
-	Classes []string // in the order of their answers; none is all to SUSPEND and RESUME
+	Classes []string // in the order of the answers; SUSPEND and RESUME take empty as all
 	Server  Server
 }
 
-// Fields reads the --fields of a command: names for STAT and GET, name:value for
-// SET, or a JSON object for SET whose values hold commas. A value may hold
-// colons; \, stands for a comma.
+// Fields parses the option --fields of a command: names for STAT and GET, name:value pairs
+// or a JSON object for SET. Values may contain colons; \, is a comma.
 func Fields(command, text string) (map[string]any, error) {
 	fields := map[string]any{}
 	text = strings.TrimSpace(text)
@@ -63,23 +62,23 @@ func Fields(command, text string) (map[string]any, error) {
 
 var adminTypes = map[string]int{"STAT": wire.AdminStat, "GET": wire.AdminGet, "SET": wire.AdminSet, "STOP": wire.AdminState}
 
-// Commands that are one request for all their classes.
+// Commands that send one request for all their classes.
 const (
 	suspend = "SUSPEND"
 	resume  = "RESUME"
 )
 
-// Commands are the names of all commands, in the order of the help.
+// Commands is the list of all commands, in the order of the help.
 const Commands = "STAT, GET, SET, STOP, SUSPEND, RESUME, DRAIN"
 
-// notServed are the commands of the first implementation that have no work here.
+// notServed explains the commands of the original that are not supported.
 var notServed = map[string]string{
 	"SYSTEM":     "SYSTEM is not served: the daemon frees its memory by itself",
 	"SQL_CUSTOM": "SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes",
 }
 
-// Do asks one class after the other and gives the list of pairs that dc-admin
-// prints: [object, 0], or [empty object, 1] for a class that did not answer
+// Do sends the command to one class after the other and returns the list of pairs that
+// dc-admin prints: [object, 0], or [empty object, 1] for a class that did not answer
 // (docs/spec/daemon.md 4.3).
 func (c Command) Do(ctx context.Context) Outcome {
 	if why, ok := notServed[c.Name]; ok {
@@ -133,8 +132,8 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 	return answer.Object, 0
 }
 
-// suspendType is what SUSPEND and RESUME ask for: SUSPEND suspends, unless its
-// fields are there and have no "1" among them (docs/spec/daemon.md 4.2).
+// suspendType returns 0 to suspend and 1 to resume. SUSPEND with fields resumes unless the
+// fields contain "1" (docs/spec/daemon.md 4.2).
 func (c Command) suspendType() int {
 	_, one := c.Fields["1"]
 	if c.Name == resume || len(c.Fields) > 0 && !one {
@@ -143,9 +142,9 @@ func (c Command) suspendType() int {
 	return 0
 }
 
-// suspend asks the daemon to suspend managers or to let them run: those of
-// classes, or all. The object and its code are a pair of the output. The error
-// says that some manager is not in the state that was asked for.
+// suspend suspends (kind 0) or resumes (kind 1) the managers of classes, or all managers if
+// classes is empty. object and code are a pair of the output. The error means that a
+// manager did not change its state.
 func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
 	raw, err := json.Marshal(struct {
 		SuspendType int      `json:"suspendType"`
@@ -158,13 +157,14 @@ func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []st
 	if err != nil {
 		return withError(wire.GeneralResponse{}, c.reason(err)), adminTimeout, errors.New(c.reason(err))
 	}
-	var said wire.GeneralResponse
-	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &said) != nil || said.ErrorCode != 0 {
-		return answer.Object, 0, fmt.Errorf("not every manager has done it: %s", answer.Object)
+	var response wire.GeneralResponse
+	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &response) != nil || response.ErrorCode != 0 {
+		return answer.Object, 0, fmt.Errorf("not every manager obeyed: %s", answer.Object)
 	}
 	return answer.Object, 0, nil
 }
 
+// reason describes err for the user.
 func (c Command) reason(err error) string {
 	if errors.Is(err, errTimeout) {
 		return c.Server.noAnswer(fmt.Sprintf(" within %d ms", c.Server.Timeout.Milliseconds()))
@@ -172,7 +172,7 @@ func (c Command) reason(err error) string {
 	return err.Error()
 }
 
-// refused reports whether a manager's answer says that it did not do it.
+// refused reports whether a manager's answer is a refusal.
 func refused(object any) bool {
 	raw, ok := object.(json.RawMessage)
 	if !ok {
@@ -185,19 +185,20 @@ func refused(object any) bool {
 	return json.Unmarshal(raw, &o) != nil || o.Command == wire.CommandError || len(o.Errors) > 0
 }
 
-// AdminFailure is the output of a usage or configuration error: one empty object
-// with the error and without a code beside it.
+// AdminFailure is the output of a usage or configuration error: one empty object with the
+// error, in a list without a code.
 func AdminFailure(exit int, message string) Outcome {
 	m := withError(wire.AdminFields{Fields: map[string]any{}}, message)
 	m["errorCode"] = exit
 	return Outcome{Exit: exit, JSON: []any{[]any{m}}}
 }
 
+// withError returns the members of object with the error added.
 func withError(object any, message string) map[string]any {
 	raw, err := json.Marshal(object)
 	m := map[string]any{}
 	if err == nil {
-		_ = json.Unmarshal(raw, &m) // our own object
+		_ = json.Unmarshal(raw, &m) // valid: it was just encoded
 	}
 	m["errorCode"], m["errorMessage"] = 1, message
 	return m

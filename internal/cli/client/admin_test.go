@@ -28,7 +28,7 @@ func TestFields(t *testing.T) {
 		"no name":           {"SET", " :1", nil, true},
 		"JSON":              {"SET", ` {"A":9007199254740993,"B":"x,y:z","C":{"d":[1]}}`, map[string]any{"A": json.Number("9007199254740993"), "B": "x,y:z", "C": map[string]any{"d": []any{json.Number("1")}}}, false},
 		"broken JSON":       {"SET", `{"A":1`, nil, true},
-		"JSON is not GET's": {"GET", `{"A"}`, map[string]any{`{"A"}`: ""}, false},
+		"GET takes no JSON": {"GET", `{"A"}`, map[string]any{`{"A"}`: ""}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Fields(c.command, c.text)
@@ -41,11 +41,11 @@ func TestFields(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	answers := func(e wire.Event) []wire.Event {
-		var asked wire.AdminFields
-		if err := json.Unmarshal(e.Object, &asked); err != nil {
+		var request wire.AdminFields
+		if err := json.Unmarshal(e.Object, &request); err != nil {
 			t.Error(err)
 		}
-		switch asked.ClassName {
+		switch request.ClassName {
 		case "Silent":
 			return nil
 		case "Unknown":
@@ -53,7 +53,7 @@ func TestCommand(t *testing.T) {
 		}
 		switch e.Type {
 		case wire.AdminStat:
-			return []wire.Event{reply(e, wire.AdminStatAns, `{"className":"`+asked.ClassName+`","fields":{"n":1}}`)}
+			return []wire.Event{reply(e, wire.AdminStatAns, `{"className":"`+request.ClassName+`","fields":{"n":1}}`)}
 		case wire.AdminSet:
 			return []wire.Event{reply(e, wire.AdminSetAns, `{"className":"X","fields":{"n":null},"errors":{"n":"is fixed"}}`)}
 		case wire.AdminState:
@@ -69,18 +69,18 @@ func TestCommand(t *testing.T) {
 		exit    int
 		want    string
 	}{
-		"in the order asked": {Command{Name: "STAT", Classes: []string{"B", "A"}}, 0, `[[{"className":"B","fields":{"n":1}},0],[{"className":"A","fields":{"n":1}},0]]`},
-		"stop":               {Command{Name: "STOP", Classes: []string{"A"}}, 0, `[[{"className":"A","command":2},0]]`},
-		"refused value":      {Command{Name: "SET", Classes: []string{"A"}, Fields: map[string]any{"n": "1"}}, 1, `[[{"className":"X","errors":{"n":"is fixed"},"fields":{"n":null}},0]]`},
-		"unknown class":      {Command{Name: "STAT", Classes: []string{"Unknown"}}, 1, `[[{"className":"Unknown","command":7,"errorMessage":"no such class"},0]]`},
-		"no classes":         {Command{Name: "STAT"}, 0, `[]`},
-		"suspend":            {Command{Name: "SUSPEND", Fields: map[string]any{"1": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
-		"go on":              {Command{Name: "SUSPEND", Fields: map[string]any{"0": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":1}]},0]]`},
-		"suspend all":        {Command{Name: "SUSPEND"}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
-		"suspend classes":    {Command{Name: "SUSPEND", Classes: []string{"B", "A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["B","A"],"suspendType":0}]},0]]`},
-		"resume":             {Command{Name: "RESUME", Classes: []string{"A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["A"],"suspendType":1}]},0]]`},
-		"garbage collection": {Command{Name: "SYSTEM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SYSTEM is not served: the daemon frees its memory by itself","fields":{}}]]`},
-		"SQL":                {Command{Name: "SQL_CUSTOM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes","fields":{}}]]`},
+		"order of classes": {Command{Name: "STAT", Classes: []string{"B", "A"}}, 0, `[[{"className":"B","fields":{"n":1}},0],[{"className":"A","fields":{"n":1}},0]]`},
+		"stop":             {Command{Name: "STOP", Classes: []string{"A"}}, 0, `[[{"className":"A","command":2},0]]`},
+		"refused value":    {Command{Name: "SET", Classes: []string{"A"}, Fields: map[string]any{"n": "1"}}, 1, `[[{"className":"X","errors":{"n":"is fixed"},"fields":{"n":null}},0]]`},
+		"unknown class":    {Command{Name: "STAT", Classes: []string{"Unknown"}}, 1, `[[{"className":"Unknown","command":7,"errorMessage":"no such class"},0]]`},
+		"no classes":       {Command{Name: "STAT"}, 0, `[]`},
+		"suspend":          {Command{Name: "SUSPEND", Fields: map[string]any{"1": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
+		"suspend with 0":   {Command{Name: "SUSPEND", Fields: map[string]any{"0": ""}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":1}]},0]]`},
+		"suspend all":      {Command{Name: "SUSPEND"}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"suspendType":0}]},0]]`},
+		"suspend classes":  {Command{Name: "SUSPEND", Classes: []string{"B", "A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["B","A"],"suspendType":0}]},0]]`},
+		"resume":           {Command{Name: "RESUME", Classes: []string{"A"}}, 0, `[[{"errorCode":0,"errorMessage":"","statuses":[{"classes":["A"],"suspendType":1}]},0]]`},
+		"system":           {Command{Name: "SYSTEM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SYSTEM is not served: the daemon frees its memory by itself","fields":{}}]]`},
+		"SQL":              {Command{Name: "SQL_CUSTOM"}, 1, `[[{"className":"","errorCode":1,"errorMessage":"SQL_CUSTOM is not served here; dc-client --command SQL_CUSTOM asks the data nodes","fields":{}}]]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.command.Server = server

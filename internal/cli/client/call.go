@@ -10,38 +10,37 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Exit codes of dc-client; error_code of the answer is the same (docs/spec/objects.md 6.3).
+// Exit codes of dc-client, equal to error_code of the answer (docs/spec/objects.md 6.3).
 const (
 	ExitOK        = 0
 	ExitRefused   = 1 // wrong input, or no answer in time
 	ExitArguments = 2
 	ExitTransport = 3
-	ExitObject    = 4
 	ExitFailure   = 5
 )
 
-// Call is one operation for the daemon.
+// Call is one operation that is sent to the daemon.
 type Call struct {
 	Op     wire.Op
 	Object json.RawMessage
-	Merge  *bool // nil leaves it to the service
+	Merge  *bool // merge the answers of several nodes; nil: the service decides
 	Server Server
 }
 
-// Outcome is what dc-client prints and exits with.
+// Outcome is the output and the exit code of dc-client or dc-admin.
 type Outcome struct {
 	JSON any
 	Exit int
 }
 
-// Failure is the empty response with the client's own error (docs/spec/objects.md 3.1).
+// Failure is an empty response with an error of the client (docs/spec/objects.md 3.1).
 func Failure(code int, message string) Outcome {
 	return Outcome{Exit: code, JSON: map[string]any{
 		"errorCode": 0, "errorMessage": "", "itemsList": []any{}, "error_code": code, "error_message": message,
 	}}
 }
 
-// Do sends the operation and gives the daemon's answer, or the failure.
+// Do sends the operation and returns the daemon's answer, or a failure.
 func (c Call) Do(ctx context.Context) Outcome {
 	if err := Check(c.Op, c.Object); err != nil {
 		return Failure(ExitRefused, "DCC exception msg="+err.Error())
@@ -78,7 +77,7 @@ func (c Call) Do(ctx context.Context) Outcome {
 	return Outcome{JSON: answer.Object}
 }
 
-// Check refuses an object that cannot be op's request: wrong shape, wrong types,
+// Check returns an error if raw cannot be a request of op: wrong shape, wrong types or
 // missing fields.
 func Check(op wire.Op, raw json.RawMessage) error {
 	read, ok := readers[op]
@@ -88,7 +87,7 @@ func Check(op wire.Op, raw json.RawMessage) error {
 	return read(raw)
 }
 
-// readers read the request of each operation.
+// readers parse the request of each operation.
 var readers = map[wire.Op]func(json.RawMessage) error{
 	wire.SiteNew: reads(wire.ReadSiteNew), wire.SiteUpdate: reads(wire.ReadSiteUpdate), wire.SiteStatus: reads(wire.ReadSiteStatus),
 	wire.SiteFind: reads(wire.ReadSiteFind), wire.SiteDelete: reads(wire.ReadSiteDelete), wire.SiteCleanup: reads(wire.ReadSiteCleanup),
@@ -112,8 +111,8 @@ func reads[R any](read func(json.RawMessage, *wire.Notes) (R, error)) func(json.
 	}
 }
 
-// readsAs is reads for a reader of several operations, which is told how errors
-// call the list.
+// readsAs is reads for a reader of several operations; object is the name of the list in
+// errors.
 func readsAs[R any](object string, read func(string, json.RawMessage, *wire.Notes) (R, error)) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		_, err := read(object, raw, nil)

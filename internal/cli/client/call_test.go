@@ -14,8 +14,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// daemon is a ROUTER socket that answers each event with what answer gives;
-// nothing for an event without a class.
+// daemon is a server that replies to each event with the events that answer returns.
 func daemon(t *testing.T, answer func(e wire.Event) []wire.Event) Server {
 	t.Helper()
 	endpoint := managertest.Serve(t, managertest.Bus(t), "tcp://127.0.0.1:*", answer)
@@ -30,7 +29,7 @@ func daemon(t *testing.T, answer func(e wire.Event) []wire.Event) Server {
 	return Server{Host: "127.0.0.1", Port: n, Timeout: 20 * time.Second}
 }
 
-// reply answers e with an object in a type.
+// reply returns the reply to e with a type and an object.
 func reply(e wire.Event, eventType int, object string) wire.Event {
 	return wire.Event{Class: e.Class, UID: e.UID, Type: eventType, Object: json.RawMessage(object), Cookie: e.Cookie}
 }
@@ -66,7 +65,7 @@ func TestCall(t *testing.T) {
 			},
 			has: `"errorCode": 2`,
 		},
-		"another's answer first": {
+		"reply to another request first": {
 			answer: func(e wire.Event) []wire.Event {
 				other := reply(e, e.Type+100, `{"itemsList":[]}`)
 				other.UID = bus.NewUID()
@@ -102,7 +101,7 @@ func TestCall(t *testing.T) {
 			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, `[]`)} },
 			exit:   ExitRefused, has: "Wrong Response",
 		},
-		"answer to another operation": {
+		"reply of another operation": {
 			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, 101, oneItem)} },
 			exit:   ExitRefused, has: "Wrong Response",
 		},
@@ -145,7 +144,7 @@ func TestCall(t *testing.T) {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no daemon", func(t *testing.T) {
 		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond}}.Do(t.Context())
 		if out.Exit != ExitRefused {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))

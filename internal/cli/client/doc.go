@@ -1,10 +1,10 @@
-// Package client is one request and its reply: what dc-client and dc-admin do
-// once their arguments and ini files are read.
+// Package client sends a request to a running daemon and returns its reply. It is the part
+// of dc-client and dc-admin behind their command lines.
 //
-//	response := client.Call{Op: wire.SiteStatus, Object: raw, Server: server}.Do(ctx)
-//	fmt.Println(client.Text(response.JSON)); os.Exit(response.Exit)
+//	out := client.Call{Op: wire.SiteStatus, Object: raw, Server: server}.Do(ctx)
+//	text, err := client.Text(out.JSON)
+//	os.Exit(out.Exit)
 //
-// Requests are checked for their shape before they travel, so that a slip is
-// answered without a server. Ids, keys and SQL are judged by the data node.
-// Sources: docs/spec/objects.md 6, docs/spec/daemon.md 4.
+// The shape of a request is checked before it is sent. The data node checks ids, keys and
+// SQL. Sources: docs/spec/objects.md 6, docs/spec/daemon.md 4.
 package client

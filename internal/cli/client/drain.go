@@ -12,48 +12,47 @@ import (
 	"hce/dc/internal/daemon/bus"
 )
 
-// Gauges of work under way: a drain waits until each is 0. One that a manager
-// does not have counts as 0 (docs/spec/daemon.md 1.5). The requests for URLs belong to them:
-// their answers become batches.
+// drainGauges count unfinished work: a drain waits until each is 0. A missing gauge counts
+// as 0 (docs/spec/daemon.md 1.5). Requests for URLs are included because their answers
+// become batches.
 var drainGauges = []string{
 	"batches_crawl_queue", "batches_crawl_url_fetch_requests", "purge_batches", "age_batches",
 	"batches_process_queue", "recrawl_sites_queue", "batches_realtime_threads",
 }
 
-// Drain suspends the managers, waits until what runs has ended, and stops the
-// daemon. What it suspended it lets run again when it gives up: at the limit,
-// when ctx is done, when a manager refuses.
+// Drain suspends the managers, waits until their work has ended, and stops the daemon. It
+// resumes the managers and fails at the limit, when ctx is done, or if a manager refuses.
 //
 //	out := client.Drain{Server: server, Stop: classes, Limit: 25 * time.Minute, Progress: show}.Do(ctx)
 type Drain struct {
 	Server Server
-	Stop   []string      // classes of the STOP, in its order
+	Stop   []string      // classes to stop, in this order
 	Limit  time.Duration // of the wait; above 0
-	Force  bool          // stop at the limit, whatever still runs
-	Every  time.Duration // between two looks; default 1 s
-	// Progress is told what is left after each look. It may be nil.
+	Force  bool          // stop at the limit although work still runs
+	Every  time.Duration // between two queries; 0 means 1 s
+	// Progress receives the result of each query. It may be nil.
 	Progress func(Remaining)
 }
 
-// Remaining is what a drain still waits for.
+// Remaining is the work that a drain still waits for.
 type Remaining struct {
 	Since time.Duration // since the managers were suspended
 	Work  []Work        // in the order of the managers' names
 }
 
-// Work is one manager's part.
+// Work is the unfinished work of one manager.
 type Work struct {
 	Class  string
-	Queues map[string]int // those above 0
-	Err    error          // the manager did not say
+	Queues map[string]int // gauges above 0
+	Err    error          // no statistics from the manager
 }
 
-// Empty reports whether nothing is left, by the word of every manager.
+// Empty reports whether every manager has answered that it has no work.
 func (r Remaining) Empty() bool {
 	return !slices.ContainsFunc(r.Work, func(w Work) bool { return w.Err != nil || len(w.Queues) > 0 })
 }
 
-// String is one line.
+// String describes the work in one line.
 func (r Remaining) String() string {
 	var parts []string
 	for _, w := range r.Work {
@@ -71,8 +70,8 @@ func (r Remaining) String() string {
 	return fmt.Sprintf("%d s: %s", int(r.Since.Seconds()), strings.Join(parts, ", "))
 }
 
-// Do drains. Its output is that of STOP, or one failure; its exit status is
-// AdminFailed unless everything ended and every class stopped.
+// Do drains the daemon. The output is that of STOP, or one failure. The exit status is
+// AdminOK if all work ended, or Force is set, and every class stopped; else AdminFailed.
 func (d Drain) Do(ctx context.Context) Outcome {
 	if d.Every <= 0 {
 		d.Every = time.Second
@@ -84,54 +83,53 @@ func (d Drain) Do(ctx context.Context) Outcome {
 	defer b.Term(0)
 	classes, err := d.running(ctx, b)
 	if err != nil {
-		return AdminFailure(AdminFailed, "nothing is drained: "+err.Error())
+		return AdminFailure(AdminFailed, "cannot drain: "+err.Error())
 	}
 	c := Command{Server: d.Server}
-	back := Command{Server: d.Server}
-	back.Server.Timeout = min(back.Server.Timeout, 10*time.Second) // somebody waits at the terminal
-	// Suspended by now or not: whoever gives up tells all that were running.
-	giveUp := func(why error) Outcome {
-		words := "they run again"
-		// The way back is not cut off by what ended the way there.
+	resume := Command{Server: d.Server}
+	resume.Server.Timeout = min(resume.Server.Timeout, 10*time.Second) // a person waits at the terminal
+	// abort resumes all managers that were running, even if ctx is done.
+	abort := func(cause error) Outcome {
+		result := "they run again"
 		if len(classes.running) == 0 {
-			words = "they stay suspended, as they were before"
-		} else if _, _, err := back.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
-			words = "they may still be suspended (dc-admin --cmd RESUME): " + err.Error()
+			result = "they stay suspended, as they were before"
+		} else if _, _, err := resume.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
+			result = "they may still be suspended (dc-admin --cmd RESUME): " + err.Error()
 		}
-		return AdminFailure(AdminFailed, fmt.Sprintf("the managers are not drained: %v; %s", why, words))
+		return AdminFailure(AdminFailed, fmt.Sprintf("the managers are not drained: %v; %s", cause, result))
 	}
 	if _, _, err := c.suspend(ctx, b, 0, classes.all); err != nil {
-		return giveUp(err)
+		return abort(err)
 	}
 	if err := d.wait(ctx, b, classes.all); err != nil && !(d.Force && errors.Is(err, errLimit)) {
-		return giveUp(err)
+		return abort(err)
 	}
-	// From here the daemon stops; nothing calls it back.
+	// The stop cannot be cancelled.
 	return Command{Name: "STOP", Classes: d.Stop, Server: d.Server}.Do(context.WithoutCancel(ctx))
 }
 
-// managers are the classes that can be suspended.
+// managers are the classes that can be suspended, and those of them that run.
 type managers struct{ all, running []string }
 
-// running asks which managers there are and which of them an operator had
-// suspended already: those stay so when the drain gives up.
+// running lists the managers. Managers that an operator had suspended already are not in
+// managers.running: they stay suspended if the drain fails.
 func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
-	door, err := d.Server.Stats(ctx, b, []string{"AdminInterfaceServer"}, []string{"clients"})
+	server, err := d.Server.Stats(ctx, b, []string{"AdminInterfaceServer"}, []string{"clients"})
 	if err == nil {
-		err = door[0].Err
+		err = server[0].Err
 	}
 	if err != nil {
 		return managers{}, errors.New(Command{Server: d.Server}.reason(err))
 	}
 	var m managers
-	list, _ := door[0].Fields["clients"].([]any)
+	list, _ := server[0].Fields["clients"].([]any)
 	for _, name := range list {
 		if class, ok := name.(string); ok {
 			m.all = append(m.all, class)
 		}
 	}
 	if len(m.all) == 0 {
-		return managers{}, errors.New("no manager has announced itself")
+		return managers{}, errors.New("no manager is registered")
 	}
 	stats, err := d.Server.Stats(ctx, b, m.all, []string{"state"})
 	if err != nil {
@@ -145,17 +143,17 @@ func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
 	return m, nil
 }
 
-// errLimit is the end of a drain's patience.
+// errLimit means that work was left at the limit.
 var errLimit = errors.New("not in time")
 
-// wait looks again and again until nothing is left.
+// wait queries the managers until no work is left.
 func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
-	began := time.Now()
+	start := time.Now()
 	ticker := time.NewTicker(d.Every)
 	defer ticker.Stop()
 	var left Remaining
 	for {
-		next, err := d.look(ctx, b, classes)
+		next, err := d.query(ctx, b, classes)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("interrupted after %s", left)
@@ -163,7 +161,7 @@ func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
 			return err
 		}
 		left = next
-		left.Since = time.Since(began)
+		left.Since = time.Since(start)
 		if d.Progress != nil {
 			d.Progress(left)
 		}
@@ -181,7 +179,8 @@ func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
 	}
 }
 
-func (d Drain) look(ctx context.Context, b *bus.Bus, classes []string) (Remaining, error) {
+// query reads the unfinished work of the managers.
+func (d Drain) query(ctx context.Context, b *bus.Bus, classes []string) (Remaining, error) {
 	stats, err := d.Server.Stats(ctx, b, classes, drainGauges)
 	if err != nil {
 		return Remaining{}, err

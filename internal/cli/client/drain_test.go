@@ -15,22 +15,23 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
-// plant is a real AdminInterfaceServer with managers that have work.
-type plant struct {
+// cluster is a real AdminInterfaceServer and managers with unfinished work.
+type cluster struct {
 	t      *testing.T
 	b      *bus.Bus
 	server Server
-	asks   *managertest.Caller
+	caller *managertest.Caller
 	stops  atomic.Int64
 	work   map[string]*atomic.Int64
 }
 
-func newPlant(t *testing.T, gauges map[string]string) *plant {
+func newCluster(t *testing.T, gauges map[string]string) *cluster {
 	t.Helper()
-	p := &plant{t: t, b: managertest.Bus(t), work: map[string]*atomic.Int64{}}
+	p := &cluster{t: t, b: managertest.Bus(t), work: map[string]*atomic.Int64{}}
 	ready, endpoint := make(chan struct{}), ""
 	var s *admin.Server
 	s = admin.New(manager.Config{Bus: p.b, Log: managertest.Quiet(), Ready: func() { endpoint = s.Addr(); close(ready) }},
@@ -42,7 +43,7 @@ func newPlant(t *testing.T, gauges map[string]string) *plant {
 	}
 	n, _ := strconv.Atoi(port)
 	p.server = Server{Host: "127.0.0.1", Port: n, Timeout: managertest.Patience}
-	p.asks = managertest.Call(t, p.b, endpoint)
+	p.caller = managertest.Call(t, p.b, endpoint)
 	for class, gauge := range gauges {
 		left := new(atomic.Int64)
 		p.work[class] = left
@@ -51,35 +52,28 @@ func newPlant(t *testing.T, gauges map[string]string) *plant {
 		l.Gauge(gauge, func() any { return left.Load() })
 		managertest.Run(t, l, ready)
 	}
-	for end := time.Now().Add(managertest.Patience); ; {
+	testwait.Until(t, "all managers are registered", func() bool {
 		list, _ := p.stat("AdminInterfaceServer")["clients"].([]any)
-		if len(list) == len(gauges) {
-			return p
-		}
-		if time.Now().After(end) {
-			t.Fatalf("managers %v", list)
-		}
-	}
+		return len(list) == len(gauges)
+	})
+	return p
 }
 
-func (p *plant) stat(class string) map[string]any {
-	e := p.asks.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: class})
+func (p *cluster) stat(class string) map[string]any {
+	e := p.caller.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: class})
 	return managertest.Object[wire.AdminFields](p.t, e).Fields
 }
 
-// stopped waits until the daemon was told to stop as often as that: its answer
-// comes first.
-func (p *plant) stopped(times int64) {
+// stopped waits for the number of stop requests: the daemon answers before it stops.
+func (p *cluster) stopped(times int64) {
 	p.t.Helper()
-	for end := time.Now().Add(managertest.Patience); p.stops.Load() < times && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(p.t, "the daemon is requested to stop", func() bool { return p.stops.Load() >= times })
 	if n := p.stops.Load(); n != times {
-		p.t.Errorf("the daemon was told to stop %d times, not %d", n, times)
+		p.t.Errorf("%d stop requests, want %d", n, times)
 	}
 }
 
-func (p *plant) states(classes ...string) string {
+func (p *cluster) states(classes ...string) string {
 	var all []string
 	for _, class := range classes {
 		all = append(all, fmt.Sprint(p.stat(class)["state"]))
@@ -87,19 +81,19 @@ func (p *plant) states(classes ...string) string {
 	return strings.Join(all, " ")
 }
 
-// Crawl has two batches, Process one, Extra a number that no drain waits for.
-var plantGauges = map[string]string{"Crawl": "batches_crawl_queue", "Process": "batches_process_queue", "Extra": "requests"}
+// clusterGauges has a gauge of each manager. No drain waits for that of Extra.
+var clusterGauges = map[string]string{"Crawl": "batches_crawl_queue", "Process": "batches_process_queue", "Extra": "requests"}
 
-func (p *plant) drain() Drain {
+func (p *cluster) drain() Drain {
 	p.work["Crawl"].Store(2)
 	p.work["Process"].Store(1)
 	p.work["Extra"].Store(7)
 	return Drain{Server: p.server, Stop: []string{"Crawl", "Process", "Extra", "AdminInterfaceServer"}, Limit: time.Hour, Every: time.Millisecond}
 }
 
-// The work ends while the drain looks; then, and not before, the daemon stops.
+// The daemon stops after the last work has ended, not before.
 func TestDrain(t *testing.T) {
-	p := newPlant(t, plantGauges)
+	p := newCluster(t, clusterGauges)
 	d := p.drain()
 	var seen []string
 	d.Progress = func(r Remaining) {
@@ -110,7 +104,7 @@ func TestDrain(t *testing.T) {
 		if got := p.states("Crawl", "Process", "Extra"); got != "suspended suspended suspended" {
 			t.Errorf("while it drains: %s", got)
 		}
-		for _, class := range []string{"Crawl", "Process"} { // the next thing that ends
+		for _, class := range []string{"Crawl", "Process"} { // end one batch
 			if p.work[class].Load() > 0 {
 				p.work[class].Add(-1)
 				return
@@ -133,8 +127,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What gives up leaves the managers as they were.
-func TestDrainGivesUp(t *testing.T) {
+// A failed drain leaves the managers in their earlier states.
+func TestDrainFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Drain, context.CancelFunc)
 		exit   int
@@ -147,8 +141,8 @@ func TestDrainGivesUp(t *testing.T) {
 		"force":         {func(d *Drain, _ context.CancelFunc) { d.Limit, d.Force = time.Millisecond, true }, 0, `"command": 2`, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlant(t, plantGauges)
-			p.asks.Ask(wire.ClassAdmin, wire.AdminSuspend, manager.Suspension{Classes: []string{"Extra"}})
+			p := newCluster(t, clusterGauges)
+			p.caller.Ask(wire.ClassAdmin, wire.AdminSuspend, manager.Suspension{Classes: []string{"Extra"}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			d := p.drain()
@@ -163,7 +157,7 @@ func TestDrainGivesUp(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody is there", func(t *testing.T) {
+	t.Run("no daemon", func(t *testing.T) {
 		out := Drain{Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond}, Limit: time.Hour}.Do(t.Context())
 		if out.Exit != AdminFailed || !strings.Contains(string(text(t, out)), "does dc-daemon run there?") {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
@@ -171,8 +165,8 @@ func TestDrainGivesUp(t *testing.T) {
 	})
 }
 
-// A manager that does not say is not drained.
-func TestDrainHearsEveryManager(t *testing.T) {
+// A drain waits for the answer of every manager.
+func TestDrainNeedsEveryManager(t *testing.T) {
 	var once sync.Once
 	silent := true
 	server := daemon(t, func(e wire.Event) []wire.Event {

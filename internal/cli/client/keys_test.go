@@ -21,7 +21,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// pair makes the files of a pair of keys in a folder.
+// pair creates the files of a key pair in a folder.
 func pair(t *testing.T, folder, name string) curvekeys.Pair {
 	t.Helper()
 	p, err := curvekeys.Generate()
@@ -51,14 +51,14 @@ func TestKeys(t *testing.T) {
 		want *bus.Curve
 		err  string
 	}{
-		"none":              {"", nil, nil, ""},
+		"no keys":           {"", nil, nil, ""},
 		"empty":             {"serverPublicKey =\nclientSecretKey =\n", nil, nil, ""},
 		"both":              {"serverPublicKey = server.pub\nclientSecretKey = alice.key\n", nil, ready, ""},
 		"environment":       {"serverPublicKey = other.pub\n", map[string]string{"DC_dcc_serverPublicKey": "server.pub", "DC_dcc_clientSecretKey": filepath.Join(folder, "alice.key")}, ready, ""},
-		"no own key":        {"serverPublicKey = server.pub\n", nil, nil, "of use only with clientSecretKey"},
-		"no server's key":   {"clientSecretKey = alice.key\n", nil, nil, "of use only with serverPublicKey"},
+		"no own key":        {"serverPublicKey = server.pub\n", nil, nil, "requires clientSecretKey"},
+		"no server's key":   {"clientSecretKey = alice.key\n", nil, nil, "requires serverPublicKey"},
 		"file is missing":   {"serverPublicKey = none.pub\nclientSecretKey = alice.key\n", nil, nil, "none.pub"},
-		"others may read":   {"serverPublicKey = server.pub\nclientSecretKey = open.key\n", nil, nil, "chmod 600"},
+		"readable by all":   {"serverPublicKey = server.pub\nclientSecretKey = open.key\n", nil, nil, "chmod 600"},
 		"secret for public": {"serverPublicKey = server.key\nclientSecretKey = alice.key\n", nil, nil, "a secret key where a public one belongs"},
 		"public for secret": {"serverPublicKey = server.pub\nclientSecretKey = alice.pub\n", nil, nil, "clientSecretKey"},
 	} {
@@ -85,8 +85,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// at is where a manager listens, for a client whose patience would outlast the
-// test: what it learns it learns from the handshake.
+// at is a client of endpoint with a timeout longer than the test, so that every failure
+// comes from the handshake.
 func at(t *testing.T, endpoint string, curve *bus.Curve) Server {
 	t.Helper()
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
@@ -100,7 +100,7 @@ func at(t *testing.T, endpoint string, curve *bus.Curve) Server {
 	return Server{Host: "127.0.0.1", Port: n, Timeout: 24 * time.Hour, Curve: curve}
 }
 
-// Both managers let in whom their own lists name; the others are told at once.
+// Both managers accept the clients of their own lists and refuse others at once.
 func TestServersWithKeys(t *testing.T) {
 	folder := t.TempDir()
 	server, alice, bob := pair(t, folder, "server"), pair(t, folder, "alice"), pair(t, folder, "bob")
@@ -139,7 +139,7 @@ func TestServersWithKeys(t *testing.T) {
 		says          string
 	}{
 		"operator":           {with(alice, server), true, true, ""},
-		"client":             {with(bob, server), false, true, bob.Public + " must stand in its allowedClients"},
+		"client":             {with(bob, server), false, true, "add " + bob.Public + " to its allowedClients"},
 		"stranger":           {with(pair(t, folder, "carol"), server), false, false, "does not list this client's public key"},
 		"wrong server's key": {with(alice, bob), false, false, "serverPublicKey must be the daemon's public key"},
 		"no keys":            {nil, false, false, "the ini file has none"},
@@ -158,13 +158,13 @@ func TestServersWithKeys(t *testing.T) {
 		})
 	}
 	if ctx.Err() != nil {
-		t.Error("somebody has waited for an answer instead")
+		t.Error("a client waited for the timeout")
 	}
 }
 
-// A server without keys says so to a client that has some; one that is down can
-// say nothing.
-func TestKeysForNobody(t *testing.T) {
+// A server without keys refuses a client with keys at once. If the server is down, the
+// error suggests to check the keys.
+func TestKeysWithoutServerKeys(t *testing.T) {
 	folder := t.TempDir()
 	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
 	curve := &bus.Curve{Public: alice.Public, Secret: alice.Secret, ServerPublic: server.Public}
@@ -177,11 +177,11 @@ func TestKeysForNobody(t *testing.T) {
 	for name, keys := range map[string]*bus.Curve{"with": curve, "without": nil} {
 		down := Server{Host: map[bool]string{true: "127.0.0.1", false: "198.51.100.1"}[keys != nil], Port: 1, Timeout: 50 * time.Millisecond, Curve: keys}
 		call.Server = down
-		if out := call.Do(t.Context()); out.Exit != ExitRefused || !strings.Contains(text(t, out), "timeout=50 mls") || !strings.Contains(text(t, out), "keys may be the reason") {
+		if out := call.Do(t.Context()); out.Exit != ExitRefused || !strings.Contains(text(t, out), "timeout=50 mls") || !strings.Contains(text(t, out), "check the keys") {
 			t.Errorf("%s: exit %d %s", name, out.Exit, text(t, out))
 		}
 		out := Command{Name: "STAT", Classes: []string{"X"}, Server: down}.Do(t.Context())
-		if out.Exit != AdminFailed || !strings.Contains(text(t, out), "within 50 ms") || !strings.Contains(text(t, out), "keys may be the reason") {
+		if out.Exit != AdminFailed || !strings.Contains(text(t, out), "within 50 ms") || !strings.Contains(text(t, out), "check the keys") {
 			t.Errorf("%s: exit %d %s", name, out.Exit, text(t, out))
 		}
 	}

@@ -7,29 +7,30 @@ import (
 	"unicode/utf16"
 )
 
-// Text writes a value as JSON for people and programs: keys sorted, indent 4,
-// anything beyond ASCII escaped, no final newline (docs/spec/objects.md 3).
+// Text encodes a value as JSON with sorted keys, an indent of 4, ASCII characters only and
+// no final newline (docs/spec/objects.md 3).
 func Text(value any) ([]byte, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("client.Text: %w", err)
+		return nil, fmt.Errorf("encode the output: %w", err)
 	}
 	var tree any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("client.Text: %w", err)
+		return nil, fmt.Errorf("encode the output: %w", err)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "    ")
 	if err := e.Encode(tree); err != nil {
-		return nil, fmt.Errorf("client.Text: %w", err)
+		return nil, fmt.Errorf("encode the output: %w", err)
 	}
 	return ascii(bytes.TrimRight(b.Bytes(), "\n")), nil
 }
 
+// ascii escapes all other characters as \u sequences.
 func ascii(text []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(text))

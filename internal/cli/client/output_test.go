@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
 			}
 		})
 	}
-	for name, v := range map[string]any{"no JSON type": make(chan int), "broken": json.RawMessage(`{"a":`)} {
+	for name, v := range map[string]any{"not a JSON type": make(chan int), "broken": json.RawMessage(`{"a":`)} {
 		if got, err := Text(v); err == nil {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -13,22 +13,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Ways of laying --fields over --file (docs/spec/objects.md 6.2).
+// Modes of combining --fields with --file (docs/spec/objects.md 6.2).
 const (
-	Replace = 0 // a top-level value is replaced
-	Merge   = 1 // objects are merged for keys that exist, lists replaced
-	Append  = 2 // objects are merged, new keys added, lists appended
+	Replace = 0 // replace top-level values
+	Merge   = 1 // merge objects at existing keys, replace lists
+	Append  = 2 // merge objects, add new keys, append lists
 )
 
-// ErrFile and ErrJSON tell the two ways in which a request file fails.
+// ErrFile means that a request file cannot be read, ErrJSON that it is not one JSON value.
 var (
 	ErrFile = errors.New("[--file] wrong filename")
 	ErrJSON = errors.New("Wrong JSON format")
 )
 
-// Request makes the object of an operation from a file and from fields; either
-// may be missing, as "". Fields alone start from an empty object, whose missing
-// keys take their defaults, in a list where the operation wants one.
+// Request builds the object of an operation from a file and from fields, either of which
+// may be empty. Without a file, fields override an empty object, inside a list if the
+// operation takes a list; missing keys have their defaults.
 func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error) {
 	var over map[string]any
 	if fields != "" {
@@ -39,7 +39,7 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 		if err != nil {
 			return nil, fmt.Errorf("DCC exception msg=--fields is not a JSON object: %w", err)
 		}
-		if err := withFiles(over); err != nil {
+		if err := readFileValues(over); err != nil {
 			return nil, err
 		}
 	}
@@ -55,21 +55,21 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 	}
 	switch x := object.(type) {
 	case map[string]any:
-		lay(x, over, mode)
+		override(x, over, mode)
 		if op.ListRequest() && file == "" {
 			object = []any{x}
 		}
 	case []any:
 		for _, elem := range x {
 			if m, ok := elem.(map[string]any); ok {
-				lay(m, over, mode)
+				override(m, over, mode)
 			}
 		}
 	}
 	return json.Marshal(object)
 }
 
-// decode reads one JSON value and keeps numbers as they are written.
+// decode reads exactly one JSON value and keeps the spelling of numbers.
 func decode(text []byte, into any) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -84,9 +84,9 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// lay puts the fields of over into object. It changes nothing of over, which is
-// laid over every element of a list.
-func lay(object, over map[string]any, mode int) {
+// override puts the fields of over into object. It does not change over, which overrides
+// every element of a list.
+func override(object, over map[string]any, mode int) {
 	for key, value := range over {
 		old := object[key]
 		oldMap, isMap := old.(map[string]any)
@@ -95,9 +95,9 @@ func lay(object, over map[string]any, mode int) {
 		newList, newIsList := value.([]any)
 		switch {
 		case mode == Merge && isMap && newIsMap:
-			lay(oldMap, known(oldMap, newMap), mode)
+			override(oldMap, onlyExisting(oldMap, newMap), mode)
 		case mode == Append && isMap && newIsMap:
-			lay(oldMap, newMap, mode)
+			override(oldMap, newMap, mode)
 		case mode == Append && isList && newIsList:
 			object[key] = slices.Concat(oldList, newList)
 		default:
@@ -106,8 +106,8 @@ func lay(object, over map[string]any, mode int) {
 	}
 }
 
-// known is what over has of the keys of object.
-func known(object, over map[string]any) map[string]any {
+// onlyExisting returns the members of over whose keys object has.
+func onlyExisting(object, over map[string]any) map[string]any {
 	both := map[string]any{}
 	for key, value := range over {
 		if _, ok := object[key]; ok {
@@ -117,9 +117,9 @@ func known(object, over map[string]any) map[string]any {
 	return both
 }
 
-// withFiles replaces texts that start with file:// by the files' contents, in
+// readFileValues replaces texts that start with file:// by the contents of the file, in
 // nested objects too, not in lists (docs/spec/objects.md 6.2).
-func withFiles(m map[string]any) error {
+func readFileValues(m map[string]any) error {
 	for key, value := range m {
 		switch x := value.(type) {
 		case string:
@@ -133,7 +133,7 @@ func withFiles(m map[string]any) error {
 			}
 			m[key] = string(text)
 		case map[string]any:
-			if err := withFiles(x); err != nil {
+			if err := readFileValues(x); err != nil {
 				return err
 			}
 		}

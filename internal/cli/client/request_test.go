@@ -19,7 +19,7 @@ func TestRequest(t *testing.T) {
 	}
 	cases := map[string]struct {
 		op           wire.Op
-		file, fields string // file: its content; "-" for none
+		file, fields string // file: its content; "-" for no file
 		mode         int
 		want         string
 		err          error
@@ -32,25 +32,25 @@ func TestRequest(t *testing.T) {
 		"a bracket too many":       {op: wire.SiteStatus, file: `{"id":"a"}}`, err: ErrJSON, says: "more than one value"},
 		"a list bracket too many":  {op: wire.SiteStatus, file: `{"id":"a"}]`, err: ErrJSON, says: "more than one value"},
 		"empty file":               {op: wire.SiteStatus, file: ``, err: ErrJSON},
-		"no JSON":                  {op: wire.SiteStatus, file: "{'id':1}", err: ErrJSON, says: "at byte"},
+		"invalid JSON":             {op: wire.SiteStatus, file: "{'id':1}", err: ErrJSON, says: "at byte"},
 		"no file":                  {op: wire.SiteStatus, file: "missing", err: ErrFile},
 		"fields alone":             {op: wire.SiteStatus, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
 		"fields alone, list":       {op: wire.URLNew, file: "-", fields: `{"url":"u"}`, want: `[{"url":"u"}]`},
 		"fields alone, one of two": {op: wire.SiteDelete, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
-		// What is not given stays as it is: no state, no restart.
+		// Missing fields stay missing: without state there is no restart.
 		"fields alone, site update": {op: wire.SiteUpdate, file: "-", fields: `{"id":"a","priority":3}`, want: `{"id":"a","priority":3}`},
 		"fields are a list":         {op: wire.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "--fields is not a JSON object"},
 		"fields are null":           {op: wire.URLNew, file: "-", fields: `null`, says: "--fields is not a JSON object: it is null"},
-		"fields are no JSON":        {op: wire.URLNew, file: "-", fields: `{`, says: "--fields is not a JSON object"},
+		"fields: invalid JSON":      {op: wire.URLNew, file: "-", fields: `{`, says: "--fields is not a JSON object"},
 		"fields are two":            {op: wire.URLNew, file: "-", fields: `{} {}`, says: "more than one value"},
 		"mode 0":                    {op: wire.SiteNew, file: `{"a":{"x":1,"y":2},"l":[1],"k":1}`, fields: `{"a":{"z":3},"l":[2],"n":null}`, want: `{"a":{"z":3},"k":1,"l":[2],"n":null}`},
 		"mode 1":                    {op: wire.SiteNew, mode: 1, file: `{"a":{"x":1,"y":{"p":1}},"l":[1]}`, fields: `{"a":{"x":9,"z":3,"y":{"p":2,"q":3}},"l":[2]}`, want: `{"a":{"x":9,"y":{"p":2}},"l":[2]}`},
 		"mode 1, other kind":        {op: wire.SiteNew, mode: 1, file: `{"a":[1],"b":{"x":1}}`, fields: `{"a":{"x":1},"b":7}`, want: `{"a":{"x":1},"b":7}`},
 		"mode 2":                    {op: wire.SiteNew, mode: 2, file: `{"a":{"x":1,"y":{"p":[1]}},"l":[1]}`, fields: `{"a":{"x":9,"z":3,"y":{"p":[2]}},"l":[2],"n":{"m":[]}}`, want: `{"a":{"x":9,"y":{"p":[1,2]},"z":3},"l":[1,2],"n":{"m":[]}}`},
 		"every element":             {op: wire.URLNew, file: `[{"url":"a"},{"url":"b"},7]`, fields: `{"siteId":"0"}`, want: `[{"siteId":"0","url":"a"},{"siteId":"0","url":"b"},7]`},
-		// One element without a key must not hide it from the next.
+		// A key that one element lacks still applies to the next.
 		"mode 1, every element": {op: wire.URLNew, mode: 1, file: `[{"a":{"x":1}},{"a":{"x":1,"y":2}}]`, fields: `{"a":{"x":5,"y":6}}`, want: `[{"a":{"x":5}},{"a":{"x":5,"y":6}}]`},
-		// Nor may two elements grow one list.
+		// Elements do not share a list.
 		"mode 2, every element": {op: wire.URLNew, mode: 2, file: `[{"a":{}},{"a":{"l":[1]}},{}]`, fields: `{"a":{"l":[2]}}`, want: `[{"a":{"l":[2]}},{"a":{"l":[1,2]}},{"a":{"l":[2]}}]`},
 		"file values": {op: wire.URLPut, file: "-", fields: `{"d":{"data":"file://` + text + `"},"l":["file://` + text + `"],"p":"file:/x"}`,
 			want: `[{"d":{"data":"<b>\n\"ü\"</b>"},"l":["file://` + text + `"],"p":"file:/x"}]`},
@@ -134,7 +134,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(`[{"a":1},2]`, `{"a":null}`, 2)
 	f.Fuzz(func(t *testing.T, file, fields string, mode int) {
 		if strings.Contains(fields, "file:") || strings.Contains(fields, `\`) {
-			return // reads what it names
+			return // would read files
 		}
 		path := filepath.Join(t.TempDir(), "r")
 		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -142,7 +142,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		raw, err := Request(wire.URLNew, path, fields, mode%3)
 		if err == nil && !json.Valid(raw) {
-			t.Errorf("%q is no JSON", raw)
+			t.Errorf("%q is not JSON", raw)
 		}
 	})
 }

@@ -18,9 +18,7 @@ type Server struct {
 	Host    string
 	Port    int
 	Timeout time.Duration // for one answer
-	// Curve are the keys of this client and of the server; nil for a server
-	// without.
-	Curve *bus.Curve
+	Curve   *bus.Curve    // keys of this client and of the server; nil for none
 }
 
 // LongestTimeout bounds the wait for one answer.
@@ -42,18 +40,13 @@ func Timeout(s *config.Section) time.Duration {
 	return s.Duration("timeout", time.Millisecond, 90*time.Second, time.Millisecond, LongestTimeout)
 }
 
-// errTimeout says that no answer came in time; a server that is down looks the
-// same.
-var errTimeout = errors.New("no answer in time")
+var (
+	errTimeout = errors.New("no answer in time") // also if the server is down
+	errKeys    = errors.New("the keys do not fit")
+	errAddress = errors.New("wrong address")
+)
 
-// errKeys says that the server has refused the connection on account of keys.
-var errKeys = errors.New("the keys do not fit")
-
-// errAddress says that no connection can be made to such an address.
-var errAddress = errors.New("wrong address")
-
-// maxAnswer bounds the frame of an answer, in bytes. The daemon's own limit is
-// for what it is asked.
+// maxAnswer limits the frame of an answer, in bytes. The daemon limits requests only.
 const maxAnswer = 1 << 30
 
 // ask sends e and waits for the answer with its uid.
@@ -64,7 +57,7 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (wire.Event, 
 	}
 	defer socket.Close()
 	if _, err := socket.Send(nil, e); err != nil {
-		return wire.Event{}, s.why(err)
+		return wire.Event{}, s.explain(err)
 	}
 	poller := bus.NewPoller(socket)
 	deadline := time.Now().Add(s.Timeout)
@@ -78,7 +71,7 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (wire.Event, 
 		}
 		ready, err := poller.Wait(min(left, 100*time.Millisecond))
 		if err != nil {
-			return wire.Event{}, fmt.Errorf("client.ask: %w", err)
+			return wire.Event{}, fmt.Errorf("wait for the answer: %w", err)
 		}
 		if len(ready) == 0 {
 			continue
@@ -87,28 +80,28 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (wire.Event, 
 		switch {
 		case errors.Is(err, bus.ErrNone):
 		case err != nil:
-			return wire.Event{}, s.why(err)
+			return wire.Event{}, s.explain(err)
 		case m.Event.UID == e.UID:
 			return m.Event, nil
 		}
 	}
 }
 
-// why adds to the error of a socket where to look.
-func (s Server) why(err error) error {
+// explain adds to the error of a socket what the user can do.
+func (s Server) explain(err error) error {
 	if errors.Is(err, bus.ErrRefused) {
 		return fmt.Errorf("%s:%d: %w: %w; %s", s.Host, s.Port, errKeys, err, s.keysHint())
 	}
-	return fmt.Errorf("client.ask: %w", err)
+	return fmt.Errorf("talk to %s:%d: %w", s.Host, s.Port, err)
 }
 
-// noAnswer says in words that nothing came, and what may be the reason; within is
-// "" or how long it was waited for. On this machine a daemon that wants keys says so
-// at once, and nobody has to think of them.
+// noAnswer is the message for a missing answer; within is empty or the waiting time. It
+// suggests to check the keys, except for a client without keys on this machine: there a
+// daemon with keys refuses the client at once.
 func (s Server) noAnswer(within string) string {
 	words := fmt.Sprintf("no answer from %s:%d%s; does dc-daemon run there?", s.Host, s.Port, within)
 	if ip := net.ParseIP(s.Host); s.Curve != nil || s.Host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		words += " If it does, its keys may be the reason: " + s.keysHint()
+		words += " If it does, check the keys: " + s.keysHint()
 	}
 	return words
 }
@@ -117,5 +110,5 @@ func (s Server) keysHint() string {
 	if s.Curve == nil {
 		return "the ini file has none (serverPublicKey, clientSecretKey)"
 	}
-	return "serverPublicKey must be the daemon's public key, and " + s.Curve.Public + " must stand in its allowedClients"
+	return "serverPublicKey must be the daemon's public key; add " + s.Curve.Public + " to its allowedClients"
 }

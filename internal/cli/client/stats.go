@@ -11,17 +11,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Stat is what one manager said of itself.
+// Stat is the statistics of one manager.
 type Stat struct {
 	Class  string
-	Fields map[string]any // as decoded from JSON; nil when Err is set
-	Err    error          // no answer in time, or the daemon's refusal in words
+	Fields map[string]any // as decoded from JSON; nil if Err is set
+	Err    error          // no answer in time, or the message of a refusal
 }
 
-// Stats asks several managers for statistics at once, over one connection, and
-// waits for them together, up to the server's time-out. names are the statistics
-// that are wanted, none for all. The list is in the order of classes. The error
-// is of the connection alone.
+// Stats requests statistics of several managers at once, over one connection, and waits up
+// to the server's timeout for all of them. names selects statistics; empty means all. The
+// result has the order of classes. The error is one of the connection.
 func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) ([]Stat, error) {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer})
 	if err != nil {
@@ -38,11 +37,11 @@ func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) 
 		all[i] = Stat{Class: class, Err: errTimeout}
 		raw, err := json.Marshal(wire.AdminFields{ClassName: class, Fields: fields})
 		if err != nil {
-			return nil, fmt.Errorf("client.Stats: %w", err)
+			return nil, fmt.Errorf("request statistics: %w", err)
 		}
 		e := wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: wire.AdminStat, Object: raw}
 		if _, err := socket.Send(nil, e); err != nil {
-			return nil, fmt.Errorf("client.Stats: %w", err)
+			return nil, fmt.Errorf("request statistics: %w", err)
 		}
 		waiting[e.UID] = i
 	}
@@ -52,14 +51,14 @@ func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) 
 			return nil, ctx.Err()
 		}
 		if _, err := poller.Wait(min(time.Until(end), 100*time.Millisecond)); err != nil {
-			return nil, fmt.Errorf("client.Stats: %w", err)
+			return nil, fmt.Errorf("request statistics: %w", err)
 		}
 		m, err := socket.Recv()
 		switch {
 		case errors.Is(err, bus.ErrNone):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("client.Stats: %w", err)
+			return nil, fmt.Errorf("request statistics: %w", err)
 		}
 		if i, ok := waiting[m.Event.UID]; ok {
 			delete(waiting, m.Event.UID)
@@ -69,23 +68,23 @@ func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) 
 	return all, nil
 }
 
-// statFields reads the answer of one manager.
+// statFields returns the statistics in the answer of a manager.
 func statFields(answer wire.Event) (map[string]any, error) {
 	if answer.Type != wire.AdminStatAns {
 		var refusal wire.AdminCommand
 		if json.Unmarshal(answer.Object, &refusal) == nil && refusal.Message != "" {
 			return nil, errors.New(refusal.Message)
 		}
-		return nil, fmt.Errorf("an answer of type %d", answer.Type)
+		return nil, fmt.Errorf("unexpected answer type %d", answer.Type)
 	}
-	var said wire.AdminFields
-	if err := json.Unmarshal(answer.Object, &said); err != nil {
-		return nil, fmt.Errorf("an answer that is none: %w", err)
+	var stats wire.AdminFields
+	if err := json.Unmarshal(answer.Object, &stats); err != nil {
+		return nil, fmt.Errorf("invalid answer: %w", err)
 	}
-	return said.Fields, nil
+	return stats.Fields, nil
 }
 
-// Number is a statistic that is a number; 0 for one that is missing.
+// Number returns a numeric statistic, 0 if it is missing.
 func (s Stat) Number(name string) float64 {
 	n, _ := s.Fields[name].(float64)
 	return n
