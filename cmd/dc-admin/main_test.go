@@ -15,25 +15,25 @@ func TestMain(m *testing.M) { clitest.Main(m, main) }
 // manager answers each request with its own object. It refuses the variable "fixed", and
 // does not answer for the class Silent.
 func manager(e wire.Event) []wire.Event {
-	var asked wire.AdminFields
-	if json.Unmarshal(e.Object, &asked) != nil || asked.ClassName == "Silent" {
+	var request wire.AdminFields
+	if json.Unmarshal(e.Object, &request) != nil || request.ClassName == "Silent" {
 		return nil
 	}
 	answer := wire.Event{Class: e.Class, UID: e.UID, Object: e.Object}
 	switch e.Type {
 	case wire.AdminStat:
 		answer.Type = wire.AdminStatAns
-		if _, door := asked.Fields["clients"]; door {
+		if _, list := request.Fields["clients"]; list {
 			answer.Object = json.RawMessage(`{"className":"AdminInterfaceServer","fields":{"clients":["One","Busy"]}}`)
 		}
-		if asked.ClassName == "Busy" {
+		if request.ClassName == "Busy" {
 			answer.Object = json.RawMessage(`{"className":"Busy","fields":{"batches_crawl_queue":2}}`)
 		}
 	case wire.AdminGet:
 		answer.Type = wire.AdminGetAns
 	case wire.AdminSet:
 		answer.Type = wire.AdminSetAns
-		if _, refused := asked.Fields["fixed"]; refused {
+		if _, refused := request.Fields["fixed"]; refused {
 			answer.Object = json.RawMessage(`{"className":"X","fields":{"fixed":null},"errors":{"fixed":"fixed cannot be changed"}}`)
 		}
 	case wire.AdminState:
@@ -41,7 +41,7 @@ func manager(e wire.Event) []wire.Event {
 	case wire.AdminSuspend:
 		answer.Type, answer.Object = wire.AdminSuspendAns, json.RawMessage(`{"errorCode":0,"errorMessage":"","statuses":[]}`)
 	}
-	if asked.ClassName == "Unknown" {
+	if request.ClassName == "Unknown" {
 		answer.Type, answer.Object = wire.AdminStateAns, json.RawMessage(`{"className":"Unknown","command":7}`)
 	}
 	return []wire.Event{answer}
@@ -72,17 +72,17 @@ func TestExitStatus(t *testing.T) {
 		"suspend":                 {args: []string{"--cmd", "SUSPEND", "--fields", "1"}, says: `"statuses"`},
 		"suspend all":             {args: []string{"--cmd", "SUSPEND"}, says: `"statuses"`},
 		"resume":                  {args: []string{"--cmd", "RESUME", "--classes", "One"}, says: `"statuses"`},
-		"resume what":             {args: []string{"--cmd", "RESUME", "--fields", "1"}, status: 2, stderr: "RESUME takes none"},
-		"not drained in time":     {args: []string{"--cmd", "DRAIN", "--timeout", "1"}, status: 1, says: "they run again", stderr: "One 0, Busy batches_crawl_queue 2"},
-		"stopped by force":        {args: []string{"--cmd", "DRAIN", "--timeout", "1", "--force"}, classes: "Two 0 One 0", stderr: "One 0, Busy batches_crawl_queue 2"},
+		"resume fields":           {args: []string{"--cmd", "RESUME", "--fields", "1"}, status: 2, stderr: "RESUME takes none"},
+		"drain timeout":           {args: []string{"--cmd", "DRAIN", "--timeout", "1"}, status: 1, says: "they run again", stderr: "One 0, Busy batches_crawl_queue 2"},
+		"drain by force":          {args: []string{"--cmd", "DRAIN", "--timeout", "1", "--force"}, classes: "Two 0 One 0", stderr: "One 0, Busy batches_crawl_queue 2"},
 		"drain a class":           {args: []string{"--cmd", "DRAIN", "--classes", "One"}, status: 2, stderr: "whole daemon"},
-		"drain for ever":          {args: []string{"--cmd", "DRAIN", "--timeout", "0"}, status: 2, stderr: "must be 1 to"},
+		"drain without limit":     {args: []string{"--cmd", "DRAIN", "--timeout", "0"}, status: 2, stderr: "must be 1 to"},
 		"force alone":             {args: []string{"--cmd", "STOP", "--force"}, status: 2, stderr: "for DRAIN alone"},
 		"system":                  {args: []string{"--cmd", "SYSTEM"}, status: 1, says: "SYSTEM is not served"},
 		"SQL":                     {args: []string{"--cmd", "SQL_CUSTOM"}, status: 1, says: "SQL_CUSTOM is not served"},
 		"refused value":           {args: []string{"--cmd", "SET", "--classes", "A", "--fields", "fixed:1"}, status: 1, classes: "X 0", says: "cannot be changed"},
 		"unknown class":           {args: []string{"--cmd", "STAT", "--classes", "A,Unknown"}, status: 1, classes: "A 0 Unknown 0"},
-		"a class is silent":       {args: []string{"-c", "quick.ini", "--cmd", "STAT", "--classes", "Silent,A"}, status: 1, classes: "Silent 1 A 0"},
+		"a class does not answer": {args: []string{"-c", "quick.ini", "--cmd", "STAT", "--classes", "Silent,A"}, status: 1, classes: "Silent 1 A 0"},
 		"no command":              {status: 1, says: `"errorCode": 1`},
 		"unknown command":         {args: []string{"--cmd", "EVAL"}, status: 1, says: "EVAL"},
 		"no classes":              {args: []string{"--cmd", "GET", "--fields", "a"}, status: 2, says: `"errorCode": 2`, stderr: "--classes is missing"},
@@ -130,29 +130,29 @@ func TestExitStatus(t *testing.T) {
 	})
 }
 
-// Sub-commands are known by their names; top gives its numbers as lines of JSON,
-// one screen without a terminal, and says when nobody is there.
+// top prints JSON lines, or one screen without a terminal, and reports an unreachable
+// daemon. Unknown sub-commands are errors.
 func TestTop(t *testing.T) {
 	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
 	clitest.Write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[dcc]\nclientPort = 1\n[Server]\ninstantiateSequence = One, Busy\n")
-	clitest.Write(t, folder, "away.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
+	clitest.Write(t, folder, "unreachable.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
 	for name, c := range map[string]struct {
 		args         []string
 		status       int
 		says, stderr string
 		lines        int // 0 for any number
 	}{
-		"one screen":      {args: []string{"top", "-i", "0.1"}, says: "MANAGER"},
-		"JSON":            {args: []string{"top", "--json", "--count", "2", "--interval", "0.1"}, says: `"rates":{"urls":0`, lines: 2},
-		"away":            {args: []string{"top", "-c", "away.ini"}, status: 1, says: "The daemon is away: no answer from 127.0.0.1:1"},
-		"away, as JSON":   {args: []string{"top", "-c", "away.ini", "--json", "-n", "2", "-i", "0.1"}, status: 1, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
-		"help":            {args: []string{"top", "--help"}, says: "Usage: dc-admin top"},
-		"wrong interval":  {args: []string{"top", "-i", "0"}, status: 2, stderr: "0.1 to 3600 seconds"},
-		"no number":       {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},
-		"count alone":     {args: []string{"top", "-n", "2"}, status: 2, stderr: "is for --json"},
-		"wrong option":    {args: []string{"top", "--cmd", "STAT"}, status: 2, stderr: "--cmd is unknown"},
-		"no such command": {args: []string{"bottom"}, status: 2, stderr: `sub-command "bottom" is unknown`},
+		"one screen":         {args: []string{"top", "-i", "0.1"}, says: "MANAGER"},
+		"JSON":               {args: []string{"top", "--json", "--count", "2", "--interval", "0.1"}, says: `"rates":{"urls":0`, lines: 2},
+		"no daemon":          {args: []string{"top", "-c", "unreachable.ini"}, status: 1, says: "Cannot reach the daemon: no answer from 127.0.0.1:1"},
+		"no daemon, JSON":    {args: []string{"top", "-c", "unreachable.ini", "--json", "-n", "2", "-i", "0.1"}, status: 1, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
+		"help":               {args: []string{"top", "--help"}, says: "Usage: dc-admin top"},
+		"wrong interval":     {args: []string{"top", "-i", "0"}, status: 2, stderr: "0.1 to 3600 seconds"},
+		"no number":          {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},
+		"count without json": {args: []string{"top", "-n", "2"}, status: 2, stderr: "is for --json"},
+		"wrong option":       {args: []string{"top", "--cmd", "STAT"}, status: 2, stderr: "--cmd is unknown"},
+		"no such command":    {args: []string{"bottom"}, status: 2, stderr: `sub-command "bottom" is unknown`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, status := clitest.Run(t, folder, c.args...)

@@ -87,7 +87,7 @@ func (r topRequest) run(ctx context.Context) (exit int, err error) {
 		err = live(ctx, source, style, every)
 	}
 	switch {
-	case errors.Is(err, livescreen.ErrAway):
+	case errors.Is(err, livescreen.ErrUnreachable):
 		return client.AdminFailed, nil // the output says so
 	case err != nil:
 		return client.AdminFailed, err

@@ -7,34 +7,32 @@ import (
 	"unicode"
 )
 
-// Style says how a screen is drawn.
+// Style is the form of a screen.
 type Style struct {
-	Title         string // who is looked at
-	Width, Height int    // of the screen; 0 for 80 and 24
+	Title         string // name of the daemon
+	Width, Height int    // of the screen; 0 means 80 and 24
 	Plain         bool   // ASCII without colours
 	Paused        bool
-	Keys          bool // the last line names the keys
+	Keys          bool // the last line lists the keys
 }
 
-// Colours of states, as the terminal's own sixteen, so that they fit its theme.
+// Colours are of the terminal's own sixteen, so that they fit its theme.
 const (
 	bold, red, green, yellow = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"
 	reset                    = "\x1b[0m"
 )
 
-// span is a piece of a line in one colour; what it shows has no control
-// characters.
+// span is a part of a line in one colour.
 type span struct{ colour, text string }
 
-// screen gathers lines.
+// screen collects lines.
 type screen struct {
 	style Style
 	lines []string
 }
 
-// Draw is the screen of a sample: at most Height lines of at most Width columns,
-// each but the last with its end. What the daemon said is shown without control
-// characters.
+// Draw renders a sample as at most Height lines of at most Width columns, separated by
+// newlines. Texts of the daemon are shown without control characters.
 func Draw(s Sample, style Style) string {
 	if style.Width <= 0 {
 		style.Width = 80
@@ -46,15 +44,15 @@ func Draw(s Sample, style Style) string {
 	state := span{green, "up"}
 	switch {
 	case s.Away != "":
-		state = span{red, "away"}
+		state = span{red, "unreachable"}
 	case style.Paused:
 		state = span{yellow, "paused"}
 	}
 	d.line(span{bold, "dc-admin top  " + style.Title + "  "}, span{"", s.Time + " UTC  "}, state)
 	d.rule()
 	if s.Away != "" {
-		d.line(span{red, "The daemon is away: " + s.Away})
-		d.line(span{"", "Trying again at every turn."})
+		d.line(span{red, "Cannot reach the daemon: " + s.Away})
+		d.line(span{"", "Trying again at each interval."})
 		return d.text()
 	}
 	d.line(span{bold, fmt.Sprintf("%-26s %-10s %12s  %s", "MANAGER", "STATE", "UP", "QUEUES")})
@@ -80,10 +78,10 @@ func Draw(s Sample, style Style) string {
 	d.rule()
 	d.line(span{bold, fmt.Sprintf("%-26s %-16s %12s  %s", "NEXT DUE", "SCHEDULE", "IN", "EVERY")})
 	if len(s.Schedules) == 0 {
-		d.line(span{"", "nothing: all schedules are off or rest"})
+		d.line(span{"", "no schedule is active"})
 	}
 	for _, next := range s.Schedules {
-		d.line(span{"", fmt.Sprintf("%-26s %-16s %12s  %s", clean(next.Class), clean(next.Name), spoken(next.In), spoken(int64(next.Period)))})
+		d.line(span{"", fmt.Sprintf("%-26s %-16s %12s  %s", clean(next.Class), clean(next.Name), duration(next.In), duration(int64(next.Period)))})
 	}
 	return d.text()
 }
@@ -104,7 +102,7 @@ func (d *screen) manager(m Manager) {
 		}
 	}
 	d.line(span{"", fmt.Sprintf("%-26s ", clean(m.Class))}, span{colour, fmt.Sprintf("%-10s", clean(m.State))},
-		span{"", fmt.Sprintf(" %12s  %s", spoken(m.Uptime), strings.Join(words, ", "))})
+		span{"", fmt.Sprintf(" %12s  %s", duration(m.Uptime), strings.Join(words, ", "))})
 }
 
 func errorsSpan(perSecond float64) span {
@@ -126,7 +124,7 @@ func totals(t *Totals) string {
 	return fmt.Sprintf("%d%s: pages %d, contents %d, new %d, errors %d, %s", t.Sites, more, t.Resources, t.Contents, t.New, t.Errors, size(t.Size))
 }
 
-// line adds a line, cut to the screen's width.
+// line adds a line, truncated to the screen's width.
 func (d *screen) line(spans ...span) {
 	var b strings.Builder
 	left := d.style.Width
@@ -162,7 +160,7 @@ func (d *screen) rule() {
 	d.lines = append(d.lines, strings.Repeat(stroke, d.style.Width))
 }
 
-// text is the screen; what does not fit is left out above the line of the keys.
+// text joins the lines. Lines that do not fit above the line of the keys are dropped.
 func (d *screen) text() string {
 	height := d.style.Height
 	if !d.style.Keys {
@@ -176,7 +174,7 @@ func (d *screen) text() string {
 	return strings.Join(d.lines, "\n")
 }
 
-// clean takes from a text what would command the terminal.
+// clean replaces control and format characters by spaces.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
@@ -186,8 +184,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// spoken is a number of seconds as people write it: 5s, 3m5s, 2h0m, 4d3h.
-func spoken(seconds int64) string {
+// duration formats seconds as 5s, 3m5s, 2h0m or 4d3h.
+func duration(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
 	case d < time.Minute:
@@ -200,6 +198,7 @@ func spoken(seconds int64) string {
 	return fmt.Sprintf("%dd%dh", seconds/86400, seconds/3600%24)
 }
 
+// size formats a number of bytes with one decimal.
 func size(bytes int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	n, i := float64(bytes), 0

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Reader gives readings: a Source, or what a test says.
+// Reader reads the daemon: a Source or a fake of a test.
 type Reader interface {
 	Read(ctx context.Context) Reading
 }
 
-// Live shows the screen on a terminal until q, Ctrl-C or the end of ctx.
+// Live shows the screen on a terminal until q, Ctrl-C, the end of its input or of ctx.
 func Live(ctx context.Context, t Screen, r Reader, style Style, every time.Duration) error {
 	style.Keys = true
 	ctx, cancel := context.WithCancel(ctx)
-	var joined sync.WaitGroup
-	// A reading or a look for keys that is under way still uses what the caller closes.
-	defer joined.Wait()
+	var workers sync.WaitGroup
+	// The workers use the screen and the reader, which the caller closes.
+	defer workers.Wait()
 	defer cancel()
 	keys, readings := make(chan byte), make(chan Reading)
-	joined.Go(func() { typed(ctx, t, keys) })
-	joined.Go(func() { look(ctx, r, every, readings) })
+	workers.Go(func() { readKeys(ctx, t, keys) })
+	workers.Go(func() { readDaemon(ctx, r, every, readings) })
 
 	var before, now Reading
 	for {
@@ -35,7 +35,7 @@ func Live(ctx context.Context, t Screen, r Reader, style Style, every time.Durat
 			page = Draw(Compare(before, now), style)
 		}
 		if err := t.Show(page); err != nil {
-			return fmt.Errorf("top.Live: %w", err)
+			return fmt.Errorf("show the screen: %w", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -57,20 +57,20 @@ func Live(ctx context.Context, t Screen, r Reader, style Style, every time.Durat
 
 const ctrlC = 3
 
-// Screen is what Live needs of a terminal: a Terminal, or a test's. Show and Size
-// are called by one goroutine, Key by another.
+// Screen is a Terminal or a fake of a test. Live calls Show and Size from one goroutine and
+// Key from another.
 type Screen interface {
-	// Size is the columns and rows.
+	// Size returns the columns and rows.
 	Size() (width, height int)
-	// Show puts a page in the place of the one before.
+	// Show replaces the current page.
 	Show(page string) error
-	// Key waits a moment for a key; 0 when none was pressed, an error when none
-	// can be pressed any more.
+	// Key waits a moment for a key. It returns 0 if no key was pressed and an error at
+	// the end of the input.
 	Key() (byte, error)
 }
 
-// typed passes keys on until ctx is done, or no key can come.
-func typed(ctx context.Context, t Screen, keys chan<- byte) {
+// readKeys sends keys until ctx is done or the input ends; then it closes keys.
+func readKeys(ctx context.Context, t Screen, keys chan<- byte) {
 	for ctx.Err() == nil {
 		key, err := t.Key()
 		if err != nil {
@@ -87,8 +87,8 @@ func typed(ctx context.Context, t Screen, keys chan<- byte) {
 	}
 }
 
-// look reads once per period until ctx is done.
-func look(ctx context.Context, r Reader, every time.Duration, readings chan<- Reading) {
+// readDaemon sends a reading per interval until ctx is done.
+func readDaemon(ctx context.Context, r Reader, every time.Duration, readings chan<- Reading) {
 	for {
 		select {
 		case readings <- r.Read(ctx):
@@ -101,11 +101,11 @@ func look(ctx context.Context, r Reader, every time.Duration, readings chan<- Re
 	}
 }
 
-// ErrAway says that the last reading found no daemon.
-var ErrAway = errors.New("the daemon is away")
+// ErrUnreachable means that the last reading did not reach the daemon.
+var ErrUnreachable = errors.New("cannot reach the daemon")
 
-// Once writes one screen as text: two readings, one interval apart, so that
-// there are rates. ErrAway when the daemon does not answer.
+// Once writes one screen as text. It takes two readings, one interval apart, to compute
+// rates. It returns ErrUnreachable if the daemon does not answer.
 func Once(ctx context.Context, w io.Writer, r Reader, style Style, every time.Duration) error {
 	before := r.Read(ctx)
 	now := before
@@ -117,16 +117,16 @@ func Once(ctx context.Context, w io.Writer, r Reader, style Style, every time.Du
 	}
 	style.Plain, style.Height = true, 1000
 	if _, err := fmt.Fprintln(w, Draw(Compare(before, now), style)); err != nil {
-		return fmt.Errorf("top.Once: %w", err)
+		return fmt.Errorf("write the screen: %w", err)
 	}
 	if now.Away != "" {
-		return ErrAway
+		return ErrUnreachable
 	}
 	return nil
 }
 
-// JSON writes one Sample per interval, each on a line of its own, count of them,
-// or until ctx is done when count is 0. ErrAway when the last one found no daemon.
+// JSON writes count Samples, one line per interval, or until ctx is done if count is 0. It
+// returns ErrUnreachable if the last reading did not reach the daemon.
 func JSON(ctx context.Context, w io.Writer, r Reader, every time.Duration, count int) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -137,20 +137,20 @@ func JSON(ctx context.Context, w io.Writer, r Reader, every time.Duration, count
 		}
 		now := r.Read(ctx)
 		if ctx.Err() != nil {
-			break // what was cut off says nothing
+			break // the reading is incomplete
 		}
 		if err := e.Encode(Compare(before, now)); err != nil {
-			return fmt.Errorf("top.JSON: %w", err)
+			return fmt.Errorf("write a sample: %w", err)
 		}
 		before = now
 	}
 	if before.Away != "" {
-		return ErrAway
+		return ErrUnreachable
 	}
 	return nil
 }
 
-// pause waits, and reports whether nobody cut it off.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,32 +8,32 @@ import (
 	"hce/dc/internal/cli/client"
 )
 
-// dateLayout is that of times in statistics, UTC.
+// dateLayout is the layout of times in statistics (UTC).
 const dateLayout = "2006-01-02 15:04:05"
 
-// Sample is what one reading, compared with the one before, says. Its JSON is
-// the line of `dc-admin top --json`.
+// Sample is one reading, with rates since the reading before. Its JSON is a line of
+// `dc-admin top --json`.
 type Sample struct {
 	Time      string     `json:"time"` // UTC
 	Away      string     `json:"away,omitempty"`
 	Managers  []Manager  `json:"managers"`
 	Batches   Batches    `json:"batches"`
-	Rates     *Rates     `json:"rates"` // null without a reading before, and after a restart of the daemon
-	Sites     *Totals    `json:"sites"` // null while not known
+	Rates     *Rates     `json:"rates"` // null in the first sample and after a restart of the daemon
+	Sites     *Totals    `json:"sites"` // null while unknown
 	Process   Process    `json:"process"`
-	Schedules []Schedule `json:"schedules"` // the next due first
+	Schedules []Schedule `json:"schedules"` // sorted by next
 }
 
-// Manager is one manager's line.
+// Manager is the state of one manager.
 type Manager struct {
 	Class  string           `json:"className"`
-	State  string           `json:"state"`         // running, suspended, or "" with an error
-	Uptime int64            `json:"uptimeSeconds"` // 0 when it is not known
-	Queues map[string]int64 `json:"queues"`        // by the name of their statistic
+	State  string           `json:"state"`         // running or suspended; empty with an error
+	Uptime int64            `json:"uptimeSeconds"` // 0 if unknown
+	Queues map[string]int64 `json:"queues"`        // by name of the statistic
 	Error  string           `json:"error,omitempty"`
 }
 
-// Batches are those under way, and all that there were, over restarts.
+// Batches counts active batches and, across restarts, all batches.
 type Batches struct {
 	Crawling      int64 `json:"crawling"`
 	Processing    int64 `json:"processing"`
@@ -46,27 +46,27 @@ type Batches struct {
 
 // Rates are per second.
 type Rates struct {
-	URLs     float64 `json:"urls"`     // put into batches of crawling
-	Pages    float64 `json:"pages"`    // put into batches of processing
+	URLs     float64 `json:"urls"`     // added to batches of crawling
+	Pages    float64 `json:"pages"`    // added to batches of processing
 	Errors   float64 `json:"errors"`   // URLs of failed batches
-	Batches  float64 `json:"batches"`  // begun, of both kinds
+	Batches  float64 `json:"batches"`  // started, of both kinds
 	Requests float64 `json:"requests"` // of clients
-	CPU      float64 `json:"cpu"`      // processors that the daemon itself keeps busy
+	CPU      float64 `json:"cpu"`      // busy processors of the daemon's own process
 }
 
-// Process is what the daemon's own process uses.
+// Process is the resources of the daemon's own process.
 type Process struct {
 	Resident int64 `json:"resident"` // bytes
 	Virtual  int64 `json:"virtual"`  // bytes
 	Threads  int64 `json:"threads"`
 }
 
-// Schedule is one that has a next time.
+// Schedule is an active schedule.
 type Schedule struct {
 	Class  string  `json:"className"`
 	Name   string  `json:"name"`
 	Next   string  `json:"next"`      // UTC
-	In     int64   `json:"inSeconds"` // 0 when it is due
+	In     int64   `json:"inSeconds"` // 0 if due
 	Period float64 `json:"periodSeconds"`
 }
 
@@ -78,7 +78,7 @@ const (
 	clientsClass = "ClientInterfaceService"
 )
 
-// queues are the gauges that are shown as queues, by class, with their words.
+// queues are the gauges that are shown as queues, with their labels, by class.
 var queues = map[string][][2]string{
 	crawlClass:   {{"batches_crawl_queue", "crawl"}, {"purge_batches", "purge"}, {"age_batches", "age"}},
 	processClass: {{"batches_process_queue", "process"}},
@@ -87,8 +87,7 @@ var queues = map[string][][2]string{
 	clientsClass: {{"requests", "requests"}},
 }
 
-// Compare makes the sample of a reading. before is the reading before it, of any
-// age; without one its time is zero.
+// Compare computes the sample of a reading. before is an earlier reading, or zero.
 func Compare(before, now Reading) Sample {
 	s := Sample{Time: now.At.UTC().Format(dateLayout), Away: now.Away, Sites: now.Sites, Managers: []Manager{}, Schedules: []Schedule{}}
 	for _, m := range now.Managers {
@@ -102,7 +101,7 @@ func Compare(before, now Reading) Sample {
 		CrawlTotal: whole(crawl, "batches_crawl_total"), CrawlFaults: whole(crawl, "batches_crawl_fault"),
 		ProcessTotal: whole(process, "batches_process_total"), ProcessFaults: whole(process, "batches_process_fault"),
 	}
-	for _, m := range now.Managers { // each speaks of the one process
+	for _, m := range now.Managers { // all managers report the same process
 		if m.Err == nil {
 			s.Process = Process{Resident: whole(m, "RAMR"), Virtual: whole(m, "RAMV"), Threads: whole(m, "THREADS")}
 			break
@@ -112,7 +111,7 @@ func Compare(before, now Reading) Sample {
 	return s
 }
 
-// of is what one class said; nothing when it did not.
+// of returns the statistics of one class, empty if it did not answer.
 func (r Reading) of(class string) client.Stat {
 	for _, m := range r.Managers {
 		if m.Class == class {
@@ -124,8 +123,8 @@ func (r Reading) of(class string) client.Stat {
 
 func whole(s client.Stat, name string) int64 { return int64(s.Number(name)) }
 
-// rates are the differences of counters over the time between two readings of
-// one run of the daemon. A counter that one of them lacks counts as 0.
+// rates divides the differences of counters by the time between two readings. It returns
+// nil unless both are readings of one run of the daemon. A missing counter counts as 0.
 func rates(before, now Reading) *Rates {
 	seconds := now.At.Sub(before.At).Seconds()
 	if before.At.IsZero() || seconds <= 0 || before.Away != "" || now.Away != "" || restarted(before, now) {
@@ -158,7 +157,7 @@ func rates(before, now Reading) *Rates {
 	return r
 }
 
-// restarted reports whether a manager of now began after that of before.
+// restarted reports whether a manager has restarted between the readings.
 func restarted(before, now Reading) bool {
 	return slices.ContainsFunc(now.Managers, func(m client.Stat) bool {
 		was := before.of(m.Class).Fields["START_DATE"]
@@ -197,7 +196,7 @@ func schedulesOf(m client.Stat, at time.Time) []Schedule {
 		fields, _ := v.(map[string]any)
 		next, ok := date(fields["next"])
 		if !ok {
-			continue // it is off, or rests
+			continue // inactive
 		}
 		period, _ := fields["periodSeconds"].(float64)
 		due = append(due, Schedule{Class: m.Class, Name: name, Next: next.Format(dateLayout), In: max(0, int64(next.Sub(at).Seconds())), Period: period})

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	patience    = 2 * time.Second  // for the answers of one reading
-	totalsEvery = 10 * time.Second // sums over all sites cost the database more
-	maxSites    = 1000             // that are summed up
+	maxTimeout  = 2 * time.Second  // for the answers of one reading
+	totalsEvery = 10 * time.Second // sums over all sites load the database
+	maxSites    = 1000             // in the sums
 )
 
-// Reading is what the managers said at one moment.
+// Reading is the answers of the managers at one time.
 type Reading struct {
 	At       time.Time
-	Away     string // why nothing was answered; "" when the daemon is there
+	Away     string // why the daemon did not answer; empty if it did
 	Managers []client.Stat
-	Sites    *Totals // nil while they are not known
+	Sites    *Totals // nil while unknown
 }
 
 // Totals are sums over the sites.
 type Totals struct {
 	Sites     int   `json:"sites"`
-	More      bool  `json:"more"` // there are more sites than are summed up
+	More      bool  `json:"more"` // more sites exist than are in the sums
 	Resources int64 `json:"resources"`
 	Contents  int64 `json:"contents"`
 	New       int64 `json:"newURLs"`
@@ -37,32 +37,32 @@ type Totals struct {
 	Size      int64 `json:"size"` // bytes
 }
 
-// Source reads a daemon. It belongs to one goroutine at a time.
+// Source reads a daemon. Not safe for concurrent use.
 type Source struct {
 	bus     *bus.Bus
 	admin   client.Server
 	clients client.Server
 	classes []string
 	totals  *Totals
-	asked   time.Time // of the totals
+	summed  time.Time // time of the totals
 }
 
-// Open makes a source of the managers classes of the daemon whose operators'
-// port is admin and whose clients' port is clients. Their time-outs are cut to
-// what a screen can wait for. It opens no connection yet.
+// Open returns a source that reads the managers classes through the ports admin and clients
+// of a daemon. It limits their timeouts to two seconds and opens no connection. Close the
+// source after use.
 func Open(admin, clients client.Server, classes []string) (*Source, error) {
 	b, err := bus.New()
 	if err != nil {
-		return nil, fmt.Errorf("top.Open: %w", err)
+		return nil, fmt.Errorf("open the message bus: %w", err)
 	}
-	admin.Timeout, clients.Timeout = min(admin.Timeout, patience), min(clients.Timeout, patience)
+	admin.Timeout, clients.Timeout = min(admin.Timeout, maxTimeout), min(clients.Timeout, maxTimeout)
 	return &Source{bus: b, admin: admin, clients: clients, classes: classes}, nil
 }
 
-// Close ends the source.
-func (s *Source) Close() { _ = s.bus.Term(patience) }
+// Close releases the source.
+func (s *Source) Close() { _ = s.bus.Term(maxTimeout) }
 
-// Read asks all managers at once.
+// Read requests the statistics of all managers at once.
 func (s *Source) Read(ctx context.Context) Reading {
 	r := Reading{}
 	stats, err := s.admin.Stats(ctx, s.bus, s.classes, nil)
@@ -77,15 +77,15 @@ func (s *Source) Read(ctx context.Context) Reading {
 			r.Away = ""
 		}
 	}
-	if r.Away == "" && r.At.Sub(s.asked) >= totalsEvery {
-		s.asked = r.At
+	if r.Away == "" && r.At.Sub(s.summed) >= totalsEvery {
+		s.summed = r.At
 		s.totals = s.sum(ctx)
 	}
 	r.Sites = s.totals
 	return r
 }
 
-// sum adds up the counters of the sites; nil when nobody answers.
+// sum adds up the counters of the sites. It returns nil if the daemon does not answer.
 func (s *Source) sum(ctx context.Context) *Totals {
 	request := fmt.Sprintf("{\"criterions\":{\"WHERE\":\"`Id`<>'0'\",\"LIMIT\":\"%d\"},\"excludeList\":[\"urls\",\"properties\",\"filters\"]}", maxSites)
 	out := client.Call{Op: wire.SiteFind, Object: json.RawMessage(request), Server: s.clients}.Do(ctx)

@@ -12,59 +12,61 @@ import (
 	"golang.org/x/term"
 )
 
-// What a terminal is told (ECMA-48, and xterm's private modes).
+// Control sequences of terminals (ECMA-48 and xterm's private modes).
 const (
-	otherScreen = "\x1b[?1049h\x1b[?25l" // without history and cursor
-	firstScreen = "\x1b[?25h\x1b[?1049l"
+	enterScreen = "\x1b[?1049h\x1b[?25l" // alternate screen, hidden cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	home        = "\x1b[H"
-	restOfLine  = "\x1b[K"
-	restOfPage  = "\x1b[J"
+	clearLine   = "\x1b[K" // from the cursor
+	clearBelow  = "\x1b[J"
 )
 
-const keyWait = 100 // ms of one Key
+const keyWaitMs = 100 // of one Key
 
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Width is the number of columns of the terminal behind f; 0 when there is none.
+// Width returns the columns of the terminal f, 80 if the terminal does not report them, or
+// 0 if f is no terminal.
 func Width(f *os.File) int {
 	if !IsTerminal(f) {
 		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width < 20 {
-		return 80 // a terminal that does not tell
+		return 80
 	}
 	return width
 }
 
-// Terminal is a terminal that shows pages and gives keys one by one.
+// Terminal is a terminal in raw mode that shows pages and returns single keys.
 type Terminal struct {
 	in, out *os.File
-	was     *term.State
+	before  *term.State
 }
 
-// OpenTerminal takes the terminal of in and out. Close gives it back as it was.
+// OpenTerminal switches the terminal of in and out to raw mode and to its alternate screen.
+// Close restores it.
 func OpenTerminal(in, out *os.File) (*Terminal, error) {
-	was, err := term.MakeRaw(int(in.Fd()))
+	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
-		return nil, fmt.Errorf("top.OpenTerminal: %w", err)
+		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
-	t := &Terminal{in: in, out: out, was: was}
-	if _, err := io.WriteString(out, otherScreen); err != nil {
+	t := &Terminal{in: in, out: out, before: before}
+	if _, err := io.WriteString(out, enterScreen); err != nil {
 		t.Close()
-		return nil, fmt.Errorf("top.OpenTerminal: %w", err)
+		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
 	return t, nil
 }
 
-// Close gives the terminal back.
+// Close restores the terminal.
 func (t *Terminal) Close() {
-	_, _ = io.WriteString(t.out, firstScreen) // who has no terminal any more needs none back
-	_ = term.Restore(int(t.in.Fd()), t.was)
+	_, _ = io.WriteString(t.out, leaveScreen) // fails only if the terminal is gone
+	_ = term.Restore(int(t.in.Fd()), t.before)
 }
 
-// Size is the columns and rows; 80 and 24 for one that does not tell.
+// Size returns the columns and rows, 80 and 24 if the terminal does not report them.
 func (t *Terminal) Size() (width, height int) {
 	width, height, err := term.GetSize(int(t.out.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -73,31 +75,31 @@ func (t *Terminal) Size() (width, height int) {
 	return width, height
 }
 
-// Show puts a page in the place of the one before, in one write, so that
-// nothing flickers. A line is cleared before it is written: behind a full one the
-// cursor may still stand on its last column.
+// Show replaces the current page in one write, which avoids flicker. Each line is cleared
+// before it is written: after a full line the cursor may still be on its last column.
 func (t *Terminal) Show(page string) error {
 	lines := strings.Split(page, "\n")
-	_, err := io.WriteString(t.out, home+restOfLine+strings.Join(lines, "\r\n"+restOfLine)+restOfPage)
+	_, err := io.WriteString(t.out, home+clearLine+strings.Join(lines, "\r\n"+clearLine)+clearBelow)
 	return err
 }
 
-// Key waits up to 100 ms for a key. A terminal that has gone gives io.EOF.
+// Key waits up to 100 ms for a key and returns 0 without one. It returns io.EOF if the
+// terminal is gone.
 func (t *Terminal) Key() (byte, error) {
 	fds := []unix.PollFd{{Fd: int32(t.in.Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, keyWait)
+	n, err := unix.Poll(fds, keyWaitMs)
 	if errors.Is(err, syscall.EINTR) || err == nil && n == 0 {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("top.Key: %w", err)
+		return 0, fmt.Errorf("read a key: %w", err)
 	}
 	var key [1]byte
 	switch n, err := unix.Read(int(t.in.Fd()), key[:]); {
 	case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EAGAIN):
 		return 0, nil
 	case err != nil:
-		return 0, fmt.Errorf("top.Key: %w", err)
+		return 0, fmt.Errorf("read a key: %w", err)
 	case n == 0:
 		return 0, io.EOF
 	}

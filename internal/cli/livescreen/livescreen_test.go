@@ -18,13 +18,14 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 )
 
-var update = flag.Bool("update", false, "write the golden screens anew")
+var update = flag.Bool("update", false, "rewrite the golden screens")
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// stats are the answers of a daemon that has run for a day, n seconds after noon.
+// stats are the answers, n seconds after noon, of a daemon that has run for a day.
 func stats(t *testing.T, n int) []client.Stat {
 	t.Helper()
 	var all []client.Stat
@@ -60,22 +61,22 @@ func reading(t *testing.T, n int) Reading {
 func TestRates(t *testing.T) {
 	restart := reading(t, 10)
 	restart.Managers[2].Fields["START_DATE"] = "2026-11-22 12:00:05"
-	away := Reading{At: noon, Away: "no answer"}
+	unreachable := Reading{At: noon, Away: "no answer"}
 	back := reading(t, 10)
 	back.Managers[2].Fields["batches_crawl_urls"] = 1.0
 	for name, c := range map[string]struct {
 		before, now Reading
 		want        *Rates
 	}{
-		"ten seconds":             {reading(t, 0), reading(t, 10), &Rates{URLs: 12, Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
-		"nothing before":          {Reading{}, reading(t, 10), nil},
-		"the same moment":         {reading(t, 0), reading(t, 0), nil},
-		"the clock was set back":  {reading(t, 10), reading(t, 0), nil},
-		"away before":             {away, reading(t, 10), nil},
-		"away now":                {reading(t, 0), Reading{At: noon.Add(time.Minute), Away: "no answer"}, nil},
-		"restarted":               {reading(t, 0), restart, nil},
-		"a counter went back":     {reading(t, 0), back, &Rates{Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
-		"a manager did not speak": {Reading{At: noon, Managers: stats(t, 0)[:2]}, reading(t, 10), &Rates{CPU: 0.3}},
+		"ten seconds":            {reading(t, 0), reading(t, 10), &Rates{URLs: 12, Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
+		"first reading":          {Reading{}, reading(t, 10), nil},
+		"no time between":        {reading(t, 0), reading(t, 0), nil},
+		"clock was set back":     {reading(t, 10), reading(t, 0), nil},
+		"no answer before":       {unreachable, reading(t, 10), nil},
+		"no answer now":          {reading(t, 0), Reading{At: noon.Add(time.Minute), Away: "no answer"}, nil},
+		"restarted":              {reading(t, 0), restart, nil},
+		"counter decreased":      {reading(t, 0), back, &Rates{Pages: 6, Errors: 0.5, Batches: 0.5, Requests: 40, CPU: 0.3}},
+		"manager did not answer": {Reading{At: noon, Managers: stats(t, 0)[:2]}, reading(t, 10), &Rates{CPU: 0.3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Compare(c.before, c.now).Rates
@@ -88,7 +89,7 @@ func TestRates(t *testing.T) {
 			for what, d := range map[string]float64{"URLs": got.URLs - c.want.URLs, "pages": got.Pages - c.want.Pages, "errors": got.Errors - c.want.Errors,
 				"batches": got.Batches - c.want.Batches, "requests": got.Requests - c.want.Requests, "CPU": got.CPU - c.want.CPU} {
 				if d > 1e-9 || d < -1e-9 {
-					t.Errorf("%s are %g wrong: %+v", what, d, got)
+					t.Errorf("%s differ by %g: %+v", what, d, got)
 				}
 			}
 		})
@@ -97,19 +98,19 @@ func TestRates(t *testing.T) {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9]+m")
 
-// Screens from fixed answers, byte for byte; each fits where it is shown.
+// Screens of fixed answers equal the golden files and fit the terminal.
 func TestScreens(t *testing.T) {
 	sample := Compare(reading(t, 0), reading(t, 10))
 	for name, c := range map[string]struct {
 		sample Sample
 		style  Style
 	}{
-		"plain":   {sample, Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
-		"colours": {sample, Style{Title: "127.0.0.1:5503", Width: 80, Height: 24, Keys: true}},
-		"first":   {Compare(Reading{}, reading(t, 0)), Style{Title: "127.0.0.1:5503", Plain: true}},
-		"paused":  {sample, Style{Title: "127.0.0.1:5503", Plain: true, Paused: true, Keys: true}},
-		"small":   {sample, Style{Title: "127.0.0.1:5503", Width: 30, Height: 10, Plain: true, Keys: true}},
-		"away":    {Compare(reading(t, 0), Reading{At: noon.Add(time.Second), Away: "no answer from 127.0.0.1:5503"}), Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+		"plain":       {sample, Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+		"colours":     {sample, Style{Title: "127.0.0.1:5503", Width: 80, Height: 24, Keys: true}},
+		"first":       {Compare(Reading{}, reading(t, 0)), Style{Title: "127.0.0.1:5503", Plain: true}},
+		"paused":      {sample, Style{Title: "127.0.0.1:5503", Plain: true, Paused: true, Keys: true}},
+		"small":       {sample, Style{Title: "127.0.0.1:5503", Width: 30, Height: 10, Plain: true, Keys: true}},
+		"unreachable": {Compare(reading(t, 0), Reading{At: noon.Add(time.Second), Away: "no answer from 127.0.0.1:5503"}), Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Draw(c.sample, c.style) + "\n"
@@ -127,7 +128,7 @@ func TestScreens(t *testing.T) {
 					t.Errorf("line %q", line)
 				}
 				if c.style.Plain && strings.ContainsFunc(line, func(r rune) bool { return r > 126 || r < 32 }) {
-					t.Errorf("not plain: %q", line)
+					t.Errorf("not ASCII: %q", line)
 				}
 			}
 			golden(t, name+".txt", got)
@@ -138,7 +139,7 @@ func TestScreens(t *testing.T) {
 func TestJSONLine(t *testing.T) {
 	var out bytes.Buffer
 	script := &script{readings: []Reading{reading(t, 0), reading(t, 10), {At: noon.Add(20 * time.Second), Away: "no answer from 127.0.0.1:5503"}}}
-	if err := JSON(t.Context(), &out, script, time.Nanosecond, 3); !errors.Is(err, ErrAway) {
+	if err := JSON(t.Context(), &out, script, time.Nanosecond, 3); !errors.Is(err, ErrUnreachable) {
 		t.Error(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 3 {
@@ -153,7 +154,7 @@ func TestOnce(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := Once(t.Context(), &out, &script{readings: []Reading{{At: noon, Away: "no answer"}}}, Style{}, time.Hour); !errors.Is(err, ErrAway) || !strings.Contains(out.String(), "The daemon is away: no answer") {
+	if err := Once(t.Context(), &out, &script{readings: []Reading{{At: noon, Away: "no answer"}}}, Style{}, time.Hour); !errors.Is(err, ErrUnreachable) || !strings.Contains(out.String(), "Cannot reach the daemon: no answer") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -172,7 +173,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// script gives its readings one after the other, the last one for ever.
+// script returns its readings one after the other and repeats the last one.
 type script struct {
 	mu       sync.Mutex
 	readings []Reading
@@ -186,23 +187,23 @@ func (s *script) Read(context.Context) Reading {
 	return s.readings[min(s.given, len(s.readings))-1]
 }
 
-// glass is a screen that remembers its pages, and keys that are pressed on it.
-type glass struct {
+// fakeScreen records pages and returns the keys of a channel.
+type fakeScreen struct {
 	mu    sync.Mutex
 	pages []string
 	keys  chan byte
 }
 
-func (g *glass) Size() (int, int) { return 80, 24 }
+func (g *fakeScreen) Size() (int, int) { return 80, 24 }
 
-func (g *glass) Show(page string) error {
+func (g *fakeScreen) Show(page string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pages = append(g.pages, page)
 	return nil
 }
 
-func (g *glass) Key() (byte, error) {
+func (g *fakeScreen) Key() (byte, error) {
 	select {
 	case key, open := <-g.keys:
 		if !open {
@@ -214,38 +215,29 @@ func (g *glass) Key() (byte, error) {
 	}
 }
 
-// last waits until the page that is shown has that text.
-func (g *glass) last(t *testing.T, text string) {
+// waitFor waits until the current page contains text.
+func (g *fakeScreen) waitFor(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(managertest.Patience); ; time.Sleep(time.Millisecond) {
+	testwait.Until(t, "the screen shows "+text, func() bool {
 		g.mu.Lock()
-		page := ""
-		if len(g.pages) > 0 {
-			page = g.pages[len(g.pages)-1]
-		}
-		g.mu.Unlock()
-		if strings.Contains(page, text) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("never shown: %q in %q", text, page)
-		}
-	}
+		defer g.mu.Unlock()
+		return len(g.pages) > 0 && strings.Contains(g.pages[len(g.pages)-1], text)
+	})
 }
 
-// Readings come, the daemon goes and comes back, p pauses, q ends.
+// Live shows new readings and an unreachable daemon; p pauses, q ends.
 func TestLive(t *testing.T) {
-	for name, end := range map[string]func(*glass, context.CancelFunc){
-		"q":                func(g *glass, _ context.CancelFunc) { g.keys <- 'q' },
-		"Ctrl-C":           func(g *glass, _ context.CancelFunc) { g.keys <- ctrlC },
-		"no more keys":     func(g *glass, _ context.CancelFunc) { close(g.keys) },
-		"the program ends": func(_ *glass, cancel context.CancelFunc) { cancel() },
+	for name, end := range map[string]func(*fakeScreen, context.CancelFunc){
+		"q":               func(g *fakeScreen, _ context.CancelFunc) { g.keys <- 'q' },
+		"Ctrl-C":          func(g *fakeScreen, _ context.CancelFunc) { g.keys <- ctrlC },
+		"end of input":    func(g *fakeScreen, _ context.CancelFunc) { close(g.keys) },
+		"context is done": func(_ *fakeScreen, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			managertest.NoLeaks(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			g := &glass{keys: make(chan byte)}
+			g := &fakeScreen{keys: make(chan byte)}
 			next := make(chan Reading)
 			done := make(chan error, 1)
 			go func() {
@@ -254,29 +246,29 @@ func TestLive(t *testing.T) {
 					case r := <-next:
 						return r
 					case <-ctx.Done():
-						return Reading{Away: "cut off"}
+						return Reading{Away: "cancelled"}
 					}
 				}), Style{Title: "here", Plain: true}, time.Nanosecond)
 			}()
-			g.last(t, "asking here")
+			g.waitFor(t, "asking here")
 			next <- reading(t, 0)
-			g.last(t, "per second -")
+			g.waitFor(t, "per second -")
 			next <- reading(t, 10)
-			g.last(t, "URLs 12.0")
+			g.waitFor(t, "URLs 12.0")
 			next <- Reading{At: noon.Add(20 * time.Second), Away: "no answer from here"}
-			g.last(t, "The daemon is away: no answer from here")
+			g.waitFor(t, "Cannot reach the daemon: no answer from here")
 			next <- reading(t, 30)
-			g.last(t, "12:00:30")
+			g.waitFor(t, "12:00:30")
 			g.keys <- 'p'
-			g.last(t, "paused")
+			g.waitFor(t, "paused")
 			next <- reading(t, 40)
-			next <- reading(t, 50) // the one before was taken then
-			g.last(t, "12:00:30")
+			next <- reading(t, 50) // after which the one before has been received
+			g.waitFor(t, "12:00:30")
 			g.keys <- 'x'
 			g.keys <- 'p'
-			g.last(t, "UTC  up")
+			g.waitFor(t, "UTC  up")
 			next <- reading(t, 60)
-			g.last(t, "12:01:00")
+			g.waitFor(t, "12:01:00")
 			end(g, cancel)
 			if err := <-done; err != nil {
 				t.Error(err)
