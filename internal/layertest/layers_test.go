@@ -37,8 +37,10 @@ var arrows = map[string][]string{
 
 	"web/xpath":     {"web/treesize"},
 	"web/loosexml":  {"web/charset"},
-	"web/feed":      {"web/loosexml"},
-	"web/sitemap":   {"web/loosexml"},
+	"web/content":   {"web/dates"},
+	"web/feed":      {"web/dates", "web/loosexml"},
+	"web/robots":    {"web/dates"},
+	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/pyregexp"},
 

@@ -1,7 +1,7 @@
 // Package web groups the rules about hosts, URLs and pages: canonical URLs, robots.txt,
 // charsets, links, feeds, sitemaps and the site properties that select among them.
 //
-// The packages below it take bytes and values and return values. They do no I/O, read no
+// Its packages take bytes and values and return values. They do no I/O, read no
 // clock and start no goroutine, so every function of theirs is safe for concurrent use
 // unless its comment says otherwise. Hostile input gives an error, never a panic.
 //
@@ -12,5 +12,5 @@
 //	target, err := canonical.Resolve(base, page.Links[0].URL)
 //	ok := filters.Accept(stage, target, env)
 //
-// What may not live here: HTTP clients, files, SQL, anything of one program alone.
+// HTTP clients, files, SQL and code of a single program do not belong here.
 package web

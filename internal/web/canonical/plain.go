@@ -1,6 +1,9 @@
 package canonical
 
-import "strings"
+import (
+	"net/netip"
+	"strings"
+)
 
 // A URL is plain if its text without the fragment is already canonical: http or https, a
 // lower-case ASCII host, no user, no default port, and a path and query without empty or
@@ -110,33 +113,11 @@ func scanHost(text string) (int, bool) {
 			continue
 		}
 		if '0' <= text[label] && text[label] <= '9' {
-			return i, isIPv4(text[:i])
+			_, err := netip.ParseAddr(text[:i])
+			return i, err == nil
 		}
 		return i, true
 	}
-}
-
-// isIPv4 reports whether host is four numbers up to 255 without leading zeros.
-func isIPv4(host string) bool {
-	for part := range 4 {
-		n, i := 0, 0
-		for i < len(host) && i < 3 && '0' <= host[i] && host[i] <= '9' {
-			n = n*10 + int(host[i]-'0')
-			i++
-		}
-		if i == 0 || n > 255 || i > 1 && host[0] == '0' {
-			return false
-		}
-		host = host[i:]
-		if part == 3 {
-			return host == ""
-		}
-		if host == "" || host[0] != '.' {
-			return false
-		}
-		host = host[1:]
-	}
-	return false
 }
 
 // scanPort returns the length of ":port" at the start of text, 0 without one. A leading

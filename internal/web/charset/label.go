@@ -3,6 +3,7 @@ package charset
 import (
 	"bytes"
 	"mime"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -169,27 +170,12 @@ func xmlLabel(head []byte) string {
 	case bytes.HasPrefix(head, []byte("\x00<\x00?\x00x")):
 		return nameUTF16BE
 	}
-	head = bytes.TrimLeft(head, " \t\r\n")
-	if !bytes.HasPrefix(head, []byte("<?xml")) {
+	m := xmlEncoding.FindSubmatch(head)
+	if m == nil {
 		return ""
 	}
-	head, _, closed := bytes.Cut(head, []byte(">"))
-	if !closed {
-		return ""
-	}
-	_, rest, ok := bytes.Cut(head, []byte("encoding"))
-	if !ok {
-		return ""
-	}
-	rest = bytes.TrimLeft(rest, " \t\r\n")
-	rest, ok = bytes.CutPrefix(rest, []byte("="))
-	rest = bytes.TrimLeft(rest, " \t\r\n")
-	if !ok || len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
-		return ""
-	}
-	label, _, closed := bytes.Cut(rest[1:], rest[:1])
-	if !closed {
-		return ""
-	}
-	return readableLabel(string(bytes.TrimSpace(label)))
+	return readableLabel(string(bytes.TrimSpace(append(m[1], m[2]...))))
 }
+
+// xmlEncoding matches a complete XML declaration with an encoding.
+var xmlEncoding = regexp.MustCompile(`^[ \t\r\n]*<\?xml[^>]*?encoding[ \t\r\n]*=[ \t\r\n]*(?:"([^">]*)"|'([^'>]*)')[^>]*>`)

@@ -224,34 +224,6 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestParseDate(t *testing.T) {
-	want := "2024-03-05T09:07:08Z"
-	for _, in := range []string{
-		"Tue, 05 Mar 2024 09:07:08 GMT", "Tue, 5 Mar 2024 09:07:08 +0000", "Tue, 05 Mar 2024 18:07:08 +09:00",
-		"Tue, 05 Mar 2024 18:07:08 JST", "tue, 05 mar 2024 18:07:08 +0900 (JST)", "Tuesday, 5 March 2024 09:07:08 Z",
-		"05 Mar 24 09:07:08 UT", "5 Mar. 2024 04:07:08 EST", "2024-03-05T09:07:08Z", "2024-03-05t09:07:08z",
-		"2024-03-05T18:07:08+09:00", "2024-03-05T18:07:08+0900", "2024-03-05 18:07:08 +09:00", "2024-03-05T09:07:08",
-		"2024-03-05T09:07:08:+0000", "Mar 5, 2024 9:07:08 AM", "March 5,2024 09:07:08", "Tue Mar 5 2024 18:07:08 GMT+0900 (Japan)",
-		"20240305T090708Z"[:8] + " 09:07:08", "2024/03/05 09:07:08", "Tue, 05 Mar 2024 02:07:08 -700", "5-Mar-2024 09:07:08",
-		" Tue,  05 Mar 2024\n09:07:08 GMT ", "Tues, 05 Mar 2024 09:07:08GMT",
-	} {
-		if got := parseDate(in).Format(time.RFC3339); got != want {
-			t.Errorf("%q: %s", in, got)
-		}
-	}
-	if got := parseDate("2024-03-05T09:07:08,250Z"); got.Nanosecond() != 250e6 {
-		t.Errorf("fraction after a comma: %v", got)
-	}
-	if got := parseDate("Thu, 05 Sept 2024").Format(time.DateOnly); got != "2024-09-05" {
-		t.Errorf("Sept: %s", got)
-	}
-	for _, in := range []string{"", "now", "yesterday at noon", "2024-13-41", "+0900", "(x)", ",,,", "99 Foo 2024", strings.Repeat("1", 200)} {
-		if got := parseDate(in); !got.IsZero() {
-			t.Errorf("%q: %s", in, got)
-		}
-	}
-}
-
 func TestDocument(t *testing.T) {
 	e := Entry{Date: time.Date(2024, 3, 5, 18, 7, 8, 0, time.FixedZone("JST", 9*3600)), Data: json.RawMessage(`{"title":"a<b"}`)}
 	got, err := e.Document("m1", "http://h/?a&b", "m2")

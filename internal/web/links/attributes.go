@@ -100,25 +100,15 @@ func fetchable(url string) bool {
 // scheme returns the scheme of url in lower case, "" for a relative URL. Like browsers it
 // ignores tabs and newlines, so that they cannot hide a "java script".
 func scheme(url string) string {
-	var name [16]byte
-	n := 0
-	for i := 0; i < len(url); i++ {
-		c := url[i] | 0x20 // lower case
-		switch {
-		case url[i] == ':':
-			return string(name[:n])
-		case url[i] == '\t' || url[i] == '\n' || url[i] == '\r':
-			continue
-		case 'a' <= c && c <= 'z' || n > 0 && (url[i] == '-' || url[i] == '+' || url[i] == '.' || '0' <= url[i] && url[i] <= '9'):
-			if n == len(name) {
-				return ""
-			}
-			if 'a' <= c && c <= 'z' {
-				name[n] = c
-			} else {
-				name[n] = url[i]
-			}
-			n++
+	const maxScheme = 16
+	var name strings.Builder
+	for i := range len(url) {
+		switch c := url[i]; {
+		case c == ':':
+			return strings.ToLower(name.String())
+		case c == '\t' || c == '\n' || c == '\r':
+		case name.Len() < maxScheme && ('a' <= c|0x20 && c|0x20 <= 'z' || name.Len() > 0 && strings.IndexByte("-+.0123456789", c) >= 0):
+			name.WriteByte(c)
 		default:
 			return ""
 		}

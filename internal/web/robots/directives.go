@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 // Directives are the requests of a page to robots, in its robots meta elements and
@@ -137,7 +139,7 @@ func (r *directiveReader) apply(name, argument string) {
 			r.d.NoSnippet = true
 		}
 	case "unavailable_after":
-		if t, ok := date(argument); ok {
+		if t, ok := dates.Parse(argument); ok {
 			r.d.until(t)
 		}
 	}
@@ -148,7 +150,7 @@ func (r *directiveReader) apply(name, argument string) {
 func dateArgument(argument, rest string) (whole, left string) {
 	longer, after := argument, rest
 	for range 3 {
-		if _, ok := date(longer); ok {
+		if _, ok := dates.Parse(longer); ok {
 			return longer, after
 		}
 		if after == "" {
@@ -159,39 +161,3 @@ func dateArgument(argument, rest string) (whole, left string) {
 	}
 	return argument, rest
 }
-
-// dateLayouts are those of RFC 822, RFC 850 and ISO 8601, and common deviations.
-var dateLayouts = []string{
-	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04 MST", "2 Jan 2006 15:04:05", "2 Jan 2006",
-	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2 Jan 06 15:04:05 MST", "2 Jan 06 15:04:05 -0700",
-	"Jan 2 15:04:05 2006", "Jan 2, 2006", "2 January 2006 15:04:05 MST", "2 January 2006",
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05",
-	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02",
-}
-
-// zones holds the zone names of RFC 822, in hours.
-var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
-
-// date parses a date in any letter case; without a zone it is UTC.
-func date(text string) (time.Time, bool) {
-	text = strings.ToUpper(strings.Join(strings.Fields(text), " "))
-	if len(text) > 64 {
-		return time.Time{}, false
-	}
-	if day, rest, ok := strings.Cut(text, " "); ok && len(day) >= 3 && weekdays[day[:3]] { // the weekday is redundant
-		text = rest
-	}
-	for _, layout := range dateLayouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
-		if name, offset := t.Zone(); offset == 0 {
-			t = t.Add(-time.Duration(zones[name]) * time.Hour)
-		}
-		return t.UTC(), true
-	}
-	return time.Time{}, false
-}
-
-var weekdays = map[string]bool{"MON": true, "TUE": true, "WED": true, "THU": true, "FRI": true, "SAT": true, "SUN": true}

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -24,11 +25,15 @@ func octets(path string) string {
 		if c == '?' {
 			query = true
 		}
-		if c != '%' || i+2 >= len(path) || !isHex(path[i+1]) || !isHex(path[i+2]) {
+		var octet []byte
+		if c == '%' {
+			octet, _ = hex.DecodeString(path[i+1 : min(i+3, len(path))])
+		}
+		if len(octet) == 0 {
 			b.WriteRune(rune(c))
 			continue
 		}
-		r := rune(unhex(path[i+1])<<4 | unhex(path[i+2]))
+		r := rune(octet[0])
 		i += 2
 		switch {
 		case r == '/' && !query:
@@ -127,15 +132,4 @@ func (g *group) decide(path string) *rule {
 		}
 	}
 	return best
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
 }
