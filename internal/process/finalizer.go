@@ -92,8 +92,8 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 			it.URL.ErrorMask |= wire.ErrInitialization
 			log.Warn("a property is left out", "site", it.SiteID, "error", err)
 		}
-		if realtimeresponse.Repeats(it.BatchItem, it.live.site, grade, it.live.fetched) {
-			again = append(again, realtimeresponse.Again(it.BatchItem))
+		if realtimeresponse.NeedsBrowser(it.BatchItem, it.live.site, grade, it.live.fetched) {
+			again = append(again, realtimeresponse.ForBrowser(it.BatchItem))
 		}
 		r.DBFields = realtimeresponse.Response(batch.ID, it.BatchItem).DBFields // with the bits found here
 		a.Contents, a.Grades = append(a.Contents, r), append(a.Grades, grade)
@@ -101,7 +101,7 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 	if len(again) > 0 {
 		b := *batch
 		b.Items, b.Spent, b.ErrorMask = again, 0, 0
-		a.Again = &b
+		a.Retry = &b
 	}
 	return a
 }

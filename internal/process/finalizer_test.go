@@ -75,7 +75,7 @@ func TestFinalizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := answered.(realtimeresponse.Answer)
-	if len(a.Contents) != len(items) || len(a.Grades) != len(items) || a.Again != nil {
+	if len(a.Contents) != len(items) || len(a.Grades) != len(items) || a.Retry != nil {
 		t.Fatalf("answer %+v", a)
 	}
 	for i, want := range []struct {
@@ -108,7 +108,7 @@ func TestFinalizerOfPoorPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := answered.(realtimeresponse.Answer)
-	if a.Again == nil || len(a.Again.Items) != 1 || a.Again.Items[0].Site.Row["FetchType"] != int64(2) || len(a.Contents) != 1 {
+	if a.Retry == nil || len(a.Retry.Items) != 1 || a.Retry.Items[0].Site.Row["FetchType"] != int64(2) || len(a.Contents) != 1 {
 		t.Errorf("answer %+v", a)
 	}
 }

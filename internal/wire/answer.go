@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// GeneralResponse answers the operations that change something (docs/spec/objects.md 3.3).
-// Statuses has one element per item of the request.
+// GeneralResponse answers operations that only change data (docs/spec/objects.md 3.3).
+// Statuses has one element for each item of the request.
 type GeneralResponse struct {
 	ErrorCode    int    `json:"errorCode"`
 	ErrorMessage string `json:"errorMessage"`
@@ -33,10 +33,10 @@ type Content struct {
 type URLContentResponse struct {
 	URL               string          `json:"url"`
 	URLMd5            *string         `json:"urlMd5"`
-	SiteID            any             `json:"siteId"` // a text, or 0 without a row
+	SiteID            any             `json:"siteId"` // a text, or 0 if the URL is unknown
 	Status            int64           `json:"status"`
 	RawContents       []Content       `json:"rawContents"`
-	ProcessedContents []any           `json:"processedContents"` // Content, or pairs of it
+	ProcessedContents []any           `json:"processedContents"` // Content or []any{Content, Content}
 	Headers           []*Content      `json:"headers"`
 	Requests          []*Content      `json:"requests"`
 	Meta              []*Content      `json:"meta"`
@@ -48,7 +48,7 @@ type URLContentResponse struct {
 	Attributes        []Attribute     `json:"attributes"`
 }
 
-// Weight is the size of the contents in the answer, in bytes of base64.
+// Weight returns the size of all contents in bytes of base64.
 func (r *URLContentResponse) Weight() int {
 	n := 0
 	for _, c := range r.RawContents {
@@ -75,8 +75,7 @@ func (r *URLContentResponse) Weight() int {
 	return n
 }
 
-// NewURLContentResponse is an answer without contents; its lists are empty, not
-// null.
+// NewURLContentResponse returns an answer without contents. Its lists are empty, not nil.
 func NewURLContentResponse(url string) URLContentResponse {
 	return URLContentResponse{
 		URL: url, SiteID: 0, RawContents: []Content{}, ProcessedContents: []any{},
@@ -92,7 +91,7 @@ type URLPutResponse struct {
 	ErrMessage  string `json:"errMessage"`
 }
 
-// ClientResponse is what a client gets for any operation (docs/spec/objects.md 3.1).
+// ClientResponse answers any operation of a client (docs/spec/objects.md 3.1).
 type ClientResponse struct {
 	ErrorCode    int                  `json:"errorCode"`
 	ErrorMessage string               `json:"errorMessage"`
@@ -102,11 +101,11 @@ type ClientResponse struct {
 // Codes of ClientResponse and of its items (docs/spec/objects.md 3.1, 3.2).
 const (
 	ResponseOK         = 0
-	ResponseNoAnswer   = 1 // of the response
-	ResponseNoNodes    = 2 // of the response
-	ResponseOverloaded = 3 // of the response, BATCH only
-	ItemUnreadable     = 1 // of an item
-	ItemFailed         = 2 // of an item
+	ResponseNoAnswer   = 1
+	ResponseNoNodes    = 2
+	ResponseOverloaded = 3 // BATCH only
+	ItemUnreadable     = 1
+	ItemFailed         = 2
 )
 
 // MarshalJSON never writes a null list.
@@ -118,8 +117,8 @@ func (r ClientResponse) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(r))
 }
 
-// ClientResponseItem is the answer of one data node (docs/spec/objects.md 3.2). Merging of
-// several nodes turns numbers into joined texts, hence the loose types.
+// ClientResponseItem is the answer of one data node (docs/spec/objects.md 3.2). Fields of
+// type any are numbers; merging several nodes joins them to texts such as "0;0".
 type ClientResponseItem struct {
 	ErrorCode    any             `json:"errorCode"`
 	ErrorMessage string          `json:"errorMessage"`
@@ -131,15 +130,15 @@ type ClientResponseItem struct {
 	ItemObject   json.RawMessage `json:"itemObject"` // null on error
 }
 
-// ErrorItem is the answer of the service itself to a request that it refuses.
+// ErrorItem returns the answer of the service to a request that it refuses.
 func ErrorItem(message string) ClientResponse {
 	return ClientResponse{ItemsList: []ClientResponseItem{{
 		ErrorCode: ItemFailed, ErrorMessage: message, Port: 0, Time: 0, ID: 0, ItemObject: json.RawMessage("null"),
 	}}}
 }
 
-// Refusal answers a request that db-task does not do: a wrong field, an unknown
-// operation. Managers turn it into an error item.
+// Refusal is the answer of db-task to an invalid request. Managers convert it to an
+// error item.
 type Refusal struct {
 	ErrorCode    int    `json:"errorCode"`
 	ErrorMessage string `json:"errorMessage"`
@@ -147,8 +146,8 @@ type Refusal struct {
 	Refused      bool   `json:"refused"`
 }
 
-// Refuse makes the Refusal for err. A wrong field speaks for itself: where in the
-// program it was found is nothing to the asker.
+// Refuse converts err to a Refusal. The message of a FieldError does not include the
+// errors that wrap it.
 func Refuse(err error) Refusal {
 	message := err.Error()
 	var field *FieldError

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// Attribute is a free named value of a URL, or of a site when URLMd5 is ""
-// (docs/spec/objects.md 2.13, docs/spec/storage.md 1.8). A name is there once for each URL.
+// Attribute is a named value of a URL, or of a site if URLMd5 is "" (docs/spec/objects.md
+// 2.13, docs/spec/storage.md 1.8). Names are unique for each URL.
 type Attribute struct {
 	SiteID string `json:"siteId"`
 	Name   string `json:"name"`
@@ -22,8 +22,8 @@ func (a Attribute) MarshalJSON() ([]byte, error) {
 }
 
 // AttributeRequest is one element of ATTRIBUTE_SET, ATTRIBUTE_UPDATE,
-// ATTRIBUTE_DELETE and ATTRIBUTE_FETCH (docs/spec/objects.md 2.13). What the request does not
-// give is nil; Criterion is for those that delete and fetch.
+// ATTRIBUTE_DELETE and ATTRIBUTE_FETCH (docs/spec/objects.md 2.13). Absent keys are nil. Only
+// ATTRIBUTE_DELETE and ATTRIBUTE_FETCH have a Criterion.
 type AttributeRequest struct {
 	SiteID    string
 	Name      *string
@@ -32,8 +32,8 @@ type AttributeRequest struct {
 	Criterion Criterion
 }
 
-// ReadAttributes reads the list of ATTRIBUTE_SET or ATTRIBUTE_UPDATE, whose
-// elements errors call object[i]. The name is mandatory.
+// ReadAttributes reads the list of ATTRIBUTE_SET or ATTRIBUTE_UPDATE. Errors name an
+// element object[i]. The attribute's name is mandatory.
 func ReadAttributes(object string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(object, raw, func(name string, raw json.RawMessage) (AttributeRequest, error) {
 		o := readObject(name, raw)
@@ -48,8 +48,8 @@ func ReadAttributes(object string, raw json.RawMessage, n *Notes) ([]AttributeRe
 	})
 }
 
-// ReadAttributeSelections reads the list of ATTRIBUTE_DELETE or ATTRIBUTE_FETCH,
-// whose elements errors call object[i].
+// ReadAttributeSelections reads the list of ATTRIBUTE_DELETE or ATTRIBUTE_FETCH. Errors
+// name an element object[i].
 func ReadAttributeSelections(object string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(object, raw, func(name string, raw json.RawMessage) (AttributeRequest, error) {
 		o := readObject(name, raw)
@@ -58,13 +58,11 @@ func ReadAttributeSelections(object string, raw json.RawMessage, n *Notes) ([]At
 	})
 }
 
-// Check refuses ids and keys that cannot be stored.
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r AttributeRequest) Check(object string) error {
-	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
-		return err
+	md5 := ""
+	if r.URLMd5 != nil {
+		md5 = *r.URLMd5
 	}
-	if r.URLMd5 == nil || *r.URLMd5 == "" {
-		return nil
-	}
-	return CheckMd5(object, "urlMd5", *r.URLMd5)
+	return checkSiteAndMd5(object, r.SiteID, "urlMd5", md5)
 }

@@ -17,12 +17,12 @@ type Batch struct {
 	MaxIterations     int64
 	MaxItems          int64 // 0: no limit
 	MaxExecutionTime  int64 // seconds; 0: no limit
-	MaxHostWait       int64 // ms that an item waits for its host's turn before it is handed back; 0: no limit
-	RemoveUnprocessed bool  // drop items that were not started instead of handing them back
+	MaxHostWait       int64 // ms that an item waits for its host before it is handed back; 0: no limit
+	RemoveUnprocessed bool  // leave items that were not started out of the answer
 
-	// Of a batch in real time, from the manager for its tasks.
+	// The manager sets these for the tasks of a real-time batch.
 	Folder string // of its raw files; "": those of the node
-	Spent  int64  // ms that the tasks before took of MaxExecutionTime
+	Spent  int64  // ms of MaxExecutionTime that earlier tasks used
 }
 
 // BatchItem is one URL of a Batch. Its key is (SiteID, URLID).
@@ -32,25 +32,25 @@ type BatchItem struct {
 	URL        URL
 	Given      Patch // the columns that urlObj sets
 	Properties map[string]string
-	Site       *SiteOverlay // laid over the stored site
+	Site       *SiteOverlay // nil: the stored site is not changed
 	Depth      int64
 
-	// Of one task for the next: the base URL of the fetched page.
+	// BaseURL is the base URL of the fetched page, from one task to the next.
 	BaseURL string
 }
 
-// SiteOverlay is a batch item's siteObj: columns that replace the stored ones,
-// and rows that are added to the site's lists (docs/spec/crawling.md 1.3).
+// SiteOverlay is the siteObj of a batch item. Row replaces columns of the stored site;
+// Filters and Properties are added to its lists (docs/spec/crawling.md 1.3).
 type SiteOverlay struct {
 	Row        Patch
 	Filters    []Patch
 	Properties []Patch
-	// Source is the object as it came. A batch in real time carries it on from task
-	// to task, as its site need not be stored.
+	// Source is the JSON of the object. The tasks of a real-time batch pass it on, because
+	// its site may not be stored.
 	Source json.RawMessage `json:"-"`
 }
 
-// ReadBatch reads a Batch from a task's stdin.
+// ReadBatch reads a Batch and checks its ids. It drops repeated items.
 func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 	o := readObject("Batch", raw)
 	b := Batch{
@@ -78,7 +78,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		}
 		key := [2]string{item.SiteID, item.URLID}
 		if seen[key] {
-			continue // the law: a URL leaves a batch once
+			continue
 		}
 		seen[key] = true
 		b.Items = append(b.Items, item)
@@ -86,8 +86,8 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 	return b, o.end(n)
 }
 
-// FolderName reports whether a text can be the Folder of a batch: 1 to 64 letters,
-// digits, _ or -.
+// FolderName reports whether name is a valid Batch.Folder: 1 to 64 letters, digits, _
+// or -.
 func FolderName(name string) bool {
 	for _, c := range []byte(name) {
 		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -97,8 +97,8 @@ func FolderName(name string) bool {
 	return len(name) > 0 && len(name) <= 64
 }
 
-// batchID reads the id, an unsigned number of 32 bits. Old clients write it as a
-// signed one.
+// batchID reads the id, an unsigned number of 32 bits. Older clients write it as a signed
+// number.
 func batchID(o *object) int64 {
 	b := boundsOf("u32")
 	n := o.bounded("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
@@ -120,7 +120,7 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 		return item, o.err
 	}
 	u := readObject(name+".urlObj", o.raw("urlObj"))
-	u.loose = true // one task brings it to the next
+	u.loose = true // its values come from another task, not from a client
 	item.Given = u.columns(URLColumns)
 	if text := item.Given.Text("URL"); u.err == nil && text == "" {
 		u.fail("url", "is missing")
@@ -166,8 +166,8 @@ func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error
 	return item, CheckMd5(name, "urlId", item.URLID)
 }
 
-// attributesOf reads the attributes that a batch's urlObj brings. What is none
-// is left out: they are only carried into the answer of a batch in real time.
+// attributesOf reads the attributes of urlObj, which go to the answer of a real-time
+// batch. It skips invalid ones.
 func attributesOf(u *object) []Attribute {
 	var list []Attribute
 	if u.err != nil || json.Unmarshal(u.raw("attributes"), &list) != nil {
@@ -185,15 +185,14 @@ func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverl
 	delete(s.Row, "Id")
 	o.accept("moveURLs", "urls")
 	o.accept(siteExtras...)
-	for i, elem := range o.list("filters") {
-		row, err := readFilter(fmt.Sprintf("%s.filters[%d]", name, i), siteID, elem, n)
-		if err != nil {
-			return nil, err
-		}
-		s.Filters = append(s.Filters, row)
+	var err error
+	s.Filters, err = listOf(o, "filters", func(name string, raw json.RawMessage) (Patch, error) {
+		return readFilter(name, siteID, raw, n)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if o.has("properties") {
-		var err error
 		if s.Properties, err = readBatchProperties(name+".properties", siteID, o.raw("properties"), n); err != nil {
 			return nil, err
 		}
@@ -201,8 +200,8 @@ func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverl
 	return s, o.end(n)
 }
 
-// Apply lays the overlay over site. Copies of one site can take different
-// overlays: what is appended goes to lists of the copy's own.
+// Apply changes site. It never writes into lists that other copies of site share. A nil
+// overlay changes nothing.
 func (o *SiteOverlay) Apply(site *Site) {
 	if o == nil {
 		return
@@ -221,7 +220,7 @@ func (o *SiteOverlay) Apply(site *Site) {
 	}
 }
 
-// MarshalJSON writes the Batch as the specification's objects carry it.
+// MarshalJSON writes the Batch in the form of docs/spec/objects.md 2.11.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	items := make([]json.RawMessage, len(b.Items))
 	for i := range b.Items {
@@ -239,7 +238,7 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 		"errorNames": b.ErrorMask.Names(), "dbMode": b.DBMode, "maxIterations": b.MaxIterations,
 		"maxItems": maxItems, "maxExecutionTime": b.MaxExecutionTime, "removeUnprocessedItems": b.RemoveUnprocessed,
 	}
-	if b.MaxHostWait > 0 { // our own, as are the others
+	if b.MaxHostWait > 0 { // this key and the next two are not part of the specification
 		object["maxHostWait"] = b.MaxHostWait
 	}
 	if b.Folder != "" {
@@ -248,13 +247,13 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// MarshalJSON writes the item; siteObj is not carried on, the site is stored.
+// MarshalJSON writes the item without siteObj.
 func (i BatchItem) MarshalJSON() ([]byte, error) { return i.encode(false) }
 
-// encode writes the item, with its siteObj when that is carried on.
-func (i BatchItem) encode(carry bool) ([]byte, error) {
+// encode writes the item; withSite adds its siteObj.
+func (i BatchItem) encode(withSite bool) ([]byte, error) {
 	var site json.RawMessage
-	if carry && i.Site != nil {
+	if withSite && i.Site != nil {
 		site = i.Site.Source
 	}
 	properties := i.Properties

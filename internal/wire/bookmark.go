@@ -1,8 +1,8 @@
 package wire
 
-// Bookmark tells how far the rows of a table were copied, in the order of a key.
+// Bookmark is the position of a copy of table rows that are ordered by a key.
 type Bookmark struct {
-	Key  string // of the last row
-	Rows int64  // how many rows of that key
-	Done bool   // there were no more
+	Key  string // of the last copied row; "": no row is copied
+	Rows int64  // number of copied rows with Key
+	Done bool   // all rows are copied
 }

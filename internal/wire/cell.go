@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cell scans one database value into a struct's field. NULL becomes the zero
-// value; dates arrive as text or time.
+// cell is the scan target of one struct field. NULL becomes the zero value; drivers
+// return dates as text or time.Time.
 type cell struct{ field reflect.Value }
 
 // Scan implements sql.Scanner.
@@ -41,11 +41,11 @@ func (c *cell) Scan(src any) error {
 		case string:
 			n, err := strconv.ParseFloat(x, 64)
 			if err != nil {
-				return fmt.Errorf("dc.Scan: %q is not a number", x)
+				return fmt.Errorf("scan column: %q is not a number", x)
 			}
 			f.SetFloat(n)
 		default:
-			return fmt.Errorf("dc.Scan: %T is not a number", x)
+			return fmt.Errorf("scan column: %T is not a number", x)
 		}
 		return nil
 	}
@@ -64,10 +64,10 @@ func (c *cell) Scan(src any) error {
 	case string:
 		var err error
 		if n, err = strconv.ParseInt(x, 10, 64); err != nil {
-			return fmt.Errorf("dc.Scan: %q is not a whole number", x)
+			return fmt.Errorf("scan column: %q is not a whole number", x)
 		}
 	default:
-		return fmt.Errorf("dc.Scan: %T is not a whole number", x)
+		return fmt.Errorf("scan column: %T is not a whole number", x)
 	}
 	if f.CanUint() {
 		f.SetUint(uint64(n))

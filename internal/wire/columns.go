@@ -8,14 +8,15 @@ import (
 // Column is one column of a database table and the JSON field that carries it.
 type Column struct {
 	JSON string // name on the wire
-	Name string // name in the database
+	Name string // name in SQL
 	Kind Kind
 	Bounds
 
-	index int // of the struct's field
+	index int // of the struct field; -1: the struct has no such field
 }
 
-// The catalogues of columns, in the order of the structs they are made of.
+// The columns of the tables, in the order of the fields of Site, URL, SiteFilter and
+// SiteProperty.
 var (
 	SiteColumns     = columnsOf(Site{})
 	URLColumns      = columnsOf(URL{})
@@ -24,8 +25,8 @@ var (
 	PropertyColumns = columnsOf(SiteProperty{})
 )
 
-// columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`.
-// Fields without a col tag are not stored; fit is explained by Bounds.
+// columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`. Fields
+// without the tag col are not columns. Bounds explains fit.
 func columnsOf(row any) []Column {
 	t := reflect.TypeOf(row)
 	var list []Column
@@ -35,8 +36,8 @@ func columnsOf(row any) []Column {
 		if name == "" {
 			continue
 		}
-		wire, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{JSON: wire, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), index: i}
+		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		c := Column{JSON: jsonName, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), index: i}
 		switch {
 		case f.Type == reflect.TypeFor[Date]():
 			c.Kind = KindDate
@@ -52,9 +53,8 @@ func columnsOf(row any) []Column {
 	return list
 }
 
-// Targets gives, for each column in order, a pointer into row that a database
-// driver can scan a text, number or NULL into. Row is a pointer to the struct
-// that the columns were made of.
+// Targets returns a scan target of package database/sql for each column, in order. row
+// points to the struct of the columns. A target accepts texts, numbers, times and NULL.
 func Targets(row any, columns []Column) []any {
 	v := reflect.ValueOf(row).Elem()
 	targets := make([]any, 0, len(columns))
@@ -67,9 +67,9 @@ func Targets(row any, columns []Column) []any {
 	return targets
 }
 
-// Apply sets the fields of row that p sets. An expression in a date becomes now
-// when it is NOW(), and leaves the field alone otherwise: only a database can
-// tell its value.
+// Apply sets the fields of row that p sets. row points to the struct of the columns. The
+// Expr NOW() becomes now; any other Expr is skipped, because only a database can evaluate
+// it.
 func Apply(row any, columns []Column, p Patch, now Date) {
 	v := reflect.ValueOf(row).Elem()
 	for _, c := range columns {
@@ -99,7 +99,7 @@ func Apply(row any, columns []Column, p Patch, now Date) {
 	}
 }
 
-// PatchOf is the whole row as a Patch; empty dates are NULL.
+// PatchOf returns all columns of row as a Patch. Empty dates become nil.
 func PatchOf(row any, columns []Column) Patch {
 	v := reflect.ValueOf(row).Elem()
 	p := make(Patch, len(columns))

@@ -2,15 +2,15 @@ package wire
 
 import "encoding/json"
 
-// Criterion is a condition from outside on the rows of a table, in the MySQL
-// dialect and unchecked (docs/spec/objects.md 0, docs/spec/storage.md 5). Empty parts are absent.
+// Criterion selects rows of a table. Its parts are unchecked SQL of a client in the MySQL
+// dialect (docs/spec/objects.md 0, docs/spec/storage.md 5). An empty part is absent.
 type Criterion struct {
 	Where   string
 	OrderBy string
 	Limit   string            // "10" or "offset, count"
 	Tables  string            // SITE_FIND only
-	SQL     map[string]string // URL_FETCH's urlsCriterions only
-	Given   bool              // the request had the object, be it empty
+	SQL     map[string]string // query by name; urlsCriterions of URL_FETCH only
+	Given   bool              // the request has the object, even if empty
 }
 
 // Empty reports whether c has no clause.
@@ -18,7 +18,7 @@ func (c Criterion) Empty() bool {
 	return c.Where == "" && c.OrderBy == "" && c.Limit == ""
 }
 
-// MarshalJSON writes the object as requests carry it.
+// MarshalJSON writes the form of requests, without empty parts.
 func (c Criterion) MarshalJSON() ([]byte, error) {
 	m := map[string]any{}
 	for key, text := range map[string]string{"WHERE": c.Where, "ORDER BY": c.OrderBy, "LIMIT": c.Limit, "TABLES": c.Tables} {
@@ -32,8 +32,7 @@ func (c Criterion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// readCriterion reads the object; the keys that it gives replace those of def
-// one by one.
+// readCriterion reads the object. Each key of the object replaces that of def.
 func readCriterion(name string, raw json.RawMessage, def Criterion) (Criterion, error) {
 	o := readObject(name, raw)
 	c := def
@@ -52,7 +51,7 @@ func readCriterion(name string, raw json.RawMessage, def Criterion) (Criterion, 
 	return c, o.err
 }
 
-// readQueries reads the object name -> query.
+// readQueries reads an object of queries by name. It skips null.
 func readQueries(o *object) map[string]string {
 	var raw map[string]json.RawMessage
 	ok := json.Unmarshal(o.fields["SQL"], &raw) == nil

@@ -2,20 +2,19 @@ package wire
 
 import "encoding/json"
 
-// CustomRequest is the object of SQL_CUSTOM (docs/spec/objects.md 2.10). Query and DBName are
-// echoed as they came.
+// CustomRequest is the object of SQL_CUSTOM (docs/spec/objects.md 2.10). The answer repeats
+// Query and DBName.
 type CustomRequest struct {
 	RID     int64
 	Query   json.RawMessage
-	Queries []string // of Query; nil when it is no text and no list of texts
+	Queries []string // of Query; nil if it is neither a text nor a list of texts
 	List    bool     // Query is a list
 	DBName  string
 	Names   bool // rows are objects, not lists
 }
 
-// ReadCustom reads the object of SQL_CUSTOM, whose rid, query and dbName are
-// mandatory. What else is wrong with query and dbName is for the answer to say
-// (docs/spec/storage.md 4.21).
+// ReadCustom reads the object of SQL_CUSTOM. rid, query and dbName are mandatory. Other
+// errors in query and dbName are part of the answer (docs/spec/storage.md 4.21).
 func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 	o := readObject("SQLCustom", raw)
 	r := CustomRequest{RID: o.int("rid", 0), Query: o.raw("query"), Names: o.bool("includeFieldsNames", false)}
@@ -45,13 +44,13 @@ func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 	return r, o.end(n)
 }
 
-// CustomResponse answers SQL_CUSTOM (docs/spec/objects.md 3.7). Result is a list of rows, or
-// of such lists for a list of queries; a row is a list of values, or an object.
-// It is empty, never nil, when ErrString says what failed.
+// CustomResponse answers SQL_CUSTOM (docs/spec/objects.md 3.7).
 type CustomResponse struct {
-	RID       int64           `json:"rid"`
-	Query     json.RawMessage `json:"query"`
-	DBName    string          `json:"dbName"`
-	Result    []any           `json:"result"`
-	ErrString *string         `json:"errString"`
+	RID    int64           `json:"rid"`
+	Query  json.RawMessage `json:"query"`
+	DBName string          `json:"dbName"`
+	// Result is a list of rows, or a list of such lists for a list of queries. A row is a
+	// list of values or an object. After an error it is empty, never nil.
+	Result    []any   `json:"result"`
+	ErrString *string `json:"errString"` // nil: no error
 }

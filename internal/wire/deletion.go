@@ -1,23 +1,21 @@
 package wire
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // URLDeleteRequest is one element of URL_DELETE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.11). It
-// means one URL by its key, or those that Criterion selects. As JSON it is what
-// the journal keeps of it, keys in order.
+// selects one URL by key, or the URLs of Criterion. Its JSON, with sorted keys, goes to
+// the journal.
 type URLDeleteRequest struct {
 	Criterion   Criterion `json:"criterions"`
-	DelayedType int64     `json:"delayedType"`
+	DelayedType int64     `json:"delayedType"` // Delayed or Immediate
 	Reason      int64     `json:"reason"`
 	SiteID      string    `json:"siteId"`
-	URL         *string   `json:"url"` // as asked: the URL or its key; nil: by Criterion
+	URL         *string   `json:"url"` // as requested: the URL or its key; nil: Criterion selects
 	URLType     int64     `json:"urlType"`
-	URLMd5      string    `json:"-"` // "" when URL is nil
+	URLMd5      string    `json:"-"` // "" if URL is nil
 }
 
-// Reasons of a deletion (docs/spec/storage.md 4.11), which go to the journal alone.
+// Reasons of a deletion, for the journal (docs/spec/storage.md 4.11).
 const (
 	ReasonUser       = 0
 	ReasonAging      = 1
@@ -38,8 +36,7 @@ func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
 	})
 }
 
-// siteID reads the siteId of operations in which "" and null mean the general
-// site (docs/spec/storage.md 4.0.2).
+// siteID reads siteId. "" and null mean GeneralSite (docs/spec/storage.md 4.0.2).
 func (o *object) siteID() string {
 	if id := o.text("siteId", ""); id != "" {
 		return id
@@ -47,8 +44,8 @@ func (o *object) siteID() string {
 	return GeneralSite
 }
 
-// urlOrKey reads url and urlType: the text as given, nil when it is null, and
-// the key that it means, "" without one.
+// urlOrKey reads url and urlType. text is url as given, or nil if it is absent or null;
+// md5 is its key, or "" if text is nil.
 func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 	text, kind = o.textOrNil("url"), o.int("urlType", ByURL)
 	switch {
@@ -61,7 +58,7 @@ func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 	return text, kind, md5
 }
 
-// checkURLOrKey refuses the id of a site and a key that cannot be stored.
+// checkURLOrKey refuses an invalid site id and, unless text is nil, an invalid key.
 func checkURLOrKey(object, site string, text *string, md5 string) error {
 	if err := CheckSiteID(object, "siteId", site); err != nil || text == nil {
 		return err
@@ -69,13 +66,13 @@ func checkURLOrKey(object, site string, text *string, md5 string) error {
 	return CheckMd5(object, "url", md5)
 }
 
-// Check refuses ids and keys that cannot be stored.
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLDeleteRequest) Check(object string) error {
 	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
 }
 
-// URLCleanupRequest is one element of URL_CLEANUP (docs/spec/objects.md 2.9, docs/spec/storage.md 4.12);
-// for which URLs it means and its JSON see URLDeleteRequest.
+// URLCleanupRequest is one element of URL_CLEANUP (docs/spec/objects.md 2.9,
+// docs/spec/storage.md 4.12). It selects URLs as URLDeleteRequest does.
 type URLCleanupRequest struct {
 	Criterion   Criterion `json:"criterions"`
 	DelayedType int64     `json:"delayedType"`
@@ -87,8 +84,8 @@ type URLCleanupRequest struct {
 	URLMd5      string    `json:"-"`
 }
 
-// ReadURLCleanup reads the list of URL_CLEANUP. State and Status that are not
-// given are those of a new URL.
+// ReadURLCleanup reads the list of URL_CLEANUP. Defaults are the state and status of a
+// new URL.
 func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) {
 	return readList("URLCleanup", raw, func(name string, raw json.RawMessage) (URLCleanupRequest, error) {
 		o := readObject(name, raw)
@@ -101,19 +98,20 @@ func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) 
 	})
 }
 
-// Check refuses ids and keys that cannot be stored.
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLCleanupRequest) Check(object string) error {
 	return checkURLOrKey(object, r.SiteID, r.URL, r.URLMd5)
 }
 
-// URLPurgeRequest is one element of URL_PURGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.14): URLs
-// that were deleted with delay. SiteID "" means each site from the Offset-th in
-// the order of ids until Count of them had something to purge, all when Count is
-// below 0. Without Limits such an element means none.
+// URLPurgeRequest is one element of URL_PURGE (docs/spec/objects.md 2.9,
+// docs/spec/storage.md 4.14). It selects URLs whose deletion was delayed.
 type URLPurgeRequest struct {
-	SiteID        string
-	URLMd5        string // "": by Criterion
-	Criterion     Criterion
+	SiteID    string // "": the sites of Limits
+	URLMd5    string // "": Criterion selects the URLs
+	Criterion Criterion
+	// Limits selects sites in the order of their ids, from number Offset until Count of
+	// them had rows to purge; a negative Count means all. Without Limits and SiteID the
+	// element selects no site.
 	Limits        bool
 	Offset, Count int64
 }
@@ -135,9 +133,9 @@ func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 		if o.has("siteLimits") {
 			var pair []json.RawMessage
 			var ok1, ok2 bool
-			if json.Unmarshal(o.raw("siteLimits"), &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
-				r.Offset, ok1 = readInt(pair[0])
-				r.Count, ok2 = readInt(pair[1])
+			if json.Unmarshal(o.raw("siteLimits"), &pair) == nil && len(pair) == 2 {
+				r.Offset, ok1 = ReadInt(pair[0])
+				r.Count, ok2 = ReadInt(pair[1])
 			}
 			if r.Limits = ok1 && ok2; !r.Limits {
 				o.fail("siteLimits", "is not [offset, count]")
@@ -147,7 +145,7 @@ func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 	})
 }
 
-// Check refuses ids that cannot be stored.
+// Check refuses an invalid site id. object is the name in errors.
 func (r URLPurgeRequest) Check(object string) error {
 	if r.SiteID == "" {
 		return nil
@@ -155,13 +153,13 @@ func (r URLPurgeRequest) Check(object string) error {
 	return CheckSiteID(object, "siteId", r.SiteID)
 }
 
-// URLAgeRequest is one element of URL_AGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.15). As JSON it
-// is what the journal keeps of it.
+// URLAgeRequest is one element of URL_AGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.15). Its
+// JSON goes to the journal.
 type URLAgeRequest struct {
 	DelayedType    int64     `json:"delayedType"`
-	MaxURLs        int64     `json:"maxURLs"` // of the whole request; 0 ages none
+	MaxURLs        int64     `json:"maxURLs"` // of the whole request; 0: no URL
 	SitesCriterion Criterion `json:"sitesCriterions"`
-	URLsCriterion  Criterion `json:"urlsCriterions"` // WHERE is not ""
+	URLsCriterion  Criterion `json:"urlsCriterions"` // its WHERE is never ""
 }
 
 // ReadURLAge reads the list of URL_AGE.

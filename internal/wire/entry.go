@@ -2,9 +2,9 @@ package wire
 
 import "time"
 
-// Entry is one processed content as it is stored. Source: docs/spec/storage.md 3.
+// Entry is one stored processed content. Source: docs/spec/storage.md 3.
 type Entry struct {
 	ID    string    // key of the URL
-	Data  []byte    // text, as URL_PUT brought it
-	CDate time.Time // when it was stored; UTC, whole seconds. Zero where it is put: now
+	Data  []byte    // text
+	CDate time.Time // when it was stored, UTC, whole seconds; zero in a write: now
 }

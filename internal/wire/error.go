@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Error is an error with the operation that failed and a code from the
-// catalogue of GeneralResponse. Codes are set once, where the meaning is known.
+// Error adds the failed operation and a code of GeneralResponse to an error. The function
+// that knows the meaning of the error sets the code once.
 type Error struct {
-	Op   string // package.Func
-	Code int
+	Op   string // failed operation
+	Code int    // CodeNotFound, CodeSQLError, ...
 	Err  error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf finds the code of err: 0 for nil, CodeFailed for an error without one.
+// CodeOf returns the code of err: CodeOK for nil, CodeFailed for an error without a code.
 func CodeOf(err error) int {
 	if err == nil {
 		return CodeOK

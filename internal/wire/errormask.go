@@ -68,8 +68,8 @@ const (
 	ErrGuard
 )
 
-// CrawlFailed are the bits that keep a page from being processed: 0 to 11 and
-// 22 (docs/spec/storage.md 1.2).
+// CrawlFailed are the bits of pages that cannot be processed: 0 to 11 and 22
+// (docs/spec/storage.md 1.2).
 const CrawlFailed ErrorMask = 4198399
 
 // ErrorBit describes one bit of an ErrorMask.
@@ -142,7 +142,7 @@ var errorBits = [...]ErrorBit{
 	{58, "SSRF_GUARD", "the egress guard refuses the address; see AllowedNetworks", false},
 }
 
-// Bits lists the bits of m, lowest first. Bits without a meaning are left out.
+// Bits returns the known bits of m, lowest first.
 func (m ErrorMask) Bits() []ErrorBit {
 	var list []ErrorBit
 	for rest := uint64(m); rest != 0; rest &= rest - 1 {
@@ -153,7 +153,7 @@ func (m ErrorMask) Bits() []ErrorBit {
 	return list
 }
 
-// Names lists the names of m's bits, lowest first; it is empty, never nil, for 0
+// Names returns the names of the known bits of m, lowest first. It never returns nil
 // (docs/spec/DECISIONS.md 1.8).
 func (m ErrorMask) Names() []string {
 	names := []string{}

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/errors.md anew")
+var update = flag.Bool("update", false, "rewrite the table of error bits in docs/errors.md")
 
-// The table of error bits in docs/errors.md stands between these lines.
+// The table of error bits in docs/errors.md is between these lines.
 const (
 	errorsPage = "../../docs/errors.md"
 	tableBegin = "<!-- bits: go test ./internal/wire -run ErrorsPage -update -->\n"
 	tableEnd   = "<!-- end of bits -->\n"
 )
 
-func TestErrorsPageHasTheBits(t *testing.T) {
+func TestErrorsPageIsUpToDate(t *testing.T) {
 	page, err := os.ReadFile(errorsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -35,11 +35,11 @@ func TestErrorsPageHasTheBits(t *testing.T) {
 		return
 	}
 	if string(page) != want {
-		t.Errorf("%s does not have the bits of this package; run go test ./internal/wire -run ErrorsPage -update", errorsPage)
+		t.Errorf("the table of error bits in %s is out of date; run go test ./internal/wire -run ErrorsPage -update", errorsPage)
 	}
 }
 
-// bitTable is all bits as a Markdown table.
+// bitTable returns all error bits as a Markdown table.
 func bitTable() string {
 	var b strings.Builder
 	b.WriteString("\n| bit | value | name | meaning | may pass later |\n|---:|---:|---|---|---|\n")

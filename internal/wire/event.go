@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// Classes of events: three spaces of numbers that never meet (docs/spec/DECISIONS.md 1.1).
+// Classes of events. Each class has its own event types (docs/spec/DECISIONS.md 1.1).
 const (
 	ClassClient   = "client"
 	ClassAdmin    = "admin"
@@ -29,13 +29,14 @@ const (
 
 // Event types of class internal: between the managers of one daemon.
 const (
-	InternalReady    = 1 // a manager to AdminInterfaceServer: it is there
-	InternalTaskDone = 2 // a worker to its manager: a task ran (env results)
-	InternalState    = 3 // a watcher to its manager: a task changed its state
-	InternalWork     = 4 // a manager to another: there may be work for you
+	InternalReady    = 1 // a manager to AdminInterfaceServer: it has started
+	InternalTaskDone = 2 // a worker to its manager: the task has ended
+	InternalState    = 3 // a watcher to its manager: the state of a task changed
+	InternalWork     = 4 // a manager to another: check for new work
 )
 
-// Event is one message: one JSON frame after any routing frames.
+// Event is one message: one JSON frame after any routing frames. Values of Cookie return
+// unchanged with the answer.
 type Event struct {
 	Class  string                     `json:"class"`
 	UID    string                     `json:"uid"` // 128 random bits, hexadecimal
@@ -46,26 +47,26 @@ type Event struct {
 
 var uidPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// ParseEvent reads one frame and refuses what is no event: the caller answers or
-// drops it, but never acts on it.
+// ParseEvent reads one frame. It refuses invalid JSON, an unknown class and an invalid
+// uid; then the caller must not act on the event.
 func ParseEvent(frame []byte) (Event, error) {
 	var e Event
 	if err := json.Unmarshal(frame, &e); err != nil {
-		return e, fmt.Errorf("dc.ParseEvent: not an event: %w", err)
+		return e, fmt.Errorf("not an event: %w", err)
 	}
 	switch e.Class {
 	case ClassClient, ClassAdmin, ClassInternal:
 	default:
-		return e, fmt.Errorf("dc.ParseEvent: class %q is unknown", clip([]byte(e.Class)))
+		return e, fmt.Errorf("not an event: class %q is unknown", clip([]byte(e.Class)))
 	}
 	if !uidPattern.MatchString(e.UID) {
-		return e, fmt.Errorf("dc.ParseEvent: uid %q is not of 1 to 64 letters, digits, - or _", clip([]byte(e.UID)))
+		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", clip([]byte(e.UID)))
 	}
 	return e, nil
 }
 
-// Frame is the event as one frame. Object must be valid JSON, as it is when it
-// was read or marshalled before: it is copied, not read again.
+// Frame returns the event as one frame. It copies Object, which must be valid JSON,
+// without parsing it.
 func (e Event) Frame() ([]byte, error) {
 	object, cookie := e.Object, []byte("{}")
 	if len(object) == 0 {
@@ -80,7 +81,7 @@ func (e Event) Frame() ([]byte, error) {
 		cookie, err = json.Marshal(e.Cookie)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("dc.Event.Frame: %w", err)
+		return nil, fmt.Errorf("encode event %s: %w", e.UID, err)
 	}
 	frame := make([]byte, 0, len(head)+len(object)+len(cookie)+32)
 	frame = append(frame, head[:len(head)-1]...)
@@ -91,26 +92,26 @@ func (e Event) Frame() ([]byte, error) {
 	return append(frame, '}'), nil
 }
 
-// Answer is an event that answers e: same class, uid and cookie.
+// Answer returns the answer to e, with the same class, uid and cookie.
 func (e Event) Answer(eventType int, object any) (Event, error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
-		return Event{}, fmt.Errorf("dc.Event.Answer: %w", err)
+		return Event{}, fmt.Errorf("encode the answer to event %s: %w", e.UID, err)
 	}
 	return Event{Class: e.Class, UID: e.UID, Type: eventType, Object: raw, Cookie: e.Cookie}, nil
 }
 
-// AdminFields is the object of STAT, GET and SET and of their answers: names of
-// values of one manager (docs/spec/daemon.md 4.2). An unknown name is answered with null.
+// AdminFields is the object of STAT, GET and SET and of their answers: values of one
+// manager by name (docs/spec/daemon.md 4.2). The value of an unknown name is null.
 type AdminFields struct {
 	ClassName string         `json:"className"`
 	Fields    map[string]any `json:"fields"`
-	// Errors says why SET refused a value; absent when it refused none.
+	// Errors has the reason for each value that SET refused.
 	Errors map[string]string `json:"errors,omitempty"`
 }
 
-// AdminCommand is the object of STATE and of its answer. Command 2 asks a
-// manager to stop and says that it does; 7 says that it does not.
+// AdminCommand is the object of STATE and of its answer. CommandShutdown asks a manager
+// to stop; the answer is CommandShutdown, or CommandError with a message.
 type AdminCommand struct {
 	ClassName string `json:"className"`
 	Command   int    `json:"command"`

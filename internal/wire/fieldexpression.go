@@ -13,14 +13,14 @@ import (
 // ExpressionsProperty is the property that ReadFieldExpressions reads.
 const ExpressionsProperty = "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER"
 
-// FieldExpression gives a column of a crawled URL's row, or of its site's, the
-// value of an SQL expression. Its macros are the fields of that object in upper
-// case, as %URLMD5%. Source: docs/spec/crawling.md 3, 2.6 #43.
+// FieldExpression sets a column of a crawled URL or of its site to the value of an SQL
+// expression. Macros are the fields of that object in upper case, such as %URLMD5%.
+// Source: docs/spec/crawling.md 3, 2.6 #43.
 type FieldExpression struct {
 	Object string // ObjectURL or ObjectSite
-	Column string // as the table spells it
-	SQL    string
-	Cast   int // CastInt, CastText or CastDate
+	Column string // name in SQL
+	SQL    string // unchecked
+	Cast   int    // CastInt, CastText or CastDate
 }
 
 // Objects and casts of a FieldExpression.
@@ -33,13 +33,12 @@ const (
 	CastDate = 2
 )
 
-// mostExpressions bounds the entries of the property.
+// mostExpressions is the most expressions of one property.
 const mostExpressions = 100
 
-// ReadFieldExpressions reads a list of {"URL" or "Site": {Column: {expression:
-// cast}}}; an object stands for a list of one, and columns may go by their names
-// on the wire. An entry that cannot be meant is left out, and named in the error:
-// the others are good.
+// ReadFieldExpressions reads a list of {"URL" or "Site": {column: {expression: cast}}}, or
+// one such object. Columns may have their name in SQL or in JSON. The result holds the
+// valid entries; the error names the invalid ones.
 func ReadFieldExpressions(text string) ([]FieldExpression, error) {
 	var raw json.RawMessage
 	if err := prop.Decode(text, &raw); err != nil {
@@ -64,15 +63,15 @@ func ReadFieldExpressions(text string) ([]FieldExpression, error) {
 			all = append(all, found...)
 			errs = append(errs, err...)
 			if len(all) > mostExpressions {
-				return all[:mostExpressions], fmt.Errorf("has more than %d expressions; the rest is left out", mostExpressions)
+				return all[:mostExpressions], fmt.Errorf("has more than %d expressions; the others are ignored", mostExpressions)
 			}
 		}
 	}
-	return all, inOneLine(errs)
+	return all, oneLine(errs)
 }
 
-// inOneLine is the first of errors, and a few of the others; nil without any.
-func inOneLine(errs []error) error {
+// oneLine joins the first errors in one line. It returns nil if errs is empty.
+func oneLine(errs []error) error {
 	const most = 5
 	var texts []string
 	for i, err := range errs {
@@ -103,7 +102,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	for _, field := range fields {
 		column := columnNamed(columns, field.Name)
 		if column == "" {
-			errs = append(errs, fmt.Errorf("has %q at %q, which is no column", clip([]byte(field.Name)), object))
+			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", clip([]byte(field.Name)), object))
 			continue
 		}
 		var texts prop.Members
@@ -123,8 +122,8 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	return all, errs
 }
 
-// columnNamed finds a column by its name in the table or on the wire, letters of
-// either case; "" when there is none.
+// columnNamed returns the SQL name of a column, given its name in SQL or in JSON in any
+// case. It returns "" for an unknown name.
 func columnNamed(columns []Column, name string) string {
 	for _, c := range columns {
 		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {

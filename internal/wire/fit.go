@@ -9,31 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds say what a column holds, the same on every database. They are written
-// beside the column, as the tag fit:
+// Bounds is the range of a column, the same on every database. The struct tag fit
+// gives it:
 //
 //	u8 u32 u64 i32 i64  whole numbers of that type (docs/spec/storage.md 1); u64 ends at
-//	                    2^63-1, which is as far as JSON and SQLite go
-//	size                bytes, 0 to 2^40: sums over rows stay whole numbers
-//	255                 a text of so many characters
-//	4096 bytes          a text of so many bytes
-//	md5                 a text of 32 ASCII characters
-//	id                  a key that has a check of its own: CheckSiteID, CheckMd5
+//	                    2^63-1, the limit of SQLite
+//	size                bytes, 0 to 2^40, so that sums over rows do not overflow
+//	255                 a text of at most 255 characters
+//	4096 bytes          a text of at most 4096 bytes
+//	md5                 a text of at most 32 ASCII characters
+//	id                  a key, checked by CheckSiteID or CheckMd5
 //
-// The texts are wider than those of docs/spec/storage.md 1, which cut what servers send
-// (docs/spec/storage.md 6.2 #39). Numbers with a fraction and dates have no tag: the former
-// are any finite number, the latter of the years 1000 to 9999.
+// Texts may be longer than in docs/spec/storage.md 1, which is too short for values of
+// servers (docs/spec/storage.md 6.2 #39). Floats and dates have no tag: any finite number,
+// and the years 1000 to 9999.
 type Bounds struct {
 	Min, Max int64 // of a whole number
 	Chars    int   // most characters of a text; 0: no limit
 	Bytes    int   // most bytes of a text; 0: no limit
-	ASCII    bool  // no other characters
+	ASCII    bool  // ASCII characters only
 }
 
-// AttributeName bounds the name of an attribute, which has no column here.
+// AttributeName bounds the name of an attribute.
 var AttributeName = Bounds{Chars: 255}
 
-// maxSize is the size column of 1 TiB.
+// maxSize is the bound "size", 1 TiB.
 const maxSize = 1 << 40
 
 var numberBounds = map[string]Bounds{
@@ -42,7 +42,7 @@ var numberBounds = map[string]Bounds{
 	"md5": {Chars: 32, ASCII: true},
 }
 
-// boundsOf reads a tag; one that is not understood bounds nothing.
+// boundsOf reads the tag fit. An unknown tag gives no bounds.
 func boundsOf(tag string) Bounds {
 	if b, ok := numberBounds[tag]; ok {
 		return b
@@ -58,7 +58,7 @@ func boundsOf(tag string) Bounds {
 	return Bounds{Chars: n}
 }
 
-// refusal tells why a request may not set c to value, or "".
+// refusal tells why value is out of the bounds of c; "" means that it is valid.
 func (c Column) refusal(value any) string {
 	switch x := value.(type) {
 	case int64:
@@ -94,10 +94,10 @@ func ascii(s string) bool {
 	return true
 }
 
-// Fit makes value one that c holds, for values that no client wrote: what pages,
-// servers and our own tasks bring. Numbers end at the bounds, a fraction that is
-// not finite is 0, texts are cut, their NUL bytes and invalid UTF-8 become
-// U+FFFD, and a date that cannot be stored becomes NULL. Expr and nil stay.
+// Fit changes a value that does not fit into c. It is for values from pages, servers and
+// our own tasks. Numbers are clamped to the bounds, infinite and NaN floats become 0,
+// texts are cut, NUL and invalid UTF-8 become U+FFFD, and invalid dates become nil. Expr
+// and nil stay.
 func (c Column) Fit(value any) any {
 	switch x := value.(type) {
 	case int64:
@@ -116,10 +116,10 @@ func (c Column) Fit(value any) any {
 			return c.Bounds.cut(x)
 		}
 	}
-	return value // the same box: most values fit, and rows have forty
+	return value // the same interface value: no allocation for the many values that fit
 }
 
-// clean tells a text of characters other than NUL.
+// clean reports whether s is valid UTF-8 without NUL.
 func clean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 func (b Bounds) cut(s string) string {
@@ -135,7 +135,7 @@ func (b Bounds) cut(s string) string {
 		}, s)
 	}
 	if b.Bytes > 0 && len(s) > b.Bytes {
-		s = strings.ToValidUTF8(s[:b.Bytes], "") // a character cut in two goes
+		s = strings.ToValidUTF8(s[:b.Bytes], "") // drop half a character
 	}
 	if b.Chars > 0 {
 		n := 0
@@ -148,14 +148,13 @@ func (b Bounds) cut(s string) string {
 	return s
 }
 
-// storable tells a date in DateLayout that MySQL's DATETIME holds too.
+// storable reports whether date has DateLayout and fits into a DATETIME of MySQL.
 func storable(date string) bool {
 	t, err := time.Parse(DateLayout, date)
 	return err == nil && t.Year() >= 1000 && len(date) == len(DateLayout)
 }
 
-// Fit is p with each value made one that its column holds; see Column.Fit. P
-// stays as it is.
+// Fit returns a copy of p with Column.Fit applied to each value.
 func Fit(p Patch, columns []Column) Patch {
 	fitted := make(Patch, len(p)+1)
 	for name, value := range p {

@@ -8,28 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// Each column says what it holds, beside itself.
-func TestEveryColumnIsBounded(t *testing.T) {
+func TestEveryColumnHasBounds(t *testing.T) {
 	for table, columns := range map[string][]Column{"sites": SiteColumns, "urls": URLColumns, "sites_urls": RootURLColumns,
 		"sites_filters": FilterColumns, "sites_properties": PropertyColumns} {
 		for _, c := range columns {
 			id := c.Name == "Id" || c.Name == "Site_Id" || c.Name == "URLMd5"
 			switch {
 			case c.Kind == KindInt && c.Bounds.Max < math.MaxUint8:
-				t.Errorf("%s.%s is a number without bounds", table, c.Name)
+				t.Errorf("number %s.%s has no bounds", table, c.Name)
 			case c.Kind == KindText && !id && c.Bounds == Bounds{}:
-				t.Errorf("%s.%s is a text without bounds", table, c.Name)
+				t.Errorf("text %s.%s has no bounds", table, c.Name)
 			}
 		}
 	}
 }
 
-// request is a request with one field, in the place where it stands.
+// request returns a request with one field in a site, a filter, a root URL or a URL.
 func request(where, field, value string) json.RawMessage {
 	o := `{"` + field + `":` + value
 	url := `,"url":"u"}`
 	if field == "url" {
-		url = "}" // of two keys JSON would take the last
+		url = "}"
 	}
 	switch where {
 	case "site":
@@ -44,7 +43,7 @@ func request(where, field, value string) json.RawMessage {
 	return json.RawMessage(o)
 }
 
-func TestRequestsKeepToTheBounds(t *testing.T) {
+func TestRequestsOutOfBounds(t *testing.T) {
 	long := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 	cases := []struct{ where, field, good, bad, says string }{
 		{"site", "state", "255", "999", "Site.state: 999 is not 0 to 255"},
@@ -137,8 +136,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// What one task brings to the next is made to fit, but for the URL itself.
-func TestBatchesAreMadeToFit(t *testing.T) {
+// ReadBatch changes values that do not fit. It refuses a URL that does not fit.
+func TestBatchesOutOfBounds(t *testing.T) {
 	b, err := ReadBatch(json.RawMessage(`{"id":1,"items":[{"siteId":"s","urlObj":{"url":"u","contentType":"a\u0000","size":-1,"lastModified":"0001-01-01 00:00:00"}}]}`), nil)
 	if err != nil {
 		t.Fatal(err)

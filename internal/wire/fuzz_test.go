@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// readers are all readers of requests with their checks, one line for each
-// operation. The first byte of FuzzRequests' input chooses one by its place:
-// new ones go to the end.
+// readers read and check the request of each operation. The first byte of an input of
+// FuzzRequests is the index, so new readers go to the end.
 var readers = []struct {
 	op   Op
 	read func(json.RawMessage) error
@@ -50,12 +49,12 @@ var readers = []struct {
 	{AttributeFetch, many(named("AttributeFetch", ReadAttributeSelections), AttributeRequest.Check)},
 }
 
-// named is a reader that is told how errors call the list.
+// named binds the name that errors give to the list.
 func named[T any](object string, read func(string, json.RawMessage, *Notes) (T, error)) func(json.RawMessage, *Notes) (T, error) {
 	return func(raw json.RawMessage, n *Notes) (T, error) { return read(object, raw, n) }
 }
 
-// one is a reader and its check, which may be nil.
+// one combines a reader and its check, which may be nil.
 func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) error) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		r, err := read(raw, &Notes{})
@@ -66,7 +65,7 @@ func one[T any](read func(json.RawMessage, *Notes) (T, error), check func(T) err
 	}
 }
 
-// many is one for a list, whose elements are checked by their names.
+// many combines a reader of a list and the check of its elements.
 func many[T any](read func(json.RawMessage, *Notes) ([]T, error), check func(T, string) error) func(json.RawMessage) error {
 	return one(read, func(list []T) error {
 		for i, r := range list {
@@ -104,7 +103,8 @@ func TestSampleRequests(t *testing.T) {
 	}
 }
 
-// No request makes a reader panic, and a refusal says what is wrong where.
+// No request makes a reader panic. Each error names the object and the reason, in at most
+// 2000 bytes.
 func FuzzRequests(f *testing.F) {
 	for i := range readers {
 		for _, s := range []string{`{"id":"a","urls":["u"]}`, `[{"url":"u","siteId":null,"attributes":[{"a":1}]}]`, `null`, `[null]`, `[[]]`, `7`} {
@@ -115,7 +115,7 @@ func FuzzRequests(f *testing.F) {
 		if len(b) == 0 || !json.Valid(b[1:]) {
 			return
 		}
-		var raw json.RawMessage // as it arrives: without spaces around it
+		var raw json.RawMessage // readers get JSON without surrounding spaces
 		if json.Unmarshal(b[1:], &raw) != nil {
 			return
 		}
@@ -123,7 +123,7 @@ func FuzzRequests(f *testing.F) {
 		err := r.read(raw)
 		var field *FieldError
 		if err != nil && (!errors.As(err, &field) || field.Object == "" || field.Reason == "") {
-			t.Errorf("%s of %s: error %q names nothing", r.op, raw, err)
+			t.Errorf("%s of %s: error %q has no object or reason", r.op, raw, err)
 		}
 		if err != nil && len(err.Error()) > 2000 {
 			t.Errorf("%s: error of %d bytes", r.op, len(err.Error()))
@@ -131,7 +131,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// What ParseEvent takes, Frame writes so that it is the same event again.
+// Frame writes each event that ParseEvent accepts without changing it.
 func FuzzEvent(f *testing.F) {
 	for _, s := range []string{`{"class":"client","uid":"a","eventType":1,"eventObj":{"id":"<ü>"},"cookie":{"MERGE_RESULTS":1}}`,
 		`{"class":"admin","uid":"0-_","eventType":1024}`, `{"class":"internal","uid":"a","eventObj":null,"cookie":{}}`, `{"class":"x","uid":"a"}`, `[]`, `null`} {
@@ -169,8 +169,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// The kept inputs of both targets are there: a folder that is missing would
-// pass unseen.
+// Both fuzz targets have their corpus: go test does not report a missing folder.
 func TestFuzzCorpus(t *testing.T) {
 	for target, least := range map[string]int{"FuzzRequests": len(readers), "FuzzEvent": 3} {
 		files, err := filepath.Glob(filepath.Join("testdata", "fuzz", target, "*"))
@@ -179,7 +178,7 @@ func TestFuzzCorpus(t *testing.T) {
 		}
 		for _, file := range files {
 			if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "go test fuzz v1\n") {
-				t.Errorf("%s is no input: %v", file, err)
+				t.Errorf("%s is not a fuzz input: %v", file, err)
 			}
 		}
 	}

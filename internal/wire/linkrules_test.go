@@ -18,15 +18,15 @@ func TestReadLinkRules(t *testing.T) {
 		want       *LinkRules
 		errs       string
 	}{
-		"none":            {nil, DefaultLinkRules(), ""},
-		"off":             {map[string]string{"RECRAWL_NO_ROOT_URLS": " 0 "}, changed(func(r *LinkRules) { r.KeepKnown = true }), ""},
-		"status":          {map[string]string{"RECRAWL_URL_UPDATE_STATUS": "-1"}, changed(func(r *LinkRules) { r.Status = KeepStatus }), ""},
-		"empty dates":     {map[string]string{"RECRAWL_URL_UPDATE_TCDATE": "", "RECRAWL_URL_UPDATE_UDATE": " "}, changed(func(r *LinkRules) { r.TcDate, r.UDate = "", "" }), ""},
-		"auto":            {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveMost, r.RemoveWhere, r.RemoveBy = 5, "a", "b" }), ""},
-		"auto, not whole": {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a"}, DefaultLinkRules(), ""},
-		"one bad of two": {map[string]string{"RECRAWL_URL_UPDATE_STATUS": "3", "RECRAWL_URL_AGE_EXPRESSION": "1"}, changed(func(r *LinkRules) { r.Age = "1" }),
+		"no properties": {nil, DefaultLinkRules(), ""},
+		"keep known":    {map[string]string{"RECRAWL_NO_ROOT_URLS": " 0 "}, changed(func(r *LinkRules) { r.KeepKnown = true }), ""},
+		"status":        {map[string]string{"RECRAWL_URL_UPDATE_STATUS": "-1"}, changed(func(r *LinkRules) { r.Status = KeepStatus }), ""},
+		"empty dates":   {map[string]string{"RECRAWL_URL_UPDATE_TCDATE": "", "RECRAWL_URL_UPDATE_UDATE": " "}, changed(func(r *LinkRules) { r.TcDate, r.UDate = "", "" }), ""},
+		"auto remove":   {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveMost, r.RemoveWhere, r.RemoveBy = 5, "a", "b" }), ""},
+		"without order": {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a"}, DefaultLinkRules(), ""},
+		"invalid status": {map[string]string{"RECRAWL_URL_UPDATE_STATUS": "3", "RECRAWL_URL_AGE_EXPRESSION": "1"}, changed(func(r *LinkRules) { r.Age = "1" }),
 			`[property RECRAWL_URL_UPDATE_STATUS has "3", where -1, 0, 1, 4 or 7 is wanted]`},
-		"no number": {map[string]string{"AUTO_REMOVE_RESOURCES": "many", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveWhere, r.RemoveBy = "a", "b" }),
+		"not a number": {map[string]string{"AUTO_REMOVE_RESOURCES": "many", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveWhere, r.RemoveBy = "a", "b" }),
 			`[property AUTO_REMOVE_RESOURCES has "many", where a whole number that is not negative is wanted]`},
 	}
 	for name, c := range cases {
@@ -45,10 +45,10 @@ func TestReadFieldExpressions(t *testing.T) {
 		"an object":    {`{"url":{"lastModified":{"NOW()":2}}}`, "[{URL LastModified NOW() 2}]", ""},
 		"every entry":  {`[{"URL":{"Size":{"1":0,"2":1},"Depth":{"3":0}}}]`, "[{URL Size 1 0} {URL Size 2 1} {URL Depth 3 0}]", ""},
 		"nothing":      {`[]`, "[]", ""},
-		"one bad":      {`[{"URL":{"Nothing":{"1":0},"Size":{"1":7},"Depth":{"3":0}}}]`, "[{URL Depth 3 0}]", `has "Nothing" at "URL", which is no column; has 7 at "Size" of "URL", where 0, 1 or 2 is wanted`},
+		"two invalid":  {`[{"URL":{"Nothing":{"1":0},"Size":{"1":7},"Depth":{"3":0}}}]`, "[{URL Depth 3 0}]", `has "Nothing" at "URL", which is not a column; has 7 at "Size" of "URL", where 0, 1 or 2 is wanted`},
 		"other object": {`[{"Batch":{}}]`, "[]", `has "Batch", where "URL" or "Site" is wanted`},
-		"no JSON":      {`[`, "[]", "is not valid JSON"},
-		"a text":       {`"x"`, "[]", "is no JSON object"},
+		"invalid JSON": {`[`, "[]", "is not valid JSON"},
+		"a text":       {`"x"`, "[]", "is not a JSON object"},
 		"empty":        {``, "[]", "is empty"},
 	}
 	for name, c := range cases {

@@ -3,16 +3,17 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 )
 
-// object reads one JSON object of a request field by field. The first error is
-// kept, and later reads do nothing.
+// object reads the fields of one JSON object of a request. It keeps the first error;
+// after an error, reads return their default.
 type object struct {
 	name   string
 	fields map[string]json.RawMessage
 	used   map[string]bool
-	loose  bool // columns takes what does not fit its bounds, and makes it fit
+	loose  bool // columns changes values out of bounds to fit instead of refusing them
 	err    error
 }
 
@@ -30,7 +31,7 @@ func (o *object) fail(field, reason string) {
 	}
 }
 
-// has reports whether field is there and not null.
+// has reports whether field is present and not null, and marks it as used.
 func (o *object) has(field string) bool {
 	o.used[field] = true
 	return o.err == nil && !isNull(o.fields[field])
@@ -40,7 +41,7 @@ func (o *object) int(field string, def int64) int64 {
 	if !o.has(field) {
 		return def
 	}
-	n, ok := readInt(o.fields[field])
+	n, ok := ReadInt(o.fields[field])
 	if !ok {
 		o.fail(field, kindReason[KindInt])
 	}
@@ -66,7 +67,7 @@ func (o *object) text(field, def string) string {
 	return s
 }
 
-// textOrNil tells an absent or null text from an empty one.
+// textOrNil returns nil for an absent or null text.
 func (o *object) textOrNil(field string) *string {
 	if !o.has(field) {
 		return nil
@@ -75,7 +76,7 @@ func (o *object) textOrNil(field string) *string {
 	return &s
 }
 
-// bytesOrNil is textOrNil for what goes to a file, which holds any character.
+// bytesOrNil is textOrNil for the content of a file, which may hold any character.
 func (o *object) bytesOrNil(field string) *string {
 	var s string
 	if o.has(field) && o.fields[field][0] == '"' && json.Unmarshal(o.fields[field], &s) == nil {
@@ -122,8 +123,8 @@ func (o *object) texts(field string, def []string) []string {
 	return texts
 }
 
-// criterion reads a criterions object; def is taken when it is absent or null,
-// and fills the keys that it does not give.
+// criterion reads a criterions object. def applies to an absent or null object and to
+// absent keys.
 func (o *object) criterion(field string, def Criterion) Criterion {
 	if !o.has(field) {
 		return def
@@ -135,7 +136,7 @@ func (o *object) criterion(field string, def Criterion) Criterion {
 	return c
 }
 
-// columns reads the fields of a table's row that the object sets.
+// columns reads the fields that are columns of table.
 func (o *object) columns(table []Column) Patch {
 	p := Patch{}
 	for _, c := range table {
@@ -143,15 +144,15 @@ func (o *object) columns(table []Column) Patch {
 			continue
 		}
 		value, set, ok := readKind(c.Kind, o.fields[c.JSON])
-		mend := o.loose && c.Name != "URL" // which would name another page
-		if !ok && mend {
+		loose := o.loose && c.Name != "URL" // a changed URL is another page
+		if !ok && loose {
 			value, set, ok = readLoose(c.Kind, o.fields[c.JSON])
 		}
 		if !ok {
 			o.fail(c.JSON, c.Kind.reason(o.fields[c.JSON]))
 			return p
 		}
-		if mend {
+		if loose {
 			value = c.Fit(value)
 		} else if reason := c.refusal(value); reason != "" {
 			o.fail(c.JSON, reason)
@@ -164,8 +165,8 @@ func (o *object) columns(table []Column) Patch {
 	return p
 }
 
-// readLoose reads what only a strict reader refuses: a text with characters
-// that cannot be stored, a date that cannot, which is not set.
+// readLoose reads values that readKind refuses: a text with characters that cannot be
+// stored, and a date that cannot be stored, for which set is false.
 func readLoose(k Kind, raw json.RawMessage) (value any, set, ok bool) {
 	var s string
 	if raw[0] != '"' || k != KindText && k != KindDate || json.Unmarshal(raw, &s) != nil {
@@ -174,7 +175,7 @@ func readLoose(k Kind, raw json.RawMessage) (value any, set, ok bool) {
 	return s, k == KindText, true
 }
 
-// bounded is int for what a column of a table will hold.
+// bounded is int with a range.
 func (o *object) bounded(field string, def int64, b Bounds) int64 {
 	n := o.int(field, def)
 	if n < b.Min || n > b.Max {
@@ -183,7 +184,7 @@ func (o *object) bounded(field string, def int64, b Bounds) int64 {
 	return n
 }
 
-// end gives the object's error, or notes the keys nobody asked for.
+// end returns the error of the object. Without an error it notes the unused keys.
 func (o *object) end(n *Notes) error {
 	if o.err != nil {
 		return o.err
@@ -191,27 +192,30 @@ func (o *object) end(n *Notes) error {
 	if n == nil {
 		return nil
 	}
-	var unknown []string
-	for field := range o.fields {
+	for _, field := range slices.Sorted(maps.Keys(o.fields)) {
 		if !o.used[field] {
-			unknown = append(unknown, field)
+			n.unknown(o.name, field)
 		}
-	}
-	sort.Strings(unknown)
-	for _, field := range unknown {
-		n.unknown(o.name, field)
 	}
 	return nil
 }
 
-// accept marks keys of old samples that are known and without effect.
+// accept marks keys of older clients that have no effect.
 func (o *object) accept(fields ...string) {
 	for _, f := range fields {
 		o.used[f] = true
 	}
 }
 
-// readList reads a list of objects; an error names the element.
+// listOf reads the list of objects in field. It returns nil if field is absent or null.
+func listOf[T any](o *object, field string, read func(name string, raw json.RawMessage) (T, error)) ([]T, error) {
+	if !o.has(field) {
+		return nil, nil
+	}
+	return readList(o.name+"."+field, o.fields[field], read)
+}
+
+// readList reads a list of objects. An error names the element.
 func readList[T any](name string, raw json.RawMessage, read func(name string, raw json.RawMessage) (T, error)) ([]T, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// Op is the code of an operation (docs/spec/objects.md 1). The code of the answer is the
-// operation's plus 100.
+// Op is the code of an operation (docs/spec/objects.md 1). Its answer has the code
+// plus ResponseOffset.
 type Op int
 
-// Operations of clients. 13 and 14 are reserved and never used.
+// Operations of clients. The codes 13 and 14 are reserved and not used.
 const (
 	SiteNew         Op = 1
 	SiteUpdate      Op = 2
@@ -45,12 +45,12 @@ const (
 	AttributeFetch  Op = 33
 )
 
-// URLReturn is our own operation between the daemon and db-task, not offered to
-// clients: the rows that a batch left behind go back to where they can be
-// selected again (docs/spec/DECISIONS.md 3.4, 3.5).
+// URLReturn makes the rows that a batch left in flight selectable again
+// (docs/spec/DECISIONS.md 3.4, 3.5). It is our own operation between the daemon and
+// db-task; clients cannot call it.
 const URLReturn Op = 60
 
-// ResponseOffset is what an answer's code is above its request's.
+// ResponseOffset is the difference between the code of an answer and of its request.
 const ResponseOffset = 100
 
 var opNames = map[Op]string{
@@ -80,7 +80,7 @@ var opsByName = func() map[string]Op {
 	return m
 }()
 
-// String is the command name, as SITE_NEW, or the number of an unknown code.
+// String returns the command name, such as SITE_NEW, or the number of an unknown code.
 func (o Op) String() string {
 	if n, ok := opNames[o]; ok {
 		return n
@@ -88,13 +88,13 @@ func (o Op) String() string {
 	return strconv.Itoa(int(o))
 }
 
-// Known reports whether o is an operation of this table.
+// Known reports whether o is an operation of this package.
 func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 
-// Client reports whether clients may ask for o.
+// Client reports whether clients may call o.
 func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl }
 
-// Reads reports whether o changes nothing, whatever is asked.
+// Reads reports whether o never changes data.
 func (o Op) Reads() bool {
 	switch o {
 	case SiteStatus, SiteFind, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
@@ -103,16 +103,15 @@ func (o Op) Reads() bool {
 	return false
 }
 
-// ParseOp finds an operation by its command name. Names are case-sensitive;
-// both spellings of the attribute and recalculation operations are known
-// (docs/spec/DECISIONS.md 1.2).
+// ParseOp finds an operation by its case-sensitive command name. It accepts both
+// spellings of the attribute and recalculation operations (docs/spec/DECISIONS.md 1.2).
 func ParseOp(name string) (Op, bool) {
 	o, ok := opsByName[name]
 	return o, ok
 }
 
-// ListRequest reports whether o's request is a list of objects. For SITE_DELETE
-// and SITE_CLEANUP, which take one object or a list, it answers false.
+// ListRequest reports whether the request of o must be a list of objects. SITE_DELETE
+// and SITE_CLEANUP accept one object or a list: for them it returns false.
 func (o Op) ListRequest() bool {
 	switch o {
 	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl:
@@ -121,15 +120,15 @@ func (o Op) ListRequest() bool {
 	return true
 }
 
-// Call is one request on db-task's stdin: the pair [operation, object].
+// Call is one request on the stdin of db-task: the pair [operation, object].
 type Call struct {
 	Op     Op
-	ByName bool // the operation was given as text; the answer follows suit
-	Name   string
+	ByName bool   // the operation was given by Name; so is that of the answer
+	Name   string // as the request spells it
 	Object json.RawMessage
 }
 
-// UnmarshalJSON reads the pair. The operation is a code or a name.
+// UnmarshalJSON reads the pair. The operation is a code or a name. Errors are *FieldError.
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var pair []json.RawMessage
 	if err := json.Unmarshal(b, &pair); err != nil {
@@ -139,25 +138,20 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 		return &FieldError{Object: "request", Value: clip(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
 	}
 	c.Object = pair[1]
-	var name string
-	if json.Unmarshal(pair[0], &name) == nil {
-		c.ByName, c.Name = true, name
-		op, ok := ParseOp(name)
-		if !ok {
-			return &FieldError{Object: "request", Field: "operation", Value: clip(pair[0]), Reason: "is not a known operation"}
-		}
-		c.Op = op
-		return nil
+	var known bool
+	if json.Unmarshal(pair[0], &c.Name) == nil {
+		c.ByName = true
+		c.Op, known = ParseOp(c.Name)
+	} else {
+		known = json.Unmarshal(pair[0], (*int)(&c.Op)) == nil && c.Op.Known()
 	}
-	var code int
-	if json.Unmarshal(pair[0], &code) != nil || !Op(code).Known() {
+	if !known {
 		return &FieldError{Object: "request", Field: "operation", Value: clip(pair[0]), Reason: "is not a known operation"}
 	}
-	c.Op = Op(code)
 	return nil
 }
 
-// MarshalJSON writes the pair with the operation's code, or its name when
+// MarshalJSON writes the pair with the code of the operation, or with its name if
 // ByName is set.
 func (c Call) MarshalJSON() ([]byte, error) {
 	if c.ByName {
@@ -170,8 +164,8 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{int(c.Op), c.Object})
 }
 
-// Reply is the answer to c: [operation+100, object], or [name, object] when the
-// operation was asked by name (docs/spec/DECISIONS.md 1.2).
+// Reply is the answer to c: [operation+100, object], or [name, object] if the request
+// gave a name (docs/spec/DECISIONS.md 1.2).
 func (c Call) Reply(object any) []any {
 	if c.ByName {
 		return []any{c.Name, object}

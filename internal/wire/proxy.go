@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Proxy is a row of sites_proxy (docs/spec/objects.md 2.12, docs/spec/storage.md 1.6). Domains and Limits
-// hold the text of a JSON value; "" is NULL, and null on the wire.
+// Proxy is a row of sites_proxy (docs/spec/objects.md 2.12, docs/spec/storage.md 1.6). Domains and
+// Limits hold the text of a JSON value; "" is NULL in SQL and null in JSON.
 type Proxy struct {
 	ID          int64   `json:"id" col:"Id" fit:"u64"`
 	SiteID      string  `json:"siteId" col:"Site_Id" fit:"id"`
@@ -34,14 +34,14 @@ type Proxy struct {
 	UDate       Date    `json:"uDate" col:"UDate"`
 }
 
-// ProxyColumns is the catalogue of sites_proxy.
+// ProxyColumns are the columns of sites_proxy.
 var ProxyColumns = columnsOf(Proxy{})
 
-// AnySite as the site of a proxy means all sites, as GeneralSite does there.
+// AnySite as the site of a proxy means all sites. GeneralSite means the same there.
 const AnySite = "*"
 
-// MarshalJSON writes the dates of the row with a T between day and time (docs/spec/objects.md
-// 4.3), and null for texts that are NULL.
+// MarshalJSON writes dates with a T between day and time (docs/spec/objects.md 4.3), and
+// null for Domains and Limits that are NULL.
 func (p Proxy) MarshalJSON() ([]byte, error) {
 	type plain Proxy
 	return json.Marshal(struct {
@@ -60,8 +60,8 @@ func orNil(s string) *string {
 	return &s
 }
 
-// isoDate is a Date in the form of proxies, attributes and rows of SQL_CUSTOM
-// (docs/spec/objects.md 4.3).
+// isoDate is a Date of a proxy, an attribute or a row of SQL_CUSTOM, written with a T
+// between day and time (docs/spec/objects.md 4.3).
 type isoDate Date
 
 // MarshalJSON writes null for the empty date.
@@ -69,7 +69,7 @@ func (d isoDate) MarshalJSON() ([]byte, error) {
 	return Date(ISO(string(d))).MarshalJSON()
 }
 
-// ISO writes a stored date as YYYY-MM-DDThh:mm:ss. Other texts stay as they are.
+// ISO converts a stored date to YYYY-MM-DDThh:mm:ss. It returns other texts unchanged.
 func ISO(date string) string {
 	if len(date) > 10 && date[10] == ' ' {
 		return date[:10] + "T" + date[11:]
@@ -77,16 +77,15 @@ func ISO(date string) string {
 	return date
 }
 
-// ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (docs/spec/objects.md 2.12). Row
-// holds the columns that the request sets, but for Id, Site_Id and Host.
+// ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (docs/spec/objects.md 2.12).
 type ProxyRequest struct {
 	SiteID, Host string
-	Row          Patch
-	Undated      bool // uDate is absent, not null: a change is of now
+	Row          Patch // the other columns that the request sets, without Id
+	Undated      bool  // uDate is absent; a change sets it to now
 }
 
-// ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE, whose elements errors
-// call object[i]. Site and host are mandatory.
+// ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE. Errors name an element
+// object[i]. Site and host are mandatory.
 func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, error) {
 	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyRequest, error) {
 		o := readObject(name, raw)
@@ -101,7 +100,7 @@ func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, 
 		switch {
 		case r.Host == "":
 			o.fail("host", "is missing")
-		case strings.TrimSpace(r.Host) != r.Host: // MySQL does not tell them from those without
+		case strings.TrimSpace(r.Host) != r.Host: // MySQL ignores trailing spaces in comparisons
 			o.fail("host", "begins or ends with a space")
 		}
 		for _, column := range []string{"Id", "Site_Id", "Host"} {
@@ -111,7 +110,7 @@ func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, 
 	})
 }
 
-// valueAsText puts the text of a JSON list or object in its place.
+// valueAsText replaces a JSON list or object in field by its text.
 func (o *object) valueAsText(field string) {
 	if !o.has(field) || o.fields[field][0] != '{' && o.fields[field][0] != '[' {
 		return
@@ -122,10 +121,10 @@ func (o *object) valueAsText(field string) {
 	}
 }
 
-// Check refuses ids that cannot be stored.
+// Check refuses an invalid site id. object is the name in errors.
 func (r ProxyRequest) Check(object string) error { return checkProxySite(object, &r.SiteID) }
 
-// checkProxySite also knows the sign for all sites; nil is no site.
+// checkProxySite accepts AnySite, nil and valid site ids.
 func checkProxySite(object string, id *string) error {
 	if id == nil || *id == AnySite {
 		return nil
@@ -133,16 +132,16 @@ func checkProxySite(object string, id *string) error {
 	return CheckSiteID(object, "siteId", *id)
 }
 
-// ProxySelection is one element of PROXY_DELETE and PROXY_STATUS (docs/spec/objects.md 2.12):
-// the row of site and host when both are given, else rows by Criterion, where an
-// empty one chooses none.
+// ProxySelection is one element of PROXY_DELETE and PROXY_STATUS (docs/spec/objects.md 2.12).
+// It selects the row of SiteID and Host, or, if one of them is nil, the rows of Criterion.
+// An empty Criterion selects no row.
 type ProxySelection struct {
 	SiteID, Host *string
 	Criterion    Criterion
 }
 
-// ReadProxySelections reads the list of PROXY_DELETE or PROXY_STATUS, whose
-// elements errors call object[i].
+// ReadProxySelections reads the list of PROXY_DELETE or PROXY_STATUS. Errors name an
+// element object[i].
 func ReadProxySelections(object string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
 	return readList(object, raw, func(name string, raw json.RawMessage) (ProxySelection, error) {
 		o := readObject(name, raw)
@@ -154,20 +153,19 @@ func ReadProxySelections(object string, raw json.RawMessage, n *Notes) ([]ProxyS
 	})
 }
 
-// Check refuses ids that cannot be stored.
+// Check refuses an invalid site id. object is the name in errors.
 func (r ProxySelection) Check(object string) error { return checkProxySite(object, r.SiteID) }
 
-// ProxyFindRequest is one element of PROXY_FIND (docs/spec/objects.md 2.12): rows that
-// Criterion selects, of the site, or of the sites that SiteCriterion selects, or
-// of any. Without a site and a clause it chooses none.
+// ProxyFindRequest is one element of PROXY_FIND (docs/spec/objects.md 2.12). It selects the
+// rows of Criterion among those of SiteID, of the sites of SiteCriterion, or of all sites.
+// Without a site and without any clause it selects no row.
 type ProxyFindRequest struct {
 	SiteID        *string
 	SiteCriterion Criterion
 	Criterion     Criterion
 }
 
-// ReadProxyFind reads the list of PROXY_FIND, whose elements errors call
-// object[i].
+// ReadProxyFind reads the list of PROXY_FIND. Errors name an element object[i].
 func ReadProxyFind(object string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
 	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyFindRequest, error) {
 		o := readObject(name, raw)
@@ -179,5 +177,5 @@ func ReadProxyFind(object string, raw json.RawMessage, n *Notes) ([]ProxyFindReq
 	})
 }
 
-// Check refuses ids that cannot be stored.
+// Check refuses an invalid site id. object is the name in errors.
 func (r ProxyFindRequest) Check(object string) error { return checkProxySite(object, r.SiteID) }

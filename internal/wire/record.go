@@ -4,10 +4,10 @@ import "encoding/json"
 
 // URLVerifyRequest is one element of URL_VERIFY (docs/spec/objects.md 2.9, docs/spec/storage.md 4.17).
 type URLVerifyRequest struct {
-	Null      bool // the element was null and is answered with null
+	Null      bool // the element is null; so is its answer
 	SiteID    string
 	URLMd5    string
-	Database  string // "" is answered with null
+	Database  string // "": the answer is null
 	Criterion Criterion
 }
 
@@ -28,7 +28,7 @@ func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
 	})
 }
 
-// Check refuses ids and keys that cannot be stored.
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLVerifyRequest) Check(object string) error {
 	if r.Null {
 		return nil
@@ -42,11 +42,11 @@ func (r URLVerifyRequest) Check(object string) error {
 // URLRecordsRequest is one element of URL_HISTORY or URL_STATS (docs/spec/objects.md 2.9,
 // docs/spec/storage.md 4.18, 4.19).
 type URLRecordsRequest struct {
-	Null          bool // the element was null and is answered with null
+	Null          bool // the element is null; so is its answer
 	SiteID        string
-	URLMd5        string    // "": by URLsCriterion
-	URLsCriterion Criterion // on the site's URLs; an empty one selects all
-	Criterion     Criterion // on the journal, or on the counters of events
+	URLMd5        string    // "": URLsCriterion selects the URLs
+	URLsCriterion Criterion // empty: all URLs of the site
+	Criterion     Criterion // selects rows of the journal or of the event counters
 }
 
 // ReadURLHistory reads the list of URL_HISTORY.
@@ -73,27 +73,24 @@ func readRecords(object, criterion string, raw json.RawMessage, n *Notes) ([]URL
 	})
 }
 
-// Check refuses ids and keys that cannot be stored.
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLRecordsRequest) Check(object string) error {
 	if r.Null {
 		return nil
 	}
-	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil || r.URLMd5 == "" {
-		return err
-	}
-	return CheckMd5(object, "urlMd5", r.URLMd5)
+	return checkSiteAndMd5(object, r.SiteID, "urlMd5", r.URLMd5)
 }
 
-// LogRow is a row of the journal of a site's URLs (docs/spec/storage.md 1.8).
+// LogRow is a row of the journal of the URLs of a site (docs/spec/storage.md 1.8).
 type LogRow struct {
 	URLMd5 string `json:"URLMd5" col:"URLMd5"`
 	OpCode int64  `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
-	Object string `json:"Object" col:"Object"` // JSON of what asked
+	Object string `json:"Object" col:"Object"` // JSON of the request
 	CDate  Date   `json:"CDate" col:"CDate"`
 	ODate  Date   `json:"ODate" col:"ODate"`
 }
 
-// FreqRow is how often which event happened to a URL (docs/spec/storage.md 1.8).
+// FreqRow counts the events of a URL (docs/spec/storage.md 1.8).
 type FreqRow struct {
 	URLMd5     string `json:"URLMd5" col:"URLMd5"`
 	FIns       int64  `json:"FIns" col:"FIns"`
@@ -106,10 +103,10 @@ type FreqRow struct {
 	FDeleted   int64  `json:"FDeleted" col:"FDeleted"`
 	FPurged    int64  `json:"FPurged" col:"FPurged"`
 	CDate      Date   `json:"CDate" col:"CDate"` // of the first event
-	MDate      Date   `json:"MDate" col:"MDate"` // of the last one
+	MDate      Date   `json:"MDate" col:"MDate"` // of the last event
 }
 
-// The catalogues of columns of LogRow and FreqRow.
+// The columns of LogRow and FreqRow.
 var (
 	LogColumns  = columnsOf(LogRow{})
 	FreqColumns = columnsOf(FreqRow{})
@@ -127,11 +124,11 @@ type URLStatsResponse struct {
 	FreqRows []FreqRow `json:"freqRows"`
 }
 
-// RecalcRequest is one element of F_RECALC (docs/spec/objects.md 2.9, docs/spec/storage.md 4.20): one site,
-// and those that Criterion selects; an empty one selects none.
+// RecalcRequest is one element of F_RECALC (docs/spec/objects.md 2.9, docs/spec/storage.md 4.20). It
+// selects the site SiteID and the sites of Criterion; an empty Criterion selects no site.
 type RecalcRequest struct {
-	SiteID    string // "": those of Criterion alone
-	Partial   bool   // all counters but CollectedURLs
+	SiteID    string // "": Criterion only
+	Partial   bool   // all counters except CollectedURLs
 	Criterion Criterion
 }
 
@@ -151,7 +148,7 @@ func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
 	})
 }
 
-// Check refuses ids that cannot be stored.
+// Check refuses an invalid site id. object is the name in errors.
 func (r RecalcRequest) Check(object string) error {
 	if r.SiteID == "" {
 		return nil

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// Site is a stored site (docs/spec/objects.md 2.1, docs/spec/storage.md 1.1). URLs, Filters and Properties
-// are nil when they were excluded or not read.
+// Site is a stored site (docs/spec/objects.md 2.1, docs/spec/storage.md 1.1). URLs, Filters and
+// Properties are nil if they were excluded or not read.
 type Site struct {
 	ID              string    `json:"id" col:"Id" fit:"id"`
 	Description     string    `json:"description" col:"Description" fit:"1024"`
@@ -39,7 +39,7 @@ type Site struct {
 	FetchType       int64     `json:"fetchType" col:"FetchType" fit:"u8"`
 	CategoryID      int64     `json:"categoryId" col:"Category_Id" fit:"u32"`
 
-	RecrawlLock bool           `json:"recrawlLock"` // a column of its own (docs/spec/DECISIONS.md 3.6)
+	RecrawlLock bool           `json:"recrawlLock"` // a recrawl is running (docs/spec/DECISIONS.md 3.6)
 	MoveURLs    bool           `json:"moveURLs"`    // always true in answers
 	URLs        []SiteURL      `json:"urls"`
 	Filters     []SiteFilter   `json:"filters"`
@@ -55,8 +55,8 @@ func (s Site) MarshalJSON() ([]byte, error) {
 	}{plain(s), s.ErrorMask.Names()})
 }
 
-// UnmarshalJSON reads a Site as answers carry it, or as clients write one into a
-// batch item; the lists stay as their typed readers give them.
+// UnmarshalJSON reads a Site of an answer or of a batch item. Values out of bounds are
+// changed to fit (see Column.Fit); lists are replaced.
 func (s *Site) UnmarshalJSON(b []byte) error {
 	o := readObject("Site", b)
 	o.loose = true
@@ -110,7 +110,7 @@ func (u SiteURL) MarshalJSON() ([]byte, error) {
 	}{urlFields(u.URL), u.ErrorMask.Names(), u.UserID})
 }
 
-// UnmarshalJSON reads the fields, or a plain text that is the URL.
+// UnmarshalJSON reads an object, or a text that is the URL.
 func (u *SiteURL) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &u.URL.URL)
@@ -149,7 +149,7 @@ func (f *SiteFilter) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// SiteProperty is a named value of a site, or of one URL of it (docs/spec/storage.md 1.3).
+// SiteProperty is a named value of a site, or of one of its URLs (docs/spec/storage.md 1.3).
 type SiteProperty struct {
 	SiteID string `json:"siteId" col:"Site_Id" fit:"id"`
 	URLMd5 string `json:"urlMd5" col:"URLMd5" fit:"id"`
@@ -159,8 +159,8 @@ type SiteProperty struct {
 	CDate  Date   `json:"cDate" col:"CDate"`
 }
 
-// Property is the value of the last property with the name, as the crawler reads
-// them (docs/spec/objects.md 2.4).
+// Property returns the value of the last property with the name. Later properties
+// override earlier ones (docs/spec/objects.md 2.4).
 func (s *Site) Property(name string) (value string, ok bool) {
 	for i := len(s.Properties) - 1; i >= 0; i-- {
 		if p := s.Properties[i]; p.Name == name {

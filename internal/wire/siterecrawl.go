@@ -5,27 +5,26 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
-// SiteRecrawl is our own operation between SitesManager and db-task, not offered
-// to clients: the steps of a recrawl that must not be torn apart (docs/spec/daemon.md 2.14).
+// SiteRecrawl does one atomic step of a recrawl (docs/spec/daemon.md 2.14). It is our own
+// operation between SitesManager and db-task; clients cannot call it.
 const SiteRecrawl Op = 61
 
 // Steps of SITE_RECRAWL.
 const (
-	// RecrawlBegin locks sites that are due, or those that are named, counts the
-	// iteration and writes the next date; the answer is a list of RecrawlSite.
+	// RecrawlBegin locks the sites that are due, or the named sites, counts the iteration
+	// and writes the next date. The answer is a list of RecrawlSite.
 	RecrawlBegin = "begin"
-	// RecrawlResume lists the sites that a run which is gone left locked.
+	// RecrawlResume lists the sites that an earlier run left locked.
 	RecrawlResume = "resume"
-	// RecrawlOptimize lets the database look after the table of one site's URLs.
+	// RecrawlOptimize optimizes the URL table of one site.
 	RecrawlOptimize = "optimize"
-	// RecrawlEnd unlocks one site and writes the period that was tuned.
+	// RecrawlEnd unlocks one site and writes its tuned period.
 	RecrawlEnd = "end"
 )
 
-// MostRecrawl bounds the sites of one SITE_RECRAWL, named or selected.
+// MostRecrawl is the most sites of one SITE_RECRAWL.
 const MostRecrawl = 1000
 
 // ReasonRecrawl is the reason of a deletion by a recrawl (docs/spec/storage.md 4.11).
@@ -34,26 +33,26 @@ const ReasonRecrawl = 5
 // SiteRecrawlRequest is the object of SITE_RECRAWL.
 type SiteRecrawlRequest struct {
 	Step      string    `json:"step"`
-	Criterion Criterion `json:"criterions"` // begin: of sites; WHERE and ORDER BY count
-	Sites     []string  `json:"sites"`      // begin: those instead; optimize, end: the one
-	Except    []string  `json:"except"`     // begin, resume: sites that are left alone
-	Max       int64     `json:"max"`        // begin, resume: sites, at most
-	// DateExpression gives the next date of a site (begin, end); "": none, the
+	Criterion Criterion `json:"criterions"` // begin: selects sites by WHERE and ORDER BY
+	Sites     []string  `json:"sites"`      // begin: overrides Criterion; optimize, end: one site
+	Except    []string  `json:"except"`     // begin, resume: sites to skip
+	Max       int64     `json:"max"`        // begin, resume: most sites
+	// DateExpression computes the next date of a site (begin, end). "": no next date, the
 	// site is recrawled once.
 	DateExpression string `json:"dateExpression"`
-	// Period is what end changes; nil: nothing.
+	// Period is the new period (end). nil: the period does not change.
 	Period *RecrawlPeriod `json:"period"`
 }
 
-// RecrawlPeriod is a tuned period, in minutes. It is written to a site whose
-// period is still From; the date, where that is still one of Dates.
+// RecrawlPeriod is a tuned period in minutes. It changes a site only if its period is
+// still From, and the site's date only if that is still one of Dates.
 type RecrawlPeriod struct {
 	From  int64  `json:"from"`
 	To    int64  `json:"to"`
 	Dates []Date `json:"dates"`
 }
 
-// RecrawlSite is one site under recrawl, as begin and resume answer it.
+// RecrawlSite is a locked site in the answer to begin and resume.
 type RecrawlSite struct {
 	ID        string       `json:"id"`
 	Period    int64        `json:"recrawlPeriod"` // minutes
@@ -62,23 +61,23 @@ type RecrawlSite struct {
 	NewURLs   int64        `json:"newURLs"`
 	Resources int64        `json:"resources"`
 	Rules     RecrawlRules `json:"rules"`
-	Refused   []string     `json:"refused"` // properties that cannot be followed
+	Refused   []string     `json:"refused"` // errors of invalid properties
 }
 
-// RecrawlRules are a site's own properties of recrawling; what is nil or "" is
-// the ini file's to say. The texts are SQL that the data owner has checked.
+// RecrawlRules are the recrawl properties of a site. For nil and "" the setting of the
+// ini file applies. The texts are SQL that the repository has checked.
 type RecrawlRules struct {
-	Delete      *bool  `json:"delete"`      // RECRAWL_DELETE; false vetoes
+	Delete      *bool  `json:"delete"`      // RECRAWL_DELETE; false forbids deletion
 	DeleteWhere string `json:"deleteWhere"` // RECRAWL_DELETE_WHERE
 	Optimize    *bool  `json:"optimize"`    // RECRAWL_OPTIMIZE
 	Where       string `json:"where"`       // RECRAWL_WHERE
-	PeriodMode  *int64 `json:"periodMode"`  // RECRAWL_PERIOD_MODE, and so on
-	PeriodMin   *int64 `json:"periodMin"`   // minutes
-	PeriodMax   *int64 `json:"periodMax"`   // minutes
-	PeriodStep  *int64 `json:"periodStep"`  // minutes
+	PeriodMode  *int64 `json:"periodMode"`  // RECRAWL_PERIOD_MODE
+	PeriodMin   *int64 `json:"periodMin"`   // RECRAWL_PERIOD_MIN, minutes
+	PeriodMax   *int64 `json:"periodMax"`   // RECRAWL_PERIOD_MAX, minutes
+	PeriodStep  *int64 `json:"periodStep"`  // RECRAWL_PERIOD_STEP, minutes
 }
 
-// MaxRecrawlPeriod bounds a period, in minutes: ten years.
+// MaxRecrawlPeriod is the longest period in minutes: ten years.
 const MaxRecrawlPeriod = 10 * 366 * 24 * 60
 
 // Names of the properties that hold SQL.
@@ -87,28 +86,13 @@ const (
 	RecrawlDeleteWhereProperty = "RECRAWL_DELETE_WHERE"
 )
 
-// ReadRecrawlRules reads the properties RECRAWL_* of docs/spec/daemon.md 2.14, of which get
-// gives the value and whether there is one. A value that cannot be meant is left
-// out, with an error "property NAME ...". A veto of deletion that cannot be read
-// vetoes: what is deleted does not come back.
+// ReadRecrawlRules reads the properties RECRAWL_* of docs/spec/daemon.md 2.14 through get.
+// An invalid value counts as absent and gives an error "property NAME ...". An invalid
+// RECRAWL_DELETE forbids deletion, because deletion is final.
 func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRules, []error) {
-	var r RecrawlRules
-	var errs []error
-	text := func(name string) string {
-		value, _ := get(name)
-		return strings.TrimSpace(value)
-	}
+	p := propertyReader{get: get}
 	number := func(name string, lowest, highest int64) *int64 {
-		value := text(name)
-		if value == "" {
-			return nil
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < lowest || n > highest {
-			errs = append(errs, fmt.Errorf("property %s has %q, where %d to %d is wanted", name, clip([]byte(value)), lowest, highest))
-			return nil
-		}
-		return &n
+		return p.number(name, fmt.Sprintf("%d to %d", lowest, highest), func(n int64) bool { return n >= lowest && n <= highest })
 	}
 	choice := func(name string) *bool {
 		n := number(name, 0, 1)
@@ -118,19 +102,18 @@ func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRul
 		on := *n == 1
 		return &on
 	}
-	before := len(errs)
-	r.Delete = choice("RECRAWL_DELETE")
-	if len(errs) > before {
+	r := RecrawlRules{Delete: choice("RECRAWL_DELETE")}
+	if len(p.errs) > 0 {
 		r.Delete = new(bool)
 	}
-	r.DeleteWhere = text(RecrawlDeleteWhereProperty)
+	r.DeleteWhere = p.text(RecrawlDeleteWhereProperty, "")
 	r.Optimize = choice("RECRAWL_OPTIMIZE")
-	r.Where = text(RecrawlWhereProperty)
+	r.Where = p.text(RecrawlWhereProperty, "")
 	r.PeriodMode = number("RECRAWL_PERIOD_MODE", 0, 1)
 	r.PeriodMin = number("RECRAWL_PERIOD_MIN", 1, MaxRecrawlPeriod)
 	r.PeriodMax = number("RECRAWL_PERIOD_MAX", 1, MaxRecrawlPeriod)
 	r.PeriodStep = number("RECRAWL_PERIOD_STEP", 1, MaxRecrawlPeriod)
-	return r, errs
+	return r, p.errs
 }
 
 // ReadSiteRecrawl reads the object of SITE_RECRAWL.
@@ -149,7 +132,7 @@ func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) 
 	return r, o.end(n)
 }
 
-// Check refuses what has no meaning, and ids that cannot be stored.
+// Check refuses unknown steps, numbers out of range and invalid site ids.
 func (r SiteRecrawlRequest) Check() error {
 	fail := func(field, value, reason string) error {
 		return &FieldError{Object: "SiteRecrawl", Field: field, Value: clip([]byte(value)), Reason: reason}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// SiteUpdateRequest is the object of SITE_UPDATE (docs/spec/objects.md 2.5). Without an ID the
-// sites are chosen by Criterion; one without a clause chooses none.
+// SiteUpdateRequest is the object of SITE_UPDATE (docs/spec/objects.md 2.5). If ID is "",
+// Criterion selects the sites; an empty Criterion selects no site.
 type SiteUpdateRequest struct {
 	ID        string
 	Criterion Criterion
@@ -14,22 +14,22 @@ type SiteUpdateRequest struct {
 	SiteLists
 }
 
-// SiteLists are changes of a site's lists. A list that is nil stays as it is; an
-// empty one can still overwrite. Rows have no site: it is the one that changes.
+// SiteLists are changes of the lists of a site. A nil list does not change; an empty
+// list can overwrite. Rows have no Site_Id.
 //
-// With UpdateRows the rows hold what the request gives alone, and what tells
-// which row is meant: of a root URL its key, or its text; of a filter Type, Mode
-// and State; of a property Name and URLMd5. Else they are whole rows to insert.
+// With UpdateAppend and UpdateOverwrite the rows are complete, ready to insert. With
+// UpdateRows they hold the given columns only, and the key of the row to change: URLMd5 or
+// URL of a root URL; Type, Mode and State of a filter; Name and URLMd5 of a property.
 type SiteLists struct {
 	UpdateType int64   // UpdateAppend, UpdateOverwrite or UpdateRows
 	URLs       []Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
 	Filters    []Patch
 	Properties []Patch
 
-	masks []int64 // of URLs, in their order
+	masks []int64 // normalization mask of each of URLs
 }
 
-// Given reports whether there is a list to change.
+// Given reports whether any list changes.
 func (l SiteLists) Given() bool {
 	return l.URLs != nil || l.Filters != nil || l.Properties != nil
 }
@@ -55,18 +55,11 @@ func readSiteUpdate(name string, raw json.RawMessage, n *Notes) (SiteUpdateReque
 	if err := r.readURLs(o, r.Set, n); err != nil {
 		return r, err
 	}
-	if o.has("filters") {
-		r.Filters = []Patch{}
-	}
-	for i, elem := range o.list("filters") {
-		row, err := r.readFilter(fmt.Sprintf("%s.filters[%d]", name, i), elem, n)
-		if err != nil {
-			return r, err
-		}
-		r.Filters = append(r.Filters, row)
+	var err error
+	if r.Filters, err = listOf(o, "filters", func(name string, raw json.RawMessage) (Patch, error) { return r.readFilter(name, raw, n) }); err != nil {
+		return r, err
 	}
 	if o.has("properties") {
-		var err error
 		if r.Properties, err = readProperties(name+".properties", "", o.raw("properties"), n); err != nil {
 			return r, err
 		}
@@ -81,32 +74,29 @@ func readSiteUpdate(name string, raw json.RawMessage, n *Notes) (SiteUpdateReque
 	return r, o.end(n)
 }
 
-func (l *SiteLists) readURLs(o *object, site Patch, n *Notes) error {
+func (l *SiteLists) readURLs(o *object, site Patch, n *Notes) (err error) {
 	mask := o.int("_urlNormalizeMask", 0)
-	if o.has("urls") {
-		l.URLs = []Patch{}
-	}
-	for i, elem := range o.list("urls") {
-		name := fmt.Sprintf("%s.urls[%d]", o.name, i)
-		row, mask, err := readRootURL(name, elem, mask, n)
+	l.URLs, err = listOf(o, "urls", func(name string, raw json.RawMessage) (Patch, error) {
+		row, mask, err := readRootURL(name, raw, mask, n)
 		if err == nil && (l.UpdateType != UpdateRows || row.Text("URLMd5") == "") {
-			row, err = rootRow(name, row)
+			err = completeRoot(name, row)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		delete(row, "Site_Id")
 		row["Status"], row["ParentMd5"] = int64(StatusProcessed), ""
 		if l.UpdateType != UpdateRows {
-			ownedBy(row, site)
+			setOwner(row, site)
 		}
-		l.URLs, l.masks = append(l.URLs, row), append(l.masks, mask)
-	}
-	return nil
+		l.masks = append(l.masks, mask)
+		return row, nil
+	})
+	return err
 }
 
-// dropSiteID takes the site out of a row of a list: rows are the updated site's,
-// whatever site they name, but none may name what is no site.
+// dropSiteID removes the site id of a row: rows belong to the updated site, whatever
+// site they name. It refuses an invalid id.
 func dropSiteID(name string, row Patch) error {
 	id := row.Text("Site_Id")
 	delete(row, "Site_Id")
@@ -117,31 +107,26 @@ func dropSiteID(name string, row Patch) error {
 }
 
 func (l *SiteLists) readFilter(name string, raw json.RawMessage, n *Notes) (Patch, error) {
-	if l.UpdateType != UpdateRows {
-		row, err := readFilter(name, "", raw, n)
-		if err == nil {
-			err = dropSiteID(name, row)
-		}
-		return row, err
+	var row Patch
+	var err error
+	if l.UpdateType == UpdateRows {
+		row, err = readFilterFields(name, raw, n)
+		setDefaults(row, Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
+	} else {
+		row, err = readFilter(name, "", raw, n)
 	}
-	row, err := readFilterFields(name, raw, n)
 	if err == nil {
 		err = dropSiteID(name, row)
-	}
-	for column, def := range map[string]int64{"Type": 1, "Mode": 0, "State": 1} {
-		if _, given := row[column]; !given {
-			row[column] = def
-		}
 	}
 	return row, err
 }
 
-// Normalize is SiteNewRequest.Normalize for the root URLs of object.
+// Normalize does the same as SiteNewRequest.Normalize; object is the name in errors.
 func (l *SiteLists) Normalize(object string, form func(text string, mask int64) (string, error)) error {
 	return normalize(object, l.URLs, l.masks, form)
 }
 
-// Check refuses ids and keys that cannot be stored (docs/spec/DECISIONS.md 4).
+// Check refuses invalid site ids and md5 keys (docs/spec/DECISIONS.md 4).
 func (r SiteUpdateRequest) Check() error {
 	if r.ID != "" {
 		if err := CheckSiteID("SiteUpdate", "id", r.ID); err != nil {
@@ -158,8 +143,10 @@ func (l SiteLists) check(object string) error {
 		}
 	}
 	for i, p := range l.Properties {
-		if err := checkPropertyURL(fmt.Sprintf("%s.properties[%d]", object, i), p); err != nil {
-			return err
+		if md5 := p.Text("URLMd5"); md5 != "" {
+			if err := CheckMd5(fmt.Sprintf("%s.properties[%d]", object, i), "urlMd5", md5); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -13,11 +13,11 @@ const (
 	SiteNotFound    = 9 // in answers only
 )
 
-// What SITE_UPDATE does to the lists that it has (docs/spec/objects.md 2.5).
+// Update types of the lists in SITE_UPDATE (docs/spec/objects.md 2.5).
 const (
 	UpdateAppend    = 0
-	UpdateOverwrite = 1 // what is there goes first
-	UpdateRows      = 2 // rows that are there change, none is added
+	UpdateOverwrite = 1 // delete the stored rows first
+	UpdateRows      = 2 // change stored rows; add no row
 )
 
 // States of a URL (docs/spec/objects.md 5.3).
@@ -27,8 +27,7 @@ const (
 	URLError    = 2
 )
 
-// Statuses of a URL: its place on the road from discovered to processed
-// (docs/spec/objects.md 5.3).
+// Statuses of a URL, from discovered to processed (docs/spec/objects.md 5.3).
 const (
 	StatusUndefined           = 0
 	StatusNew                 = 1
@@ -52,8 +51,7 @@ const (
 	TypeChain      = 6
 )
 
-// Ways of URL_NEW to choose the site of a URL whose siteId is not known
-// (docs/spec/objects.md 5.3).
+// How URL_NEW chooses the site of a URL with an unknown siteId (docs/spec/objects.md 5.3).
 const (
 	SelectExplicit = 0
 	SelectAuto     = 1
@@ -61,7 +59,7 @@ const (
 	SelectNone     = 3
 )
 
-// What the text of a request's url field is: the URL or its key.
+// Values of urlType: the url field of a request holds the URL or its key.
 const (
 	ByURL = 0
 	ByMd5 = 1
@@ -84,7 +82,7 @@ const (
 	DBWrite = 2
 )
 
-// Delayed deletion keeps contents until URL_PURGE, immediate deletes them now
+// Values of delayedType: a delayed deletion keeps contents until URL_PURGE
 // (docs/spec/storage.md 4.0.6).
 const (
 	Delayed   = 0
@@ -133,5 +131,5 @@ const (
 	CodeSQLError      = 2021
 )
 
-// GeneralSite is the id of the site of URLs that belong to none.
+// GeneralSite is the id of the site for URLs that belong to no other site.
 const GeneralSite = "0"

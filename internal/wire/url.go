@@ -71,8 +71,8 @@ func (u URL) MarshalJSON() ([]byte, error) {
 	}{urlFields(u), u.ErrorMask.Names()})
 }
 
-// UnmarshalJSON reads a URL as answers and batches carry it. Keys that are
-// missing or null leave the fields as they are; see NewURL for the defaults.
+// UnmarshalJSON reads a URL of an answer or a batch. A missing or null key does not
+// change its field. Values out of bounds are changed to fit (see Column.Fit).
 func (u *URL) UnmarshalJSON(b []byte) error {
 	o := readObject("URL", b)
 	o.loose = true
@@ -88,7 +88,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// NewURL is a URL with the values that the service gives to URLs it makes itself
+// NewURL returns a URL with the defaults of URLs that the service creates itself
 // (docs/spec/objects.md 2.7, column "auto").
 func NewURL(siteID, text string) URL {
 	return URL{
@@ -101,7 +101,7 @@ func NewURL(siteID, text string) URL {
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
 
-// Md5 is the key of a URL: the md5 of its bytes, in lower-case hexadecimal.
+// Md5 returns the key of a URL: the md5 of its bytes in lower-case hexadecimal.
 func Md5(text string) string {
 	sum := md5.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])

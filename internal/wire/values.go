@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// DateLayout is how dates are stored and answered: UTC, whole seconds.
+// DateLayout is the format of stored dates, in UTC and whole seconds.
 const DateLayout = "2006-01-02 15:04:05"
 
-// Date is a moment as text in DateLayout, UTC. The empty Date is SQL's NULL and
-// JSON's null. Dates compare as texts.
+// Date is a UTC time as text in DateLayout. The empty Date is NULL in SQL and null in
+// JSON. Dates compare as texts.
 type Date string
 
-// DateOf gives t as a Date, in UTC; the zero time gives the empty Date.
+// DateOf converts t to UTC. The zero time gives the empty Date.
 func DateOf(t time.Time) Date {
 	if t.IsZero() {
 		return ""
@@ -28,7 +28,7 @@ func DateOf(t time.Time) Date {
 	return Date(t.UTC().Format(DateLayout))
 }
 
-// Time is the moment of d, UTC; ok is false for an empty or unreadable Date.
+// Time converts d to a UTC time; ok is false for an empty or invalid Date.
 func (d Date) Time() (t time.Time, ok bool) {
 	t, err := time.Parse(DateLayout, string(d))
 	return t, err == nil
@@ -42,8 +42,8 @@ func (d Date) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(d))
 }
 
-// Expr is an SQL expression from outside, unchecked, in the MySQL dialect.
-// Package expr turns it into something that a database may see (docs/spec/DECISIONS.md 4).
+// Expr is an unchecked SQL expression of a client, in the MySQL dialect. It must pass
+// package expr before a database sees it (docs/spec/DECISIONS.md 4).
 type Expr string
 
 // MarshalJSON writes the tagged form {"str": expression}.
@@ -51,12 +51,12 @@ func (e Expr) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"str": string(e)})
 }
 
-// Patch says which columns of a row a request sets, by database column name.
-// A value is int64, float64, string, Expr, or nil for NULL. A column that is not
-// there keeps its value, or takes the database's default in a new row.
+// Patch holds the columns of a row that a request sets, by database column name.
+// A value is int64, float64, string, Expr, or nil for NULL. An absent column keeps its
+// value; in a new row it gets the default of the database.
 type Patch map[string]any
 
-// Int is the whole number set for column, or def when p sets none.
+// Int returns the whole number of column, or def if p does not set one.
 func (p Patch) Int(column string, def int64) int64 {
 	if v, ok := p[column].(int64); ok {
 		return v
@@ -64,17 +64,17 @@ func (p Patch) Int(column string, def int64) int64 {
 	return def
 }
 
-// Text is the text set for column, or "".
+// Text returns the text of column, or "" if p does not set one.
 func (p Patch) Text(column string) string {
 	s, _ := p[column].(string)
 	return s
 }
 
-// FieldError says which field of which object of a request is wrong, and how.
+// FieldError reports an invalid field of a request.
 type FieldError struct {
-	Object, Field string
-	Value         string // the offending JSON, clipped; "" when the field is missing
-	Reason        string
+	Object, Field string // "URLNew[0]", "urlMd5"
+	Value         string // the invalid JSON, clipped; "" if the field is missing
+	Reason        string // "is not ..."
 }
 
 func (e *FieldError) Error() string {
@@ -102,8 +102,8 @@ var (
 	md5Pattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 )
 
-// CheckSiteID refuses what cannot be the id of a site (docs/spec/DECISIONS.md 4). The id goes
-// into table and file names.
+// CheckSiteID refuses an invalid site id (docs/spec/DECISIONS.md 4). Ids are part of
+// table and file names. Errors are *FieldError with the given object and field.
 func CheckSiteID(object, field, id string) error {
 	if idPattern.MatchString(id) {
 		return nil
@@ -111,7 +111,7 @@ func CheckSiteID(object, field, id string) error {
 	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(id)), Reason: "is not a site id: 1 to 32 letters, digits, - or _"}
 }
 
-// CheckMd5 refuses what is not 32 lower-case hexadecimal digits.
+// CheckMd5 accepts 32 lower-case hexadecimal digits. Errors are *FieldError.
 func CheckMd5(object, field, md5 string) error {
 	if md5Pattern.MatchString(md5) {
 		return nil
@@ -119,15 +119,20 @@ func CheckMd5(object, field, md5 string) error {
 	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(md5)), Reason: "is not an md5: 32 lower-case hexadecimal digits"}
 }
 
-func quoteJSON(s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return []byte(strconv.Quote(s))
+// checkSiteAndMd5 checks a site id and, unless it is "", the md5 in field.
+func checkSiteAndMd5(object, siteID, field, md5 string) error {
+	if err := CheckSiteID(object, "siteId", siteID); err != nil || md5 == "" {
+		return err
 	}
+	return CheckMd5(object, field, md5)
+}
+
+func quoteJSON(s string) []byte {
+	b, _ := json.Marshal(s) // a string never fails
 	return b
 }
 
-// Kind is how the value of a field is read from a request (docs/spec/objects.md 0).
+// Kind is the type of a field in a request (docs/spec/objects.md 0).
 type Kind int
 
 // Kinds of fields.
@@ -142,20 +147,13 @@ func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// ReadInt reads a whole number as requests may write it: a number, whose
-// fraction is cut, a bool, or a text of decimal digits. It answers false for
-// anything else, null and nothing included. Whole numbers of 64 bits stay exact.
+// ReadInt reads a whole number as clients write it: a number, truncated toward 0, a
+// bool, or a text of decimal digits. It returns false for anything else, including null
+// and an empty raw. Whole numbers of 64 bits stay exact.
 func ReadInt(raw json.RawMessage) (int64, bool) {
-	if isNull(raw) {
-		return 0, false
-	}
-	return readInt(raw)
-}
-
-// readInt accepts a number (cut toward 0), a bool, or a text with a decimal
-// integer.
-func readInt(raw json.RawMessage) (int64, bool) {
 	switch s := string(raw); s {
+	case "", "null":
+		return 0, false
 	case "true":
 		return 1, true
 	case "false":
@@ -194,23 +192,23 @@ func readFloat(raw json.RawMessage) (float64, bool) {
 	}
 }
 
-// readText accepts a text; a number or bool becomes its text. What MySQL cannot
-// store is no text: NUL, and bytes or escapes that are no characters.
+// readText accepts a text, number or bool. It refuses texts that MySQL cannot store:
+// with NUL, or with bytes or escapes that are not characters.
 func readText(raw json.RawMessage) (string, bool) {
 	switch raw[0] {
 	case '"':
 		var s string
 		ok := json.Unmarshal(raw, &s) == nil && utf8.Valid(raw) && strings.IndexByte(s, 0) < 0
-		// A lone surrogate, \ud800, is read as U+FFFD.
-		return s, ok && (!strings.ContainsRune(s, utf8.RuneError) || wholePairs(raw))
+		// encoding/json reads a lone surrogate, \ud800, as U+FFFD.
+		return s, ok && (!strings.ContainsRune(s, utf8.RuneError) || !hasLoneSurrogate(raw))
 	case '{', '[':
 		return "", false
 	}
 	return string(raw), true
 }
 
-// wholePairs reports whether the escapes of a JSON text name whole characters.
-func wholePairs(raw json.RawMessage) bool {
+// hasLoneSurrogate reports whether an escape of a JSON text is half a character.
+func hasLoneSurrogate(raw json.RawMessage) bool {
 	for i := 0; i+1 < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
@@ -221,13 +219,13 @@ func wholePairs(raw json.RawMessage) bool {
 			continue
 		}
 		if i += 6; utf16.DecodeRune(r, escaped(raw, i)) == utf8.RuneError || raw[i-1] != '\\' {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// escaped is what the escape uXXXX at i names, or -1.
+// escaped decodes the escape uXXXX at i, or returns -1.
 func escaped(raw json.RawMessage, i int) rune {
 	if i+5 > len(raw) || raw[i] != 'u' {
 		return -1
@@ -241,8 +239,8 @@ func escaped(raw json.RawMessage, i int) rune {
 
 var plainDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?$`)
 
-// unquoted drops the quotes around a text, which dates may have or not (docs/spec/objects.md
-// 4.3).
+// unquoted removes the quotes that clients may write around a date
+// (docs/spec/objects.md 4.3).
 func unquoted(s string) string {
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
 		return strings.TrimSpace(s[1 : n-1])
@@ -250,9 +248,9 @@ func unquoted(s string) string {
 	return s
 }
 
-// readDate accepts a text or {"str": text}: a plain date of the years 1000 to
-// 9999 becomes a value, NULL becomes nil, anything else an expression; "" means
-// not set (docs/spec/DECISIONS.md 1.6).
+// readDate accepts a text or {"str": text}. A date of the years 1000 to 9999 gives a
+// string, "NULL" gives nil, any other text an Expr. For "" and other JSON types set is
+// false (docs/spec/DECISIONS.md 1.6).
 func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	var text string
 	switch raw[0] {
@@ -271,7 +269,7 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 			return nil, false, false
 		}
 	default:
-		return nil, false, true // other types silently mean "not set"
+		return nil, false, true
 	}
 	text = strings.TrimSpace(text)
 	switch {
@@ -297,7 +295,7 @@ var kindReason = map[Kind]string{
 	KindDate:  "is not a date of the years 1000 to 9999 or an SQL expression",
 }
 
-// reason tells why a value is not read as k.
+// reason tells why raw is not a value of k.
 func (k Kind) reason(raw json.RawMessage) string {
 	if _, ok := readText(raw); !ok && raw[0] == '"' && k != KindInt && k != KindFloat {
 		return "has NUL, or bytes or escapes that are no character"
@@ -305,12 +303,12 @@ func (k Kind) reason(raw json.RawMessage) string {
 	return kindReason[k]
 }
 
-// readKind reads one value that is not null; set is false when the value means
+// readKind reads one value that is not null. set is false for a value that means
 // "not set".
 func readKind(k Kind, raw json.RawMessage) (value any, set, ok bool) {
 	switch k {
 	case KindInt:
-		n, ok := readInt(raw)
+		n, ok := ReadInt(raw)
 		return n, true, ok
 	case KindFloat:
 		f, ok := readFloat(raw)
@@ -323,8 +321,8 @@ func readKind(k Kind, raw json.RawMessage) (value any, set, ok bool) {
 	}
 }
 
-// Notes collects what is worth a warning but not a refusal: the unknown keys of
-// a request, as Site.parentMD5. A nil *Notes collects nothing.
+// Notes collects the unknown keys of a request, such as Site.parentMD5, at most 50 of
+// them. A nil *Notes collects nothing. Not safe for concurrent use.
 type Notes struct {
 	Unknown []string
 }

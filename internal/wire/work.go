@@ -2,81 +2,79 @@ package wire
 
 import "time"
 
-// Mark is what the data owner says of one row that a task takes into work.
+// Mark is the state of a row that a task wants to work on.
 type Mark struct {
-	Row   URL  // the row as it was before, or the item itself when there was none
-	Known bool // the row was there before
-	Done  bool // this very batch has finished it: leave it alone
-	Busy  bool // another batch holds it: what this one brings would be dropped
+	Row   URL  // the row before, or the item itself if the row is not Known
+	Known bool // the row existed before
+	Done  bool // this batch has already finished the row
+	Busy  bool // another batch holds the row; outcomes of this one would be dropped
 }
 
-// Fetched is the outcome of crawling one URL, handed to the data owner. A row
-// whose Status is not set stays held, so that a later outcome of the same batch
-// can follow: that of a chain's first page, which ends with its batch. The site's
-// mean speed needs no field: it is counted from Size and CrawlingTime of the rows
+// Fetched is the outcome of crawling one URL. If Set has no Status, the batch keeps the
+// row in flight: a later outcome of the same batch follows, such as that of a chain. The
+// repository computes the mean speed of the site from Size and CrawlingTime
 // (docs/spec/DECISIONS.md 5.6).
 type Fetched struct {
 	URLMd5  string
-	Set     Patch // columns of the URL's row
-	Crawled bool  // Crawled + 1, whatever Set says
-	// First says that the page was never crawled before: its links count in their
-	// Freq. Each distinct known link then costs a change of its row.
+	Set     Patch // columns of the URL's row, except Crawled
+	Crawled bool  // increment Crawled
+	// First means that the page was never crawled before: its links increment the Freq of
+	// their rows. This costs one update for each distinct known link.
 	First    bool
-	SiteBits ErrorMask
-	// HeldUntil is when the host of a row that was handed back may be asked again;
-	// "": nobody knows of a reason to wait.
+	SiteBits ErrorMask // errors to add to the site
+	// HeldUntil is the earliest time of the next request to the host of a row that is
+	// handed back. "": at once.
 	HeldUntil Date
 
-	Links []Link     // for the page's own site, in their order
-	Rules *LinkRules // of Links; nil: those of a site without such properties
-	// Elsewhere are links for whatever site URL_NEW would choose by Select
-	// (docs/spec/crawling.md 5.13): SelectAuto or SelectQualify.
+	Links []Link     // for the page's own site, in order
+	Rules *LinkRules // of Links; nil: DefaultLinkRules
+	// Elsewhere are links for the site that URL_NEW chooses by Select: SelectAuto or
+	// SelectQualify (docs/spec/crawling.md 5.13).
 	Elsewhere []Link
 	Select    int64
 
-	// Attributes of the URL by name; an empty value takes the attribute away.
+	// Attributes of the URL by name; an empty value deletes the attribute.
 	Attributes map[string]string
-	// FormFields are site properties HTTP_POST_FORM_*, added unless they are there
+	// FormFields are site properties HTTP_POST_FORM_* to add unless they exist
 	// (docs/spec/crawling.md 5.2).
 	FormFields  map[string]string
 	Expressions []FieldExpression
 
-	Same  bool      // the body is the one stored last: no new version is needed
-	At    time.Time // the moment in the names of Files
+	Same  bool      // the body equals the stored version; do not store another
+	At    time.Time // the time in the names of Files
 	Files []File
 }
 
 // Link is a URL that a crawled page names.
 type Link struct {
 	URL URL // the row to insert
-	// Update are columns of a row that is there, set when it is reset to be crawled
-	// again (RECRAWL_URL_UPDATE).
+	// Update are columns to set in a known row that is reset (RECRAWL_URL_UPDATE).
 	Update Patch
-	// Chain makes it a part of a chain: whatever the limits of the site, and also a
-	// row that is there gets TypeChain (docs/spec/crawling.md 5.11).
+	// Chain makes the link a part of a chain: limits of the site do not apply, and a known
+	// row gets TypeChain (docs/spec/crawling.md 5.11).
 	Chain bool
-	// Files are stored when the row is new: the entry of a feed (docs/spec/crawling.md 5.10).
+	// Files are stored if the row is new: the entry of a feed (docs/spec/crawling.md 5.10).
 	Files []File
-	At    time.Time // the moment in the names of Files
+	At    time.Time // the time in the names of Files
 }
 
-// File is one raw content to keep (docs/spec/DECISIONS.md 5.2).
+// File is one raw content to store (docs/spec/DECISIONS.md 5.2).
 type File struct {
 	Type int // ContentRaw, ContentHeaders, ...
 	Data []byte
 }
 
-// Saved tells what became of outcomes of crawling beside what was asked.
+// Saved counts side effects of storing outcomes of crawling.
 type Saved struct {
-	Skipped int // new links that found no room in their site
-	Reset   int // known links that are to be crawled again
-	Removed int // rows that AUTO_REMOVE_* took to make room
-	// Refused says which properties could not be followed, each once, as "property
-	// NAME ..."; bit ErrInitialization is set in the site's mask then.
+	Skipped int // new links that a full site did not accept
+	Reset   int // known links that will be crawled again
+	Removed int // rows that AUTO_REMOVE_* removed to make room
+	// Refused are the errors "property NAME ..." of invalid properties, each once. With one,
+	// the site's mask gets ErrInitialization.
 	Refused []error
 }
 
-// Condition is an expression over one URL's row, its macros replaced.
+// Condition is an expression over the row of one URL, with its macros replaced.
 type Condition struct {
 	URLMd5 string
 	SQL    string
@@ -84,14 +82,14 @@ type Condition struct {
 
 // Verdict is the answer to a Condition.
 type Verdict struct {
-	True bool  // more than 0
-	Err  error // the expression is refused, or cannot be evaluated
+	True bool  // the value is above 0
+	Err  error // the expression is refused or cannot be evaluated
 }
 
-// Extracted is the outcome of processing one URL, handed to the data owner.
+// Extracted is the outcome of processing one URL.
 type Extracted struct {
 	URLMd5    string
-	Set       Patch
-	Processed bool   // Processed + 1, whatever Set says
-	Content   []byte // JSON for the key-value store; nil stores nothing
+	Set       Patch  // columns of the URL's row, except Processed
+	Processed bool   // increment Processed
+	Content   []byte // JSON for the key-value store; nil: store nothing
 }

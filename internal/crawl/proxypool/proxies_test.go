@@ -99,7 +99,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                     "is empty",
 		`[]`:                                   "is a array, where an object is wanted",
-		`{"proxies":["a:1"]}`:                  "is no JSON object",
+		`{"proxies":["a:1"]}`:                  "is not a JSON object",
 		`{"proxies":{"a":{}}}`:                 `has the proxy address "a", where host:port is wanted`,
 		`{"proxies":{"a:1":{"priority":"x"}}}`: `has "x", where a whole number is wanted`,
 		`{"proxies":{"a:1":{"domains":"("}}}`:  "has a domain of a proxy that is no regular expression",

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 		{"an hour", `{"a":{"max_delay":1e300}}`, "a.com", "0 3600 false"},
 		{"null", `null`, "a.com", "none"},
 
-		{"not an object", `[1]`, "", "is no JSON object"},
+		{"not an object", `[1]`, "", "is not a JSON object"},
 		{"empty", ``, "", "is empty"},
 		{"rule is a number", `{"a":5}`, "", `at "a" is a number, where an object is wanted`},
 		{"no number", `{"a":{"max_freq":"x"}}`, "", `at "a" has "x", where a number is wanted`},

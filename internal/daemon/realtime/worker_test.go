@@ -260,7 +260,7 @@ func TestSecondRound(t *testing.T) {
 					t.Fatal(err)
 				}
 				b := batch
-				b.Items = []wire.BatchItem{realtimeresponse.Again(batch.Items[1])}
+				b.Items = []wire.BatchItem{realtimeresponse.ForBrowser(batch.Items[1])}
 				if a["again"], err = json.Marshal(b); err != nil {
 					t.Fatal(err)
 				}

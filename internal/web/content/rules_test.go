@@ -98,7 +98,7 @@ func TestTypeMap(t *testing.T) {
 		t.Error(got)
 	}
 	for text, want := range map[string]string{
-		"": "is empty", "[]": "is no JSON object", `{"a/b": {}}`: `at "a/b": has {}`, `{"a/b": "x"}`: `has "x" at "a/b"`,
+		"": "is empty", "[]": "is not a JSON object", `{"a/b": {}}`: `at "a/b": has {}`, `{"a/b": "x"}`: `has "x" at "a/b"`,
 	} {
 		_, err := ParseTypeMap(text)
 		wantError(t, err, want)

@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 		{`null`, Rule{}, ""},
 		{`{"algorithm":3,"mode":1}`, Rule{Head, Twice, ByCode, Keep}, ""},
 		{``, Rule{}, "is empty"},
-		{`[]`, Rule{}, "is no JSON object"},
+		{`[]`, Rule{}, "is not a JSON object"},
 		{`{"algorithm":4}`, Rule{}, `has 4 at "algorithm"; expected 0 to 3`},
 		{`{"mode":3}`, Rule{}, `at "mode"`},
 		{`{"compare":-1}`, Rule{}, `at "compare"`},

@@ -208,7 +208,7 @@ func TestBrokenSchemas(t *testing.T) {
 		`{"type": 1, "format": "xml"}`:                           `at "format"`,
 		`{"type": 1, "batch_insert": 3}`:                         `at "batch_insert"`,
 		`{"type": 1, "file_path": "x"}`:                          `ends with .json`,
-		`{"type": 1, "parameters": [1]}`:                         `is no JSON object`,
+		`{"type": 1, "parameters": [1]}`:                         `is not a JSON object`,
 		`{"type": 1, "parameters": {"a": {"min": 1}}}`:           `where a text is wanted`,
 		`{"type": 2, "parameters": {"a": {"min": 1}}}`:           `has no valid "min" and "max"`,
 		`{"type": 2, "parameters": {"a": {"min": 2, "max": 1}}}`: `has no valid "min" and "max"`,

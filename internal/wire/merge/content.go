@@ -5,19 +5,16 @@ import (
 	"encoding/json"
 )
 
-// contents piles up lists of URLContentResponses: those with contents, each page
-// once, where it came first. Two are one page when they are of one site and of
-// one URL, or have the same raw or processed content by their md5.
+// contents collects lists of URLContentResponses with contents, each page once. Two
+// responses of a site are the same page if one of contentFields is equal.
 type contents struct {
 	elements
-	// byKey has the place of each kept response under each of its keys.
-	byKey map[contentKey]int
+	byKey map[contentKey]int // index in the list, for each key of a response
 }
 
-// contentKey is one of the md5 values by which a response of a site is known.
 type contentKey struct{ site, field, md5 string }
 
-// contentFields are the fields with such values.
+// contentFields identify a page by its URL, its raw or its processed content.
 var contentFields = [...]string{"urlMd5", "rawContentMd5", "contentURLMd5"}
 
 func newContents(by order) *contents {
@@ -42,7 +39,7 @@ func (c *contents) add(host string, raw json.RawMessage) bool {
 	})
 }
 
-// find is the first kept response that is the same page as o.
+// find returns the first collected response of the same page as o.
 func (c *contents) find(o object) (place int, ok bool) {
 	for _, key := range contentKeys(o) {
 		if p, known := c.byKey[key]; known && (!ok || p < place) {
@@ -60,7 +57,7 @@ func (c *contents) enter(o object, place int) {
 	}
 }
 
-// remove forgets the keys of a response that another takes the place of.
+// remove deletes the keys of a replaced response.
 func (c *contents) remove(o object, place int) {
 	for _, key := range contentKeys(o) {
 		if c.byKey[key] == place {
@@ -79,9 +76,8 @@ func contentKeys(o object) []contentKey {
 	return keys
 }
 
-// supersedes reports whether a later response of a page is shown instead of the
-// earlier one, by the columns of their rows. A column that was not asked for, or
-// cannot be read, is 0 (docs/spec/objects.md 6.4).
+// supersedes reports whether a later response of a page replaces the earlier one. It
+// compares dbFields; an absent or invalid column counts as 0 (docs/spec/objects.md 6.4).
 func supersedes(later, earlier object) bool {
 	now, was := columns(later), columns(earlier)
 	return was.int("Batch_Id") == 0 && now.int("Batch_Id") != 0 ||
@@ -89,14 +85,14 @@ func supersedes(later, earlier object) bool {
 		now.newer(was, "UDate")
 }
 
-// columns are a response's dbFields; none when they are no object.
+// columns returns dbFields, or nil if that is not an object.
 func columns(o object) object {
 	fields, _ := readObject(o["dbFields"])
 	return fields
 }
 
-// isEmpty reports whether a value is an empty list, null or absent. It does not
-// read the contents, which are long.
+// isEmpty reports whether a value is an empty list, null or absent. It does not decode the
+// contents, which are large.
 func isEmpty(raw json.RawMessage) bool {
 	return isNull(raw) || raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }

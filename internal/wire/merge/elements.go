@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// elements is a list under way. One that is no object is kept as it came, in
-// its place; every object says its host.
+// elements collects lists. Elements that are not objects keep their place unchanged;
+// objects get the host of their node.
 type elements struct {
 	list  []element
 	order order
-	// rank is the value of an object that order sorts by.
-	rank func(object) rank
+	rank  func(object) rank // the sort key of an object; nil: do not sort
 }
 
 type element struct {
-	raw json.RawMessage // when it is no object
+	raw json.RawMessage // used if object is nil
 	object
 }
 
-// each reads a list and hands its objects to take, which keeps them or not. It
-// answers false when raw is no list.
+// each reads a list and calls take with each object. It returns false if raw is not a
+// list.
 func (e *elements) each(host string, raw json.RawMessage, take func(object)) bool {
 	var objects []object
 	if json.Unmarshal(raw, &objects) == nil && objects != nil && !slices.ContainsFunc(objects, object.isNil) {
-		for _, o := range objects { // as it should be: read once
+		for _, o := range objects { // the usual case, decoded once
 			o.setHost(host)
 			take(o)
 		}
@@ -43,7 +42,7 @@ func (e *elements) each(host string, raw json.RawMessage, take func(object)) boo
 	return ok
 }
 
-// keep appends an object and answers its place.
+// keep appends an object and returns its index.
 func (e *elements) keep(o object) (place int) {
 	e.list = append(e.list, element{object: o})
 	return len(e.list) - 1
@@ -61,8 +60,7 @@ func (e *elements) object() (json.RawMessage, error) {
 	return json.Marshal(values)
 }
 
-// batch piles up the answers of BATCH: the lists one after the other, without
-// nulls.
+// batch concatenates the lists of BATCH, without nulls.
 type batch struct{ elements }
 
 func (b *batch) add(host string, raw json.RawMessage) bool {

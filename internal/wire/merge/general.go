@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// general piles up GeneralResponses: the first, with codes and messages joined
-// as texts, all statuses, and the first node's host.
+// general collects GeneralResponses. The result is the first one, with the host of its
+// node, the joined codes and messages, and all statuses.
 type general struct {
 	first           object
 	codes, messages []string

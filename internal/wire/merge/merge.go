@@ -10,29 +10,29 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Merger merges the answers to one request. Create it with For.
+// Merger merges the answers to one request. Create it with For. Goroutines may share it.
 type Merger struct {
 	op    wire.Op
 	order order
 }
 
-// For makes the Merger of a request: an operation and its object, which may be
-// of any form and is not kept.
+// For returns the Merger for an operation and its request object, which may be invalid.
+// It does not keep request.
 func For(op wire.Op, request json.RawMessage) Merger {
 	return Merger{op: op, order: orderOf(op, request)}
 }
 
-// pile gathers what several nodes answered to one operation.
-type pile interface {
-	// add takes the object of the node at host. It answers false, and stays as it
-	// was, when the object cannot be merged with the others.
+// collector merges the objects of one operation.
+type collector interface {
+	// add merges the object of the node at host. It returns false, and changes nothing,
+	// if the object cannot be merged.
 	add(host string, raw json.RawMessage) bool
-	// object is the merged object, once something was added.
+	// object returns the merged object after at least one successful add.
 	object() (json.RawMessage, error)
 }
 
-// pile is an empty one, nil when the operation's answers are not merged.
-func (m Merger) pile() pile {
+// collector returns nil if answers to the operation are not merged.
+func (m Merger) collector() collector {
 	switch m.op {
 	case wire.SiteNew, wire.SiteUpdate, wire.SiteDelete, wire.SiteCleanup, wire.URLNew, wire.URLUpdate, wire.URLDelete, wire.URLCleanup:
 		return &general{}
@@ -50,17 +50,16 @@ func (m Merger) pile() pile {
 	return nil
 }
 
-// Merge makes one item of those that can be merged; the others follow it as they
-// came. The result is r itself when there are fewer than two to merge. r's list
-// is not changed.
+// Merge returns r with all mergeable items merged into the first. With fewer than two of
+// them it returns r itself. It does not change the list of r.
 func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
-	p := m.pile()
-	if p == nil || len(r.ItemsList) < 2 {
+	c := m.collector()
+	if c == nil || len(r.ItemsList) < 2 {
 		return r
 	}
 	var merged, others []wire.ClientResponseItem
 	for _, item := range r.ItemsList {
-		if !isNull(bytes.TrimSpace(item.ItemObject)) && p.add(item.Host, item.ItemObject) {
+		if !isNull(bytes.TrimSpace(item.ItemObject)) && c.add(item.Host, item.ItemObject) {
 			merged = append(merged, item)
 		} else {
 			others = append(others, item)
@@ -69,9 +68,9 @@ func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
 	if len(merged) < 2 {
 		return r
 	}
-	object, err := p.object()
+	object, err := c.object()
 	if err != nil {
-		return r // what was read can be written; should it not be, nothing is lost
+		return r // never happens: the parts are valid JSON
 	}
 	one := joined(merged)
 	one.ItemObject = object
@@ -79,8 +78,8 @@ func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
 	return r
 }
 
-// joined is the first item with the nodes' fields as texts joined by semicolons,
-// the messages joined by nothing (docs/spec/objects.md 3.2).
+// joined returns the first item with the fields of all items joined by semicolons, and
+// the messages without a separator (docs/spec/objects.md 3.2).
 func joined(items []wire.ClientResponseItem) wire.ClientResponseItem {
 	var codes, hosts, nodes, ports, times []string
 	one := items[0]
@@ -95,7 +94,7 @@ func joined(items []wire.ClientResponseItem) wire.ClientResponseItem {
 	return one
 }
 
-// text is a number or text of an item; a number never gets an exponent.
+// text formats a number or text of an item, without an exponent.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// object is one JSON object; the values stay as they came.
+// object is a JSON object with undecoded values.
 type object map[string]json.RawMessage
 
 func readObject(raw json.RawMessage) (object, bool) {
@@ -17,7 +17,7 @@ func readObject(raw json.RawMessage) (object, bool) {
 	return o, err == nil && o != nil
 }
 
-// readList reads a list; null is none.
+// readList reads a list. null is invalid.
 func readList(raw json.RawMessage) ([]json.RawMessage, bool) {
 	var list []json.RawMessage
 	err := json.Unmarshal(raw, &list)
@@ -28,8 +28,8 @@ func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 
 func (o object) isNil() bool { return o == nil }
 
-// text is a text, or a number or bool as text; null and absent give "". It
-// answers false for lists and objects.
+// text returns a text, number or bool as text, and "" for null and an absent key. It
+// returns false for lists and objects.
 func (o object) text(key string) (string, bool) {
 	raw := o[key]
 	if isNull(raw) {
@@ -46,35 +46,30 @@ func (o object) text(key string) (string, bool) {
 	return string(raw), true
 }
 
-// word is text for keys that are compared: what cannot be read is "".
+// word is text with "" for an invalid value.
 func (o object) word(key string) string {
 	s, _ := o.text(key)
 	return s
 }
 
-// int is a whole number; what cannot be read is 0.
+// int returns a whole number, or 0 for an invalid value.
 func (o object) int(key string) int64 {
 	n, _ := wire.ReadInt(o[key])
 	return n
 }
 
-// date is a moment in wire.DateLayout; ok is false for what cannot be read, which
-// is the zero time and so before all others.
+// date returns a date in wire.DateLayout. For an invalid value it returns the zero time,
+// which is before all others, and false.
 func (o object) date(key string) (t time.Time, ok bool) { return wire.Date(o.word(key)).Time() }
 
-// newer reports whether o's date is after other's.
+// newer reports whether the date of o is after that of other.
 func (o object) newer(other object, key string) bool {
 	mine, _ := o.date(key)
 	its, _ := other.date(key)
 	return mine.After(its)
 }
 
-// setHost says which node o is from.
-func (o object) setHost(host string) {
-	raw, err := json.Marshal(host)
-	if err == nil { // always: a string is JSON
-		o["host"] = raw
-	}
-}
+// setHost adds the host of the node that sent o.
+func (o object) setHost(host string) { o["host"], _ = json.Marshal(host) } // a string never fails
 
 func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }

@@ -9,16 +9,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// order is how a request wants its answer sorted: by the first thing in its
-// ORDER BY. The zero value sorts nothing.
+// order is the first item of the ORDER BY of a request. The zero value does not sort.
 type order struct {
 	column     string // "" without an ORDER BY
 	descending bool
 }
 
-// orderOf reads the ORDER BY of a request's first element: of its urlsCriterions
-// for URL_FETCH, of its urlFetch's for URL_CONTENT. Anything else, and what
-// cannot be read, has no order.
+// orderOf reads the ORDER BY of the first element of a request: in urlsCriterions of
+// URL_FETCH, in urlFetch.urlsCriterions of URL_CONTENT. It returns the zero order for
+// other operations and invalid requests.
 func orderOf(op wire.Op, request json.RawMessage) order {
 	if op != wire.URLFetch && op != wire.URLContent {
 		return order{}
@@ -34,8 +33,8 @@ func orderOf(op wire.Op, request json.RawMessage) order {
 	return readOrder(criterions.word("ORDER BY"))
 }
 
-// readOrder reads the first item of an ORDER BY: a column, quoted or not, then
-// nothing or exactly ASC for ascending, anything else for descending.
+// readOrder reads the first item of an ORDER BY: a column, quoted or not. Any second word
+// except ASC means descending.
 func readOrder(text string) order {
 	words := strings.Fields(firstItem(text))
 	if len(words) == 0 {
@@ -47,7 +46,7 @@ func readOrder(text string) order {
 	}
 }
 
-// firstItem is a list of SQL up to its first comma outside parentheses.
+// firstItem cuts an SQL list at its first comma outside of parentheses.
 func firstItem(text string) string {
 	depth := 0
 	for i, r := range text {
@@ -63,7 +62,7 @@ func firstItem(text string) string {
 	return text
 }
 
-// rank is a value to sort by: what is not known is the smallest.
+// rank is a sort key. Unknown keys are the smallest.
 type rank struct {
 	known  bool
 	number int64
@@ -80,13 +79,13 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(r.number, other.number), cmp.Compare(r.text, other.text))
 }
 
-// urlFields are a URL's names of the columns that answers are sorted by.
+// urlFields maps the columns that answers can be sorted by to fields of URL.
 var urlFields = map[string]string{
 	"PDate": "pDate", "CDate": "CDate", "UDate": "UDate", "TcDate": "tcDate",
 	"Size": "size", "Depth": "depth", "TagsCount": "tagsCount", "ContentURLMd5": "contentURLMd5",
 }
 
-// ofURL is the value of a URL.
+// ofURL returns the sort key of a URL.
 func (by order) ofURL(o object) rank {
 	if field, ok := urlFields[by.column]; ok {
 		return by.value(o, field)
@@ -94,21 +93,19 @@ func (by order) ofURL(o object) rank {
 	return by.value(o, "CDate")
 }
 
-// ofContent is the value of a URLContentResponse, from its row's columns.
+// ofContent returns the sort key of a URLContentResponse, from its dbFields.
 func (by order) ofContent(o object) rank {
 	fields := columns(o)
 	switch _, ok := urlFields[by.column]; {
 	case !ok:
 		return by.value(fields, "CDate")
 	case by.column == "ContentURLMd5" && isNull(fields[by.column]):
-		return by.value(o, "contentURLMd5") // beside dbFields too
+		return by.value(o, "contentURLMd5") // dbFields need not have it
 	}
 	return by.value(fields, by.column)
 }
 
-// value reads one field as the column's kind: a moment, a whole number or a text.
-// A column that is not among those known is taken by the text of the date of
-// creation.
+// value reads one field as a time, a whole number or a text, according to by.column.
 func (by order) value(o object, field string) rank {
 	switch by.column {
 	case "PDate", "CDate", "UDate", "TcDate":
@@ -127,8 +124,8 @@ func (by order) value(o object, field string) rank {
 	return rank{}
 }
 
-// sort sorts a list by its objects' ranks. Equals stay as they are; what is no
-// object counts as smallest.
+// sort sorts a list by the ranks of its objects. It is stable. Elements that are not
+// objects are the smallest.
 func (by order) sort(list []element, rankOf func(object) rank) {
 	if by.column == "" || rankOf == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// folds says how a field of a Site comes of the values of two nodes. Each node
-// holds its share of the limits (docs/spec/objects.md 2.1), so these are sums again.
+// folds computes a field of a Site from the values of two nodes. Each node has a share of
+// the limits (docs/spec/objects.md 2.1), so limits are sums.
 var folds = map[string]func(a, b int64) int64{
 	"resources": sum, "contents": sum, "collectedURLs": sum, "newURLs": sum, "deletedURLs": sum, "errors": sum, "size": sum,
 	"maxURLs": sum, "maxResources": sum, "maxErrors": sum,
@@ -16,7 +16,7 @@ var folds = map[string]func(a, b int64) int64{
 	"avgSpeed":   func(a, b int64) int64 { return min(a, b) }, "avgSpeedCounter": func(a, b int64) int64 { return min(a, b) },
 }
 
-// sum never turns over: where the sum has no room it is the greatest number.
+// sum returns the nearest int64 instead of overflowing.
 func sum(a, b int64) int64 {
 	s := a + b
 	switch {
@@ -28,9 +28,8 @@ func sum(a, b int64) int64 {
 	return s
 }
 
-// fold puts what a later node says of a site into what the earlier ones said. A
-// value that one of them does not have, or that is null, is the other's; one that
-// is no whole number leaves the earlier.
+// fold merges a site of a later node into that of earlier nodes. An absent or null value
+// is replaced by the other value. If a value is not a whole number, the earlier one stays.
 func fold(into, later object, host string) {
 	for key, join := range folds {
 		a, b := into[key], later[key]
@@ -51,8 +50,7 @@ func fold(into, later object, host string) {
 	into.setHost(host)
 }
 
-// nameErrors keeps a site's errorNames, where it has them, true to its errorMask
-// (docs/spec/DECISIONS.md 1.8).
+// nameErrors updates errorNames, if present, from errorMask (docs/spec/DECISIONS.md 1.8).
 func nameErrors(o object) {
 	mask, ok := wire.ReadInt(o["errorMask"])
 	if _, has := o["errorNames"]; !ok || !has {
@@ -63,7 +61,7 @@ func nameErrors(o object) {
 	}
 }
 
-// site piles up what nodes say of one site.
+// site collects the answers of nodes for one site.
 type site struct{ one object }
 
 func (s *site) add(host string, raw json.RawMessage) bool {
@@ -78,7 +76,7 @@ func (s *site) add(host string, raw json.RawMessage) bool {
 	case s.one.word("id") != o.word("id"):
 		return false
 	case unknown(o) && !unknown(s.one):
-		// The zeros of a node that has no row are no counters and no limits.
+		// A node without the row answers zeros.
 	case unknown(s.one) && !unknown(o):
 		o.setHost(host)
 		s.one = o
@@ -92,7 +90,7 @@ func (s *site) object() (json.RawMessage, error) { return json.Marshal(s.one) }
 
 func unknown(o object) bool { return o.int("state") == wire.SiteNotFound }
 
-// sites piles up lists of sites; each id is there once, where it came first.
+// sites collects lists of sites, each id once.
 type sites struct {
 	elements
 	byID map[string]object

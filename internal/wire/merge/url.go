@@ -2,11 +2,10 @@ package merge
 
 import "encoding/json"
 
-// urls piles up lists of URLs; each urlMd5 is there once, where it came first,
-// as the row that went furthest.
+// urls collects lists of URLs, each urlMd5 once, as the row with the most progress.
 type urls struct {
 	elements
-	byMd5 map[string]int // place in the list
+	byMd5 map[string]int // index in the list
 }
 
 func newURLs(by order) *urls {
@@ -19,7 +18,7 @@ func (u *urls) add(host string, raw json.RawMessage) bool {
 		place, ok := u.byMd5[md5]
 		switch {
 		case md5 == "":
-			u.keep(o) // what has no key is like no other
+			u.keep(o)
 		case !ok:
 			u.byMd5[md5] = u.keep(o)
 		case replaces(o, u.list[place].object):
@@ -28,9 +27,9 @@ func (u *urls) add(host string, raw json.RawMessage) bool {
 	})
 }
 
-// replaces reports whether a later row of a URL is shown instead of the earlier:
-// it was crawled and processed in a batch and is no less far, or it is as far and
-// was crawled when the earlier was not, or later (docs/spec/objects.md 6.4).
+// replaces reports whether a later row of a URL replaces the earlier one
+// (docs/spec/objects.md 6.4). It does if it is crawled and processed in a batch and its
+// status is not lower. With an equal status it does if only it is crawled, or is newer.
 func replaces(later, earlier object) bool {
 	status, was := later.int("status"), earlier.int("status")
 	crawled, before := later.int("crawled"), earlier.int("crawled")

@@ -1,10 +1,8 @@
-// Package prop reads the JSON values of site properties.
+// Package prop decodes the JSON values of site properties.
 //
-// Properties are texts that people write by hand or old programs wrote for
-// them: numbers stand in quotes, a single text stands for a list of one, and
-// the order of an object's members means something ("first match wins"). The
-// types here take all of these forms; what cannot be meant is an error that
-// names the member.
+// People write properties by hand. Its types accept numbers in quotes and one text in
+// place of a list of texts, and keep the order of the members of an object, which can be
+// significant ("first match wins"). Errors name the member.
 //
 //	var v struct {
 //		Tries prop.Int   `json:"tries_count"`
@@ -12,8 +10,7 @@
 //	}
 //	err := prop.Decode(text, &v)
 //
-// Neighbours: the packages that own a property (linkrules, proxies, ...) read it
-// with these types; crawl turns their errors into warnings and bit 50.
+// Errors start with a verb, so that callers can write "property NAME " before them.
 // Source: docs/spec/crawling.md 3.
 package prop
 
@@ -28,8 +25,8 @@ import (
 	"strings"
 )
 
-// Decode reads the one JSON value that text is into v. Members that v does not
-// know are passed over. Empty text is an error.
+// Decode decodes text, which must be exactly one JSON value, into v. It ignores unknown
+// members.
 func Decode(text string, v any) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("is empty")
@@ -44,7 +41,7 @@ func Decode(text string, v any) error {
 	return nil
 }
 
-// explain puts an error of encoding/json into words for who wrote the property.
+// explain rewrites an error of encoding/json for the author of the property.
 func explain(err error) error {
 	var (
 		syntax *json.SyntaxError
@@ -63,7 +60,7 @@ func explain(err error) error {
 	return err
 }
 
-// words names a kind of Go in the words of JSON.
+// words returns the JSON name of a Go kind.
 func words(kind string) string {
 	switch kind {
 	case "struct", "map":
@@ -84,11 +81,11 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members are the members of a JSON object in the order of the text; of equal
-// names all are kept.
+// Members are the members of a JSON object in the order of the text, including repeated
+// names.
 type Members []Member
 
-// UnmarshalJSON reads an object; null gives none.
+// UnmarshalJSON reads an object. null gives nil.
 func (m *Members) UnmarshalJSON(raw []byte) error {
 	*m = nil
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -98,14 +95,14 @@ func (m *Members) UnmarshalJSON(raw []byte) error {
 	case t == nil:
 		return nil
 	case t != json.Delim('{'):
-		return errors.New("is no JSON object")
+		return errors.New("is not a JSON object")
 	}
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
 			return err
 		}
-		member := Member{Name: name.(string)} // keys are texts, the decoder sees to it
+		member := Member{Name: name.(string)} // the decoder returns keys as strings
 		if err := d.Decode(&member.Value); err != nil {
 			return err
 		}
@@ -117,7 +114,7 @@ func (m *Members) UnmarshalJSON(raw []byte) error {
 // Int is a whole number, as a number or in quotes; true and false are 1 and 0.
 type Int int64
 
-// UnmarshalJSON reads a number; null and an empty text leave n as it is.
+// UnmarshalJSON reads a number. null and "" do not change n.
 func (n *Int) UnmarshalJSON(raw []byte) error {
 	text, given, err := plain(raw)
 	if err != nil || !given {
@@ -135,10 +132,10 @@ func (n *Int) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Float is a number, as a number or in quotes; never infinite.
+// Float is a finite number, as a number or in quotes.
 type Float float64
 
-// UnmarshalJSON reads a number; null and an empty text leave n as it is.
+// UnmarshalJSON reads a number. null and "" do not change n.
 func (n *Float) UnmarshalJSON(raw []byte) error {
 	text, given, err := plain(raw)
 	if err != nil || !given {
@@ -155,7 +152,7 @@ func (n *Float) UnmarshalJSON(raw []byte) error {
 // Bool is true, false, a number (0 is false) or one of these in quotes.
 type Bool bool
 
-// UnmarshalJSON reads a truth value; null and an empty text leave b as it is.
+// UnmarshalJSON reads a bool. null and "" do not change b.
 func (b *Bool) UnmarshalJSON(raw []byte) error {
 	var n Int
 	text, given, err := plain(raw)
@@ -169,11 +166,10 @@ func (b *Bool) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Texts is a list of texts, or one text for a list of one. Numbers are texts as
-// they are written.
+// Texts is a list of texts, or one text. Numbers become their text.
 type Texts []string
 
-// UnmarshalJSON reads the list; null gives none.
+// UnmarshalJSON reads the list. null gives nil.
 func (t *Texts) UnmarshalJSON(raw []byte) error {
 	var list []json.RawMessage
 	switch {
@@ -199,7 +195,7 @@ func (t *Texts) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Text reads a JSON text, or a number, true or false as it is written.
+// Text returns a JSON text, number or bool as text.
 func Text(raw json.RawMessage) (string, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '"' {
@@ -213,7 +209,8 @@ func Text(raw json.RawMessage) (string, error) {
 	return "", fmt.Errorf("has %s, where a text is wanted", clip(raw))
 }
 
-// plain gives the text of a scalar; given is false for null and for "".
+// plain returns the text of a scalar, with 1 and 0 for bools. given is false for null and
+// "".
 func plain(raw []byte) (text string, given bool, err error) {
 	if bytes.Equal(raw, []byte("null")) {
 		return "", false, nil
@@ -230,7 +227,7 @@ func plain(raw []byte) (text string, given bool, err error) {
 	return text, text != "", nil
 }
 
-// clip is the value for a message, cut where it is long.
+// clip cuts a long value for a message.
 func clip(raw []byte) string {
 	if len(raw) > 80 {
 		return strings.ToValidUTF8(string(raw[:80]), "") + "..."

@@ -40,7 +40,7 @@ func TestDecode(t *testing.T) {
 		`{"texts":["a",2]}`:                 "0 0 false [a 2] [] {}",
 		`{"texts":[["a"]]}`:                 `error has ["a"], where a text is wanted`,
 		`{"members":{"b":1,"a":[2],"b":3}}`: "0 0 false [] [{b 1} {a [2]} {b 3}] {}",
-		`{"members":[1]}`:                   "error is no JSON object",
+		`{"members":[1]}`:                   "error is not a JSON object",
 		`{"plain":{"a":5}}`:                 `error has a number at "plain.a", where a text is wanted`,
 		`[]`:                                "error is a array, where an object is wanted",
 		`{"int":1} 2`:                       "error has more behind its JSON value",
@@ -69,7 +69,7 @@ func show(m Members) string {
 	return "[" + strings.Join(list, " ") + "]"
 }
 
-func TestLongValuesAreCut(t *testing.T) {
+func TestErrorsCutLongValues(t *testing.T) {
 	raw, _ := json.Marshal(strings.Repeat("é", 200))
 	var n Int
 	if err := n.UnmarshalJSON(raw); err == nil || len(err.Error()) > 150 {

@@ -1,14 +1,14 @@
-// Package realtimeresponse turns the items of a processed batch in real time into what a
-// client gets for them, and judges whether a result is good enough (docs/spec/crawling.md 6.3,
-// docs/spec/objects.md 3.6).
+// Package realtimeresponse builds the answer for the items of a real-time batch, and
+// grades their results.
 //
 //	answer := realtimeresponse.Response(batch.ID, item) // without contents
-//	mask := realtimeresponse.Mask(item, site)           // of the contents to add
+//	mask := realtimeresponse.Mask(item, site)           // the contents to add
 //	grade, err := realtimeresponse.Judge(item, site, content)
-//	if realtimeresponse.Repeats(item, site, grade) {
-//		again = append(again, realtimeresponse.Again(item)) // by a browser
+//	if realtimeresponse.NeedsBrowser(item, site, grade, true) {
+//		retry = append(retry, realtimeresponse.ForBrowser(item))
 //	}
 //
-// Neighbours: process reads the contents and calls it in the batch's last stage;
-// realtime picks the better of two results.
+// The last task of a batch, package process, calls it. The daemon then retries items in a
+// browser and answers with the better result. Source: docs/spec/crawling.md 6.3,
+// docs/spec/objects.md 3.6.
 package realtimeresponse

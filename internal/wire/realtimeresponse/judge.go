@@ -3,6 +3,7 @@ package realtimeresponse
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,14 +13,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Grade says how good the result of an item is.
+// Grade is the quality of the result of an item.
 type Grade struct {
-	Failed bool  `json:"failed"` // it has no content
-	Enough bool  `json:"enough"` // FINALIZER_METRICS are met
+	Failed bool  `json:"failed"` // there is no content
+	Enough bool  `json:"enough"` // the result meets FINALIZER_METRICS
 	Tags   int64 `json:"tags"`
 }
 
-// Better reports whether g is the grade of a better result than other.
+// Better reports whether g is better than other.
 func (g Grade) Better(other Grade) bool {
 	switch {
 	case g.Failed != other.Failed:
@@ -30,14 +31,14 @@ func (g Grade) Better(other Grade) bool {
 	return g.Tags > other.Tags
 }
 
-// How the limits of FINALIZER_METRICS are joined, its field type.
+// Types of FINALIZER_METRICS: which limits a result must meet.
 const (
-	first = 0 // the first one alone
+	first = 0
 	anyOf = 1
 	allOf = 2
 )
 
-// limits are FINALIZER_METRICS.
+// limits is the value of FINALIZER_METRICS.
 type limits struct {
 	Type    number  `json:"type"`
 	Metrics []limit `json:"contentMetrics"`
@@ -49,10 +50,10 @@ type limit struct {
 	Max  *number `json:"LIMIT_MAX"`
 }
 
-// number is a JSON number, or a text of one, as hand-written properties have it.
+// number is a JSON number, with or without quotes.
 type number float64
 
-// UnmarshalJSON reads both.
+// UnmarshalJSON reads both forms.
 func (n *number) UnmarshalJSON(b []byte) error {
 	text := strings.TrimSpace(strings.Trim(string(b), `"`))
 	f, err := strconv.ParseFloat(text, 64)
@@ -63,20 +64,20 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// defaultTags is TAGS_NUMBER, at least, of a result that has metrics where the site
-// names no limits; without metrics more tags than that are needed (docs/spec/crawling.md 6.3,
-// docs/spec/processing.md 2.7).
+// defaultTags applies to sites without FINALIZER_METRICS. A result with the metric
+// TAGS_NUMBER needs at least so many tags, any other result needs more
+// (docs/spec/crawling.md 6.3, docs/spec/processing.md 2.7).
 const defaultTags = 3
 
-// Judge grades the result of an item. Content is the processed content as it would
-// be stored, nil for none. An error says what is wrong with FINALIZER_METRICS; the
-// grade is that of a site without it.
+// Judge grades the result of an item. content is the processed content in its stored form;
+// nil: there is no content. site may be nil. The error reports an invalid
+// FINALIZER_METRICS; the grade is then that of a site without the property.
 func Judge(item wire.BatchItem, site *wire.Site, content []byte) (Grade, error) {
 	g := Grade{Failed: content == nil, Tags: item.URL.TagsCount}
 	if g.Failed {
 		return g, nil
 	}
-	r := read(content)
+	r := readResult(content)
 	text := strings.TrimSpace(property(item, site, "FINALIZER_METRICS"))
 	var problem error
 	if text != "" {
@@ -93,16 +94,16 @@ func Judge(item wire.BatchItem, site *wire.Site, content []byte) (Grade, error) 
 	if tags, ok := r.metrics["TAGS_NUMBER"]; ok {
 		g.Enough = tags >= defaultTags
 	} else {
-		g.Enough = g.Tags-r.twins() > defaultTags
+		g.Enough = g.Tags-r.copies() > defaultTags
 	}
 	return g, problem
 }
 
-// met reports whether r keeps within the limits.
+// met reports whether r meets the limits.
 func (l limits) met(r result) (bool, error) {
 	list := l.Metrics
 	if len(list) == 0 {
-		return false, fmt.Errorf("contentMetrics is empty")
+		return false, errors.New("contentMetrics is empty")
 	}
 	switch l.Type {
 	case first:
@@ -127,9 +128,9 @@ func (l limits) met(r result) (bool, error) {
 	return count == len(list), nil
 }
 
-// result is what a processed content tells of itself.
+// result is a decoded processed content.
 type result struct {
-	metrics map[string]float64 // that the processor was asked for
+	metrics map[string]float64 // computed by the processor, by plainName; may be nil
 	tags    []tag
 }
 
@@ -138,9 +139,9 @@ type tag struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// twins are tags that only say again what another one says: the number of tags that
-// is enough was chosen without them.
-func (r result) twins() (n int64) {
+// copies counts tags that repeat another tag in another format. defaultTags does not
+// include them.
+func (r result) copies() (n int64) {
 	for _, t := range r.tags {
 		if t.Name == "content_markdown" {
 			n++
@@ -149,8 +150,9 @@ func (r result) twins() (n int64) {
 	return n
 }
 
-// read takes a content apart; what has not the shape of one tells nothing.
-func read(content []byte) result {
+// readResult decodes a processed content, which may be base64. An invalid content gives an
+// empty result.
+func readResult(content []byte) result {
 	if data, err := base64.StdEncoding.DecodeString(string(content)); err == nil {
 		content = data
 	}
@@ -194,8 +196,8 @@ func plainName(name string) string {
 	return base
 }
 
-// metric is the value of one metric: the processor's, else counted here (docs/spec/processing.md
-// 2.7).
+// metric returns the value of a metric: of the processor, or computed here
+// (docs/spec/processing.md 2.7).
 func (r result) metric(name string) (float64, error) {
 	plain := plainName(name)
 	if value, ok := r.metrics[plain]; ok {
@@ -238,18 +240,18 @@ func (r result) metric(name string) (float64, error) {
 	return float64(value), nil
 }
 
-// text is the tag's values, one after the other.
+// text returns the values of the tag, joined by spaces.
 func (t tag) text() string {
 	var list []string
 	if json.Unmarshal(t.Data, &list) == nil {
 		return strings.Join(list, " ")
 	}
 	var one string
-	_ = json.Unmarshal(t.Data, &one) // neither: nothing is there
+	_ = json.Unmarshal(t.Data, &one) // "" for any other type
 	return one
 }
 
-// shortestWord is what a word of letters that have cases needs; in other writings
+// shortestWord is the minimum length of a word. In scripts without upper and lower case,
 // one character may be a word.
 const shortestWord = 3
 

@@ -2,8 +2,8 @@ package realtimeresponse
 
 import "time"
 
-// Reserve is the time of a batch that its last stage has for itself, beside the
-// limit of the stages before: a quarter, 1 to 10 seconds.
+// Reserve returns the time that the last task of a batch has in addition to the limit of
+// the earlier tasks: a quarter of limit, at least 1 and at most 10 seconds.
 func Reserve(limit time.Duration) time.Duration {
 	return min(max(limit/4, time.Second), 10*time.Second)
 }

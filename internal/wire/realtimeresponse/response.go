@@ -8,16 +8,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Answer is what the last stage of a batch in real time says.
+// Answer is the answer of the last task of a real-time batch.
 type Answer struct {
 	Contents []wire.URLContentResponse `json:"contents"`
-	Grades   []Grade                   `json:"grades"` // of Contents, in their order
-	// Again holds the items that a browser may do better; nil for none.
-	Again *wire.Batch `json:"again"`
+	Grades   []Grade                   `json:"grades"` // one for each of Contents
+	// Retry holds the items to fetch again in a browser; nil: no item.
+	Retry *wire.Batch `json:"again"`
 }
 
-// Response is the answer for one item, without its contents. Its status is
-// Processed, whatever became of the item: dbFields tell that (docs/spec/objects.md 3.6).
+// Response returns the answer for one item, without contents. Its status is always
+// Processed; dbFields have the real one (docs/spec/objects.md 3.6).
 func Response(batch int64, item wire.BatchItem) wire.URLContentResponse {
 	u := item.URL
 	r := wire.NewURLContentResponse(u.URL)
@@ -32,8 +32,8 @@ func Response(batch int64, item wire.BatchItem) wire.URLContentResponse {
 	return r
 }
 
-// fields are the dbFields of an answer. Two of them are not named as the columns
-// are; errorNames lists the bits of ErrorMask (docs/spec/DECISIONS.md 1.8).
+// fields returns dbFields. HttpCode and BatchId differ from the names of the columns;
+// errorNames lists the bits of ErrorMask (docs/spec/DECISIONS.md 1.8).
 func fields(batch int64, u *wire.URL) map[string]any {
 	return map[string]any{
 		"Status": u.Status, "Crawled": u.Crawled, "Processed": u.Processed, "ContentType": u.ContentType, "Charset": u.Charset,
@@ -44,8 +44,7 @@ func fields(batch int64, u *wire.URL) map[string]any {
 	}
 }
 
-// properties are those that came with a content of the client's own, else the
-// item's; null when it has none.
+// properties returns the properties of urlPut, or those of the item, or nil.
 func properties(item wire.BatchItem) json.RawMessage {
 	var put struct {
 		PutDict struct {
@@ -65,15 +64,16 @@ func properties(item wire.BatchItem) json.RawMessage {
 	return text
 }
 
-// Failed is the answer for an item that never came back from its node.
+// Failed returns the answer for an item that its node did not return. It adds bits to the
+// errors of the item.
 func Failed(batch int64, item wire.BatchItem, bits wire.ErrorMask) wire.URLContentResponse {
 	item.URL.ErrorMask |= bits
 	return Response(batch, item)
 }
 
-// Mask is which contents an item's answer holds, in bits of URL_CONTENT: those of
-// contentMask in its urlObj, the processed content where that says nothing, and the
-// raw content when FETCH_RAW_CONTENT is 1.
+// Mask returns the contents in the answer for an item, as bits of URL_CONTENT. They are
+// contentMask of urlObj, by default the processed content, and the raw content if
+// FETCH_RAW_CONTENT is 1. site may be nil.
 func Mask(item wire.BatchItem, site *wire.Site) int64 {
 	mask := item.URL.ContentMask
 	if mask <= 0 {
@@ -91,9 +91,9 @@ const (
 	companions = wire.MaskHeaders | wire.MaskRequests | wire.MaskMeta | wire.MaskCookies
 )
 
-// FileMask is the part of a mask that is about files, as a store takes it. A batch has
-// one version of a page, which need not be asked for by a bit of its own, and what
-// goes with a page is found beside it: Trim takes away what was read only for that.
+// FileMask returns the bits of mask that select files, for the repository. It adds a bit
+// for the raw content where the repository needs it to find the other files; Trim removes
+// that content from the answer.
 func FileMask(mask int64) int64 {
 	files := mask & (versions | kinds | companions)
 	if files != 0 && files&versions == 0 {
@@ -105,7 +105,7 @@ func FileMask(mask int64) int64 {
 	return files
 }
 
-// Trim takes out of an answer the raw contents that mask does not ask for.
+// Trim removes the raw contents that mask does not select.
 func Trim(mask int64, r *wire.URLContentResponse) {
 	r.RawContents = slices.DeleteFunc(r.RawContents, func(c wire.Content) bool {
 		if mask&kinds != 0 {
@@ -115,7 +115,7 @@ func Trim(mask int64, r *wire.URLContentResponse) {
 	})
 }
 
-// property is the item's property of the name, else the site's.
+// property returns a property of the item, or of the site, or "".
 func property(item wire.BatchItem, site *wire.Site, name string) string {
 	if value, own := item.Properties[name]; own {
 		return value

@@ -28,25 +28,25 @@ func TestJudge(t *testing.T) {
 		enough     bool
 		problem    string
 	}{
-		{"no metrics, three tags", nil, stored, false, ""},
-		{"metrics of the processor, no limits", nil, measured, true, ""},
-		{"tags", metrics(`{"type":0,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2}]}`), stored, true, ""},
+		{"three tags without metrics", nil, stored, false, ""},
+		{"metrics of the processor without limits", nil, measured, true, ""},
+		{"enough tags", metrics(`{"type":0,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2}]}`), stored, true, ""},
 		{"too few tags", metrics(`{"type":0,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":3}]}`), stored, false, ""},
-		{"too many", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1,"LIMIT_MAX":1}]}`), stored, false, ""},
-		{"the first alone", metrics(`{"type":0,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1},{"NAME":"WORDS_NUMBER","LIMIT_MIN":99}]}`), stored, true, ""},
-		{"one of them", metrics(`{"type":"1","contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":9},{"NAME":"words_count","LIMIT_MIN":"6","LIMIT_MAX":"6"}]}`), stored, true, ""},
-		{"none of them", metrics(`{"type":1,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":9},{"NAME":"WORDS_NUMBER","LIMIT_MIN":7}]}`), stored, false, ""},
-		{"all of them", metrics(`{"type":2,"contentMetrics":[{"NAME":"TAGS_NUMBER_PERCENT","LIMIT_MIN":66,"LIMIT_MAX":66},{"NAME":"METRIC_WORDS_COUNT_PERCENT","LIMIT_MIN":50,"LIMIT_MAX":50}]}`), stored, true, ""},
-		{"not all of them", metrics(`{"type":2,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2},{"NAME":"CONTENT_SIZE","LIMIT_MIN":100}]}`), stored, false, ""},
+		{"too many tags", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1,"LIMIT_MAX":1}]}`), stored, false, ""},
+		{"type 0 checks the first limit only", metrics(`{"type":0,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1},{"NAME":"WORDS_NUMBER","LIMIT_MIN":99}]}`), stored, true, ""},
+		{"type 1 with one limit met", metrics(`{"type":"1","contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":9},{"NAME":"words_count","LIMIT_MIN":"6","LIMIT_MAX":"6"}]}`), stored, true, ""},
+		{"type 1 with no limit met", metrics(`{"type":1,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":9},{"NAME":"WORDS_NUMBER","LIMIT_MIN":7}]}`), stored, false, ""},
+		{"type 2 with all limits met", metrics(`{"type":2,"contentMetrics":[{"NAME":"TAGS_NUMBER_PERCENT","LIMIT_MIN":66,"LIMIT_MAX":66},{"NAME":"METRIC_WORDS_COUNT_PERCENT","LIMIT_MIN":50,"LIMIT_MAX":50}]}`), stored, true, ""},
+		{"type 2 with one limit not met", metrics(`{"type":2,"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2},{"NAME":"CONTENT_SIZE","LIMIT_MIN":100}]}`), stored, false, ""},
 		{"characters", metrics(`{"contentMetrics":[{"NAME":"CONTENT_SIZE","LIMIT_MIN":22,"LIMIT_MAX":22}]}`), stored, true, ""},
 		{"percent of characters", metrics(`{"contentMetrics":[{"NAME":"METRIC_CONTENT_SIZE_PERCENT","LIMIT_MIN":68,"LIMIT_MAX":68}]}`), stored, true, ""},
-		{"the processor's own", metrics(`{"contentMetrics":[{"NAME":"WORDS_NUMBER_PERCENT","LIMIT_MIN":40,"LIMIT_MAX":40}]}`), measured, true, ""},
-		{"base64", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2}]}`), base64.StdEncoding.EncodeToString([]byte(stored)), true, ""},
-		{"not what is known", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1}]}`), `[1]`, false, ""},
-		{"no JSON", metrics(`{`), stored, false, "FINALIZER_METRICS"},
+		{"limit on a metric of the processor", metrics(`{"contentMetrics":[{"NAME":"WORDS_NUMBER_PERCENT","LIMIT_MIN":40,"LIMIT_MAX":40}]}`), measured, true, ""},
+		{"base64 content", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":2}]}`), base64.StdEncoding.EncodeToString([]byte(stored)), true, ""},
+		{"content of another type", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER","LIMIT_MIN":1}]}`), `[1]`, false, ""},
+		{"invalid JSON", metrics(`{`), stored, false, "FINALIZER_METRICS"},
 		{"no limits", metrics(`{"type":0}`), stored, false, "empty"},
-		{"another type", metrics(`{"type":3,"contentMetrics":[{"NAME":"TAGS_NUMBER"}]}`), stored, false, "must be 0, 1 or 2"},
-		{"another metric", metrics(`{"contentMetrics":[{"NAME":"BEAUTY"}]}`), stored, false, `"BEAUTY"`},
+		{"invalid type", metrics(`{"type":3,"contentMetrics":[{"NAME":"TAGS_NUMBER"}]}`), stored, false, "must be 0, 1 or 2"},
+		{"unknown metric", metrics(`{"contentMetrics":[{"NAME":"BEAUTY"}]}`), stored, false, `"BEAUTY"`},
 		{"no content", metrics(`{"contentMetrics":[{"NAME":"TAGS_NUMBER"}]}`), "", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,8 +67,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestBetter(t *testing.T) {
-	// From bad to good.
-	order := []Grade{{Failed: true}, {Tags: 1}, {Tags: 2}, {Tags: 1, Enough: true}, {Tags: 3, Enough: true}}
+	order := []Grade{{Failed: true}, {Tags: 1}, {Tags: 2}, {Tags: 1, Enough: true}, {Tags: 3, Enough: true}} // from bad to good
 	for i, a := range order {
 		for j, b := range order {
 			if got := a.Better(b); got != (i > j) {
@@ -88,10 +87,10 @@ func TestMask(t *testing.T) {
 		want  int64
 		files int64
 	}{
-		{"nothing said", 0, nil, nil, wire.MaskProcessed, 0},
-		{"raw by the site", 0, nil, site, wire.MaskProcessed | wire.MaskRawLast, wire.MaskRawLast},
-		{"not by the item", 0, map[string]string{"FETCH_RAW_CONTENT": "0"}, site, wire.MaskProcessed, 0},
-		{"raw is asked for already", wire.MaskRawFirst, nil, site, wire.MaskRawFirst, wire.MaskRawFirst},
+		{"default", 0, nil, nil, wire.MaskProcessed, 0},
+		{"FETCH_RAW_CONTENT of the site", 0, nil, site, wire.MaskProcessed | wire.MaskRawLast, wire.MaskRawLast},
+		{"FETCH_RAW_CONTENT of the item overrides the site", 0, map[string]string{"FETCH_RAW_CONTENT": "0"}, site, wire.MaskProcessed, 0},
+		{"contentMask has a raw version", wire.MaskRawFirst, nil, site, wire.MaskRawFirst, wire.MaskRawFirst},
 		{"headers", wire.MaskHeaders, nil, nil, wire.MaskHeaders, wire.MaskHeaders | wire.MaskRawLast},
 		{"tidy", wire.MaskTidy, nil, nil, wire.MaskTidy, wire.MaskTidy | wire.MaskRawLast},
 		{"tidy and cookies", wire.MaskTidy | wire.MaskCookies, nil, nil, wire.MaskTidy | wire.MaskCookies, wire.MaskTidy | wire.MaskCookies | wire.MaskRawLast | wire.MaskRaw},
@@ -107,7 +106,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-func TestAgain(t *testing.T) {
+func TestForBrowser(t *testing.T) {
 	auto := &wire.Site{FetchType: 7}
 	put := itemWith(nil)
 	put.URL.URLPut = json.RawMessage(`{"putDict":{"data":"x"}}`)
@@ -123,23 +122,23 @@ func TestAgain(t *testing.T) {
 		fetched bool
 		want    bool
 	}{
-		{"poor", itemWith(nil), auto, Grade{}, true, true},
-		{"good enough", itemWith(nil), auto, Grade{Enough: true}, true, false},
-		{"another way of fetching", itemWith(nil), &wire.Site{FetchType: 1}, Grade{}, true, false},
-		{"not fetched now", itemWith(nil), auto, Grade{}, false, false},
-		{"the client's own content", put, auto, Grade{}, true, false},
+		{"poor result", itemWith(nil), auto, Grade{}, true, true},
+		{"good result", itemWith(nil), auto, Grade{Enough: true}, true, false},
+		{"other fetch type", itemWith(nil), &wire.Site{FetchType: 1}, Grade{}, true, false},
+		{"not fetched by this batch", itemWith(nil), auto, Grade{}, false, false},
+		{"content of the client", put, auto, Grade{}, true, false},
 		{"robots.txt", robots, auto, Grade{Failed: true}, true, false},
-		{"refused by the server", forbidden, auto, Grade{Failed: true}, true, true},
+		{"HTTP error", forbidden, auto, Grade{Failed: true}, true, true},
 		{"no site", itemWith(nil), nil, Grade{}, true, false},
 	} {
-		if got := Repeats(tt.item, tt.site, tt.grade, tt.fetched); got != tt.want {
+		if got := NeedsBrowser(tt.item, tt.site, tt.grade, tt.fetched); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
 	}
 	item := forbidden
 	item.Site = &wire.SiteOverlay{Row: wire.Patch{"MaxURLs": int64(3)}, Source: json.RawMessage(`{"maxURLs":3,"fetchType":7}`)}
 	item.URL.Status, item.URL.Crawled = wire.StatusCrawled, 1
-	again := Again(item)
+	again := ForBrowser(item)
 	if again.URL.Status != wire.StatusSelectedCrawling || again.URL.Crawled != 0 || again.URL.ErrorMask != 0 || again.Site.Row["FetchType"] != int64(2) ||
 		again.Site.Row["MaxURLs"] != int64(3) || string(again.Site.Source) != `{"fetchType":2,"maxURLs":3}` {
 		t.Errorf("again %+v %+v", again.URL, again.Site)
@@ -147,7 +146,7 @@ func TestAgain(t *testing.T) {
 	if _, touched := item.Site.Row["FetchType"]; touched || item.URL.Crawled != 1 {
 		t.Error("the item itself changed")
 	}
-	if again := Again(itemWith(nil)); string(again.Site.Source) != `{"fetchType":2}` {
+	if again := ForBrowser(itemWith(nil)); string(again.Site.Source) != `{"fetchType":2}` {
 		t.Errorf("without siteObj: %s", again.Site.Source)
 	}
 }

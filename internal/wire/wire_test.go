@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReadSiteNewOfTheOldSamples(t *testing.T) {
+func TestReadSiteNewWithOldSpellings(t *testing.T) {
 	raw := json.RawMessage(`{"cDate":"NOW()","description":"rnd","filters":[{"pattern":"http://h/(.*)","siteId":"b85ab149a528bd0a024fa0f43e80b5fc","type":1},{"pattern":"x","type":0}],
 		"id":"b85ab149a528bd0a024fa0f43e80b5fc","httpTimeout":"20000","maxURLs":20.9,"tcDate":"NULL","uDate":{"str":"NOW()"},"recrawlDate":"2026-01-05",
 		"properties":{"A":"1","B":[null,"2",null],"C":3},"urls":["http://h/",{"url":"http://h/b","userId":4}],"userId":9,"parentMD5":""}`)
@@ -40,24 +40,24 @@ func TestReadSiteNewOfTheOldSamples(t *testing.T) {
 	}
 }
 
-func TestReadersNameTheFieldAndTheValue(t *testing.T) {
+func TestErrorsNameTheFieldAndTheValue(t *testing.T) {
 	cases := map[string]struct {
 		read func(json.RawMessage) error
 		raw  string
 		want []string
 	}{
-		"no object":        {siteNew, `[1]`, []string{"Site", "[1]", "not an object"}},
+		"not an object":    {siteNew, `[1]`, []string{"Site", "[1]", "not an object"}},
 		"no id":            {siteNew, `{}`, []string{"Site.id", "missing"}},
 		"id with a slash":  {siteNew, `{"id":"a/../b"}`, []string{"Site.id", `a/../b`}},
-		"id of 33":         {siteNew, `{"id":"` + strings.Repeat("a", 33) + `"}`, []string{"Site.id", "1 to 32"}},
-		"wrong number":     {siteNew, `{"id":"a","maxURLs":"many"}`, []string{"Site.maxURLs", "many"}},
-		"wrong list":       {siteNew, `{"id":"a","urls":{}}`, []string{"Site.urls", "not a list"}},
+		"id too long":      {siteNew, `{"id":"` + strings.Repeat("a", 33) + `"}`, []string{"Site.id", "1 to 32"}},
+		"invalid number":   {siteNew, `{"id":"a","maxURLs":"many"}`, []string{"Site.maxURLs", "many"}},
+		"urls not a list":  {siteNew, `{"id":"a","urls":{}}`, []string{"Site.urls", "not a list"}},
 		"url without url":  {siteNew, `{"id":"a","urls":[{"type":1}]}`, []string{"Site.urls[0].url", "missing"}},
 		"property list":    {siteNew, `{"id":"a","properties":{"P":["1"]}}`, []string{"Site.properties.P", "three"}},
-		"md5":              {urlNew, `[{"url":"u","urlMd5":"XYZ"}]`, []string{"URLNew[0].urlMd5", "XYZ"}},
-		"no list":          {urlNew, `{}`, []string{"URLNew", "not a list"}},
+		"invalid md5":      {urlNew, `[{"url":"u","urlMd5":"XYZ"}]`, []string{"URLNew[0].urlMd5", "XYZ"}},
+		"not a list":       {urlNew, `{}`, []string{"URLNew", "not a list"}},
 		"no url":           {urlNew, `[{"url":"u"},{}]`, []string{"URLNew[1].url", "missing"}},
-		"batch without id": {batch, `{"items":[{"siteId":"","urlId":"x","urlObj":{"url":"u"}}]}`, []string{"BatchItem[0].urlId", `"x"`}},
+		"invalid url id":   {batch, `{"items":[{"siteId":"","urlId":"x","urlObj":{"url":"u"}}]}`, []string{"BatchItem[0].urlId", `"x"`}},
 		"item without url": {batch, `{"items":[{"siteId":"1"}]}`, []string{"BatchItem[0].urlObj", "missing"}},
 	}
 	for name, c := range cases {
@@ -105,7 +105,7 @@ func TestBatchRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(raw), `"errorNames":["REQUEST_TIMEOUT","SSRF_GUARD"]`) {
-		t.Errorf("no names of the bits in %s", raw)
+		t.Errorf("errorNames is missing in %s", raw)
 	}
 	out, err := ReadBatch(raw, nil)
 	if err != nil {
@@ -114,22 +114,22 @@ func TestBatchRoundTrip(t *testing.T) {
 	a, b := in.Items[0].URL, out.Items[0].URL
 	b.URLPut, b.URLUpdate = nil, nil
 	if !reflect.DeepEqual(a, b) {
-		t.Errorf("came back as %+v, want %+v", b, a)
+		t.Errorf("got %+v, want %+v", b, a)
 	}
 }
 
-func TestEveryErrorBitIsInTheTable(t *testing.T) {
+func TestErrorBitsMatchTheTable(t *testing.T) {
 	for i, b := range errorBits {
 		if b.Bit != i || b.Name == "" || b.Message == "" {
 			t.Errorf("bit %d is described as %+v", i, b)
 		}
 	}
 	if ErrGuard != 1<<58 || ErrMaxExecutionTime != 1<<52 || ErrDatabase != 1<<56 || ErrRobots != 1<<11 || ErrScraper != 1<<36 {
-		t.Error("the constants left the table")
+		t.Error("the constants do not match the table")
 	}
 }
 
-func TestCallKeepsTheSpelling(t *testing.T) {
+func TestReplyHasTheFormOfTheCall(t *testing.T) {
 	for in, want := range map[string]string{
 		`["SITE_STATUS",{"id":"a"}]`: `["SITE_STATUS",1]`,
 		`[3,{"id":"a"}]`:             `[103,1]`,
@@ -151,8 +151,8 @@ func TestCallKeepsTheSpelling(t *testing.T) {
 	}
 }
 
-// TestRealTimeBatchRoundTrip: a batch in real time carries its siteObj, its folder and
-// its time from task to task; others do not.
+// A real-time batch keeps siteObj from task to task; other batches drop it. Both keep
+// the folder and the spent time.
 func TestRealTimeBatchRoundTrip(t *testing.T) {
 	const text = `{"id":7,"crawlerType":%d,"contentFolder":"run-1","spentTime":12,"items":[{"siteId":"s","urlObj":{"url":"http://h/","contentMask":19,
 		"attributes":[{"siteId":"s","name":"a","value":"v","urlMd5":"","cDate":null},{"topic":"sport"}]},
@@ -172,7 +172,7 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		}
 		item := again.Items[0]
 		if again.Folder != "run-1" || again.Spent != 12 || item.URL.ContentMask != 19 || len(item.URL.Attributes) != 1 || item.URL.Attributes[0].Name != "a" {
-			t.Errorf("type %d: came back as %+v", kind, again)
+			t.Errorf("type %d: got %+v", kind, again)
 		}
 		if (item.Site != nil) != carried || carried && (item.Site.Row["FetchType"] != int64(7) || len(item.Site.Properties) != 1) {
 			t.Errorf("type %d: siteObj %+v", kind, item.Site)

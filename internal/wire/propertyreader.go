@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// propertyReader reads typed values of site properties. An invalid value counts as
+// absent and adds the error "property NAME ...".
+type propertyReader struct {
+	get  func(name string) (value string, ok bool)
+	errs []error
+}
+
+// text returns the trimmed value, or def if the property is absent.
+func (r *propertyReader) text(name, def string) string {
+	if value, ok := r.get(name); ok {
+		return strings.TrimSpace(value)
+	}
+	return def
+}
+
+// number returns nil for an absent, empty or invalid value. wanted describes the valid
+// values for the error.
+func (r *propertyReader) number(name, wanted string, valid func(int64) bool) *int64 {
+	value := r.text(name, "")
+	if value == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !valid(n) {
+		r.errs = append(r.errs, fmt.Errorf("property %s has %q, where %s is wanted", name, clip([]byte(value)), wanted))
+		return nil
+	}
+	return &n
+}
+
+func valueOr(n *int64, def int64) int64 {
+	if n == nil {
+		return def
+	}
+	return *n
+}

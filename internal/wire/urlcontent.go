@@ -1,0 +1,74 @@
+package wire
+
+import "encoding/json"
+
+// DBFields are the columns in an answer to URL_CONTENT if the request has no
+// dbFieldsList (docs/spec/objects.md 3.6).
+var DBFields = []string{"Status", "Crawled", "Processed", "ContentType", "Charset", "ErrorMask", "CrawlingTime",
+	"ProcessingTime", "HTTPCode", "Size", "LinksI", "LinksE", "RawContentMd5", "LastModified", "CDate", "UDate",
+	"TagsMask", "TagsCount", "PDate", "ContentURLMd5", "Batch_Id"}
+
+// URLContentRequest is one element of URL_CONTENT (docs/spec/objects.md 2.9,
+// docs/spec/storage.md 4.13). Its JSON, with sorted keys, goes to the journal.
+type URLContentRequest struct {
+	Null           bool             `json:"-"` // the element is null; so is its answer
+	Fetch          *URLFetchRequest `json:"-"` // selects the URLs; nil: URLMd5 does
+	AttributeNames []string         `json:"attributeNames"`
+	Mask           int64            `json:"contentTypeMask"`
+	DBFields       []string         `json:"dbFieldsList"`
+	SiteID         string           `json:"siteId"`
+	URL            string           `json:"url"`
+	URLMd5         string           `json:"urlMd5"`
+}
+
+// ReadURLContent reads the list of URL_CONTENT.
+func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) {
+	return readList("URLContentObject", raw, func(name string, raw json.RawMessage) (URLContentRequest, error) {
+		if isNull(raw) {
+			return URLContentRequest{Null: true}, nil
+		}
+		o := readObject(name, raw)
+		r := URLContentRequest{
+			SiteID:         o.text("siteId", ""),
+			URL:            o.text("url", ""),
+			URLMd5:         o.text("urlMd5", ""),
+			Mask:           o.int("contentTypeMask", MaskProcessed|MaskRawLast),
+			AttributeNames: o.texts("attributeNames", []string{"*"}),
+			DBFields:       DBFields,
+		}
+		if raw := o.raw("dbFieldsList"); raw != nil && raw[0] == '[' {
+			r.DBFields = o.texts("dbFieldsList", nil)
+		}
+		if raw := o.raw("urlFetch"); raw != nil {
+			f, err := readURLFetch(name+".urlFetch", raw, n)
+			if err != nil {
+				return r, err
+			}
+			if f.SitesCriterion.Where == "" && r.SiteID != "" {
+				f.Sites = append(f.Sites, r.SiteID)
+			}
+			r.Fetch = &f
+		}
+		if r.SiteID == "" {
+			r.SiteID = GeneralSite
+		}
+		if r.URLMd5 == "" {
+			r.URLMd5 = Md5(r.URL)
+		}
+		return r, o.end(n)
+	})
+}
+
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
+func (r URLContentRequest) Check(object string) error {
+	if r.Null {
+		return nil
+	}
+	if r.Fetch != nil {
+		return r.Fetch.Check(object + ".urlFetch")
+	}
+	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
+		return err
+	}
+	return CheckMd5(object, "urlMd5", r.URLMd5)
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// URLFetchRequest is one element of URL_FETCH (docs/spec/objects.md 2.9, docs/spec/storage.md 4.10).
+type URLFetchRequest struct {
+	Sites          []string // empty: all that SitesCriterion selects
+	SitesCriterion Criterion
+	URLsCriterion  Criterion
+	MaxURLs        int64 // 0: no total limit
+	Algorithm      int64 // 0 site after site, 1 proportional
+	Locking        bool
+	LockTimeout    int64 // seconds between tries
+	SiteUpdate     Patch // columns to set in every visited site
+	SiteLists      SiteLists
+	URLUpdate      Patch // columns to set in every returned row
+	AttributeNames []string
+
+	// The daemon sets the fields below; they are not part of the specification.
+
+	// SkipBusySites leaves out sites with rows in flight (Status 2, 3 or 8). With it,
+	// or with AsBatch, SiteUpdate applies only to sites that return rows.
+	SkipBusySites bool
+	// PaceTime limits the rows of a site to what its RequestDelay allows in that time,
+	// in ms; 0: no limit.
+	PaceTime int64
+	// AsBatch is the id of the Batch to answer with; 0: a list of URLs.
+	AsBatch int64
+}
+
+// ReadURLFetch reads the list of URL_FETCH.
+func ReadURLFetch(raw json.RawMessage, n *Notes) ([]URLFetchRequest, error) {
+	return readList("URLFetch", raw, func(name string, raw json.RawMessage) (URLFetchRequest, error) {
+		return readURLFetch(name, raw, n)
+	})
+}
+
+func readURLFetch(name string, raw json.RawMessage, n *Notes) (URLFetchRequest, error) {
+	o := readObject(name, raw)
+	r := URLFetchRequest{
+		Sites:          o.texts("sitesList", []string{}),
+		SitesCriterion: o.criterion("sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
+		URLsCriterion:  o.criterion("urlsCriterions", Criterion{OrderBy: "CDate ASC", Limit: "20"}),
+		MaxURLs:        o.int("maxURLs", 20),
+		Algorithm:      o.int("algorithm", 0),
+		Locking:        o.bool("isLocking", true),
+		LockTimeout:    o.int("lockIterationTimeout", 1),
+		AttributeNames: o.texts("attributeNames", []string{"*"}),
+		SkipBusySites:  o.bool("skipBusySites", false),
+		PaceTime:       o.int("paceTime", 0),
+		AsBatch:        o.bounded("asBatch", 0, boundsOf("u32")),
+	}
+	if raw := o.raw("siteUpdate"); raw != nil && raw[0] == '{' {
+		u, err := readSiteUpdate(name+".siteUpdate", raw, nil)
+		if err != nil {
+			return r, err
+		}
+		r.SiteUpdate, r.SiteLists = u.Set, u.SiteLists
+	}
+	if raw := o.raw("urlUpdate"); raw != nil && raw[0] == '{' {
+		u, err := readURLUpdate(name+".urlUpdate", raw, nil)
+		if err != nil {
+			return r, err
+		}
+		r.URLUpdate = u.Set
+	}
+	if r.Algorithm != 0 && r.Algorithm != 1 {
+		o.fail("algorithm", "is not 0 (site after site) or 1 (proportional)")
+	}
+	if r.MaxURLs < 0 {
+		o.fail("maxURLs", "is below 0")
+	}
+	return r, o.end(n)
+}
+
+// Check refuses invalid site ids and md5 keys. object is the name in errors.
+func (r URLFetchRequest) Check(object string) error {
+	if err := r.SiteLists.check(object + ".siteUpdate"); err != nil {
+		return err
+	}
+	for _, id := range r.Sites {
+		if err := CheckSiteID(object, "sitesList", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// URLReturnRequest is the object of URL_RETURN, our own operation. It makes rows in flight
+// selectable again (docs/spec/DECISIONS.md 3.4, 3.5). Rows in Status 2, 3 and 8 get
+// Status 1, rows in 5 and 6 get Status 4. After MaxAttempts a row gets State 2, error bit
+// 52 and Status 4.
+type URLReturnRequest struct {
+	BatchID     int64    `json:"batchId"`     // whose rows; 0: all batches except Except
+	Except      []int64  `json:"except"`      // batches that are running
+	Sites       []string `json:"sites"`       // empty: every site
+	Statuses    []int64  `json:"statuses"`    // of the rows; empty: 2, 3, 5, 6 and 8
+	MaxAttempts int64    `json:"maxAttempts"` // 0: no limit
+	Fault       bool     `json:"fault"`       // count an attempt
+
+	// Age is the minimum age of UDate in seconds; 0: any age.
+	Age int64 `json:"age"`
+	// MaxURLs limits the rows of a node, oldest first, in equal shares for all sites
+	// with such rows; 0: no limit.
+	MaxURLs int64 `json:"maxURLs"`
+}
+
+// Check refuses invalid site ids and negative numbers. object is the name in errors.
+func (r URLReturnRequest) Check(object string) error {
+	for _, id := range r.Sites {
+		if err := CheckSiteID(object, "sites", id); err != nil {
+			return err
+		}
+	}
+	for field, n := range map[string]int64{"batchId": r.BatchID, "maxAttempts": r.MaxAttempts, "age": r.Age, "maxURLs": r.MaxURLs} {
+		if n < 0 {
+			return &FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
+		}
+	}
+	return nil
+}
