@@ -1,5 +1,5 @@
-// Package examples_test checks the example requests that lie beside it: that
-// they are JSON, and that their keys are those of their URLs.
+// Package examples_test checks the example requests in its folder: they are JSON, and their keys
+// match their URLs.
 package examples_test
 
 import (
@@ -14,8 +14,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// root is the first page of the site that all example requests are about:
-// siteserver -addr 127.0.0.1:8080.
+// root is the first page of the site of all example requests: siteserver -addr 127.0.0.1:8080.
 const root = "http://127.0.0.1:8080/"
 
 func key(url string) string {
@@ -43,9 +42,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsAreRead gives each file to the reader of its operation, which
-// must neither refuse it nor meet a key that it does not know.
-func TestRequestsAreRead(t *testing.T) {
+// TestRequestsAreValid passes each file to the reader of its operation, which must accept it
+// without unknown keys.
+func TestRequestsAreValid(t *testing.T) {
 	for name, read := range map[string]func(json.RawMessage, *wire.Notes) error{
 		"site-new.json":    func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteNew(m, n); return err },
 		"site-status.json": func(m json.RawMessage, n *wire.Notes) error { _, err := wire.ReadSiteStatus(m, n); return err },
@@ -72,7 +71,7 @@ func TestRequestsAreRead(t *testing.T) {
 	}
 }
 
-// check walks a request and looks at every object that has a key and a URL.
+// check walks a request and checks every object that has a key and a URL.
 func check(t *testing.T, tree any) {
 	switch node := tree.(type) {
 	case []any:
@@ -90,7 +89,7 @@ func check(t *testing.T, tree any) {
 				}
 			case field == "urlMd5":
 				if text != key(url) || !strings.HasPrefix(url, root) {
-					t.Errorf("urlMd5 is %q, and not the key of %q", text, url)
+					t.Errorf("urlMd5 is %q, not the key of %q", text, url)
 				}
 			case field == "id" && text != "" && text != key(root):
 				t.Errorf("id is %q, want the key of %s", text, root)

@@ -22,7 +22,7 @@ type demo struct {
 	live bool      // out and talk are terminals
 }
 
-// run does all steps. Whatever it started is ended when it returns.
+// run does all steps. Everything that it started has ended when it returns.
 func (d *demo) run(ctx context.Context) (err error) {
 	data, err := os.MkdirTemp("", "dc-demo-")
 	if err != nil {
@@ -84,13 +84,13 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return err
 }
 
-// serve serves dir, or the example site if it is "", on a free loopback port.
+// serve serves dir, or the example site if dir is "", on a free loopback port.
 func serve(dir string) (root string, closeServer func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
 	server := &http.Server{Handler: site.Handler(site.Options{Dir: dir}), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // ends with Close, and says only that
+	go func() { _ = server.Serve(listener) }() // returns after Close
 	return "http://" + listener.Addr().String() + "/", func() { server.Close() }, nil
 }

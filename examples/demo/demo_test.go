@@ -21,12 +21,12 @@ func TestParseFlags(t *testing.T) {
 		args []string
 		ok   bool
 	}{
-		{"alone", nil, true},
+		{"no flags", nil, true},
 		{"site", []string{"-site", "https://example.org/"}, true},
 		{"folder", []string{"-dir", t.TempDir(), "-keep"}, true},
 		{"both", []string{"-site", "https://example.org/", "-dir", t.TempDir()}, false},
 		{"no URL", []string{"-site", "example.org"}, false},
-		{"no web", []string{"-site", "ftp://example.org/"}, false},
+		{"not http", []string{"-site", "ftp://example.org/"}, false},
 		{"no folder", []string{"-dir", "/nonexistent"}, false},
 		{"argument", []string{"surplus"}, false},
 		{"unknown flag", []string{"-nosuch"}, false},
@@ -116,11 +116,11 @@ func TestServe(t *testing.T) {
 	resp.Body.Close()
 	closeServer()
 	if _, err := http.Get(root); err == nil {
-		t.Error("it still serves")
+		t.Error("the server still answers")
 	}
 }
 
-// TestFailureLeavesNothing runs the demo where the daemon cannot start.
+// TestFailureLeavesNothing runs the demo with a daemon that cannot start.
 func TestFailureLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

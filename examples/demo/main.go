@@ -1,15 +1,14 @@
-// Command demo is what "make demo" runs after the build: it starts a daemon on
-// a fresh data folder, crawls one site to its end while it shows how far it is,
-// prints a table of the pages, reads one page back and stops the daemon.
+// Command demo is what "make demo" runs: it starts a daemon on a new data folder, crawls
+// one site to the end with a progress line, prints a table of the pages, reads one page
+// back and stops the daemon.
 //
 //	demo                                crawls the example site on loopback
 //	demo -dir /some/html/folder         serves that folder and crawls it without delay
 //	demo -site https://example.org/     crawls that site, politely
 //
-// Data goes to stdout: the table, the page that was read back and, as the last
-// line, "pages=<n> urls=<n> errors=<n> bytes=<n> seconds=<s>". Talk goes to
-// stderr. Exit code 0 only if all of it worked, 1 if something did not, 2 on
-// wrong flags. No process that it started outlives it.
+// Stdout has the table, the page and, as the last line, "pages=<n> urls=<n> errors=<n>
+// bytes=<n> seconds=<s>". Stderr has messages. The exit code is 0 on success, 1 on failure,
+// 2 for wrong flags. No process that it starts outlives it.
 package main
 
 import (
@@ -54,7 +53,7 @@ type options struct {
 	keep      bool
 }
 
-// parseFlags has told on talk what is wrong when it returns an error.
+// parseFlags writes its errors to talk before it returns them.
 func parseFlags(args []string, talk io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
@@ -80,18 +79,18 @@ func parseFlags(args []string, talk io.Writer) (options, error) {
 	if o.site != "" {
 		u, err := url.Parse(o.site)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return wrong("-site wants a whole URL, such as https://example.org/, not " + o.site)
+			return wrong("-site must be an absolute URL, such as https://example.org/, not " + o.site)
 		}
 	}
 	if o.dir != "" {
 		if info, err := os.Stat(o.dir); err != nil || !info.IsDir() {
-			return wrong("-dir is no folder: " + o.dir)
+			return wrong("-dir is not a folder: " + o.dir)
 		}
 	}
 	return o, nil
 }
 
-// isTerminal says whether progress can be rewritten in place.
+// isTerminal reports whether progress can be rewritten in place.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"

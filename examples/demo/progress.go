@@ -10,15 +10,15 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// Pace of the progress line.
+// Intervals of the progress line.
 const (
-	pollEvery  = 500 * time.Millisecond // how often the daemon is asked
+	pollEvery  = 500 * time.Millisecond // between two requests to the daemon
 	plainEvery = 3 * time.Second        // between two lines without a terminal
-	stallLimit = 3 * time.Minute        // without any change: something is wrong
+	stallLimit = 3 * time.Minute        // without any change: an error
 )
 
-// follow shows how far the site is until it has nothing left to do. It fails if
-// the daemon ends or nothing changes for stallLimit.
+// follow shows the progress until the site has no work left. It fails if the daemon ends or
+// nothing changes for stallLimit.
 func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Time) error {
 	defer func() {
 		if d.live {
@@ -41,8 +41,8 @@ func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Tim
 		if err != nil {
 			return err
 		}
-		// Pages that are just being processed are in none of the counters, so
-		// the sum may fall for a moment; the number of pages does not.
+		// No counter includes pages that are being processed, so the sum may fall for a
+		// moment.
 		crawled = max(crawled, status.Resources+status.Contents+status.Errors)
 		line := progressLine(status, crawled, time.Since(start))
 		switch {
@@ -71,8 +71,8 @@ func (d *demo) follow(ctx context.Context, r *rig.Rig, id string, start time.Tim
 	}
 }
 
-// progressLine tells the counters of a site. Crawled are the pages that are
-// stored and those that failed; pictures and the like are in the bytes only.
+// progressLine formats the counters of a site. crawled counts stored and failed pages;
+// images only count in the bytes.
 func progressLine(s rig.Status, crawled int, took time.Duration) string {
 	rate := 0.0
 	if seconds := took.Seconds(); seconds > 0 {
@@ -82,7 +82,7 @@ func progressLine(s rig.Status, crawled int, took time.Duration) string {
 		crawled, s.Contents, s.NewURLs, s.Errors, size(s.Size), rate)
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(bytes int64) string {
 	if bytes < 1000 {
 		return fmt.Sprintf("%d B", bytes)

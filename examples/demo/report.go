@@ -11,7 +11,7 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// summary counts what the last line tells.
+// summary counts the rows for the last line.
 type summary struct {
 	pages  int // crawled with code 200 and without an error
 	urls   int // rows of the site
@@ -19,13 +19,13 @@ type summary struct {
 	bytes  int64
 }
 
-// titlesPerRequest bounds one URL_CONTENT, whose answer holds whole texts.
+// titlesPerRequest bounds one URL_CONTENT, whose answer contains whole texts.
 const titlesPerRequest = 50
 
-// shownText is how many characters of the one page are printed.
+// shownText bounds the characters of the page that is printed.
 const shownText = 400
 
-// report prints the table of all rows and one page as URL_CONTENT gives it.
+// report prints the table of all rows and one page from URL_CONTENT.
 func (d *demo) report(ctx context.Context, r *rig.Rig, id string) (summary, error) {
 	rows, err := r.AllRows(ctx, id)
 	if err != nil {
@@ -47,8 +47,7 @@ func (d *demo) report(ctx context.Context, r *rig.Rig, id string) (summary, erro
 		}
 		for _, content := range contents {
 			titles[content.MD5] = content.Title
-			// The page that is shown is the one that has most to show, within
-			// reason: what follows is cut anyway.
+			// Show the page with the longest text, up to shownText.
 			if content.Title != "" && min(len(content.Text), shownText) > len(longest.Text) {
 				longest = content
 			}
@@ -64,7 +63,6 @@ func (d *demo) report(ctx context.Context, r *rig.Rig, id string) (summary, erro
 	return count(rows), nil
 }
 
-// count adds the rows up.
 func count(rows []rig.Row) summary {
 	var s summary
 	for _, row := range rows {
@@ -82,8 +80,8 @@ func count(rows []rig.Row) summary {
 // statusNames are the names of URL.Status: docs/spec/objects.md 5.3.
 var statusNames = [...]string{"undefined", "new", "selected", "crawling", "crawled", "selected", "processing", "processed", "selected"}
 
-// printTable writes a line for each row. In the last column stands the title
-// and what went wrong; a page without a title is told by its URL.
+// printTable writes a line for each row. The last column has the error and the title, or
+// the URL of a page without title.
 func printTable(out io.Writer, rows []rig.Row, titles map[string]string) {
 	fmt.Fprintf(out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "TITLE")
 	for _, row := range rows {
@@ -102,7 +100,7 @@ func printTable(out io.Writer, rows []rig.Row, titles map[string]string) {
 	}
 }
 
-// faults names the error bits of a row.
+// faults returns the names of the error bits of a row.
 func faults(row rig.Row) string {
 	if len(row.ErrorNames) == 0 {
 		return fmt.Sprintf("error %#x", row.ErrorMask)
@@ -110,8 +108,8 @@ func faults(row rig.Row) string {
 	return strings.Join(row.ErrorNames, ",")
 }
 
-// plain makes text from a page fit for a terminal: one line, no control
-// characters, at most most characters.
+// plain makes text printable on a terminal: one line, no control characters, at most most
+// characters.
 func plain(text string, most int) string {
 	var line strings.Builder
 	length := 0

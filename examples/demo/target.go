@@ -9,7 +9,7 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// Limits of a run on a site that is not ours.
+// Limits of a run on a foreign site.
 const (
 	politeDelay     = 500 // ms
 	mostPages       = 500
@@ -17,8 +17,8 @@ const (
 	mostBytesOfPage = 10 << 20
 )
 
-// target says how the site at root is crawled: without delay and whole if it
-// is served by ourselves, politely and within limits otherwise.
+// target returns the options for the site at root: without delay and limits for the own
+// server, else politely.
 func (d *demo) target(root string) (rig.Site, error) {
 	t := rig.Site{Root: root, MaxResourceSize: mostBytesOfPage}
 	switch {
@@ -37,14 +37,14 @@ func (d *demo) target(root string) (rig.Site, error) {
 		t.MaxURLs = mostPages
 		t.MaxResources = mostResources
 	case d.dir == "":
-		// The example site has a page that comes in drops and never ends.
+		// One page of the example site sends single bytes and never ends.
 		t.HTTPTimeout = 5000
 	}
 	return t, nil
 }
 
-// folderPattern fits all URLs in the folder of u. A site that answers by
-// sending its visitors to https or to its name with www is still that site.
+// folderPattern matches all URLs in the folder of u, with http or https, with or without
+// www.
 func folderPattern(u *url.URL) string {
 	folder := u.EscapedPath()
 	folder = folder[:strings.LastIndexByte(folder, '/')+1]

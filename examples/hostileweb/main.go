@@ -1,15 +1,14 @@
-// Command hostileweb serves a web that misbehaves in every way we know, for
-// crawlers to be tried on.
+// Command hostileweb serves a web that misbehaves in every known way, to test crawlers.
 //
 //	hostileweb --listen 127.0.0.1:8990 --log requests.jsonl
 //	hostileweb --list
 //
-// The first page of the main host lists and explains every trap. The hosts whose
-// robots.txt or TLS is the trap take the ports after the main one. --dns also
-// starts a name server whose answers change, see --help.
+// The first page of the main host lists and explains every trap. Hosts with a hostile
+// robots.txt or TLS take the following ports. --dns also starts a hostile name server, see
+// --help.
 //
-// It prints one line per host on stdout and ends on SIGTERM or an interrupt.
-// Exit code 0 after a regular end, 1 when it cannot serve, 2 on wrong flags.
+// It prints one line per host on stdout and ends on SIGTERM or SIGINT. The exit code is 0
+// after a regular end, 1 if it cannot serve, 2 for wrong flags.
 package main
 
 import (
@@ -40,15 +39,15 @@ func main() {
 	}
 }
 
-// errUsage is a wrong flag; the flag package has told about it.
+// errUsage is a wrong flag, which was already reported.
 var errUsage = errors.New("wrong arguments")
 
 const usage = `Usage: hostileweb [flags]
 
-Serves a web that misbehaves: bodies without an end, lying lengths, bombs,
-floods, loops, traps of links, broken letters, wrong certificates. Open the main
-host in a browser, or read --list, for what each address does and what error a
-crawler has to note for it.
+Serves a web that misbehaves: endless bodies, wrong lengths, decompression bombs,
+floods, loops, link traps, broken charsets, invalid certificates. Open the main
+host in a browser, or read --list, to see what each address does and what error
+a crawler must report for it.
 
 `
 
@@ -68,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	dns := flags.String("dns", "", dnsUsage)
 	list := flags.Bool("list", false, "print a table of all traps and end")
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "-help" || args[0] == "-h") {
-		flags.SetOutput(stdout) // asked for, so no error
+		flags.SetOutput(stdout) // requested help is not an error
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

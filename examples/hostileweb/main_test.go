@@ -33,7 +33,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestServesUntilItIsTold(t *testing.T) {
+func TestServesUntilCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan error, 1)

@@ -25,73 +25,73 @@ type response struct {
 	ClientMessage string `json:"error_message"`
 }
 
-// Ask runs dc-client with one command and writes the itemObject of the first
-// node into answer (a pointer, or nil to drop it). The request goes through a
-// file, as an operator's does. An errorCode at any level is an error.
+// Ask runs dc-client with one command and decodes the itemObject of the first node into
+// answer (a pointer, or nil). The request goes through a file, like an operator's. An
+// errorCode at any level is an error.
 func (r *Rig) Ask(ctx context.Context, command string, request, answer any) error {
 	text, err := json.MarshalIndent(request, "", "  ")
 	if err != nil {
-		return fmt.Errorf("rig.Ask %s: %w", command, err)
+		return fmt.Errorf("send %s: %w", command, err)
 	}
 	file, err := os.CreateTemp("", "dc-request-*.json")
 	if err != nil {
-		return fmt.Errorf("rig.Ask %s: %w", command, err)
+		return fmt.Errorf("send %s: %w", command, err)
 	}
 	defer os.Remove(file.Name())
 	if _, err = file.Write(text); err == nil {
 		err = file.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("rig.Ask %s: %w", command, err)
+		return fmt.Errorf("send %s: %w", command, err)
 	}
 	out, err := r.run(ctx, "dc-client", "--command", command, "--file", file.Name())
-	// dc-client tells its own failure by exit code and in its JSON; the JSON
-	// says more.
+	// dc-client reports its own failure by exit code and in its JSON, which is more
+	// precise.
 	var got response
 	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil {
-		return fmt.Errorf("rig.Ask %s: %w", command, errors.Join(err, jsonErr))
+		return fmt.Errorf("send %s: %w", command, errors.Join(err, jsonErr))
 	}
 	switch {
 	case got.ClientCode != 0 || got.ClientMessage != "":
-		return fmt.Errorf("rig.Ask %s: dc-client: %s (%d)", command, got.ClientMessage, got.ClientCode)
+		return fmt.Errorf("send %s: dc-client: %s (%d)", command, got.ClientMessage, got.ClientCode)
 	case err != nil:
-		return fmt.Errorf("rig.Ask %s: %w", command, err)
+		return fmt.Errorf("send %s: %w", command, err)
 	case got.ErrorCode != 0:
-		return fmt.Errorf("rig.Ask %s: %s (%d)", command, got.ErrorMessage, got.ErrorCode)
+		return fmt.Errorf("send %s: %s (%d)", command, got.ErrorMessage, got.ErrorCode)
 	case len(got.ItemsList) == 0:
-		return fmt.Errorf("rig.Ask %s: no node answered", command)
+		return fmt.Errorf("send %s: no node answered", command)
 	}
 	item := got.ItemsList[0]
 	if item.ErrorCode != 0 {
-		return fmt.Errorf("rig.Ask %s: %s (%d)", command, item.ErrorMessage, item.ErrorCode)
+		return fmt.Errorf("send %s: %s (%d)", command, item.ErrorMessage, item.ErrorCode)
 	}
 	if answer == nil {
 		return nil
 	}
 	if err := json.Unmarshal(item.ItemObject, answer); err != nil {
-		return fmt.Errorf("rig.Ask %s: %w", command, err)
+		return fmt.Errorf("send %s: %w", command, err)
 	}
 	return nil
 }
 
-// Stat asks one manager for its statistical variables with dc-admin STAT.
+// Stat returns the statistical variables of a manager with dc-admin STAT.
 func (r *Rig) Stat(ctx context.Context, class string) (map[string]any, error) {
 	out, err := r.admin(ctx, "--cmd", "STAT", "--classes", class)
 	if err != nil {
-		return nil, fmt.Errorf("rig.Stat %s: %w", class, err)
+		return nil, fmt.Errorf("read statistics of %s: %w", class, err)
 	}
 	var pairs [][]json.RawMessage
 	if err := json.Unmarshal(out, &pairs); err != nil {
-		return nil, fmt.Errorf("rig.Stat %s: %w", class, err)
+		return nil, fmt.Errorf("read statistics of %s: %w", class, err)
 	}
 	if len(pairs) != 1 || len(pairs[0]) != 2 || string(bytes.TrimSpace(pairs[0][1])) != "0" {
-		return nil, fmt.Errorf("rig.Stat %s: not answered: %.200s", class, out)
+		return nil, fmt.Errorf("read statistics of %s: not answered: %.200s", class, out)
 	}
 	var stat struct {
 		Fields map[string]any `json:"fields"`
 	}
 	if err := json.Unmarshal(pairs[0][0], &stat); err != nil {
-		return nil, fmt.Errorf("rig.Stat %s: %w", class, err)
+		return nil, fmt.Errorf("read statistics of %s: %w", class, err)
 	}
 	return stat.Fields, nil
 }
@@ -100,8 +100,7 @@ func (r *Rig) admin(ctx context.Context, args ...string) ([]byte, error) {
 	return r.run(ctx, "dc-admin", args...)
 }
 
-// run runs one of the two operator programs and gives its stdout, also beside
-// an error.
+// run runs an operator program and returns its stdout, even with an error.
 func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Content is what URL_CONTENT gives back of one processed page.
+// Content is one processed page of a URL_CONTENT answer.
 type Content struct {
 	MD5   string
-	Title string // "" when the page has none
+	Title string // "" for a page without title
 	Text  string
 }
 
-// Contents reads the processed contents of pages of a site, in any order;
-// pages without any are left out.
+// Contents returns the processed contents of pages of a site, in any order. It skips pages
+// without one.
 func (r *Rig) Contents(ctx context.Context, id string, rows []Row) ([]Content, error) {
 	const processed = 1 // contentTypeMask: the best processed content
 	requests := make([]any, len(rows))
@@ -44,11 +44,11 @@ func (r *Rig) Contents(ctx context.Context, id string, rows []Row) ([]Content, e
 		}
 		text, err := base64.StdEncoding.DecodeString(answer.Processed[0].Buffer)
 		if err != nil {
-			return nil, fmt.Errorf("rig.Contents: %s: %w", answer.MD5, err)
+			return nil, fmt.Errorf("decode content of %s: %w", answer.MD5, err)
 		}
 		var tree any
 		if err := json.Unmarshal(text, &tree); err != nil {
-			return nil, fmt.Errorf("rig.Contents: %s: %w", answer.MD5, err)
+			return nil, fmt.Errorf("decode content of %s: %w", answer.MD5, err)
 		}
 		contents = append(contents, Content{
 			MD5: answer.MD5, Title: tag(tree, "title"), Text: tag(tree, "content_encoded"),
@@ -57,10 +57,9 @@ func (r *Rig) Contents(ctx context.Context, id string, rows []Row) ([]Content, e
 	return contents, nil
 }
 
-// tag finds the value of a tag in a processed content. A site's template may
-// give it as a field ({"title": "x"}) or as an element of a tag list
-// ({"name": "title", "data": ["x"]}), at any depth; the first hit counts.
-// "" if there is none.
+// tag returns the value of a tag in a processed content. A site's template may put it in a
+// field ({"title": "x"}) or a tag list ({"name": "title", "data": ["x"]}), at any depth.
+// The first one counts; "" if it is missing.
 func tag(tree any, name string) string {
 	switch node := tree.(type) {
 	case []any:
@@ -78,7 +77,7 @@ func tag(tree any, name string) string {
 				return found
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(node)) { // sorted: one answer for one content
+		for _, key := range slices.Sorted(maps.Keys(node)) { // sorted, to be deterministic
 			if found := tag(node[key], name); found != "" {
 				return found
 			}
@@ -87,7 +86,7 @@ func tag(tree any, name string) string {
 	return ""
 }
 
-// words joins the texts of a value that is a text or a list of texts.
+// words joins a text or a list of texts.
 func words(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// Usage is what a tree of processes has used.
+// Usage is the resource usage of a process tree.
 type Usage struct {
-	CPU       time.Duration // user and system, ended and waited-for children included
-	RSS       int64         // bytes now; pages that two processes share count twice
+	CPU       time.Duration // user and system, with ended children
+	RSS       int64         // bytes now; shared pages count twice
 	Processes int
 }
 
 // process is one line of /proc/<pid>/stat, in kernel units.
 type process struct {
 	parent int
-	ticks  int64 // own and of children that were waited for
+	ticks  int64 // with children that were waited for
 	pages  int64
 }
 
 // ticksPerSecond is USER_HZ, which Linux fixes at 100 for all programs.
 const ticksPerSecond = 100
 
-// TreeUsage adds up the process pid and its descendants from /proc. It fails
-// where there is no /proc and when pid is gone.
+// TreeUsage sums up the process pid and its descendants from /proc. It fails without /proc
+// and if pid has ended.
 func TreeUsage(pid int) (Usage, error) {
 	all, err := processes()
 	if err != nil {
-		return Usage{}, fmt.Errorf("rig.TreeUsage: %w", err)
+		return Usage{}, fmt.Errorf("read process tree: %w", err)
 	}
 	if _, ok := all[pid]; !ok {
-		return Usage{}, fmt.Errorf("rig.TreeUsage: %w: process %d", os.ErrNotExist, pid)
+		return Usage{}, fmt.Errorf("read process tree: process %d: %w", pid, os.ErrNotExist)
 	}
 	var sum Usage
 	for _, member := range append(below(all, pid), pid) {
@@ -48,7 +48,7 @@ func TreeUsage(pid int) (Usage, error) {
 	return sum, nil
 }
 
-// descendants lists the processes below pid; none where there is no /proc.
+// descendants lists the processes below pid, nil without /proc.
 func descendants(pid int) []int {
 	all, err := processes()
 	if err != nil {
@@ -67,20 +67,20 @@ func below(all map[int]process, pid int) []int {
 	return found
 }
 
-// processes reads the state of every process that is visible.
+// processes reads the state of every visible process.
 func processes() (map[int]process, error) {
 	entries, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, errors.New("there is no /proc here")
+		return nil, errors.New("/proc has no processes")
 	}
 	all := make(map[int]process, len(entries))
 	for _, entry := range entries {
 		text, err := os.ReadFile(entry)
 		if err != nil {
-			continue // it has ended since
+			continue // it has ended meanwhile
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(entry)))
 		if err != nil {
@@ -93,8 +93,8 @@ func processes() (map[int]process, error) {
 	return all, nil
 }
 
-// parseStat reads a line of proc(5) stat. The name of the program stands in
-// parentheses and may itself hold spaces and parentheses.
+// parseStat parses a line of proc(5) stat. The program name is in parentheses and may
+// contain spaces and parentheses.
 func parseStat(line string) (process, bool) {
 	end := strings.LastIndexByte(line, ')')
 	if end < 0 {
@@ -119,8 +119,8 @@ func parseStat(line string) (process, bool) {
 	}, true
 }
 
-// WatchPeak calls TreeUsage every step until ctx ends and gives the highest
-// RSS that it saw. It returns 0 where TreeUsage does not work.
+// WatchPeak calls TreeUsage at each step until ctx ends and returns the highest RSS, 0 if
+// TreeUsage fails.
 func WatchPeak(ctx context.Context, pid int, step time.Duration) int64 {
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()

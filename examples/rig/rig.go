@@ -1,12 +1,5 @@
-// Package rig is a crawler of one machine for one run: a dc-daemon on a fresh
-// data folder, and the requests that a run needs, made as an operator makes
-// them, by running dc-client and dc-admin.
-//
-// The demo, the benchmark and tests stand on it. It knows the programs and
-// their JSON, and nothing of what is inside them. Nothing that it starts
-// outlives it: the daemon gets a process group of its own, dies with its
-// parent where the system offers that (child_linux.go), and Close takes its
-// whole tree along.
+// Package rig runs a crawler on one machine for one run: a dc-daemon on a new data folder,
+// driven with dc-client and dc-admin as an operator does.
 //
 //	r, err := rig.Start(ctx, rig.Options{Bin: "bin", Ini: "ini", Data: dir, AllowLoopback: true})
 //	if err != nil { ... }
@@ -14,6 +7,10 @@
 //	id, err := r.NewSite(ctx, rig.Site{Root: "http://127.0.0.1:8000/"})
 //	...
 //	err = r.Stop(ctx)
+//
+// The demo, the benchmark and tests use it. It depends only on the programs and their JSON.
+// No process that it starts outlives it: the daemon has its own process group, is killed
+// with its parent on Linux (child_linux.go), and Close kills its whole process tree.
 package rig
 
 import (
@@ -29,7 +26,7 @@ import (
 	"time"
 )
 
-// Time limits of single steps.
+// Deadlines of single steps.
 const (
 	startLimit = 30 * time.Second // until the daemon answers dc-admin
 	stopLimit  = 30 * time.Second // from STOP to the end of the daemon
@@ -37,47 +34,46 @@ const (
 	askLimit   = 2 * time.Minute  // one run of dc-client or dc-admin
 )
 
-// Options says what to start. Bin and Ini are folders; relative paths start at
-// the working directory.
+// Options are folders and settings. Relative paths start at the working directory.
 type Options struct {
 	Bin  string // with dc-daemon, dc-client, dc-admin and the task programs
 	Ini  string // with dc-daemon.ini, dc-client.ini, dc-admin.ini
-	Data string // data folder, made if missing
-	// AllowLoopback lets the crawler fetch from 127.0.0.0/8, which its egress
-	// guard refuses otherwise.
+	Data string // data folder, created if missing
+	// AllowLoopback lets the crawler fetch from 127.0.0.0/8, which its egress guard denies
+	// by default.
 	AllowLoopback bool
-	// Env is added to the environment of the daemon and so of its tasks, last
-	// one wins: DC_<Section>_<key>=value overrides a key of an ini file.
+	// Env is appended to the environment of the daemon and its tasks:
+	// DC_<Section>_<key>=value overrides a key of an ini file.
 	Env []string
 }
 
-// Rig is a running daemon. Its methods are safe for use by one goroutine.
+// Rig is a running daemon. Not safe for concurrent use.
 type Rig struct {
 	options    Options
 	clientPort int
 	adminPort  int
 	daemon     *exec.Cmd
 	ended      chan struct{} // closed when the daemon has ended
-	endErr     error         // what Wait said; read after ended is closed
-	talk       string        // file with what the daemon wrote on stdout and stderr
+	endErr     error         // the error of Wait; valid after ended is closed
+	talk       string        // file with stdout and stderr of the daemon
 }
 
-// Start starts the daemon and waits until dc-admin STAT answers. On an error
-// nothing is left running. Cancelling ctx ends the wait, not a running daemon.
+// Start starts the daemon and waits until dc-admin STAT answers. On an error nothing keeps
+// running. Cancelling ctx ends the wait, not a running daemon.
 func Start(ctx context.Context, o Options) (*Rig, error) {
 	for _, path := range []*string{&o.Bin, &o.Ini, &o.Data} {
 		full, err := filepath.Abs(*path)
 		if err != nil {
-			return nil, fmt.Errorf("rig.Start: %w", err)
+			return nil, fmt.Errorf("start daemon: %w", err)
 		}
 		*path = full
 	}
 	if err := os.MkdirAll(o.Data, 0o755); err != nil {
-		return nil, fmt.Errorf("rig.Start: %w", err)
+		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	ports, err := freePorts(2)
 	if err != nil {
-		return nil, fmt.Errorf("rig.Start: %w", err)
+		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	r := &Rig{
 		options: o, clientPort: ports[0], adminPort: ports[1],
@@ -85,7 +81,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	}
 	out, err := os.Create(r.talk)
 	if err != nil {
-		return nil, fmt.Errorf("rig.Start: %w", err)
+		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	defer out.Close() // the daemon has its own copy
 
@@ -94,20 +90,20 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	r.daemon.Stdout, r.daemon.Stderr = out, out
 	ended, err := launch(r.daemon)
 	if err != nil {
-		return nil, fmt.Errorf("rig.Start: %w", err)
+		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	go func() { // ends with the daemon, which Close ends
+	go func() { // ends with the daemon
 		r.endErr = <-ended
 		close(r.ended)
 	}()
 	if err := r.await(ctx); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("rig.Start: %w", err)
+		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	return r, nil
 }
 
-// Env is the environment that daemon, client and admin tool share.
+// Env is the environment of daemon, client and admin tool.
 func (r *Rig) Env() []string {
 	env := append(os.Environ(),
 		"DC_Application_data_dir="+r.options.Data,
@@ -122,7 +118,7 @@ func (r *Rig) Env() []string {
 	return env
 }
 
-// await asks for STAT until there is an answer.
+// await polls with STAT until the daemon answers.
 func (r *Rig) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -146,38 +142,37 @@ func (r *Rig) await(ctx context.Context) error {
 // PID is the process id of the daemon, the root of all processes of this rig.
 func (r *Rig) PID() int { return r.daemon.Process.Pid }
 
-// Ended is closed when the daemon has ended, for whatever reason.
+// Ended is closed when the daemon has ended.
 func (r *Rig) Ended() <-chan struct{} { return r.ended }
 
-// Stop asks the daemon to stop with dc-admin STOP and waits for its end. It is
-// an error if the daemon does not end in time or with another code than 0.
+// Stop stops the daemon with dc-admin STOP and waits for its end. It is an error if the
+// daemon does not end in time or exits with another code than 0.
 func (r *Rig) Stop(ctx context.Context) error {
 	if _, err := r.admin(ctx, "--cmd", "STOP"); err != nil {
-		return fmt.Errorf("rig.Stop: %w%s", err, r.lastWords())
+		return fmt.Errorf("stop daemon: %w%s", err, r.lastWords())
 	}
 	select {
 	case <-r.ended:
 	case <-time.After(stopLimit):
-		return errors.New("rig.Stop: dc-daemon still runs after STOP" + r.lastWords())
+		return errors.New("stop daemon: dc-daemon still runs after STOP" + r.lastWords())
 	case <-ctx.Done():
-		return fmt.Errorf("rig.Stop: %w", ctx.Err())
+		return fmt.Errorf("stop daemon: %w", ctx.Err())
 	}
 	if r.endErr != nil {
-		return fmt.Errorf("rig.Stop: dc-daemon: %w%s", r.endErr, r.lastWords())
+		return fmt.Errorf("stop daemon: dc-daemon: %w%s", r.endErr, r.lastWords())
 	}
 	return nil
 }
 
-// Close ends whatever still runs: SIGTERM to the daemon, SIGKILL after a while
-// to it and to all its descendants. After a Stop it does nothing. It may be
-// called more than once.
+// Close ends a running daemon: SIGTERM first, then SIGKILL to it and all its descendants.
+// It may be called more than once, and after Stop.
 func (r *Rig) Close() {
 	select {
 	case <-r.ended:
 		return
 	default:
 	}
-	// Who is gone in the meantime needs no signal, so errors mean nothing here.
+	// An error means that the process has already ended.
 	_ = r.daemon.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-r.ended:
@@ -192,7 +187,7 @@ func (r *Rig) Close() {
 	<-r.ended
 }
 
-// endError is never nil: a daemon that ends by itself is wrong even with code 0.
+// endError is never nil: a daemon that ends by itself is an error even with code 0.
 func (r *Rig) endError() error {
 	if r.endErr != nil {
 		return r.endErr
@@ -200,8 +195,7 @@ func (r *Rig) endError() error {
 	return errors.New("exit status 0")
 }
 
-// lastWords is the end of what the daemon wrote, for error messages; "" if it
-// wrote nothing.
+// lastWords returns the end of the daemon's output, for error messages.
 func (r *Rig) lastWords() string {
 	text, err := os.ReadFile(r.talk)
 	if err != nil || len(text) == 0 {
@@ -211,8 +205,8 @@ func (r *Rig) lastWords() string {
 	return "\ndc-daemon wrote: " + string(text[max(0, len(text)-most):])
 }
 
-// freePorts finds n ports of 127.0.0.1 that nobody listens on. Another program
-// may take one before it is used; then the daemon says so and Start fails.
+// freePorts returns n free ports of 127.0.0.1. If another program takes one first, the
+// daemon reports it and Start fails.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
@@ -220,7 +214,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer listener.Close() // held until all are found, so that they differ
+		defer listener.Close() // open until all are found, so that they differ
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

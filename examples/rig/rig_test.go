@@ -11,11 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"hce/dc/internal/testwait"
 )
 
-// programs makes a bin folder of shell scripts in place of the real programs:
-// what matters here are processes, streams and exit codes.
+// programs makes a bin folder with shell scripts instead of the programs: these tests are
+// about processes, streams and exit codes.
 func programs(t *testing.T, scripts map[string]string) Options {
 	t.Helper()
 	bin := t.TempDir()
@@ -35,7 +36,7 @@ func TestStart(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-	t.Run("daemon that ends at once", func(t *testing.T) {
+	t.Run("daemon ends at once", func(t *testing.T) {
 		_, err := Start(t.Context(), programs(t, map[string]string{
 			"dc-daemon": "echo no such ini >&2; exit 1", "dc-admin": "exit 1",
 		}))
@@ -54,9 +55,10 @@ func TestStart(t *testing.T) {
 		}
 		defer r.Close()
 		var text []byte
-		for len(text) == 0 { // the script writes at its own pace
+		testwait.Until(t, "the script writes its environment", func() bool {
 			text, _ = os.ReadFile("env")
-		}
+			return len(text) > 0
+		})
 		for _, want := range []string{
 			"DC_Application_data_dir=" + o.Data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8",
 			fmt.Sprintf("DC_dcc_clientPort=%d", r.clientPort), "DC_BatchTasksManager_BatchDefaultMaxTasks=1",
@@ -78,7 +80,7 @@ func TestStart(t *testing.T) {
 func TestStop(t *testing.T) {
 	start := func(t *testing.T, code int) *Rig {
 		t.Helper()
-		// The daemon ends when the file "stop" appears.
+		// The daemon ends when the file "stop" exists.
 		dir := t.TempDir()
 		o := programs(t, map[string]string{
 			"dc-daemon": fmt.Sprintf("while [ ! -e %s/stop ]; do sleep 0.02; done; exit %d", dir, code),
@@ -98,16 +100,16 @@ func TestStop(t *testing.T) {
 		}
 		r.Close()
 	})
-	t.Run("daemon fails at its end", func(t *testing.T) {
+	t.Run("daemon exits with an error", func(t *testing.T) {
 		if err := start(t, 4).Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 4") {
 			t.Errorf("error %v", err)
 		}
 	})
 }
 
-func TestCloseTakesTheWholeTree(t *testing.T) {
+func TestCloseKillsTheProcessTree(t *testing.T) {
 	dir := t.TempDir()
-	// A daemon that ignores SIGTERM, with a child in a session of its own.
+	// The daemon ignores SIGTERM and has a child in another session.
 	r, err := Start(t.Context(), programs(t, map[string]string{
 		"dc-daemon": fmt.Sprintf("trap '' TERM; setsid sh -c 'echo $$ >%s/child; exec sleep 60' & sleep 60", dir),
 		"dc-admin":  answersStat,
@@ -116,24 +118,20 @@ func TestCloseTakesTheWholeTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var child int
-	for child == 0 {
+	testwait.Until(t, "the child writes its process id", func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "child"))
 		child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-	}
+		return child != 0
+	})
+	t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
 	r.Close()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	testwait.Until(t, "the child ends", func() bool {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
-		if err != nil || strings.Contains(string(text), ") Z ") {
-			return
-		}
-		if time.Now().After(end) {
-			syscall.Kill(child, syscall.SIGKILL)
-			t.Fatalf("process %d still runs", child)
-		}
-	}
+		return err != nil || strings.Contains(string(text), ") Z ")
+	})
 }
 
-// asker is a rig with a dc-client alone, which answers with text.
+// asker is a Rig with only a dc-client, which answers with text.
 func asker(t *testing.T, text string, code int) *Rig {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,15 +147,15 @@ func TestAsk(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		code       int
-		wrong      string // part of the error; "" for none
+		wrong      string // part of the error; "" for no error
 	}{
-		{"answered", `{"errorCode":0,"errorMessage":"","itemsList":[{"errorCode":0,"errorMessage":"","itemObject":{"state":1,"newURLs":3}}]}`, 0, ""},
+		{"success", `{"errorCode":0,"errorMessage":"","itemsList":[{"errorCode":0,"errorMessage":"","itemObject":{"state":1,"newURLs":3}}]}`, 0, ""},
 		{"service error", `{"errorCode":2,"errorMessage":"no nodes","itemsList":[]}`, 0, "no nodes (2)"},
 		{"node error", `{"errorCode":0,"errorMessage":"","itemsList":[{"errorCode":2,"errorMessage":"db-task","itemObject":null}]}`, 0, "db-task (2)"},
 		{"client error", `{"errorCode":0,"errorMessage":"","itemsList":[],"error_code":1,"error_message":"timeout"}`, 1, "timeout (1)"},
 		{"empty list", `{"errorCode":0,"errorMessage":"","itemsList":[]}`, 0, "no node"},
-		{"no JSON", `oops`, 1, "exit status 1"},
-		{"exit code alone", `{"errorCode":0,"errorMessage":"","itemsList":[]}`, 7, "exit status 7"},
+		{"not JSON", `oops`, 1, "exit status 1"},
+		{"only an exit code", `{"errorCode":0,"errorMessage":"","itemsList":[]}`, 7, "exit status 7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, err := asker(t, c.text, c.code).Status(t.Context(), "x")
@@ -214,9 +212,6 @@ func TestContents(t *testing.T) {
 }
 
 func TestTreeUsage(t *testing.T) {
-	if _, err := os.Stat("/proc/self/stat"); err != nil {
-		t.Skip("there is no /proc here")
-	}
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 60 & echo; wait")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -232,13 +227,13 @@ func TestTreeUsage(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}()
-	out.Read(make([]byte, 1)) // the loop is over and the child is there
+	out.Read(make([]byte, 1)) // the loop has ended and the child runs
 	usage, err := TreeUsage(cmd.Process.Pid)
 	if err != nil || usage.Processes != 2 || usage.RSS == 0 || usage.CPU == 0 {
 		t.Errorf("%+v, %v", usage, err)
 	}
 	if _, err := TreeUsage(1 << 30); err == nil {
-		t.Error("a process that does not exist has no error")
+		t.Error("no error for a missing process")
 	}
 }
 
@@ -249,7 +244,7 @@ func TestParseStat(t *testing.T) {
 	}
 	for _, bad := range []string{"", "42 (x", "42 (x) S 1 2"} {
 		if _, ok := parseStat(bad); ok {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("parseStat(%q) succeeds", bad)
 		}
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"regexp"
 )
 
-// Site is what a run chooses about a site; the rest are the defaults of
-// docs/spec/objects.md 2.1. Zero limits mean no limit.
+// Site holds the options of a site. Other fields have the defaults of docs/spec/objects.md
+// 2.1. Zero limits mean no limit.
 type Site struct {
-	Root            string // first page, whole URL
-	Filter          string // pattern of the pages to take; "" means all that begin as Root
+	Root            string // first page, absolute URL
+	Filter          string // pattern of the pages to crawl; "" means all that begin with Root
 	RequestDelay    int    // ms between two requests
 	HTTPTimeout     int    // ms; 0 means 30000
 	MaxURLs         int
 	MaxResources    int
 	MaxResourceSize int // bytes
-	// Properties beside those that every run has, by name.
+	// Properties are added to the defaults, by name.
 	Properties map[string]string
 }
 
@@ -48,14 +48,13 @@ type filterRequest struct {
 	Type    int    `json:"type"` // 1 include
 }
 
-// SiteID is the id of a site by its first root URL: docs/spec/objects.md 4.1.
+// SiteID returns the id of a site by its first root URL: docs/spec/objects.md 4.1.
 func SiteID(root string) string {
 	sum := md5.Sum([]byte(root))
 	return hex.EncodeToString(sum[:])
 }
 
-// NewSite makes the site with SITE_NEW and gives its id. The crawl begins at
-// once.
+// NewSite creates the site with SITE_NEW and returns its id. The crawl begins at once.
 func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 	if s.Filter == "" {
 		s.Filter = "^" + regexp.QuoteMeta(s.Root)
@@ -82,7 +81,7 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 		return "", err
 	}
 	if answer.ErrorCode != 0 {
-		return "", fmt.Errorf("rig.NewSite: %s (%d)", answer.ErrorMessage, answer.ErrorCode)
+		return "", fmt.Errorf("create site %s: %s (%d)", s.Root, answer.ErrorMessage, answer.ErrorCode)
 	}
 	return request.ID, nil
 }
@@ -92,7 +91,7 @@ func (r *Rig) DeleteSite(ctx context.Context, id string) error {
 	return r.Ask(ctx, "SITE_DELETE", []any{map[string]any{"id": id, "taskType": 1, "delayedType": 1}}, nil)
 }
 
-// Status is what SITE_STATUS tells of a site.
+// Status is the answer of SITE_STATUS.
 type Status struct {
 	State         int   `json:"state"` // 1 active, 3 suspended, 9 not found
 	Resources     int   `json:"resources"`
@@ -109,7 +108,7 @@ const (
 	SiteSuspended = 3
 )
 
-// Status asks for the state and the counters of a site.
+// Status returns the state and the counters of a site.
 func (r *Rig) Status(ctx context.Context, id string) (Status, error) {
 	var s Status
 	err := r.Ask(ctx, "SITE_STATUS", map[string]any{
@@ -131,15 +130,14 @@ type Row struct {
 	ErrorNames  []string `json:"errorNames"`
 }
 
-// Statuses of a page that was crawled, and of one that was processed after that:
-// docs/spec/objects.md 5.3.
+// Statuses of a crawled and of a processed page: docs/spec/objects.md 5.3.
 const (
 	StatusCrawled   = 4
 	StatusProcessed = 7
 )
 
-// Rows lists the rows of a site that pass where ("" means all), by URL, at most
-// limit beginning at offset.
+// Rows returns at most limit rows of a site from offset on, by URL, that match the SQL
+// condition where ("" means all).
 func (r *Rig) Rows(ctx context.Context, id, where string, offset, limit int) ([]Row, error) {
 	urls := map[string]any{"ORDER BY": "`URL` ASC", "LIMIT": []int{offset, limit}}
 	if where != "" {
@@ -153,7 +151,7 @@ func (r *Rig) Rows(ctx context.Context, id, where string, offset, limit int) ([]
 	return rows, err
 }
 
-// AllRows lists all rows of a site, by URL.
+// AllRows returns all rows of a site, by URL.
 func (r *Rig) AllRows(ctx context.Context, id string) ([]Row, error) {
 	const portion = 1000
 	var all []Row
@@ -169,17 +167,16 @@ func (r *Rig) AllRows(ctx context.Context, id string) ([]Row, error) {
 	}
 }
 
-// Conditions of rows that still wait for something. The mask are the bits that
-// keep a page from being processed: docs/spec/objects.md 5.1.
+// Conditions of rows with pending work. The mask holds the error bits that prevent the
+// processing of a page: docs/spec/objects.md 5.1.
 const (
 	waitsForCrawling   = "(`Status` = 1 AND `State` = 0) OR `Status` IN (2,3,8)"
 	waitsForProcessing = "`Status` IN (5,6) OR (`Status` = 4 AND `State` = 0 AND `Crawled` > 0 AND `Size` > 0 AND `HTTPCode` = 200 AND `ContentType` = 'text/html' AND (`ErrorMask` & 4198399) = 0)"
 	isInFlight         = "`Status` IN (2,3,5,6,8)"
 )
 
-// Done says whether a site has nothing left to do: no row is new or in flight,
-// and none waits to be processed. A suspended site gets no new batches, so only
-// rows in flight count there.
+// Done reports whether a site has no work left: no row is new, in flight or waits for
+// processing. A suspended site gets no new batches, so only rows in flight count.
 func (r *Rig) Done(ctx context.Context, id string, s Status) (bool, error) {
 	conditions := []string{waitsForCrawling, waitsForProcessing}
 	if s.State != SiteActive {
@@ -196,8 +193,8 @@ func (r *Rig) Done(ctx context.Context, id string, s Status) (bool, error) {
 	return true, nil
 }
 
-// Crawled says whether a site has nothing left to crawl: no row is new or being
-// crawled. Pages may still wait to be processed.
+// Crawled reports whether a site has nothing left to crawl. Pages may still wait for
+// processing.
 func (r *Rig) Crawled(ctx context.Context, id string, s Status) (bool, error) {
 	if s.State == SiteActive && s.NewURLs > 0 {
 		return false, nil

@@ -1,10 +1,8 @@
-// Package site holds the pages of the example site as files.
+// Package site embeds the pages of the example site.
 //
-// They lie in www/ as a server would send them, byte for byte: some in other
-// charsets than UTF-8, one with bytes that are no letters at all. The text
-// {HOST} in a file stands for the host and port that the client asked for.
-// What a file cannot do (fail, redirect, be slow or endless) is done by
-// examples/siteserver/site, which serves these files.
+// The files in www/ are the bytes that a server sends: some have other charsets than UTF-8, one
+// has invalid bytes. {HOST} in a file is replaced by the host and port of the request. Package
+// examples/siteserver/site serves them, and adds answers that a file cannot give.
 package site
 
 import "embed"

@@ -1,13 +1,12 @@
-// Command siteserver serves the example site, or a folder of HTML, so that
-// there is something to crawl.
+// Command siteserver serves the example site, or a folder of HTML, as a target for a crawl.
 //
 //	siteserver -addr 127.0.0.1:0 -log requests.jsonl
 //	siteserver -dir /some/html/folder
 //
-// It prints one line, "listening on http://127.0.0.1:PORT/", on stdout and
-// ends on SIGTERM or an interrupt, and with -exit-on-stdin also when its
-// standard input closes, so that it cannot outlive the program that started
-// it. Exit code 0 after a regular end, 1 when it cannot serve, 2 on wrong flags.
+// It prints one line, "listening on http://127.0.0.1:PORT/", on stdout and ends on SIGTERM
+// or SIGINT. With -exit-on-stdin it also ends when stdin closes, so that it cannot outlive
+// its parent. The exit code is 0 after a regular end, 1 if it cannot serve, 2 for wrong
+// flags.
 package main
 
 import (
@@ -40,10 +39,10 @@ func main() {
 	}
 }
 
-// errUsage is a wrong flag; the flag package has told about it.
+// errUsage is a wrong flag, which was already reported.
 var errUsage = errors.New("wrong arguments")
 
-// run serves until ctx ends or, if asked to, until stdin closes.
+// run serves until ctx ends or, with -exit-on-stdin, until stdin closes.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("siteserver", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -67,7 +66,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		if info, err := os.Stat(*dir); err != nil {
 			return err
 		} else if !info.IsDir() {
-			return fmt.Errorf("%s is no folder", *dir)
+			return fmt.Errorf("%s is not a folder", *dir)
 		}
 	}
 	if *logFile != "" {
@@ -83,7 +82,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	// No write time-out: slow answers are what this server is for.
+	// No write timeout: slow answers are a purpose of this server.
 	server := &http.Server{
 		Handler:           site.Handler(options),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -94,7 +93,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if *exitOnStdin {
-		// This goroutine ends with stdin, at the latest with the process.
+		// ends with stdin
 		go func() {
 			_, _ = io.Copy(io.Discard, stdin)
 			cancel()
@@ -110,7 +109,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	grace, done := context.WithTimeout(context.Background(), time.Second)
 	defer done()
 	if err := server.Shutdown(grace); err != nil {
-		server.Close() // somebody still reads a page without an end
+		server.Close() // a client still reads an endless page
 	}
 	<-served
 	return nil

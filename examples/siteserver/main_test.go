@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// start runs the server in this process and gives its address.
+// start runs the server in this process and returns its address.
 func start(t *testing.T, ctx context.Context, stdin io.Reader, args ...string) (address string, ended <-chan error) {
 	t.Helper()
 	read, write := io.Pipe()
@@ -34,7 +34,7 @@ func start(t *testing.T, ctx context.Context, stdin io.Reader, args ...string) (
 	return match[1], done
 }
 
-func TestServesUntilTheContextEnds(t *testing.T) {
+func TestServesUntilCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	log := filepath.Join(t.TempDir(), "log")
 	address, ended := start(t, ctx, strings.NewReader(""), "-log", log)
@@ -61,14 +61,14 @@ func TestEndsWithStdin(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestRejectsArguments(t *testing.T) {
 	for name, args := range map[string][]string{
-		"unknown flag":    {"-nosuch"},
-		"argument":        {"surplus"},
-		"missing folder":  {"-dir", "/nonexistent"},
-		"file as folder":  {"-dir", "main.go"},
-		"no such address": {"-addr", "256.0.0.1:0"},
-		"log in no place": {"-log", "/nonexistent/log"},
+		"unknown flag":            {"-nosuch"},
+		"argument":                {"surplus"},
+		"missing folder":          {"-dir", "/nonexistent"},
+		"file as folder":          {"-dir", "main.go"},
+		"no such address":         {"-addr", "256.0.0.1:0"},
+		"log in a missing folder": {"-log", "/nonexistent/log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard); err == nil {

@@ -1,15 +1,14 @@
-// Package nameserver is a DNS server that lies: the answer to a name may change
-// with each question, come in odd forms, or not at all.
+// Package nameserver is a hostile DNS server: its answers may change with each question, be
+// unusual, or be missing.
 //
-// It is there to try the egress guard of package fetch against DNS rebinding: a
-// name that leads to a permitted address when it is checked, and into a private
-// network when it is dialled. Package web beside it has the hostile web servers.
+// It tests the egress guard of package fetch against DNS rebinding: a name that resolves to
+// a permitted address when it is checked, and to a private network when it is dialled.
 //
 //	s, err := nameserver.Start("127.0.0.1:0", nameserver.Tricks)
 //	defer s.Close()
 //	r := &net.Resolver{PreferGo: true, Dial: s.Dial}
 //
-// Only UDP is served. Sources: RFC 1035, docs/spec/DECISIONS.md 6.7.
+// It serves only UDP. Sources: RFC 1035, docs/spec/DECISIONS.md 6.7.
 package nameserver
 
 import (
@@ -24,17 +23,17 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Answer is what is said of a name.
+// Answer is the answer for a name.
 type Answer struct {
-	Addrs  []netip.Addr // IPv4 ones to A questions, the others to AAAA
-	Silent bool         // nothing at all is sent
+	Addrs  []netip.Addr // IPv4 for A questions, others for AAAA
+	Silent bool         // send nothing
 }
 
-// Answers decides on the n-th question (from 1) of one type, A or AAAA, for a
-// name in lower case without a final dot. It is called from one goroutine.
+// Answers returns the answer to the n-th question (from 1) of type A or AAAA for a name,
+// lower case, without final dot. It is called from one goroutine.
 type Answers func(name string, v6 bool, n int) Answer
 
-// Server answers until it is closed.
+// Server answers until Close.
 type Server struct {
 	conn    net.PacketConn
 	answers Answers
@@ -48,30 +47,30 @@ type Server struct {
 func Start(addr string, answers Answers) (*Server, error) {
 	conn, err := net.ListenPacket("udp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("nameserver: %w", err)
+		return nil, fmt.Errorf("start name server: %w", err)
 	}
 	s := &Server{conn: conn, answers: answers, done: make(chan struct{}), asked: map[string]int{}}
 	go s.serve()
 	return s, nil
 }
 
-// Addr is the address that it listens on.
+// Addr returns the address of the server.
 func (s *Server) Addr() string { return s.conn.LocalAddr().String() }
 
-// Dial connects a net.Resolver to this server, whichever one it wants.
+// Dial connects a net.Resolver to this server and ignores the requested address.
 func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, "udp", s.Addr())
 }
 
-// Asked is how many A questions came for a name.
+// Asked returns the number of A questions for a name.
 func (s *Server) Asked(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[name+"/A"]
 }
 
-// Close stops answering.
+// Close stops the server.
 func (s *Server) Close() error {
 	err := s.conn.Close()
 	<-s.done
@@ -90,12 +89,12 @@ func (s *Server) serve() {
 			continue
 		}
 		if reply := s.reply(packet[:n]); reply != nil {
-			_, _ = s.conn.WriteTo(reply, from) // who asked may ask again
+			_, _ = s.conn.WriteTo(reply, from) // the client repeats a lost question
 		}
 	}
 }
 
-// reply makes the answer to one packet, nil for none.
+// reply builds the answer to one packet, or nil.
 func (s *Server) reply(packet []byte) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(packet)
@@ -116,7 +115,7 @@ func (s *Server) reply(packet []byte) []byte {
 		if a.Silent {
 			return nil
 		}
-		// A time to live of 0: whoever keeps an answer longer is not tricked.
+		// TTL 0, so that no client caches the answer.
 		rr := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET}
 		for _, addr := range a.Addrs {
 			switch {
@@ -145,14 +144,14 @@ func (s *Server) count(name string, t dnsmessage.Type) int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asked) > 10_000 { // whoever asks for random names
+	if len(s.asked) > 10_000 { // bounds memory under random names
 		clear(s.asked)
 	}
 	s.asked[name+kind]++
 	return s.asked[name+kind]
 }
 
-// Tricks are the names that the program hostileweb knows.
+// Tricks are the names of the program hostileweb.
 func Tricks(name string, v6 bool, n int) Answer {
 	here, inside := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")
 	switch name {

@@ -20,7 +20,7 @@ func startTricks(t testing.TB) *Server {
 	return s
 }
 
-// The resolver of Go understands the answers.
+// Go's resolver understands the answers.
 func TestTricks(t *testing.T) {
 	s := startTricks(t)
 	r := &net.Resolver{PreferGo: true, Dial: s.Dial}
@@ -68,11 +68,11 @@ func TestCloseEndsTheServer(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Start("nowhere", Tricks); err == nil {
-		t.Error("no error for an address that is none")
+		t.Error("no error for an invalid address")
 	}
 }
 
-// FuzzReply: no packet breaks the server, and an answer is a DNS message.
+// FuzzReply checks that no packet crashes the server and that an answer is a DNS message.
 func FuzzReply(f *testing.F) {
 	name := dnsmessage.MustNewName("rebind.test.")
 	question, err := (&dnsmessage.Message{Header: dnsmessage.Header{ID: 1}, Questions: []dnsmessage.Question{{Name: name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}).Pack()

@@ -74,7 +74,7 @@ func bodies() []Trap {
 	}
 }
 
-// coded sends a body that is packed already.
+// coded sends a body that is already compressed.
 func coded(coding string, write func(w io.Writer)) http.HandlerFunc {
 	return raw(func(c net.Conn) {
 		if send(c, okHead+"Content-Encoding: "+coding+"\r\n\r\n") {
@@ -86,41 +86,41 @@ func coded(coding string, write func(w io.Writer)) http.HandlerFunc {
 func packGzip(plain []byte) []byte {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	// Neither call fails: the buffer takes everything.
+	// writes to a buffer do not fail
 	_, _ = z.Write(plain)
 	_ = z.Close()
 	return packed.Bytes()
 }
 
-// gzipMember unpacks to 16 MiB, a thousand times its size.
+// gzipMember decompresses to 16 MiB, a thousand times its size.
 var gzipMember = sync.OnceValue(func() []byte { return packGzip(bytes.Repeat([]byte("a"), 16<<20)) })
 
-// nestedBomb is gzip of many equal gzip members, which pack well.
+// nestedBomb is gzip of many equal gzip members, which compress well.
 var nestedBomb = sync.OnceValue(func() []byte { return packGzip(bytes.Repeat(gzipMember(), 128)) })
 
 var zlibBomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
 	repeat(z, "a", 64<<20)
-	_ = z.Close() // the buffer takes everything
+	_ = z.Close()
 	return packed.Bytes()
 })
 
-// zstdBomb is one frame of n blocks that each repeat one byte 128 KiB long (RFC
-// 8878 3.1.1: window 8 MiB, RLE blocks).
+// zstdBomb is one frame of n blocks that each repeat one byte 128 KiB long (RFC 8878 3.1.1:
+// window 8 MiB, RLE blocks).
 func zstdBomb(n int) []byte {
 	b := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x68}
 	for i := range n {
 		head := uint32(128<<10)<<3 | 1<<1
 		if i == n-1 {
-			head |= 1 // the last one
+			head |= 1 // the last block
 		}
 		b = binary.LittleEndian.AppendUint32(b, head|'a'<<24)
 	}
 	return b
 }
 
-// noise is a run of bytes without any pattern, the same each time.
+// noise returns pseudo-random bytes, always the same.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	x := uint32(2463534242)
@@ -135,11 +135,11 @@ func noise(n int) []byte {
 
 func repeatBytes(w io.Writer, part []byte, n int) { repeat(w, string(part), n) }
 
-// brotliBomb is 256 MiB of one letter, packed as well as brotli can.
+// brotliBomb is 256 MiB of one letter, with maximum compression.
 var brotliBomb = sync.OnceValue(func() []byte {
 	b, err := base64.StdEncoding.DecodeString(packedBrotli)
 	if err != nil {
-		panic("web: the brotli constant is damaged: " + err.Error())
+		panic("decode brotli constant: " + err.Error())
 	}
 	return b
 })

@@ -16,12 +16,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// tlsHost is a host that speaks TLS, and how.
+// tlsHost is a host with a TLS certificate.
 type tlsHost struct {
 	name, what string
 	ends       []wire.ErrorMask
-	cert       func(c *x509.Certificate) // changes what would be a good one
-	self       bool                      // signed by itself
+	cert       func(c *x509.Certificate) // changes a valid certificate
+	self       bool                      // self-signed
 }
 
 func tlsTraps() []tlsHost {
@@ -31,7 +31,7 @@ func tlsTraps() []tlsHost {
 		{name: "tls-expired", what: "a certificate that ended yesterday", ends: gone, cert: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-24 * time.Hour) }},
 		{name: "tls-early", what: "a certificate that begins tomorrow", ends: gone, cert: func(c *x509.Certificate) { c.NotBefore = time.Now().Add(24 * time.Hour) }},
 		{name: "tls-name", what: "a certificate of another host", ends: gone, cert: func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.invalid"} }},
-		{name: "tls-self", what: "a certificate that nobody but itself vouches for", ends: gone, self: true, cert: func(*x509.Certificate) {}},
+		{name: "tls-self", what: "a self-signed certificate", ends: gone, self: true, cert: func(*x509.Certificate) {}},
 		{name: "tls-client", what: "a certificate for clients", ends: gone, cert: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }},
 		{name: "tls-names", what: "a certificate for five thousand names", cert: func(c *x509.Certificate) {
 			for i := range 5000 {
@@ -57,15 +57,15 @@ func tlsHosts() []Trap {
 var plainTalk = map[string]func(c net.Conn){
 	"tls-none": func(c net.Conn) { send(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nplain HTTP") },
 	"tls-noise": func(c net.Conn) {
-		// A record of the hand-shake kind, so that it is not refused at its first byte.
+		// A handshake record, so that the first byte is valid.
 		send(c, "\x16\x03\x03\x40\x00"+string(noise(1<<14)))
 		wait(c)
 	},
 	"tls-silent": func(c net.Conn) { wait(c) },
 }
 
-// authority signs the certificates of the TLS hosts. It is made at each start
-// and its key is never written anywhere.
+// authority signs the certificates of the TLS hosts. Each start creates a new one; its key
+// is never stored.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -89,12 +89,12 @@ func newAuthority() (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-// pem is the authority's certificate, as a file of trusted authorities has it.
+// pem returns the authority's certificate as PEM.
 func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// issue makes the certificate of one host at ip.
+// issue creates the certificate of one host at ip.
 func (a *authority) issue(h tlsHost, ip net.IP) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *authority) issue(h tlsHost, ip net.IP) (tls.Certificate, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("web: the certificate of %s: %w", h.name, err)
+		return tls.Certificate{}, fmt.Errorf("create certificate of %s: %w", h.name, err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }

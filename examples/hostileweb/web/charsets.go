@@ -12,8 +12,8 @@ const (
 	halfUTF8 = "<!DOCTYPE html><title>Half</title><p>good \xc3\xa9, cut \xc3, lone \x80, surrogate \xed\xa0\x80, beyond \xf5\x80\x80\x80, long \xfc\x80\x80\x80\x80\x80.</p>"
 )
 
-// charsets are pages whose bytes are not what is said of them. Text that can be
-// read in spite of that is no error; what stands for no letter is bit 13.
+// charsets are pages with bytes that contradict their label. Readable text is not an error;
+// undecodable bytes set bit 13.
 func charsets() []Trap {
 	damaged := ends(wire.ErrBadEncoding)
 	either := ends(0, wire.ErrBadEncoding)
@@ -40,7 +40,7 @@ func charsets() []Trap {
 	}
 }
 
-// wide is s in UTF-16, little end first.
+// wide encodes s in UTF-16, little-endian.
 func wide(s string) string {
 	var b strings.Builder
 	for _, u := range utf16.Encode([]rune(s)) {

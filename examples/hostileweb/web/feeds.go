@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"hce/dc/examples/siteserver/site"
 	"hce/dc/internal/wire"
 )
 
@@ -19,8 +20,8 @@ const (
 	mapsSet = `<?xml version="1.0"?><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`
 )
 
-// feeds are feeds and sitemaps that want to break whoever parses them. Fetched
-// as ordinary pages most of them are whole.
+// feeds are feeds and sitemaps that attack parsers. As ordinary pages most of them are
+// valid.
 func feeds() []Trap {
 	return []Trap{
 		{Path: "/feed/laughs.xml", What: "entities of entities: a billion laughs", serve: text(rss, laughs())},
@@ -32,7 +33,7 @@ func feeds() []Trap {
 		{Path: "/feed/empty.xml", What: "a feed without items", serve: text(rss, rssHead+"</channel></rss>")},
 		{Path: "/feed/cut.xml", What: "a feed that breaks off", serve: text(rss, rssHead+"<item><title>x")},
 		{Path: "/feed/html.xml", What: "a page that is said to be a feed", serve: text(rss, doc)},
-		{Path: "/feed/odd.xml", What: "items without links, with links that are none, with dates beyond all time", serve: text(rss, rssHead+`<item/><item><link>javascript:alert(1)</link></item><item><link>http://10.0.0.1/</link><pubDate>Foo, 99 Bar 99999</pubDate></item><item><guid isPermaLink="maybe">`+strings.Repeat("g", 100_000)+`</guid></item></channel></rss>`)},
+		{Path: "/feed/odd.xml", What: "items without links, with invalid links, with invalid dates", serve: text(rss, rssHead+`<item/><item><link>javascript:alert(1)</link></item><item><link>http://10.0.0.1/</link><pubDate>Foo, 99 Bar 99999</pubDate></item><item><guid isPermaLink="maybe">`+strings.Repeat("g", 100_000)+`</guid></item></channel></rss>`)},
 		{Path: "/feed/bomb.xml", What: "a feed that unpacks to 1 GiB", Ends: ends(wire.ErrSize), serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			body(rss, func(w io.Writer) { repeatBytes(w, gzipMember(), 64) })(w, r)
@@ -48,7 +49,7 @@ func feeds() []Trap {
 		{Path: "/sitemap/self.xml", What: "an index that lists itself", serve: text(xmlType, mapsSet+"<sitemap><loc>/sitemap/self.xml</loc></sitemap><sitemap><loc>self.xml</loc></sitemap></sitemapindex>")},
 		{Path: "/sitemap/endless.xml", What: "an index that lists two others, and each of them two more", serve: func(w http.ResponseWriter, r *http.Request) {
 			n, _ := strconv.Atoi(r.FormValue("n"))
-			text(xmlType, fmt.Sprintf("%s<sitemap><loc>http://%s/sitemap/endless.xml?n=%d</loc></sitemap><sitemap><loc>http://%[2]s/sitemap/endless.xml?n=%d</loc></sitemap></sitemapindex>", mapsSet, plain(r.Host), 2*n+1, 2*n+2))(w, r)
+			text(xmlType, fmt.Sprintf("%s<sitemap><loc>http://%s/sitemap/endless.xml?n=%d</loc></sitemap><sitemap><loc>http://%[2]s/sitemap/endless.xml?n=%d</loc></sitemap></sitemapindex>", mapsSet, site.PlainHost(r.Host), 2*n+1, 2*n+2))(w, r)
 		}},
 		{Path: "/sitemap/foreign.xml", What: "entries of other hosts and of private networks", serve: text(xmlType, mapHead+"<url><loc>http://10.0.0.1/</loc></url><url><loc>file:///etc/passwd</loc></url><url><loc>http://other.invalid/</loc></url></urlset>")},
 		{Path: "/sitemap/plain.txt", What: "a sitemap as text: long lines, NUL bytes, no URLs", serve: text("text/plain", strings.Repeat("no url\x00", 100_000)+"\n/x\n")},
@@ -99,15 +100,4 @@ func packed(bytes func() []byte) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/gzip")
 		_, _ = w.Write(bytes())
 	}
-}
-
-// plain is a host without the characters that no host has: a client may send
-// anything there.
-func plain(host string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(".-:[]", c) {
-			return c
-		}
-		return -1
-	}, host)
 }

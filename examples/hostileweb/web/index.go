@@ -14,7 +14,7 @@ import (
 var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
 <html lang="en"><head><title>The hostile web</title></head>
 <body><h1>The hostile web</h1>
-<p>Every address below misbehaves in its own way. Beside each stands what its server does, and the error that a crawler has to note.</p>
+<p>Every address below misbehaves in its own way. The table shows what its server does, and the error that a crawler must report.</p>
 <table><tr><th>address</th><th>what it does</th><th>how it ends</th></tr>
 {{range .}}<tr><td><a href="{{.URL}}">{{.URL}}</a></td><td>{{.What}}</td><td>{{.End}}</td></tr>
 {{end}}</table></body></html>
@@ -28,11 +28,11 @@ func (w *Web) index(rw http.ResponseWriter, _ *http.Request) {
 		rows = append(rows, indexRow{w.URL(t), t.What, t.End()})
 	}
 	rw.Header().Set("Content-Type", htmlUTF8)
-	_ = indexPage.Execute(rw, rows) // fails when the client leaves
+	_ = indexPage.Execute(rw, rows) // fails if the client leaves
 }
 
-// End tells in words how a crawl of the trap may end, as "REQUEST_TIMEOUT", or
-// "no error or BAD_ENCODING".
+// End describes how a crawl of the trap may end, such as "REQUEST_TIMEOUT" or "no error or
+// BAD_ENCODING".
 func (t Trap) End() string {
 	if len(t.Ends) == 0 {
 		return "no error"

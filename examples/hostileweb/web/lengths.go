@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// lengths are answers that lie about where they end.
+// lengths are answers with a wrong length.
 func lengths() []Trap {
 	const page = "<!DOCTYPE html><title>A page</title><p>It has a text of its own.</p>"
 	chunked := okHead + "Transfer-Encoding: chunked\r\n\r\n"
@@ -19,11 +19,11 @@ func lengths() []Trap {
 		{Path: "/length/overflow", What: "a Content-Length of 30 digits", Ends: ends(wire.ErrFetchHTTP), serve: say(length(strings.Repeat("9", 30)))},
 		{Path: "/length/negative", What: "a Content-Length of -5", Ends: ends(wire.ErrFetchHTTP), serve: say(length(-5))},
 		{Path: "/length/word", What: "a Content-Length that is a word", Ends: ends(wire.ErrFetchHTTP), serve: say(length("many"))},
-		{Path: "/length/two", What: "two that differ", Ends: ends(wire.ErrFetchHTTP), serve: say(okHead + "Content-Length: 10\r\n" + strings.TrimPrefix(length(len(page)), okHead))},
-		{Path: "/length/and-chunks", What: "Content-Length beside chunks, which win", serve: say(okHead + "Content-Length: 3\r\n" + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(page), page))},
+		{Path: "/length/two", What: "two different Content-Length headers", Ends: ends(wire.ErrFetchHTTP), serve: say(okHead + "Content-Length: 10\r\n" + strings.TrimPrefix(length(len(page)), okHead))},
+		{Path: "/length/and-chunks", What: "Content-Length and chunks, which win", serve: say(okHead + "Content-Length: 3\r\n" + fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(page), page))},
 		{Path: "/length/silent", What: "a Content-Length that is never reached, on an open connection", Ends: ends(wire.ErrTimeout), Stalls: true, serve: stall(length(len(page) + 10))},
 
-		{Path: "/chunk/word", What: "a chunk size that is no number", Ends: ends(wire.ErrPageConvert), serve: say(chunked + "xyz\r\n" + page)},
+		{Path: "/chunk/word", What: "a chunk size that is not a number", Ends: ends(wire.ErrPageConvert), serve: say(chunked + "xyz\r\n" + page)},
 		{Path: "/chunk/huge", What: "a chunk of 2^64 bytes", Ends: ends(wire.ErrPageConvert), serve: say(chunked + "ffffffffffffffff1\r\n" + page)},
 		{Path: "/chunk/wide", What: "a chunk size with leading zeros without an end", Ends: ends(wire.ErrPageConvert), serve: then(chunked, "0")},
 		{Path: "/chunk/cut", What: "a chunk that breaks off", Ends: ends(wire.ErrPageConvert), serve: say(chunked + "5000\r\n" + page)},
@@ -33,6 +33,6 @@ func lengths() []Trap {
 		{Path: "/chunk/ones", What: "chunks of one byte with long extensions, without an end", Ends: ends(wire.ErrPageConvert), serve: then(chunked, "1;"+strings.Repeat("x", 200)+"\r\na\r\n")},
 		{Path: "/chunk/trailers", What: "trailers without an end", Ends: ends(wire.ErrPageConvert), serve: then(chunked+fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(page), page), "X-More: and more\r\n")},
 		{Path: "/chunk/twice", What: "chunked twice", Ends: ends(wire.ErrFetchHTTP), serve: say(okHead + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n")},
-		{Path: "/chunk/unknown", What: "a transfer coding that nobody knows", Ends: ends(wire.ErrFetchHTTP), serve: say(okHead + "Transfer-Encoding: magic\r\n\r\n" + page)},
+		{Path: "/chunk/unknown", What: "an unknown transfer coding", Ends: ends(wire.ErrFetchHTTP), serve: say(okHead + "Transfer-Encoding: magic\r\n\r\n" + page)},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// linkTraps are webs without an end: each page is fine and leads to more.
+// linkTraps are endless webs: each page is valid and leads to more.
 func linkTraps() []Trap {
 	return []Trap{
 		{Path: "/trap/calendar", What: "a calendar: each month links to the one before and after, for ever", serve: calendar},

@@ -12,7 +12,7 @@ import (
 
 const doc = "<!DOCTYPE html><html lang=en><head><title>A page</title></head><body><p>It has a text of its own, and then it goes on.</p>"
 
-// markup are pages that want to break whoever parses them.
+// markup pages attack parsers.
 func markup() []Trap {
 	return []Trap{
 		{Path: "/markup/deep", What: "a million divs, one in the other", serve: repeated(doc, "<div>", 1_000_000, "deep")},
@@ -55,7 +55,7 @@ func markup() []Trap {
 		{Path: "/markup/srcset-commas", What: "a srcset of commas, spaces and parentheses", serve: repeated(doc+`<img srcset="`, ",(, ", 1_000_000, `">`)},
 		{Path: "/markup/url", What: "a link of 5 MB", serve: repeated(doc+`<a href="/`, "long/", 1_000_000, `">x</a>`)},
 		{Path: "/markup/dots", What: "a link of dots that climb", serve: repeated(doc+`<a href="/`, "a/../", 400_000, `x">x</a>`)},
-		{Path: "/markup/urls", What: "links that are none", serve: text(htmlUTF8, doc+`
+		{Path: "/markup/urls", What: "invalid links", serve: text(htmlUTF8, doc+`
 <a href="javascript:alert(1)">x</a><a href="data:text/html,x">x</a><a href="http://">x</a><a href="http://[">x</a>
 <a href="http://a b/">x</a><a href="//">x</a><a href="http:\\127.0.0.1:99999\x">x</a><a href="/%zz%">x</a><a href="`+"/\x00/\xff\xfe/\u202e"+`">x</a>
 <a href="http://127.0.0.1:0/">x</a><a href="http://user:pass@10.0.0.1/">x</a><a href="`+"/new\nline\ttab"+`">x</a><a href="http://xn--/">x</a><a href="?`+strings.Repeat("&a=b", 10_000)+`">x</a>
@@ -101,7 +101,7 @@ func markup() []Trap {
 			text(htmlUTF8, refresh(fmt.Sprint("/markup/refresh/endless?n=", n+1)))(w, r)
 		}},
 		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: ends(wire.ErrGuard | wire.ErrConnection), serve: text(htmlUTF8, refresh("http://10.0.0.1/"))},
-		{Path: "/markup/refresh/odd", What: "refreshes by values that are none", serve: text(htmlUTF8, `<!DOCTYPE html><head><meta http-equiv=refresh content="url"><meta http-equiv=refresh content=";;;url=''"><meta http-equiv=refresh content="999999999999999999999"><meta http-equiv=refresh content="0;url=javascript:alert(1)"><title>Odd</title></head><p>Text.</p>`)},
+		{Path: "/markup/refresh/odd", What: "refreshes with invalid values", serve: text(htmlUTF8, `<!DOCTYPE html><head><meta http-equiv=refresh content="url"><meta http-equiv=refresh content=";;;url=''"><meta http-equiv=refresh content="999999999999999999999"><meta http-equiv=refresh content="0;url=javascript:alert(1)"><title>Odd</title></head><p>Text.</p>`)},
 	}
 }
 
@@ -125,8 +125,7 @@ func refresh(target string) string {
 	return `<!DOCTYPE html><head><title>A page</title><meta http-equiv="refresh" content="0; url=` + target + `"></head><p>Going on.</p>`
 }
 
-// nestedFrames grows by a half with each step: the quotes of the inner frames
-// have to be written anew each time.
+// nestedFrames grows by half with each step, because the inner quotes are escaped again.
 func nestedFrames(n int) string {
 	inner := "<p>inner</p>"
 	for range n {

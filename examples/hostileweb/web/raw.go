@@ -10,14 +10,14 @@ import (
 
 const htmlUTF8 = "text/html; charset=utf-8"
 
-// Answers without an end have one all the same, for clients that have no limit.
+// Bounds of endless answers, for clients without a limit.
 const (
 	mostSent    = 1 << 30
 	longestTalk = 10 * time.Minute
 )
 
-// raw lets talk answer on the bare connection, which is closed afterwards: for
-// everything that net/http is too honest to send.
+// raw lets talk answer on the bare connection and closes it: for everything that net/http
+// does not send.
 func raw(talk func(c net.Conn)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
@@ -32,12 +32,12 @@ func raw(talk func(c net.Conn)) http.HandlerFunc {
 	}
 }
 
-// say is raw with one text.
+// say sends one text with raw.
 func say(text string) http.HandlerFunc {
 	return raw(func(c net.Conn) { send(c, text) })
 }
 
-// then says text, and goes on saying more until the client leaves.
+// then sends text, and then more until the client leaves.
 func then(text, more string) http.HandlerFunc {
 	return raw(func(c net.Conn) {
 		if send(c, text) {
@@ -46,7 +46,7 @@ func then(text, more string) http.HandlerFunc {
 	})
 }
 
-// stall says text and keeps silent until the client leaves.
+// stall sends text and keeps silent until the client leaves.
 func stall(text string) http.HandlerFunc {
 	return raw(func(c net.Conn) {
 		if send(c, text) {
@@ -55,18 +55,18 @@ func stall(text string) http.HandlerFunc {
 	})
 }
 
-// abort says text and resets the connection.
+// abort sends text and resets the connection.
 func abort(text string) http.HandlerFunc {
 	return raw(func(c net.Conn) {
 		send(c, text)
-		time.Sleep(20 * time.Millisecond) // a reset overtakes what is still unread
+		time.Sleep(20 * time.Millisecond) // a reset discards data that the client has not read
 		if tcp, ok := c.(interface{ SetLinger(int) error }); ok {
 			_ = tcp.SetLinger(0)
 		}
 	})
 }
 
-// send reports whether the client still takes text.
+// send reports whether the client still reads.
 func send(c net.Conn, text string) bool {
 	_, err := io.WriteString(c, text)
 	return err == nil
@@ -85,7 +85,7 @@ func flood(c io.Writer, text string) {
 // wait returns when the client leaves.
 func wait(c io.Reader) { _, _ = io.Copy(io.Discard, c) }
 
-// drip sends text one byte at a time, again and again.
+// drip sends text one byte at a time, repeatedly.
 func drip(text string, every time.Duration) http.HandlerFunc {
 	return raw(func(c net.Conn) {
 		if !send(c, okHead+"\r\n<title>Drops</title>") {
@@ -102,10 +102,10 @@ func drip(text string, every time.Duration) http.HandlerFunc {
 	})
 }
 
-// okHead is a good header without its empty last line.
+// okHead is a valid header without its empty last line.
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
 
-// body is a handler for a text of one type that is made as it is sent.
+// body serves a text that is generated while it is sent.
 func body(kind string, write func(w io.Writer)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -115,7 +115,7 @@ func body(kind string, write func(w io.Writer)) http.HandlerFunc {
 	}
 }
 
-// text is body of a constant.
+// text serves a constant.
 func text(kind, s string) http.HandlerFunc {
 	return body(kind, func(w io.Writer) { _, _ = io.WriteString(w, s) })
 }

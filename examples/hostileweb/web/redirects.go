@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// redirects lead in circles, to where nobody may go, or nowhere.
+// redirects lead in loops, to forbidden targets, or nowhere.
 func redirects() []Trap {
 	guard := ends(wire.ErrGuard | wire.ErrConnection)
 	nowhere := ends(wire.ErrBadRedirection)
@@ -32,7 +32,7 @@ func redirects() []Trap {
 		}},
 		{Path: "/redirect/none", What: "without a target", Ends: nowhere, serve: to("")},
 		{Path: "/redirect/long", What: "to a URL of 100 KB", Ends: nowhere, serve: to("/" + strings.Repeat("long", 25_000))},
-		{Path: "/redirect/broken", What: "to a URL that is none", Ends: nowhere, serve: to("http://[::1")},
+		{Path: "/redirect/broken", What: "to an invalid URL", Ends: nowhere, serve: to("http://[::1")},
 		{Path: "/redirect/port", What: "to port 99999", Ends: nowhere, serve: to("http://127.0.0.1:99999/")},
 		{Path: "/redirect/file", What: "to a file of the machine", Ends: nowhere, serve: to("file:///etc/passwd")},
 		{Path: "/redirect/script", What: "to a script", Ends: nowhere, serve: to("javascript:alert(1)")},
@@ -42,7 +42,7 @@ func redirects() []Trap {
 		{Path: "/redirect/chain/1", What: "three steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/2")},
 		{Path: "/redirect/chain/2", What: "two steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/3")},
 		{Path: "/redirect/chain/3", What: "one step into a private network", Ends: guard, serve: to("http://10.0.0.1/")},
-		{Path: "/redirect/to-error", What: "to an answer that is none", Ends: ends(wire.ErrFetchHTTP), serve: to("/answer/smtp")},
+		{Path: "/redirect/to-error", What: "to an invalid answer", Ends: ends(wire.ErrFetchHTTP), serve: to("/answer/smtp")},
 		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: ends(wire.ErrConnection), serve: to("http://nowhere.invalid/")},
 	}
 	for _, p := range []struct{ name, target, what string }{
@@ -67,7 +67,7 @@ func redirects() []Trap {
 	return list
 }
 
-// to redirects to target as it is, without net/http's mending.
+// to redirects to target verbatim; net/http would repair it.
 func to(target string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if target != "" {

@@ -9,8 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// robotsFile is a host whose robots.txt is the trap. Its page is an ordinary one
-// at the given path.
+// robotsFile is a host whose robots.txt is the trap. It has one ordinary page at path.
 type robotsFile struct {
 	name, what, path string
 	ends             []wire.ErrorMask
@@ -18,8 +17,8 @@ type robotsFile struct {
 	serve            http.HandlerFunc
 }
 
-// robotsFiles follow RFC 9309: what answers with 4xx or leads nowhere allows
-// all, 5xx forbids all, and of a file that is too long the beginning counts.
+// robotsFiles follow RFC 9309: 4xx and unresolved redirects allow everything, 5xx denies
+// everything, and of a file that is too long the beginning counts.
 func robotsFiles() []robotsFile {
 	const plainText = "text/plain; charset=utf-8"
 	forbidden := ends(wire.ErrRobots)
@@ -59,12 +58,12 @@ func robotsFiles() []robotsFile {
 		{name: "robots-html", what: "a page where rules should be", serve: text(htmlUTF8, doc)},
 		{name: "robots-noise", what: "noise", serve: body(plainText, func(w io.Writer) { _, _ = w.Write(noise(100_000)) })},
 		{name: "robots-utf16", what: "UTF-16", serve: text(plainText, "\xff\xfe"+wide(deny))},
-		{name: "robots-mark", what: "rules behind a byte order mark, with lines that end in CR alone", ends: forbidden, serve: text(plainText, "\ufeff"+strings.ReplaceAll(deny, "\n", "\r"))},
+		{name: "robots-mark", what: "rules after a byte order mark, with lines that end in CR", ends: forbidden, serve: text(plainText, "\ufeff"+strings.ReplaceAll(deny, "\n", "\r"))},
 		{name: "robots-silent", what: "no answer, ever", ends: ends(wire.ErrTimeout), stalls: true, serve: stall("")},
 		{name: "robots-drip", what: "one byte in a tenth of a second", ends: ends(wire.ErrTimeout), stalls: true, serve: drip("# drop\n", 100_000_000)},
 		{name: "robots-reset", what: "a reset connection", ends: ends(wire.ErrConnection), serve: abort("")},
 		{name: "robots-header", what: "headers without an end", ends: ends(wire.ErrSize), serve: then("HTTP/1.1 200 OK\r\n", "X-Flood: more\r\n")},
-		{name: "robots-delay", what: "delays that are no numbers, or negative", serve: text(plainText, "User-agent: *\nCrawl-delay: -5\nCrawl-delay: NaN\nCrawl-delay: 1e-9\nCrawl-delay: many\nDisallow:\n")},
+		{name: "robots-delay", what: "invalid and negative delays", serve: text(plainText, "User-agent: *\nCrawl-delay: -5\nCrawl-delay: NaN\nCrawl-delay: 1e-9\nCrawl-delay: many\nDisallow:\n")},
 		{name: "robots-sitemaps", what: "ten thousand sitemaps, in private networks", serve: body(plainText, func(w io.Writer) { repeat(w, "Sitemap: http://10.0.0.1/x.xml\n", 10_000) })},
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"hce/dc/examples/siteserver/site"
 )
 
-// Options says where the web listens. The zero value takes free ports of
-// 127.0.0.1 and keeps no log.
+// Options say where the web listens. The zero value takes free ports of 127.0.0.1 and has
+// no log.
 type Options struct {
-	// Listen is the address of the main host. The others take the ports after
-	// it, or free ones if the port is 0. "" means 127.0.0.1:0.
+	// Listen is the address of the main host; "" means 127.0.0.1:0. The other hosts take
+	// the following ports, or free ones if the port is 0.
 	Listen string
-	// Log receives one JSON line, a site.Request, for each HTTP request that has
-	// ended. Lines are written one at a time. Nil: no log.
+	// Log receives a JSON line, a site.Request, for each HTTP request that has ended, one
+	// at a time. Nil: no log.
 	Log io.Writer
 }
 
-// Web is a running hostile web. Its methods are safe for many goroutines.
+// Web is a running hostile web. Its methods are safe for concurrent use.
 type Web struct {
 	hosts   map[string]string // name to scheme://address
 	order   []string
@@ -41,8 +41,7 @@ type Web struct {
 	closed bool
 }
 
-// Start listens on all hosts. On an error nothing is left open. The caller
-// closes the Web.
+// Start listens on all hosts. On an error nothing stays open. The caller closes the Web.
 func Start(o Options) (_ *Web, err error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -82,7 +81,7 @@ func Start(o Options) (_ *Web, err error) {
 		}
 		listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(at)))
 		if err != nil {
-			return nil, fmt.Errorf("web: the host %q: %w", name, err)
+			return nil, fmt.Errorf("listen for host %q: %w", name, err)
 		}
 		listener = &tracked{listener, w}
 		scheme := "http://"
@@ -107,7 +106,7 @@ func Start(o Options) (_ *Web, err error) {
 		if o.Log != nil {
 			h = site.Logged(h, o.Log)
 		}
-		// No write time-out: slow answers are what this server is for.
+		// No write timeout: slow answers are a purpose of this server.
 		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 		w.servers = append(w.servers, server)
 		w.group.Go(func() { _ = server.Serve(listener) })
@@ -115,22 +114,21 @@ func Start(o Options) (_ *Web, err error) {
 	return w, nil
 }
 
-// listenAddress wants the address of this machine as a number, for certificates
-// name it.
+// listenAddress parses a numeric address, which the certificates contain.
 func listenAddress(text string) (net.IP, int, error) {
 	host, portText, err := net.SplitHostPort(text)
 	if err != nil {
-		return nil, 0, fmt.Errorf("web: listen on %q: %w", text, err)
+		return nil, 0, fmt.Errorf("listen on %q: %w", text, err)
 	}
 	ip := net.ParseIP(host)
 	port, err := strconv.Atoi(portText)
 	if ip == nil || err != nil || port < 0 || port+len(Traps()) > 65535 {
-		return nil, 0, fmt.Errorf("web: listen on %q: give an IP address and a port, such as 127.0.0.1:8990", text)
+		return nil, 0, fmt.Errorf("listen on %q: expected an IP address and a port, such as 127.0.0.1:8990", text)
 	}
 	return ip, port, nil
 }
 
-// answer lets talk speak on every connection.
+// answer calls talk for every connection.
 func answer(l net.Listener, talk func(c net.Conn)) {
 	for {
 		c, err := l.Accept()
@@ -146,7 +144,7 @@ func answer(l net.Listener, talk func(c net.Conn)) {
 	}
 }
 
-// handler answers for one host.
+// handler serves one host.
 func (w *Web) handler(name string, traps []Trap, robots http.HandlerFunc) http.Handler {
 	routes := map[string]http.HandlerFunc{}
 	for _, t := range traps {
@@ -177,16 +175,16 @@ func (w *Web) handler(name string, traps []Trap, robots http.HandlerFunc) http.H
 	})
 }
 
-// URL is the address of a trap.
+// URL returns the URL of a trap.
 func (w *Web) URL(t Trap) string { return w.hosts[t.Host] + t.Path }
 
-// Root is the address of the page that lists all traps.
+// Root returns the URL of the page that lists all traps.
 func (w *Web) Root() string { return w.hosts[""] + "/" }
 
 // Host is one server of the web.
 type Host struct{ Name, URL string }
 
-// Hosts lists all hosts, the main one, whose name is "", first.
+// Hosts lists all hosts. The main one, with the name "", is first.
 func (w *Web) Hosts() []Host {
 	var list []Host
 	for _, name := range w.order {
@@ -195,12 +193,11 @@ func (w *Web) Hosts() []Host {
 	return list
 }
 
-// Authority is the certificate, in PEM, that a client has to trust for the host
-// tls-good to be a good one. Without it every TLS host fails for the same reason.
+// Authority returns the PEM certificate that a client must trust so that only the bad TLS
+// hosts fail.
 func (w *Web) Authority() []byte { return w.signer.pem() }
 
-// Close ends all connections and returns when nobody listens any more. It may be
-// called more than once.
+// Close ends all connections and waits for the servers. It may be called more than once.
 func (w *Web) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -219,13 +216,13 @@ func (w *Web) Close() error {
 		}
 	}
 	for _, c := range open {
-		c.Close() // hijacked ones are no concern of the servers
+		c.Close() // the servers do not close hijacked connections
 	}
 	w.group.Wait()
 	return errors.Join(errs...)
 }
 
-// tracked remembers the connections of a listener until they close.
+// tracked records the open connections of a listener.
 type tracked struct {
 	net.Listener
 	web *Web
@@ -239,7 +236,7 @@ func (t *tracked) Accept() (net.Conn, error) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		c.Close()
-		return nil, fmt.Errorf("web: a connection of type %T", c)
+		return nil, fmt.Errorf("accept a connection of type %T", c)
 	}
 	k := &known{tcp, t.web}
 	t.web.mu.Lock()
@@ -252,7 +249,7 @@ func (t *tracked) Accept() (net.Conn, error) {
 	return k, nil
 }
 
-// known is a connection that a Web remembers.
+// known is a recorded connection.
 type known struct {
 	*net.TCPConn
 	web *Web

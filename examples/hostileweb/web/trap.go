@@ -7,23 +7,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Trap is one address of the hostile web and what a crawler has to make of it.
+// Trap is one URL of the hostile web and the expected result of its crawl.
 type Trap struct {
-	// Host is "" for the main host. Every other name is a host with a port of
-	// its own, since its robots.txt or its TLS is what is wrong with it.
+	// Host is "" for the main host. Any other host has its own port, because its robots.txt
+	// or its TLS is wrong.
 	Host string
 	Path string
 	What string // what the server does
-	// Ends are the error masks that are right for the row; none: no error. Most
-	// traps have one right end.
+	// Ends are the expected error masks of the row; empty means no error.
 	Ends []wire.ErrorMask
-	// Stalls tells that only the client's time-out ends the answer.
+	// Stalls says that only the client's timeout ends the answer.
 	Stalls bool
 
 	serve http.HandlerFunc
 }
 
-// Fits reports whether mask is a right end of this trap.
+// Fits reports whether mask is an expected result of this trap.
 func (t Trap) Fits(mask wire.ErrorMask) bool {
 	if len(t.Ends) == 0 {
 		return mask == 0
@@ -40,5 +39,5 @@ func Traps() []Trap {
 	return all
 }
 
-// ends is short for the list of right ends.
+// ends returns its arguments as a list.
 func ends(masks ...wire.ErrorMask) []wire.ErrorMask { return masks }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/testwait"
 )
 
 // locked is a log that the test reads while the web runs.
@@ -46,30 +47,30 @@ func startWeb(t *testing.T, o Options) *Web {
 }
 
 func TestTrapsAreWellFormed(t *testing.T) {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, trap := range Traps() {
 		key := trap.Host + trap.Path
-		if met[key] {
-			t.Errorf("%s is there twice", key)
+		if seen[key] {
+			t.Errorf("%s is a duplicate", key)
 		}
-		met[key] = true
+		seen[key] = true
 		if !strings.HasPrefix(trap.Path, "/") || trap.What == "" || strings.ContainsAny(trap.Path, "?# ") {
 			t.Errorf("%s: path or words are wrong", key)
 		}
 		if trap.serve == nil && plainTalk[trap.Host] == nil {
-			t.Errorf("%s is served by nobody", key)
+			t.Errorf("%s has no server", key)
 		}
 		if len(trap.Ends) == 0 != (trap.Fits(0) && trap.End() == "no error") {
 			t.Errorf("%s: ends %v, %q", key, trap.Ends, trap.End())
 		}
 	}
-	if len(met) < 200 {
-		t.Errorf("only %d traps", len(met))
+	if len(seen) < 200 {
+		t.Errorf("only %d traps", len(seen))
 	}
 }
 
-// Every trap answers something, or nothing, to a client that reads up to 1 MB and
-// leaves; the web outlives all of them, closes at once and leaves no goroutine.
+// Every trap ends when its client leaves after at most 1 MB. The web survives all of them,
+// closes at once and leaks no goroutine.
 func TestEveryTrapEndsWithItsClient(t *testing.T) {
 	before := runtime.NumGoroutine()
 	log := &locked{}
@@ -99,7 +100,8 @@ func TestEveryTrapEndsWithItsClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			if resp, err := client.Do(req); err == nil {
-				// Some bodies never come, and after a 101 no context ends the wait.
+				// Some bodies never come, and after a 101 the context does not end the
+				// wait.
 				leave := time.AfterFunc(200*time.Millisecond, func() { resp.Body.Close() })
 				io.CopyN(io.Discard, resp.Body, 1<<20)
 				leave.Stop()
@@ -117,13 +119,7 @@ func TestEveryTrapEndsWithItsClient(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; {
-		if time.Now().After(deadline) {
-			buf := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines became %d:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	testwait.Until(t, "the goroutines of the web end", func() bool { return runtime.NumGoroutine() <= before+2 })
 	var r site.Request
 	if err := json.Unmarshal([]byte(log.lines()[0]), &r); err != nil || r.Path != "/body/endless" || r.End < r.Start || r.Remote == "" {
 		t.Errorf("%v, first line %+v", err, r)
@@ -152,17 +148,16 @@ func TestIndexListsAll(t *testing.T) {
 	}
 }
 
-func TestStartRefusesWrongAddresses(t *testing.T) {
+func TestStartRejectsInvalidAddresses(t *testing.T) {
 	for _, listen := range []string{"localhost:80", "127.0.0.1", "127.0.0.1:65530", "127.0.0.1:-1", "127.0.0.1:http"} {
 		if w, err := Start(Options{Listen: listen}); err == nil {
 			w.Close()
-			t.Errorf("%s was taken", listen)
+			t.Errorf("Start on %s: no error", listen)
 		}
 	}
 }
 
-// Ports are taken one after the other; a port in use is an error that leaves
-// nothing open.
+// The hosts take consecutive ports. A port in use is an error that leaves nothing open.
 func TestPortInUse(t *testing.T) {
 	w := startWeb(t, Options{})
 	address := strings.TrimSuffix(strings.TrimPrefix(w.Root(), "http://"), "/")

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// contentTypes is a table of our own, because the one of the operating system
-// differs from machine to machine.
+// contentTypes replaces the table of the operating system, which differs between machines.
 var contentTypes = map[string]string{
 	".html":  "text/html",
 	".htm":   "text/html",
@@ -28,8 +27,7 @@ var contentTypes = map[string]string{
 	".gz":    "application/gzip",
 }
 
-// contentType is the type of a file by its name, without a charset; "" when
-// the name does not tell.
+// contentType returns the type of a file by its name, without charset; "" if unknown.
 func contentType(name string) string {
 	return contentTypes[strings.ToLower(path.Ext(name))]
 }

@@ -15,13 +15,13 @@ import (
 
 const htmlUTF8 = "text/html; charset=utf-8"
 
-// mostSent bounds the answers without an end, for clients that have no limit.
+// Bounds of endless answers, for clients without a limit.
 const (
 	mostSent     = 1 << 30
 	longestDrops = 10 * time.Minute
 )
 
-// status answers with code and a short page that says so.
+// status answers with code and a short page.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
@@ -38,7 +38,7 @@ func busy(w http.ResponseWriter, r *http.Request) {
 	status(http.StatusServiceUnavailable)(w, r)
 }
 
-// postOnly is the button that a crawler must not press.
+// postOnly is a form target that a crawler must not request.
 func postOnly(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -53,7 +53,7 @@ func empty(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", "0")
 }
 
-// slow waits before the first byte, or until the client gives up.
+// slow waits before the first byte, or until the client leaves.
 func slow(wait time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !pause(r, wait) {
@@ -63,7 +63,7 @@ func slow(wait time.Duration) http.HandlerFunc {
 	}
 }
 
-// trickle sends the start of a page and then one byte at a time.
+// trickle sends the start of a page and then single bytes.
 func trickle(drop time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
@@ -80,7 +80,7 @@ func trickle(drop time.Duration) http.HandlerFunc {
 	}
 }
 
-// pause waits and is true, or false if the client left in the meantime.
+// pause waits, and returns false if the client leaves.
 func pause(r *http.Request, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -92,8 +92,8 @@ func pause(r *http.Request, wait time.Duration) bool {
 	}
 }
 
-// long sends a well-made page of at least size bytes. Its last paragraph
-// holds the only link to the page behind it.
+// long sends a valid page of at least size bytes. Its last paragraph has a link to the next
+// page.
 func long(size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
@@ -104,7 +104,7 @@ func long(size int) http.HandlerFunc {
 	}
 }
 
-// endless sends paragraphs until the client closes the connection.
+// endless sends paragraphs until the client leaves.
 func endless(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", htmlUTF8)
 	if r.Method == http.MethodHead {
@@ -119,7 +119,7 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// zippedPage is a small page in a gzip stream.
+// zippedPage is a small page with gzip.
 var zippedPage = sync.OnceValue(func() []byte {
 	var page bytes.Buffer
 	writeBody(&page, "A page that was packed", "This page is sent in a gzip stream. It is small enough to need no packing, but servers pack everything. The reader should notice nothing of it.", 40)
@@ -129,7 +129,7 @@ var zippedPage = sync.OnceValue(func() []byte {
 func pack(plain []byte) []byte {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	// Neither call fails: the buffer takes everything.
+	// writes to a buffer do not fail
 	_, _ = z.Write(plain)
 	_ = z.Close()
 	return packed.Bytes()
@@ -143,7 +143,7 @@ func zipped(w http.ResponseWriter, r *http.Request) {
 	sendZip(w, zippedPage())
 }
 
-// cutZip ends a gzip stream in its middle. The HTTP answer itself is whole.
+// cutZip truncates a gzip stream. The HTTP answer itself is complete.
 func cutZip(w http.ResponseWriter, r *http.Request) {
 	sendZip(w, zippedPage()[:len(zippedPage())/2])
 }
@@ -152,7 +152,7 @@ func notZip(w http.ResponseWriter, r *http.Request) {
 	sendZip(w, []byte("<!DOCTYPE html>\n<title>A page that was never packed</title>\n<p>The header says gzip.</p>\n"))
 }
 
-// bombBytes unpack to a thousand times their size.
+// bombBytes decompress to a thousand times their size.
 var bombBytes = sync.OnceValue(func() []byte {
 	var page bytes.Buffer
 	page.WriteString("<!DOCTYPE html>\n<title>A small answer</title>\n<p>")
@@ -166,7 +166,6 @@ func sendZip(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", htmlUTF8)
 	w.Header().Set("Content-Encoding", "gzip")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	// A client that leaves is not the concern of this server.
 	_, _ = w.Write(body)
 }
 
@@ -183,7 +182,7 @@ var (
 	cutChunkAnswer = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", brokenHead, len(brokenPage)+5000, brokenPage)
 )
 
-// raw writes answer on the bare connection and closes it.
+// raw writes answer to the bare connection and closes it.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, out, err := http.NewResponseController(w).Hijack()
@@ -193,13 +192,12 @@ func raw(answer string) http.HandlerFunc {
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-		// A client that is gone already is served as well as one that stays.
 		_, _ = out.WriteString(answer)
 		_ = out.Flush()
 	}
 }
 
-// reset closes the connection at once, with a reset where TCP allows it.
+// reset closes the connection at once, with a TCP reset if possible.
 func reset(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

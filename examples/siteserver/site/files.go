@@ -13,25 +13,25 @@ import (
 	pages "hce/dc/examples/site"
 )
 
-// written is the modification time of every file of the example site: a
-// constant, so that two servers and two builds answer alike.
+// written is the modification time of every file: a constant, so that all builds answer
+// alike.
 var written = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
-// hostMark in a file becomes the host and port of the request.
+// hostMark in a file is replaced by the host and port of the request.
 var hostMark = []byte("{HOST}")
 
-// aliases are addresses whose letters are awkward in file names.
+// aliases are URLs with characters that are awkward in file names.
 var aliases = map[string]string{
 	"/town/café.html":     "/town/cafe.html",
 	"/town/town map.html": "/town/town-map.html",
 	"/town/~keeper/":      "/town/keeper.html",
 }
 
-// hidden are the files that are served by their aliases only.
+// hidden files are served only by their aliases.
 var hidden = map[string]bool{"/town/cafe.html": true, "/town/town-map.html": true, "/town/keeper.html": true}
 
-// labels are the content types that the name of a file does not tell, above all
-// those of the pages whose charset is the point of them. An entry without charset leaves it to the page.
+// labels are the content types that a file name does not tell, such as those of the charset
+// pages. Without a charset the page declares it.
 var labels = map[string]string{
 	"/charsets/cp1251.html":        "text/html",
 	"/charsets/cp1251-header.html": "text/html; charset=windows-1251",
@@ -44,18 +44,17 @@ var labels = map[string]string{
 	"/media/feed.xml":              "application/rss+xml; charset=utf-8",
 }
 
-// file is one page or picture, ready to send.
+// file is one page or image, ready to send.
 type file struct {
 	body []byte
 	kind string // Content-Type
 	tag  string // ETag
 }
 
-// fileSet answers for the files by path; folders are there with a final slash.
+// fileSet serves files by path. Folder paths end with a slash.
 type fileSet map[string]file
 
-// loadFiles reads all embedded files. It panics if the build lacks them: an
-// embedded file that cannot be read is no condition of the outside world.
+// loadFiles reads all embedded files. It panics if one is missing, which is a build error.
 func loadFiles() fileSet {
 	set := make(fileSet)
 	err := fs.WalkDir(pages.Files, "www", func(name string, entry fs.DirEntry, err error) error {
@@ -108,16 +107,16 @@ func (set fileSet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
 	body := f.body
 	if bytes.Contains(body, hostMark) {
-		body = bytes.ReplaceAll(body, hostMark, []byte(plainHost(r.Host)))
+		body = bytes.ReplaceAll(body, hostMark, []byte(PlainHost(r.Host)))
 	} else {
 		w.Header().Set("ETag", f.tag)
 	}
 	http.ServeContent(w, r, "", written, bytes.NewReader(body))
 }
 
-// plainHost is host without the characters that no host has, since a client
-// may send anything there and it goes into pages.
-func plainHost(host string) string {
+// PlainHost removes all characters that a host cannot have: a client may send anything, and
+// it is written into pages.
+func PlainHost(host string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune(".-:[]", c):

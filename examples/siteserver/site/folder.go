@@ -13,11 +13,9 @@ import (
 	"strings"
 )
 
-// folder serves a folder of files as it is. It differs from http.FileServer
-// in two points that matter to a crawler: /index.html is answered and not
-// redirected, and no charset is claimed that the page does not claim itself.
-// A folder without index.html is listed. A symbolic link is followed wherever
-// it leads, since documentation shares files that way; ".." leads nowhere.
+// folder serves a folder of files. Unlike http.FileServer it does not redirect /index.html,
+// and it adds no charset that the page does not declare. It lists a folder without
+// index.html, follows symbolic links, because documentation uses them, and denies "..".
 type folder struct {
 	files http.Dir
 }
@@ -71,17 +69,17 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f folder) open(at string) (http.File, os.FileInfo, error) {
 	file, err := f.files.Open(at)
 	if err != nil {
-		return nil, nil, fmt.Errorf("site.folder: %w", err)
+		return nil, nil, fmt.Errorf("open %s: %w", at, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("site.folder: %w", err)
+		return nil, nil, fmt.Errorf("open %s: %w", at, err)
 	}
 	return file, info, nil
 }
 
-// sniff tells a type from the first bytes, without charset, and rewinds.
+// sniff detects a type from the first bytes, without charset, and rewinds.
 func sniff(file io.ReadSeeker) (string, error) {
 	start := make([]byte, 512)
 	n, err := io.ReadFull(file, start)
@@ -95,7 +93,7 @@ func sniff(file io.ReadSeeker) (string, error) {
 	return kind, err
 }
 
-// list answers with the names in a folder as links, sorted.
+// list answers with a sorted list of links to the names in a folder.
 func list(w http.ResponseWriter, r *http.Request, dir http.File) {
 	entries, err := dir.Readdir(-1)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// leaves is the number of pages behind the page of five hundred links.
+// leaves is the number of pages linked from the page of five hundred links.
 const leaves = 25
 
-// daysInCalendar bounds the calendar that a crawler should never see.
+// daysInCalendar bounds the calendar that a crawler must not visit.
 const daysInCalendar = 40
 
-// generated are the pages that are written on demand and make no trouble.
+// generated returns the pages that are generated and cause no trouble.
 func generated() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
 		"/search":                  search,
@@ -45,15 +45,15 @@ func writePage(w http.ResponseWriter, title, text string) {
 	writeBody(w, title, text, 1)
 }
 
-// writeBody writes a page whose paragraph stands there times times. Title and
-// text are plain text.
+// writeBody writes a page with its paragraph repeated times times. Title and text are plain
+// text.
 func writeBody(w io.Writer, title, text string, times int) {
 	title, text = html.EscapeString(title), html.EscapeString(text)
 	fmt.Fprintf(w, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<article>\n<h1>%s</h1>\n%s</article>\n<p><a href=\"/\">Home</a></p>\n</body>\n</html>\n",
 		title, title, strings.Repeat("<p>"+text+"</p>\n", times))
 }
 
-// fiveHundred names each leaf twenty times, in five spellings of one address.
+// fiveHundred links to each leaf twenty times, with five spellings of its URL.
 func fiveHundred(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", htmlUTF8)
 	out := bufio.NewWriter(w)
@@ -74,8 +74,7 @@ func fiveHundred(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(out, "</ul>\n</body>\n</html>\n")
 }
 
-// search answers any question with a page that links to the town only, so that
-// questions do not lead to further questions.
+// search answers each query with a page that has no link to another query.
 func search(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query().Get("q")
 	if len(q) > 100 {
@@ -87,10 +86,10 @@ func search(w http.ResponseWriter, r *http.Request) {
 		writeBody(w, "A search without a question", "Nothing was asked, and so nothing was found. The form that leads here has a field for the question. Somebody sent it empty.", 1)
 		return
 	}
-	writeBody(w, "A search for "+q, "You looked for "+q+". There is a page about it in the town, or there is none. The search of this site is not a good one, as it knows no words.", 1)
+	writeBody(w, "A search for "+q, "You looked for "+q+". There may be a page about it in the town. The search of this site is not a good one, as it knows no words.", 1)
 }
 
-// calendar is one of the pages that go on and on.
+// calendar is one page of an endless series.
 func calendar(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
@@ -98,8 +97,8 @@ func calendar(n int) http.HandlerFunc {
 	}
 }
 
-// writeLong writes numbered paragraphs up to size bytes, the same at each
-// call, and then a last line with a link. It stops when w fails.
+// writeLong writes numbered paragraphs up to size bytes, always the same, and a last line
+// with a link. It stops when w fails.
 func writeLong(w io.Writer, size int) {
 	name := "big"
 	if size > 10<<20 {

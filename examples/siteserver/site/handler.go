@@ -1,16 +1,15 @@
-// Package site is the example site as an http.Handler: forty ordinary pages,
-// and beside them every kind of trouble that a crawler meets on the web.
-//
-// The ordinary pages are the files of examples/site. The trouble is made here:
-// redirects (redirects.go), answers that fail (faults.go), pages that are
-// written on demand (generated.go). Troubles lists them with what a crawler
-// has to make of each, Forbidden lists what it must never ask for. The same
-// package also serves any folder as it is (folder.go) and keeps a log of
-// requests that tells whether the crawler was polite (requestlog.go).
+// Package site is the example site as an http.Handler: forty ordinary pages, and URLs with
+// every kind of trouble on the web.
 //
 //	server := httptest.NewServer(site.Handler(site.Options{}))
 //	defer server.Close()
 //	// crawl server.URL + "/"
+//
+// The ordinary pages are the files of examples/site. The troubles are redirects
+// (redirects.go) and failing answers (faults.go). Troubles lists them with the expected
+// results, and Forbidden the URLs that a crawler must never request. The package also
+// serves any folder (folder.go) and logs requests, to check that a crawler was polite
+// (requestlog.go).
 package site
 
 import (
@@ -19,23 +18,22 @@ import (
 	"time"
 )
 
-// Options says what is served and how. The zero value serves the example site
-// with its usual delays and no log.
+// Options select what is served. The zero value serves the example site with its usual
+// delays and no log.
 type Options struct {
-	// Dir is a folder to serve as it is, instead of the example site.
+	// Dir is a folder to serve instead of the example site.
 	Dir string
-	// Log receives one JSON line for each request that has ended, see Request.
-	// Lines are written one at a time. Nil: no log.
+	// Log receives a JSON line, a Request, for each request that has ended, one at a time.
+	// Nil: no log.
 	Log io.Writer
-	// Slow is how long the slow page waits before it answers; 0 means 1.5 s.
+	// Slow is the delay of the slow page; 0 means 1.5 s.
 	Slow time.Duration
-	// Drop is the time between two bytes of the page that comes in drops;
-	// 0 means 100 ms.
+	// Drop is the time between two bytes of the page of single bytes; 0 means 100 ms.
 	Drop time.Duration
 }
 
-// Handler answers for the example site, or for o.Dir. It is safe for use by
-// several goroutines and keeps no state between requests but the log.
+// Handler serves the example site, or o.Dir. It is safe for concurrent use and keeps no
+// state except the log.
 func Handler(o Options) http.Handler {
 	var h http.Handler
 	if o.Dir != "" {
@@ -49,7 +47,7 @@ func Handler(o Options) http.Handler {
 	return h
 }
 
-// exampleSite puts the routes of all troubles beside the files.
+// exampleSite serves the files and the routes of all troubles.
 func exampleSite(o Options) http.Handler {
 	if o.Slow <= 0 {
 		o.Slow = 1500 * time.Millisecond

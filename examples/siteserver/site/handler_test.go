@@ -19,9 +19,11 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+
+	"hce/dc/internal/testwait"
 )
 
-// quick are options whose delays cost a test nothing.
+// quick has delays that cost a test nothing.
 var quick = Options{Slow: time.Millisecond, Drop: time.Millisecond}
 
 func serve(t *testing.T, o Options) *httptest.Server {
@@ -31,14 +33,14 @@ func serve(t *testing.T, o Options) *httptest.Server {
 	return server
 }
 
-// client neither follows redirects nor unpacks, so that tests see what is sent.
+// client neither follows redirects nor decompresses, so tests see the bytes that are sent.
 var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
 	Timeout:       20 * time.Second,
 }
 
-// get asks for one path and reads at most limit bytes of the body.
+// get requests a path and reads at most limit bytes of the body.
 func get(t *testing.T, server *httptest.Server, path string, limit int64) (*http.Response, []byte, error) {
 	t.Helper()
 	resp, err := client.Get(server.URL + path)
@@ -79,11 +81,11 @@ func TestFits(t *testing.T) {
 		want bool
 	}{
 		{"no error", nil, 0, true},
-		{"an error where none should be", nil, 4, false},
-		{"one of two", []int{5, 55}, 1 << 55, true},
-		{"with others", []int{2}, 1<<2 | 1<<48, true},
-		{"another", []int{2}, 1 << 3, false},
-		{"none", []int{2}, 0, false},
+		{"unexpected error", nil, 4, false},
+		{"one of two bits", []int{5, 55}, 1 << 55, true},
+		{"with other bits", []int{2}, 1<<2 | 1<<48, true},
+		{"another bit", []int{2}, 1 << 3, false},
+		{"missing error", []int{2}, 0, false},
 	} {
 		if got := (Trouble{Bits: c.bits}).Fits(c.mask); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -310,7 +312,7 @@ func TestFiles(t *testing.T) {
 		}
 	})
 	t.Run("hostile host", func(t *testing.T) {
-		if got := plainHost(`x"><script>.example:80`); got != "xscript.example:80" {
+		if got := PlainHost(`x"><script>.example:80`); got != "xscript.example:80" {
 			t.Error(got)
 		}
 	})
@@ -357,16 +359,16 @@ func TestFolder(t *testing.T) {
 		kind, text string
 	}{
 		{"index of the root", "/", 200, "text/html", "root"},
-		{"index by its name", "/index.html", 200, "text/html", "root"},
+		{"index by name", "/index.html", 200, "text/html", "root"},
 		{"page", "/sub/page.htm", 200, "text/html", "page"},
-		{"no charset is claimed", "/sub/README", 200, "text/plain", "plain words"},
+		{"no charset", "/sub/README", 200, "text/plain", "plain words"},
 		{"bytes", "/sub/x.bin", 200, "application/octet-stream", "\x00\x01\x02"},
 		{"folder without slash", "/sub", 301, "", ""},
-		{"list where there is no index", "/sub/", 200, htmlUTF8, `<a href="./a%20&amp;%20b.html">a &amp; b.html</a>`},
+		{"list without an index", "/sub/", 200, htmlUTF8, `<a href="./a%20&amp;%20b.html">a &amp; b.html</a>`},
 		{"page with a slash", "/sub/page.htm/", 404, htmlUTF8, ""},
-		{"not there", "/nothing.html", 404, htmlUTF8, ""},
-		{"out of the folder", "/../secret.html", 404, htmlUTF8, ""},
-		{"out of the folder, escaped", "/sub/%2e%2e/%2e%2e/secret.html", 404, htmlUTF8, ""},
+		{"missing file", "/nothing.html", 404, htmlUTF8, ""},
+		{"outside the folder", "/../secret.html", 404, htmlUTF8, ""},
+		{"outside the folder, escaped", "/sub/%2e%2e/%2e%2e/secret.html", 404, htmlUTF8, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			resp, body, err := get(t, server, c.path, 1<<16)
@@ -380,7 +382,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// lines is a writer that can be read while the server still writes.
+// lines is a writer that can be read while the server writes.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -405,12 +407,11 @@ func TestRequestLog(t *testing.T) {
 	for _, path := range paths {
 		get(t, server, path, 1<<16)
 	}
-	// A line is written when its handler returns, which for a connection that
-	// was taken over nobody waits for.
 	var text string
-	for strings.Count(text, "\n") < len(paths) {
+	testwait.Until(t, "the log has a line for each request", func() bool {
 		text = log.String()
-	}
+		return strings.Count(text, "\n") >= len(paths)
+	})
 	byPath := make(map[string]Request)
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		var r Request

@@ -5,9 +5,8 @@ import (
 	"net/http"
 )
 
-// redirect sends code and target, which goes out as it is written here;
-// http.Redirect would make a relative target absolute. An empty target is
-// left out.
+// redirect sends code and a verbatim Location; http.Redirect would make a relative target
+// absolute. An empty target is left out.
 func redirect(code int, target string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if target != "" {

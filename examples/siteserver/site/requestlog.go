@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// Request is one line of the request log. The two times are taken around the
-// handler, so a gap seen here (start of one request minus end of the one
-// before) is never longer than the gap that the client left by more than the
-// time that the network took. A line is written when the request has ended,
-// which may be just after the client has its answer.
+// Request is one line of the request log. The times are taken around the handler, so a
+// measured gap between two requests is at most the client's gap plus network time. A line
+// is written when the request has ended, which may be shortly after the client has its
+// answer.
 type Request struct {
 	Start  int64  `json:"start"` // nanoseconds since 1970, UTC
 	End    int64  `json:"end"`   // the same clock
 	Remote string `json:"remote"`
-	Host   string `json:"host"` // as the client named it
+	Host   string `json:"host"` // as the client sent it
 	Method string `json:"method"`
 	Path   string `json:"path"`  // with the query, as sent
-	Code   int    `json:"code"`  // 0 when the connection was cut by hand
+	Code   int    `json:"code"`  // 0 for a hijacked connection
 	Bytes  int64  `json:"bytes"` // of the body, as sent
 	Agent  string `json:"agent"`
 }
 
-// Logged answers with next and writes one JSON line, a Request, to the writer for
-// each request that has ended. Lines are written one at a time.
+// Logged serves with next and writes one JSON line, a Request, for each request that has
+// ended. Lines are written one at a time.
 func Logged(next http.Handler, to io.Writer) http.Handler {
 	return &requestLog{next: next, to: to}
 }
@@ -41,7 +40,7 @@ type requestLog struct {
 func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	counted := &countingWriter{ResponseWriter: w}
 	start := time.Now()
-	defer func() { // also when the handler gives up by a panic
+	defer func() { // also after a panic of the handler
 		l.write(Request{
 			Start: start.UnixNano(), End: time.Now().UnixNano(), Remote: r.RemoteAddr,
 			Host: r.Host, Method: r.Method, Path: r.RequestURI,
@@ -54,16 +53,15 @@ func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (l *requestLog) write(line Request) {
 	text, err := json.Marshal(line)
 	if err != nil {
-		return // no field of a Request can fail
+		return // a Request always encodes
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A log that cannot be written must not disturb the site; whoever judges
-	// by it sees that lines are missing.
+	// A failed log must not disturb the site; its reader sees that lines are missing.
 	_, _ = l.to.Write(append(text, '\n'))
 }
 
-// countingWriter remembers the code and the size of an answer.
+// countingWriter counts the code and the bytes of an answer.
 type countingWriter struct {
 	http.ResponseWriter
 	code  int

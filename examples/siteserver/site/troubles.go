@@ -6,24 +6,21 @@ import (
 	"strings"
 )
 
-// Trouble is one address of the example site that does not simply answer with
-// a page, and what a crawler has to make of it.
+// Trouble is one URL of the example site that is not an ordinary page, and the expected
+// result of its crawl.
 type Trouble struct {
 	Path string
 	What string
-	// Code is the code of the server's own answer, before any redirect is
-	// followed; 0 when the answer has none.
+	// Code is the HTTP code before redirects; 0 without an HTTP answer.
 	Code int
-	// Bits are the error bits that fit, by docs/spec/crawling.md 2.4 and 2.8 and the
-	// table of docs/spec/DECISIONS.md 2: the row must carry one of them. Empty: the page
-	// is crawled without an error.
+	// Bits are the possible error bits, by docs/spec/crawling.md 2.4 and 2.8 and
+	// docs/spec/DECISIONS.md 2: the row must have one of them. Empty: no error.
 	Bits []int
 
-	serve http.HandlerFunc // nil: no such file, or a file
+	serve http.HandlerFunc // nil: a file, or a missing file
 }
 
-// Fits says whether the error mask of a row is one that this trouble may end
-// in.
+// Fits reports whether the error mask of a row is expected.
 func (t Trouble) Fits(mask int64) bool {
 	if len(t.Bits) == 0 {
 		return mask == 0
@@ -31,7 +28,7 @@ func (t Trouble) Fits(mask int64) bool {
 	return slices.ContainsFunc(t.Bits, func(bit int) bool { return mask>>bit&1 == 1 })
 }
 
-// Error bits that the troubles end in.
+// Error bits of the troubles.
 const (
 	bitBadURL      = 0
 	bitTimeout     = 1
@@ -53,15 +50,14 @@ const (
 	bitGuard       = 58
 )
 
-// Troubles lists all of them, for a judge of a crawl of this site: a page with
-// an error that is not in the list was not crawled as it should be. There need
-// not be a row for each, as some are only targets of redirects, and what
-// robots.txt closes may be left out before it becomes one. Pages of more than 10 MB carry their bit only if the site has a limit of at most
-// 10 MB, and the one that comes in drops only if its timeout is met.
+// Troubles lists all troubles. A page with an error outside the list was crawled wrongly.
+// Not every trouble has a row: some are only redirect targets, and URLs that robots.txt
+// denies may have none. Pages above 10 MB have their error bit only with a size limit of at
+// most 10 MB, and the page of single bytes only after a timeout.
 func Troubles() []Trouble { return troubles(Options{}) }
 
-// Forbidden says whether a crawler may never ask for path: because robots.txt
-// closes it, or because no link leads there but text that looks like one.
+// Forbidden reports whether a crawler must never request path: robots.txt denies it, or
+// only text that looks like a link mentions it.
 func Forbidden(path string) bool {
 	switch {
 	case path == "/private/open.html":

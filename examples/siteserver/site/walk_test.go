@@ -12,9 +12,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// TestEveryPageIsLinked walks the site as a crawler would and compares what it
-// found with the files: a page that nothing links to shows nothing, and a link
-// to nothing must be one of the listed troubles.
+// TestEveryPageIsLinked walks the site like a crawler and compares the result with the
+// files: every page needs a link, and every broken link must be a listed trouble.
 func TestEveryPageIsLinked(t *testing.T) {
 	server := serve(t, quick)
 	listed := make(map[string]Trouble)
@@ -75,7 +74,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 	}
 	for path := range reached {
 		if Forbidden(path) && !strings.HasPrefix(path, "/private/") {
-			t.Errorf("a plain reader of the links comes to %s", path)
+			t.Errorf("links lead to the forbidden %s", path)
 		}
 	}
 	for path := range generated() {
@@ -85,7 +84,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 	}
 }
 
-// links lists the addresses in a page, and the target of a redirect.
+// links returns the URLs in a page and the target of a redirect.
 func links(at *url.URL, resp *http.Response, body []byte) []*url.URL {
 	var found []*url.URL
 	base := at
