@@ -10,31 +10,30 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A chain is a page that goes on in others (URL_CHAIN). The links that continue it
-// become rows of type chain, and items of the next pass. The row of its first page
-// stays held until the batch ends, when the list of the pages that were crawled is
-// stored beside it (docs/spec/crawling.md 5.11). A kill in between is the fault of its batch,
-// and the first page is crawled again.
+// A chain is a page that continues in other pages (URL_CHAIN). Links that continue it become
+// rows of type chain and items of the next pass. The row of the first page stays held until
+// the batch ends; then the list of crawled parts is stored with it
+// (docs/spec/crawling.md 5.11). After a kill in between, the first page is crawled again.
 
-// chains are the chains of a batch. The zero value is ready; it is safe for many
-// goroutines.
+// chains holds the chains of a batch. The zero value is ready to use. It is safe for
+// concurrent use.
 type chains struct {
 	mu    sync.Mutex
-	count int64                 // chains that were begun
+	count int64                 // chains that were started
 	begun map[chainKey]*chain   // by the key of their first page
-	next  map[chainKey][]string // keys of the pages that continue a page, in its order
-	of    map[chainKey]chainKey // the first page, by a page that continues it
+	next  map[chainKey][]string // parts that continue a page, in the order of the page
+	of    map[chainKey]chainKey // first page, by part
 }
 
 type chainKey struct{ site, url string }
 
 type chain struct {
 	number int64
-	at     time.Time // of the files of its first page
+	at     time.Time // time in the file names of its first page
 }
 
-// continueChain takes a link that continues the chain of the page at hand: whatever
-// filters and limits say. A link back to the first page continues nothing.
+// continueChain takes a link that continues the page's chain, regardless of filters and
+// limits. A link to the first page continues nothing.
 func (c *collection) continueChain(target string) {
 	it := c.page.item
 	first := it.chainKey()
@@ -56,8 +55,7 @@ func (c *collection) continueChain(target string) {
 	it.found = append(it.found, next)
 }
 
-// chainKey is the first page of the chain that an item belongs to: itself, when it
-// begins one.
+// chainKey returns the key of the first page of the item's chain, which may be the item.
 func (it *item) chainKey() chainKey {
 	if it.chainOf.url != "" {
 		return it.chainOf
@@ -65,9 +63,8 @@ func (it *item) chainKey() chainKey {
 	return chainKey{it.SiteID, it.URLID}
 }
 
-// join notes that part continues page, in the chain of first, and gives the number
-// of the chain: the one that is asked for, else the next. At is the moment in the
-// names of the files of the first page, which begins the chain by its first call.
+// join records that part continues page in the chain of first. It returns the number of the
+// chain: asked, or the next number. at is the time in the file names of the first page.
 func (c *chains) join(first, page chainKey, part string, at time.Time, asked *int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +87,7 @@ func (c *chains) join(first, page chainKey, part string, at time.Time, asked *in
 	return one.number
 }
 
-// leave forgets what a page brought to the chain of first: the page is not stored.
+// leave removes what a page added to the chain of first, because the page is not stored.
 func (c *chains) leave(first, page chainKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,15 +97,15 @@ func (c *chains) leave(first, page chainKey) {
 	}
 }
 
-// firstOf is the first page of the chain that a page continues.
+// firstOf returns the first page of the chain that contains a part.
 func (c *chains) firstOf(part chainKey) chainKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of[part]
 }
 
-// parts are the keys of the pages of a chain that were crawled, the first one left
-// out, each once: those that a page leads to stand behind it.
+// parts returns the keys of the crawled pages of a chain without the first one, each once, in
+// breadth-first order.
 func (c *chains) parts(first chainKey, crawled map[chainKey]bool) []string {
 	met := map[string]bool{first.url: true}
 	var list []string
@@ -130,8 +127,8 @@ func (c *chains) parts(first chainKey, crawled map[chainKey]bool) []string {
 	return list
 }
 
-// endChains stores the lists of the chains beside their first pages, and lets the
-// rows of those go.
+// endChains stores the lists of the chains with their first pages, and releases the rows of
+// those.
 func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	crawled := map[chainKey]bool{}
 	for _, it := range all {
@@ -152,7 +149,7 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	r.chains.mu.Unlock()
 	for site, results := range bySite {
 		if err := r.keep(ctx, site, results); err != nil {
-			return fmt.Errorf("crawl.endChains: %w", err)
+			return fmt.Errorf("store the lists of chains: %w", err)
 		}
 	}
 	return nil

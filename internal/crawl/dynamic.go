@@ -12,14 +12,13 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// render has a browser make a page of target. What stands behind ### in a URL is
-// a script for that page (docs/spec/crawling.md 4.9).
+// render loads target in a browser. The part of a URL after ### is a script for that page
+// (docs/spec/crawling.md 4.9).
 //
-// The gate is held when it is called. Where the page leads the browser, by a
-// redirect or by script, is a hop like any other.
+// The caller holds the gate. Each redirect, also by script, is a hop.
 func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	timeout := v.item.url.HTTPTimeout
-	if !(timeout > 0) { // as with plain requests
+	if !(timeout > 0) { // as for plain requests
 		timeout = float64(fetch.DefaultTimeout.Milliseconds())
 	}
 	limit, damping, err := browser.Limits(timeout)
@@ -29,7 +28,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
 		if v.settings.badMacro {
-			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "the property FETCHER_MACRO cannot be read"}
+			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
 		macro = v.settings.macro
 	}
@@ -97,16 +96,16 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}, nil
 }
 
-// hops asks the visit for each request of a page in a browser.
+// hops checks each document request of a page in a browser.
 type hops struct {
 	*visit
-	size  int64 // what the page may take
+	size  int64 // maximum memory of the page
 	mu    sync.Mutex
-	asked bool // for the page itself, which the visit has let pass
-	over  bool // the page is done: nobody may use the visit any more
+	asked bool // the first request was checked by the visit
+	over  bool // the page is done: the visit must not be used any more
 }
 
-// allow is the browser's question. It holds the gate when it says yes.
+// allow checks a request of the browser. It holds the gate if it returns nil.
 func (h *hops) allow(ctx context.Context, next *url.URL) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,24 +122,22 @@ func (h *hops) allow(ctx context.Context, next *url.URL) error {
 	return h.reserve(ctx)
 }
 
-// reserve waits for the memory of the page, which a hop has given back while it
-// waited.
+// reserve waits for the memory of the page, which a hop released while it waited.
 func (h *hops) reserve(ctx context.Context) error {
 	waiting, cancel := h.untilEnd(ctx)
 	defer cancel()
 	return h.memory.Grow(waiting, h.size, h.size)
 }
 
-// end waits for a question under way, which a page that fails may leave behind.
+// end waits for a running check, which a failed page may leave behind.
 func (h *hops) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = true
 }
 
-// newCookies leaves out of the cookies of a page those that came with the request:
-// the jar has them, or the site's property, which is not the jar's. One that was
-// set again with an end is new.
+// newCookies removes cookies that were sent with the request: they belong to the jar or to the
+// site's property. A cookie with a new expiry stays.
 func newCookies(lines []string, sent string) []string {
 	known := map[string]bool{}
 	for pair := range strings.SplitSeq(sent, ";") {

@@ -17,13 +17,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Explanation is every decision that a URL would meet, for people who ask why it
-// is or is not crawled. Parts that cannot be told are null.
+// Explanation is every decision that a URL would meet. Unknown parts are null.
 type Explanation struct {
-	URL        string               `json:"url"` // as asked
+	URL        string               `json:"url"` // as requested by the caller
 	Canonical  string               `json:"canonical"`
 	URLMd5     string               `json:"urlMd5"`
-	Due        bool                 `json:"due"`     // the next batch of its site could bring it
+	Due        bool                 `json:"due"`     // the next batch of its site may include it
 	Reasons    []string             `json:"reasons"` // why, or why not
 	Site       *ExplainedSite       `json:"site"`
 	Row        *ExplainedRow        `json:"row"`
@@ -34,7 +33,7 @@ type Explanation struct {
 	Fetch      *ExplainedFetch      `json:"fetch"` // with --fetch
 }
 
-// ExplainedSite is the site that the URL belongs to; a limit of 0 is none.
+// ExplainedSite is the site of the URL. A limit of 0 is unlimited.
 type ExplainedSite struct {
 	ID           string   `json:"id"`
 	State        int64    `json:"state"`
@@ -49,7 +48,7 @@ type ExplainedSite struct {
 	Warnings     []string `json:"warnings"` // properties and filters that cannot be read
 }
 
-// ExplainedRow is the URL's row as it is stored.
+// ExplainedRow is the stored row of the URL.
 type ExplainedRow struct {
 	Status     int64     `json:"status"`
 	State      int64     `json:"state"`
@@ -64,7 +63,7 @@ type ExplainedRow struct {
 	UDate      wire.Date `json:"uDate"`
 }
 
-// ExplainedFilters is what the site's filters say of the URL as a link.
+// ExplainedFilters is the verdict of the site's filters on the URL as a link.
 type ExplainedFilters struct {
 	Accepted bool            `json:"accepted"`
 	Rules    []ExplainedRule `json:"rules"`
@@ -78,27 +77,27 @@ type ExplainedRule struct {
 	Stage     int    `json:"stage"`
 	Group     int    `json:"groupId"`
 	Effect    string `json:"effect"`  // include, exclude, condition or broken
-	Applies   bool   `json:"applies"` // to links, which also is asked of redirects
+	Applies   bool   `json:"applies"` // to links and redirects
 	Matches   bool   `json:"matches"`
 }
 
-// ExplainedRobots is what robots.txt says of the URL.
+// ExplainedRobots is the verdict of robots.txt.
 type ExplainedRobots struct {
-	Mode       bool     `json:"mode"` // ROBOTS_MODE: it is asked at all
+	Mode       bool     `json:"mode"` // ROBOTS_MODE: robots.txt is used
 	URL        string   `json:"url"`
 	Allowed    bool     `json:"allowed"`
-	Line       string   `json:"line"` // the line that decides; "" for none
+	Line       string   `json:"line"` // the deciding line; "" if no line applies
 	CrawlDelay float64  `json:"crawlDelaySeconds"`
 	Sitemaps   []string `json:"sitemaps"`
-	Error      string   `json:"error,omitempty"` // why it could not be asked
+	Error      string   `json:"error,omitempty"` // why robots.txt is not available
 }
 
-// ExplainedPoliteness is when the host may be asked next.
+// ExplainedPoliteness says when the next request to the host may be sent.
 type ExplainedPoliteness struct {
 	Host        string    `json:"host"`
-	DelayMs     int64     `json:"delayMs"` // the longer of RequestDelay and Crawl-delay
+	DelayMs     int64     `json:"delayMs"` // the maximum of RequestDelay and Crawl-delay
 	Concurrency int       `json:"concurrency"`
-	InFlight    bool      `json:"inFlight"` // a request is under way, or was when its task died
+	InFlight    bool      `json:"inFlight"` // a request is running, or its task died
 	NextFetch   time.Time `json:"nextFetch"`
 }
 
@@ -117,10 +116,10 @@ type ExplainedRequest struct {
 	MaxHTMLRedirects int         `json:"maxHtmlRedirects"`
 }
 
-// ExplainedFetch is what came of the real request. Nothing of it is stored.
+// ExplainedFetch is the result of the real request. It is not stored.
 type ExplainedFetch struct {
 	Error       string         `json:"error,omitempty"`
-	ErrorNames  []string       `json:"errorNames"` // the bits that the URL would get
+	ErrorNames  []string       `json:"errorNames"` // error bits that the URL would get
 	HTTPCode    int            `json:"httpCode"`
 	FinalURL    string         `json:"finalUrl"`
 	Redirects   []ExplainedHop `json:"redirects"`
@@ -132,10 +131,10 @@ type ExplainedFetch struct {
 	TotalMs     int64          `json:"totalMs"`
 	LinksI      int64          `json:"linksI"`
 	LinksE      int64          `json:"linksE"`
-	NewURLs     []string       `json:"newUrls"` // links that would become rows, 100 at most
+	NewURLs     []string       `json:"newUrls"` // links that would become rows, at most 100
 }
 
-// ExplainedHop is a URL that led to another, and the code that it answered with.
+// ExplainedHop is a redirect: the URL, and the code of its answer.
 type ExplainedHop struct {
 	URL  string `json:"url"`
 	Code int    `json:"httpCode"`
@@ -144,11 +143,10 @@ type ExplainedHop struct {
 // mostExplained bounds the links of an Explanation.
 const mostExplained = 100
 
-// Explain tells every decision that a URL would meet, as a page of the site, or of
-// the one that its address belongs to when siteID is empty. It asks for the host's
-// robots.txt, and with fetch for the page itself, both politely and through the
-// site's proxies. It stores nothing: no row, no cookie, no count; but the gate of the
-// host keeps the time of its requests, as it must.
+// Explain returns every decision that a URL would meet, as a page of the site siteID, or of the
+// site that contains it if siteID is empty. It requests robots.txt, and with fetch the page, through
+// the host's gate and the site's proxies. It stores nothing except the time of its requests in the
+// gate file.
 func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,12 +159,12 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	e.Canonical, e.URLMd5 = text, wire.Md5(text)
 	if siteID == "" {
 		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
-			return nil, fmt.Errorf("crawl.Explain: %w", err)
+			return nil, fmt.Errorf("explain %s: %w", raw, err)
 		}
 	}
 	stored, err := j.Data.Site(ctx, siteID)
 	if err != nil {
-		return nil, fmt.Errorf("crawl.Explain: %w", err)
+		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	if stored == nil {
 		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
@@ -176,17 +174,17 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	r.last, r.dry, r.rotator = true, true, j.Rotator.Unsaved()
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {
-		return nil, fmt.Errorf("crawl.Explain: %w", err)
+		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	v := r.visit(it)
 	e.explainFilters(v, site)
 	if err := e.explainRobots(ctx, v); err != nil {
-		return nil, fmt.Errorf("crawl.Explain: %w", err)
+		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	host := canonical.Host(it.target)
 	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.concurrency, j.Now())
 	if err != nil {
-		return nil, fmt.Errorf("crawl.Explain: %w", err)
+		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	e.Politeness = &ExplainedPoliteness{
 		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.concurrency, InFlight: inFlight, NextFetch: next.UTC(),
@@ -204,7 +202,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	return e, nil
 }
 
-// explained makes the item that a batch would have, and says what is known of it.
+// explained returns the item that a batch would have, and fills in what is known of it.
 func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
 	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
 	if err != nil {
@@ -257,8 +255,7 @@ func (e *Explanation) explainFilters(v *visit, site *siteWork) {
 	}
 }
 
-// explainRobots asks the host for its robots.txt, unless the site does not want
-// to know.
+// explainRobots requests robots.txt, unless the site does not use it.
 func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	origin, path := split(v.item.target)
 	e.Robots = &ExplainedRobots{Mode: v.settings.robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
@@ -286,7 +283,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// judge says whether the next batch of the site could bring the URL, and why.
+// judge decides whether the next batch of the site may include the URL, and why.
 func (e *Explanation) judge(wait time.Duration) {
 	var no []string
 	add := func(when bool, format string, args ...any) {
@@ -317,7 +314,7 @@ func (e *Explanation) judge(wait time.Duration) {
 	}
 }
 
-// tryFetch makes the request and reads the page, as a batch would.
+// tryFetch requests and reads the page as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
 	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []ExplainedHop{}, NewURLs: []string{}}
 	a, err := v.fetch(ctx)
@@ -362,8 +359,7 @@ func cookieOf(r fetch.Request) string {
 	return r.Jar.Cookies(u)
 }
 
-// proxyOf tells whether a proxy would be used; which one is chosen at the request,
-// and choosing counts.
+// proxyOf says whether a proxy would be used. Choosing one would count as a use.
 func proxyOf(s *settings) string {
 	if s.proxy.Used() {
 		return "one of the site's pool"
@@ -381,7 +377,7 @@ func fetcherName(kind int) string {
 	return "static"
 }
 
-// withoutSecrets is a header that may be shown.
+// withoutSecrets returns headers without credentials.
 func withoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
 	for name := range shown {

@@ -9,8 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// faults maps what went wrong in a request to the bits of the URL (docs/spec/crawling.md
-// 2.4, docs/spec/DECISIONS.md 2).
+// faults maps failures of requests to error bits (docs/spec/crawling.md 2.4,
+// docs/spec/DECISIONS.md 2).
 var faults = map[fetch.Kind]wire.ErrorMask{
 	fetch.BadURL:           wire.ErrBadURL,
 	fetch.Timeout:          wire.ErrTimeout,
@@ -27,9 +27,8 @@ var faults = map[fetch.Kind]wire.ErrorMask{
 	fetch.Other:            wire.ErrFetchAmbiguous,
 }
 
-// faultBits gives the bits and the HTTP code of an item whose fetch failed; the
-// code is 0, for 400, unless it is the size of an answer that was wrong
-// (docs/spec/crawling.md 2.3 step 30, 2.4).
+// faultBits returns the error bits and the HTTP code of a failed item. Code 0 means 400; a body
+// that is too large keeps its code (docs/spec/crawling.md 2.3 step 30, 2.4).
 func faultBits(err error) (bits wire.ErrorMask, code int) {
 	var r refusal
 	if errors.As(err, &r) {
@@ -43,7 +42,7 @@ func faultBits(err error) (bits wire.ErrorMask, code int) {
 	}
 	var fault *fetch.Fault
 	for errors.As(err, &fault) && fault.Kind == fetch.Refused {
-		err = fault.Err // such as that of the robots.txt of a redirect's host
+		err = fault.Err // for example of the robots.txt of a redirect's host
 	}
 	if !errors.As(err, &fault) {
 		return wire.ErrGeneralCrawler, 0
@@ -58,7 +57,7 @@ func faultBits(err error) (bits wire.ErrorMask, code int) {
 	return bits, code
 }
 
-// codeBits gives the bits of an HTTP code of 400 or more, 0 of the others.
+// codeBits returns the error bits of an HTTP code of 400 or more, 0 for others.
 func codeBits(code int) wire.ErrorMask {
 	switch {
 	case code < 400:
@@ -71,12 +70,12 @@ func codeBits(code int) wire.ErrorMask {
 	return wire.ErrHTTP
 }
 
-// refusal is a decision of the crawler not to make a request.
+// refusal is a decision of the crawler not to send a request.
 type refusal struct {
 	bits   wire.ErrorMask
 	code   int   // 0: 400
 	status int64 // of the row; 0: Crawled
-	back   bool  // the row goes back to New, without a mark
+	back   bool  // the row becomes New again, without a mark
 	reason string
 }
 

@@ -11,16 +11,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// gatherFeed makes rows of the entries of a feed, by the rules of links: of
-// FEED_PARSER pages that are crawled already, their content the entry; of RSS
-// pages to be crawled, in the next pass if there is one (docs/spec/crawling.md 5.10). done is
-// false for a page that is no feed; stored tells whether the feed itself is kept.
+// gatherFeed creates rows for the entries of a feed, by the rules of links
+// (docs/spec/crawling.md 5.10). With FEED_PARSER they are crawled already: the entry is
+// their content. With RSS they are crawled in the next pass, or later. done is false if the
+// page is not a feed. stored reports whether the feed itself has to be stored.
 func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
 		ContentType: declaredType(p.Header), Standard: p.settings.standardFeeds, ZeroItem: p.settings.feedAsEntry,
 	})
 	if errors.Is(err, feed.ErrNoFeed) {
-		if !p.item.url.Root() { // what an entry leads to
+		if !p.item.url.Root() { // the page of an entry
 			return false, true
 		}
 		out.bits |= wire.ErrRSSEmpty
@@ -35,10 +35,10 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		out.bits |= wire.ErrUnsupportedType
 	}
 	if parsed.Cut {
-		r.log.Warn("the feed has more entries than are read", "site", p.SiteID, "url", p.url.URL)
+		r.log.Warn("feed has too many entries; the rest is left out", "site", p.SiteID, "url", p.url.URL)
 	}
 	c := r.collection(out, p, now)
-	entries := map[string]feed.Entry{} // by the key of the row
+	entries := map[string]feed.Entry{} // by key of the row
 	for _, e := range parsed.Items {
 		if e.URL == "" || !r.dated(ctx, p, e) {
 			continue
@@ -50,7 +50,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		}
 	}
 	c.finish()
-	for final, found := range c.led {
+	for final, found := range c.resolved {
 		if e, ok := entries[found]; ok {
 			entries[final] = e
 		}
@@ -62,8 +62,8 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	return true, p.settings.processor == rss
 }
 
-// dated asks the filters of an entry's date, which are SQL with %PDATE%, if the
-// site has any (docs/spec/crawling.md 5.6).
+// dated checks the date of an entry against the site's SQL filters with %PDATE%
+// (docs/spec/crawling.md 5.6).
 func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true
@@ -72,8 +72,8 @@ func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 	return p.site.filters.AcceptSQL(filter.StageLinks, env)
 }
 
-// keepEntries completes the rows of entries as PROCESSOR_NAME says.
-// An entry that was known before is not crawled again for being in the feed still.
+// keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
+// crawled again.
 func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
 	iterates := p.settings.processor == rss && !r.last
 	var there map[string]bool
@@ -96,14 +96,14 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		}
 		document, err := e.Document(l.URL.URLMd5, p.url.URL, p.URLID)
 		if err != nil {
-			r.log.Warn("an entry of a feed is not stored", "site", p.SiteID, "url", l.URL.URL, "error", err)
+			r.log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
 			continue
 		}
 		u := &l.URL
 		u.Type, u.Status, u.Crawled, u.HTTPCode, u.ProcessingDelay = wire.TypeFetched, wire.StatusCrawled, 1, int64(p.Code), 0
 		u.ContentType, u.Size, u.ContentMask = clipTo(e.ContentType, 32), int64(len(document)), 1
 		if u.ContentType == "" {
-			u.ContentType = "text/html" // what an entry leads to
+			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.batch.ID, md5Of(document)
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
@@ -113,15 +113,15 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 	}
 }
 
-// isRSS reports whether an item brought a feed whose entries later passes crawl.
+// isRSS reports whether the item is a feed whose entries are crawled by later passes.
 func (it *item) isRSS() bool { return it.feed && it.settings.processor == rss }
 
-// answered are the entries of feeds on their way into the answer: each URL once,
-// and beyond one for each item no more than maxItems leaves room for.
+// answered selects the entries of feeds for the answer: each URL once. Entries in excess of
+// one per item are limited by maxItems.
 type answered struct {
 	brought map[chainKey]bool // pages that items of later passes come from
 	met     map[chainKey]bool
-	room    int64 // for more entries than items; -1: no limit
+	room    int64 // for entries in excess of items; -1: no limit
 	cut     bool
 }
 
@@ -139,7 +139,7 @@ func (r *batchRun) newEntries(work []*item) *answered {
 	return a
 }
 
-// of gives the entries that stand for an item; none when it stands for itself.
+// of returns the entries that replace an item in the answer, or nil.
 func (a *answered) of(it *item) []wire.BatchItem {
 	var list []wire.BatchItem
 	for _, e := range it.extra {

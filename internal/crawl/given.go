@@ -9,9 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// given is the content that the client put into an item in place of the one on
-// the web, nil when there is none (docs/spec/crawling.md 1.3, 4.9 "URL put"). It needs no host:
-// nothing is asked, and nobody waits.
+// given returns the content that the client supplied with the item, or nil
+// (docs/spec/crawling.md 1.3, 4.9 "URL put"). No request is sent.
 func (it *item) given() (*answer, error) {
 	if len(it.put) == 0 || it.put[0] != '{' {
 		return nil, nil
@@ -27,8 +26,8 @@ func (it *item) given() (*answer, error) {
 	}}, nil
 }
 
-// plainOrBase64 decodes a text that is base64 from its first to its last
-// character, line ends aside, and takes any other as it is. Mark-up never is.
+// plainOrBase64 decodes a text that is base64 as a whole, ignoring line ends. Any other text,
+// and any text with markup, is returned as it is.
 func plainOrBase64(text string) []byte {
 	if strings.IndexByte(text, '<') >= 0 {
 		return []byte(text)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// headerText is a header block of "Name: value" lines, names sorted.
+// headerText returns a block of "Name: value" lines, sorted by name.
 func headerText(h http.Header, first string) []byte {
 	var b bytes.Buffer
 	if first != "" {
@@ -27,12 +27,12 @@ func headerText(h http.Header, first string) []byte {
 	return b.Bytes()
 }
 
-// clipTo makes a text of a server fit for a column of most bytes.
+// clipTo cuts a text of a server to the size of a column, in bytes.
 func clipTo(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
-// clipLine makes a text of a server fit for one line.
+// clipLine makes a text of a server fit on one line.
 func clipLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

@@ -13,16 +13,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// hostWork is the queue of one host: its items are requested in turn, or as
-// many at once as the site's HostConcurrency says.
+// hostWork is the queue of one host. Its items are requested one after the other, or as
+// many at once as the site's HostConcurrency allows.
 type hostWork struct {
 	*batchRun
 	name  string
 	items []*item
 }
 
-// hosts sorts the items that are to be fetched by host, in the order of the
-// batch. Items whose URL names no host to ask by HTTP fail at once.
+// hosts groups the items that have to be fetched by host, in the order of the batch. Items
+// without an HTTP host fail at once.
 func (r *batchRun) hosts(work []*item) []*hostWork {
 	byName := map[string]*hostWork{}
 	var list []*hostWork
@@ -51,7 +51,7 @@ func (r *batchRun) hosts(work []*item) []*hostWork {
 	return list
 }
 
-// webHost is the host of an http or https URL, "" of any other text.
+// webHost returns the host of an http or https URL, or "" for any other text.
 func webHost(target string) string {
 	scheme, _, _ := strings.Cut(target, "://")
 	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -60,8 +60,8 @@ func webHost(target string) string {
 	return canonical.Host(target)
 }
 
-// run fetches the host's items. It returns when each of them went to the page
-// stage, failed, or was handed back.
+// run fetches the host's items. It returns when each of them is in the page stage, failed, or
+// was handed back.
 func (h *hostWork) run(ctx context.Context) {
 	workers := 1
 	for _, it := range h.items {
@@ -73,7 +73,7 @@ func (h *hostWork) run(ctx context.Context) {
 	for range workers {
 		group.Go(func() {
 			for it := range queue {
-				h.one(ctx, it)
+				h.fetchItem(ctx, it)
 			}
 		})
 	}
@@ -84,9 +84,8 @@ func (h *hostWork) run(ctx context.Context) {
 	group.Wait()
 }
 
-// one brings one item through robots.txt, gate and request (docs/spec/steps.md 1
-// #8 to #13).
-func (h *hostWork) one(ctx context.Context, it *item) {
+// fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
+func (h *hostWork) fetchItem(ctx context.Context, it *item) {
 	if _, gone := h.goneSites.Load(it.SiteID); gone || h.over(ctx) {
 		h.saves <- it.back(0, wire.DateOf(h.Now()))
 		return
@@ -98,11 +97,10 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		a, err = v.fetch(ctx)
 	}
 	it.started = true
-	// The slot is kept until the body is handed over, so that there are never
-	// more bodies than slots.
+	// The slot is held until the body is passed on, so bodies never outnumber slots.
 	defer v.leaveSlot()
 	if err != nil {
-		it.letGo()
+		it.releaseMemory()
 	}
 	var refused refusal
 	switch {
@@ -122,21 +120,21 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 		h.saves <- out
 	case err != nil:
 		bits, code := faultBits(err)
-		h.logOf(it).Info("not fetched", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
+		h.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 		out := it.failed(bits, code, wire.DateOf(h.Now()))
 		out.settle(refused.status)
 		var fault *fetch.Fault
 		if errors.As(err, &fault) && fault.Partial != nil {
-			out.took(fault.Partial.Total.Milliseconds())
+			out.setDuration(fault.Partial.Total.Milliseconds())
 		}
 		h.saves <- out
 	case it.settings.probes():
-		// Its links need requests of their own, which are this host's turn too.
+		// The requests for its links wait for this host too.
 		v.leaveSlot()
 		if !h.toProbing(it, int64(len(a.Body))) {
-			h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages ask for their links at once")
+			h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
 			it.started = false
-			it.letGo()
+			it.releaseMemory()
 			h.saves <- it.back(0, wire.DateOf(h.Now()))
 			return
 		}
@@ -146,14 +144,14 @@ func (h *hostWork) one(ctx context.Context, it *item) {
 	}
 }
 
-// toProbing moves a page that makes requests while it is read to the budget of such
-// pages, and reports whether there was room.
+// toProbing moves a page whose links need requests to the budget of such pages. It reports
+// whether there was room.
 func (h *hostWork) toProbing(it *item, size int64) bool {
 	probing := h.probing.account((1 + textGrowth) * smallPage)
 	if !probing.try((1 + textGrowth) * size) {
 		return false
 	}
-	it.letGo()
+	it.releaseMemory()
 	it.body, it.text = probing, nil
 	return true
 }

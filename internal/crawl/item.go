@@ -6,66 +6,64 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// item is one URL of the batch on its way through the stages. One stage at a
-// time holds it.
+// item is one URL of the batch on its way through the stages. One stage at a time owns it.
 type item struct {
 	wire.BatchItem
 	site     *siteWork
 	settings *settings
-	url      wire.URL        // the row as it will be answered
-	row      wire.URL        // the row as it was before
-	target   string          // what is requested for it
-	parent   string          // URL of the page that it was found on, where the Referer wants it
-	put      json.RawMessage // content given by the client in place of the web's
+	url      wire.URL        // the row of the answer
+	row      wire.URL        // the row before the batch
+	target   string          // the requested URL
+	parent   string          // URL of the page that linked to it, if the Referer needs it
+	put      json.RawMessage // content that the client supplied
 
 	single     bool // of a later pass: its links are not collected
-	cached     bool // its stored result is the answer
-	todo       bool // its row is taken; it is to be fetched
-	started    bool // a request was made, or was found not to be allowed
+	cached     bool // the stored result is the answer
+	todo       bool // its row is taken; it has to be fetched
+	started    bool // a request was sent or refused
 	handedBack bool // not started; New again
-	cutOff     bool // the batch ended while its page was read, before all of it was known
+	cutOff     bool // its page could not be read whole
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 
-	noted wire.ErrorMask // found before its page was asked for
+	noted wire.ErrorMask // error bits from before the request
 
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
-	body *account // memory of its page, until that is stored
-	text *account // memory of what is made of the page
+	body *account // memory of the body until it is stored
+	text *account // memory of the page's text
 
-	found []wire.BatchItem // what its page brought for the next pass
-	extra []wire.BatchItem // what its page brought for the answer: entries of a feed
+	found []wire.BatchItem // items of its page for the next pass
+	extra []wire.BatchItem // items of its page for the answer: entries of a feed
 }
 
-// letGo gives back the memory of the item's page, which is stored or dropped.
-func (it *item) letGo() {
+// releaseMemory returns the memory of the item's page, which is stored or dropped.
+func (it *item) releaseMemory() {
 	it.body.Keep(0)
 	it.text.Keep(0)
 }
 
-// sitemapType is the ContentType of the rows of sitemaps, before and after they
-// are crawled.
+// sitemapType is the ContentType of a sitemap's row, before and after its crawl.
 const sitemapType = "application/sitemap+xml"
 
-// sitemap reports whether the item's URL is that of a sitemap.
+// sitemap reports whether the item's URL is a sitemap.
 func (it *item) sitemap() bool { return it.row.ContentType == sitemapType }
 
-// outcome is what the save stage stores for one item.
+// outcome is the result that the save stage stores for one item.
 type outcome struct {
 	item     *item
 	result   wire.Fetched
 	bits     wire.ErrorMask // found while the page was read
-	replaced bool           // REPLACE has changed the content
-	holds    bool           // the row stays held to the end of its batch: the first of a chain
+	replaced bool           // REPLACE changed the content
+	holds    bool           // the first page of a chain: the row stays held until the batch ends
 	bytes    int
 }
 
-// linkBytes is about what a link takes in memory.
+// linkBytes estimates the memory of a link.
 const linkBytes = 1 << 10
 
-// weigh counts the memory that the outcome takes until it is stored.
+// weigh computes the memory of the outcome.
 func (o *outcome) weigh() {
 	o.bytes = linkBytes * (len(o.result.Links) + len(o.result.Elsewhere))
 	for _, f := range o.result.Files {
@@ -78,9 +76,8 @@ func (o *outcome) weigh() {
 	}
 }
 
-// failed makes the outcome of an item that brought no page: Status Crawled,
-// State Error, the bits, and 400 where code is 0 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1,
-// 6.5).
+// failed returns the outcome of an item without a page: Status Crawled, State Error and
+// the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
 func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	if code == 0 {
 		code = 400
@@ -105,7 +102,7 @@ func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	return out
 }
 
-// settle gives the row of a failed item another status than Crawled; 0 leaves it.
+// settle gives the row of a failed item another status than Crawled. 0 changes nothing.
 func (o *outcome) settle(status int64) {
 	if status == 0 || status == wire.StatusCrawled {
 		return
@@ -115,18 +112,18 @@ func (o *outcome) settle(status int64) {
 	o.result.Set["Status"], o.result.Set["State"] = status, int64(wire.URLEnabled)
 }
 
-// took notes how long the requests of a failed item took.
-func (o *outcome) took(ms int64) {
+// setDuration sets the duration of a failed item's requests.
+func (o *outcome) setDuration(ms int64) {
 	o.item.url.CrawlingTime, o.item.url.TotalTime = ms, ms
 	o.result.Set["CrawlingTime"], o.result.Set["TotalTime"] = ms, ms
 }
 
-// siteBits are the errors of a URL that are noted at its site as well (docs/spec/crawling.md
-// 2.3, "+ site").
+// siteBits are the error bits of a URL that its site gets too (docs/spec/crawling.md 2.3,
+// "+ site").
 const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
 
-// back makes the outcome of an item that was not started: its row is as it was
-// before and can be selected again. The bits are for the answer alone.
+// back returns the outcome of an item that was not crawled: its row is as before and can be
+// selected again. bits appear in the answer only.
 func (it *item) back(bits wire.ErrorMask, now wire.Date) *outcome {
 	it.handedBack = true
 	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now

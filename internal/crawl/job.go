@@ -18,50 +18,50 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Data is what the crawler needs of the data owner. Errors mean that nothing of
-// the call was stored, and end the batch; but one with wire.CodeNotFound says that
-// the site was deleted meanwhile, which ends only its items.
+// Data is the repository as the crawler sees it. An error means that the call stored
+// nothing, and ends the batch. An error with wire.CodeNotFound means that the site was
+// deleted in the meantime, and ends only its items.
 type Data interface {
-	// Site reads a site with its filters and properties; nil when it is unknown.
+	// Site reads a site with its filters and properties. It returns nil for an unknown site.
 	Site(ctx context.Context, id string) (*wire.Site, error)
-	// SiteOf finds the site that a URL belongs to; "0" for none of its own.
+	// SiteOf finds the site of a URL. It returns "0" if no site contains it.
 	SiteOf(ctx context.Context, url string) (string, error)
-	// Suspend stops a site that passed a limit (docs/spec/steps.md 1 #5).
+	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
-	// MarkCrawling takes rows into work; rows that are missing are inserted.
-	// A key that is not in the answer could not be taken.
+	// MarkCrawling sets rows to Crawling and inserts missing ones. A key that is absent from
+	// the result could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error)
-	// TakeSchema stores what a URL schema made of a template; taken is false when
-	// another batch has it.
+	// TakeSchema stores the URLs that a URL schema made of a template. taken is false if
+	// another batch holds the template.
 	TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
 	SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error)
-	// PutRaw stores files of URLs whose rows are not touched.
+	// PutRaw stores files of URLs and leaves their rows unchanged.
 	PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error
 
-	// Rows, KnownURLs, URLTexts and HasContents tell of rows of a site by key;
-	// missing ones are missing in the map.
+	// Rows, KnownURLs, URLTexts and HasContents read rows of a site by key. Keys without a
+	// row are absent from the map.
 	Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error)
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
 	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
-	// Condition evaluates an SQL expression over a row. An expression that is refused
-	// is an error of the verdict.
+	// Condition evaluates an SQL expression over a row. The error of the verdict says why
+	// an expression is refused.
 	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
 
-	// Proxies reads the stored proxies of a site; ProxyFault counts a fault of one.
+	// Proxies reads the stored proxies of a site. ProxyFault counts a fault of one.
 	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)
 	ProxyFault(ctx context.Context, site, host string, disabled bool) error
 }
 
-// Scratch keeps the files of a batch in real time in a folder of the batch's own,
-// which its last stage removes; see storage.Scratch.
+// Scratch keeps the files of a real-time batch in a folder of that batch, which its last
+// stage removes; see storage.Scratch.
 type Scratch interface {
 	PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error
 }
 
-// Fetcher makes requests behind the egress guard; see fetch.Client.
+// Fetcher sends requests behind the egress guard; see fetch.Client.
 type Fetcher interface {
 	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
 	Resolve(ctx context.Context, host string) error
@@ -79,68 +79,65 @@ type Gates interface {
 	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
-// Config is what crawler-task.ini says. Of a folder that is "" nothing is read or
-// kept.
+// Config holds the settings of crawler-task.ini. An empty folder name turns the feature
+// that uses the folder off.
 type Config struct {
 	Headers          headerrotation.Rule // default request headers
 	Cookie           cookies.Property    // default cookie
-	RobotsAgent      string              // product token that robots.txt groups are matched with
-	MaxResourceSize  int64               // bytes; bounds what a site's own limit allows
-	MaxMemory        int64               // bytes of bodies under way; with 0 they are not counted
-	MaxHosts         int                 // requests under way at once; hosts that wait for their turn do not count
-	MaxLinks         int                 // links taken from one page at most
-	ChunkItems       int                 // results in one transaction
-	ChunkTime        time.Duration       // the longest that a result waits for its transaction
-	MaxExecutionTime time.Duration       // of a batch that names none; 0: no limit
-	RobotsTTL        time.Duration       // how long a robots.txt is believed
-	Backoff          time.Duration       // gap after a first answer that a host cannot keep up; it doubles
-	FallbackAge      time.Duration       // of a page that tells no date (default_icr_crawl_time)
-	// GeneralForUnknown gives items of sites that do not exist to site "0".
+	RobotsAgent      string              // product token that selects groups of robots.txt
+	MaxResourceSize  int64               // bytes; a site's own limit cannot exceed it
+	MaxMemory        int64               // bytes of all bodies in memory; 0: no limit
+	MaxHosts         int                 // concurrent requests; hosts that wait for their gate do not count
+	MaxLinks         int                 // maximum number of links of one page
+	ChunkItems       int                 // maximum number of results in one transaction
+	ChunkTime        time.Duration       // maximum time that a result waits for its transaction
+	MaxExecutionTime time.Duration       // for a batch without its own limit; 0: no limit
+	RobotsTTL        time.Duration       // how long a robots.txt stays valid
+	Backoff          time.Duration       // gap after the first answer that says the host is overloaded; it doubles
+	FallbackAge      time.Duration       // assumed age of a page without a date (default_icr_crawl_time)
+	// GeneralForUnknown moves items of unknown sites to site "0".
 	GeneralForUnknown bool
 
 	HeaderSourceDir string // files that HTTP_HEADERS may name
-	RobotsDir       string // robots.txt of ROBOTS_CACHE
-	FreqDir         string // counts of HTTP_FREQ_LIMITS
+	RobotsDir       string // robots.txt files of ROBOTS_CACHE
+	FreqDir         string // counters of HTTP_FREQ_LIMITS
 	ProxyDir        string // index files of USER_PROXY
-	SchemaDir       string // files of URLS_SCHEMA, and what was used of them
+	SchemaDir       string // files of URLS_SCHEMA and their used values
 	CookieDir       string // cookies of sites
 
-	dry bool // what is used is not counted
+	dry bool // usage is not counted
 }
 
 // Job crawls batches, one after the other. Its caches live as long as it does.
 type Job struct {
 	Data    Data
-	Scratch Scratch // nil: files of batches in real time are those of the node
+	Scratch Scratch // nil: real-time batches use the raw files of the node
 	Fetch   Fetcher
 	Browser Browser
 	Gates   Gates
-	Rotator *headerrotation.Rotator // nil: one that counts in memory
+	Rotator *headerrotation.Rotator // nil: usage is counted in memory only
 	Config  Config
 	Now     func() time.Time
 	Log     *slog.Logger
-	// ProjectLog opens the log of a site's project, by the suffix of its file; nil
-	// for none.
+	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
 
 	robots robotsCache
 }
 
-// maxWaiting bounds the hosts of a batch that are worked on at once. Most of them
-// wait for their gap, which costs an open gate file each; so a batch of many slow
-// hosts keeps none of the quick ones from being asked, up to this many.
+// maxWaiting bounds the hosts of a batch that are active at once. Most of them wait for
+// their gap, at the cost of an open gate file each, so many slow hosts do not delay the
+// fast ones.
 const maxWaiting = 512
 
-// overtime is how long after the batch's limit a request under way may still
-// run. It is no part of any item's time-out: an item cut off by it was not
-// fetched, and is handed back.
+// overtime is how long a running request may continue after the batch's time limit. An
+// item that this cuts off is handed back.
 const overtime = 20 * time.Second
 
-// overtimeRealTime is the same for a batch that a client waits for: the time that is
-// left then is the next stage's.
+// overtimeRealTime is the same for a real-time batch. The next stage needs the rest.
 const overtimeRealTime = 100 * time.Millisecond
 
-// overtime is how long after the batch's limit its requests may still run.
+// overtime returns how long running requests may continue after the time limit.
 func (r *batchRun) overtime() time.Duration {
 	if r.realTime() {
 		return overtimeRealTime
@@ -158,26 +155,25 @@ type batchRun struct {
 	start    time.Time
 	deadline time.Time // zero: none
 
-	slots chan struct{} // one token for each request under way
-	// bodies is the memory of bodies from their request until they are stored,
-	// texts that of pages at work and of what they became. Who waits for texts
-	// may hold bodies, and never the other way round. Who waits for a gate or a
-	// slot holds neither, as who has these may wait for memory. So pages that
-	// make requests while they are read have a budget of their own, for which
-	// nobody waits.
+	slots chan struct{} // one token for each running request
+	// bodies is the memory of bodies from their request until they are stored. texts is
+	// the memory of pages that are being read. A goroutine that waits for texts may hold
+	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
+	// neither, because their holders may wait for memory. Pages whose links need requests
+	// use probing, for which no goroutine waits.
 	bodies, texts, probing *budget
 	freeBody               int64
-	pages                  chan page     // of the pass: fetched, to be read
-	saves                  chan *outcome // of the pass: read, to be saved
-	last                   bool          // no pass follows this one
+	pages                  chan page     // of this pass: fetched, not yet read
+	saves                  chan *outcome // of this pass: read, not yet saved
+	last                   bool          // this is the last pass
 	seen                   seenLinks
-	dry                    bool // nothing is counted
+	dry                    bool // usage is not counted
 
 	rotator   *headerrotation.Rotator
 	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
-	noted     map[chainKey]wire.ErrorMask // of items, found before the first pass
+	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
 
 	mu     sync.Mutex
@@ -208,11 +204,11 @@ func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
 	}
 }
 
-// Run crawls the Batch on stdin and answers with the Batch that is left: items
-// that failed without any content are gone, items that were not started are New
-// again (docs/spec/crawling.md 1.6, 1.7). When ctx ends, what was fetched is stored and the
-// rest is handed back. The error is critical when the data owner or the host
-// gates fail; what was not stored by then is left to URL_RETURN.
+// Run crawls the Batch on stdin and returns the Batch of the answer: items that failed
+// without content are removed, items that were not started are New again
+// (docs/spec/crawling.md 1.6, 1.7). If ctx ends, fetched pages are stored and the rest is
+// handed back. The error is critical if the repository or the host gates fail; URL_RETURN
+// then frees the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &wire.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
@@ -221,7 +217,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	log := j.Log.With("batch", batch.ID)
 	if len(notes.Unknown) > 0 {
-		log.Warn("unknown keys ignored", "keys", notes.Unknown)
+		log.Warn("ignored unknown keys", "keys", notes.Unknown)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -235,12 +231,12 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		r.deadline = r.start.Add(limit)
 	}
 	if most := batch.MaxItems; most > 0 && int64(len(batch.Items)) > most {
-		// The rows of the others stay selected: URL_RETURN frees them.
+		// The rows of the other items stay selected. URL_RETURN frees them.
 		r.batch.Items, r.cut = batch.Items[:most], true
 	}
 	items, err := r.run(ctx)
 	if err != nil {
-		return nil, task.Critical(fmt.Errorf("crawl.Run: batch %d: %w", batch.ID, err))
+		return nil, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
 	r.batch.Items = items
 	if r.batch.Folder != "" {
@@ -250,9 +246,8 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	return r.batch, nil
 }
 
-// answer lists the items that stay in the Batch and the union of their errors. A
-// client who waits for the batch is told of failed items as well (docs/spec/crawling.md 7.1
-// #2).
+// answer lists the items of the answer and joins their errors. A real-time answer includes
+// failed items (docs/spec/crawling.md 7.1 #2).
 func (r *batchRun) answer(work []*item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
@@ -264,7 +259,7 @@ func (r *batchRun) answer(work []*item) []wire.BatchItem {
 			}
 		} else {
 			if it.isRSS() && r.realTime() {
-				// The entries that later passes brought stand for it (docs/spec/crawling.md 1.6).
+				// Its entries, from later passes, replace it (docs/spec/crawling.md 1.6).
 				if entries.brought[chainKey{it.SiteID, it.URLID}] {
 					continue
 				}
@@ -277,7 +272,7 @@ func (r *batchRun) answer(work []*item) []wire.BatchItem {
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
-		if extra := entries.of(it); len(extra) > 0 { // they stand for the feed
+		if extra := entries.of(it); len(extra) > 0 { // they replace the feed
 			left = append(left, extra...)
 		} else {
 			left = append(left, out)
@@ -298,19 +293,18 @@ func (r *batchRun) over(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
 }
 
-// writes reports whether the batch may change rows that are stored. One in real time
-// never does, whatever its dbMode says: its sites need not be stored (docs/spec/crawling.md 1.4,
-// F39).
+// writes reports whether the batch may change stored rows. A real-time batch never does,
+// whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
 func (r *batchRun) writes() bool { return r.batch.DBMode&wire.DBWrite != 0 && !r.realTime() }
 
-// brokenBy is what ended the batch; nil as long as it goes on.
+// brokenBy returns the failure that ended the batch, or nil.
 func (r *batchRun) brokenBy() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
 }
 
-// fail ends the batch for a failure of what it stands on.
+// fail ends the batch with the failure of a part that it depends on.
 func (r *batchRun) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,39 +9,37 @@ import (
 )
 
 const (
-	// freeBytes is what each request under way may take for its body without
-	// asking, so that ordinary pages never wait for memory.
+	// freeBytes is the memory that each request may use for its body without asking, so that
+	// ordinary pages never wait.
 	freeBytes = 1 << 20
-	// oldest is how many of those that wait longest are looked at first when
-	// memory comes back.
+	// oldest is the number of longest waiters that are tried first when memory is returned.
 	oldest = 8
-	// textGrowth is how much larger the text of a page may be than its body: a
-	// byte of another charset takes three in UTF-8, and lies beside the body.
+	// textGrowth is the maximum ratio of a page's text to its body: a byte of another charset may
+	// need three in UTF-8.
 	textGrowth = 3
 )
 
-// budget is memory that many bodies share. Who waits for more of it keeps what it
-// has, so a step is granted only while there is an order in which all could still
-// get the most that they may need, one after the other, each from what those
-// before it gave back (the banker's algorithm). Therefore those that wait never
-// wait for each other alone. The budget is safe for many goroutines.
+// budget is memory that many bodies share. A waiter keeps what it has. So a step is granted only
+// while an order exists in which all accounts can still get their maximum, one after the other,
+// from what earlier ones returned (the banker's algorithm). Therefore waiters never deadlock. It
+// is safe for concurrent use.
 type budget struct {
 	total int64
 
 	mu      sync.Mutex
 	used    int64
 	open    map[*account]bool
-	waiting []*account // in the order of their coming
+	waiting []*account // in order of arrival
 }
 
-// account is what one body has of a budget. One goroutine at a time uses it. A nil
-// account grants everything.
+// account is the share of one body in a budget. One goroutine at a time uses it. A nil account
+// grants everything.
 type account struct {
 	budget *budget
 	free   int64 // granted without asking
-	held   int64 // beyond free
-	most   int64 // what held may become
-	want   int64 // what held is to become; of one that waits
+	held   int64 // in excess of free
+	most   int64 // maximum that held may become
+	want   int64 // what held becomes when the wait ends
 	ready  chan struct{}
 }
 
@@ -49,8 +47,8 @@ func newBudget(total int64) *budget {
 	return &budget{total: total, open: map[*account]bool{}}
 }
 
-// bodies is the budget of bodies under way, and what each has of it without
-// asking: half of it, shared by all slots, but no more than freeBytes each.
+// bodies returns the budget of bodies and the free share of each slot: half of the memory divided
+// by the slots, at most freeBytes.
 func (c Config) bodies() (b *budget, free int64) {
 	if c.MaxMemory <= 0 {
 		return nil, 0
@@ -60,7 +58,7 @@ func (c Config) bodies() (b *budget, free int64) {
 	return newBudget(max(c.MaxMemory-free*slots, 1)), free
 }
 
-// account opens one, that of nil as well.
+// account opens an account. It returns nil for a nil budget.
 func (b *budget) account(free int64) *account {
 	if b == nil {
 		return nil
@@ -68,8 +66,8 @@ func (b *budget) account(free int64) *account {
 	return &account{budget: b, free: free}
 }
 
-// Grow waits until size bytes are there, of most in the end. More than the budget
-// ever has counts as all of it. The error is errNoTime, when ctx ends.
+// Grow waits until size bytes are granted; the account will never need more than most. Sizes
+// above the budget count as the whole budget. The error is errNoTime if ctx ends.
 func (a *account) Grow(ctx context.Context, size, most int64) error {
 	if a == nil {
 		return nil
@@ -103,10 +101,10 @@ func (a *account) Grow(ctx context.Context, size, most int64) error {
 		a.want = a.held
 		return fmt.Errorf("%w: no memory for the body: %w", errNoTime, context.Cause(ctx))
 	}
-	return nil // it came meanwhile
+	return nil // granted in the meantime
 }
 
-// try is Grow without a wait: it reports whether the bytes were there.
+// try is Grow without waiting. It reports whether the bytes were granted.
 func (a *account) try(size int64) bool {
 	if a == nil {
 		return true
@@ -126,8 +124,7 @@ func (a *account) try(size int64) bool {
 	return true
 }
 
-// Keep gives back what the account has beyond size bytes. It will not grow, until
-// it is asked to.
+// Keep returns memory in excess of size bytes. The account can grow again later.
 func (a *account) Keep(size int64) {
 	if a == nil {
 		return
@@ -150,8 +147,7 @@ func (b *budget) take(a *account) {
 	a.held = a.want
 }
 
-// grants reports whether the step that a wants leaves an order in which all can
-// end.
+// grants reports whether all accounts can still finish after the step that a wants.
 func (b *budget) grants(a *account) bool {
 	free := b.total - b.used - (a.want - a.held)
 	if free < 0 {
@@ -176,8 +172,8 @@ func (b *budget) grants(a *account) bool {
 	return true
 }
 
-// wake grants steps to those that wait: the oldest first, then the one that needs
-// the least, which can always have it once those that do not wait are done.
+// wake grants steps to waiters: the oldest first, then the one with the smallest need, which is
+// always possible when the others have finished.
 func (b *budget) wake() {
 	for len(b.waiting) > 0 {
 		list := slices.Clone(b.waiting[:min(len(b.waiting), oldest)])

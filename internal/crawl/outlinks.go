@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// gather finds what the page leads to: links, entries of a feed or a sitemap, and
-// what it asks of robots. It reports whether the page itself is to be stored.
+// gather collects what the page refers to: links, entries of a feed or sitemap, and robots
+// directives. It reports whether the page itself has to be stored.
 func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
 	asked := r.directives(out, p, text, kind)
 	if p.settings.feeds() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
@@ -41,12 +41,11 @@ func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte
 	return true
 }
 
-// noIndex is the attribute of URLs whose page asks not to be indexed.
+// noIndex is the attribute of URLs whose page must not be indexed.
 const noIndex = "robots_noindex"
 
-// directives are what the page asks of robots, in its head and its headers, as far
-// as the site cares. That it shall not be indexed is kept as an attribute of its
-// URL.
+// directives returns the robots directives of the page's head and headers, as far as the
+// site enables them. NoIndex becomes an attribute of the URL.
 func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) robots.Directives {
 	var d robots.Directives
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
@@ -64,29 +63,29 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 	return d
 }
 
-// headBytes is where the head of a page ends at the latest.
+// headBytes is the maximum length of a page's head.
 const headBytes = 64 << 10
 
-// collects reports whether links are collected from an item's page. Of a site of
-// the kind RSS only feeds lead on (docs/spec/crawling.md 5.1).
+// collects reports whether links of an item's page are collected. A site with
+// PROCESSOR_NAME RSS follows only its feeds (docs/spec/crawling.md 5.1).
 func collects(it *item) bool {
 	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.processor != rss
 }
 
-// candidate is a link on its way through the checks of docs/spec/crawling.md 5.3.
+// candidate is a link that has to pass the checks of docs/spec/crawling.md 5.3.
 type candidate struct {
 	url    string
-	method string // of a form; "" for get
+	method string // of a form; empty means get
 	rel    string
 }
 
-// collect finds the page's outlinks, counts them and makes rows of those that
-// belong to the site, each once on the page, in its order (docs/spec/steps.md 1 #21,
-// #22; docs/spec/crawling.md 5.3, 5.12). The page's base URL becomes that of its base element.
+// collect finds the page's outlinks, counts them and creates rows for those that belong to
+// the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
+// docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
 func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
 	found := scan(text, kind, r.Config.MaxLinks)
 	if found.Cut {
-		r.log.Warn("the page has more links than max_links; the rest is left out", "site", p.item.SiteID, "url", p.item.url.URL, "max_links", r.Config.MaxLinks)
+		r.log.Warn("page has more links than max_links; the rest is left out", "site", p.item.SiteID, "url", p.item.url.URL, "max_links", r.Config.MaxLinks)
 	}
 	home := siteOf(p.item.baseURL)
 	own := p.item.baseURL
@@ -110,7 +109,7 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	c.finish()
 }
 
-// scan reads the links of a page of some type.
+// scan reads the links of a page of the given content type.
 func scan(text []byte, kind string, most int) links.Page {
 	switch {
 	case kind == "text/css":
@@ -121,9 +120,9 @@ func scan(text []byte, kind string, most int) links.Page {
 	return links.HTML(text, most)
 }
 
-// candidates are the links of the page as its site wants them found: by the
-// built-in list of attributes and headers, by XPath, by a macro (docs/spec/crawling.md 5.1).
-// own is the URL of the page, whatever its base element says.
+// candidates returns the links of the page from the sources that its site selects: built-in
+// attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
+// page, without its base element.
 func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
 	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
@@ -141,7 +140,7 @@ func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, tex
 			}
 			list = append(list, c)
 		}
-		if found.Refresh != nil { // may be missing where the links were cut
+		if found.Refresh != nil { // may be missing if the links were cut
 			list = append(list, candidate{url: found.Refresh.URL})
 		}
 		for _, h := range links.Header(p.Header.Values("Link")) {
@@ -160,8 +159,8 @@ func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, tex
 	return list[:min(len(list), 2*r.Config.MaxLinks)]
 }
 
-// byXPath are the links that expressions find. An expression that cannot be used
-// stops only itself.
+// byXPath returns the links that the expressions find. An invalid expression is logged and
+// left out.
 func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, text []byte, kind string) []string {
 	if len(expressions) == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, te
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.log.Warn("the page is not searched by XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
+		r.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -184,13 +183,13 @@ func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, te
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.log.Warn("an expression of COLLECT_URLS_XPATH_LIST is left out", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 	}
 	return urls
 }
 
-// formFields are the fields of a page's forms, as properties of the site.
+// formFields returns the fields of a page's forms as properties of the site.
 func formFields(forms []links.Form) map[string]string {
 	fields := map[string]string{}
 	for _, form := range forms {
@@ -203,20 +202,20 @@ func formFields(forms []links.Form) map[string]string {
 	return fields
 }
 
-// collection is the links of one page on their way through the checks.
+// collection holds the links of one page while they are checked.
 type collection struct {
 	*batchRun
 	page      page
-	home      string // what links are internal by
+	home      string // links of this site are internal
 	now       time.Time
 	env       filter.Env
-	row       wire.URL // of a link, all but the URL and its key
-	limit     int64    // rows from this page; 0: no limit
+	row       wire.URL // of a new link, without URL and key
+	limit     int64    // maximum number of rows from this page; 0: no limit
 	chainOnly bool     // only links that continue a chain are taken
 	met       map[string]bool
 	origins   map[string]*origin
-	led       map[string]string // keys of links, by those of where they led
-	taken     []wire.Link       // passed everything but the limits
+	resolved  map[string]string // key of a link, by the key of the URL that it redirects to
+	taken     []wire.Link       // passed all checks except the limits
 	out       *outcome
 }
 
@@ -234,14 +233,14 @@ func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
 	return c
 }
 
-// origin is what all links of a page to one scheme, host and port share.
+// origin is common to all links of a page to one scheme, host and port.
 type origin struct {
 	internal bool
 	rules    *robots.Rules
 }
 
-// take brings candidates through the checks of docs/spec/crawling.md 5.3, except for those
-// that look at the list as a whole.
+// take checks candidates one by one (docs/spec/crawling.md 5.3). finish makes the checks
+// that need the whole list.
 func (c *collection) take(list []candidate) {
 	set := c.page.settings
 	u := &c.page.item.url
@@ -276,7 +275,7 @@ func (c *collection) take(list []candidate) {
 			u.LinksE++
 		}
 		key := md5.Sum([]byte(target))
-		if !c.seen.has(c.page.SiteID, key) && !c.passes(target, path, o) { // else it was let in
+		if !c.seen.has(c.page.SiteID, key) && !c.passes(target, path, o) { // a link that was seen has passed
 			continue
 		}
 		c.seen.add(c.page.SiteID, key)
@@ -293,7 +292,7 @@ func (c *collection) take(list []candidate) {
 	}
 }
 
-// passes asks the filters and the robots.txt that is known.
+// passes checks a link against the filters and a robots.txt that is already known.
 func (c *collection) passes(target, path string, o *origin) bool {
 	filters := c.page.site.filters
 	if filters.Has(filter.StageProtocol) && !filters.AcceptContent(filter.StageProtocol, target, c.env) {
@@ -306,7 +305,7 @@ func (c *collection) passes(target, path string, o *origin) bool {
 	return ok
 }
 
-// refusedRel reports whether a rel attribute has a word that keeps the link out.
+// refusedRel reports whether a rel attribute contains a refused word.
 func refusedRel(rel string, refused []string) bool {
 	if rel == "" || len(refused) == 0 {
 		return false
@@ -319,8 +318,8 @@ func refusedRel(rel string, refused []string) bool {
 	return false
 }
 
-// finish looks at the links as a whole: requests that tell of each, the limits of
-// the page, and which site each belongs to.
+// finish makes the checks that need the whole list: requests for links, the limits of the
+// page, and the site of each link.
 func (c *collection) finish() {
 	list := c.probe(c.page.requests, c.taken)
 	if c.limit > 0 {
@@ -341,9 +340,8 @@ func (c *collection) isInternal(name string) bool {
 	return o == nil || o.internal
 }
 
-// iterate makes new rows of a page items of the next pass, if its item has depth
-// left (docs/spec/crawling.md 1.3, 1.5). They are of no depth themselves. Rows that were known
-// before are not crawled again.
+// iterate makes the new rows of a page items of the next pass, if its item has depth left
+// (docs/spec/crawling.md 1.3, 1.5). They have depth 0. Known rows are not crawled again.
 func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
@@ -359,8 +357,8 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 	}
 }
 
-// knownLinks tells which rows were there before; ok is false when that cannot be
-// told. Of a batch that may not write none is.
+// knownLinks reports which rows existed before. ok is false if the repository failed. For a
+// batch that may not write, no row is known.
 func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
 	if !r.writes() || len(rows) == 0 {
 		return nil, true
@@ -376,13 +374,13 @@ func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (
 	return known, err == nil
 }
 
-// next is an item of the next pass, for a URL that this one brought.
+// next returns an item of the next pass for a URL that this item found.
 func (it *item) next(u wire.URL) wire.BatchItem {
 	return wire.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
 }
 
-// linkRules are the rules that links to an origin are judged by: those that are
-// known already, as a link is no reason to ask a host for its robots.txt.
+// linkRules returns the robots.txt rules for links to an origin, if they are already known. A
+// link alone never causes a request for robots.txt.
 func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 	if it.settings.robots && it.settings.robotsLinks {
 		if kept := r.keptRobots(it, origin); kept != nil {
@@ -395,9 +393,8 @@ func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 	return &robots.Rules{}
 }
 
-// discovered is the row of a new URL, all but the URL and its key: type, delay
-// and time-out from the site, depth and priority from the page (docs/spec/crawling.md 5.12,
-// 7.1 #14).
+// discovered returns the row of a new URL without URL and key: type, delay and timeout of the
+// site, depth and priority of the page (docs/spec/crawling.md 5.12, 7.1 #14).
 func (p page) discovered(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
 	date := wire.DateOf(now)
@@ -408,8 +405,8 @@ func (p page) discovered(now time.Time) wire.URL {
 	return u
 }
 
-// siteOf is what links are called internal by: the registrable domain, or the
-// host where there is none (docs/spec/crawling.md F48).
+// siteOf returns the registrable domain of a URL, or its host if there is no such domain
+// (docs/spec/crawling.md F48).
 func siteOf(target string) string {
 	host := canonical.Host(target)
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {

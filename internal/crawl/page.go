@@ -23,35 +23,35 @@ import (
 type page struct {
 	*item
 	*answer
-	// requests ends the requests that reading the page makes.
+	// requests ends the requests that reading the page sends.
 	requests context.Context
 }
 
-// read turns an answer into its outcome, whole. The end of the batch does not stop
-// it, except for the requests that the page's links need: if one of those is cut off,
-// or the data owner fails, the item is handed back as not crawled. A page that makes a
-// parser panic fails alone, with bit 12.
+// read turns an answer into its outcome, whole. The end of the batch does not stop it, except
+// for requests for the page's links: if one of those is cut off, or the repository fails, the
+// item is handed back as not crawled. A page that makes a parser panic fails alone, with
+// bit 12.
 func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	ctx := context.WithoutCancel(requests)
 	p.requests = requests
 	before := p.item.url
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.log.Error("the page panicked", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
+			r.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
 			out = p.item.failed(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
 		}
 		if p.item.cutOff {
 			out = r.unread(p.item, before)
 		}
-		r.tell(out)
+		r.logOutcome(out)
 		if len(out.result.Files) == 0 {
-			p.item.letGo()
+			p.item.releaseMemory()
 		}
 	}()
 	kind := p.mediaType()
 	p.url.ContentType = clipTo(kind, 32)
 	if p.item.sitemap() {
-		p.url.ContentType = sitemapType // or its next crawl would not know
+		p.url.ContentType = sitemapType // or its next crawl would not recognise it
 	}
 	if p.url.HTTPMethod == "" {
 		p.url.HTTPMethod = "get"
@@ -74,8 +74,8 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	return r.taken(ctx, p, kind)
 }
 
-// unread hands an item back whose page was not read whole. url is its row before the
-// page was read. Nothing that the page brought is kept.
+// unread hands an item back whose page was not read whole. url is its row before the page was
+// read. Nothing of the page is kept.
 func (r *batchRun) unread(it *item, url wire.URL) *outcome {
 	r.chains.leave(it.chainKey(), chainKey{it.SiteID, it.URLID})
 	it.url, it.found, it.extra = url, nil, nil
@@ -83,16 +83,16 @@ func (r *batchRun) unread(it *item, url wire.URL) *outcome {
 	return it.back(0, wire.DateOf(r.Now()))
 }
 
-// dataFailed ends the batch for an error of the data owner, and hands the item back.
+// dataFailed ends the batch with an error of the repository, and hands the item back.
 func (r *batchRun) dataFailed(it *item, err error) {
 	it.cutOff = true
 	r.fail(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
 
-// mediaType is the type of the body: as declared, unless the declaration says
-// nothing or the site wants the body to decide, and as the site calls it.
+// mediaType returns the content type of the body: the declared one, unless it is missing or
+// the site wants it detected, mapped by the site's type map.
 func (p page) mediaType() string {
-	if p.kind != "" { // the browser's word: its body need not be what the header declares
+	if p.kind != "" { // of the browser; the header may declare another type
 		return p.settings.typeMap.Map(p.kind)
 	}
 	declared := declaredType(p.Header)
@@ -106,21 +106,21 @@ func (p page) mediaType() string {
 	return kind
 }
 
-// declaredType is what all Content-Type headers say together.
+// declaredType joins all Content-Type headers.
 func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
 
-// refused is the outcome of a response that is not wanted: what was said is
-// kept, not the body (docs/spec/steps.md 1 #15, #16).
+// refused is the outcome of a response that is not accepted. It keeps headers and request, not
+// the body (docs/spec/steps.md 1 #15, #16).
 func (r *batchRun) refused(p page, bits wire.ErrorMask) *outcome {
 	out := p.item.failed(bits, p.Code, wire.DateOf(r.Now()))
 	out.result.At = p.at(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
-	out.took(p.url.CrawlingTime)
+	out.setDuration(p.url.CrawlingTime)
 	r.addExchange(out, p)
 	return out
 }
 
-// at is the moment in the names of the page's files.
+// at returns the time in the names of the page's files.
 func (p page) at(now time.Time) time.Time {
 	if p.Started.IsZero() {
 		return now
@@ -128,8 +128,8 @@ func (p page) at(now time.Time) time.Time {
 	return p.Started
 }
 
-// unchanged is the outcome of a page that is as it was: no body, no links, and a
-// crawl that found nothing new in MRate (docs/spec/crawling.md 4.11, 4.12).
+// unchanged is the outcome of a page that has not changed: no body, no links, and a crawl
+// without news in MRate (docs/spec/crawling.md 4.11, 4.12).
 func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	now := r.Now()
 	processed := false
@@ -151,7 +151,7 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate),
 	}
 	if keep {
-		// MarkCrawling has set it to now.
+		// MarkCrawling set it to now.
 		u.UDate = p.row.UDate
 	} else {
 		u.UDate = u.TcDate
@@ -160,8 +160,8 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
 }
 
-// taken is the outcome of a page (docs/spec/steps.md 1 #13 to #22; docs/spec/crawling.md 2.3
-// steps 24 to 40).
+// taken is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
+// docs/spec/crawling.md 2.3 steps 24 to 40).
 func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
 	date := wire.DateOf(now)
@@ -174,11 +174,11 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}}
 	if len(p.Body) > smallPage {
 		most := textGrowth * int64(len(p.Body))
-		if p.item.sitemap() { // may be packed
+		if p.item.sitemap() { // may be compressed
 			most = max(most, r.Config.MaxResourceSize)
 		}
 		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
-			panic(err) // nothing ends that wait
+			panic(err) // cannot happen: the context never ends
 		}
 	}
 	text, bits := r.text(ctx, out, p, kind)
@@ -203,7 +203,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	if stored && p.settings.storedTypes.Holds(kind) {
 		r.addContent(out, p, text, kind)
 		r.addExchange(out, p)
-		u.ContentMask = max(u.ContentMask, 1) // a client may have said which contents it wants
+		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.statuses.Of(p.Code); given {
@@ -212,7 +212,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()
 	u.RawContentMd5, u.ETag = bodyMd5, revalidate.ETag(p.Header)
 	if len(u.ETag) > maxETag {
-		u.ETag = "" // half of one is none
+		u.ETag = "" // a truncated ETag is useless
 	}
 	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, true)
 	u.UDate, u.TcDate, u.Crawled = date, date, p.row.Crawled+1
@@ -227,16 +227,16 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		u.ErrorMask = 0
 	}
 	if out.holds {
-		delete(out.result.Set, "Status") // until the end of its batch
+		delete(out.result.Set, "Status") // until the batch ends
 	}
 	return out
 }
 
-// smallPage is the size of a body up to which its page is read without asking for
-// memory: a few of them are at work at any time.
+// smallPage is the size up to which a page is read without reserving memory. Only a few pages
+// are read at once.
 const smallPage = 256 << 10
 
-// maxETag is what the column holds.
+// maxETag is the size of the column.
 const maxETag = 128
 
 func timeOf(d wire.Date) time.Time {
@@ -244,9 +244,9 @@ func timeOf(d wire.Date) time.Time {
 	return t
 }
 
-// text is the body as UTF-8 if it is text, with the site's replacements, else as
-// it came; the bits tell of damage, which is a mark and no failure. The row's Size
-// is that of the content after the replacements.
+// text returns a text body as UTF-8, with the site's replacements, and any other body
+// unchanged. The bits report damage, which is no failure. The row's Size is the size after the
+// replacements.
 func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
 	u := &p.item.url
 	u.Charset, u.Size = "", int64(len(p.Body))
@@ -271,7 +271,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 			return r.holds(ctx, p.item, condition)
 		})
 		if err != nil {
-			r.log.Warn("a property is followed in part", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
+			r.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
 			out.result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
@@ -282,8 +282,8 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 	return text, bits
 }
 
-// passes asks the filters of stage 1 for the content, the headers and the date of
-// the last change (docs/spec/crawling.md 5.6).
+// passes checks content, headers and date of the last change against the filters of stage 1
+// (docs/spec/crawling.md 5.6).
 func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
 	filters := p.site.filters
 	if !filters.Has(filter.StageRaw) {
@@ -296,20 +296,20 @@ func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified
 		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
 }
 
-// condition evaluates expressions of filters over the page's row; %PDATE% is date.
+// condition evaluates filter expressions over the page's row; %PDATE% is date.
 func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		expression = strings.ReplaceAll(expression, "%PDATE%", "'"+date+"'")
 		ok, err := r.holds(ctx, p.item, expression)
 		if err != nil {
-			r.log.Warn("a filter's expression is refused", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 		return ok, err
 	}
 }
 
-// holds evaluates an SQL expression over the item's row. The error says why the
-// expression is refused. A failure of the data owner ends the batch.
+// holds evaluates an SQL expression over the item's row. The error says why the expression is
+// refused. A failure of the repository ends the batch.
 func (r *batchRun) holds(ctx context.Context, it *item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
 	if err != nil && !gone(err) {
@@ -318,8 +318,8 @@ func (r *batchRun) holds(ctx context.Context, it *item, expression string) (bool
 	return verdict.True, cmp.Or(verdict.Err, err)
 }
 
-// addContent adds the body, what repairs it, and what a browser made of it, as
-// files (docs/spec/crawling.md 2.7).
+// addContent adds the body, its repaired form and its rendered form as files
+// (docs/spec/crawling.md 2.7).
 func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
 	if content.IsText(kind) || out.replaced {
@@ -332,7 +332,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	if content.IsHTML(kind) && (p.settings.recover == 1 || p.settings.recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.log.Info("the page cannot be repaired", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
 			out.bits |= wire.ErrHTMLParse
 			return
 		}
@@ -340,8 +340,8 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	}
 }
 
-// addExchange adds the response headers, the request and the cookies as files,
-// as the site wants them (docs/spec/steps.md 1 #19, #20).
+// addExchange adds response headers, request and cookies as files, as the site configures
+// (docs/spec/steps.md 1 #19, #20).
 func (r *batchRun) addExchange(out *outcome, p page) {
 	if p.settings.storeHeaders {
 		head := headerText(p.Header, "")
@@ -369,8 +369,8 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 	out.weigh()
 }
 
-// tell notes what became of a page in the log of its site's project, if it has one.
-func (r *batchRun) tell(out *outcome) {
+// logOutcome logs the outcome of a page in the log of its site's project, if it has one.
+func (r *batchRun) logOutcome(out *outcome) {
 	it := out.item
 	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
 		return
@@ -378,7 +378,7 @@ func (r *batchRun) tell(out *outcome) {
 	r.logOf(it).Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
 }
 
-// logOf is the log of an item: that of its site's project where it has one.
+// logOf returns the log of an item: that of its site's project, if it has one.
 func (r *batchRun) logOf(it *item) *slog.Logger {
 	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
 		return r.log

@@ -9,9 +9,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// run crawls the items of the batch, then those that their pages brought, pass
-// after pass (docs/spec/crawling.md 1.5). It gives the items of the answer: those of the batch
-// in its order, then the others.
+// run crawls the items of the batch, then the items that their pages brought, pass after
+// pass (docs/spec/crawling.md 1.5). It returns the items of the answer: those of the batch in
+// its order, then the others.
 func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	var all []*item
 	next, err := r.applySchemas(ctx, r.batch.Items)
@@ -19,13 +19,13 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 		return nil, err
 	}
 	if most := r.batch.MaxItems; most > 0 && int64(len(next)) > most {
-		// The rows of the others are new, or selected: URL_RETURN frees them.
+		// The rows of the other items are new or selected. URL_RETURN frees the selected ones.
 		next, r.cut = next[:most], true
 	}
 	for pass := int64(1); ; pass++ {
 		r.last = pass >= r.batch.MaxIterations
-		// Rows that are selected have to be taken before they can be handed back,
-		// so that this is done even when the task is told to stop.
+		// A selected row has to be taken before it can be handed back, even if the task is told
+		// to stop.
 		work, err := r.plan(context.WithoutCancel(ctx), next)
 		if err != nil {
 			return nil, err
@@ -54,12 +54,10 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	return r.answer(all), nil
 }
 
-// pass drives items through the stages and ends when the outcome of each of them
-// is saved.
+// pass sends items through the stages. It returns when the outcome of each is saved.
 //
-// Memory is bounded by the stages, not by the batch: a body is held by a request
-// under way, by a reader or its queue, or by the chunk to be saved; all of them
-// together by the budgets of the run.
+// The stages bound the memory: a body belongs to a running request, to a reader or its
+// queue, or to the chunk that is saved next. The budgets of the run bound all of them.
 func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	r.pages = make(chan page, runtime.GOMAXPROCS(0))
 	r.saves = make(chan *outcome, 2*runtime.GOMAXPROCS(0))
@@ -88,9 +86,8 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	return r.brokenBy()
 }
 
-// further gives the items of the next pass: what the pages of work brought, each
-// URL once in the batch, as many as maxItems leaves room for. A link that did not
-// become a row, as the site is full, is no item either.
+// further returns the items of the next pass: URLs that the pages of work brought, each once,
+// within maxItems. A link that did not become a row, because the site is full, is left out.
 func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
 	type key struct{ site, url string }
 	met := make(map[key]bool, len(all))
@@ -101,7 +98,7 @@ func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.Batch
 	for _, it := range work {
 		stored, err := r.stored(ctx, it)
 		if err != nil {
-			return nil, fmt.Errorf("crawl.further: site %s: %w", it.SiteID, err)
+			return nil, fmt.Errorf("read new links of site %s: %w", it.SiteID, err)
 		}
 		for _, found := range it.found {
 			if met[key{found.SiteID, found.URLID}] || r.writes() && !stored[found.URLID] {
@@ -119,7 +116,7 @@ func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.Batch
 	return list, nil
 }
 
-// stored tells which of the URLs that an item brought are rows.
+// stored reports which of the URLs that an item brought have rows.
 func (r *batchRun) stored(ctx context.Context, it *item) (map[string]bool, error) {
 	if !r.writes() || len(it.found) == 0 {
 		return nil, nil

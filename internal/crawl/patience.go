@@ -11,24 +11,22 @@ import (
 )
 
 const (
-	// longestHold bounds what a host may ask for by Retry-After, as a Crawl-delay
-	// is bounded.
+	// longestHold bounds Retry-After, as Crawl-delay is bounded.
 	longestHold = 24 * time.Hour
-	// backoffTimes bounds the gap after answers that say, without a time, that the
-	// host cannot keep up. It begins with Config.Backoff and doubles.
+	// backoffTimes bounds the gap after answers that say that the host is overloaded, but not for
+	// how long. The gap begins with Config.Backoff and doubles.
 	backoffTimes = 64
 )
 
-// troubles counts, for each host, the answers in a row that say it cannot keep
-// up. The zero value is ready; it is safe for many goroutines.
+// troubles counts consecutive answers of a host that say it is overloaded. The zero value is ready
+// to use. It is safe for concurrent use.
 type troubles struct {
 	mu    sync.Mutex
 	hosts map[string]int
 }
 
-// after gives how long a host is to be left alone after an answer, 0 for no
-// longer than its delay (RFC 9110 10.2.3; RFC 6585 4). first is the back-off of
-// the first answer in a row.
+// after returns the pause that a host needs after an answer; 0 means its usual delay
+// (RFC 9110 10.2.3; RFC 6585 4). first is the pause after the first such answer.
 func (t *troubles) after(host string, response *fetch.Response, kind fetch.Kind, first time.Duration, now time.Time) time.Duration {
 	busy := kind == fetch.Timeout
 	if response != nil {
@@ -45,14 +43,14 @@ func (t *troubles) after(host string, response *fetch.Response, kind fetch.Kind,
 	}
 	t.hosts[host]++
 	if response != nil {
-		if hold, told := retryAfter(response.Header.Get("Retry-After"), now); told {
+		if hold, ok := retryAfter(response.Header.Get("Retry-After"), now); ok {
 			return min(hold, longestHold)
 		}
 	}
 	return first * time.Duration(min(1<<min(t.hosts[host]-1, 30), backoffTimes))
 }
 
-// retryAfter reads the field's seconds or date.
+// retryAfter parses the seconds or the date of the header.
 func retryAfter(value string, now time.Time) (time.Duration, bool) {
 	value = strings.TrimSpace(value)
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {

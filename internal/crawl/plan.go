@@ -11,18 +11,17 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// siteWork is a site as items of the batch see it, read and compiled once. Items
-// with different siteObj see different sites of one id.
+// siteWork is a site as items of the batch see it, parsed once. Items with different siteObj
+// see different versions of a site.
 type siteWork struct {
 	wire.Site
 	filters  *filter.Set
-	bits     wire.ErrorMask       // of filters that could not be read
-	settings map[string]*settings // by the items' own properties, as JSON
+	bits     wire.ErrorMask       // of filters that cannot be read
+	settings map[string]*settings // by the JSON of the item's own properties
 }
 
-// plan loads the sites, refuses what may not be crawled and marks the rest
-// Crawling (docs/spec/steps.md 1 #2 to #9). It gives one item per item of list, in
-// order.
+// plan loads the sites, refuses items that may not be crawled and marks the others Crawling
+// (docs/spec/steps.md 1 #2 to #9). It returns one item per item of list, in order.
 func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
 	bySite := map[string][]*item{}
@@ -37,13 +36,13 @@ func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, er
 	}
 	for _, id := range order {
 		if err := r.planSite(ctx, id, bySite[id]); err != nil {
-			return nil, fmt.Errorf("crawl.plan: site %s: %w", id, err)
+			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
 		}
 	}
 	return work, nil
 }
 
-// planSite plans the items of one site, those with the same siteObj together.
+// planSite plans the items of one site, grouped by siteObj.
 func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error {
 	stored, err := r.readSite(ctx, id)
 	if err != nil {
@@ -54,7 +53,7 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 			return err
 		}
 		if stored != nil {
-			r.log.Info("the site is not known; its items go to site 0", "site", id, "items", len(items))
+			r.log.Info("unknown site; moved its items to site 0", "site", id, "items", len(items))
 			for _, it := range items {
 				it.SiteID, it.url.SiteID, it.row.SiteID = wire.GeneralSite, wire.GeneralSite, wire.GeneralSite
 			}
@@ -90,9 +89,9 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 	return nil
 }
 
-// readSite reads a site; nil when it is unknown. A client may ask for a page of a
-// site that nobody has stored; what it is like says siteObj (docs/spec/crawling.md 1.4). Without
-// filters it takes any link.
+// readSite reads a site. It returns nil for an unknown site, except in real time: there,
+// siteObj describes a site that need not be stored (docs/spec/crawling.md 1.4). Without
+// filters it accepts every link.
 func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	stored, err := r.Data.Site(ctx, id)
 	if stored == nil && err == nil && r.realTime() {
@@ -101,14 +100,14 @@ func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) 
 	return stored, err
 }
 
-// planItems plans the items that see one site.
+// planItems plans items with the same site and siteObj.
 func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item) error {
 	if !r.active(&site.Site) {
-		r.log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
+		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", site.State)
 		return r.refuse(ctx, site, items, wire.ErrSiteState)
 	}
 	if bits := overLimits(&site.Site); bits != 0 {
-		r.log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
+		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.writes() {
 			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !gone(err) {
 				return err
@@ -119,7 +118,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 	var problems []error
 	site.filters, problems = filter.Compile(rules(site.Filters))
 	for _, p := range problems {
-		r.log.Warn("a filter is left out", "site", site.ID, "error", p)
+		r.log.Warn("left out invalid filter", "site", site.ID, "error", p)
 		site.bits |= wire.ErrInitialization
 	}
 	for _, it := range items {
@@ -140,8 +139,8 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 	return r.findParents(ctx, site.ID, items)
 }
 
-// findParents reads the URLs of the pages that items were found on, for those
-// whose Referer it is to be, and for entries of feeds.
+// findParents reads the URLs of linking pages, for items that need them as Referer and for
+// entries of feeds.
 func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
 	var keys []string
 	for _, it := range items {
@@ -164,17 +163,17 @@ func (r *batchRun) findParents(ctx context.Context, site string, items []*item) 
 	return nil
 }
 
-// unknown drops the items of a site that does not exist, or not any more.
+// unknown drops the items of an unknown or deleted site.
 func (r *batchRun) unknown(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
 		it.url.ErrorMask = wire.ErrSynchronize
 	}
-	r.log.Warn("the site is not known; its items are dropped", "site", id, "items", len(items))
+	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// active reports whether the site may be crawled. Clients may ask in real time
-// for pages of a site that rests (docs/spec/crawling.md 2.1 step 8).
+// active reports whether the site may be crawled. Real-time batches may use a suspended site
+// (docs/spec/crawling.md 2.1 step 8).
 func (r *batchRun) active(s *wire.Site) bool {
 	if r.realTime() {
 		return s.State != wire.SiteDisabled
@@ -182,10 +181,10 @@ func (r *batchRun) active(s *wire.Site) bool {
 	return s.State == wire.SiteActive
 }
 
-// realTime tells a batch that a client waits for.
+// realTime reports whether a client waits for the batch.
 func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
-// overLimits gives the bits of the limits that a site passed; 0 means unlimited
+// overLimits returns the bits of the limits that a site exceeded. A limit of 0 is unlimited
 // (docs/spec/DECISIONS.md 3.2).
 func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
@@ -197,12 +196,12 @@ func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	return bits
 }
 
-// settingsOf gives what the item is fetched with, read once for all items of a
-// site with the same properties of their own.
+// settingsOf returns the settings of an item, parsed once for all items of a site with the
+// same properties.
 func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 	key := ""
 	if len(it.Properties) > 0 {
-		text, err := json.Marshal(it.Properties) // sorts by name
+		text, err := json.Marshal(it.Properties) // sorted by name
 		if err != nil {
 			return nil, err
 		}
@@ -213,15 +212,15 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 	}
 	set, problems := readSettings(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
-		r.log.Warn("a property is left out", "site", site.ID, "error", p)
+		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
 		set.bits |= wire.ErrInitialization
 	}
 	site.settings[key] = set
 	return set, nil
 }
 
-// refuse hands all items of a site back: they are selected again when the site
-// is active again.
+// refuse hands all items of a site back. They are selected again when the site is active
+// again.
 func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
 	if err := r.mark(ctx, site.ID, items); err != nil {
 		return err
@@ -242,7 +241,7 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 	return r.saveSite(ctx, site.ID, results)
 }
 
-// mark takes the rows of a site into work. Those that it could take are to do.
+// mark sets the rows of a site to Crawling. Items whose row could be taken become todo.
 func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	urls := make([]wire.URL, 0, len(items))
 	for _, it := range items {
@@ -272,12 +271,12 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 		mark, ok := marks[it.URLID]
 		switch {
 		case it.cached || !crawlable(it.url.Status):
-			// Skipped as it is (docs/spec/crawling.md 2.1 step 1).
+			// Unchanged (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
 			it.empty = true
 			it.url.ErrorMask = wire.ErrSynchronize
 		case mark.Done || mark.Busy:
-			it.url = mark.Row // finished, or in another batch's hands
+			it.url = mark.Row // finished, or owned by another batch
 		default:
 			it.todo = true
 			it.row, it.url = mark.Row, mark.Row
@@ -287,12 +286,11 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	return nil
 }
 
-// gone tells that a site was deleted since it was read: no fault of the batch.
+// gone reports whether a site was deleted after it was read. The batch continues.
 func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
-// cached tells a URL whose stored result answers a client as well: it was crawled
-// and processed without an error, and no recrawl is asked for (docs/spec/crawling.md 2.1 step
-// 11).
+// cached reports whether the stored result can answer a client: the URL was crawled and
+// processed without an error, and no recrawl is requested (docs/spec/crawling.md 2.1 step 11).
 func cached(u *wire.URL, properties map[string]string) bool {
 	again, err := strconv.Atoi(strings.TrimSpace(properties["recrawl"]))
 	return u.Crawled > 0 && u.ErrorMask == 0 && u.TagsCount > 0 && (err != nil || again == 0)

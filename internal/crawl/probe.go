@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// probes reports whether links of the item's page need requests of their own.
+// probes reports whether links of the item's page need requests.
 func (s *settings) probes() bool {
 	return s.resolver != nil || s.autoDetect.HeadsLinks() || s.urlLimits.NeedsContentTypes()
 }
@@ -23,8 +23,8 @@ func (s *settings) probes() bool {
 // (docs/spec/crawling.md 5.3 #9, #11, 5.8). Each request waits for its host's gate. Then
 // URL_LIMITS cuts the list.
 //
-// If the batch ends first, the item is handed back. A page whose links alone take more
-// than half of the batch's time would never be done: it keeps the other links as they are.
+// If the batch ends first, the item is handed back. But a page whose links alone take more
+// than half of the batch's time would never be stored: it keeps the other links unresolved.
 func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings
 	types := make([]string, len(list))
@@ -61,9 +61,9 @@ func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	return slices.DeleteFunc(slices.Clone(list), func(wire.Link) bool { i++; return !keep[i] })
 }
 
-// ask makes the request for one link. ok is false for a link that is left out: one that
-// the resolver cannot resolve. Without a resolver, a link without an answer stays, and
-// its kind is empty. The error is that of cutOff: the batch ended first.
+// ask sends the request for one link. ok is false for a link that the resolver cannot
+// resolve; it is left out. Without a resolver, a link without an answer stays and its kind
+// is empty. An error means that the batch ended first.
 func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
 	if c.over(ctx) {
@@ -74,7 +74,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		return l, "", true, nil
 	}
 	v := c.visit(c.page.item)
-	v.came = true // a page that is half read waits for the host, however long
+	v.admitted = true // the page is half read: wait for the host, however long
 	defer v.leaveSlot()
 	defer v.leaveGate()
 	target := l.URL.URL
@@ -92,7 +92,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		return l, "", how == nil, nil
 	}
 	r := v.request(target, cookies.Links)
-	// The body would have to wait for memory while its page holds some.
+	// A body would wait for memory while its page holds some.
 	r.Method, r.HeaderOnly = http.MethodHead, true
 	if how != nil {
 		r.MaxRedirects = how.Max
@@ -123,14 +123,14 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	c.met[final] = true
 	found := l.URL.URLMd5
 	l.URL.URL, l.URL.URLMd5 = final, wire.Md5(final)
-	if c.led == nil {
-		c.led = map[string]string{}
+	if c.resolved == nil {
+		c.resolved = map[string]string{}
 	}
-	c.led[l.URL.URLMd5] = found
+	c.resolved[l.URL.URLMd5] = found
 	return l, kind, true, nil
 }
 
-// followed reports whether the link led elsewhere, by codes that count.
+// followed reports whether the link was redirected, with accepted codes only.
 func followed(answer *fetch.Response, codes []int) bool {
 	for _, hop := range answer.Redirects {
 		if !slices.Contains(codes, hop.Code) {

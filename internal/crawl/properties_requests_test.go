@@ -416,7 +416,7 @@ func TestProjectLog(t *testing.T) {
 		t.Fatalf("logs %v", logs)
 	}
 	text := logs[".p-a"].String()
-	if !strings.Contains(text, "/1 code=200") || !strings.Contains(text, `msg="not fetched"`) || strings.Contains(text, "/3") {
+	if !strings.Contains(text, "/1 code=200") || !strings.Contains(text, `msg="fetch failed"`) || strings.Contains(text, "/3") {
 		t.Errorf("log %s", text)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// properties reads texts as what they mean and collects what cannot be read. A
-// property that cannot be read is as if it were not there.
+// properties reads property texts as typed values and collects errors. A property that cannot be
+// read counts as absent.
 type properties struct {
 	values map[string]string
-	names  []string // asked for so far
+	names  []string // that were read so far
 	errs   []error
 }
 
-// propertiesOf lays the item's properties over the site's. The last of several
-// values wins; those of single URLs are not meant here.
+// propertiesOf overrides the site's properties with the item's. The last of several values wins.
+// Properties of single URLs are ignored.
 func propertiesOf(site *wire.Site, over map[string]string) *properties {
 	p := &properties{values: map[string]string{}}
 	for _, row := range site.Properties {
@@ -33,7 +33,7 @@ func propertiesOf(site *wire.Site, over map[string]string) *properties {
 	return p
 }
 
-// propertyError says which property of a site could not be read, and why.
+// propertyError names a property that cannot be read, and the reason.
 type propertyError struct{ name, reason string }
 
 func (e propertyError) Error() string { return "property " + e.name + " " + e.reason }
@@ -42,7 +42,7 @@ func (p *properties) fail(name, reason string) {
 	p.errs = append(p.errs, propertyError{name, reason})
 }
 
-// text is a property without outer spaces; "" for none, and for JSON's null.
+// text returns a property without outer spaces; "" if it is absent or JSON null.
 func (p *properties) text(name string) string {
 	p.names = append(p.names, name)
 	text := strings.TrimSpace(p.values[name])
@@ -52,7 +52,7 @@ func (p *properties) text(name string) string {
 	return text
 }
 
-// lookup is a property, and whether there is one.
+// lookup returns a property, and whether it is present.
 func (p *properties) lookup(name string) (string, bool) {
 	_, given := p.values[name]
 	return p.text(name), given
@@ -66,14 +66,14 @@ func (p *properties) failed(name string) bool {
 	})
 }
 
-// parsed reads a property by the package that it belongs to; the zero value is
-// the property that is not given, or cannot be read.
+// parsed reads a property with its package's parser. It returns the zero value if the property is
+// absent or cannot be read.
 func parsed[T any](p *properties, name string, parse func(string) (T, error)) T {
 	var none T
 	return parsedOr(p, name, none, parse)
 }
 
-// parsedOr is parsed with a default of its own.
+// parsedOr is parsed with a default value.
 func parsedOr[T any](p *properties, name string, def T, parse func(string) (T, error)) T {
 	before := len(p.errs)
 	value := parsedInPart(p, name, parse)
@@ -83,8 +83,7 @@ func parsedOr[T any](p *properties, name string, def T, parse func(string) (T, e
 	return value
 }
 
-// parsedInPart is parsed for properties of which the good parts are followed when
-// others cannot be read.
+// parsedInPart is parsed for properties whose valid parts count even if others cannot be read.
 func parsedInPart[T any](p *properties, name string, parse func(string) (T, error)) (value T) {
 	text := p.text(name)
 	if text == "" {
@@ -97,7 +96,7 @@ func parsedInPart[T any](p *properties, name string, parse func(string) (T, erro
 	return value
 }
 
-// within is int for numbers of which only those from low to high mean something.
+// within reads a number. A number outside low to high is an error.
 func (p *properties) within(name string, def, low, high int64) int64 {
 	n := p.int(name, def)
 	if n < low || n > high {
@@ -141,7 +140,7 @@ func (p *properties) seconds(name string, def time.Duration) time.Duration {
 	return time.Duration(f * float64(time.Second))
 }
 
-// prefixed are the properties whose name goes on behind a prefix, by the rest.
+// prefixed returns the properties whose name begins with prefix, by the rest of the name.
 func (p *properties) prefixed(prefix string) map[string]string {
 	p.names = append(p.names, prefix)
 	found := map[string]string{}
@@ -153,7 +152,7 @@ func (p *properties) prefixed(prefix string) map[string]string {
 	return found
 }
 
-// clip is a value for a message, cut where it is long.
+// clip shortens a value for a message.
 func clip(s string) string {
 	if len(s) > 80 {
 		return strings.ToValidUTF8(s[:80], "") + "..."

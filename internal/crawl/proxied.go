@@ -12,10 +12,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// proxied makes the request through the proxies of the site's pool, one after the
-// other, until one brings the page or as many were tried as USER_PROXY allows
-// (docs/spec/crawling.md 4.10). A proxy that cannot be reached, or whose answer is not the
-// page's, has a fault.
+// proxied sends the request through proxies of the site's pool, one after the other, until one
+// returns the page or the tries of USER_PROXY are used up (docs/spec/crawling.md 4.10). A proxy
+// that cannot be reached, or whose answer is not the page, gets a fault.
 func (v *visit) proxied(ctx context.Context) (*answer, error) {
 	spec := v.settings.proxy
 	pool := v.proxyPool(ctx)
@@ -51,20 +50,20 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 		}
 		rotate, fault := spec.Rotates(a.Body)
 		if fault {
-			v.fault(ctx, pool, picked, errors.New("its answer is not the page's"))
+			v.fault(ctx, pool, picked, errors.New("the answer is not the page"))
 		}
 		if !rotate {
 			a.proxy = &picked
 			return a, nil
 		}
-		last = errors.New("the answer is not the page's")
+		last = errors.New("the answer is not the page")
 		v.leaveGate()
 		v.leaveSlot()
 	}
 	return nil, noProxy(fmt.Sprintf("%d proxies were tried, the last failed: %v", len(tried), last), spec.StatusTries)
 }
 
-// proxyPool is the pool of the item's site, opened once in the batch.
+// proxyPool returns the pool of the item's site, opened once per batch.
 func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 	s := v.settings
 	s.openPool.Do(func() {
@@ -72,12 +71,12 @@ func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 		if s.proxy.WithTable {
 			var err error
 			if rows, err = v.Data.Proxies(ctx, v.item.SiteID); err != nil {
-				v.log.Warn("the stored proxies cannot be read", "site", v.item.SiteID, "error", err)
+				v.log.Warn("cannot read stored proxies", "site", v.item.SiteID, "error", err)
 			}
 		}
 		pool, err := proxypool.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxypool.Options{Log: v.log, ReadOnly: v.dry})
 		if err != nil {
-			v.log.Warn("a property is followed in part", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
+			v.log.Warn("applied only valid parts of a property", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
 		}
 		s.pool = pool
 	})
@@ -90,15 +89,15 @@ func (v *visit) fault(ctx context.Context, pool *proxypool.Pool, p proxypool.Pro
 	if err == nil && counted.RowSite != "" && v.writes() {
 		err = v.Data.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
 	}
-	v.log.Warn("a proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)
+	v.log.Warn("proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)
 	if err != nil {
-		v.log.Warn("the fault of a proxy is not stored", "site", v.item.SiteID, "error", err)
+		v.log.Warn("cannot store the fault of a proxy", "site", v.item.SiteID, "error", err)
 	}
 }
 
-// throughProxy makes a visit that has no page of its own go through a proxy when
-// its site wants one: through that one, or through one of the pool when it is nil.
-// Its error says that there is none; going to the host itself is no way out.
+// throughProxy sends further requests of a page through p, or through a proxy of the pool if p
+// is nil, if the site uses proxies. It returns an error if no proxy is available; a direct
+// request would bypass the site's setting.
 func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
 	spec := v.settings.proxy
 	switch {
@@ -115,8 +114,8 @@ func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
 	return nil
 }
 
-// proxyFailed tells errors of the proxy from those of the page. Either may be told
-// by the request for the robots.txt of a redirect's host.
+// proxyFailed reports whether the proxy failed, and not the page. The request for the robots.txt
+// of a redirect's host counts too.
 func proxyFailed(err error) bool {
 	for err != nil {
 		var plain *fetch.Fault
@@ -135,7 +134,7 @@ func proxyFailed(err error) bool {
 	return false
 }
 
-// noProxy ends an item whose site wants a proxy and has none (docs/spec/crawling.md 2.4).
+// noProxy fails an item whose site needs a proxy and has none (docs/spec/crawling.md 2.4).
 func noProxy(reason string, status int) error {
 	return refusal{bits: wire.ErrNoProxy, code: http.StatusGatewayTimeout, status: int64(status), reason: reason}
 }

@@ -13,10 +13,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// follow makes a request, and those that the meta refreshes of its pages lead to,
-// as many as HTML_REDIRECTS_MAX allows; one more is an error with bit 18. A page
-// that only reloads itself leads nowhere. With a maximum below 1 refreshes are not
-// looked at (docs/spec/crawling.md 4.4, F14, F15).
+// follow sends a request and follows the meta refreshes of its pages, at most HTML_REDIRECTS_MAX
+// of them; one more is an error with bit 18. A page that reloads itself is not followed. A
+// maximum below 1 turns refreshes off (docs/spec/crawling.md 4.4, F14, F15).
 func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	target := r.URL
 	met := map[string]bool{}
@@ -36,13 +35,13 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 			return response, nil
 		}
 		if count >= v.settings.htmlRedirects {
-			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX allows, the next to " + next}
+			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
 		}
 		u, err := url.Parse(next)
 		if err != nil {
 			return nil, refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 		}
-		response.Body = nil // its memory is given back
+		response.Body = nil // returns its memory
 		if err := v.hop(ctx, u); err != nil {
 			return nil, err
 		}
@@ -52,8 +51,8 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 	}
 }
 
-// refresh is where a page's meta refresh leads: an absolute URL that is not the
-// page itself, "" for none.
+// refresh returns the absolute target of a page's meta refresh, or "" if there is none or it is
+// the page itself.
 func (v *visit) refresh(response *fetch.Response) string {
 	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
@@ -78,7 +77,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 	return next
 }
 
-// mentionsRefresh is a quick look that saves most pages a second reading.
+// mentionsRefresh is a cheap test that saves most pages a second parse.
 func mentionsRefresh(body []byte) bool {
 	return bytes.Contains(bytes.ToLower(body[:min(len(body), headBytes)]), []byte("refresh"))
 }

@@ -21,12 +21,12 @@ const (
 	refererParent = 3
 )
 
-// formPrefix begins the names of the properties that are a form's fields.
+// formPrefix is the prefix of properties that are form fields.
 const formPrefix = "HTTP_POST_FORM_"
 
-// targetOf is what is requested for an item's URL: the URL, what the site's
-// template makes of it, or the service that EXTERNAL_URL names. A URL that was
-// stored percent-encoded as a whole is decoded first (docs/spec/crawling.md 2.3, 4.9).
+// targetOf returns the URL that is requested for an item: its URL, the result of the site's
+// template, or the service of EXTERNAL_URL. A URL that was stored percent-encoded as a whole is
+// decoded first (docs/spec/crawling.md 2.3, 4.9).
 func (r *batchRun) targetOf(it *item) string {
 	text := it.url.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
@@ -43,8 +43,7 @@ func (r *batchRun) targetOf(it *item) string {
 	return text
 }
 
-// request is the HTTP request for one URL of this visit: a page, or what is asked
-// for on its behalf.
+// request returns the HTTP request for one URL of this visit.
 func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 	r := fetch.Request{
 		URL:            target,
@@ -75,8 +74,7 @@ func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 	return r
 }
 
-// pageRequest is the request for the page itself: with its Referer, its form when
-// its method is post, and the conditions that save an unchanged page.
+// pageRequest returns the request for the page itself, with Referer and form fields.
 func (v *visit) pageRequest(target string) fetch.Request {
 	r := v.request(target, v.stage())
 	v.refer(r.Header, target)
@@ -90,7 +88,7 @@ func (v *visit) pageRequest(target string) fetch.Request {
 	return r
 }
 
-// stage is what the item's request is for, in the terms of HTTP_COOKIE.
+// stage returns the stage of HTTP_COOKIE that the item's request belongs to.
 func (v *visit) stage() cookies.Stage {
 	if v.settings.feeds() {
 		return cookies.Feed
@@ -98,7 +96,7 @@ func (v *visit) stage() cookies.Stage {
 	return cookies.Page
 }
 
-// header lays the site's headers over the default ones, by name.
+// header returns the default headers, overridden by the site's headers.
 func (v *visit) header(target string) http.Header {
 	h := http.Header{}
 	host := canonical.Host(target)
@@ -114,14 +112,14 @@ func (v *visit) header(target string) http.Header {
 	return h
 }
 
-// isHome reports whether target is of the host that the item's own request goes
-// to, by no worse a scheme: what the site's password is for.
+// isHome reports whether target has the host of the item's own request and a scheme that is at
+// least as safe. Only such a target gets the site's password.
 func (v *visit) isHome(target string) bool {
 	home, there := v.item.target, target
 	return canonical.Host(there) == canonical.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
-// refer sets the Referer that the site wants, unless its headers have one
+// refer sets the Referer that the site configures, unless its headers contain one
 // (docs/spec/crawling.md 4.7).
 func (v *visit) refer(h http.Header, target string) {
 	if h.Get("Referer") != "" {
@@ -146,7 +144,7 @@ func (v *visit) refer(h http.Header, target string) {
 	}
 }
 
-// jar is the site's cookies for requests of one stage.
+// jar returns the site's cookies for requests of one stage.
 func (v *visit) jar(target string, stage cookies.Stage) fetch.Jar {
 	home, err := url.Parse(target)
 	if err != nil {
@@ -155,9 +153,8 @@ func (v *visit) jar(target string, stage cookies.Stage) fetch.Jar {
 	return &siteJar{jar: v.jars.Site(v.item.SiteID), property: v.settings.cookie, home: home, stage: stage, now: v.Now}
 }
 
-// siteJar is the jar of a site as requests of one stage see it. What the property
-// sends is for the host that is asked first: a redirect does not carry it to
-// another, nor out of TLS.
+// siteJar is the jar of a site for one stage. Cookies of the property go to the first host
+// only: a redirect does not carry them to another host or out of TLS.
 type siteJar struct {
 	jar      *cookies.Jar
 	property cookies.Property
@@ -166,7 +163,7 @@ type siteJar struct {
 	now      func() time.Time
 }
 
-// Cookies is the Cookie line of a request to u.
+// Cookies returns the Cookie header of a request to u.
 func (j *siteJar) Cookies(u *url.URL) string {
 	property := j.property
 	if !strings.EqualFold(u.Hostname(), j.home.Hostname()) || j.home.Scheme == "https" && u.Scheme != "https" {
@@ -175,17 +172,17 @@ func (j *siteJar) Cookies(u *url.URL) string {
 	return j.jar.Header(property, u, j.stage, j.now())
 }
 
-// SetCookies takes the cookies of an answer from u.
+// SetCookies stores the cookies of an answer from u.
 func (j *siteJar) SetCookies(u *url.URL, h http.Header) { j.jar.SetCookies(u, h, j.now()) }
 
 func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// milliseconds is a column of a row as a duration between 0 and a day.
+// milliseconds converts a column to a duration between 0 and one day.
 func milliseconds(ms float64) time.Duration {
 	const day = 24 * 60 * 60 * 1000
-	if !(ms > 0) { // NaN as well
+	if !(ms > 0) { // also for NaN
 		return 0
 	}
 	return time.Duration(min(ms, day) * float64(time.Millisecond))

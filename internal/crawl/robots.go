@@ -21,28 +21,26 @@ import (
 )
 
 const (
-	// maxRobots bounds the cache, in origins; a full one starts anew.
+	// maxRobots bounds the cache, in origins. A full cache is cleared.
 	maxRobots = 1000
-	// robotsBytes is the most of a robots.txt that is received. What is longer
-	// is judged by what came of it, which has to be 500 KiB at least.
+	// robotsBytes is the maximum size that is received. The part of a longer file is parsed
+	// (RFC 9309 2.5 asks for at least 500 KiB).
 	robotsBytes = 1 << 20
-	// robotsRedirects is how many redirects a robots.txt may take (RFC 9309
-	// 2.3.1.2).
+	// robotsRedirects is the maximum number of redirects (RFC 9309 2.3.1.2).
 	robotsRedirects = 5
-	// robotsRetry is how long an origin whose robots.txt answers with a server
-	// error is left alone.
+	// robotsRetry is the pause after a robots.txt with a server error.
 	robotsRetry = 5 * time.Minute
 )
 
-// robotsCache keeps the rules of origins for as long as they may be believed
-// (docs/spec/DECISIONS.md 6.2). It is safe for many goroutines; one origin is asked once.
+// robotsCache keeps the rules of origins while they are valid (docs/spec/DECISIONS.md 6.2). It is
+// safe for concurrent use. An origin is requested once.
 type robotsCache struct {
 	mu      sync.Mutex
 	origins map[string]*robotsEntry
 }
 
 type robotsEntry struct {
-	asking sync.Mutex // held while the rules are fetched
+	asking sync.Mutex // held during the request
 	stored atomic.Pointer[robotsAnswer]
 }
 
@@ -65,7 +63,7 @@ func (c *robotsCache) entry(origin string) *robotsEntry {
 	return e
 }
 
-// known gives the rules of an origin that were fetched already, nil otherwise.
+// known returns the rules of an origin that were fetched before, or nil.
 func (r *batchRun) known(origin string) *robots.Rules {
 	r.robots.mu.Lock()
 	e := r.robots.origins[origin]
@@ -76,8 +74,8 @@ func (r *batchRun) known(origin string) *robots.Rules {
 	return r.valid(e)
 }
 
-// valid gives an entry's rules unless there are none or they are too old. Those
-// fetched for this batch hold to its end (docs/spec/steps.md 1 #11).
+// valid returns the rules of an entry, or nil if there are none or they expired. Rules that were
+// fetched for this batch stay valid until it ends (docs/spec/steps.md 1 #11).
 func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
 	a := e.stored.Load()
 	if a == nil || a.asked.Before(r.start) && !r.Now().Before(a.ends) {
@@ -86,9 +84,8 @@ func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
 	return a.rules
 }
 
-// allowed refuses target when its robots.txt does, and keeps the delay that it
-// asks for. An origin that cannot be reached is not asked for anything else in
-// this batch (RFC 9309 2.3.1.4).
+// allowed returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
+// that cannot be reached gets no further request in this batch (RFC 9309 2.3.1.4).
 func (v *visit) allowed(ctx context.Context, target string) error {
 	if !v.settings.robots {
 		return nil
@@ -107,7 +104,7 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	return nil
 }
 
-// rules gives the rules for target, asking its origin when they are not known.
+// rules returns the rules for target, and requests them if they are not known.
 func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error) {
 	origin, _ := split(target)
 	if kept := v.keptRobots(v.item, origin); kept != nil {
@@ -138,17 +135,17 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	response, err := v.get(ctx, r)
 	v.leaveGate()
 	v.leaveSlot()
-	code, body, told := 0, []byte(nil), true
+	code, body, answered := 0, []byte(nil), true
 	switch {
 	case err == nil:
 		code, body = response.Code, response.Body
 	case cutOff(ctx, err):
 		return nil, err
 	default:
-		code, body, told = partial(err)
+		code, body, answered = partial(err)
 	}
-	if !told {
-		if !proxyFailed(err) { // else another proxy may do
+	if !answered {
+		if !proxyFailed(err) { // otherwise another proxy may work
 			v.setDown(origin, err)
 		}
 		return nil, err
@@ -162,9 +159,8 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	return a.rules, nil
 }
 
-// keptRobots are the rules of the file that somebody put beside the crawler for
-// ROBOTS_CACHE: {"robots.txt": {content: uses}}, of which the most used content
-// counts. It is nil when there is none, or the item's site does not want it
+// keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
+// most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
 func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
@@ -173,7 +169,7 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")
 	var kept map[string]map[string]prop.Int
 	if err := statefile.Read(path, &kept); err != nil {
-		r.log.Warn("a kept robots.txt cannot be read", "file", path, "error", err)
+		r.log.Warn("cannot read robots.txt file of ROBOTS_CACHE", "file", path, "error", err)
 		return nil
 	}
 	best, uses := "", prop.Int(-1)
@@ -188,27 +184,27 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	return robots.Parse([]byte(best))
 }
 
-// partial gives what a robots.txt means that could not be had whole: told is
-// false when the origin did not answer, or with less than it has to say.
-func partial(err error) (code int, body []byte, told bool) {
+// partial interprets a robots.txt that was not received whole. answered is false if the origin did not
+// answer, or not enough of it.
+func partial(err error) (code int, body []byte, answered bool) {
 	var fault *fetch.Fault
 	if !errors.As(err, &fault) || fault.Partial == nil {
 		return 0, nil, false
 	}
 	switch fault.Kind {
 	case fetch.TooLarge, fetch.BadEncoding:
-		// What came of it are rules all the same.
+		// The received part contains rules.
 		return fault.Code, fault.Partial.Body, fault.Code != 0
 	case fetch.TooManyRedirects, fetch.RedirectLoop, fetch.BadRedirect:
 		return http.StatusNotFound, nil, true
 	case fetch.Guard:
-		// It was reached; that it sends us where nobody may go is no rule.
+		// The origin was reached; a redirect to a refused address is no rule.
 		return http.StatusNotFound, nil, len(fault.Partial.Redirects) > 0
 	}
 	return 0, nil, false
 }
 
-// isDown gives the reason why an origin could not be reached in this batch.
+// isDown returns the reason why an origin could not be reached in this batch, or nil.
 func (r *batchRun) isDown(origin string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,8 +217,8 @@ func (r *batchRun) setDown(origin string, err error) {
 	r.down[origin] = err
 }
 
-// split cuts a URL into its origin (scheme, host and port), which one robots.txt
-// rules, and what the rules are compared with: path and query.
+// split cuts a URL into its origin (scheme, host and port) and the path with query that
+// robots.txt rules match.
 func split(target string) (origin, path string) {
 	_, rest, _ := strings.Cut(target, "://")
 	end := strings.IndexAny(rest, `/\?#`)

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// maxChunkBytes bounds the bytes of files and links that wait for one
-	// transaction. Large pages do not wait: others wait for their memory.
+	// maxChunkBytes bounds the bytes of files and links that wait for one transaction. A large
+	// page does not wait, because others wait for its memory.
 	maxChunkBytes = 4 << 20
-	// statesEvery is how often cookies and header counts are written down.
+	// statesEvery is the interval at which cookies and header counters are saved.
 	statesEvery = 5 * time.Second
 )
 
-// save collects outcomes and stores them in chunks, one call of the data owner
-// per site and chunk. After an error it stores nothing more, ends the batch and
-// drains the stage. ctx must outlive the batch's: what is done is stored even
-// when the task is told to stop.
+// save collects outcomes and stores them in chunks, with one call of the repository per site
+// and chunk. After an error it stores nothing more, ends the batch and drains the stage. ctx
+// must outlive the batch's context: finished work is stored even if the task is told to stop.
 func (r *batchRun) save(ctx context.Context) {
 	var (
 		chunk  []*outcome
@@ -38,9 +37,9 @@ func (r *batchRun) save(ctx context.Context) {
 			}
 		}
 		for _, out := range chunk {
-			out.item.letGo()
+			out.item.releaseMemory()
 		}
-		clear(chunk) // lets go of the files
+		clear(chunk) // releases the files
 		chunk, bytes = chunk[:0], 0
 		if now := r.Now(); now.Sub(saved) > statesEvery {
 			saved = now
@@ -71,7 +70,7 @@ func (r *batchRun) save(ctx context.Context) {
 	}
 }
 
-// store hands a chunk to the data owner, site by site, in order of arrival.
+// store passes a chunk to the repository, site by site, in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 	bySite := map[string][]wire.Fetched{}
 	var order []string
@@ -90,8 +89,8 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 	return nil
 }
 
-// keep hands results of one site to the data owner. Of a batch that may not write
-// rows only the files are kept: who waits for it reads them (docs/spec/crawling.md 1.4).
+// keep passes results of one site to the repository. A batch that may not write rows keeps
+// only the files, for the client that waits (docs/spec/crawling.md 1.4).
 func (r *batchRun) keep(ctx context.Context, id string, results []wire.Fetched) error {
 	if r.batch.DBMode == 0 {
 		return nil
@@ -120,13 +119,13 @@ func (r *batchRun) keep(ctx context.Context, id string, results []wire.Fetched) 
 		}
 	}
 	if err := put(ctx, id, files, r.Now()); err != nil && !gone(err) {
-		return fmt.Errorf("crawl.save: site %s: %w", id, err)
+		return fmt.Errorf("save results of site %s: %w", id, err)
 	}
 	return nil
 }
 
-// addAttributes gives a URL of a batch in real time what would be stored as its
-// attributes; an empty value takes one away.
+// addAttributes sets attributes in the URL of a real-time answer, because nothing is stored.
+// An empty value removes an attribute.
 func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
@@ -140,27 +139,26 @@ func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 func (r *batchRun) saveSite(ctx context.Context, id string, results []wire.Fetched) error {
 	saved, err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
 	for _, reason := range saved.Refused {
-		r.log.Warn("a property is left out", "site", id, "reason", reason)
+		r.log.Warn("left out invalid property", "site", id, "reason", reason)
 	}
 	if saved.Skipped > 0 || saved.Removed > 0 {
-		r.log.Info("the site is full", "site", id, "skipped", saved.Skipped, "removed", saved.Removed)
+		r.log.Info("site is full", "site", id, "skipped", saved.Skipped, "removed", saved.Removed)
 	}
 	if gone(err) {
-		r.log.Warn("the site is gone; its results are dropped", "site", id, "items", len(results))
-		r.goneSites.Store(id, true) // its hosts are asked no more
+		r.log.Warn("site was deleted; dropped its results", "site", id, "items", len(results))
+		r.goneSites.Store(id, true) // its hosts get no more requests
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("crawl.save: site %s: %w", id, err)
+		return fmt.Errorf("save results of site %s: %w", id, err)
 	}
 	return nil
 }
 
-// saveStates writes down what batches share beside the rows: cookies, and which
-// header values were used. That they are a little behind after a kill does no
-// harm, nor does an error.
+// saveStates saves the state that batches share apart from rows: cookies and header counters.
+// A kill may lose the last few seconds; that is harmless, and so is an error.
 func (r *batchRun) saveStates(ctx context.Context) {
 	if err := errors.Join(r.jars.Save(ctx), r.Rotator.Save(ctx)); err != nil {
-		r.log.Warn("cookies or header counts are not saved", "error", err)
+		r.log.Warn("cannot save cookies or header counters", "error", err)
 	}
 }

@@ -18,14 +18,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Items whose URL is a template (URLS_SCHEMA) are replaced before the first pass by
-// what the schema makes of it. The values that are used up are written down first,
-// then the rows: a kill in between uses up values without a row, never one twice
-// (docs/spec/crawling.md 5.9).
+// An item whose URL is a template (URLS_SCHEMA) is replaced before the first pass by the URLs
+// that the schema generates. The used values are stored first, then the rows: a kill in between
+// loses values, but never uses one twice (docs/spec/crawling.md 5.9).
 
-// applySchemas gives the items of the batch with templates replaced. An item whose
-// schema makes nothing stays as it is; where that is a failure it gets bit 46, and
-// is not asked for.
+// applySchemas returns the items of the batch with templates replaced. An item whose schema
+// generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
 func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
 	met := map[[2]string]bool{}
@@ -43,7 +41,7 @@ func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]
 		if !known {
 			var err error
 			if site, err = r.readSite(context.WithoutCancel(ctx), bi.SiteID); err != nil {
-				return nil, fmt.Errorf("crawl.applySchemas: site %s: %w", bi.SiteID, err)
+				return nil, fmt.Errorf("apply URL schemas: read site %s: %w", bi.SiteID, err)
 			}
 			sites[bi.SiteID] = site
 		}
@@ -62,18 +60,17 @@ func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]
 	return list, nil
 }
 
-// schemaKey is a URLS_SCHEMA of a site, by its text.
+// schemaKey identifies a URLS_SCHEMA of a site by its text.
 type schemaKey struct{ site, text string }
 
-// loadedSchema is a schema with its parameters, as far as they could be had: its
-// sources are asked once in a batch.
+// loadedSchema is a schema with its parameters. Its sources are requested once per batch.
 type loadedSchema struct {
 	*urlschema.Schema
 	err error
 }
 
-// applySchema makes items of one template: the first URL in its place, and others
-// as batch_insert says. None are made of an item without a schema.
+// applySchema generates the items of one template: the first URL replaces it, others join as
+// batch_insert says. It returns nil for an item without a schema.
 func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
 	if site == nil || !crawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
@@ -87,7 +84,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	if key.text == "" {
 		return nil, nil
 	}
-	set, _ := readSettings(&view, bi.Properties, r.Config) // plan warns of what is wrong
+	set, _ := readSettings(&view, bi.Properties, r.Config) // plan logs the problems
 	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
 		return nil, nil
 	}
@@ -96,17 +93,17 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	if loaded == nil {
 		loaded = &loadedSchema{set.schema, r.loadSchema(ctx, set, &view, bi)}
 		if errors.Is(loaded.err, errNoTime) || ctx.Err() != nil {
-			return nil, nil // there is none for the item either
+			return nil, nil // the batch has ended, for the item too
 		}
 		if loaded.err != nil {
-			log.Warn("the parameters of URLS_SCHEMA cannot be had", "error", loaded.err)
+			log.Warn("cannot load the parameters of URLS_SCHEMA", "error", loaded.err)
 		}
 		schemas[key] = loaded
 	}
 	ctx = context.WithoutCancel(ctx)
 	urls, err := r.generate(ctx, loaded.Schema, set, &view, bi.URL.URL)
 	if err != nil {
-		log.Warn("URLS_SCHEMA makes no URLs: what it uses up cannot be written down", "error", err)
+		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
 	if err != nil || loaded.err != nil {
 		r.noted[chainKey{bi.SiteID, bi.URLID}] |= wire.ErrURLsSchema
@@ -127,7 +124,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("crawl.applySchema: site %s: %w", site.ID, err)
+			return nil, fmt.Errorf("store URLs of URLS_SCHEMA of site %s: %w", site.ID, err)
 		}
 	}
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
@@ -143,8 +140,8 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	return made, nil
 }
 
-// schemaRow is the row of a URL that was made of an item's: how it is to be crawled
-// is the item's, what was found out about that is not.
+// schemaRow returns the row of a generated URL. It copies the settings of the template's row,
+// not its results.
 func schemaRow(bi wire.BatchItem, text string) wire.URL {
 	u, t := wire.NewURL(bi.SiteID, text), bi.URL
 	u.ParentMd5, u.Type, u.HTTPMethod, u.Depth, u.Priority = bi.URLID, t.Type, t.HTTPMethod, t.Depth, t.Priority
@@ -153,8 +150,8 @@ func schemaRow(bi wire.BatchItem, text string) wire.URL {
 	return u
 }
 
-// looksTemplate tells a URL with a percent sign that escapes nothing, as macros
-// have one.
+// looksTemplate reports whether a URL contains a percent sign that is not an escape, as macros
+// have.
 func looksTemplate(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '%' {
@@ -167,8 +164,8 @@ func looksTemplate(text string) bool {
 	return false
 }
 
-// generate makes the URLs of a template, in their canonical form, and writes down
-// what it used. Texts that are no URL of the site's schemes are left out.
+// generate returns the canonical URLs of a template and stores which values it used. Texts
+// that are not URLs of the site's schemes are left out.
 func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *settings, site *wire.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
@@ -203,9 +200,8 @@ func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *
 	return urls, nil
 }
 
-// loadSchema brings the parameters of a schema that come from elsewhere: from its
-// file, else from the first source that answers with good ones. Each source is
-// asked like a page: through its host's gate, within the site's limits.
+// loadSchema loads external parameters of a schema: from its file, or from the first source
+// with a valid answer. Requests pass the host's gate and the site's limits.
 func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Site, bi wire.BatchItem) error {
 	name, err := set.schema.File(r.Config.SchemaDir)
 	if err != nil {
@@ -238,14 +234,14 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 		if err == nil {
 			request := v.request(source, cookies.Page)
 			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
-				request.Header.Del("Authorization") // the password of the site's own host
+				request.Header.Del("Authorization") // the password belongs to the site's own host
 			}
 			answer, failed := v.get(ctx, request)
 			switch {
 			case failed != nil:
 				err = failed
 			case answer.Code != 200:
-				err = fmt.Errorf("%s answers with %d", source, answer.Code)
+				err = fmt.Errorf("%s answered with code %d", source, answer.Code)
 			default:
 				err = set.schema.Load(answer.Body)
 			}
@@ -261,7 +257,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 	return errors.Join(errs...)
 }
 
-// readBelow reads a file below a folder, and follows no link out of it.
+// readBelow reads a file in a folder. It follows no link out of the folder.
 func readBelow(folder, name string) ([]byte, error) {
 	f, err := os.OpenInRoot(folder, name)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// maxSeen bounds the links of a batch that are remembered. Beyond it links are
-// offered again, which the data owner bears.
+// maxSeen bounds the remembered links of a batch. Beyond it, links are offered to the repository
+// again, which is harmless.
 const maxSeen = 1 << 20
 
-// seenLinks are the links that a batch has offered to the data owner, by site and
-// key. The zero value is ready; it is safe for many goroutines.
+// seenLinks holds the links that a batch has offered to the repository, by site and key. The zero
+// value is ready to use. It is safe for concurrent use.
 type seenLinks struct {
 	mu    sync.Mutex
 	sites map[string]map[[md5.Size]byte]struct{}
@@ -24,7 +24,7 @@ func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
 	return ok
 }
 
-// add reports whether the link is new.
+// add records a link and reports whether it is new.
 func (s *seenLinks) add(site string, key [md5.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

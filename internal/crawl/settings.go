@@ -25,8 +25,8 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// settings are the site properties that one item is crawled with. docs/properties.md
-// tells of each, a test holds both together (docs/spec/crawling.md 3).
+// settings are the site properties that the crawler uses for one item. docs/properties.md
+// describes them; a test compares page and code (docs/spec/crawling.md 3).
 type settings struct {
 	// Requests.
 	headers        headerrotation.Rule
@@ -37,9 +37,9 @@ type settings struct {
 	collectForms   bool
 	connectTimeout time.Duration
 	redirects      int
-	htmlRedirects  int // meta refreshes; below 1 they are not looked at
+	htmlRedirects  int // maximum number of meta refreshes; below 1: none is followed
 	schemes        canonical.Schemes
-	templates      map[bool]template // by: is the batch one of real time
+	templates      map[bool]template // by: the batch is a real-time batch
 	external       string
 	alive          proxypool.AliveCheck
 	freq           *quota.Limiter
@@ -49,7 +49,7 @@ type settings struct {
 	proxy      proxypool.Spec
 	proxyAlive proxypool.AliveCheck
 
-	// robots.txt and its kin.
+	// robots.txt, meta robots and rel.
 	robots       bool
 	robotsLinks  bool
 	robotsCache  bool
@@ -59,9 +59,9 @@ type settings struct {
 
 	// Dynamic pages.
 	fetchers     *linkrules.FetcherTypes
-	dynamicRoots bool // the browser for root URLs alone
+	dynamicRoots bool // only root URLs use the browser
 	macro        *browser.Macro
-	badMacro     bool // it cannot be read
+	badMacro     bool // FETCHER_MACRO cannot be read
 
 	processor string // PROCESSOR_NAME
 
@@ -83,7 +83,7 @@ type settings struct {
 	standardFeeds  bool
 	feedAsEntry    bool
 	sitemaps       []string // named by the site
-	robotsSitemaps bool     // those that robots.txt names
+	robotsSitemaps bool     // use those that robots.txt names
 
 	// Links.
 	xpaths        *linkrules.XPaths
@@ -100,39 +100,38 @@ type settings struct {
 	schema *urlschema.Schema
 
 	suffix string         // of the log file of the site's project
-	bits   wire.ErrorMask // of properties that could not be read, for the site
+	bits   wire.ErrorMask // of properties that cannot be read, for the site
 
 	openPool sync.Once
 	pool     *proxypool.Pool
 }
 
-// feeds reports whether the site's pages are feeds, and how their entries are
-// kept.
+// feeds reports whether the site's pages are feeds.
 func (s *settings) feeds() bool { return s.processor == feedParser || s.processor == rss }
 
-// Values of PROCESSOR_NAME that the crawler knows (docs/spec/crawling.md 5.10).
+// Values of PROCESSOR_NAME that the crawler uses (docs/spec/crawling.md 5.10).
 const (
 	feedParser = "FEED_PARSER" // entries are stored as crawled pages
 	rss        = "RSS"         // entries are crawled in the next pass
 )
 
-// template is what is requested in place of a URL.
+// template is the pattern of the URL that is requested.
 type template struct {
 	text   string
 	encode bool
 }
 
-// Bounds of numbers that properties give.
+// Limits of numbers in properties.
 const maxRedirects = 50
 
-// readSettings reads the properties of a site, the item's laid over them. Each
-// error names one that was left out.
+// readSettings reads the properties of a site, overridden by the item's. Each error names a
+// property that is left out.
 func readSettings(site *wire.Site, over map[string]string, def Config) (*settings, []error) {
 	p := propertiesOf(site, over)
 	return p.settings(site.ID, def), p.errs
 }
 
-// settings reads the properties of the site with an id.
+// settings reads the properties of a site.
 func (p *properties) settings(site string, def Config) *settings {
 	s := &settings{}
 	s.readRequests(p, def)
@@ -194,7 +193,7 @@ func (s *settings) readRequests(p *properties, def Config) {
 		port = strconv.FormatInt(n, 10)
 	}
 	fixed, err := proxypool.Fixed(host, port)
-	if err != nil && !p.failed("HTTP_PROXY_PORT") { // else that is why
+	if err != nil && !p.failed("HTTP_PROXY_PORT") { // otherwise the port is the reason
 		p.fail("HTTP_PROXY_HOST", err.Error())
 	}
 	if p.text("USER_PROXY") == "" || p.failed("USER_PROXY") {
@@ -263,7 +262,7 @@ func (s *settings) readLinks(p *properties) {
 	p.errs = append(p.errs, errs...)
 }
 
-// expression compiles a pattern for the properties of package content.
+// expression compiles a pattern for package content.
 func expression(text string) (content.Regexp, error) {
 	re, err := pyregexp.Compile(text)
 	if err != nil {
@@ -272,11 +271,10 @@ func expression(text string) (content.Regexp, error) {
 	return boundedRegexp{re}, nil
 }
 
-// boundedRegexp is a pattern whose replacements cannot blow a page up.
+// boundedRegexp is a pattern whose replacements cannot make a page too large.
 type boundedRegexp struct{ *pyregexp.Regexp }
 
-// ReplaceAll replaces each match, unless the text would grow to more than twice
-// its size and some.
+// ReplaceAll replaces each match. It fails if the text grows to more than about twice its size.
 func (r boundedRegexp) ReplaceAll(text, with string) (string, error) {
 	template, err := r.Template(with)
 	if err != nil {
@@ -290,7 +288,7 @@ func (r boundedRegexp) ReplaceAll(text, with string) (string, error) {
 	return replaced, nil
 }
 
-// parseSchemes reads PROTOCOLS: those of the list that can be crawled.
+// parseSchemes reads PROTOCOLS: the schemes of the list that can be crawled.
 func parseSchemes(text string) (canonical.Schemes, error) {
 	var list prop.Texts
 	if err := prop.Decode(text, &list); err != nil {
@@ -308,25 +306,24 @@ func parseSchemes(text string) (canonical.Schemes, error) {
 	return known, nil
 }
 
-// parseTemplate reads a template of URLs: one that does not say where the URL
-// belongs would fetch one page for all of them.
+// parseTemplate reads a template of URLs. A template without the URL would request one page for
+// all of them, so it is an error.
 func parseTemplate(text string) (string, error) {
 	if !strings.Contains(text, "%URL%") {
 		return "", fmt.Errorf("is %q, without %%URL%%", clip(text))
 	}
 	if webHost(strings.ReplaceAll(text, "%URL%", "http://a.example/")) == "" {
-		return "", fmt.Errorf("is %q, which makes no http or https URL", clip(text))
+		return "", fmt.Errorf("is %q, which is not an http or https URL", clip(text))
 	}
 	return text, nil
 }
 
-// parseRel reads ROBOTS_REL: words apart by commas or spaces, "0" or "none" for
-// none of them.
+// parseRel reads ROBOTS_REL: words separated by commas or spaces. "0" and "none" mean no word.
 func parseRel(text string) ([]string, error) {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
 	for _, word := range words {
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
-			return nil, fmt.Errorf("has %q, which is no word of a rel attribute", clip(word))
+			return nil, fmt.Errorf("has %q, which is not a word of a rel attribute", clip(word))
 		}
 	}
 	return slices.DeleteFunc(words, func(word string) bool { return word == "0" || word == "none" }), nil
@@ -340,11 +337,10 @@ func parseLogger(text string) (string, error) {
 	return v.Suffix, prop.Decode(text, &v)
 }
 
-// mostSitemaps bounds the sitemaps that a property names.
+// mostSitemaps bounds the sitemaps of a property.
 const mostSitemaps = 100
 
-// parseSitemaps reads the list of SITEMAPS: absolute URLs, as JSON or apart by
-// spaces or commas.
+// parseSitemaps reads SITEMAPS: absolute URLs, as a JSON list or separated by spaces or commas.
 func parseSitemaps(text string) ([]string, error) {
 	list := prop.Texts(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r <= ' ' }))
 	if text[0] == '[' {
@@ -359,7 +355,7 @@ func parseSitemaps(text string) ([]string, error) {
 	for i, raw := range list {
 		u, err := canonical.Canonical(raw)
 		if err != nil {
-			return nil, fmt.Errorf("names %q, which is no URL: %w", clip(raw), err)
+			return nil, fmt.Errorf("names %q, which is not a URL: %w", clip(raw), err)
 		}
 		urls[i] = u
 	}

@@ -14,13 +14,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Sitemaps are crawled like pages: those that robots.txt or the site names become
-// rows when a root page of their host is crawled, with a type of their own in
-// ContentType; what they list become rows when they are crawled. So a kill, a slow
-// host or a large index costs no more than it does with pages.
+// Sitemaps are crawled like pages. When a root page is crawled, the sitemaps that robots.txt
+// or the site names become rows with a content type of their own. When a sitemap is crawled,
+// its entries become rows. So a kill, a slow host or a large index needs no special care.
 
-// offerSitemaps makes rows of the sitemaps that the host of a root page, or the
-// site, names. No filter is asked: they are not wanted for themselves.
+// offerSitemaps creates rows for the sitemaps that robots.txt or the site names, when the page
+// is a root. Filters do not apply to them.
 func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	if !p.item.url.Root() || p.item.single {
 		return
@@ -42,8 +41,7 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	r.addSitemapRows(out, p, named, now)
 }
 
-// addSitemapRows makes rows of sitemaps. One that the page links to as well, or
-// that is a row already, becomes a sitemap; the latter when it is crawled again.
+// addSitemapRows creates rows for sitemaps. A link or row with the same URL becomes a sitemap.
 func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.Time) {
 	if len(urls) == 0 {
 		return
@@ -72,9 +70,9 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 	}
 }
 
-// gatherSitemap makes rows of what a sitemap lists: pages by the rules of links,
-// with its date and priority (of 0 to 100, beside that of the sitemap's row);
-// sitemaps of an index as such.
+// gatherSitemap creates rows for the entries of a sitemap, by the rules of links. An entry
+// brings its date and its priority (0 to 100, added to the priority of the sitemap's row).
+// Entries of an index become sitemaps.
 func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now time.Time) {
 	p.item.url.ContentType = sitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
@@ -89,12 +87,12 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 			}
 		}
 	case err != nil:
-		r.log.Info("what was named as a sitemap is none", "site", p.SiteID, "url", p.url.URL)
+		r.log.Info("not a sitemap", "site", p.SiteID, "url", p.url.URL)
 		out.bits |= wire.ErrUnsupportedType
 		return
 	}
 	if list.Cut {
-		r.log.Warn("the sitemap lists more than is read", "site", p.SiteID, "url", p.url.URL)
+		r.log.Warn("sitemap has too many entries; the rest is left out", "site", p.SiteID, "url", p.url.URL)
 	}
 	if list.Index {
 		var urls []string

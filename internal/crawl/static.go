@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/web/revalidate"
 )
 
-// static makes a plain HTTP request. A page that was crawled before is asked for
-// on the condition that it has changed, as DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
+// static sends a plain HTTP request. A page that was crawled before is requested conditionally, as
+// DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
 func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 	rule, row := v.settings.modified, &v.item.row
 	r := v.pageRequest(target)
@@ -42,7 +42,7 @@ func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 	return &answer{Response: response, unchanged: !changed}, nil
 }
 
-// summary is what the rule has to know of a response.
+// summary returns the parts of a response that the rule needs.
 func summary(response *fetch.Response, method string) revalidate.Answer {
 	a := revalidate.Answer{Code: response.Code, Length: -1}
 	if date, ok := content.ParseDate(response.Header.Get("Last-Modified")); ok {

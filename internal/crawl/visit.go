@@ -17,36 +17,36 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// visit is one item at its host, and at those that it is redirected to.
+// visit is one item at its host, and at the hosts that it is redirected to.
 type visit struct {
 	*batchRun
 	item     *item
 	settings *settings
 	patience time.Duration // RequestDelay of the URL
-	delay    time.Duration // the longer of it and the Crawl-delay of the host at hand
+	delay    time.Duration // the maximum of patience and the host's Crawl-delay
 
-	pass *hostgate.Pass
-	host string        // whose pass it is
-	hold time.Duration // how long its last answer asks it to be left alone
-	slot bool
-	came bool // a request of this item was let through: its next ones wait as long as they must
+	pass     *hostgate.Pass
+	host     string        // host of pass
+	hold     time.Duration // how long its last answer asks for a pause
+	slot     bool
+	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
-	memory *account         // of the body of the request at hand
-	cut    bool             // the batch's end shortened the time-out of the request
+	memory *account         // of the body of the current request
+	cut    bool             // the end of the batch shortened the request's timeout
 	proxy  *proxypool.Proxy // nil: none
 }
 
-// answer is what came for an item, from whatever source.
+// answer is what was received for an item, from any source.
 type answer struct {
 	*fetch.Response
 	supplied  bool     // by the client, in the batch
 	rendered  bool     // by a browser: Body is UTF-8
-	kind      string   // type of a rendered body
-	charset   string   // that its document declared
-	urls      []string // that a macro collected
-	unchanged bool     // the page is as it was
+	kind      string   // content type of a rendered body
+	charset   string   // charset that its document declared
+	urls      []string // URLs that a macro collected
+	unchanged bool     // the page has not changed
 
-	proxy *proxypool.Proxy // that it came through; nil: none
+	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }
 
 func (r *batchRun) visit(it *item) *visit {
@@ -55,50 +55,50 @@ func (r *batchRun) visit(it *item) *visit {
 	return v
 }
 
-// errNoTime says that the batch's time was over before the item was fetched.
-var errNoTime = errors.New("the time of the batch was over before the URL was fetched")
+// errNoTime means that the batch ended before the item was fetched.
+var errNoTime = errors.New("the batch ended before the URL was fetched")
 
-// cutOff reports whether err came of the end of the batch: it says nothing of the URL.
+// cutOff reports whether the end of the batch caused err. Such an error says nothing about
+// the URL.
 func cutOff(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime))
 }
 
-// notYet says that the host's turn is further away than the batch waits for it.
+// notYet means that the host's gate opens later than the batch waits.
 type notYet struct {
 	host string
 	at   time.Time
 }
 
 func (e notYet) Error() string {
-	return fmt.Sprintf("%s may be asked again at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
+	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
 }
 
-// Is makes it a way of having no time.
+// Is makes notYet a kind of errNoTime.
 func (e notYet) Is(err error) bool { return err == errNoTime }
 
-// soon is a notYet when the host's next turn is known to be too far away. A batch
-// that waited for it would hold its slot for nothing.
-func (v *visit) soon() error {
+// gateTooLate returns a notYet if the host's gate opens too late. A batch that waited for it would
+// hold its slot for nothing.
+func (v *visit) gateTooLate() error {
 	now := v.Now()
-	if v.batch.MaxHostWait <= 0 || v.came {
+	if v.batch.MaxHostWait <= 0 || v.admitted {
 		return nil
 	}
 	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.concurrency, now)
 	if err == nil && at.Sub(now) > time.Duration(v.batch.MaxHostWait)*time.Millisecond {
 		return notYet{v.host, at}
 	}
-	return nil // what is wrong with the gate, it tells itself
+	return nil // Acquire reports errors of the gate
 }
 
-// fetch makes the request for the item's URL. The gate is held while a request
-// runs, and only then: each redirect hop is a request of its own. A panic, which
-// no server should be able to cause, is an error of this item.
+// fetch sends the request for the item's URL. It holds the gate only during a request; each
+// redirect is a request of its own. A panic is an error of this item.
 func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 	defer v.leaveGate()
 	defer func() {
 		if p := recover(); p != nil {
-			v.log.Error("the fetch panicked", "site", v.item.SiteID, "url", v.item.url.URL, "reason", p, "stack", string(debug.Stack()))
-			a, err = nil, fmt.Errorf("crawl.fetch: panic: %v", p)
+			v.log.Error("panic while fetching a page", "site", v.item.SiteID, "url", v.item.url.URL, "reason", p, "stack", string(debug.Stack()))
+			a, err = nil, fmt.Errorf("panic while fetching the page: %v", p)
 		}
 	}()
 	v.item.started = true
@@ -106,7 +106,7 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 		return nil, err
 	}
 	if v.settings.proxy.Used() {
-		// No alive check: it would go to the host itself, past the proxy.
+		// No alive check: it would connect to the host itself and bypass the proxy.
 		return v.proxied(ctx)
 	}
 	if err := v.alive(ctx, v.settings.alive, v.item.target); err != nil {
@@ -115,7 +115,7 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 	return v.page(ctx)
 }
 
-// page makes the request for the page, by plain HTTP or by a browser.
+// page requests the page, by plain HTTP or with a browser.
 func (v *visit) page(ctx context.Context) (*answer, error) {
 	target := v.item.target
 	if err := v.allowed(ctx, target); err != nil {
@@ -146,8 +146,8 @@ const (
 	fetcherAuto     = 7
 )
 
-// fetcher is how the item is fetched. Automatic is plain HTTP at first: whoever
-// made the batch repeats it by a browser if the result is poor.
+// fetcher selects how the item is fetched. Automatic means plain HTTP; the creator of the
+// batch repeats it with a browser if the result is poor.
 func (v *visit) fetcher() int {
 	kind := int(v.item.site.FetchType)
 	if v.item.sitemap() && kind != fetcherExternal {
@@ -167,10 +167,10 @@ func (v *visit) fetcher() int {
 	return kind
 }
 
-// get makes a request whose gate is held. One that only the end of the batch cut
-// short has told nothing about its URL.
+// get sends a request whose gate is held. A timeout that the end of the batch shortened is
+// errNoTime.
 func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
-	v.memory.Keep(0) // what came before is done with
+	v.memory.Keep(0) // the previous body is no longer needed
 	if v.memory != nil {
 		waiting, cancel := v.untilEnd(ctx)
 		defer cancel()
@@ -184,7 +184,7 @@ func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, erro
 	return response, err
 }
 
-// untilEnd is ctx, until the batch is over with all that is still under way.
+// untilEnd returns ctx, bounded by the end of the batch and its overtime.
 func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	if v.deadline.IsZero() {
 		return context.WithCancel(ctx)
@@ -192,13 +192,13 @@ func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+v.overtime())
 }
 
-// waitingMemory is an account that also gives up when the batch is over.
+// waitingMemory is an account that stops waiting when the batch ends.
 type waitingMemory struct {
 	*account
 	over context.Context
 }
 
-// Grow is that of the account.
+// Grow is account.Grow, bounded by the end of the batch.
 func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -206,8 +206,8 @@ func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 	return m.account.Grow(ctx, size, most)
 }
 
-// alive checks that the host of target has an address, and takes a connection, as
-// the site wants it checked (docs/spec/crawling.md 3, F9).
+// alive checks that the host of target resolves, or accepts a connection, as the site
+// configures (docs/spec/crawling.md 3, F9).
 func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target string) error {
 	if !check.On() {
 		return nil
@@ -235,8 +235,8 @@ func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target st
 	return conn.Close()
 }
 
-// frequency asks HTTP_FREQ_LIMITS whether the request may go, and waits as it
-// says (docs/spec/crawling.md 4.3).
+// frequency asks HTTP_FREQ_LIMITS whether the request may be sent, and waits if necessary
+// (docs/spec/crawling.md 4.3).
 func (v *visit) frequency(ctx context.Context, target string) error {
 	if v.settings.freq == nil {
 		return nil
@@ -247,10 +247,10 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 	}
 	answer, err := v.settings.freq.Ask(ctx, v.item.SiteID, host)
 	if err != nil {
-		v.log.Warn("the requests of the domain are not counted", "site", v.item.SiteID, "host", host, "error", err)
+		v.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
 	}
 	if answer.Stop {
-		return refusal{bits: wire.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS allows no request to " + host + " now"}
+		return refusal{bits: wire.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
 	}
 	if answer.Wait <= 0 {
 		return nil
@@ -268,8 +268,8 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 	}
 }
 
-// hop judges a redirect: filters of the site unless the item is a root, the
-// robots.txt of the new host, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
+// hop checks a redirect: filters of the site unless the item is a root, robots.txt of the new
+// host, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	v.leaveGate()
 	v.leaveSlot()
@@ -277,7 +277,7 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
-	if v.item.target == v.item.url.URL { // what a template leads through is no link
+	if v.item.target == v.item.url.URL { // a template's target is not a link
 		if err := v.admit(target); err != nil {
 			return err
 		}
@@ -289,10 +289,9 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	return v.enter(ctx, target)
 }
 
-// admit asks the filters of the site for a URL that is about to be requested.
-// They are those of links, asked as they were when the URL was found: at the
-// depth of the page before it. Roots are what the user wants, filters or not, and
-// so are sitemaps (docs/spec/crawling.md 4.4, 5.6).
+// admit checks a URL against the site's filters before it is requested. The filters are
+// those of links, with the depth of the linking page. Roots and sitemaps always pass
+// (docs/spec/crawling.md 4.4, 5.6).
 func (v *visit) admit(target string) error {
 	if v.item.url.Root() || v.item.sitemap() {
 		return nil
@@ -304,19 +303,19 @@ func (v *visit) admit(target string) error {
 	return nil
 }
 
-// filterEnv is what the filters were asked with when the URL was found.
+// filterEnv returns the environment that the filters had when the URL was found.
 func (v *visit) filterEnv() filter.Env {
 	return filter.Env{Now: v.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
 }
 
-// linkStage makes filter ask the rules of links, of redirects and of all stages:
-// both kinds of URL pass by the same rules (docs/spec/crawling.md 5.3 #6, 5.6).
+// linkStage selects the rules of links, of redirects and of all stages: links and redirects
+// pass the same rules (docs/spec/crawling.md 5.3 #6, 5.6).
 const linkStage = filter.StageRedirect
 
-// enter takes the gate of target's host, then a slot. Who holds a slot never
-// waits for a gate, so a slow host keeps no other from its turn.
+// enter acquires the gate of target's host, then a slot. A goroutine with a slot never waits
+// for a gate, so a slow host does not delay others.
 func (v *visit) enter(ctx context.Context, target string) error {
-	v.memory.Keep(0) // who has the gate may wait for it
+	v.memory.Keep(0) // the holder of a gate may wait for this memory
 	waiting := ctx
 	if !v.deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -324,7 +323,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		defer cancel()
 	}
 	v.host = canonical.Host(target)
-	if err := v.soon(); err != nil {
+	if err := v.gateTooLate(); err != nil {
 		return err
 	}
 	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
@@ -332,12 +331,12 @@ func (v *visit) enter(ctx context.Context, target string) error {
 	case err == nil:
 	case waiting.Err() != nil:
 		return errNoTime
-	default: // a file of the gates: nothing keeps hosts apart any more
-		err = fmt.Errorf("crawl.enter: %w", err)
+	default: // a gate file failed: nothing keeps hosts apart any more
+		err = fmt.Errorf("acquire host gate: %w", err)
 		v.fail(err)
 		return err
 	}
-	v.pass, v.came = pass, true
+	v.pass, v.admitted = pass, true
 	select {
 	case v.slots <- struct{}{}:
 		v.slot = true
@@ -348,19 +347,19 @@ func (v *visit) enter(ctx context.Context, target string) error {
 	}
 }
 
-// leaveGate gives the gate back, if one is held; the next request of the host is
-// a whole delay away, or what its answer asked for, if that is longer.
+// leaveGate releases the gate, if one is held. The next request of the host waits for the
+// delay, or for the pause that the answer asked for, whichever is longer.
 func (v *visit) leaveGate() {
 	if v.pass == nil {
 		return
 	}
 	if err := v.pass.Release(max(v.delay, v.hold)); err != nil {
-		v.fail(fmt.Errorf("crawl.leaveGate: %w", err))
+		v.fail(fmt.Errorf("release host gate: %w", err))
 	}
 	v.pass, v.hold = nil, 0
 }
 
-// leaveSlot gives the slot back, if one is held.
+// leaveSlot releases the slot, if one is held.
 func (v *visit) leaveSlot() {
 	if v.slot {
 		<-v.slots
@@ -368,8 +367,8 @@ func (v *visit) leaveSlot() {
 	}
 }
 
-// again gives the gate back and takes it for one more request of the same visit,
-// which redirects may have led to another host meanwhile.
+// again releases the gate and acquires it for another request of this visit. Redirects may
+// have led to another host.
 func (v *visit) again(ctx context.Context, target string) error {
 	v.leaveGate()
 	v.leaveSlot()
