@@ -13,19 +13,18 @@ import (
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 )
 
-// A database server that is killed in the middle of a crawl: requests are
-// answered with an error that says so, and when the server is back, the daemon
-// goes on without a restart; the crawl ends with the same pages.
-func TestDatabaseServerGoesAway(t *testing.T) {
+// The database server is killed twice during a crawl. Meanwhile requests are answered by
+// an error that names the cause. After its restart the daemon completes the crawl.
+func TestDatabaseServerDown(t *testing.T) {
 	server := mariadbtest.New(t, mariadbtest.Options{Durable: true})
 	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
 	data := t.TempDir()
-	// Attempts without end: what is lost here is not the URLs' fault.
+	// No limit of attempts: the URLs are not the cause of the failures.
 	r := start(t, data, "DC_TasksManager_db_driver=mysql", "DC_TasksManager_db_socket="+server.Socket, "DC_TasksManager_db_user="+server.User,
 		"DC_BatchTasksManager_BatchDefaultMaxAttempts=0", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=0")
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
-	time.Sleep(400 * time.Millisecond)
 	for range 2 {
+		w.awaitRequests(t, 40)
 		server.Kill()
 		file := filepath.Join(t.TempDir(), "request.json")
 		if err := os.WriteFile(file, []byte(`{"id":"`+id+`"}`), 0o600); err != nil {
@@ -41,9 +40,8 @@ func TestDatabaseServerGoesAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := r.Status(t.Context(), id); err != nil {
-			t.Errorf("with the server again: %v", err)
+			t.Errorf("after the restart of the server: %v", err)
 		}
-		time.Sleep(500 * time.Millisecond)
 	}
 	finish(t, r, id)
 	checkTree(t, r, data, id, w.URL, 200)

@@ -18,7 +18,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// run starts a program of bin/ and gives its output and exit status.
+// run executes a program of bin/ and returns its output and exit status.
 func run(t *testing.T, program string, args []string, stdin string, env ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(limited(t), filepath.Join(bin, program), args...)
@@ -27,22 +27,22 @@ func run(t *testing.T, program string, args []string, stdin string, env ...strin
 
 func output(t *testing.T, cmd *exec.Cmd, stdin string, env ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	var out, talk strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &talk
+	var out, errs strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	cmd.Env = append(os.Environ(), env...)
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return out.String(), talk.String(), cmd.ProcessState.ExitCode()
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-var programs = []string{"dc-daemon", "dc-client", "dc-admin", "db-task", "crawler-task", "processor-task"}
+var programs = []string{"dc-daemon", "dc-client", "dc-admin", "dc-import", "db-task", "crawler-task", "processor-task"}
 
-// A missing or unreadable ini file: one line, and exit 1 (2 of dc-admin, whose
-// exit codes docs/spec/daemon.md 4.3 lists).
-func TestIniThatCannotBeRead(t *testing.T) {
+// A missing or unreadable ini file is reported in one line with exit status 1, by dc-admin
+// with 2 (docs/spec/daemon.md 4.3).
+func TestUnreadableIniFile(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.ini")
 	if err := os.WriteFile(broken, []byte("[TasksManager\nx"), 0o600); err != nil {
 		t.Fatal(err)
@@ -55,43 +55,43 @@ func TestIniThatCannotBeRead(t *testing.T) {
 				want = 2
 			}
 			if status != want || strings.Count(strings.TrimSpace(stderr), "\n") != 0 || !strings.Contains(stderr, filepath.Base(path)) {
-				t.Errorf("%s, %s ini: status %d, said %q", program, name, status, stderr)
+				t.Errorf("%s, %s ini: status %d, stderr %q", program, name, status, stderr)
 			}
 		}
 		stdout, stderr, status := run(t, program, []string{"--help"}, "")
 		if status != 0 || stderr != "" || !strings.Contains(stdout, "Usage: "+program) || !strings.Contains(stdout, "Exit status") {
-			t.Errorf("%s --help: status %d, %d bytes, said %q", program, status, len(stdout), stderr)
+			t.Errorf("%s --help: status %d, %d bytes, stderr %q", program, status, len(stdout), stderr)
 		}
 	}
 }
 
-// What clients get wrong is an error that names the field and the value; nothing
-// is stored and the daemon goes on.
-func TestRequestsThatAreWrong(t *testing.T) {
+// A wrong request is answered by an error that names the field and the value. Nothing is
+// stored and the daemon goes on.
+func TestWrongRequests(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, data)
-	if _, err := r.Status(t.Context(), "0"); err != nil { // makes the database
+	if _, err := r.Status(t.Context(), "0"); err != nil { // creates the database
 		t.Fatal(err)
 	}
 	before := number(t, database(t, data), `SELECT count(*) FROM "dc_sites.sites"`)
 	cases := []struct {
 		name, command, request string
 		status                 int
-		says                   []string
+		want                   []string // in the message
 	}{
-		{"no JSON", "SITE_NEW", `{"id": `, 1, []string{"Wrong JSON format"}},
+		{"invalid JSON", "SITE_NEW", `{"id": `, 1, []string{"Wrong JSON format"}},
 		{"wrong type", "SITE_NEW", `{"id":"abc","maxURLs":"many"}`, 1, []string{"Site.maxURLs", "many"}},
 		{"unknown command", "SITE_MAKE", `{}`, 2, []string{"SITE_MAKE"}},
 		{"id with a slash", "SITE_NEW", `{"id":"a/b","urls":["http://h/"]}`, 0, []string{"Site.id", "a/b"}},
-		{"id that climbs", "SITE_NEW", `{"id":"..","urls":["http://h/"]}`, 0, []string{"Site.id", `..`}},
+		{"id with ..", "SITE_NEW", `{"id":"..","urls":["http://h/"]}`, 0, []string{"Site.id", `..`}},
 		{"id of 33", "SITE_STATUS", `{"id":"` + strings.Repeat("a", 33) + `"}`, 0, []string{"SiteStatus.id", strings.Repeat("a", 33)}},
-		{"md5 that is none", "URL_STATUS", `[{"siteId":"0","url":"nomd5","urlType":1}]`, 0, []string{"URLStatus[0].url", "nomd5"}},
-		{"md5 that climbs", "URL_CONTENT", `[{"siteId":"0","url":"","urlMd5":"../../etc/passwd","contentTypeMask":3}]`, 0, []string{"urlMd5", "etc/passwd"}},
+		{"invalid md5", "URL_STATUS", `[{"siteId":"0","url":"nomd5","urlType":1}]`, 0, []string{"URLStatus[0].url", "nomd5"}},
+		{"md5 with ..", "URL_CONTENT", `[{"siteId":"0","url":"","urlMd5":"../../etc/passwd","contentTypeMask":3}]`, 0, []string{"urlMd5", "etc/passwd"}},
 		{"no condition", "URL_AGE", `[{"maxURLs":1}]`, 1, []string{"URLAge", "WHERE"}},
 		{"range", "SITE_UPDATE", `{"id":"0","state":999}`, 1, []string{"SiteUpdate.state", "999", "255"}},
-		{"batch that is none", "BATCH", `[1]`, 1, []string{"Batch"}},
-		{"batch with a site that climbs", "BATCH", `{"items":[{"siteId":"../x","urlObj":{"url":"http://h/"}}]}`, 1, []string{"siteId", "../x"}},
-		{"SQL that is none", "URL_FETCH", `[{"urlsCriterions":{"WHERE":"SLEEP(5)"}}]`, 0, []string{"SLEEP"}},
+		{"invalid batch", "BATCH", `[1]`, 1, []string{"Batch"}},
+		{"batch with .. as site", "BATCH", `{"items":[{"siteId":"../x","urlObj":{"url":"http://h/"}}]}`, 1, []string{"siteId", "../x"}},
+		{"forbidden SQL", "URL_FETCH", `[{"urlsCriterions":{"WHERE":"SLEEP(5)"}}]`, 0, []string{"SLEEP"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 				t.Errorf("exit status %d, want %d", status, c.status)
 			}
 			if time.Since(began) > 30*time.Second {
-				t.Error("the answer did not come at once")
+				t.Error("the answer took more than 30 s")
 			}
 			var answer struct {
 				ErrorMessage string `json:"error_message"`
@@ -121,9 +121,9 @@ func TestRequestsThatAreWrong(t *testing.T) {
 					t.Errorf("the item has no error: %s", stdout)
 				}
 			}
-			for _, want := range c.says {
+			for _, want := range c.want {
 				if !strings.Contains(message, want) {
-					t.Errorf("%q does not name %q", message, want)
+					t.Errorf("message %q lacks %q", message, want)
 				}
 			}
 		})
@@ -132,24 +132,24 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		t.Errorf("%d sites became %d", before, n)
 	}
 	if _, err := r.Stat(t.Context(), "SitesManager"); err != nil {
-		t.Errorf("the daemon does not go on: %v", err)
+		t.Errorf("the daemon does not answer: %v", err)
 	}
 }
 
-// A second daemon on the same data folder is refused with a clear message.
+// A second daemon on the same data folder ends with a message that names the folder.
 func TestSecondDaemon(t *testing.T) {
 	data := t.TempDir()
 	start(t, data)
 	_, stderr, status := run(t, "dc-daemon", []string{"-c", filepath.Join(ini, "dc-daemon.ini")}, "",
 		"DC_Application_data_dir="+data, "DC_ClientInterfaceService_serverPort=0", "DC_AdminInterfaceServer_serverPort=0")
 	if status != 1 || !strings.Contains(stderr, data) {
-		t.Errorf("status %d, said %q", status, stderr)
+		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }
 
 const batch = `{"id":7,"items":[{"siteId":"%s","urlId":"","urlObj":{"url":"%s","status":1}}]}`
 
-// A full disk ends the task with 1; no row says that there is what is not there.
+// A full disk ends the task with status 1. No row refers to a missing file.
 func TestFullDisk(t *testing.T) {
 	w := newWitness(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
@@ -157,27 +157,27 @@ func TestFullDisk(t *testing.T) {
 	}))
 	data, env := prepared(t, w.URL+"/")
 	request := strings.NewReplacer("%s", rig.SiteID(w.URL+"/")).Replace(strings.Replace(batch, `"url":"%s"`, `"url":"`+w.URL+`/"`, 1))
-	// 1 MiB is the most that a file may grow to: the page does not fit.
+	// The limit of 1 MiB per file is below the size of the page.
 	cmd := exec.CommandContext(limited(t), "bash", "-c", `ulimit -f 1024; trap "" XFSZ; exec "$@"`, "-", filepath.Join(bin, "crawler-task"), "-c", filepath.Join(ini, "crawler-task.ini"))
 	stdout, stderr, status := output(t, cmd, request, env...)
 	if status != 1 || stdout != "" || stderr == "" {
-		t.Errorf("status %d, answer %q, said %q", status, stdout, stderr)
+		t.Errorf("status %d, answer %q, stderr %q", status, stdout, stderr)
 	}
 	d := database(t, data)
 	if n := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Status=4 OR Crawled>0`); n != 0 {
 		t.Errorf("%d rows are crawled", n)
 	}
 	if list := files(t, filepath.Join(data, "dc_rdata")); len(list) != 0 {
-		t.Errorf("files are left: %q", list)
+		t.Errorf("files: %q", list)
 	}
-	// With room again the same batch does its work.
+	// Without the limit the same batch succeeds.
 	stdout, stderr, status = run(t, "crawler-task", []string{"-c", filepath.Join(ini, "crawler-task.ini")}, request, env...)
 	if status != 0 || !strings.Contains(stdout, `"status":4`) {
-		t.Errorf("second run: status %d, answer %.300q, said %q", status, stdout, stderr)
+		t.Errorf("second run: status %d, answer %.300q, stderr %q", status, stdout, stderr)
 	}
 }
 
-// A folder that cannot be written ends each task with 1.
+// A read-only data folder ends each task with status 1.
 func TestReadOnlyData(t *testing.T) {
 	data, env := prepared(t, "http://127.0.0.1:9/")
 	seal(t, data)
@@ -194,24 +194,24 @@ func TestReadOnlyData(t *testing.T) {
 		unprivileged(t, cmd)
 		stdout, stderr, status := output(t, cmd, request, append(env, "DC_Application_log=stderr")...)
 		if status != 1 || stdout != "" || !strings.Contains(stderr, program+": ") {
-			t.Errorf("%s: status %d, answer %q, said %q", program, status, stdout, stderr)
+			t.Errorf("%s: status %d, answer %q, stderr %q", program, status, stdout, stderr)
 		}
 	}
 }
 
-// prepared makes a data folder with one site.
+// prepared creates a data folder with one site.
 func prepared(t *testing.T, root string) (data string, env []string) {
 	t.Helper()
 	data = t.TempDir()
 	env = []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
 	stdout, stderr, status := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, `["SITE_NEW",{"urls":["`+root+`"],"requestDelay":0}]`, env...)
 	if status != 0 || !strings.Contains(stdout, rig.SiteID(root)) {
-		t.Fatalf("status %d, answer %q, said %q", status, stdout, stderr)
+		t.Fatalf("status %d, answer %q, stderr %q", status, stdout, stderr)
 	}
 	return data, env
 }
 
-// seal takes the right to write away from everybody but root.
+// seal makes a folder read-only for everybody except root, and readable.
 func seal(t *testing.T, dir string) {
 	t.Helper()
 	for parent := dir; parent != filepath.Dir(os.TempDir()); parent = filepath.Dir(parent) {
@@ -241,8 +241,7 @@ func seal(t *testing.T, dir string) {
 	})
 }
 
-// unprivileged lets a command run as nobody when the test runs as root, for whom
-// nothing is read-only.
+// unprivileged runs a command as nobody if the test runs as root, who may write everywhere.
 func unprivileged(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() == 0 {

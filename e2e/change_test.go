@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A page changed, a page removed, a page unchanged, then SITE_DELETE: tables and
-// folders hold exactly what storage.md says.
+// One page changes, one disappears, one stays; then the site is deleted. Tables and
+// folders have exactly the expected content.
 func TestChangesAndDeletion(t *testing.T) {
 	content := tree(6)
 	w := newWitness(t, content)
@@ -36,7 +36,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	if changed.RawContentMd5 == old.RawContentMd5 || changed.Crawled != 2 || changed.Processed != 2 || changed.Status != wire.StatusProcessed {
 		t.Errorf("changed page: %+v", changed)
 	}
-	if n := versions(t, data, id, changed.URLMd5); n != 2 {
+	if n := len(versions(t, data, id, changed.URLMd5)); n != 2 {
 		t.Errorf("the changed page has %d versions, want 2", n)
 	}
 	contents, err := r.Contents(t.Context(), id, []rig.Row{{URL: changed.URL, MD5: changed.URLMd5}})
@@ -48,15 +48,15 @@ func TestChangesAndDeletion(t *testing.T) {
 	if removed.HTTPCode != 404 || removed.State != wire.URLError || removed.Status != wire.StatusCrawled || removed.ErrorMask&wire.ErrHTTP == 0 || removed.Crawled != 2 {
 		t.Errorf("removed page: %+v", removed)
 	}
-	if n := versions(t, data, id, removed.URLMd5); n != 1 {
-		t.Errorf("the removed page has %d versions, want the one that there was", n)
+	if n := len(versions(t, data, id, removed.URLMd5)); n != 1 {
+		t.Errorf("the removed page has %d versions, want the old one", n)
 	}
 
 	same := after[w.URL+"/p3.html"]
 	if same.RawContentMd5 != before[same.URL].RawContentMd5 || same.Crawled != 2 {
 		t.Errorf("unchanged page: %+v", same)
 	}
-	if n := versions(t, data, id, same.URLMd5); n != 1 {
+	if n := len(versions(t, data, id, same.URLMd5)); n != 1 {
 		t.Errorf("the unchanged page has %d versions, want 1", n)
 	}
 
@@ -91,7 +91,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	}
 }
 
-// again makes rows New, as an operator does with URL_UPDATE.
+// again sets rows to New with URL_UPDATE.
 func again(t *testing.T, r *rig.Rig, id string, urls ...wire.URL) {
 	t.Helper()
 	var list []any
@@ -107,14 +107,12 @@ func again(t *testing.T, r *rig.Rig, id string, urls ...wire.URL) {
 	}
 }
 
-// versions counts the raw contents of a page.
-func versions(t *testing.T, data, id, md5 string) int {
+// versions lists the paths of the raw contents of a page.
+func versions(t *testing.T, data, id, md5 string) []string {
 	t.Helper()
-	n := 0
-	for _, name := range files(t, filepath.Join(data, "dc_rdata", id, md5[:2], md5[2:])) {
-		if strings.HasSuffix(name, ".bin") {
-			n++
-		}
+	list, err := filepath.Glob(filepath.Join(data, "dc_rdata", id, md5[:2], md5[2:], "*.bin"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return n
+	return list
 }

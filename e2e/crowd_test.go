@@ -24,38 +24,38 @@ import (
 const (
 	crowdSites = 1000 // small sites
 	crowdPages = 10   // of each
-	crowdFull  = 5    // rows of a small site that maxURLs bounds
+	crowdFull  = 5    // maxURLs of some small sites
 	crowdBatch = 500  // BatchDefaultMaxURLs of the shipped ini
 	crowdDelay = 200 * time.Millisecond
-	// bigDefault is what the big site has unless CROWD_PAGES says another number; the
-	// whole test is for 100000, which is too long for every day.
+	// bigDefault is the number of pages of the big site. CROWD_PAGES overrides it; the
+	// complete test has 100000.
 	bigDefault = 20000
 	bigFan     = 50 // links of a page of the big site
-	// crowdGrowth is by how much memory may grow from the second quarter of the crawl
-	// to the last.
+	// crowdGrowth limits the growth of memory from the second quarter of the crawl to the
+	// last one.
 	crowdGrowth = 1.2
-	crowdShown  = 10 // faults of one kind that are told one by one
+	crowdShown  = 10 // faults of one kind that are reported singly
 )
 
-// crowdHost is one site of the crowd as its server sees it.
+// crowdHost is the server of one site.
 type crowdHost struct {
 	crowd *crowd
 	root  string
 	big   bool
-	pages int           // that it has
-	want  int           // that are to be crawled
+	pages int           // existing
+	want  int           // to be crawled
 	delay time.Duration // RequestDelay
 
 	stays []stay // guarded by crowd.mu
-	told  int    // pages that were asked for, without robots.txt; as well
+	asked int    // requests of pages; guarded by crowd.mu
 }
 
-// crowd is a thousand small sites and a big one, each an address of its own.
+// crowd is a thousand small sites and a big one, each at its own address.
 type crowd struct {
 	mu      sync.Mutex
 	hosts   []*crowdHost // the big one is the last
-	waiting int          // small sites that have not served all that is wanted of them
-	bigThen int          // pages that the big one had served when none was waiting
+	waiting int          // unfinished small sites
+	bigThen int          // pages of the big site when the last small one finished
 }
 
 func (h *crowdHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,16 +69,16 @@ func (h *crowdHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.path == "/robots.txt" {
 		return
 	}
-	h.told++
-	if !h.big && h.told == h.want {
+	h.asked++
+	if !h.big && h.asked == h.want {
 		if c.waiting--; c.waiting == 0 {
-			c.bigThen = c.hosts[len(c.hosts)-1].told
+			c.bigThen = c.hosts[len(c.hosts)-1].asked
 		}
 	}
 }
 
-// serve answers page n, /p<n>, the root being 0: a page of a small site that leads
-// to all others, or one of a tree.
+// serve answers page n at /p<n>; the root is page 0. A page of a small site links to all
+// others, a page of the big site to its children.
 func (h *crowdHost) serve(w http.ResponseWriter, r *http.Request) {
 	n := 0
 	if r.URL.Path != "/" {
@@ -100,8 +100,7 @@ func (h *crowdHost) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newCrowd serves all sites: every twentieth wants a delay, another twentieth may
-// have few rows.
+// newCrowd serves all sites. Of 20 sites, one has a delay and another one a low maxURLs.
 func newCrowd(t *testing.T, big int) *crowd {
 	t.Helper()
 	c := &crowd{waiting: crowdSites}
@@ -117,7 +116,7 @@ func newCrowd(t *testing.T, big int) *crowd {
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.4.%d.%d:0", i/250, i%250+1))
 		if err != nil {
-			t.Skip("no loopback address for each site: ", err)
+			t.Fatal(err)
 		}
 		server := &http.Server{Handler: h}
 		go server.Serve(l)
@@ -128,7 +127,7 @@ func newCrowd(t *testing.T, big int) *crowd {
 	return c
 }
 
-// store makes all sites before there is a daemon, so that they begin at once.
+// store creates all sites before the daemon starts, so that they start at once.
 func (c *crowd) store(t *testing.T, env []string) {
 	t.Helper()
 	var requests strings.Builder
@@ -151,7 +150,7 @@ func (c *crowd) store(t *testing.T, env []string) {
 	}
 	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, requests.String(), env...)
 	if n := strings.Count(stdout, `"errorCode":0`); code != 0 || n != len(c.hosts) {
-		t.Fatalf("%d of %d sites are there, status %d, said %.1000q", n, len(c.hosts), code, stderr)
+		t.Fatalf("%d of %d sites created, status %d, stderr %.1000q", n, len(c.hosts), code, stderr)
 	}
 }
 
@@ -161,8 +160,7 @@ type sample struct {
 	rss int64
 }
 
-// finishCrowd waits until every row that is to come is processed, and samples
-// memory meanwhile.
+// finishCrowd waits until the expected number of rows is processed and samples memory.
 func finishCrowd(t *testing.T, r *rig.Rig, data string, want int, limit time.Duration) []sample {
 	t.Helper()
 	d := database(t, data)
@@ -174,7 +172,7 @@ func finishCrowd(t *testing.T, r *rig.Rig, data string, want int, limit time.Dur
 		}
 		samples = append(samples, sample{time.Now(), u.RSS})
 		if len(samples)%4 != 0 {
-			continue // a count of all rows costs more
+			continue // counting rows is expensive
 		}
 		done := number(t, d, `SELECT COUNT(*) FROM "dc_urls.urls" WHERE Status = 7`)
 		if done >= want {
@@ -189,7 +187,7 @@ func finishCrowd(t *testing.T, r *rig.Rig, data string, want int, limit time.Dur
 	}
 }
 
-// peak is the most memory in one quarter, counted from 0, of the samples' time.
+// peak returns the highest memory in one quarter (0 to 3) of the time.
 func peak(samples []sample, quarter int) (most int64) {
 	begin, whole := samples[0].at, samples[len(samples)-1].at.Sub(samples[0].at)
 	for _, s := range samples {
@@ -200,20 +198,19 @@ func peak(samples []sample, quarter int) (most int64) {
 	return most
 }
 
-// A thousand small sites and a big one begin at once. No small one waits for the
-// big one, each page is asked for once, delays and limits hold at the origins, and
-// memory does not grow with what is done.
+// A thousand small sites and a big one start at once. No small one waits for the big one,
+// each page is requested once, delays and limits hold at the origins, and memory does not
+// grow with the number of crawled pages.
 //
-// The bound of the shares comes from the selection (docs/spec/daemon.md 2.3): a site is in one
-// batch at a time, so the big one is in one of those that run, and as long as a
-// small site waits there is another, of as many pages, for small ones; so the big
-// one is never ahead of all small ones together by more than a batch.
+// The limit for the big site follows from the selection (docs/spec/daemon.md 2.3): a site
+// is in at most one batch. While small sites wait, another batch of the same size runs for
+// them. So the big site is at most one batch ahead of all small ones together.
 func TestCrowd(t *testing.T) {
 	big := bigDefault
 	if text := os.Getenv("CROWD_PAGES"); text != "" {
 		var err error
 		if big, err = strconv.Atoi(text); err != nil || big < 1 {
-			t.Fatalf("CROWD_PAGES=%q is no number of pages", text)
+			t.Fatalf("CROWD_PAGES=%q is not a number of pages", text)
 		}
 	}
 	c := newCrowd(t, big)
@@ -236,7 +233,7 @@ func TestCrowd(t *testing.T) {
 	t.Logf("%d pages of %d sites in %v, %.0f a second", small+big, len(c.hosts), took.Round(time.Second), float64(small+big)/took.Seconds())
 	t.Logf("the small sites were done when the big one had %d of its %d pages, %.1f %%", bigThen, big, 100*float64(bigThen)/float64(big))
 	if most := small + crowdBatch; bigThen > most {
-		t.Errorf("the small sites waited for the big one: it had %d pages when they were done, at most %d are right", bigThen, most)
+		t.Errorf("the big site had %d pages when the small ones were done, want at most %d", bigThen, most)
 	}
 	c.judge(t)
 	limits(t, database(t, data), c)
@@ -250,8 +247,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// judge looks at what the origins saw: every wanted page once, no two requests at
-// once, and no gap shorter than the delay.
+// judge checks the requests at the origins: every wanted page once, no overlap, and no gap
+// below the delay.
 func (c *crowd) judge(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()
@@ -267,15 +264,15 @@ func (c *crowd) judge(t *testing.T) {
 				continue
 			}
 			if gap := b.start.Sub(h.stays[i-1].end); gap < h.delay {
-				fault("%s: %s came %v after the end of %s, at least %v are right", h.root, b.path, gap, h.stays[i-1].path, h.delay)
+				fault("%s: %s came %v after the end of %s, want at least %v", h.root, b.path, gap, h.stays[i-1].path, h.delay)
 			}
 		}
-		if h.told != h.want {
-			fault("%s: %d pages were asked for, %d are right", h.root, h.told, h.want)
+		if h.asked != h.want {
+			fault("%s: %d pages were requested, want %d", h.root, h.asked, h.want)
 		}
 		for path, n := range times {
 			if n > 1 && path != "/robots.txt" {
-				fault("%s: %s was asked for %d times", h.root, path, n)
+				fault("%s: %s was requested %d times", h.root, path, n)
 			}
 		}
 	}
@@ -287,8 +284,8 @@ func (c *crowd) judge(t *testing.T) {
 	}
 }
 
-// limits compares the stored rows of each site, and its counters, with what was to
-// come. CollectedURLs counts no root (docs/spec/storage.md 4.0.4).
+// limits checks the rows and counters of each site. CollectedURLs does not count the root
+// (docs/spec/storage.md 4.0.4).
 func limits(t *testing.T, d *sql.DB, c *crowd) {
 	t.Helper()
 	wrong := 0
@@ -301,10 +298,10 @@ func limits(t *testing.T, d *sql.DB, c *crowd) {
 			continue
 		}
 		if wrong++; wrong <= crowdShown {
-			t.Errorf("%s: %d rows, CollectedURLs %d, Contents %d; %d, %d, %d are right", h.root, rows, collected, contents, h.want, h.want-1, h.want)
+			t.Errorf("%s: %d rows, CollectedURLs %d, Contents %d; want %d, %d, %d", h.root, rows, collected, contents, h.want, h.want-1, h.want)
 		}
 	}
 	if wrong > crowdShown {
-		t.Errorf("%d more sites are wrong", wrong-crowdShown)
+		t.Errorf("%d more wrong sites", wrong-crowdShown)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 var closing = regexp.MustCompile(`(?m)^pages=(\d+) urls=(\d+) errors=(\d+) bytes=(\d+) seconds=([\d.]+)\n\z`)
 
-// The demo does all that it promises, on the example site and on a folder.
+// The demo crawls the example site and a folder.
 func TestDemo(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
@@ -27,7 +27,7 @@ func TestDemo(t *testing.T) {
 		name  string
 		args  []string
 		pages string
-		shows []string
+		want  []string // in the output
 	}{
 		{"the example site", nil, "", []string{"A small site full of trouble", "HTTP_ERROR", "Harrow Bay"}},
 		{"a folder", []string{"-dir", folder}, "2", []string{"First", "Second"}},
@@ -37,12 +37,12 @@ func TestDemo(t *testing.T) {
 			stdout, stderr, status := run(t, "demo", args, "")
 			m := closing.FindStringSubmatch(stdout)
 			if status != 0 || m == nil {
-				t.Fatalf("status %d, last line %q, said\n%s", status, stdout[strings.LastIndex(strings.TrimSpace(stdout), "\n")+1:], stderr)
+				t.Fatalf("status %d, last line %q, stderr\n%s", status, stdout[strings.LastIndex(strings.TrimSpace(stdout), "\n")+1:], stderr)
 			}
 			if c.pages != "" && m[1] != c.pages {
 				t.Errorf("pages=%s, want %s", m[1], c.pages)
 			}
-			for _, want := range c.shows {
+			for _, want := range c.want {
 				if !strings.Contains(stdout, want) {
 					t.Errorf("no %q in\n%s", want, stdout)
 				}

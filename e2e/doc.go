@@ -1,8 +1,8 @@
-// Package e2e runs the built programs of bin/ as their users do: a daemon on a
-// fresh data folder, real sites on loopback, dc-client and dc-admin beside it.
+// Package e2e tests the built programs of bin/ like their users: a daemon on a temporary
+// data folder, real sites on loopback addresses, and dc-client and dc-admin.
 //
 //	make e2e
 //
-// The tests stand behind the build tag e2e, as they need the programs, wget and
-// the documentation packages that scripts/setup.sh brings.
+// The build tag e2e is required, because the tests need the programs, wget and the
+// documentation packages that scripts/setup.sh installs.
 package e2e

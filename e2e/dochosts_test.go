@@ -13,12 +13,12 @@ import (
 // withoutProcessing are the managers of a daemon that only crawls.
 const withoutProcessing = "AdminInterfaceServer, SitesManager, BatchTasksManager, BatchTasksManagerRealTime, ClientInterfaceService"
 
-// Four documentation packages, as four hosts at once: every page that a complete
-// recursive wget finds is crawled, each asked for once.
+// Four documentation packages on four hosts are crawled at once: every page that a
+// recursive wget finds is crawled and requested once.
 func TestDocumentationHosts(t *testing.T) {
 	docs := []struct {
 		name, ip, dir string
-		least         int // pages, so that an empty folder proves nothing
+		least         int // pages at least, to detect an empty folder
 		w             *witness
 		id            string
 		judged        map[string]string
@@ -28,7 +28,7 @@ func TestDocumentationHosts(t *testing.T) {
 		{name: "apache2-doc", ip: "127.0.2.3", dir: "apache2-doc/manual", least: 200},
 		{name: "openjdk-17-doc", ip: "127.0.2.4", dir: "openjdk-17-jre-headless/api", least: 9000},
 	}
-	// Crawling alone: what becomes of the pages is not asked here.
+	// The daemon does not process pages in this test.
 	r := start(t, t.TempDir(), "DC_Application_instantiateSequence="+withoutProcessing)
 	began := time.Now()
 	for i := range docs {
@@ -36,7 +36,7 @@ func TestDocumentationHosts(t *testing.T) {
 		d.w = newWitnessAt(t, d.ip, site.Handler(site.Options{Dir: documentation(t, d.dir)}))
 		d.id = newSite(t, r, rig.Site{Root: d.w.URL + "/", Properties: refreshIsALink})
 	}
-	// Meanwhile wget looks at the same folders on servers of its own.
+	// Meanwhile wget fetches the same folders from other servers.
 	t.Run("wget", func(t *testing.T) {
 		for i := range docs {
 			d := &docs[i]
@@ -56,13 +56,13 @@ func TestDocumentationHosts(t *testing.T) {
 			if len(d.judged) < d.least {
 				t.Fatalf("wget found only %d pages", len(d.judged))
 			}
-			asked := map[string]int{}
+			requested := map[string]int{}
 			for _, v := range d.w.requests() {
-				asked[v.URL]++
+				requested[v.URL]++
 			}
-			for url, n := range asked {
+			for url, n := range requested {
 				if n > 1 && url != "/robots.txt" {
-					t.Errorf("%s was asked for %d times", url, n)
+					t.Errorf("%s was requested %d times", url, n)
 				}
 			}
 			compare(t, d.w.URL, d.judged, rows(t, r, d.id))
@@ -72,25 +72,8 @@ func TestDocumentationHosts(t *testing.T) {
 	t.Logf("%d pages of four hosts in %v", pages, took.Round(time.Second))
 }
 
-// crawled waits until nothing of a site is left to crawl.
+// crawled waits until the site is crawled.
 func crawled(t *testing.T, r *rig.Rig, id string) {
 	t.Helper()
-	deadline := time.Now().Add(crawlLimit)
-	for {
-		s, err := r.Status(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		done, err := r.Crawled(t.Context(), id, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("site %s is not crawled after %v: %+v", id, crawlLimit, s)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+	await(t, r, id, r.Crawled)
 }

@@ -17,8 +17,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// documentation finds a Debian documentation folder, where dpkg put it or where
-// scripts/setup.sh unpacked it.
+// documentation finds the folder of a Debian documentation package, installed or unpacked
+// by scripts/setup.sh.
 func documentation(t *testing.T, name string) string {
 	t.Helper()
 	for _, base := range []string{"/usr/share/doc", "../.cache/docs"} {
@@ -31,14 +31,13 @@ func documentation(t *testing.T, name string) string {
 	return ""
 }
 
-// Real input: every page that a complete recursive wget fetches is in the URL
-// table once, crawled, with the md5 of its body, and every HTML page is
-// processed and has a title and a text.
-func TestDocumentationIsCrawledWhole(t *testing.T) {
+// Every page that a recursive wget fetches has one row, is crawled and has the md5 of its
+// body. Every HTML page is processed and has a title and a text.
+func TestDocumentationIsComplete(t *testing.T) {
 	for _, doc := range []struct {
-		name string
-		dir  string
-		most int // pages at least, so that an empty folder proves nothing
+		name  string
+		dir   string
+		least int // pages at least, to detect an empty folder
 	}{
 		{"postgresql-doc-15", "postgresql-doc-15/html", 1100},
 		{"python3.11-doc", "python3.11/html", 400},
@@ -48,7 +47,7 @@ func TestDocumentationIsCrawledWhole(t *testing.T) {
 			dir := documentation(t, doc.dir)
 			w := newWitness(t, site.Handler(site.Options{Dir: dir}))
 			judged := judge(t, w)
-			if len(judged) < doc.most {
+			if len(judged) < doc.least {
 				t.Fatalf("wget found only %d pages", len(judged))
 			}
 
@@ -57,13 +56,13 @@ func TestDocumentationIsCrawledWhole(t *testing.T) {
 			finish(t, r, id)
 			crawled := rows(t, r, id)
 
-			asked := map[string]int{}
+			requested := map[string]int{}
 			for _, v := range w.requests() {
-				asked[v.URL]++
+				requested[v.URL]++
 			}
-			for url, n := range asked {
+			for url, n := range requested {
 				if n > 1 && url != "/robots.txt" {
-					t.Errorf("%s was asked for %d times", url, n)
+					t.Errorf("%s was requested %d times", url, n)
 				}
 			}
 			compare(t, w.URL, judged, crawled)
@@ -72,35 +71,33 @@ func TestDocumentationIsCrawledWhole(t *testing.T) {
 	}
 }
 
-// refreshIsALink makes a meta refresh a link like any other, as it is to wget:
-// followed like a redirect, its target would be asked for once for the page that
-// refreshes, and once for itself.
+// refreshIsALink treats a meta refresh as a link, like wget. As a redirect, its target
+// would be requested twice: for the page and for itself.
 var refreshIsALink = map[string]string{"HTML_REDIRECTS_MAX": "0"}
 
-// judge lets wget fetch everything and gives path to md5 of what it got with
-// code 200.
+// judge fetches everything with wget and returns the md5 of each page with code 200, by
+// path.
 func judge(t *testing.T, w *witness) map[string]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), crawlLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "wget", "-q", "-r", "-l", "inf", "--no-parent", "-e", "robots=off", "-P", t.TempDir(), w.URL+"/")
-	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 8 { // 8: some 404
+	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 8 { // 8: some pages are missing
 		t.Fatalf("wget: %v\n%s", err, out)
 	}
-	// wget notes a redirect's target as a page of its own; here the page stands
-	// under the URL that a link named (docs/spec/crawling.md 4.4). A target that no link names
-	// is so the URL that leads to it.
-	got, leads := map[string]string{}, map[string]string{}
+	// The crawler stores a page under the URL of the link (docs/spec/crawling.md 4.4), so
+	// the target of a redirect is expected under the URL that redirects.
+	got, redirects := map[string]string{}, map[string]string{}
 	for _, v := range w.requests() {
 		switch {
 		case strings.HasPrefix(v.URL, "/robots.txt"):
 		case v.Code == http.StatusOK:
 			got[v.URL] = v.MD5
 		case v.Location != "":
-			leads[v.URL] = v.Location
+			redirects[v.URL] = v.Location
 		}
 	}
-	for from, to := range leads {
+	for from, to := range redirects {
 		if sum, ok := got[to]; ok {
 			got[from] = sum
 			delete(got, to)
@@ -148,7 +145,7 @@ func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]wire.
 			t.Fatal(err)
 		}
 		if len(contents) != len(batch) {
-			t.Errorf("%d of %d contents are there", len(contents), len(batch))
+			t.Errorf("%d contents of %d pages", len(contents), len(batch))
 		}
 		for _, c := range contents {
 			if c.Title == "" || c.Text == "" {
@@ -158,9 +155,9 @@ func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]wire.
 	}
 }
 
-// The example site holds every kind of trouble; each row must carry a bit that
-// fits, and nothing forbidden may be asked for.
-func TestTroubleEndsInTheRightBit(t *testing.T) {
+// The example site has every kind of trouble. Each row gets a matching error bit, and no
+// forbidden URL is requested.
+func TestTroubleSetsErrorBits(t *testing.T) {
 	w := newWitness(t, site.Handler(site.Options{}))
 	r := start(t, t.TempDir())
 	id := newSite(t, r, rig.Site{Root: w.URL + "/", HTTPTimeout: 3000, MaxResourceSize: 8 << 20})
@@ -178,11 +175,11 @@ func TestTroubleEndsInTheRightBit(t *testing.T) {
 		}
 	}
 	if found < 20 {
-		t.Errorf("only %d troubles were met", found)
+		t.Errorf("only %d troubles were found", found)
 	}
 	for _, v := range w.requests() {
 		if site.Forbidden(v.URL) {
-			t.Errorf("%s was asked for", v.URL)
+			t.Errorf("%s was requested", v.URL)
 		}
 	}
 	if u := crawled[w.URL+"/town/"]; u.Status != wire.StatusProcessed {

@@ -21,23 +21,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// origin plays one host and judges those who come.
+// origin is the server of one host. It records and judges its requests.
 type origin struct {
 	url        string
 	rowDelay   time.Duration // RequestDelay of its URLs
-	crawlDelay time.Duration // of its robots.txt; 0: none
+	crawlDelay time.Duration // of its robots.txt, or 0
 
 	mu    sync.Mutex
 	stays []stay
 }
 
-// stay is one request as the origin saw it: from its header to the end of its
-// answer. A client that measures its gaps rightly is never seen with a shorter
-// one here: it begins before the origin knows, and ends after.
+// stay is one request at the origin, from its header to the end of its answer. A request
+// starts earlier and ends later at the client, so a gap is never shorter at the origin.
 type stay struct {
 	path       string
 	start, end time.Time
-	gone       bool // the client left before the answer; the origin learns of that with some lag
+	gone       bool // the client left before the answer; the origin notices it late
 }
 
 func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +48,7 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		o.mu.Unlock()
 	}()
 	select {
-	case <-time.After(15 * time.Millisecond): // long enough to be killed in
+	case <-time.After(15 * time.Millisecond): // so that kills hit requests
 	case <-r.Context().Done():
 		return
 	}
@@ -63,11 +62,10 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<!DOCTYPE html><title>%s</title><p>A page.</p>", r.URL.Path)
 }
 
-// lag is how late an origin on a busy machine may learn that a client is dead,
-// who never said when its request ended.
+// lag is how late the origin on a busy machine may notice the death of a client.
 const lag = 60 * time.Millisecond
 
-// judge refuses requests that overlap or follow too soon.
+// judge reports requests that overlap or follow too early.
 func (o *origin) judge(t *testing.T) (requests, cut int) {
 	t.Helper()
 	o.mu.Lock()
@@ -83,21 +81,21 @@ func (o *origin) judge(t *testing.T) (requests, cut int) {
 		a := o.stays[i-1]
 		want := max(o.rowDelay, o.crawlDelay)
 		if b.path == "/robots.txt" {
-			want = o.rowDelay // who asks for it does not know it yet
+			want = o.rowDelay // Crawl-delay is not known yet
 		}
 		if a.gone {
 			want -= lag
 		}
 		if gap := b.start.Sub(a.end); gap < want {
-			t.Errorf("%s: %s came %v after the end of %s (cut off: %v), at least %v are right", o.url, b.path, gap, a.path, a.gone, want)
+			t.Errorf("%s: %s came %v after the end of %s (cut off: %v), want at least %v", o.url, b.path, gap, a.path, a.gone, want)
 		}
 	}
 	return len(o.stays), cut
 }
 
-// Fifty hosts, three crawling processes with batches that share hosts and URLs,
-// each killed again and again: the origins see no two requests at once and no
-// gap shorter than their delay, and the gates let go in the end.
+// Three crawler processes with batches that share hosts and URLs are killed many times.
+// None of the fifty origins sees overlapping requests or a gap below its delay, and at the
+// end no gate is locked.
 func TestFiftyHosts(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed(t)))
 	origins := make([]*origin, 50)
@@ -126,7 +124,7 @@ func TestFiftyHosts(t *testing.T) {
 	}
 	var counting sync.Mutex
 	serial, batchID, kills := 0, 0, 0
-	next := func() (int, any, time.Duration) { // a batch of half of the hosts, and when it is killed
+	next := func() (int, any, time.Duration) { // a batch for half of the hosts, and the time until its kill
 		counting.Lock()
 		defer counting.Unlock()
 		var items []any
@@ -135,7 +133,7 @@ func TestFiftyHosts(t *testing.T) {
 				serial++
 				items = append(items, item(origins[h], fmt.Sprintf("/p%d", serial)))
 			}
-			items = append(items, item(origins[h], fmt.Sprintf("/shared%d", serial/1000))) // also in others' batches
+			items = append(items, item(origins[h], fmt.Sprintf("/shared%d", serial/1000))) // also in batches of other processes
 		}
 		batchID++
 		kills++
@@ -177,7 +175,7 @@ func TestFiftyHosts(t *testing.T) {
 	for _, o := range origins {
 		n, c := o.judge(t)
 		if n < 5 {
-			t.Errorf("%s was asked only %d times", o.url, n)
+			t.Errorf("%s had only %d requests", o.url, n)
 		}
 		requests, cut = requests+n, cut+c
 	}
@@ -187,8 +185,8 @@ func TestFiftyHosts(t *testing.T) {
 	}
 }
 
-// killedCrawl starts a batch and kills its process after a while. A process that
-// ended by itself before that must have ended well.
+// killedCrawl starts a batch and kills its process after life. A process that ends before
+// must succeed.
 func killedCrawl(t *testing.T, batch any, life time.Duration, env []string) error {
 	text, err := json.Marshal(batch)
 	if err != nil {
@@ -204,7 +202,7 @@ func killedCrawl(t *testing.T, batch any, life time.Duration, env []string) erro
 	timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != -1 {
-		return fmt.Errorf("%w, said %.500q", err, stderr.String())
+		return fmt.Errorf("%w, stderr %.500q", err, stderr.String())
 	}
 	return nil
 }

@@ -23,18 +23,18 @@ import (
 )
 
 const (
-	// hostileMemory is the most that the crawler may ever hold, with bodies of up
-	// to 16 MiB. Bodies under way share max_memory of the ini, half of it.
+	// hostileMemory limits the memory of the crawler with bodies of up to 16 MiB. Half of
+	// it is max_memory of the ini file, which bodies being read share.
 	hostileMemory = 400 << 20
-	// hostileTime is the most that the whole hostile web may take. Some twenty
-	// answers end by their time-out alone.
+	// hostileTime limits the time of the whole test. Some twenty answers end only by their
+	// time-out.
 	hostileTime  = 4 * time.Minute
 	hostileDelay = 20 * time.Millisecond
-	stalled      = 1500 // ms until an answer that never ends is given up
+	stalled      = 1500 // ms: time-out of endless answers
 )
 
-// Every trap of the hostile web in one batch: each row gets the right bit, and
-// neither memory nor time is the servers' to choose.
+// One batch crawls every trap of the hostile web: each row gets the right error bit, and
+// memory and time stay limited.
 func TestHostileWeb(t *testing.T) {
 	data := t.TempDir()
 	logFile, err := os.Create(filepath.Join(data, "requests.jsonl"))
@@ -70,10 +70,10 @@ func TestHostileWeb(t *testing.T) {
 	usage := crawl(t, batchOf(items, int(hostileTime.Seconds())), env)
 	t.Logf("%d traps in %v, peak of %d MiB", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
 	if usage.memory > hostileMemory {
-		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, hostileMemory>>20)
+		t.Errorf("the crawler used %d MiB, want at most %d", usage.memory>>20, hostileMemory>>20)
 	}
 	if usage.took > hostileTime {
-		t.Errorf("the crawl took %v, at most %v are right", usage.took, hostileTime)
+		t.Errorf("the crawl took %v, want at most %v", usage.took, hostileTime)
 	}
 
 	var all []string
@@ -97,22 +97,20 @@ func TestHostileWeb(t *testing.T) {
 	checkLog(t, logFile.Name())
 }
 
-// checkLinkRows: no page may bring more rows than max_links, and no row lies in a
-// private network beside those that the pages name openly.
+// checkLinkRows checks that no page adds more rows than max_links.
 func checkLinkRows(t *testing.T, data, id string) {
 	t.Helper()
 	const maxLinks = 20_000 // of crawler-task.ini
 	d := database(t, data)
 	most := number(t, d, `SELECT coalesce(max(n),0) FROM (SELECT count(*) AS n FROM "dc_urls.urls" WHERE Site_Id=? AND ParentMd5<>'' GROUP BY ParentMd5)`, id)
 	if most == 0 || most > maxLinks {
-		t.Errorf("a page brought %d rows, at most %d are right", most, maxLinks)
+		t.Errorf("a page added %d rows, want 1 to %d", most, maxLinks)
 	}
 }
 
-// checkLog: no host was asked twice at once, whatever it did, and its requests kept
-// the gap. Starts are judged as they are: a request begins a whole gap after the end
-// of the one before, so after its start all the more. The server learns late that a
-// client gave up, so an end may be a little behind the next start.
+// checkLog checks that the requests to each host neither overlap nor follow within the
+// delay. The server notices late that a client gave up, so the end of a request may follow
+// the start of the next one by a second.
 func checkLog(t *testing.T, path string) {
 	t.Helper()
 	const late = time.Second
@@ -121,14 +119,14 @@ func checkLog(t *testing.T, path string) {
 		byHost[r.Host] = append(byHost[r.Host], visit{URL: r.Path, Start: time.Unix(0, r.Start), End: time.Unix(0, r.End)})
 	}
 	if len(byHost) < 20 {
-		t.Errorf("only %d hosts were asked", len(byHost))
+		t.Errorf("only %d hosts had requests", len(byHost))
 	}
 	for host, list := range byHost {
 		slices.SortFunc(list, func(a, b visit) int { return a.Start.Compare(b.Start) })
 		for i := 1; i < len(list); i++ {
 			before, next := list[i-1], list[i]
 			if gap := next.Start.Sub(before.Start); gap < hostileDelay {
-				t.Errorf("%s: %.80s began %v after %.80s did, at least %v are right", host, next.URL, gap, before.URL, hostileDelay)
+				t.Errorf("%s: %.80s began %v after the start of %.80s, want at least %v", host, next.URL, gap, before.URL, hostileDelay)
 			}
 			if over := before.End.Sub(next.Start); over > late {
 				t.Errorf("%s: %.80s began %v before the end of %.80s", host, next.URL, over, before.URL)
@@ -160,7 +158,7 @@ func requestsIn(t *testing.T, path string) []site.Request {
 	return list
 }
 
-// newTaskSite makes a site by db-task.
+// newTaskSite creates a site with db-task.
 func newTaskSite(t *testing.T, request map[string]any, env []string) {
 	t.Helper()
 	text, err := json.Marshal([]any{"SITE_NEW", request})
@@ -169,7 +167,7 @@ func newTaskSite(t *testing.T, request map[string]any, env []string) {
 	}
 	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, string(text), env...)
 	if code != 0 || strings.Contains(stdout, `"errorCode":2`) {
-		t.Fatalf("SITE_NEW: status %d, answer %q, said %q", code, stdout, stderr)
+		t.Fatalf("SITE_NEW: status %d, answer %q, stderr %q", code, stdout, stderr)
 	}
 }
 
@@ -183,13 +181,13 @@ func batchOf(items []any, seconds int) map[string]any {
 	return map[string]any{"id": 7, "crawlerType": 1, "dbMode": 3, "maxIterations": 1, "maxExecutionTime": seconds, "items": items}
 }
 
-// used is what a task process used in all.
+// used is the consumption of a task process.
 type used struct {
 	took   time.Duration
-	memory int64 // bytes, at the highest
+	memory int64 // bytes, maximum
 }
 
-// crawl pipes one batch to crawler-task.
+// crawl runs crawler-task with one batch.
 func crawl(t *testing.T, batch any, env []string) used {
 	t.Helper()
 	text, err := json.Marshal(batch)
@@ -212,7 +210,7 @@ func crawl(t *testing.T, batch any, env []string) used {
 	close(ended)
 	u.memory = <-memory
 	if err != nil {
-		t.Fatalf("crawler-task: %v, said %.2000q", err, stderr.String())
+		t.Fatalf("crawler-task: %v, stderr %.2000q", err, stderr.String())
 	}
 	if n := strings.Count(stdout.String(), "\n"); n != 1 || !json.Valid(stdout.Bytes()) {
 		t.Errorf("%d lines of answer: %.300q", n, stdout.String())
@@ -223,9 +221,8 @@ func crawl(t *testing.T, batch any, env []string) used {
 	return u
 }
 
-// peakMemory follows the high-water mark of a process until it ends, and gives
-// the last one seen. Maxrss of its resource usage would count the memory of the
-// test as well, which it shares until it runs its own program.
+// peakMemory polls the high-water mark of a process until it ends. Maxrss of the resource
+// usage would include the memory of the test, which the process shares until exec.
 func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
 	for {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -242,23 +239,23 @@ func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
 	}
 }
 
-// status reads rows by db-task URL_STATUS, by key.
+// status reads rows with URL_STATUS of db-task, by key.
 func status(t *testing.T, site string, urls []string, env []string) map[string]wire.URL {
 	t.Helper()
 	found := map[string]wire.URL{}
 	for part := range slices.Chunk(urls, 100) {
-		var ask []any
+		var selections []any
 		for _, u := range part {
-			ask = append(ask, map[string]any{"siteId": site, "url": md5Of(t, u), "urlType": 1})
+			selections = append(selections, map[string]any{"siteId": site, "url": md5Of(t, u), "urlType": 1})
 		}
-		text, err := json.Marshal([]any{"URL_STATUS", ask})
+		text, err := json.Marshal([]any{"URL_STATUS", selections})
 		if err != nil {
 			t.Fatal(err)
 		}
 		stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, string(text), env...)
 		var answer []json.RawMessage
 		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || code != 0 || len(answer) != 2 {
-			t.Fatalf("URL_STATUS: status %d, %v, answer %.300q, said %q", code, err, stdout, stderr)
+			t.Fatalf("URL_STATUS: status %d, %v, answer %.300q, stderr %q", code, err, stdout, stderr)
 		}
 		var rows []wire.URL
 		if err := json.Unmarshal(answer[1], &rows); err != nil {

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
-// kill -9 of the daemon in the middle of a crawl, again and again, then a new
-// start: the crawl ends with the same pages as without the kills.
+// The daemon is killed four times during a crawl and restarted: the crawl ends with the
+// same pages as without kills.
 func TestKilledDaemon(t *testing.T) { onBothDatabases(t, testKilledDaemon) }
 
 func testKilledDaemon(t *testing.T, env []string) {
@@ -29,7 +30,7 @@ func testKilledDaemon(t *testing.T, env []string) {
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	for range 4 {
-		time.Sleep(time.Duration(150+random.IntN(500)) * time.Millisecond)
+		w.awaitRequests(t, 10+random.IntN(40))
 		children := descendants(r.PID())
 		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -42,18 +43,17 @@ func testKilledDaemon(t *testing.T, env []string) {
 	checkTree(t, r, data, id, w.URL, 300)
 }
 
-// kill -9 of task processes: their batches are faults, and their rows are done
-// by others.
+// Task processes are killed: their batches fail, and other batches do their rows.
 func TestKilledTasks(t *testing.T) {
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
 	data := t.TempDir()
-	// Attempts without end: what is killed here is not the URLs' fault.
+	// No limit of attempts: the URLs are not the cause of the failures.
 	r := start(t, data, "DC_BatchTasksManager_BatchDefaultMaxAttempts=0", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=0")
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	killed := 0
 	for range 8 {
-		time.Sleep(time.Duration(50+random.IntN(250)) * time.Millisecond)
+		w.awaitRequests(t, 5+random.IntN(20))
 		for _, pid := range descendants(r.PID()) {
 			if random.IntN(2) == 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 				killed++
@@ -61,21 +61,20 @@ func TestKilledTasks(t *testing.T) {
 		}
 	}
 	if killed == 0 {
-		t.Fatal("nothing was killed")
+		t.Fatal("no process was killed")
 	}
 	finish(t, r, id)
 	checkTree(t, r, data, id, w.URL, 300)
-	t.Logf("%d processes were killed", killed)
+	t.Logf("%d processes killed", killed)
 }
 
-// SIGTERM leaves no process and no half batch behind, and the next start goes
-// on.
+// SIGTERM leaves no process, and the next daemon completes the crawl.
 func TestStoppedDaemon(t *testing.T) {
 	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
 	data := t.TempDir()
 	r := start(t, data)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
-	time.Sleep(400 * time.Millisecond)
+	w.awaitRequests(t, 30)
 	children := descendants(r.PID())
 	if err := r.Stop(limited(t)); err != nil {
 		t.Fatal(err)
@@ -104,14 +103,15 @@ func slowly(p *pages, delay time.Duration) *pages {
 	return p
 }
 
-// checkTree compares what is stored with the site: each page once, processed,
-// its counters exact, its contents there.
+// checkTree compares the stores with the site tree(n) at root: each page has one row, is
+// processed and has its contents, each raw file equals the page, the counters are exact.
 func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 	t.Helper()
 	all := rows(t, r, id)
 	if len(all) != n+1 {
 		t.Errorf("%d rows, want %d", len(all), n+1)
 	}
+	origin := tree(n).texts
 	var pages []rig.Row
 	for i := range n {
 		u, ok := all[fmt.Sprintf("%s/p%d.html", root, i)]
@@ -119,11 +119,10 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 			t.Errorf("page %d: known %v, status %d, state %d, errors %v", i, ok, u.Status, u.State, u.ErrorMask.Names())
 			continue
 		}
-		if versions(t, data, id, u.URLMd5) < 1 {
-			t.Errorf("page %d has no raw content", i)
-		}
+		checkRaw(t, data, id, u.URLMd5, origin[fmt.Sprintf("/p%d.html", i)])
 		pages = append(pages, rig.Row{URL: u.URL, MD5: u.URLMd5})
 	}
+	checkRaw(t, data, id, all[root+"/"].URLMd5, origin["/"])
 	contents, err := r.Contents(t.Context(), id, pages)
 	if err != nil || len(contents) != len(pages) {
 		t.Errorf("%d of %d contents, %v", len(contents), len(pages), err)
@@ -135,11 +134,29 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 	if site.Contents != int64(n+1) || site.NewURLs != 0 || site.CollectedURLs != int64(n) || site.Resources != 0 || site.Errors != 0 {
 		t.Errorf("counters: %+v", site)
 	}
-	// The last batch is forgotten a moment after its rows are done, and an idle
-	// daemon looks for pages to process now and then.
-	until(t, "no task is left in the spool", func() bool {
+	// The last batch leaves the spool after its rows are done, and an idle daemon still
+	// looks for pages to process.
+	testwait.Until(t, "the spool has no task", func() bool {
 		return !slices.ContainsFunc(files(t, filepath.Join(data, "env")), func(name string) bool { return strings.Contains(name, "task.json") })
 	})
+}
+
+// checkRaw compares all raw contents of a page with its text at the origin.
+func checkRaw(t *testing.T, data, id, md5, want string) {
+	t.Helper()
+	list := versions(t, data, id, md5)
+	if len(list) == 0 {
+		t.Errorf("page %s has no raw content", md5)
+	}
+	for _, path := range list {
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("raw content %s is %q, want %q", path, got, want)
+		}
+	}
 }
 
 // descendants lists the processes below pid.
@@ -172,21 +189,13 @@ func descendants(pid int) []int {
 	return list
 }
 
-// gone waits until the processes have ended; they must, by themselves.
+// gone waits until the processes have ended by themselves.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
 	for _, pid := range pids {
-		for {
+		testwait.Until(t, fmt.Sprintf("process %d ends", pid), func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil || strings.Contains(string(stat), ") Z ") {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("process %d is left: %s", pid, stat)
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		})
 	}
 }

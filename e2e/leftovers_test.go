@@ -22,11 +22,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/testwait"
 )
 
-// However a daemon ends in the middle of a crawl, it leaves no process, port,
-// lock, socket or temporary file behind, and the next start goes on at once.
-func TestADaemonLeavesNothing(t *testing.T) {
+// A daemon that ends during a crawl, in any way, leaves no process, port, lock, socket or
+// temporary file. The next daemon completes the crawl.
+func TestDaemonLeavesNothing(t *testing.T) {
 	signalled := func(signals ...syscall.Signal) func(*testing.T, *rig.Rig) {
 		return func(t *testing.T, r *rig.Rig) {
 			for _, s := range signals {
@@ -40,8 +41,8 @@ func TestADaemonLeavesNothing(t *testing.T) {
 	tests := []struct {
 		name string
 		end  func(*testing.T, *rig.Rig)
-		// gentle: the daemon has the time to tidy up, so nothing half done may
-		// be left; else what the next start mends may be there.
+		// gentle: the daemon can clean up. Otherwise files may be left that the
+		// next start repairs.
 		gentle bool
 	}{
 		{"STOP", func(t *testing.T, r *rig.Rig) {
@@ -54,7 +55,7 @@ func TestADaemonLeavesNothing(t *testing.T) {
 		{"SIGTERM and another", signalled(syscall.SIGTERM, syscall.SIGTERM), false},
 		{"SIGINT and SIGTERM while it stops", func(t *testing.T, r *rig.Rig) {
 			signalled(syscall.SIGINT)(t, r)
-			select { // ended or not, the second one must do no harm
+			select { // the second signal must do no harm before and after the end
 			case <-r.Ended():
 			case <-time.After(20 * time.Millisecond):
 			}
@@ -78,11 +79,11 @@ func TestADaemonLeavesNothing(t *testing.T) {
 			data, temporary := t.TempDir(), t.TempDir()
 			r := start(t, data, "TMPDIR="+temporary)
 			id := newSite(t, r, rig.Site{Root: w.URL + "/"})
-			until(t, "the crawl is under way", func() bool {
+			testwait.Until(t, "the crawl runs", func() bool {
 				return len(tasksOf(t, data, r.PID())) > 0 && w.count() > 20
 			})
 			if unlocked(filepath.Join(data, "dc-daemon.lock")) == nil || unlocked(filepath.Join(data, "env", ".lock")) == nil {
-				t.Fatal("locks are not seen: nothing would be tested")
+				t.Fatal("the locks of a running daemon are not found")
 			}
 			tt.end(t, r)
 			select {
@@ -91,7 +92,7 @@ func TestADaemonLeavesNothing(t *testing.T) {
 				t.Fatal("the daemon does not end")
 			}
 			if w.count() > n {
-				t.Error("the crawl was over: nothing was tested")
+				t.Error("the crawl had ended before the daemon")
 			}
 			nothingIsLeft(t, r, data, temporary, tt.gentle)
 
@@ -101,13 +102,12 @@ func TestADaemonLeavesNothing(t *testing.T) {
 			if err := r.Stop(limited(t)); err != nil {
 				t.Fatal(err)
 			}
-			nothingIsLeft(t, r, data, temporary, tt.gentle) // temporary raw files live for an hour
+			nothingIsLeft(t, r, data, temporary, tt.gentle) // orphan raw files live for an hour
 		})
 	}
 }
 
-// A daemon that is told to stop while it starts, or takes up what the last one
-// left, does so, and leaves nothing either.
+// A daemon that is stopped while it starts or recovers ends and leaves nothing.
 func TestStoppedWhileItStarts(t *testing.T) {
 	w := newWitness(t, slowly(tree(100), 5*time.Millisecond))
 	data, temporary := t.TempDir(), t.TempDir()
@@ -115,23 +115,23 @@ func TestStoppedWhileItStarts(t *testing.T) {
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	for range 12 {
-		until(t, "a batch runs", func() bool { return len(tasksOf(t, data, r.PID())) > 0 })
-		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil { // there is something to take up
+		testwait.Until(t, "a batch runs", func() bool { return len(tasksOf(t, data, r.PID())) > 0 })
+		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil { // so that the next start has to recover
 			t.Fatal(err)
 		}
 		<-r.Ended()
-		until(t, "no task lives", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+		testwait.Until(t, "no task process is left", func() bool { return len(tasksOf(t, data, 0)) == 0 })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(120))*time.Millisecond)
 		half, err := rig.Start(ctx, rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true, Env: []string{"TMPDIR=" + temporary}})
 		cancel()
-		if err == nil { // it was quicker
+		if err == nil { // the start was faster
 			half.Close()
 			<-half.Ended()
 		}
-		until(t, "no daemon lives", func() bool { return len(tasksOf(t, data, 0)) == 0 })
-		foldersAreLeft(t, data, temporary, false)
+		testwait.Until(t, "no daemon is left", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+		checkFolders(t, data, temporary, false)
 		if text := tail(filepath.Join(data, "daemon.out")); strings.Contains(text, "goroutine ") || strings.Contains(text, "did not stop within") {
-			t.Errorf("the daemon said:\n%s", text)
+			t.Errorf("output of the daemon:\n%s", text)
 		}
 		r = start(t, data, "TMPDIR="+temporary)
 	}
@@ -139,25 +139,8 @@ func TestStoppedWhileItStarts(t *testing.T) {
 	checkTree(t, r, data, id, w.URL, 100)
 }
 
-// until waits for something that must come to pass.
-func until(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-func (w *witness) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.visits)
-}
-
-// tasksOf lists the processes that work on a data folder, but for the daemon:
-// all its descendants inherit the variable that names the folder, whoever their
-// parent is.
+// tasksOf lists the processes of a data folder except the daemon. All descendants inherit
+// the variable that names the folder, also orphans.
 func tasksOf(t *testing.T, data string, daemon int) []int {
 	t.Helper()
 	full, err := filepath.Abs(data)
@@ -167,7 +150,7 @@ func tasksOf(t *testing.T, data string, daemon int) []int {
 	mark := []byte("DC_Application_data_dir=" + full + "\x00")
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil || len(environs) == 0 {
-		t.Fatal("there is no /proc here")
+		t.Fatal("cannot read /proc")
 	}
 	var pids []int
 	for _, name := range environs {
@@ -180,7 +163,7 @@ func tasksOf(t *testing.T, data string, daemon int) []int {
 	return pids
 }
 
-// lasting are the files of a data folder that may be there when nothing runs
+// lasting matches the files of a data folder that may exist when no program runs
 // (docs/operations.md, "The data folder").
 var lasting = regexp.MustCompile(`^(` + strings.Join([]string{
 	`daemon\.out`, // of the rig
@@ -193,17 +176,17 @@ var lasting = regexp.MustCompile(`^(` + strings.Join([]string{
 	`stat/\w+_stat_vars\.json`,
 	`log/[a-z-]+\.log`,
 	`dc-daemon\.lock`, `trash\.lock`,
-	`[a-z_]+(/[^/]+)?\.json(\.lock)?`, `[a-z_]+(/[^/]+)?\.lock`, // cookies and their kin, with their locks
+	`[a-z_]+(/[^/]+)?\.json(\.lock)?`, `[a-z_]+(/[^/]+)?\.lock`, // state files of the crawler and their locks
 }, "|") + `)$`)
 
-// passing are those that a kill may leave, which the next start, or the next
-// write of the same file, makes good (docs/architecture.md, "What a kill leaves").
+// passing matches the files that a kill may leave, until the next start or the next write
+// of the same file (docs/architecture.md, "What a kill leaves").
 var passing = regexp.MustCompile(`^(env/(.*/)?\.(new|old)-.*|stat/\w+_stat_vars\.json\.new|.*\.tmp|(.*/)?\.[^/]+\d{9,})$`)
 
-// nothingIsLeft looks for all that a daemon that has ended could leave.
+// nothingIsLeft checks for leftovers of a daemon that has ended.
 func nothingIsLeft(t *testing.T, r *rig.Rig, data, temporary string, gentle bool) {
 	t.Helper()
-	until(t, "no task lives", func() bool { return len(tasksOf(t, data, 0)) == 0 })
+	testwait.Until(t, "no task process is left", func() bool { return len(tasksOf(t, data, 0)) == 0 })
 	for _, name := range []string{"DC_dcc_clientPort", "DC_dtma_clientPort"} {
 		port := ""
 		for _, v := range r.Env() {
@@ -218,15 +201,15 @@ func nothingIsLeft(t *testing.T, r *rig.Rig, data, temporary string, gentle bool
 		}
 		l.Close()
 	}
-	foldersAreLeft(t, data, temporary, gentle)
+	checkFolders(t, data, temporary, gentle)
 }
 
-// foldersAreLeft looks at the files: what may be there, and no lock on any.
-func foldersAreLeft(t *testing.T, data, temporary string, gentle bool) {
+// checkFolders checks that only expected files exist and that none is locked.
+func checkFolders(t *testing.T, data, temporary string, gentle bool) {
 	t.Helper()
 	entries, err := os.ReadDir(temporary)
 	if err != nil || len(entries) > 0 {
-		t.Errorf("left in the folder of temporary files: %v, %v", entries, err)
+		t.Errorf("files in the temporary folder: %v, %v", entries, err)
 	}
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -234,31 +217,23 @@ func foldersAreLeft(t *testing.T, data, temporary string, gentle bool) {
 		}
 		name, _ := filepath.Rel(data, path)
 		if !d.Type().IsRegular() {
-			t.Errorf("left: %s, %v", name, d.Type())
+			t.Errorf("unexpected: %s, %v", name, d.Type())
 			return nil
 		}
 		if !lasting.MatchString(name) && (gentle || !passing.MatchString(name)) {
-			t.Errorf("left: %s", name)
+			t.Errorf("unexpected file: %s", name)
 		}
-		// A process that dies closes its files after it has lost its environment, by
-		// which we know it.
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			err := unlocked(path)
-			if err == nil {
-				return nil
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("%s: %v", name, err)
-				return nil
-			}
-		}
+		// A dying process loses its environment, by which tasksOf finds it, before it
+		// closes its files.
+		testwait.Until(t, "no process has a lock on "+name, func() bool { return unlocked(path) == nil })
+		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// unlocked fails when anybody holds a lock of any kind on the file.
+// unlocked returns an error if a process holds a lock of any kind on the file.
 func unlocked(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -266,7 +241,7 @@ func unlocked(path string) error {
 	}
 	defer f.Close()
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("somebody holds the file: %w", err)
+		return fmt.Errorf("flock: %w", err)
 	}
 	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l); err != nil {

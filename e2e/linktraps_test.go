@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A crawl into webs without an end, batch after batch until nothing is New, ends
-// where the limits of its site say: by the number of rows, or by their depth.
+// A crawl of an endless web, in batches until no row is New, ends at the limits of the
+// site: the number of rows or their depth.
 func TestLinkTraps(t *testing.T) {
 	w, err := web.Start(web.Options{})
 	if err != nil {
@@ -34,7 +34,7 @@ func TestLinkTraps(t *testing.T) {
 		filters    []any
 		properties []map[string]any
 		rows       int
-		depth      int // of the deepest row; 0: any
+		depth      int // of the deepest row; 0 means any
 	}{
 		"calendar by number":    {path: "/trap/calendar", maxURLs: 120, filters: []any{below}, rows: 120},
 		"session by number":     {path: "/trap/session", maxURLs: 40, filters: []any{below}, rows: 40},
@@ -100,17 +100,17 @@ func TestLinkTraps(t *testing.T) {
 				t.Errorf("rows of depth %d, want %d", deepest, c.depth)
 			}
 			if left > 0 {
-				t.Errorf("%d rows are not crawled after %d batches", left, batches)
+				t.Errorf("%d rows not crawled after %d batches", left, batches)
 			}
 			if peak > hostileMemory {
-				t.Errorf("the crawler held %d MiB, at most %d are right", peak>>20, hostileMemory>>20)
+				t.Errorf("the crawler used %d MiB, want at most %d", peak>>20, hostileMemory>>20)
 			}
 		})
 	}
 }
 
-// Pages that only a script writes, or whose script never ends, end by the browser's
-// bounds when the site wants a browser.
+// With fetchType browser, pages that a script writes are complete, and endless scripts end
+// at the limits of the browser.
 func TestHostileScripts(t *testing.T) {
 	w, err := web.Start(web.Options{})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestHostileScripts(t *testing.T) {
 		"markup/script-only":     func(m wire.ErrorMask) bool { return m == 0 },
 		"markup/script-endless":  func(m wire.ErrorMask) bool { return m != 0 },
 		"markup/refresh/odd":     func(m wire.ErrorMask) bool { return m == 0 },
-		"markup/refresh/endless": func(m wire.ErrorMask) bool { return true }, // a browser may stop at any page of it
+		"markup/refresh/endless": func(m wire.ErrorMask) bool { return true }, // the browser may stop at any page
 		"body/endless":           func(m wire.ErrorMask) bool { return m != 0 },
 	}
 	var items []any
@@ -136,9 +136,9 @@ func TestHostileScripts(t *testing.T) {
 		items = append(items, batchItem(id, w.Root()+path, 12_000, 0))
 	}
 	usage := crawl(t, batchOf(items, 120), env)
-	t.Logf("%d pages in %v, peak of %d MiB beside the browser", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
+	t.Logf("%d pages in %v, peak of %d MiB without the browser", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
 	if usage.memory > hostileMemory {
-		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, hostileMemory>>20)
+		t.Errorf("the crawler used %d MiB, want at most %d", usage.memory>>20, hostileMemory>>20)
 	}
 	if usage.took > 2*time.Minute {
 		t.Errorf("the crawl took %v", usage.took)
@@ -153,6 +153,6 @@ func TestHostileScripts(t *testing.T) {
 	}
 	links := number(t, database(t, data), `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=? AND URL LIKE '%/trap/scripted'`, id)
 	if links != 1 {
-		t.Errorf("%d links that a script wrote", links)
+		t.Errorf("%d links written by a script, want 1", links)
 	}
 }

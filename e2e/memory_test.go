@@ -20,23 +20,23 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// greedyMemory is the most that the crawler may hold while many hosts send it all
-// that they can: its bodies, max_memory of the ini, are half of it.
+// greedyMemory limits the memory of the crawler while many hosts send as much as they
+// can. Half of it is max_memory of the ini file, for bodies.
 const greedyMemory = 400 << 20
 
-// greedy are what hosts of TestMemory send, in turn: pages just below the limit and
-// answers without an end.
+// greedy are the answers of the hosts of TestMemory, in turn: pages just below the limit
+// and endless ones.
 var greedy = []struct {
 	what  string
 	serve http.HandlerFunc
-	ends  wire.ErrorMask
+	want  wire.ErrorMask
 }{
 	{"a page of 15 MiB", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Length", fmt.Sprint(15<<20))
 		write(w, greedyPage, 15<<20)
 	}, 0},
-	{"a page of 15 MiB of no told length", func(w http.ResponseWriter, _ *http.Request) {
+	{"a page of 15 MiB without Content-Length", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		write(w, greedyPage, 15<<20)
 	}, 0},
@@ -65,7 +65,7 @@ var (
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
 		random := rand.New(rand.NewPCG(1, 2))
-		for n := 0; n < 15<<20; { // text that compresses as text does
+		for n := 0; n < 15<<20; { // compresses like normal text
 			m, _ := fmt.Fprintf(z, "<p>Number %x of many.\n", random.Uint64())
 			n += m
 		}
@@ -74,17 +74,17 @@ var (
 	}()
 )
 
-// write sends text again and again until most bytes are out or the client is gone.
-func write(w io.Writer, text string, most int) {
-	for n := 0; n < most; n += len(text) {
-		if _, err := io.WriteString(w, text[:min(len(text), most-n)]); err != nil {
+// write repeats text up to limit bytes, or until the client is gone.
+func write(w io.Writer, text string, limit int) {
+	for n := 0; n < limit; n += len(text) {
+		if _, err := io.WriteString(w, text[:min(len(text), limit-n)]); err != nil {
 			return
 		}
 	}
 }
 
-// Sixty-four hosts at once send bodies as large as they may be, or larger: all of
-// them end as they should, and the memory of the process is bounded all the while.
+// 64 hosts send bodies of the largest allowed size or more at the same time: each row gets
+// the right result, and the memory of the process stays limited.
 func TestMemory(t *testing.T) {
 	data := t.TempDir()
 	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 	for i := range hosts {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.3.%d:0", i+1))
 		if err != nil {
-			t.Skip("no loopback address for each host: ", err)
+			t.Fatal(err)
 		}
 		server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: greedy[i%len(greedy)].serve, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}}
 		server.Start()
@@ -111,13 +111,13 @@ func TestMemory(t *testing.T) {
 	usage := crawl(t, batchOf(items, 240), env)
 	t.Logf("%d bodies of up to 16 MiB in %v, peak of %d MiB", len(items), usage.took.Round(time.Millisecond), usage.memory>>20)
 	if usage.memory > greedyMemory {
-		t.Errorf("the crawler held %d MiB, at most %d are right", usage.memory>>20, greedyMemory>>20)
+		t.Errorf("the crawler used %d MiB, want at most %d", usage.memory>>20, greedyMemory>>20)
 	}
 	stored := status(t, id, urls, env)
 	for i, u := range urls {
 		kind := greedy[i/pages%len(greedy)]
-		if row, ok := stored[md5Of(t, u)]; !ok || row.Status != wire.StatusCrawled || row.ErrorMask != kind.ends {
-			t.Errorf("%s, %s: status %d, errors %v, want %v", u, kind.what, row.Status, row.ErrorMask.Names(), kind.ends.Names())
+		if row, ok := stored[md5Of(t, u)]; !ok || row.Status != wire.StatusCrawled || row.ErrorMask != kind.want {
+			t.Errorf("%s, %s: status %d, errors %v, want %v", u, kind.what, row.Status, row.ErrorMask.Names(), kind.want.Names())
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// Two sites at once: the slow one is asked with its delay and never twice at
-// once, and the fast one is through before the slow one is.
-func TestASlowSiteIsTreatedPolitelyAndHoldsNobodyUp(t *testing.T) {
+// Two sites are crawled at once. The requests to the slow one keep its delay and do not
+// overlap, and the fast one is done first.
+func TestSlowSiteIsPoliteAndDoesNotBlock(t *testing.T) {
 	const delay = 200 * time.Millisecond
 	slow, fast := newWitness(t, tree(40)), newWitness(t, tree(400))
 	r := start(t, t.TempDir())
@@ -36,12 +36,12 @@ func TestASlowSiteIsTreatedPolitelyAndHoldsNobodyUp(t *testing.T) {
 		}
 	}
 	if left == 0 {
-		t.Errorf("the fast site of 400 pages was not through before the slow one of 40")
+		t.Errorf("the fast site of 400 pages was not done before the slow one of 40")
 	}
-	t.Logf("when the fast site was through, %d of %d requests to the slow one were left", left, len(slowVisits))
+	t.Logf("when the fast site was done, %d of %d requests to the slow one were left", left, len(slowVisits))
 }
 
-// checkGaps refuses requests that overlap or follow too soon.
+// checkGaps reports requests that overlap or follow too early.
 func checkGaps(t *testing.T, visits []visit, delay time.Duration) {
 	t.Helper()
 	slices.SortFunc(visits, func(a, b visit) int { return a.Start.Compare(b.Start) })

@@ -22,21 +22,21 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The README is run as a reader would run it: all its sh blocks, in order, in one
-// shell, in a folder with the repository's bin, ini and examples. Only the ports
-// are others, so that it does not meet a daemon of this machine.
+// The sh blocks of the README are executed in order, in one shell, in a folder with bin,
+// ini and examples of the repository. Other ports avoid conflicts with a daemon of this
+// machine.
 
-// readmeLimit ends a run that hangs; nothing is decided by it.
+// readmeLimit ends a run that hangs. No result depends on it.
 const readmeLimit = 3 * time.Minute
 
-// readmePort is where the request files expect the example site.
+// readmePort is the port of the example site in the request files.
 const readmePort = "8080"
 
 func TestReadme(t *testing.T) {
 	tree := newReadmeTree(t)
 	commands := readmeCommands(t)
 	for i, command := range commands {
-		// A whole demo, and all tests, are run by others.
+		// Other tests run the targets of the Makefile.
 		if target, ok := strings.CutPrefix(command, "make "); ok {
 			if !readmeTarget(t, target) {
 				t.Errorf("README: the Makefile has no target %s", target)
@@ -44,17 +44,17 @@ func TestReadme(t *testing.T) {
 			commands[i] = ""
 		}
 	}
-	said := tree.run(t, commands)
-	answers := func(i int) [][]byte { return bytes.Split(bytes.TrimSpace(said[i]), []byte("\n")) }
-	met := map[string]bool{}
+	outputs := tree.run(t, commands)
+	answers := func(i int) [][]byte { return bytes.Split(bytes.TrimSpace(outputs[i]), []byte("\n")) }
+	checked := map[string]bool{}
 	for i, command := range commands {
 		for name, check := range readmeFacts {
 			if !strings.Contains(command, name) {
 				continue
 			}
-			met[name] = true
-			if err := check(said[i]); err != nil {
-				t.Errorf("%s: %v\n%s", command, err, readmeStart(said[i]))
+			checked[name] = true
+			if err := check(outputs[i]); err != nil {
+				t.Errorf("%s: %v\n%s", command, err, readmeStart(outputs[i]))
 			}
 		}
 		if strings.Contains(command, "< examples/") && len(answers(i)) != 1 {
@@ -65,14 +65,13 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	for name := range readmeFacts {
-		if !met[name] {
+		if !checked[name] {
 			t.Errorf("README has no command with %q", name)
 		}
 	}
 }
 
-// readmeFacts are what the output of commands has to say, by a part of the
-// command.
+// readmeFacts check the output of commands, by a part of the command.
 var readmeFacts = map[string]func(out []byte) error{
 	"-cmd SITE_NEW": func(out []byte) error {
 		var answer wire.GeneralResponse
@@ -80,7 +79,7 @@ var readmeFacts = map[string]func(out []byte) error{
 			return err
 		}
 		if answer.ErrorCode != 0 || len(answer.Statuses) != 1 {
-			return fmt.Errorf("the site is not made: %+v", answer)
+			return fmt.Errorf("the site is not created: %+v", answer)
 		}
 		return nil
 	},
@@ -139,7 +138,7 @@ func readmeHas(out []byte, part string) error {
 	return nil
 }
 
-// readmeBatch checks the answer of a task: both items, in the status.
+// readmeBatch checks that both items in the answer of a task have the status.
 func readmeBatch(out []byte, status int64) error {
 	batch, err := wire.ReadBatch(out, &wire.Notes{})
 	if err != nil {
@@ -156,7 +155,7 @@ func readmeBatch(out []byte, status int64) error {
 	return nil
 }
 
-// readmeObject reads what the only node answered to dc-client.
+// readmeObject reads the answer of the only node from the output of dc-client.
 func readmeObject(out []byte, into any) error {
 	var answer struct {
 		Code  int `json:"errorCode"`
@@ -176,7 +175,7 @@ func readmeObject(out []byte, into any) error {
 
 func readmeStart(out []byte) []byte { return out[:min(len(out), 2000)] }
 
-// readmeCommands are the lines of the README's sh blocks.
+// readmeCommands returns the lines of the sh blocks of the README.
 func readmeCommands(t *testing.T) []string {
 	t.Helper()
 	var text []byte
@@ -206,7 +205,7 @@ func readmeCommands(t *testing.T) []string {
 	return commands
 }
 
-// readmeTarget reports whether make knows a target.
+// readmeTarget reports whether the Makefile has a target.
 func readmeTarget(t *testing.T, target string) bool {
 	t.Helper()
 	file, err := os.ReadFile("../Makefile")
@@ -216,19 +215,19 @@ func readmeTarget(t *testing.T, target string) bool {
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).Match(file)
 }
 
-// readmeTree is the repository as the README's reader has it after make build.
+// readmeTree is a copy of the repository after make build, as far as the README needs it.
 type readmeTree struct {
 	dir  string
 	site string            // port of the example site
 	env  []string          // ports of the daemon
-	keys *strings.Replacer // 8080 and the md5s of its URLs, to those of site
+	keys *strings.Replacer // replaces port 8080 and the md5s of its URLs
 }
 
-// readmeURL finds the URLs of the request files.
+// readmeURL matches the URLs in the request files.
 var readmeURL = regexp.MustCompile(`http://127\.0\.0\.1:` + readmePort + `[^"\\]*`)
 
-// newReadmeTree copies what the commands need. The keys of URLs are md5s of their
-// text, so another port needs other keys.
+// newReadmeTree copies the files that the commands need. The key of a URL is the md5 of
+// its text, so another port needs other keys.
 func newReadmeTree(t *testing.T) readmeTree {
 	t.Helper()
 	f := readmeTree{dir: t.TempDir()}
@@ -265,7 +264,7 @@ func newReadmeTree(t *testing.T) readmeTree {
 	return f
 }
 
-// copy copies files that match into a folder of f.
+// copy copies the matching files into a folder of f.
 func (f readmeTree) copy(t *testing.T, folder, match string, change *strings.Replacer) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(f.dir, folder), 0o755); err != nil {
@@ -286,7 +285,7 @@ func (f readmeTree) copy(t *testing.T, folder, match string, change *strings.Rep
 	}
 }
 
-// readmePorts finds n ports of 127.0.0.1 that nobody listens on.
+// readmePorts returns n unused ports of 127.0.0.1.
 func readmePorts(t *testing.T, n int) []string {
 	t.Helper()
 	var ports []string
@@ -302,10 +301,9 @@ func readmePorts(t *testing.T, n int) []string {
 	return ports
 }
 
-// run runs the commands, "" being none, in one bash that ends at the first
-// failure, and gives what each wrote on stdout. It waits for what they started
-// in the background, which they have to end themselves; after a failure it is
-// killed.
+// run executes the commands in one bash and returns the stdout of each; "" does nothing.
+// It ends at the first failure and kills background processes then. Otherwise it waits for
+// them: the commands must end them.
 func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 	t.Helper()
 	const mark = "@@ command "
@@ -313,31 +311,31 @@ func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 	script.WriteString("set -e\n")
 	for i, command := range commands {
 		if background, ok := strings.CutSuffix(command, "&"); ok {
-			command = background + ">>background.out &" // not among the answers
+			command = background + ">>background.out &" // keeps it out of stdout
 		}
 		fmt.Fprintf(&script, "printf '\\n%s%d\\n'\n%s\n", mark, i, f.keys.Replace(command))
 	}
-	script.WriteString("wait\n") // STOP and kill have to end what runs in the background
+	script.WriteString("wait\n") // the commands must have ended their background processes
 	ctx, cancel := context.WithTimeout(t.Context(), readmeLimit)
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", script.String())
 	bash.Dir, bash.Env = f.dir, append(f.env, "PWD="+f.dir)
 	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	everything := func() error { return syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }
-	bash.Cancel, bash.WaitDelay = everything, 5*time.Second
-	var out, complaints bytes.Buffer
-	bash.Stdout, bash.Stderr = &out, &complaints
+	killAll := func() error { return syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }
+	bash.Cancel, bash.WaitDelay = killAll, 5*time.Second
+	var out, errs bytes.Buffer
+	bash.Stdout, bash.Stderr = &out, &errs
 	err := bash.Run()
 	if err != nil && bash.Process != nil {
-		_ = everything() // who is gone needs no signal
+		_ = killAll() // fails if all have ended
 	}
-	said := make([][]byte, len(commands))
+	outputs := make([][]byte, len(commands))
 	last := -1
 	for line := range bytes.Lines(out.Bytes()) {
 		if n, ok := bytes.CutPrefix(line, []byte(mark)); ok {
-			last, _ = strconv.Atoi(string(bytes.TrimSpace(n))) // we wrote it
+			last, _ = strconv.Atoi(string(bytes.TrimSpace(n))) // written by this script
 		} else if last >= 0 {
-			said[last] = append(said[last], line...)
+			outputs[last] = append(outputs[last], line...)
 		}
 	}
 	if err != nil {
@@ -345,8 +343,8 @@ func (f readmeTree) run(t *testing.T, commands []string) [][]byte {
 		if last >= 0 {
 			command = commands[last]
 		}
-		log, _ := os.ReadFile(filepath.Join(f.dir, "dc-daemon.log")) // none: it did not come so far
-		t.Fatalf("%s: %v\n%s\ndaemon: %s", command, err, complaints.String(), log)
+		log, _ := os.ReadFile(filepath.Join(f.dir, "dc-daemon.log")) // missing if the daemon did not start
+		t.Fatalf("%s: %v\n%s\ndaemon: %s", command, err, errs.String(), log)
 	}
-	return said
+	return outputs
 }

@@ -23,16 +23,15 @@ import (
 
 const (
 	requestClients = 200
-	requestPages   = 300 // of the site that is asked about
+	requestPages   = 300 // of the site in the requests
 	answerLimit    = 2 * time.Minute
 )
 
-// 200 clients, each on a socket of its own, ask in turns while another site is
-// crawled: every request is answered once, by what was asked for. How long it
-// took is printed and judged by nobody here, as machines differ. REQUESTS_TIME
-// (60s) makes it longer. REQUESTS_PACE (1s) is the time between two requests of
-// one client; without it each asks again at once, so that the daemon is as busy
-// as it can be and an answer takes the number of clients over their throughput.
+// 200 clients with a socket each send requests during the crawl of another site: every
+// request gets exactly one, matching answer. The times are logged but not judged, because
+// machines differ. REQUESTS_TIME (such as 60s) sets the length of the test. REQUESTS_PACE
+// (such as 1s) is the time between two requests of a client; by default each client sends
+// the next request at once, which saturates the daemon.
 func TestRequestsDuringACrawl(t *testing.T) {
 	limit, pace := setting(t, "REQUESTS_TIME", 10*time.Second), setting(t, "REQUESTS_PACE", 0)
 	onBothDatabases(t, func(t *testing.T, env []string) {
@@ -46,14 +45,10 @@ func TestRequestsDuringACrawl(t *testing.T) {
 		}
 		slices.SortFunc(target.rows, func(a, b wire.URL) int { return strings.Compare(a.URLMd5, b.URLMd5) })
 
-		moving := newWitness(t, tree(50000)) // more than is crawled meanwhile
+		moving := newWitness(t, tree(50000)) // more than the daemon crawls during the test
 		newSite(t, r, rig.Site{Root: moving.URL + "/"})
-		for end, seen := time.Now().Add(crawlLimit), 0; seen < 50; { // it is under way
-			if seen += len(moving.requests()); time.Now().After(end) {
-				t.Fatal("the crawl does not begin")
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		moving.awaitRequests(t, 50)
+		moving.requests() // count only those during the test
 
 		b, err := bus.New()
 		if err != nil {
@@ -85,10 +80,10 @@ func TestRequestsDuringACrawl(t *testing.T) {
 			}
 		}
 		if pages == 0 {
-			t.Error("nothing was crawled meanwhile")
+			t.Error("no page was crawled meanwhile")
 		}
 		if len(all) != len(requestMix) {
-			t.Errorf("only %d operations were asked for", len(all))
+			t.Errorf("only %d operations were requested", len(all))
 		}
 		t.Logf("%d requests of %d clients in %v, %.0f/s, while a crawl fetched %d pages", total, requestClients,
 			elapsed.Round(time.Millisecond), float64(total)/elapsed.Seconds(), pages)
@@ -115,7 +110,7 @@ func setting(t *testing.T, name string, def time.Duration) time.Duration {
 	return d
 }
 
-// clientPort is where the daemon of r takes requests.
+// clientPort is the port of the daemon for requests.
 func clientPort(t *testing.T, r *rig.Rig) int {
 	for _, pair := range slices.Backward(r.Env()) {
 		if text, ok := strings.CutPrefix(pair, "DC_dcc_clientPort="); ok {
@@ -130,16 +125,15 @@ func clientPort(t *testing.T, r *rig.Rig) int {
 
 var requestMix = []string{"SITE_STATUS", "URL_STATUS", "URL_CONTENT", "SITE_FIND", "URL_NEW"}
 
-// requestTarget is the site that is asked about; nothing changes it but the
-// URL_NEW of the clients.
+// requestTarget is the site in the requests. Only URL_NEW of the clients changes it.
 type requestTarget struct {
 	id, root string
 	rows     []wire.URL
-	pace     time.Duration // from one request of a client to its next
+	pace     time.Duration // between two requests of a client
 }
 
-// client asks until ctx is done, one request after the other, and gives how long
-// each took. Its last answer is waited for.
+// client sends requests one after the other until ctx is done. It returns the time of
+// each, by operation, after the answer to the last one.
 func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (map[string][]time.Duration, error) {
 	socket, err := b.Connect(bus.TCP("127.0.0.1", port), bus.Options{Linger: -1})
 	if err != nil {
@@ -149,7 +143,7 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 	poll := bus.NewPoller(socket)
 	random := rand.New(rand.NewPCG(1, uint64(n)))
 	took := map[string][]time.Duration{}
-	// The clients do not all begin at once when they have a pace.
+	// With a pace, the first requests are spread.
 	next := time.Now().Add(s.pace * time.Duration(n) / requestClients)
 	for turn := n; sleep(ctx, time.Until(next)); turn++ {
 		next = next.Add(s.pace)
@@ -161,26 +155,26 @@ func (s *requestTarget) client(ctx context.Context, b *bus.Bus, port, n int) (ma
 		if _, err := socket.Send(nil, e); err != nil {
 			return took, err
 		}
-		answer, err := await(socket, poll)
+		answer, err := receive(socket, poll)
 		if err != nil {
 			return took, fmt.Errorf("%s: %w", name, err)
 		}
 		took[name] = append(took[name], time.Since(began))
 		if answer.UID != e.UID || answer.Type != e.Type+wire.ResponseOffset {
-			return took, fmt.Errorf("%s: an answer of type %d to %s, asked %s", name, answer.Type, answer.UID, e.UID)
+			return took, fmt.Errorf("%s: answer of type %d to %s, sent %s", name, answer.Type, answer.UID, e.UID)
 		}
 		if err := s.judge(name, row, answer.Object); err != nil {
 			return took, fmt.Errorf("%s: %w: %.600s", name, err, answer.Object)
 		}
 	}
-	// Nothing is answered twice.
+	// No request is answered twice.
 	if _, err := socket.Recv(); !errors.Is(err, bus.ErrNone) {
-		return took, fmt.Errorf("an answer that nobody asked for: %v", err)
+		return took, fmt.Errorf("unexpected answer: %v", err)
 	}
 	return took, nil
 }
 
-// sleep reports whether ctx is still alive after d.
+// sleep waits for d and reports whether ctx is still alive.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -190,7 +184,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func await(socket *bus.Socket, poll *bus.Poller) (wire.Event, error) {
+// receive waits for the next answer.
+func receive(socket *bus.Socket, poll *bus.Poller) (wire.Event, error) {
 	for end := time.Now().Add(answerLimit); time.Now().Before(end); {
 		m, err := socket.Recv()
 		if !errors.Is(err, bus.ErrNone) {
@@ -217,14 +212,14 @@ func (s *requestTarget) request(op string, row wire.URL, unique string) string {
 	return fmt.Sprintf(`[{"siteId":%q,"url":"%snew/%s.html","siteSelect":0,"type":0,"state":1,"status":1}]`, s.id, s.root, unique)
 }
 
-// judge checks an answer against what was asked.
+// judge checks that an answer belongs to the request.
 func (s *requestTarget) judge(op string, row wire.URL, object json.RawMessage) error {
 	var response wire.ClientResponse
 	if err := json.Unmarshal(object, &response); err != nil {
 		return err
 	}
 	if response.ErrorCode != 0 || len(response.ItemsList) != 1 || fmt.Sprint(response.ItemsList[0].ErrorCode) != "0" {
-		return errors.New("no answer of one node")
+		return errors.New("not the answer of one node")
 	}
 	item := response.ItemsList[0].ItemObject
 	switch op {

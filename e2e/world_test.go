@@ -21,6 +21,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -29,10 +30,10 @@ const (
 	ini = "../ini"
 )
 
-// crawlLimit ends a test whose crawl hangs; nothing is decided by it.
+// crawlLimit ends a test whose crawl hangs. No result depends on it.
 const crawlLimit = 5 * time.Minute
 
-// start runs a daemon on a data folder of the test.
+// start runs a daemon on a data folder.
 func start(t *testing.T, data string, env ...string) *rig.Rig {
 	t.Helper()
 	r, err := rig.Start(t.Context(), rig.Options{Bin: bin, Ini: ini, Data: data, AllowLoopback: true, Env: env})
@@ -42,9 +43,9 @@ func start(t *testing.T, data string, env ...string) *rig.Rig {
 	t.Cleanup(func() {
 		r.Close()
 		if t.Failed() {
-			t.Logf("daemon said:\n%s", tail(filepath.Join(data, "daemon.out")))
+			t.Logf("output of the daemon:\n%s", tail(filepath.Join(data, "daemon.out")))
 			for _, name := range []string{"crawler-task", "processor-task", "db-task"} {
-				t.Logf("%s said:\n%s", name, tail(filepath.Join(data, "log", name+".log")))
+				t.Logf("log of %s:\n%s", name, tail(filepath.Join(data, "log", name+".log")))
 			}
 		}
 	})
@@ -62,7 +63,7 @@ func tail(path string) string {
 	return string(b)
 }
 
-// newSite makes a site of everything below root.
+// newSite creates a site.
 func newSite(t *testing.T, r *rig.Rig, s rig.Site) string {
 	t.Helper()
 	id, err := r.NewSite(t.Context(), s)
@@ -72,29 +73,35 @@ func newSite(t *testing.T, r *rig.Rig, s rig.Site) string {
 	return id
 }
 
-// finish waits until nothing of the sites is left to do.
+// finish waits until the sites are crawled and processed.
 func finish(t *testing.T, r *rig.Rig, ids ...string) {
 	t.Helper()
-	deadline := time.Now().Add(crawlLimit)
 	for _, id := range ids {
-		for {
-			s, err := r.Status(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			done, err := r.Done(t.Context(), id, s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if done {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("site %s is not finished after %v: %+v", id, crawlLimit, s)
-			}
-			time.Sleep(200 * time.Millisecond)
-		}
+		await(t, r, id, r.Done)
 	}
+}
+
+// await waits until done holds for the site.
+func await(t *testing.T, r *rig.Rig, id string, done func(context.Context, string, rig.Status) (bool, error)) {
+	t.Helper()
+	var last rig.Status
+	defer func() {
+		if t.Failed() {
+			t.Logf("status of site %s: %+v", id, last)
+		}
+	}()
+	testwait.UntilWithin(t, crawlLimit, "site "+id+" is done", func() bool {
+		s, err := r.Status(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = s
+		ok, err := done(t.Context(), id, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	})
 }
 
 // rows reads all rows of a site.
@@ -113,7 +120,7 @@ func rows(t *testing.T, r *rig.Rig, id string) map[string]wire.URL {
 		}
 		for _, u := range page {
 			if _, twice := all[u.URL]; twice {
-				t.Errorf("%s is there twice", u.URL)
+				t.Errorf("%s has two rows", u.URL)
 			}
 			all[u.URL] = u
 		}
@@ -123,7 +130,7 @@ func rows(t *testing.T, r *rig.Rig, id string) map[string]wire.URL {
 	}
 }
 
-// database opens the SQL database of a data folder for reading.
+// database opens the SQLite database of a data folder read-only.
 func database(t *testing.T, data string) *sql.DB {
 	t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+filepath.Join(data, "dc.db")+"?mode=ro&_busy_timeout=10000")
@@ -143,21 +150,22 @@ func number(t *testing.T, d *sql.DB, query string, args ...any) int {
 	return n
 }
 
-// visit is one request that a witness saw.
+// visit is one request to a witness.
 type visit struct {
 	URL        string // path and query
 	Agent      string
 	Code       int
 	MD5        string // of the body
-	Location   string // path that a redirect leads to
+	Location   string // target of a redirect
 	Start, End time.Time
 }
 
-// witness is a server that remembers its requests.
+// witness is a server that records its requests.
 type witness struct {
 	*httptest.Server
 	mu     sync.Mutex
-	visits []visit
+	visits []visit // since the last call of requests
+	taken  int     // visits that requests has returned
 }
 
 func newWitness(t *testing.T, h http.Handler) *witness {
@@ -165,7 +173,7 @@ func newWitness(t *testing.T, h http.Handler) *witness {
 	return newWitnessAt(t, "127.0.0.1", h)
 }
 
-// newWitnessAt serves at another address of this machine: another host.
+// newWitnessAt serves at the given loopback address, which makes it another host.
 func newWitnessAt(t *testing.T, ip string, h http.Handler) *witness {
 	t.Helper()
 	w := &witness{}
@@ -194,12 +202,26 @@ func newWitnessAt(t *testing.T, ip string, h http.Handler) *witness {
 	return w
 }
 
-// requests gives what was asked for since the last call, in order of arrival.
+// count returns the number of requests so far.
+func (w *witness) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.taken + len(w.visits)
+}
+
+// awaitRequests waits for n further requests.
+func (w *witness) awaitRequests(t *testing.T, n int) {
+	t.Helper()
+	n += w.count()
+	testwait.UntilWithin(t, crawlLimit, fmt.Sprintf("%s has %d requests", w.URL, n), func() bool { return w.count() >= n })
+}
+
+// requests returns the requests since the last call, in order of arrival.
 func (w *witness) requests() []visit {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.visits
-	w.visits = nil
+	w.visits, w.taken = nil, w.taken+len(list)
 	return list
 }
 
@@ -224,7 +246,7 @@ func (s *seenWriter) Write(b []byte) (int, error) {
 
 func (s *seenWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// pages is a small site in memory that tests change while it is served.
+// pages is a site in memory. Tests may change it while it is served.
 type pages struct {
 	mu    sync.Mutex
 	texts map[string]string
@@ -254,7 +276,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, text)
 }
 
-// tree is a site of n pages, each linking to the next ones, and all to the root.
+// tree is a site of n pages. Each one links to its children and to the root.
 func tree(n int) *pages {
 	p := &pages{texts: map[string]string{}}
 	for i := range n {
@@ -272,7 +294,7 @@ func tree(n int) *pages {
 	return p
 }
 
-// files lists the files below dir, relative to it.
+// files lists the relative paths of the files below dir. dir may be missing.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// mostBytes bounds one body.
+// mostBytes limits one body.
 const mostBytes = 100 << 20
 
-// page is what a worker reports of one URL.
+// page is the result of one URL.
 type page struct {
 	url   string
 	links []*url.URL
@@ -23,8 +23,8 @@ type page struct {
 	err   error
 }
 
-// crawl fetches all that can be reached from root below root. One goroutine
-// keeps the queue and the set of what is known; workers fetch and tokenise.
+// crawl fetches all URLs that start with root and are reachable from it. One goroutine owns
+// the queue and the set of known URLs; workers fetch and tokenize.
 func crawl(root *url.URL, workers int) (Result, error) {
 	var result Result
 	work := func() error {
@@ -49,7 +49,7 @@ func crawl(root *url.URL, workers int) (Result, error) {
 		queue := []string{prefix}
 		for busy := 0; len(queue) > 0 || busy > 0; {
 			var next string
-			var give chan string // nil, and so never ready, while there is nothing to give
+			var give chan string // nil, which blocks, while the queue is empty
 			if len(queue) > 0 {
 				next, give = queue[0], jobs
 			}
@@ -86,7 +86,7 @@ func crawl(root *url.URL, workers int) (Result, error) {
 	return result, err
 }
 
-// fetch gets one URL, whole, and the links of it if it is a page.
+// fetch reads one URL completely, and its links if it is a page.
 func fetch(client *http.Client, address string) page {
 	p := page{url: address}
 	resp, err := client.Get(address)
@@ -109,7 +109,7 @@ func fetch(client *http.Client, address string) page {
 	return p
 }
 
-// countingReader counts what goes through.
+// countingReader counts the bytes read.
 type countingReader struct {
 	from io.Reader
 	n    int64
@@ -121,8 +121,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// urlAttributes are the attributes that hold one URL each, the list that the
-// real system looks at for the elements that documentation uses.
+// urlAttributes are the attributes with a URL, by element: those of the real system, for
+// elements that documentation uses.
 var urlAttributes = map[string]string{
 	"a": "href", "area": "href", "link": "href", "img": "src", "script": "src",
 	"frame": "src", "iframe": "src", "embed": "src", "object": "data", "source": "src",

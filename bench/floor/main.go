@@ -1,13 +1,12 @@
-// Command floor is the least that a crawler can do: fetch every page of a site
-// once and look through it for links. It stores nothing, obeys nothing and
-// knows no charset. It is what the speed of the real system is measured by.
+// Command floor is a minimal crawler: it fetches every page of a site once and extracts
+// the links. It stores nothing and ignores robots.txt and charsets. Its speed is the
+// reference for the speed of the real system.
 //
 //	floor -url http://127.0.0.1:8000/ -workers 1
 //
-// It takes all URLs that begin as the start URL does, over one connection for
-// each worker, with net/http and the tokeniser of x/net/html alone, and prints
-// one JSON line, see Result. Exit code 1 if the first page cannot be fetched,
-// 2 on wrong flags.
+// It follows all URLs that start with the start URL, with one connection per worker, using
+// net/http and the tokenizer of x/net/html. It prints a Result as one JSON line. The exit
+// status is 1 if the first page cannot be fetched and 2 after wrong flags.
 package main
 
 import (
@@ -21,10 +20,10 @@ import (
 	"time"
 )
 
-// Result is what one crawl came to.
+// Result is the result of one crawl.
 type Result struct {
 	Pages      int     `json:"pages"` // text/html with code 200
-	URLs       int     `json:"urls"`  // all that were asked for
+	URLs       int     `json:"urls"`  // requested
 	Bytes      int64   `json:"bytes"` // of all bodies
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpu_seconds"` // user and system
@@ -37,7 +36,7 @@ func main() {
 	flag.Parse()
 	root, err := url.Parse(*start)
 	if err == nil && (root.Host == "" || *workers < 1 || flag.NArg() > 0) {
-		err = errors.New("-url wants a whole URL, -workers a number above 0")
+		err = errors.New("-url must be an absolute URL, -workers at least 1")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
@@ -53,7 +52,7 @@ func main() {
 	}
 }
 
-// measure runs work and notes what it took.
+// measure runs work and returns its time, CPU time and peak memory.
 func measure(work func() error) (seconds, cpu float64, maxRSS int64, err error) {
 	begin := time.Now()
 	err = work()
@@ -63,5 +62,5 @@ func measure(work func() error) (seconds, cpu float64, maxRSS int64, err error) 
 		return seconds, 0, 0, errors.Join(err, usageErr)
 	}
 	cpu = time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
-	return seconds, cpu, usage.Maxrss * 1024, err // Linux counts kilobytes
+	return seconds, cpu, usage.Maxrss * 1024, err // Linux reports kilobytes
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// writeSite writes four pages that name each other in several spellings.
+// writeSite writes four pages with links in several spellings.
 func writeSite(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range map[string]string{

@@ -10,19 +10,17 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// Pace of the measurement. A poll starts one dc-client, whose CPU time is not
-// counted but taken from the same processors, so it is not done too often; the
-// end of the crawl is seen at most one pollEvery late.
+// Intervals of the measurement. Each poll starts a dc-client on the same processors, so
+// polls are rare. The measured time exceeds the crawl by at most one pollEvery.
 const (
 	pollEvery   = 250 * time.Millisecond
 	sampleEvery = 100 * time.Millisecond
 	stallLimit  = 2 * time.Minute
 )
 
-// crawlWithDC crawls the site at root with dc-daemon on a fresh data folder,
-// from SITE_NEW until no URL is new or in flight and, with processing, none waits
-// to be processed. CPU time and memory are those of the daemon and all processes
-// below it in that time. The folder is removed at the end.
+// crawlWithDC crawls the site at root with dc-daemon on a temporary data folder, from
+// SITE_NEW until all URLs are crawled and, with processing, processed. CPU time and memory
+// are those of the daemon and its descendants in that time.
 func crawlWithDC(ctx context.Context, root, bin, ini string, processing bool) (report Report, err error) {
 	data, err := os.MkdirTemp("", "dc-bench-")
 	if err != nil {
@@ -79,15 +77,15 @@ func crawlWithDC(ctx context.Context, root, bin, ini string, processing bool) (r
 			report.Pages++
 		}
 	}
-	// On a database server the site would outlive its data folder, and the next
-	// measurement makes the same one.
+	// A site on a database server outlives the data folder, and the next measurement
+	// creates the same one.
 	if err := r.DeleteSite(ctx, id); err != nil {
 		return Report{}, err
 	}
 	return report, r.Stop(ctx)
 }
 
-// wait returns when the site is done.
+// wait returns when the site is done. It fails if nothing changes for stallLimit.
 func wait(ctx context.Context, r *rig.Rig, id string, done func(*rig.Rig, context.Context, string, rig.Status) (bool, error)) error {
 	var last rig.Status
 	changed := time.Now()
@@ -103,13 +101,13 @@ func wait(ctx context.Context, r *rig.Rig, id string, done func(*rig.Rig, contex
 			return err
 		}
 		if time.Since(changed) > stallLimit {
-			return fmt.Errorf("nothing has changed for %v: %+v", stallLimit, status)
+			return fmt.Errorf("no change for %v: %+v", stallLimit, status)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.Ended():
-			return errors.New("dc-daemon has ended in the middle of the crawl")
+			return errors.New("dc-daemon has ended during the crawl")
 		case <-time.After(pollEvery):
 		}
 	}

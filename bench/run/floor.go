@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// crawlWithFloor runs the floor program some times and reports the fastest run.
+// crawlWithFloor runs the floor program repeat times and reports the fastest run.
 func crawlWithFloor(ctx context.Context, root, program string, workers, repeat int) (Report, error) {
 	best := Report{Name: fmt.Sprintf("floor, %d connection", workers)}
 	if workers > 1 {

@@ -1,14 +1,13 @@
-// Command run measures the real system beside the floor program, on the same
-// site in one run, so that a slow design is seen early.
+// Command run compares the speed of the real system with the floor program, on the same
+// site and in one run.
 //
 //	bench-run -bin bin -ini ini [-dir /some/html/folder]
 //
-// It serves a folder of documentation on loopback, crawls it with the floor
-// (one connection, as the real system has to one host, and once more with one
-// for each processor), then with dc-daemon and its tasks, which store and
-// process everything. It prints a table: pages per second, CPU seconds, peak
-// memory, and the pages per second as a part of the floor's with one
-// connection. Exit code 1 if something failed or the ratio is below -min.
+// It serves a folder of documentation on loopback. The floor crawls it with one
+// connection, like the real system, and with one per processor. Then dc-daemon and its
+// tasks crawl, store and process everything. The table shows pages per second, CPU
+// seconds, peak memory, and the ratio of pages per second to the floor with one connection.
+// The exit status is 1 after an error or with a ratio below -min.
 package main
 
 import (
@@ -34,14 +33,14 @@ func main() {
 	bin := flag.String("bin", "bin", "`folder` of the programs, bench-floor among them")
 	ini := flag.String("ini", "ini", "`folder` of the ini files")
 	repeat := flag.Int("repeat", 3, "run the floor this many times and take the fastest")
-	least := flag.Float64("min", 0.15, "smallest ratio that is taken")
+	least := flag.Float64("min", 0.15, "fail below this ratio")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ratio, err := run(ctx, *dir, *bin, *ini, *repeat, os.Stdout)
 	if err == nil && ratio < *least {
-		err = fmt.Errorf("the ratio %.3f is below %.3f: something in the design is too slow", ratio, *least)
+		err = fmt.Errorf("the ratio %.3f is below %.3f", ratio, *least)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -49,9 +48,8 @@ func main() {
 	}
 }
 
-// documentation is the folder that is crawled unless told otherwise: the
-// documentation of PostgreSQL, from its package or where scripts/setup.sh
-// unpacked it, seen from the root of the repository.
+// documentation is the default folder: the documentation of PostgreSQL, from its package or
+// unpacked by scripts/setup.sh. The path is relative to the root of the repository.
 func documentation() string {
 	const installed = "/usr/share/doc/postgresql-doc-15/html"
 	if _, err := os.Stat(installed); err != nil {
@@ -60,7 +58,7 @@ func documentation() string {
 	return installed
 }
 
-// Report is what one crawl came to. Pages are text/html with code 200.
+// Report is the result of one crawl. Pages are text/html with code 200.
 type Report struct {
 	Name       string
 	Pages      int
@@ -79,12 +77,11 @@ func (r Report) rate() float64 {
 	return float64(r.Pages) / r.Seconds
 }
 
-// run does all crawls, prints the table and gives the ratio of the crawl with
-// everything stored to the floor with one connection. The last line adds the
-// processing of every page, on the same processors.
+// run does all crawls and prints the table. It returns the ratio of the crawl that stores
+// everything to the floor with one connection. The last crawl also processes every page.
 func run(ctx context.Context, dir, bin, ini string, repeat int, out io.Writer) (float64, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return 0, fmt.Errorf("%s is no folder", dir)
+		return 0, fmt.Errorf("%s is not a folder", dir)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,7 +122,7 @@ func run(ctx context.Context, dir, bin, ini string, repeat int, out io.Writer) (
 	return stored.rate() / floor.rate(), nil
 }
 
-// printTable writes one line for each report; ratios are to the first one.
+// printTable writes one line for each report. Ratios refer to the first one.
 func printTable(out io.Writer, reports []Report) error {
 	if _, err := fmt.Fprintf(out, "%-22s %7s %7s %9s %9s %9s %9s %10s %7s\n",
 		"", "pages", "urls", "MB", "seconds", "pages/s", "CPU s", "memory MB", "ratio"); err != nil {

@@ -12,14 +12,24 @@ import (
 // on its value.
 const Deadline = 30 * time.Second
 
-// Until returns as soon as condition holds. It calls condition every few milliseconds,
-// from the goroutine of the test, and ends the test if condition still fails after
-// Deadline. The message names the event.
+// Until is UntilWithin with Deadline.
 func Until(t testing.TB, event string, condition func() bool) {
 	t.Helper()
-	for start := time.Now(); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > Deadline {
-			t.Fatalf("after %v this has not happened: %s", Deadline, event)
+	UntilWithin(t, Deadline, event, condition)
+}
+
+// UntilWithin returns as soon as condition holds. It calls condition from the goroutine of
+// the test, every 5 ms, or 1500 times in a deadline above Deadline. It ends the test if
+// condition still fails after the deadline. The message names the event.
+func UntilWithin(t testing.TB, deadline time.Duration, event string, condition func() bool) {
+	t.Helper()
+	pause := 5 * time.Millisecond
+	if deadline > Deadline {
+		pause = deadline / 1500
+	}
+	for start := time.Now(); !condition(); time.Sleep(pause) {
+		if time.Since(start) > deadline {
+			t.Fatalf("after %v this has not happened: %s", deadline, event)
 		}
 	}
 }
