@@ -207,3 +207,142 @@ func TestKilledWhileItSavesFeeds(t *testing.T) {
 		t.Errorf("counters: size %d, collected %d; rows: %d, %d", s.Size, s.CollectedURLs, size, len(list)+1)
 	}
 }
+
+// taken marks the page as crawled by batch 7.
+func (n *node) taken() {
+	n.t.Helper()
+	marks, err := n.MarkCrawling(n.t.Context(), site, 7, []wire.URL{{SiteID: site, URL: page, URLMd5: md5}})
+	n.must(err)
+	if !marks[md5].Known || marks[md5].Busy {
+		n.t.Fatalf("mark %+v", marks[md5])
+	}
+}
+
+func fetched(at time.Time, body string, same bool) []wire.Fetched {
+	return []wire.Fetched{{
+		URLMd5: md5, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "Size": int64(len(body))}, Crawled: true, Same: same, At: at,
+		Files: []wire.File{{Type: wire.ContentRaw, Data: []byte(body)}, {Type: wire.ContentHeaders, Data: []byte("H: " + body)}},
+	}}
+}
+
+func (n *node) row() wire.URL {
+	n.t.Helper()
+	rows, err := n.Store.Rows(n.t.Context(), site, []string{md5})
+	n.must(err)
+	return rows[md5]
+}
+
+// saved returns the result of a SaveCrawl that must succeed.
+func (n *node) saved(s wire.Saved, err error) wire.Saved {
+	n.t.Helper()
+	n.must(err)
+	return s
+}
+
+func TestSaveCrawl(t *testing.T) {
+	n := withPage(t)
+	n.good(`["SITE_NEW",{"id":"two","urls":["http://two.test/"],"properties":{"RAW_VERSIONS_MAX":"2"}}]`)
+	for i, body := range []string{"one", "two", "two", "three"} {
+		n.now = n.now.Add(time.Minute)
+		n.good(fmt.Sprintf(`["URL_UPDATE",[{"siteId":%q,"url":%q,"status":1,"batchId":0}]]`, site, page))
+		n.taken()
+		n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, body, i == 2)))
+	}
+	if row := n.row(); row.Status != wire.StatusCrawled || row.Crawled != 4 || row.Size != 5 {
+		t.Errorf("row %+v", row)
+	}
+	if got := texts(t, n.content(1024+8).RawContents); got != "0:one 0:two 0:three" {
+		t.Errorf("versions %s: an unchanged body makes no version", got)
+	}
+	data, err := n.RawContent(t.Context(), site, md5)
+	if err != nil || string(data) != "three" {
+		t.Errorf("%s %v", data, err)
+	}
+	// Late results of a lost task are dropped.
+	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)))
+	if row := n.row(); row.Crawled != 4 {
+		t.Errorf("row %+v", row)
+	}
+	if data, err := n.RawContent(t.Context(), site, wire.Md5("unknown")); data != nil || err != nil {
+		t.Errorf("%q %v of a URL without content", data, err)
+	}
+}
+
+// asNobody is set in the process that runs the test without the rights of root.
+const asNobody = "STORAGE_TEST_AS_NOBODY"
+
+// A write error of a raw file is critical and leaves no row and no file.
+func TestSaveCrawlInReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		folder, err := os.MkdirTemp("", "storage-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(folder)
+		program := filepath.Join(folder, "storage.test")
+		binary, err := os.ReadFile(os.Args[0])
+		if err == nil {
+			err = os.WriteFile(program, binary, 0o755)
+		}
+		if err == nil {
+			err = os.Chmod(folder, 0o777)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), program, "-test.run=^TestSaveCrawlInReadOnlyFolder$", "-test.v")
+		c.Dir, c.Env = folder, []string{asNobody + "=1", "TMPDIR=" + folder, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := c.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	n := withPage(t)
+	n.taken()
+	n.must(os.Chmod(n.raw, 0o555))
+	t.Cleanup(func() { n.must(os.Chmod(n.raw, 0o755)) })
+	_, err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false))
+	if !Critical(err) {
+		t.Errorf("error %v is not critical", err)
+	}
+	if row := n.row(); row.Status != wire.StatusCrawling || row.Crawled != 0 {
+		t.Errorf("row %+v", row)
+	}
+	if list := filesBelow(t, n.raw); len(list) != 0 {
+		t.Errorf("files %v", list)
+	}
+	n.must(os.Chmod(n.raw, 0o755))
+	n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "body", false)))
+}
+
+// Results for rows that were deleted meanwhile leave nothing.
+func TestSaveAfterDeletion(t *testing.T) {
+	for _, tt := range []struct {
+		request string
+		code    int
+	}{
+		{`["SITE_DELETE",{"id":%q}]`, wire.CodeNotFound},
+		{`["SITE_CLEANUP",{"id":%q}]`, wire.CodeOK},
+	} {
+		t.Run(tt.request[2:14], func(t *testing.T) {
+			n := withPage(t)
+			n.taken()
+			n.good(fmt.Sprintf(tt.request, site))
+			if _, err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)); wire.CodeOf(err) != tt.code {
+				t.Errorf("crawl: %v, want code %d", err, tt.code)
+			}
+			if _, stored, err := n.Raw.Newest(site, md5, rawfiles.Raw); stored || err != nil {
+				t.Errorf("raw content: %v %v", stored, err)
+			}
+			err := n.SaveProcess(t.Context(), site, 7, []wire.Extracted{{URLMd5: md5, Set: wire.Patch{}, Processed: true, Content: []byte("{}")}})
+			if wire.CodeOf(err) != tt.code {
+				t.Errorf("process: %v, want code %d", err, tt.code)
+			}
+			if e, found, err := n.Contents.Get(t.Context(), site, md5); found || err != nil {
+				t.Errorf("contents: %v %v", e, err)
+			}
+		})
+	}
+}

@@ -2,117 +2,18 @@ package storage
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"hce/dc/internal/storage/keyvalue"
-	"hce/dc/internal/storage/rawfiles"
-	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/storage/sqldb/dbtest"
-	"hce/dc/internal/storage/sqldb/mariadbtest"
-	"hce/dc/internal/storage/sqlstore"
+	"hce/dc/internal/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
-
-// backend is the database of the tests. TestMain runs them on each one.
-var backend = sqldb.DriverSQLite
-
-func TestMain(m *testing.M) {
-	if config := os.Getenv(killVariable); config != "" {
-		fmt.Println("error:", feedForever(config))
-		os.Exit(1)
-	}
-	code := m.Run()
-	backend = sqldb.DriverMySQL
-	os.Exit(max(code, mariadbtest.Main(m)))
-}
-
-// node is a data node in a temporary folder. Its clock returns now.
-type node struct {
-	*Repository
-	t         testing.TB
-	job       Job
-	raw, keys string
-	config    sqldb.Config
-	now       time.Time
-}
-
-func newNode(t testing.TB) *node {
-	t.Helper()
-	t.Log("backend", backend)
-	return newNodeOn(t, dbtest.Config(t, backend))
-}
-
-func newNodeOn(t testing.TB, config sqldb.Config) *node {
-	t.Helper()
-	folder := t.TempDir()
-	n := &node{
-		t: t, raw: filepath.Join(folder, "raw"), keys: filepath.Join(folder, "keys"), config: config,
-		now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC),
-	}
-	d, err := sqldb.Open(t.Context(), n.config)
-	n.must(err)
-	t.Cleanup(func() { n.must(d.Close()) })
-	files, err := rawfiles.Open(n.raw, rawfiles.Options{NoSync: true})
-	n.must(err)
-	t.Cleanup(func() { n.must(files.Close()) })
-	contents, err := keyvalue.Open(n.keys, keyvalue.Options{Now: func() time.Time { return n.now }, Open: func(path string) (*sql.DB, error) {
-		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
-	}})
-	n.must(err)
-	t.Cleanup(func() { n.must(contents.Close()) })
-	clock := func() time.Time { return n.now }
-	n.Repository = &Repository{
-		Store: sqlstore.Open(d, sqlstore.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
-		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
-	}
-	n.job = Job{Repository: n.Repository, Critical: Critical}
-	return n
-}
-
-func (n *node) must(err error) {
-	n.t.Helper()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-// run returns the answer to one request as db-task prints it.
-func (n *node) run(request string) string {
-	n.t.Helper()
-	var line bytes.Buffer // one line: a refusal quotes the request
-	n.must(json.Compact(&line, []byte(request)))
-	request = line.String()
-	answer, err := n.job.Run(context.Background(), json.RawMessage(request))
-	if err != nil {
-		answer = ErrorAnswer(json.RawMessage(request), err)
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	n.must(e.Encode(answer))
-	return strings.TrimSpace(out.String())
-}
-
-// good is run for a request that must succeed.
-func (n *node) good(request string) string {
-	n.t.Helper()
-	answer := n.run(request)
-	if strings.Contains(answer, `"refused":true`) {
-		n.t.Fatalf("%s\nrefused: %s", request, answer)
-	}
-	return answer
-}
 
 // golden is one file of testdata: preparing requests, a request and its answer. The
 // answers are the contract with clients.
@@ -177,4 +78,58 @@ func indented(t *testing.T, raw []byte) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// URL_RETURN frees only the rows of the batch and counts attempts.
+func TestURLReturn(t *testing.T) {
+	n := withPage(t)
+	for i := range 2 {
+		n.taken()
+		answer := n.good(fmt.Sprintf(`[60,{"batchId":7,"sites":[%q],"statuses":[2,3,8],"maxAttempts":2,"fault":true}]`, site))
+		if !strings.Contains(answer, `"statuses":[1]`) {
+			t.Fatalf("return %d: %s", i, answer)
+		}
+	}
+	if row := n.row(); row.State != wire.URLError || row.ErrorMask&wire.ErrMaxExecutionTime == 0 {
+		t.Errorf("row %+v", row)
+	}
+	for _, wrong := range []string{`"sites":["../x"]`, `"age":-1`, `"maxURLs":-1`, `"maxAttempts":-1`} {
+		if answer := n.run(`[60,{"batchId":1,` + wrong + `}]`); !strings.Contains(answer, `"refused":true`) {
+			t.Errorf("%s: %s", wrong, answer)
+		}
+	}
+}
+
+// A refused urlPut changes nothing.
+func TestRefusedPutTouchesNothing(t *testing.T) {
+	n := withPage(t)
+	answer := n.run(fmt.Sprintf(`["URL_NEW",[{"siteId":%q,"url":"http://news.example.test/b"},{"siteId":%q,"url":"http://news.example.test/c","urlPut":{"siteId":"..","putDict":{"data":"x"}}}]]`, site, site))
+	if !strings.Contains(answer, `"refused":true`) {
+		t.Fatal(answer)
+	}
+	if answer := n.good(fmt.Sprintf(`["URL_STATUS",[{"siteId":%q,"url":"http://news.example.test/b"}]]`, site)); answer != `["URL_STATUS",[]]` {
+		t.Errorf("the first URL is stored: %s", answer)
+	}
+}
+
+// Requests in all spellings of clients are accepted.
+func TestSampleRequests(t *testing.T) {
+	folder := filepath.Join("..", "wire", "testdata", "requests")
+	for _, op := range []wire.Op{wire.SiteNew, wire.SiteUpdate, wire.SiteStatus, wire.SiteFind, wire.SiteDelete, wire.SiteCleanup, wire.URLNew, wire.URLStatus, wire.URLUpdate, wire.URLFetch, wire.URLContent} {
+		samples, err := filepath.Glob(filepath.Join(folder, op.String(), "*.json"))
+		if err != nil || len(samples) == 0 {
+			t.Fatalf("no samples of %s: %v", op, err)
+		}
+		for _, sample := range samples {
+			t.Run(op.String()+"/"+filepath.Base(sample), func(t *testing.T) {
+				raw, err := os.ReadFile(sample)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw = []byte(strings.TrimPrefix(string(raw), "\xef\xbb\xbf"))
+				n := newNode(t)
+				n.good(fmt.Sprintf("[%d,%s]", int(op), raw))
+			})
+		}
+	}
 }

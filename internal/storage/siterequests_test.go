@@ -57,3 +57,59 @@ func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 		t.Errorf("stored later: raw %v, processed %v", raw, processed)
 	}
 }
+
+func TestSiteDeleteLeavesNothing(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	n.good(`["SITE_NEW",{"id":"other","urls":["http://other.test/"]}]`)
+	if rows := n.left(); len(rows) < 3 {
+		t.Fatalf("before: rows %v", rows)
+	}
+	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q}]`, site))
+	if rows := n.left(); len(rows) != 0 {
+		t.Errorf("rows %v", rows)
+	}
+	for _, name := range append(filesBelow(t, n.raw), filesBelow(t, n.keys)...) {
+		if strings.Contains(name, site) {
+			t.Errorf("%s is left", name)
+		}
+	}
+	if answer := n.good(`["SITE_STATUS",{"id":"other"}]`); !strings.Contains(answer, `"state":1`) {
+		t.Errorf("the other site: %s", answer)
+	}
+	// A new site with the same id starts empty.
+	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q]}]`, site, root))
+	if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
+		t.Errorf("contents %+v", got)
+	}
+}
+
+func TestSiteDeleteDelayedKeepsContents(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
+	if v, ok, err := n.Raw.Newest(site, md5, rawfiles.Raw); err != nil || !ok {
+		t.Errorf("raw content %v, %v after a delayed deletion", v, err)
+	}
+}
+
+func TestSiteCleanupKeepsTheSite(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	n.good(fmt.Sprintf(`["SITE_CLEANUP",{"id":%q}]`, site))
+	status := n.good(fmt.Sprintf(`["SITE_STATUS",{"id":%q}]`, site))
+	for _, want := range []string{`"state":1`, `"newURLs":1`, `"resources":0`, `"url":"` + root + `"`} {
+		if !strings.Contains(status, want) {
+			t.Errorf("no %s in %s", want, status)
+		}
+	}
+	if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
+		t.Errorf("contents %+v", got)
+	}
+	for _, name := range filesBelow(t, n.raw) {
+		if strings.Contains(name, md5[2:]) {
+			t.Errorf("%s is left", name)
+		}
+	}
+	n.fill() // the key-value file can be written again (docs/spec/storage.md 3.1)
+}

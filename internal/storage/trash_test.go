@@ -1,10 +1,14 @@
 package storage
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/wire"
 )
 
@@ -111,4 +115,51 @@ func TestContentRequestIsLogged(t *testing.T) {
 	if strings.Count(got, `"OpCode":25`) != 2 || !strings.Contains(got, `\"contentTypeMask\":1`) {
 		t.Errorf("journal: %s", got)
 	}
+}
+
+// A process that is killed between the commit and the removal of files leaves them in the
+// trash. The next writer empties the trash first, so that its contents stay.
+func TestTrashOfAKilledProcess(t *testing.T) {
+	for name, next := range map[string]func(n *node) error{
+		"start":    func(n *node) error { return n.EmptyTrash(n.t.Context()) },
+		"new site": func(n *node) error { n.good(`["SITE_NEW",{"id":"x","urls":["http://x.test/"]}]`); return nil },
+		"batch": func(n *node) error {
+			_, err := n.MarkCrawling(n.t.Context(), site, 5, []wire.URL{{SiteID: site, URL: root, URLMd5: site}})
+			return err
+		},
+		"processing": func(n *node) error { _, err := n.MarkProcessing(n.t.Context(), site, 5, []string{site}); return err },
+		"deletion":   func(n *node) error { n.good(`["SITE_DELETE",{"id":"unknown"}]`); return nil },
+		"concurrent": func(n *node) error { return twice(func() error { return n.EmptyTrash(n.t.Context()) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := withPage(t)
+			n.fill()
+			list, err := wire.ReadSiteCleanup(json.RawMessage(fmt.Sprintf(`{"id":%q}`, site)), nil)
+			n.must(err)
+			_, err = n.Store.SiteCleanup(t.Context(), list) // the process is killed here
+			n.must(err)
+			if _, ok, _ := n.Raw.Newest(site, md5, rawfiles.Raw); !ok {
+				t.Fatal("the files are removed too early")
+			}
+			n.must(next(n))
+			if got := n.content(1 + 1024 + 8); len(got.RawContents) != 0 || len(got.ProcessedContents) != 0 {
+				t.Errorf("contents %+v", got)
+			}
+			n.fill()
+			n.must(n.EmptyTrash(t.Context()))
+			if got := n.content(1 + 1024 + 8); len(got.RawContents) != 1 || len(got.ProcessedContents) != 1 {
+				t.Error("new contents were removed")
+			}
+		})
+	}
+}
+
+func twice(do func() error) error {
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range errs {
+		both.Go(func() { errs[i] = do() })
+	}
+	both.Wait()
+	return errors.Join(errs[:]...)
 }
