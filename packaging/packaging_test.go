@@ -1,6 +1,6 @@
-// Package packaging holds what a system needs to run the crawler as a service:
-// units, users, rotation of logs. scripts/package.sh lays it out; the tests do so
-// and look at the result.
+// Package packaging has the files that run the crawler as a system service: units, users
+// and log rotation. scripts/package.sh builds the installed file tree from them, and the
+// tests check that tree with the programs in it.
 package packaging
 
 import (
@@ -17,12 +17,13 @@ import (
 	"hce/dc/internal/config"
 )
 
-// root is everything as it is installed.
+// root is the installed file tree.
 var root string
 
-func TestMain(m *testing.M) { os.Exit(layOut(m)) }
+func TestMain(m *testing.M) { os.Exit(install(m)) }
 
-func layOut(m *testing.M) int {
+// install builds the tree and runs the tests.
+func install(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "packaging-test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,8 +56,16 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
-// installed is where a path of the system lies now.
+// installed returns the place of an absolute path in the tree.
 func installed(path string) string { return filepath.Join(root, path) }
+
+// requireProgram fails the test if a program of the set-up is missing.
+func requireProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Fatalf("%v: run scripts/setup.sh test", err)
+	}
+}
 
 func exists(t *testing.T, why, path string) {
 	t.Helper()
@@ -65,7 +74,7 @@ func exists(t *testing.T, why, path string) {
 	}
 }
 
-// settings are the keys of a unit; of one that stands there twice, all values.
+// settings returns the values of each key of a unit.
 func settings(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -79,7 +88,7 @@ func settings(t *testing.T, path string) map[string][]string {
 
 const unitPath = "/usr/lib/systemd/system/dc-daemon.service"
 
-// Paths and options that the unit names exist, and agree with the ini files.
+// The paths and options of the unit exist and agree with the ini files.
 func TestUnit(t *testing.T) {
 	unit := settings(t, installed(unitPath))
 	one := func(key string) string {
@@ -111,17 +120,17 @@ func TestUnit(t *testing.T) {
 	}
 	app := f.Application("dc-daemon", "stderr")
 	if want := "/var/lib/" + one("StateDirectory"); app.DataDir != want || one("WorkingDirectory") != want {
-		t.Errorf("data in %s, the unit offers %s", app.DataDir, want)
+		t.Errorf("data in %s, the unit has %s", app.DataDir, want)
 	}
 	if app.Log.File != "" {
 		t.Errorf("the daemon logs to %s, not to the journal", app.Log.File)
 	}
 	if !strings.HasPrefix(text(t, installed("/usr/lib/sysusers.d/dc.conf")), "u "+one("User")+" ") {
-		t.Error("the user of the unit is not made")
+		t.Error("sysusers does not create the user of the unit")
 	}
 	logs := "/var/log/" + one("LogsDirectory") + "/"
 	for _, name := range []string{"db-task", "crawler-task", "processor-task"} {
-		task, err := config.Load(installed("/etc/" + name + "/" + name + ".ini")) // by its link
+		task, err := config.Load(installed("/etc/" + name + "/" + name + ".ini")) // a link
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,21 +141,21 @@ func TestUnit(t *testing.T) {
 	}
 	rotation := text(t, installed("/etc/logrotate.d/dc"))
 	if !strings.Contains(rotation, "\n"+logs+"*.log {") || !strings.Contains(rotation, " dc-daemon.service") || strings.Contains(rotation, "copytruncate") {
-		t.Error("logrotate does not speak of these logs")
+		t.Error("logrotate does not rotate these logs")
 	}
 	for _, key := range []string{"NoNewPrivileges", "PrivateTmp", "ProtectSystem", "SystemCallFilter", "RestrictAddressFamilies", "LimitNOFILE", "WatchdogSec"} {
 		one(key)
 	}
 	if one("Type") != "notify" || one("KillMode") != "mixed" {
-		t.Error("the daemon tells when it runs, and ends its tasks itself")
+		t.Error("want Type=notify, because the daemon reports its state, and KillMode=mixed, because it ends its tasks itself")
 	}
 }
 
-// Everything that an installed ini file names by path is installed, or made by the
-// programs in the data and log folders; nothing is relative to where it was.
+// Each path in an installed ini file is installed, or is in the data and log folders, where
+// the programs create it. No path is relative.
 func TestInstalledIniFiles(t *testing.T) {
 	files, err := filepath.Glob(installed("/etc/*/*.ini"))
-	if err != nil || len(files) != 9 { // six, three of them by a link too
+	if err != nil || len(files) != 9 { // six files and three links
 		t.Fatalf("%q %v", files, err)
 	}
 	path := regexp.MustCompile(`(^|[ =])(/[\w./-]+|\.\.?/[\w./-]+)`)
@@ -177,14 +186,11 @@ func TestInstalledIniFiles(t *testing.T) {
 	}
 }
 
-// The system's own judge of units has nothing to say, with the drop-in for the
-// browser too.
+// systemd-analyze accepts the unit, with and without the drop-in for the browser.
 func TestSystemdAnalyze(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not installed")
-	}
+	requireProgram(t, "systemd-analyze")
 	folder := t.TempDir()
-	// It looks for the programs of the system it runs on.
+	// systemd-analyze checks that the program exists.
 	unit := strings.ReplaceAll(text(t, installed(unitPath)), "ExecStart=/usr/bin/", "ExecStart="+installed("/usr/bin")+"/")
 	name := filepath.Join(folder, "dc-daemon.service")
 	dropIn := filepath.Join(folder, "dc-daemon.service.d", "browser.conf")
@@ -213,12 +219,9 @@ func TestSystemdAnalyze(t *testing.T) {
 	}
 }
 
-// The user is made, where that can be tried without touching the system.
+// systemd-sysusers creates the user dc, in a root folder of the test.
 func TestSysusers(t *testing.T) {
-	program, err := exec.LookPath("systemd-sysusers")
-	if err != nil || os.Getuid() != 0 {
-		t.Skip("systemd-sysusers is not installed, or the test is not root")
-	}
+	requireProgram(t, "systemd-sysusers")
 	other := t.TempDir()
 	conf := filepath.Join(other, "usr", "lib", "sysusers.d", "dc.conf")
 	for _, folder := range []string{filepath.Join(other, "etc"), filepath.Dir(conf)} {
@@ -229,7 +232,7 @@ func TestSysusers(t *testing.T) {
 	if err := os.WriteFile(conf, []byte(text(t, installed("/usr/lib/sysusers.d/dc.conf"))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "--root="+other, "dc.conf").CombinedOutput(); err != nil {
+	if out, err := exec.Command("systemd-sysusers", "--root="+other, "dc.conf").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	if !strings.Contains(text(t, filepath.Join(other, "etc", "passwd")), "dc:") {
@@ -237,16 +240,16 @@ func TestSysusers(t *testing.T) {
 	}
 }
 
-// Each program takes the installed ini file, and the shipped one; what is wrong
-// with the former is only that this system has no such folders and programs.
+// Each program accepts its ini file from ini/ and the installed one. In the latter only
+// folders and programs are missing, because they are not installed on this system.
 func TestProgramsCheckTheirIniFiles(t *testing.T) {
 	for _, name := range []string{"dc-daemon", "db-task", "crawler-task", "processor-task"} {
 		c := exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", filepath.Join("..", "ini", name+".ini"))
 		var out, errs strings.Builder
 		c.Stdout, c.Stderr = &out, &errs
-		_ = c.Run() // the programs that the daemon's file names may not be built
+		_ = c.Run() // fails if the programs of dc-daemon.ini are not built
 		for _, line := range strings.Split(strings.TrimSpace(errs.String()), "\n") {
-			if line != "" && line != "dc-daemon: it would not start with this configuration" && !strings.Contains(line, "no such file or directory") {
+			if line != "" && line != "dc-daemon: the configuration is invalid" && !strings.Contains(line, "no such file or directory") {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
@@ -254,7 +257,7 @@ func TestProgramsCheckTheirIniFiles(t *testing.T) {
 			t.Errorf("%s:\n%s", name, out.String())
 		}
 		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed("/etc/dc-daemon/"+name+".ini"))
-		text, _ := c.Output() // its paths are not there
+		text, _ := c.Output() // fails: its paths do not exist
 		for _, want := range []string{"data_dir = /var/lib/dc\n"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
@@ -263,8 +266,8 @@ func TestProgramsCheckTheirIniFiles(t *testing.T) {
 	}
 }
 
-// Go takes the result of the last run for this one's unless it sees a test look at
-// what the programs are built from.
+// This test reads all source folders, so that Go's test cache notices changes of the
+// programs.
 func TestSources(t *testing.T) {
 	folders := 0
 	err := filepath.WalkDir("..", func(_ string, d fs.DirEntry, err error) error {
@@ -281,7 +284,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// Unpacking it changes no folder of the system, whatever the umask of who packed it.
+// Unpacking the archive changes no mode of a system folder, whatever the umask was.
 func TestArchive(t *testing.T) {
 	out, err := exec.Command("tar", "-tvzf", filepath.Join(filepath.Dir(root), "dc.tar.gz")).Output()
 	if err != nil {

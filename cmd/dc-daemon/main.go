@@ -44,8 +44,8 @@ func main() {
 	os.Exit(c.Main(os.Args[1:]))
 }
 
-// errChecked ends --check-config after it has said what is wrong.
-var errChecked = errors.New("it would not start with this configuration")
+// errInvalid ends --check-config after the errors are reported.
+var errInvalid = errors.New("the configuration is invalid")
 
 func run(path, name string, checkOnly bool) error {
 	path, err := config.Find("dc-daemon", path)
@@ -60,7 +60,7 @@ func run(path, name string, checkOnly bool) error {
 	cfg := settings(f, app.DataDir)
 	if checkOnly {
 		if !check(f, app, cfg, os.Stdout, os.Stderr) {
-			return errChecked
+			return errInvalid
 		}
 		return nil
 	}
@@ -81,11 +81,11 @@ func run(path, name string, checkOnly bool) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // from then on a signal ends the process
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	reopenOnHangup(ctx, out, log)
 	tellService(&cfg)
 	err = daemon.Run(ctx, cfg)
-	if err != nil && app.Log.File != "" { // main says it on stderr
+	if err != nil && app.Log.File != "" { // main prints it on stderr
 		log.Error("daemon failed", "error", err)
 	}
 	return err
