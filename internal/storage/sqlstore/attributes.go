@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -11,22 +10,21 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of one element of ATTRIBUTE_SET (docs/spec/storage.md 4.23).
+// Statuses of an element of ATTRIBUTE_SET (docs/spec/storage.md 4.23).
 const (
 	attributeInserted = 0
 	attributeExists   = 2
 	attributeNoSite   = 3
 )
 
-// AttributeSet puts attributes of URLs, or of a site where urlMd5 is not given: a
-// name that is there gets the new value (docs/spec/storage.md 4.23). Statuses has 0 inserted,
-// 2 existed, 3 no such site for each.
+// AttributeSet sets attributes of URLs, or of a site if an element has no urlMd5
+// (docs/spec/storage.md 4.23). Statuses has 0 inserted, 2 replaced or 3 unknown site.
 func (s *Store) AttributeSet(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "AttributeSet", list, attributeNoSite, (*tx).attributeSet)
 }
 
 func (t *tx) attributeSet(_ string, r wire.AttributeRequest) (status int, err error) {
-	site, err := t.known(r.SiteID)
+	site, err := t.storedID(r.SiteID)
 	if err != nil || site == "" {
 		return attributeNoSite, err
 	}
@@ -44,7 +42,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// setAttributes puts attributes of one URL, or of the site when md5 is "".
+// setAttributes sets attributes of one URL, or of the site if md5 is "".
 func (t *tx) setAttributes(site, md5 string, list []wire.Attribute) error {
 	for _, a := range list {
 		if _, err := t.setAttribute(site, md5, a); err != nil {
@@ -54,8 +52,7 @@ func (t *tx) setAttributes(site, md5 string, list []wire.Attribute) error {
 	return nil
 }
 
-// setAttribute puts one; inserted is false when its name was there and got the
-// new value.
+// setAttribute sets one attribute. Inserted is false if it replaced a value.
 func (t *tx) setAttribute(site, md5 string, a wire.Attribute) (inserted bool, err error) {
 	text, err := t.DB.Text("attribute_new", site)
 	if err != nil {
@@ -68,16 +65,15 @@ func (t *tx) setAttribute(site, md5 string, a wire.Attribute) (inserted bool, er
 	return inserted, err
 }
 
-// AttributeUpdate gives a new value to a name at a URL, or wherever the site has
-// it when urlMd5 is not given, and puts what is not there (docs/spec/storage.md 4.23).
-// Statuses has true for each element that was written, and false for an unknown
-// site and for an element without a value.
+// AttributeUpdate sets an attribute of a URL, or without urlMd5 all attributes of the
+// site with that name (docs/spec/storage.md 4.23). It inserts a missing one. Statuses
+// has true for each written element and false for an unknown site or a missing value.
 func (s *Store) AttributeUpdate(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "AttributeUpdate", list, false, (*tx).attributeUpdate)
 }
 
 func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, err error) {
-	site, err := t.known(r.SiteID)
+	site, err := t.storedID(r.SiteID)
 	if err != nil || site == "" || r.Value == nil {
 		return false, err
 	}
@@ -97,89 +93,63 @@ func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, e
 	return err == nil, err
 }
 
-// AttributeDelete deletes the attributes of a name, or those that a criterion
-// selects, or all, at one URL when urlMd5 is given (docs/spec/storage.md 4.23). Statuses has
-// true for each element, and false for an unknown site and for one that is
-// refused, whose reason stands in ErrorMessage.
+// AttributeDelete deletes attributes by name, by criterion or all, of one URL if urlMd5
+// is given (docs/spec/storage.md 4.23). Statuses has true for each element, and false for
+// an unknown site or a refused element; ErrorMessage has the first reason.
 func (s *Store) AttributeDelete(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "AttributeDelete", list, false, (*tx).attributeDelete)
 }
 
 func (t *tx) attributeDelete(object string, r wire.AttributeRequest) (done bool, err error) {
-	site, err := t.known(r.SiteID)
+	site, err := t.storedID(r.SiteID)
 	if err != nil || site == "" {
 		return false, err
 	}
 	var ids []int64
-	err = t.eachAttribute(object, site, "Id", r, func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	if err != nil {
+	if err := t.eachAttribute(object, site, "Id", r, appendTo(&ids, single[int64])); err != nil {
 		return false, err
 	}
-	return true, chunks(ids, func(in string, args []any) error {
-		_, err := t.Exec("DELETE FROM "+t.table(sqldb.Attributes, site)+" WHERE Site_Id = ? AND Id IN ("+in+")", append([]any{site}, args...)...)
-		return err
-	})
+	_, err = execIn(t, ids, "DELETE FROM "+t.table(sqldb.Attributes, site)+" WHERE Site_Id = ? AND Id IN ", site)
+	return true, err
 }
 
-// eachAttribute reads columns of the attributes that a request selects, in the
-// criterion's order, else in that of their coming.
+// eachAttribute reads columns of the attributes that a request selects, in the order of
+// the criterion or else of their Id.
 func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest, row func(scan func(...any) error) error) error {
 	c := r.Criterion
-	own := []expr.SQL{ofSite(site)}
+	conditions := []expr.SQL{ofSite(site)}
 	if r.Name != nil {
 		c = wire.Criterion{}
-		own = append(own, expr.SQL{Text: "(Name = ?)", Args: []any{*r.Name}})
+		conditions = append(conditions, expr.SQL{Text: "(Name = ?)", Args: []any{*r.Name}})
 	}
 	if r.URLMd5 != nil {
-		own = append(own, expr.SQL{Text: "(URLMd5 = ?)", Args: []any{*r.URLMd5}})
+		conditions = append(conditions, expr.SQL{Text: "(URLMd5 = ?)", Args: []any{*r.URLMd5}})
 	}
-	p, err := t.clauses(object+".criterions", t.attributeScope(site), c)
+	p, err := t.clauses(object+".criterions", t.rowsScope(sqldb.Attributes, site, siteTable(sqldb.URLs, site)), c)
 	if err != nil {
 		return err
 	}
-	if p.order.Text == "" {
-		p.order.Text = "Id"
-	}
-	var s statement
-	s.add("SELECT " + columns + " FROM " + t.table(sqldb.Attributes, site) + " AS `att_" + site + "`")
-	s.where(append(own, p.where)...)
-	s.order(p.order)
-	s.limit(p.limit)
-	return t.Each(t.named(site, s.text.String()), s.args, row)
+	p.orderOr("Id")
+	text, args := p.query("SELECT "+columns+" FROM "+t.table(sqldb.Attributes, site)+p.as, conditions...)
+	return t.Each(t.named(site, text), args, row)
 }
 
-// AttributeFetch reads the attributes of a name, or those that a criterion
-// selects, or all, at one URL when urlMd5 is given (docs/spec/storage.md 4.23). An unknown
-// site adds nothing. A criterion that is refused is an error that names its
-// clause.
+// AttributeFetch reads attributes by name, by criterion or all, of one URL if urlMd5 is
+// given (docs/spec/storage.md 4.23). It skips unknown sites. An invalid criterion is an
+// error with its clause.
 func (s *Store) AttributeFetch(ctx context.Context, list []wire.AttributeRequest) ([]wire.Attribute, error) {
-	attributes := []wire.Attribute{}
-	err := s.view(ctx, "AttributeFetch", func(t *tx) error {
-		for i, r := range list {
-			site, err := t.known(r.SiteID)
-			if err != nil {
-				return err
-			}
-			if site == "" {
-				continue
-			}
-			err = t.eachAttribute(fmt.Sprintf("AttributeFetch[%d]", i), site, attributeFields, r, func(scan func(...any) error) error {
-				a, err := scanAttribute(site, scan)
-				attributes = append(attributes, a)
-				return err
-			})
-			if err != nil {
-				return err
-			}
+	return readAll(ctx, s, "AttributeFetch", list, func(t *tx, object string, r wire.AttributeRequest) (attributes []wire.Attribute, err error) {
+		site, err := t.storedID(r.SiteID)
+		if err != nil || site == "" {
+			return nil, err
 		}
-		return nil
+		err = t.eachAttribute(object, site, attributeFields, r, func(scan func(...any) error) error {
+			a, err := scanAttribute(site, scan)
+			attributes = append(attributes, a)
+			return err
+		})
+		return attributes, err
 	})
-	return attributes, err
 }
 
 const attributeFields = "URLMd5, Name, Value, CDate"
@@ -187,17 +157,13 @@ const attributeFields = "URLMd5, Name, Value, CDate"
 func scanAttribute(site string, scan func(...any) error) (wire.Attribute, error) {
 	a := wire.Attribute{SiteID: site}
 	var date *string
-	if err := scan(&a.URLMd5, &a.Name, &a.Value, &date); err != nil {
-		return a, err
-	}
-	if date != nil {
-		a.CDate = wire.Date(*date)
-	}
-	return a, nil
+	err := scan(&a.URLMd5, &a.Name, &a.Value, &date)
+	a.CDate = wire.Date(orEmpty(date))
+	return a, err
 }
 
-// fillAttributes reads the attributes of URLs of one site into them. Names that
-// hold "*" mean all, no names none.
+// fillAttributes reads the attributes of URLs of one site into them. Names with "*"
+// means all attributes, no names means none.
 func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error {
 	if len(names) == 0 || len(urls) == 0 {
 		return nil
@@ -207,14 +173,13 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 		return err
 	}
 	byMd5 := make(map[string]*wire.URL, len(urls))
-	keys := make([]string, len(urls))
-	for i, u := range urls {
-		byMd5[u.URLMd5], keys[i] = u, u.URLMd5
+	for _, u := range urls {
+		byMd5[u.URLMd5] = u
 	}
 	all := slices.Contains(names, "*")
-	return chunks(keys, func(in string, args []any) error {
-		text := "SELECT " + attributeFields + " FROM " + t.table(sqldb.Attributes, site) + " WHERE Site_Id = ? AND URLMd5 IN (" + in + ") ORDER BY Id"
-		return t.Each(text, append([]any{site}, args...), func(scan func(...any) error) error {
+	head := "SELECT " + attributeFields + " FROM " + t.table(sqldb.Attributes, site) + ofKeys
+	return chunks(mapped(urls, urlKey), func(in string, args []any) error {
+		return t.Each(head+in+" ORDER BY Id", slices.Concat([]any{site}, args), func(scan func(...any) error) error {
 			a, err := scanAttribute(site, scan)
 			if err != nil {
 				return err
@@ -227,8 +192,17 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 	})
 }
 
-// keepAttributes puts the attributes of the pages. Those that are as they should
-// be cost one look-up.
+// Attributes reads the attributes of one URL; "*" in names means all. The list is not
+// nil.
+func (s *Store) Attributes(ctx context.Context, site, md5 string, names []string) ([]wire.Attribute, error) {
+	return result(ctx, s.view, "Attributes", func(t *tx) ([]wire.Attribute, error) {
+		u := wire.URL{URLMd5: md5, Attributes: []wire.Attribute{}}
+		err := t.fillAttributes(site, []*wire.URL{&u}, names)
+		return u.Attributes, err
+	})
+}
+
+// keepAttributes stores the attributes of the pages. Equal attributes cost one query.
 func (f *finishing) keepAttributes(pages []*wire.Fetched) error {
 	var urls []*wire.URL
 	wanted := map[string]map[string]string{}
@@ -242,19 +216,19 @@ func (f *finishing) keepAttributes(pages []*wire.Fetched) error {
 		return err
 	}
 	for _, u := range urls {
-		there := map[string]string{}
+		stored := map[string]string{}
 		for _, a := range u.Attributes {
-			there[a.Name] = a.Value
+			stored[a.Name] = a.Value
 		}
 		for _, name := range slices.Sorted(maps.Keys(wanted[u.URLMd5])) {
 			value := wanted[u.URLMd5][name]
-			old, is := there[name]
+			old, found := stored[name]
 			var err error
 			switch {
-			case value == old: // an empty one need not be there
+			case value == old: // also an empty value without a row
 			case value != "":
 				_, err = f.setAttribute(f.site, u.URLMd5, wire.Attribute{Name: name, Value: value})
-			case is:
+			case found:
 				_, err = f.Of(f.site).Do("attribute_remove", f.site, u.URLMd5, name)
 			}
 			if err != nil {

@@ -11,59 +11,46 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Contents keeps the processed contents of pages in the SQL database
-// (content_storage_type 1, docs/spec/storage.md 3.2), in the tables contents_<site>. It asks
-// for no row of sites: what it keeps may outlive its site until a purge.
+// Contents stores the processed contents of pages in the SQL database
+// (content_storage_type 1, docs/spec/storage.md 3.2), in the tables contents_<site>. Its
+// rows may outlive the row of the site until a purge.
 //
-// Each method is one transaction. A site is given by its id as it is stored, ""
-// is the general site; an id of an entry is 1 to 32 letters, digits, - or _. Any
-// other is refused with a *wire.FieldError before anything is touched.
+// Each method is one transaction. A site is given by its id as stored; "" is the general
+// site. The id of an entry has 1 to 32 letters, digits, - or _. Any other id is a
+// *wire.FieldError, and nothing is changed.
 type Contents struct{ s *Store }
 
-// Contents are the processed contents in the store's database.
+// Contents returns the processed contents in the store's database.
 func (s *Store) Contents() *Contents { return &Contents{s} }
 
-// Bounds of one page and of one statement. A value that is larger than a
-// statement may be has one of its own.
-const (
-	contentsPage      = 500
-	contentsStatement = 1 << 20 // bytes of data
-)
+// contentsPage is the maximum number of entries of Page.
+const contentsPage = 500
 
-// contentsRows are the numbers of rows of one statement. Few of them make few
-// texts, which stay prepared.
-var contentsRows = []int{64, 16, 4, 1}
-
-// Create makes the table of a site where it is missing.
+// Create makes the table of a site if it is missing.
 func (c *Contents) Create(ctx context.Context, site string) error {
-	return c.update(ctx, "Create", site, nil, func(t *contentsTx) error { return t.make() })
+	return c.update(ctx, "Create", site, nil, func(t *contentsTx) error { return t.create() })
 }
 
-// PutAll stores entries, each in the place of what had its id. Inserted tells
-// for each whether its id was new. Of two entries of one id the last stays.
+// PutAll stores entries and replaces entries with the same id. Inserted reports for each
+// entry whether its id was new. Of several entries with one id the last one is stored.
 func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry) (inserted []bool, err error) {
-	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.ID
-	}
+	ids := mapped(entries, func(e wire.Entry) string { return e.ID })
 	now := c.s.o.Now()
 	err = c.update(ctx, "PutAll", site, ids, func(t *contentsTx) error {
 		inserted = nil
 		if len(entries) == 0 {
 			return nil
 		}
-		if err := t.make(); err != nil {
+		if err := t.create(); err != nil {
+			return err
+		}
+		var stored []string
+		if err := t.each("id", ids, appendTo(&stored, single[string])); err != nil {
 			return err
 		}
 		known := map[string]bool{}
-		err := t.each("id", ids, func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
+		for _, id := range stored {
 			known[id] = true
-			return err
-		})
-		if err != nil {
-			return err
 		}
 		for _, id := range ids {
 			inserted = append(inserted, !known[id])
@@ -74,18 +61,18 @@ func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry
 	return inserted, err
 }
 
-// Get returns the entry of id; false when there is none.
+// Get returns the entry of id, and false if there is no entry.
 func (c *Contents) Get(ctx context.Context, site, id string) (wire.Entry, bool, error) {
 	all, err := c.GetAll(ctx, site, id)
 	e, ok := all[id]
 	return e, ok, err
 }
 
-// GetAll returns the entries of those ids that have one, by id.
+// GetAll returns entries by id. Missing ids are not in the map.
 func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error) {
 	found := map[string]wire.Entry{}
 	err := c.view(ctx, "GetAll", site, ids, func(t *contentsTx) error {
-		found = make(map[string]wire.Entry, len(ids))
+		clear(found)
 		return t.each("id, data, CDate", ids, func(scan func(...any) error) error {
 			e, err := scanEntry(scan)
 			found[e.ID] = e
@@ -95,20 +82,18 @@ func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[
 	return found, err
 }
 
-// Delete removes the entries of ids. Missing ones are no error.
+// Delete removes entries. Missing entries are no error.
 func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error {
 	return c.update(ctx, "Delete", site, ids, func(t *contentsTx) error {
 		if has, err := t.has(); err != nil || !has {
 			return err
 		}
-		return chunks(ids, func(in string, args []any) error {
-			_, err := t.Exec("DELETE FROM "+t.table+" WHERE Site_Id = ? AND id IN ("+in+")", append([]any{t.site}, args...)...)
-			return err
-		})
+		_, err := execIn(t.tx, ids, "DELETE FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", t.site)
+		return err
 	})
 }
 
-// DeleteSite removes all entries of a site. A site without any is no error.
+// DeleteSite removes all entries of a site.
 func (c *Contents) DeleteSite(ctx context.Context, site string) error {
 	return c.update(ctx, "DeleteSite", site, nil, func(t *contentsTx) error {
 		if has, err := t.has(); err != nil || !has {
@@ -119,46 +104,44 @@ func (c *Contents) DeleteSite(ctx context.Context, site string) error {
 	})
 }
 
-// Sites lists the sites that have entries, in the order of their ids.
+// Sites lists the sites that have entries, sorted by id.
 func (c *Contents) Sites(ctx context.Context) ([]string, error) {
-	var sites []string
-	err := c.s.view(ctx, "Contents.Sites", func(t *tx) error {
-		sites = nil
+	return result(ctx, c.s.view, "Contents.Sites", func(t *tx) ([]string, error) {
 		all, err := t.SitesWith(sqldb.Contents)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		var sites []string
 		for _, site := range all {
 			if wire.CheckSiteID("", "", site) != nil {
-				continue // a table of others
+				continue // not a table of this program
 			}
 			var one int
-			used, err := t.Row("SELECT 1 FROM "+t.DB.SiteTable(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, &one)
+			used, err := t.Row("SELECT 1 FROM "+t.table(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, &one)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if used {
 				sites = append(sites, site)
 			}
 		}
-		slices.Sort(sites) // a database may have an order of its own
-		return nil
+		slices.Sort(sites) // the order of the database may ignore case
+		return sites, nil
 	})
-	return sites, err
 }
 
-// Page returns the entries of a site whose ids come behind after, in the order
-// of ids: at most 500, and no more than the first beyond so many bytes of data.
-// Behind the last one it is empty.
-func (c *Contents) Page(ctx context.Context, site, after string, most int) ([]wire.Entry, error) {
+// Page returns the entries of a site with ids above after, sorted by id. It stops after
+// 500 entries or before the data exceeds maxBytes, but returns at least one entry. It is
+// empty at the end.
+func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) ([]wire.Entry, error) {
 	var page []wire.Entry
 	err := c.view(ctx, "Page", site, nil, func(t *contentsTx) error {
 		page = nil
-		last, err := t.lastOfPage(after, most)
+		last, err := t.lastOfPage(after, maxBytes)
 		if err != nil || last == "" {
 			return err
 		}
-		return t.Each("SELECT id, data, CDate FROM "+t.table+" WHERE Site_Id = ? AND id > ? AND id <= ? ORDER BY id", []any{t.site, after, last},
+		return t.Each("SELECT id, data, CDate FROM "+t.contents+" WHERE Site_Id = ? AND id > ? AND id <= ? ORDER BY id", []any{t.site, after, last},
 			func(scan func(...any) error) error {
 				e, err := scanEntry(scan)
 				page = append(page, e)
@@ -168,11 +151,11 @@ func (c *Contents) Page(ctx context.Context, site, after string, most int) ([]wi
 	return page, err
 }
 
-// Dates returns the dates of those ids that have an entry, by id.
+// Dates returns the dates of entries by id. Missing ids are not in the map.
 func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
 	dates := map[string]time.Time{}
 	err := c.view(ctx, "Dates", site, ids, func(t *contentsTx) error {
-		dates = make(map[string]time.Time, len(ids))
+		clear(dates)
 		return t.each("id, CDate", ids, func(scan func(...any) error) error {
 			var id string
 			var date sql.NullString
@@ -184,24 +167,18 @@ func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[s
 	return dates, err
 }
 
-// DropEmpty does nothing: a site without entries takes up nothing here that is
-// not its own anyway.
+// DropEmpty does nothing: the tables of a site without entries need no space.
 func (c *Contents) DropEmpty(context.Context, string) error { return nil }
 
 // contentsTx is a transaction on the contents of one site.
 type contentsTx struct {
-	*sqldb.Tx
-	site, table string
+	*tx
+	site, contents string // id and table
 }
 
-// view runs read, unless the site has no table: then there is nothing to read.
+// view runs read unless the site has no table.
 func (c *Contents) view(ctx context.Context, op, site string, ids []string, read func(*contentsTx) error) error {
-	site, err := checkContents(site, ids)
-	if err != nil {
-		return err
-	}
-	return c.s.view(ctx, "Contents."+op, func(st *tx) error {
-		t := &contentsTx{Tx: st.Tx, site: site, table: st.table(sqldb.Contents, site)}
+	return c.run(ctx, c.s.view, op, site, ids, func(t *contentsTx) error {
 		if has, err := t.has(); err != nil || !has {
 			return err
 		}
@@ -210,34 +187,30 @@ func (c *Contents) view(ctx context.Context, op, site string, ids []string, read
 }
 
 func (c *Contents) update(ctx context.Context, op, site string, ids []string, change func(*contentsTx) error) error {
-	site, err := checkContents(site, ids)
-	if err != nil {
-		return err
-	}
-	return c.s.update(ctx, "Contents."+op, func(st *tx) error {
-		return change(&contentsTx{Tx: st.Tx, site: site, table: st.table(sqldb.Contents, site)})
-	})
+	return c.run(ctx, c.s.update, op, site, ids, change)
 }
 
-func checkContents(site string, ids []string) (string, error) {
+func (c *Contents) run(ctx context.Context, run func(context.Context, string, func(*tx) error) error, op, site string, ids []string, do func(*contentsTx) error) error {
 	if site == "" {
 		site = wire.GeneralSite
 	}
 	if err := wire.CheckSiteID("Contents", "site", site); err != nil {
-		return "", err
+		return err
 	}
 	for _, id := range ids {
-		if wire.CheckSiteID("", "", id) != nil { // the letters of both are the same
-			return "", &wire.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
+		if wire.CheckSiteID("", "", id) != nil { // ids of entries follow the same rule
+			return &wire.FieldError{Object: "Contents", Field: "id", Value: fmt.Sprintf("%.100q", id), Reason: "is not an id: 1 to 32 letters, digits, - or _"}
 		}
 	}
-	return site, nil
+	return run(ctx, "Contents."+op, func(t *tx) error {
+		return do(&contentsTx{tx: t, site: site, contents: t.table(sqldb.Contents, site)})
+	})
 }
 
 func (t *contentsTx) has() (bool, error) { return t.HasSite(sqldb.Contents, t.site) }
 
-// make makes the site's table if there is none.
-func (t *contentsTx) make() error {
+// create makes the site's table if it is missing.
+func (t *contentsTx) create() error {
 	if has, err := t.has(); err != nil || has {
 		return err
 	}
@@ -246,60 +219,28 @@ func (t *contentsTx) make() error {
 
 // each reads columns of the entries of ids.
 func (t *contentsTx) each(columns string, ids []string, row func(scan func(...any) error) error) error {
-	return chunks(ids, func(in string, args []any) error {
-		return t.Each("SELECT "+columns+" FROM "+t.table+" WHERE Site_Id = ? AND id IN ("+in+")", append([]any{t.site}, args...), row)
-	})
+	return eachIn(t.tx, ids, "SELECT "+columns+" FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", []any{t.site}, row)
 }
 
-// put writes entries, some in each statement. REPLACE takes the rows of one in
-// their order, on both databases.
+// put writes entries. REPLACE applies the rows of one statement in their order, on both
+// databases.
 func (t *contentsTx) put(entries []wire.Entry, now time.Time) error {
-	for len(entries) > 0 {
-		n := rowsOfStatement(entries)
-		text := "REPLACE INTO " + t.table + " (Site_Id, id, data, CDate) VALUES "
-		args := make([]any, 0, 4*n)
-		for i, e := range entries[:n] {
-			if i > 0 {
-				text += ", "
-			}
-			text += "(?, ?, ?, ?)"
-			if e.CDate.IsZero() {
-				e.CDate = now
-			}
-			if e.Data == nil {
-				e.Data = []byte{} // nil is NULL
-			}
-			args = append(args, t.site, e.ID, e.Data, string(wire.DateOf(e.CDate)))
+	rows := mapped(entries, func(e wire.Entry) []any {
+		if e.CDate.IsZero() {
+			e.CDate = now
 		}
-		if _, err := t.Exec(text, args...); err != nil {
-			return err
+		if e.Data == nil {
+			e.Data = []byte{} // nil is NULL
 		}
-		entries = entries[n:]
-	}
-	return nil
+		return []any{t.site, e.ID, e.Data, string(wire.DateOf(e.CDate))}
+	})
+	return t.insertRows("REPLACE INTO "+t.contents+" (Site_Id, id, data, CDate)", rows)
 }
 
-// rowsOfStatement is how many of the entries the next statement takes.
-func rowsOfStatement(entries []wire.Entry) int {
-	fit, size := 0, 0
-	for _, e := range entries[:min(len(entries), contentsRows[0])] {
-		if size += len(e.Data); size > contentsStatement {
-			break
-		}
-		fit++
-	}
-	for _, n := range contentsRows {
-		if n <= fit {
-			return n
-		}
-	}
-	return 1
-}
-
-// lastOfPage is the id at the end of a page; "" when there is none.
-func (t *contentsTx) lastOfPage(after string, most int) (last string, err error) {
+// lastOfPage returns the id at the end of a page, or "" for an empty page.
+func (t *contentsTx) lastOfPage(after string, maxBytes int) (last string, err error) {
 	size, full := 0, false
-	err = t.Each("SELECT id, LENGTH(data) FROM "+t.table+" WHERE Site_Id = ? AND id > ? ORDER BY id LIMIT ?", []any{t.site, after, contentsPage},
+	err = t.Each("SELECT id, LENGTH(data) FROM "+t.contents+" WHERE Site_Id = ? AND id > ? ORDER BY id LIMIT ?", []any{t.site, after, contentsPage},
 		func(scan func(...any) error) error {
 			var id string
 			var n int
@@ -307,7 +248,7 @@ func (t *contentsTx) lastOfPage(after string, most int) (last string, err error)
 				return err
 			}
 			size += n
-			if full = full || size > most && last != ""; !full {
+			if full = full || size > maxBytes && last != ""; !full {
 				last = id
 			}
 			return nil

@@ -9,51 +9,52 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The columns of a site that are counted from its URLs (docs/spec/storage.md 4.0.4) change in
-// the transaction that changes the URLs: every change of rows goes through
-// [tx.counted], or counts by itself what it adds.
+// The counters of a site (docs/spec/storage.md 4.0.4) change in the transaction that
+// changes the URLs: [tx.counted] around a change, [tx.countAdded] after an insert.
 //
-// Two things wait until a site is read. Bits that a row lost may still be in
-// another row, so ErrorMask is only marked stale, and the reader makes it anew.
-// And a property COUNTER_CRIT_* has a condition of its own.
+// Two counters are updated lazily, when a client reads the site. A bit that one row lost
+// may be set in another row, so ErrorMask is only marked as stale. And a property
+// COUNTER_CRIT_* has its own condition.
 
-// countedColumns are of the site's row; what a request sets there is not stored.
+// countedColumns of a site cannot be set by a request.
 var countedColumns = []string{"Resources", "Contents", "CollectedURLs", "NewURLs", "DeletedURLs", "Size", "Errors", "ErrorMask",
 	"AVGSpeed", "AVGSpeedCounter"}
 
-// own is true of the rows of this node: the others mark what another crawled.
-const own = "(Status <> 4 OR Crawled <> 0)"
+// ownRows is the condition of rows of this node. The other rows mark pages that another
+// node crawled.
+const ownRows = "(Status <> 4 OR Crawled <> 0)"
 
-// tallied are the counters that are sums over rows: what each row adds, and
-// when. The texts are read by both databases.
+// tallied are the counters that are sums over rows: the value that a row adds, and the
+// condition. Both databases can read the texts.
 var tallied = []struct{ column, adds, when string }{
 	{"Resources", "1", "Status = 4 AND Crawled > 0 AND Size > 0 AND (ErrorMask & 4198399) = 0 AND ContentType LIKE 'text/html'"},
 	{"Contents", "1", "Status = 7 AND TagsCount > 0 AND Processed > 0"},
-	{"CollectedURLs", "1", "ParentMd5 <> '' AND " + own},
+	{"CollectedURLs", "1", "ParentMd5 <> '' AND " + ownRows},
 	{"NewURLs", "1", "Status = 1"},
-	{"Size", "Size", own},
-	{"Errors", "1", "ErrorMask <> 0 AND " + own},
-	// Whole bytes per second. DIV and / differ between the databases, this does not.
-	{"SpeedSum", "CAST((Size * 1000 - Size * 1000 % CrawlingTime) / CrawlingTime AS SIGNED)", "CrawlingTime > 0 AND " + own},
-	{"AVGSpeedCounter", "1", "CrawlingTime > 0 AND " + own},
-	{"OwnURLs", "1", own},
+	{"Size", "Size", ownRows},
+	{"Errors", "1", "ErrorMask <> 0 AND " + ownRows},
+	// Whole bytes per second. DIV and / differ between the databases.
+	{"SpeedSum", "CAST((Size * 1000 - Size * 1000 % CrawlingTime) / CrawlingTime AS SIGNED)", "CrawlingTime > 0 AND " + ownRows},
+	{"AVGSpeedCounter", "1", "CrawlingTime > 0 AND " + ownRows},
+	{"OwnURLs", "1", ownRows},
 	{"InFlight", "1", "Status IN (2, 3, 8)"},
 	{"InProcess", "1", "Status IN (5, 6)"},
 }
 
-// tally is what rows add to the counters of their site.
+// tally is the contribution of rows to the counters of their site.
 type tally struct {
 	sums [11]int64 // in the order of tallied
-	mask int64     // OR of ErrorMask, rows of this node
+	mask int64     // OR of ErrorMask of ownRows
 }
 
-// tallyFields are the fields of a SELECT that gives a tally.
-func (t *tx) tallyFields() string {
+// selectTally begins a SELECT of one tally.
+func (t *tx) selectTally(site string) string {
 	var b strings.Builder
+	b.WriteString("SELECT ")
 	for _, c := range tallied {
 		b.WriteString("COALESCE(SUM(CASE WHEN " + c.when + " THEN " + c.adds + " ELSE 0 END), 0), ")
 	}
-	return b.String() + "COALESCE(" + t.DB.Aggregate("BIT_OR") + "(CASE WHEN " + own + " THEN ErrorMask ELSE 0 END), 0)"
+	return b.String() + "COALESCE(" + t.DB.Aggregate("BIT_OR") + "(CASE WHEN " + ownRows + " THEN ErrorMask ELSE 0 END), 0) FROM " + t.table(sqldb.URLs, site)
 }
 
 func (a *tally) targets() []any {
@@ -64,33 +65,23 @@ func (a *tally) targets() []any {
 	return append(list, &a.mask)
 }
 
-// tally adds up rows of a site by key; those that are not there add nothing.
+// tally adds up rows of a site by key. It ignores missing and repeated keys.
 func (t *tx) tally(site string, md5s []string) (tally, error) {
 	var all tally
-	text := "SELECT " + t.tallyFields() + " FROM " + t.table(sqldb.URLs, site) + " WHERE Site_Id = ? AND URLMd5 IN ("
-	err := eachOnce(md5s, func(in string, args []any) error {
+	err := eachIn(t, unique(md5s), t.selectTally(site)+ofKeys, []any{site}, func(scan func(...any) error) error {
 		var part tally
-		if _, err := t.Row(text+in+")", append([]any{site}, args...), part.targets()...); err != nil {
-			return err
-		}
+		err := scan(part.targets()...)
 		for i, n := range part.sums {
 			all.sums[i] += n
 		}
 		all.mask |= part.mask
-		return nil
+		return err
 	})
 	return all, err
 }
 
-// eachOnce is chunks for keys that may be there twice.
-func eachOnce(keys []string, do func(in string, args []any) error) error {
-	sorted := slices.Clone(keys)
-	slices.Sort(sorted)
-	return chunks(slices.Compact(sorted), do)
-}
-
-// counted runs a change of rows of a site, and counts what it changed. Md5s are
-// the keys of all rows that the change may touch.
+// counted runs a change of rows of a site and updates the counters. Md5s are the keys of
+// all rows that the change may touch.
 func (t *tx) counted(site string, md5s []string, change func() error) error {
 	before, err := t.tally(site, md5s)
 	if err != nil {
@@ -106,16 +97,25 @@ func (t *tx) counted(site string, md5s []string, change func() error) error {
 	return t.count(site, before, after)
 }
 
-// count changes a site's counters by what its rows add now and added before.
+// countAdded updates the counters after an insert of rows.
+func (t *tx) countAdded(site string, md5s []string) error {
+	added, err := t.tally(site, md5s)
+	if err != nil {
+		return err
+	}
+	return t.count(site, tally{}, added)
+}
+
+// count adds the difference of two tallies to a site's counters.
 func (t *tx) count(site string, before, after tally) error {
 	if before == after {
 		return nil
 	}
 	var s statement
-	s.add("UPDATE " + t.DB.Table(sqldb.Sites, "sites") + " SET ")
+	s.add("UPDATE " + t.sites() + " SET ")
 	for i, c := range tallied {
-		// Below 0 is where a condition of the site's own counted fewer: it counts
-		// anew when the site is read.
+		// A COUNTER_CRIT_* property may count fewer rows. Its counter is set when a client
+		// reads the site, and must not go below 0 until then.
 		more := after.sums[i] - before.sums[i]
 		s.add(c.column+" = CASE WHEN "+c.column+" >= (?) THEN "+c.column+" + (?) ELSE 0 END, ", -more, more)
 	}
@@ -142,8 +142,7 @@ var counterProperties = map[string]string{
 	"COUNTER_CRIT_NURLS": "NewURLs", "COUNTER_CRIT_DURLS": "DeletedURLs", "COUNTER_CRIT_ERRORS": "Errors",
 }
 
-// refresh brings the lazy counters of a site up to date. It writes only when
-// there is something to bring.
+// refresh updates the lazy counters of a site. It writes only if the site has some.
 func (s *Store) refresh(ctx context.Context, id string) error {
 	var lazy bool
 	err := s.db.View(ctx, func(dt *sqldb.Tx) error {
@@ -159,7 +158,7 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 		return err
 	}
 	return s.update(ctx, "refresh", func(t *tx) error {
-		id, err := t.known(id)
+		id, err := t.storedID(id)
 		if err != nil || id == "" {
 			return err
 		}
@@ -170,14 +169,13 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 	})
 }
 
-// counterCriteria maps columns of sites to the conditions of the site's own
-// properties.
+// counterCriteria returns the conditions of COUNTER_CRIT_* properties by column.
 func (t *tx) counterCriteria(id string) (map[string]string, error) {
 	criteria := map[string]string{}
 	err := t.All("site_counter_properties", []any{id}, func(scan func(...any) error) error {
 		var name, value string
 		err := scan(&name, &value)
-		if column, ok := counterProperties[name]; ok { // MySQL finds names in other case too
+		if column, ok := counterProperties[name]; ok { // the comparison of MySQL ignores case
 			criteria[column] = value
 		}
 		return err
@@ -191,18 +189,17 @@ func (t *tx) countByCriteria(id string) error {
 		return err
 	}
 	for column, condition := range criteria {
-		scope := t.urlScope(id)
 		table := t.table(sqldb.URLs, id)
 		if column == "DeletedURLs" {
 			table = t.table(sqldb.Deleted, id)
 		}
-		where, err := scope.Where(condition)
+		where, err := t.urlScope(id).Where(condition)
 		if err != nil {
-			t.s.o.Log.Warn("counter keeps its own condition", "site", id, "column", column, "error", err.Error())
+			t.s.o.Log.Warn("invalid COUNTER_CRIT property; using the built-in condition", "site", id, "column", column, "error", err.Error())
 			continue
 		}
 		var s statement
-		s.add("UPDATE " + t.DB.Table(sqldb.Sites, "sites") + " SET " + column + " = (SELECT COUNT(*) FROM " + table + as(id))
+		s.add("UPDATE " + t.sites() + " SET " + column + " = (SELECT COUNT(*) FROM " + table + aliasURLs(id))
 		s.where(ofSite(id), where)
 		s.add(") WHERE Id = ?", id)
 		if _, err := t.Exec(t.named(id, s.text.String()), s.args...); err != nil {
@@ -212,14 +209,13 @@ func (t *tx) countByCriteria(id string) error {
 	return nil
 }
 
-// renewMask makes ErrorMask from the rows that have error bits, and from the
-// bits that are the site's own.
+// renewMask computes ErrorMask from the masks of the rows and the site's own bits.
 func (t *tx) renewMask(id string) error {
 	var mask int64
 	if _, err := t.Get("site_own_mask", []any{id}, &mask); err != nil {
 		return err
 	}
-	// Few different masks are in many rows: each is asked for once, by the index.
+	// Many rows share few different masks: the index gives each mask once.
 	for last := int64(0); ; {
 		found, err := t.Of(id).Get("site_mask_above", []any{id, last}, &last)
 		if err != nil {
@@ -234,16 +230,16 @@ func (t *tx) renewMask(id string) error {
 	return err
 }
 
-// recount counts everything anew, but for some columns.
-func (t *tx) recount(id string, but ...string) error {
+// recount computes all counters from the rows, except the given columns.
+func (t *tx) recount(id string, except ...string) error {
 	var all tally
-	if _, err := t.Row("SELECT "+t.tallyFields()+" FROM "+t.table(sqldb.URLs, id)+" WHERE Site_Id = ?", []any{id}, all.targets()...); err != nil {
+	if _, err := t.Row(t.selectTally(id)+" WHERE Site_Id = ?", []any{id}, all.targets()...); err != nil {
 		return err
 	}
 	var s statement
-	s.add("UPDATE " + t.DB.Table(sqldb.Sites, "sites") + " SET ")
+	s.add("UPDATE " + t.sites() + " SET ")
 	for i, c := range tallied {
-		if !slices.Contains(but, c.column) {
+		if !slices.Contains(except, c.column) {
 			s.add(c.column+" = ?, ", all.sums[i])
 		}
 	}

@@ -11,31 +11,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// MarkCrawling takes rows of a site for a batch: those in Status 1 and 4 to 7,
-// and those in 2, 3, 8 that no other batch holds, become Status 3 with the
-// batch's id and without errors; rows that are missing are inserted. Batch 0 is
-// a run without a batch. The marks are by URLMd5. With batchID not 0, a row that
-// this batch brought to Status 4 to 7 is Done and stays, so that a second run of
-// a batch does no harm.
+// MarkCrawling takes rows of a site for a batch. Rows in Status 1 and 4 to 7, and rows in
+// 2, 3 and 8 that no other batch holds, get Status 3, the batch's id and no errors.
+// Missing rows are inserted. Batch 0 is a run without a batch. The marks are by URLMd5. A
+// row that this batch has already brought to Status 4 to 7 is Done and unchanged, unless
+// the batch is 0: so a batch may run twice. An unknown site is an error with
+// CodeNotFound.
 func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
-	var marks map[string]wire.Mark
-	err := s.update(ctx, "MarkCrawling", func(t *tx) (err error) {
-		marks, err = t.markCrawling(site, batchID, items)
-		return err
-	})
-	return marks, err
+	return result(ctx, s.update, "MarkCrawling", func(t *tx) (map[string]wire.Mark, error) { return t.markCrawling(site, batchID, items) })
 }
 
 func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
-	site, err := t.mustKnow(site)
+	site, stats, err := t.openSite(site)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := t.urls(site, keysOf(items))
-	if err != nil {
-		return nil, err
-	}
-	stats, err := t.statistics(site)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +61,9 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		return nil, err
 	}
 	err = t.counted(site, take, func() error {
-		return chunks(take, func(in string, args []any) error {
-			_, err := t.Exec("UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
-				append([]any{batchID, t.now, t.now, site}, args...)...)
-			return err
-		})
+		_, err := execIn(t, take, "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ?"+ofKeys,
+			batchID, t.now, t.now, site)
+		return err
 	})
 	if err != nil || stats.off() {
 		return marks, err
@@ -88,65 +77,38 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 }
 
 func keysOf(urls []wire.URL) []string {
-	keys := make([]string, len(urls))
-	for i := range urls {
-		keys[i] = urls[i].URLMd5
-	}
-	return keys
+	return mapped(urls, func(u wire.URL) string { return u.URLMd5 })
 }
 
-// mustKnow is known for the operations of tasks, to which an unknown site is an
-// error with CodeNotFound.
-func (t *tx) mustKnow(id string) (string, error) {
-	site, err := t.known(id)
-	if err == nil && site == "" {
-		err = &wire.Error{Op: "store.mustKnow", Code: wire.CodeNotFound, Err: &wire.FieldError{Object: "site", Value: clip(id), Reason: errNoSite.Error()}}
-	}
-	return site, err
-}
-
-// FinishCrawl stores results of a batch. Only rows that the batch still holds
-// (Status 3) are changed, and only what they bring is taken: what a lost task
-// brings late is dropped. Links that are known are reset as their rules say, new
-// ones inserted in their order as far as the site has room; see links.go and
-// room.go. The site's TcDate becomes now. An unknown site is an error with
-// CodeNotFound.
-//
-// Elsewhere is not stored here; see PutElsewhere.
+// FinishCrawl stores results of a batch. It changes only rows that the batch still holds
+// (Status 3) and ignores the other results. It resets known links by their rules and
+// inserts new links while the site has room; see links.go and capacity.go. The site's
+// TcDate becomes the current time. An unknown site is an error with CodeNotFound.
+// PutElsewhere stores the links to other sites.
 func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched) (wire.Saved, error) {
-	var saved wire.Saved
-	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
-		site, err := t.mustKnow(site)
+	return result(ctx, s.update, "FinishCrawl", func(t *tx) (wire.Saved, error) {
+		site, stats, err := t.openSite(site)
 		if err != nil {
-			return err
-		}
-		stats, err := t.statistics(site)
-		if err != nil {
-			return err
+			return wire.Saved{}, err
 		}
 		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: wire.StatusCrawling, stats: stats}}
 		err = f.run(results)
-		saved = f.saved
-		return err
+		return f.saved, err
 	})
-	return saved, err
 }
 
-// finishing is one FinishCrawl under way.
+// finishing is the state of one FinishCrawl.
 type finishing struct {
 	hold
 	saved   wire.Saved
 	refused map[string]bool // texts of saved.Refused
-	removed bool            // AUTO_REMOVE_* had its turn
+	removed bool            // autoRemove has run
 }
 
 func (f *finishing) run(results []wire.Fetched) error {
 	var mask wire.ErrorMask
 	var held []*wire.Fetched
-	keys := make([]string, len(results))
-	for i := range results {
-		keys[i] = results[i].URLMd5
-	}
+	keys := mapped(results, func(r wire.Fetched) string { return r.URLMd5 })
 	err := f.counted(f.site, keys, func() error {
 		for i := range results {
 			r := &results[i]
@@ -175,17 +137,17 @@ func (f *finishing) run(results []wire.Fetched) error {
 	if _, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site); err != nil {
 		return err
 	}
-	return f.leaveAlone(held)
+	return f.holdSite(held)
 }
 
-// longestHold bounds HeldUntil: other hosts of the site, and rows that an operator
-// adds, must not wait for one host that asked for an hour.
-const longestHold = time.Minute
+// maxHold bounds the delay of a site. One host that asks for an hour must not delay the
+// other hosts of the site and rows that an operator adds.
+const maxHold = time.Minute
 
-// leaveAlone keeps the site from the next selections when nothing of it was
-// crawled because its hosts want to be left alone: until the first of them does
-// not. Without that an idle daemon would select the same rows again and again.
-func (f *finishing) leaveAlone(results []*wire.Fetched) error {
+// holdSite delays the next selection of the site if its hosts asked for a delay and no
+// page was crawled: up to the earliest HeldUntil. Otherwise an idle daemon would select
+// the same rows again and again.
+func (f *finishing) holdSite(results []*wire.Fetched) error {
 	var until wire.Date
 	for _, r := range results {
 		if r.Crawled {
@@ -198,30 +160,26 @@ func (f *finishing) leaveAlone(results []*wire.Fetched) error {
 	if until == "" {
 		return nil
 	}
-	now, err := time.Parse(time.DateTime, f.now)
-	if err != nil {
-		return err
-	}
-	_, err = f.Do("site_hold", string(min(until, wire.DateOf(now.Add(longestHold)))), f.site)
+	_, err := f.Do("site_hold", string(min(until, wire.DateOf(f.time.Add(maxHold)))), f.site)
 	return err
 }
 
-// mostRefused bounds what is said of properties that cannot be followed.
-const mostRefused = 20
+// maxRefused bounds the number of messages about invalid properties.
+const maxRefused = 20
 
-// refuse notes that a property cannot be followed. An error that is not the
-// property's fault is handed back.
+// refuse records that a property is invalid. It returns an error that the property did
+// not cause.
 func (f *finishing) refuse(property string, err error) error {
 	if err == nil || !refused(err) {
 		return err
 	}
-	f.say(property, "cannot be followed: "+message(err))
+	f.record(property, "cannot be followed: "+message(err))
 	return nil
 }
 
-func (f *finishing) say(property, reason string) {
+func (f *finishing) record(property, reason string) {
 	err := fmt.Errorf("property %s %s", property, reason)
-	if f.refused[err.Error()] || len(f.refused) >= mostRefused {
+	if f.refused[err.Error()] || len(f.refused) >= maxRefused {
 		return
 	}
 	if f.refused == nil {
@@ -231,7 +189,7 @@ func (f *finishing) say(property, reason string) {
 	f.saved.Refused = append(f.saved.Refused, err)
 }
 
-// hold is a batch's hold of a site's rows in one status.
+// hold is the claim of a batch on the rows of a site in one status.
 type hold struct {
 	*tx
 	site            string
@@ -239,10 +197,9 @@ type hold struct {
 	stats           *statistics
 }
 
-// finish changes a row that is held; held is false when it is not, and nothing
-// is changed. A row that reaches the end of its stage forgets the batches that
-// lost it; one that is handed back unfinished does not. Values that do not fit
-// their columns are made to: they come from pages and servers.
+// finish changes a row that the batch holds, and reports whether it holds the row. A row
+// at the end of its stage has its Attempts reset; an unfinished one does not. Values are
+// adapted to their columns, because they come from pages and servers.
 func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (held bool, err error) {
 	set = wire.Fit(set, wire.URLColumns)
 	for _, column := range []string{"Site_Id", "URL", "URLMd5"} {
@@ -257,12 +214,12 @@ func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (h
 	if given && status >= wire.StatusCrawled && status > h.status {
 		extra = append(extra, "Attempts = 0")
 	}
-	if len(set)+len(extra) == 0 { // it may bring links all the same
+	const where = "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?"
+	if len(set)+len(extra) == 0 { // the result may still have links
 		var one int
-		return h.Row("SELECT 1 FROM "+h.table(sqldb.URLs, h.site)+" WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?",
-			[]any{h.site, md5, h.status, h.batchID}, &one)
+		return h.Row("SELECT 1 FROM "+h.table(sqldb.URLs, h.site)+" WHERE "+where, []any{h.site, md5, h.status, h.batchID}, &one)
 	}
-	n, err := h.set(h.urlsTarget("result", h.site), set, extra, "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", h.site, md5, h.status, h.batchID)
+	n, err := h.set(h.urlsTarget("result", h.site), set, extra, where, h.site, md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -272,8 +229,8 @@ func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (h
 	return true, err
 }
 
-// storableURL tells a text that is stored as it is: a URL that is cut or mended
-// names another page.
+// storableURL reports whether a URL can be stored unchanged. A changed URL would name
+// another page.
 func storableURL(text string) bool {
 	return text != "" && len(text) <= maxURL && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
 }

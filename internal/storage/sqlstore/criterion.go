@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"strings"
 
 	"hce/dc/internal/storage/expr"
@@ -12,34 +13,56 @@ import (
 type clauses struct {
 	where, order expr.SQL
 	limit        expr.Limit
-	as           string // of the table of URLs
+	as           string // alias of the table, as " AS `name`"
+	group        string // " GROUP BY ...", or ""
 }
 
-// urlClauses checks a criterion on the URLs of a site. Most name no table: they
-// all get the same text, whatever the site, which stays prepared.
-func (t *tx) urlClauses(object, site string, scope expr.Scope, c wire.Criterion) (clauses, error) {
-	name := "urls_" + site
-	if len(c.SQL) == 0 && !strings.Contains(strings.ToLower(c.Where+c.OrderBy), "urls_") {
-		name = "urls"
+// query returns head with the conditions, the order and the limit, and its arguments.
+func (c clauses) query(head string, conditions ...expr.SQL) (string, []any) {
+	var s statement
+	s.add(head)
+	s.where(append(conditions, c.where)...)
+	s.add(c.group)
+	if c.order.Text != "" {
+		s.add(" ORDER BY "+c.order.Text, c.order.Args...)
 	}
-	scope.Table.Alias = name
-	p, err := t.clauses(object, scope, c)
-	p.as = " AS `" + name + "`"
-	return p, err
+	limit := c.limit.SQL()
+	s.add(limit.Text, limit.Args...)
+	return s.text.String(), s.args
 }
 
-// rowsClauses checks a criterion on a site's table in one of siteTables.
+// orderOr sets the order if the criterion has none.
+func (c *clauses) orderOr(text string) { c.order.Text = cmp.Or(c.order.Text, text) }
+
+// tieBreak appends a key to the order, so that a LIMIT selects the same rows on each
+// call and on both databases.
+func (c *clauses) tieBreak(key string) {
+	if c.order.Text != "" {
+		key = c.order.Text + ", " + key
+	}
+	c.order.Text = key
+}
+
+// urlClauses checks a criterion on the URLs of a site. A criterion that names no table
+// gets the same text for every site, so that the statement stays prepared.
+func (t *tx) urlClauses(object, site string, scope expr.Scope, c wire.Criterion) (clauses, error) {
+	scope.Table.Alias = "urls_" + site
+	if len(c.SQL) == 0 && !strings.Contains(strings.ToLower(c.Where+c.OrderBy), "urls_") {
+		scope.Table.Alias = "urls"
+	}
+	return t.clauses(object, scope, c)
+}
+
+// rowsClauses checks a criterion on one of the tables of a site.
 func (t *tx) rowsClauses(database, object, site string, c wire.Criterion) (clauses, error) {
 	scope := t.rowsScope(database, site)
 	if database == sqldb.URLs {
 		return t.urlClauses(object, site, scope, c)
 	}
-	p, err := t.clauses(object, scope, c)
-	p.as = " AS `" + scope.Table.Alias + "`"
-	return p, err
+	return t.clauses(object, scope, c)
 }
 
-// clauses checks a criterion; an error names the clause.
+// clauses checks a criterion. The error is a *wire.FieldError with the clause.
 func (t *tx) clauses(object string, scope expr.Scope, c wire.Criterion) (p clauses, err error) {
 	if p.where, err = scope.Where(c.Where); err != nil {
 		return p, &wire.FieldError{Object: object, Field: "WHERE", Value: clip(c.Where), Reason: err.Error()}
@@ -50,67 +73,8 @@ func (t *tx) clauses(object string, scope expr.Scope, c wire.Criterion) (p claus
 	if p.limit, err = expr.ParseLimit(c.Limit); err != nil {
 		return p, &wire.FieldError{Object: object, Field: "LIMIT", Value: clip(c.Limit), Reason: err.Error()}
 	}
+	p.as = alias(scope.Table.Alias)
 	return p, nil
 }
 
-// statement collects the parts of one text and its values.
-type statement struct {
-	text strings.Builder
-	args []any
-}
-
-func (s *statement) add(text string, args ...any) {
-	s.text.WriteString(text)
-	s.args = append(s.args, args...)
-}
-
-// where adds the conditions that are there, each in its parentheses.
-func (s *statement) where(conditions ...expr.SQL) {
-	word := " WHERE "
-	for _, c := range conditions {
-		if c.Text == "" {
-			continue
-		}
-		s.add(word+c.Text, c.Args...)
-		word = " AND "
-	}
-}
-
-func (s *statement) order(o expr.SQL) {
-	if o.Text != "" {
-		s.add(" ORDER BY "+o.Text, o.Args...)
-	}
-}
-
-// inOrder lets a key decide what an order leaves open, so that a LIMIT cuts the
-// same rows each time, on both databases.
-func inOrder(o expr.SQL, key string) expr.SQL {
-	if o.Text != "" {
-		key = o.Text + ", " + key
-	}
-	return expr.SQL{Text: key, Args: o.Args}
-}
-
-func (s *statement) limit(l expr.Limit) {
-	q := l.SQL()
-	s.add(q.Text, q.Args...)
-}
-
-// selection writes FROM, WHERE, ORDER BY and LIMIT for the URLs of a site that a
-// criterion selects, of one key alone when md5 is not "".
-func (t *tx) selection(object, site string, c wire.Criterion, md5 string) (string, []any, error) {
-	p, err := t.urlClauses(object, site, t.urlScope(site), c)
-	if err != nil {
-		return "", nil, err
-	}
-	var key expr.SQL
-	if md5 != "" {
-		key = expr.SQL{Text: "(URLMd5 = ?)", Args: []any{md5}}
-	}
-	var s statement
-	s.add(" FROM " + t.table(sqldb.URLs, site) + p.as)
-	s.where(ofSite(site), key, p.where)
-	s.order(p.order)
-	s.limit(p.limit)
-	return s.text.String(), s.args, nil
-}
+func alias(name string) string { return " AS `" + name + "`" }

@@ -21,17 +21,17 @@ type CustomMode string
 
 const (
 	CustomOff CustomMode = "off"
-	// CustomRead: one SELECT at a time, in the MySQL dialect, over the tables of
-	// the specification, in a transaction that cannot write.
+	// CustomRead allows one SELECT in the MySQL dialect on the tables of the
+	// specification. The transaction cannot write.
 	CustomRead CustomMode = "read"
-	// CustomAll: also INSERT, UPDATE and DELETE on one such table, after which the
-	// counters of its site are counted anew; and any other statement, as it is, in
-	// the database's own dialect and with its own names of tables. Counters that
-	// the latter makes wrong are the asker's to mend (F_RECALC).
+	// CustomAll also allows INSERT, UPDATE and DELETE on one such table, and recounts the
+	// counters of its site. Any other statement runs unchanged, in the dialect and with
+	// the table names of the database. If it makes counters wrong, the client must call
+	// F_RECALC.
 	CustomAll CustomMode = "all"
 )
 
-// Bounds of one SQL_CUSTOM, all its queries together.
+// Limits of one SQL_CUSTOM with all its queries.
 const (
 	customRows  = 10000
 	customBytes = 16 << 20
@@ -44,12 +44,11 @@ var (
 	errCustomMuch  = fmt.Errorf("the answer has more than %d rows or %d bytes", customRows, customBytes)
 )
 
-// Custom runs the queries of a client one after the other, in one transaction
-// (docs/spec/storage.md 4.21). What a query gets wrong stands in ErrString, and the result is
-// empty then; nothing that the others changed stays, but for what MySQL commits
-// by itself. Rows are lists of null, numbers and texts, or objects of them; a
-// DECIMAL is a text, a date has a T between day and time (docs/spec/objects.md 4.3). Values
-// without a form in JSON are null.
+// Custom runs the queries of a client in one transaction (docs/spec/storage.md 4.21). If
+// a query fails, ErrString has the reason, the result is empty, and all changes are
+// undone that MySQL did not commit by itself. A row is a list of nulls, numbers and texts,
+// or an object of them. A DECIMAL is a text; a date has a T between day and time
+// (docs/spec/objects.md 4.3). A value without a JSON form is null.
 func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMode) (wire.CustomResponse, error) {
 	answer := wire.CustomResponse{RID: r.RID, Query: r.Query, DBName: r.DBName, Result: []any{}}
 	short, cancel := context.WithTimeout(ctx, s.o.CustomTime)
@@ -59,33 +58,25 @@ func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 		if ctx.Err() != nil || sqldb.Critical(err) {
 			return answer, err
 		}
-		text := reasonOf(err)
+		text := err.Error()
+		if failed := (*customError)(nil); errors.As(err, &failed) {
+			text = failed.Error()
+		}
 		if short.Err() != nil {
 			text = fmt.Sprintf("the queries take longer than %v", s.o.CustomTime)
 		}
 		answer.ErrString = &text
 		return answer, nil
 	}
-	if !r.List {
+	if r.List {
+		answer.Result = mapped(results, func(rows []any) any { return rows })
+	} else {
 		answer.Result = results[0]
-		return answer, nil
-	}
-	for _, rows := range results {
-		answer.Result = append(answer.Result, rows)
 	}
 	return answer, nil
 }
 
-// reasonOf leaves out where in the program an error was found.
-func reasonOf(err error) string {
-	var failed *customError
-	if errors.As(err, &failed) {
-		return failed.Error()
-	}
-	return err.Error()
-}
-
-// customError is what a query gets wrong.
+// customError is the error of a query, without the operation around it.
 type customError struct{ err error }
 
 func (e *customError) Error() string { return e.err.Error() }
@@ -108,15 +99,29 @@ func (s *Store) custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 			return nil, errCustomEmpty
 		}
 	}
-	results, err := s.customIn(ctx, s.view, r, false)
+	queries := func(all bool) func(t *tx) ([][]any, error) {
+		return func(t *tx) ([][]any, error) {
+			var results [][]any
+			c := custom{tx: t, database: r.DBName, names: r.Names, all: all}
+			for _, q := range r.Queries {
+				rows, err := c.run(q)
+				if err != nil {
+					return nil, &customError{err}
+				}
+				results = append(results, rows)
+			}
+			return results, nil
+		}
+	}
+	results, err := result(ctx, s.view, "Custom", queries(false))
 	if mode == CustomAll && refused(err) {
-		return s.customIn(ctx, s.update, r, true)
+		return result(ctx, s.update, "Custom", queries(true))
 	}
 	return results, err
 }
 
-// database is the constant of package sqldb for the name that a database has, or
-// has in the specification; "" for another.
+// database returns the constant of package sqldb for a configured name or a name of the
+// specification, or "".
 func (s *Store) database(name string) string {
 	databases := append([]string{sqldb.Sites}, sqldb.SiteDatabases...)
 	for _, database := range databases {
@@ -130,31 +135,13 @@ func (s *Store) database(name string) string {
 	return ""
 }
 
-// customIn runs the queries in one transaction.
-func (s *Store) customIn(ctx context.Context, run func(context.Context, string, func(*tx) error) error, r wire.CustomRequest, all bool) ([][]any, error) {
-	var results [][]any
-	err := run(ctx, "Custom", func(t *tx) error {
-		results = nil
-		c := custom{tx: t, database: r.DBName, names: r.Names, all: all}
-		for _, q := range r.Queries {
-			rows, err := c.run(q)
-			if err != nil {
-				return &customError{err}
-			}
-			results = append(results, rows)
-		}
-		return nil
-	})
-	return results, err
-}
-
-// custom is one SQL_CUSTOM under way.
+// custom is the state of one SQL_CUSTOM.
 type custom struct {
 	*tx
-	database    string // where a table without a database is
+	database    string // the default database
 	names       bool   // rows are objects
-	all         bool   // what is no SELECT over the tables of the specification runs as it is
-	rows, bytes int    // of the answer so far
+	all         bool   // other statements than a SELECT may run
+	rows, bytes int    // size of the answer
 }
 
 func (c *custom) run(text string) ([]any, error) {
@@ -186,7 +173,7 @@ func (c *custom) run(text string) ([]any, error) {
 	return rows, nil
 }
 
-// change runs an INSERT, UPDATE or DELETE, and counts again what a site counts.
+// change runs an INSERT, UPDATE or DELETE and recounts the counters of its site.
 func (c *custom) change(change expr.Change, table *foundTable) error {
 	extra := map[string]any{"CDate": c.now}
 	var own expr.SQL
@@ -194,7 +181,7 @@ func (c *custom) change(change expr.Change, table *foundTable) error {
 		own, extra["Site_Id"] = ofSite(table.site), table.site
 	}
 	q := change.Text(table.name, own, extra)
-	// A query can be interrupted, and runs a change as well.
+	// Each can be interrupted, Exec cannot.
 	none := func(func(...any) error) error { return nil }
 	if err := c.Each(q.Text, q.Args, none); err != nil || !table.counted {
 		return err
@@ -202,18 +189,14 @@ func (c *custom) change(change expr.Change, table *foundTable) error {
 	return c.recount(table.site)
 }
 
-// read runs a SELECT whose columns are known.
+// read runs a SELECT with known columns.
 func (c *custom) read(text string, args []any, fields []expr.Field) ([]any, error) {
 	rows := []any{}
-	err := c.Each(text, args, func(scan func(...any) error) error {
-		row, err := c.row(fields, scan)
-		rows = append(rows, row)
-		return err
-	})
+	err := c.Each(text, args, c.appendRow(&rows, &fields))
 	return rows, err
 }
 
-// any runs a statement as it is.
+// any runs a statement unchanged.
 func (c *custom) any(text string) ([]any, error) {
 	rows := []any{}
 	var fields []expr.Field
@@ -222,21 +205,22 @@ func (c *custom) any(text string) ([]any, error) {
 			fields = append(fields, expr.Field{Name: name, Time: types[i] == "DATETIME" || types[i] == "TIMESTAMP", Decimals: -1})
 		}
 	}
-	err := c.Any(c.DB.Name(c.s.database(c.database)), text, columns, func(scan func(...any) error) error {
-		row, err := c.row(fields, scan)
-		rows = append(rows, row)
-		return err
-	})
+	err := c.Any(c.DB.Name(c.s.database(c.database)), text, columns, c.appendRow(&rows, &fields))
 	return rows, err
 }
 
-// row reads one row, within the bounds of the answer.
-func (c *custom) row(fields []expr.Field, scan func(...any) error) (any, error) {
-	values, targets := make([]any, len(fields)), make([]any, len(fields))
-	for i := range values {
-		targets[i] = &values[i]
+func (c *custom) appendRow(rows *[]any, fields *[]expr.Field) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
+		row, err := c.row(*fields, scan)
+		*rows = append(*rows, row)
+		return err
 	}
-	if err := scan(targets...); err != nil {
+}
+
+// row reads one row within the limits of the answer.
+func (c *custom) row(fields []expr.Field, scan func(...any) error) (any, error) {
+	values, err := scanValues(len(fields), scan)
+	if err != nil {
 		return nil, err
 	}
 	c.rows++
@@ -263,7 +247,7 @@ func (c *custom) row(fields []expr.Field, scan func(...any) error) (any, error) 
 	return object, nil
 }
 
-// wireValue is a value of the database as the answer carries it.
+// wireValue converts a database value to its form in the answer.
 func wireValue(v any, f expr.Field) any {
 	switch x := v.(type) {
 	case time.Time:
@@ -274,7 +258,8 @@ func wireValue(v any, f expr.Field) any {
 		return wireText(x, f)
 	case int64:
 		if f.Decimals >= 0 {
-			return decimal(strconv.FormatInt(x, 10), f.Decimals)
+			whole, fraction := strconv.FormatInt(x, 10), strings.Repeat("0", f.Decimals)
+			return strings.TrimSuffix(whole+"."+fraction, ".")
 		}
 	case float64:
 		if f.Decimals >= 0 {
@@ -292,12 +277,4 @@ func wireText(s string, f expr.Field) string {
 		return wire.ISO(s)
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-// decimal writes a whole number with its digits behind the point.
-func decimal(whole string, decimals int) string {
-	if decimals == 0 {
-		return whole
-	}
-	return whole + "." + strings.Repeat("0", decimals)
 }

@@ -6,23 +6,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Bounds of one call of PutElsewhere. Looking for a link's site takes the square
-// of its length.
+// Limits of one PutElsewhere. Finding the site of a link takes the square of its length.
 const (
-	mostNewSites     = 100
-	mostElsewhere    = 2000 // links
-	longestElsewhere = 1024 // bytes of a link
+	maxNewSites       = 100
+	maxElsewhere      = 2000 // links
+	maxElsewhereBytes = 1024 // of one link
 )
 
-// PutElsewhere inserts the links that pages have for other sites (docs/spec/crawling.md 5.13),
-// each in the site that URL_NEW chooses, as far as that has room, with the
-// site's own type, delay and time-out. Known rows stay as they are. Skipped are
-// links that found no room or no site, are longer than 1024 bytes, or come behind
-// the first 2000; beyond 100 new sites a link goes to the general site. It comes before FinishCrawl: a kill between the two
-// loses none of them.
+// PutElsewhere inserts links of pages to other sites (docs/spec/crawling.md 5.13). Each
+// link goes to the site that URL_NEW would select, with the type, delay and time-out of
+// that site. Known rows are unchanged. It skips a link above 1024 bytes or behind the
+// first 2000, and a link without a site or without room in it. After 100 new sites a link
+// goes to the general site. Call it before FinishCrawl: then a kill between the two calls
+// loses no link.
 func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipped int, err error) {
-	err = s.update(ctx, "PutElsewhere", func(t *tx) error {
-		e := elsewhere{newURLs: newURLs{tx: t}, links: map[string][]*wire.Link{}, made: map[string]bool{}}
+	return result(ctx, s.update, "PutElsewhere", func(t *tx) (int, error) {
+		e := elsewhere{newURLs: newURLs{tx: t}, links: map[string][]*wire.Link{}, newSites: map[string]bool{}}
 		for i := range results {
 			r := &results[i]
 			for j := range r.Elsewhere {
@@ -30,49 +29,46 @@ func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipp
 				if !storableURL(l.URL.URL) {
 					continue
 				}
-				if e.chosen++; e.chosen > mostElsewhere || len(l.URL.URL) > longestElsewhere {
+				if e.count++; e.count > maxElsewhere || len(l.URL.URL) > maxElsewhereBytes {
 					e.skipped++
 					continue
 				}
-				if err := e.choose(l, r.Select); err != nil {
-					return err
+				if err := e.add(l, r.Select); err != nil {
+					return 0, err
 				}
 			}
 		}
 		for _, site := range e.order {
-			if err := e.put(site); err != nil {
-				return err
+			if err := e.insertLinks(site); err != nil {
+				return 0, err
 			}
 		}
-		skipped = e.skipped
-		return nil
+		return e.skipped, nil
 	})
-	return skipped, err
 }
 
-// elsewhere sorts links by their sites.
+// elsewhere groups links by their sites.
 type elsewhere struct {
 	newURLs
-	links   map[string][]*wire.Link
-	order   []string
-	made    map[string]bool // base URLs of sites that came into being, or could have
-	chosen  int
-	skipped int
+	links    map[string][]*wire.Link
+	order    []string
+	newSites map[string]bool // base URLs of sites that may be new
+	count    int
+	skipped  int
 }
 
-// choose finds the site of a link. One without a site and without a host is left
-// out.
-func (e *elsewhere) choose(l *wire.Link, sel int64) error {
+// add finds the site of a link.
+func (e *elsewhere) add(l *wire.Link, sel int64) error {
 	if sel == wire.SelectAuto {
 		base, err := baseOf(l.URL.URL)
 		if err != nil {
 			e.skipped++
 			return nil
 		}
-		if !e.made[base] && len(e.made) >= mostNewSites {
+		if !e.newSites[base] && len(e.newSites) >= maxNewSites {
 			sel = wire.SelectQualify
 		}
-		e.made[base] = true
+		e.newSites[base] = true
 	}
 	site, err := e.siteOfElement(0, wire.URLNewRequest{Row: wire.Patch{"URL": l.URL.URL}, SiteSelect: sel})
 	if err != nil {
@@ -89,8 +85,8 @@ func (e *elsewhere) choose(l *wire.Link, sel int64) error {
 	return nil
 }
 
-// put inserts the links of one site.
-func (e *elsewhere) put(site string) error {
+// insertLinks inserts the links of one site.
+func (e *elsewhere) insertLinks(site string) error {
 	stats, err := e.statistics(site)
 	if err != nil {
 		return err
@@ -99,21 +95,19 @@ func (e *elsewhere) put(site string) error {
 	if err != nil {
 		return err
 	}
-	room, err := e.room(site)
+	limits, err := e.capacity(site)
 	if err != nil {
 		return err
 	}
-	rows := make([]*wire.URL, len(e.links[site]))
-	for i, l := range e.links[site] {
+	fresh, err := e.missing(site, mapped(e.links[site], func(l *wire.Link) *wire.URL {
 		row := l.URL
 		row.Type, row.RequestDelay, row.HTTPTimeout = defaults.Type, defaults.RequestDelay, defaults.HTTPTimeout
-		rows[i] = &row
-	}
-	fresh, err := e.missing(site, rows)
+		return &row
+	}))
 	if err != nil {
 		return err
 	}
-	n := min(len(fresh), room.left())
+	n := min(len(fresh), limits.left())
 	e.skipped += len(fresh) - n
 	return e.addURLs(site, fresh[:n], stats)
 }

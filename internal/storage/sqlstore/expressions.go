@@ -7,38 +7,34 @@ import (
 	"strings"
 
 	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER (docs/spec/crawling.md 2.6 #43): expressions are asked
-// for their values, which are then stored like any others, made to fit. Each sees
-// the object as the crawl left it; all of them count.
+// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER (docs/spec/crawling.md 2.6 #43): the value of each
+// expression is read, adapted to its column and stored. All expressions see the row as
+// the crawl left it.
 
-// evaluateURLs sets columns of the pages' rows, which are counted by the caller.
+// evaluateURLs sets columns of the rows of pages. The caller updates the counters.
 func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
-	keys, list := []string{}, []*wire.Fetched{}
-	for _, page := range pages {
-		if has(page.Expressions, wire.ObjectURL) {
-			keys, list = append(keys, page.URLMd5), append(list, page)
-		}
-	}
-	if len(keys) == 0 {
+	pages = withExpressions(pages, wire.ObjectURL)
+	if len(pages) == 0 {
 		return nil
 	}
-	rows, err := f.urls(f.site, keys)
+	rows, err := f.urls(f.site, mapped(pages, func(p *wire.Fetched) string { return p.URLMd5 }))
 	if err != nil {
 		return err
 	}
 	g := f.urlsTarget("URL", f.site)
-	for _, page := range list {
+	for _, page := range pages {
 		row := rows[page.URLMd5]
-		e := evaluation{finishing: f, of: g, fixed: fixedColumns, macros: macros(&row, wire.URLColumns),
+		e := evaluation{finishing: f, target: g, fixed: fixedColumns, macros: macros(&row, wire.URLColumns),
 			from: expr.SQL{Text: " FROM " + g.table + g.as + " WHERE Site_Id = ? AND URLMd5 = ?", Args: []any{f.site, page.URLMd5}}}
 		set, err := e.values(page.Expressions, wire.ObjectURL)
 		if err != nil {
 			return err
 		}
-		if _, err := f.set(g, set, nil, "Site_Id = ? AND URLMd5 = ?", f.site, page.URLMd5); err != nil {
+		if err := f.setRow(g, page.URLMd5, set); err != nil {
 			return err
 		}
 	}
@@ -47,19 +43,16 @@ func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
 
 // evaluateSite sets columns of the site's row, once for each page.
 func (f *finishing) evaluateSite(pages []*wire.Fetched) error {
-	for _, page := range pages {
-		if !has(page.Expressions, wire.ObjectSite) {
-			continue
-		}
+	for _, page := range withExpressions(pages, wire.ObjectSite) {
 		site, err := f.tx.site(f.site, []string{listURLs, listProperties, listFilters})
 		if err != nil || site == nil {
 			return err
 		}
 		g := f.sitesTarget("Site")
 		g.site = f.site
-		g.scope = f.scope(f.s.sitesTable(), append(f.s.lists(), f.s.urlsTable(f.site))...)
+		g.scope = f.scope(sitesInfo.expr(""), append(lists(), siteTable(sqldb.URLs, f.site))...)
 		g.scope.Macros = map[string]string{"SITE_ID": f.site}
-		e := evaluation{finishing: f, of: g, fixed: append([]string{"Id"}, countedColumns...), macros: macros(site, wire.SiteColumns),
+		e := evaluation{finishing: f, target: g, fixed: append([]string{"Id"}, countedColumns...), macros: macros(site, wire.SiteColumns),
 			from: expr.SQL{Text: " FROM " + g.table + " WHERE Id = ?", Args: []any{f.site}}}
 		set, err := e.values(page.Expressions, wire.ObjectSite)
 		if err != nil {
@@ -72,21 +65,27 @@ func (f *finishing) evaluateSite(pages []*wire.Fetched) error {
 	return nil
 }
 
-func has(list []wire.FieldExpression, object string) bool {
-	return slices.ContainsFunc(list, func(e wire.FieldExpression) bool { return e.Object == object })
+// withExpressions returns the pages with expressions for an object.
+func withExpressions(pages []*wire.Fetched, object string) (list []*wire.Fetched) {
+	for _, page := range pages {
+		if slices.ContainsFunc(page.Expressions, func(e wire.FieldExpression) bool { return e.Object == object }) {
+			list = append(list, page)
+		}
+	}
+	return list
 }
 
-// evaluation asks for the values of expressions over one row.
+// evaluation reads the values of expressions on one row.
 type evaluation struct {
 	*finishing
-	of     target
-	fixed  []string // columns that expressions must not set
+	target target
+	fixed  []string // columns that expressions cannot set
 	macros *strings.Replacer
-	from   expr.SQL // the row
+	from   expr.SQL // selects the row
 }
 
-// values are those of the expressions of an object. What is refused, or has no
-// value, is left out and noted.
+// values returns the values of the expressions of an object. It records and skips an
+// invalid expression and one without a value.
 func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Patch, error) {
 	set := wire.Patch{}
 	for _, x := range list {
@@ -101,7 +100,7 @@ func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Pa
 			reason = message(refusalOf(err))
 		}
 		if reason != "" {
-			e.say(wire.ExpressionsProperty, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clip(x.Column), x.Object, reason))
+			e.record(wire.ExpressionsProperty, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clip(x.Column), x.Object, reason))
 			continue
 		}
 		set[x.Column] = value
@@ -109,15 +108,15 @@ func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Pa
 	return set, nil
 }
 
-// value is what an expression gives, as its column holds it, or the reason why it
-// cannot be stored.
+// value returns the value of an expression in the type of its column, or the reason why
+// it cannot be stored.
 func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, err error) {
-	at := slices.IndexFunc(e.of.columns, func(c wire.Column) bool { return c.Name == x.Column })
+	at := slices.IndexFunc(e.target.columns, func(c wire.Column) bool { return c.Name == x.Column })
 	if at < 0 || slices.Contains(e.fixed, x.Column) {
 		return nil, "the column cannot be set", nil
 	}
-	column := e.of.columns[at]
-	v, err := e.of.scope.Assign(x.Column, cast(e.macros.Replace(x.SQL), x.Cast, column.Kind))
+	column := e.target.columns[at]
+	v, err := e.target.scope.Assign(x.Column, cast(e.macros.Replace(x.SQL), x.Cast, column.Kind))
 	if err != nil {
 		return nil, "", err
 	}
@@ -126,13 +125,13 @@ func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, er
 	}
 	var raw any
 	text := "SELECT " + v.Text + e.from.Text
-	err = e.Each(e.named(e.site, text), append(slices.Clone(v.Args), e.from.Args...), func(scan func(...any) error) error { return scan(&raw) })
+	err = e.Each(e.named(e.site, text), slices.Concat(v.Args, e.from.Args), func(scan func(...any) error) error { return scan(&raw) })
 	if err != nil {
 		return nil, "", err
 	}
 	switch value, ok := columnValue(raw, column.Kind); {
 	case !ok:
-		return nil, "its value is none for the column", nil
+		return nil, "its value does not fit the column", nil
 	case value == nil && (column.Kind != wire.KindDate || x.Column == "CDate"):
 		return nil, "it gives no value", nil
 	case x.Object == wire.ObjectURL && x.Column == "Status" && value != int64(wire.StatusUndefined) && !wire.FreeStatus(value.(int64)):
@@ -142,8 +141,7 @@ func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, er
 	}
 }
 
-// cast converts an expression as its entry says, where its column would not do so
-// by itself.
+// cast adds the conversion of an entry if the column does not convert by itself.
 func cast(text string, to int, kind wire.Kind) string {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -158,7 +156,7 @@ func cast(text string, to int, kind wire.Kind) string {
 	return text
 }
 
-// columnValue is a value of the database as a Patch has it; ok is false when the
+// columnValue converts a database value to the type in a wire.Patch. Ok is false if the
 // column cannot hold it.
 func columnValue(raw any, kind wire.Kind) (value any, ok bool) {
 	if b, is := raw.([]byte); is {
@@ -182,11 +180,11 @@ func columnValue(raw any, kind wire.Kind) (value any, ok bool) {
 	return text, true
 }
 
-// macros put the values of a row, as SQL literals, in the place of %FIELD%, also
-// where that stands in quotes.
+// macros replaces %FIELD%, with or without quotes around it, by the value of the row as
+// an SQL literal.
 func macros(row any, columns []wire.Column) *strings.Replacer {
 	values := wire.PatchOf(row, columns)
-	var inQuotes, bare []string
+	var quoted, bare []string
 	for _, c := range columns {
 		literal := "NULL"
 		switch x := values[c.Name].(type) {
@@ -198,8 +196,8 @@ func macros(row any, columns []wire.Column) *strings.Replacer {
 			literal = "(" + strconv.FormatFloat(x, 'f', -1, 64) + ")"
 		}
 		name := "%" + strings.ToUpper(c.JSON) + "%"
-		inQuotes = append(inQuotes, "'"+name+"'", literal, `"`+name+`"`, literal)
+		quoted = append(quoted, "'"+name+"'", literal, `"`+name+`"`, literal)
 		bare = append(bare, name, literal)
 	}
-	return strings.NewReplacer(append(inQuotes, bare...)...)
+	return strings.NewReplacer(append(quoted, bare...)...)
 }

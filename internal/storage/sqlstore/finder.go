@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,8 +10,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// finder gives the tables of the specification to a query and writes them as
-// sub-queries of those that the database has, so that * is the same on each.
+// finder resolves the tables of the specification in a query of SQL_CUSTOM. It replaces
+// them by sub-queries on the real tables, so that * has the same columns on both
+// databases.
 type finder struct {
 	*tx
 	database string
@@ -18,13 +20,13 @@ type finder struct {
 	err      error // of the database
 }
 
-// foundTable is one that the query reads.
+// foundTable is a table that the query reads.
 type foundTable struct {
 	expr.Table
-	columns []wire.Column // in their order
-	name    string        // in the database, quoted
-	site    string        // whose rows alone are meant, or ""
-	counted bool          // the site's row counts its rows
+	columns []wire.Column
+	name    string // in the database, quoted
+	site    string // the site of a table of siteTables, or ""
+	counted bool   // counters of the site depend on the table
 }
 
 // find is the Find of an expr.Scope.
@@ -37,7 +39,7 @@ func (f *finder) find(database, name string) *expr.Table {
 			return &t.Table
 		}
 	}
-	t := f.catalogued(f.s.database(database), name)
+	t := f.lookup(f.s.database(database), name)
 	if t == nil {
 		return nil
 	}
@@ -46,25 +48,25 @@ func (f *finder) find(database, name string) *expr.Table {
 	return &t.Table
 }
 
-// catalogued finds a table of a database, one of the constants of package sqldb.
-func (f *finder) catalogued(database, name string) *foundTable {
+// lookup returns a table of a database of package sqldb, or nil.
+func (f *finder) lookup(database, name string) *foundTable {
 	if database == sqldb.Sites {
-		for _, t := range plainTables {
-			if strings.EqualFold(t.name, name) {
-				return &foundTable{Table: expr.Table{Name: t.name, Columns: t.kinds}, columns: t.columns, name: f.DB.Table(sqldb.Sites, t.name)}
-			}
+		i := slices.IndexFunc(plainTables, func(i tableInfo) bool { return strings.EqualFold(i.name, name) })
+		if i < 0 {
+			return nil
 		}
-		return nil
+		t := plainTables[i]
+		return &foundTable{Table: expr.Table{Name: t.name, Columns: t.kinds}, columns: t.columns, name: f.plainTable(t)}
 	}
 	for _, t := range siteTables {
-		if t.database != database || len(name) <= len(t.prefix) || !strings.EqualFold(name[:len(t.prefix)], t.prefix) {
+		if t.database != database || len(name) <= len(t.name) || !strings.EqualFold(name[:len(t.name)], t.name) {
 			continue
 		}
-		id := name[len(t.prefix):]
+		id := name[len(t.name):]
 		if wire.CheckSiteID("", "", id) != nil {
 			return nil
 		}
-		site, err := f.known(id)
+		site, err := f.storedID(id)
 		if err != nil {
 			f.err = err
 		}
@@ -72,15 +74,15 @@ func (f *finder) catalogued(database, name string) *foundTable {
 			return nil
 		}
 		return &foundTable{
-			Table: expr.Table{Name: t.prefix + site, Columns: t.kinds}, columns: t.columns,
+			Table: expr.Table{Name: t.name + site, Columns: t.kinds}, columns: t.columns,
 			name: f.table(database, site), site: site, counted: database == sqldb.URLs || database == sqldb.Deleted,
 		}
 	}
 	return nil
 }
 
-// quote is the Quote of an expr.Scope: the name of a table's sub-query, one that
-// no alias of a query can have.
+// quote is the Quote of an expr.Scope: the name of a table's sub-query. No alias of a
+// query can have this name.
 func (f *finder) quote(database, table string) string {
 	for i, t := range f.found {
 		if t.Database == database && t.Name == table {
@@ -90,27 +92,21 @@ func (f *finder) quote(database, table string) string {
 	return "``"
 }
 
-// with begins the text of a query.
+// with returns the WITH clause of the found tables.
 func (f *finder) with() string {
-	var b strings.Builder
-	for i, t := range f.found {
-		word := ", "
-		if i == 0 {
-			word = "WITH "
-		}
-		b.WriteString(word + f.quote(t.Database, t.Name) + " AS (SELECT " + columnList(t.columns) + " FROM " + t.name)
-		if t.site != "" {
-			b.WriteString(" WHERE Site_Id = '" + t.site + "'")
-		}
-		b.WriteString(")")
-		if i == len(f.found)-1 {
-			b.WriteString(" ")
-		}
+	if len(f.found) == 0 {
+		return ""
 	}
-	return b.String()
+	return "WITH " + strings.Join(mapped(f.found, func(t *foundTable) string {
+		where := ""
+		if t.site != "" {
+			where = " WHERE Site_Id = '" + t.site + "'"
+		}
+		return f.quote(t.Database, t.Name) + " AS (SELECT " + columnList(t.columns) + " FROM " + t.name + where + ")"
+	}), ", ") + " "
 }
 
-// expand puts the columns of a table in the place of its *.
+// expand replaces each * by the columns of its table.
 func (f *finder) expand(fields []expr.Field) []expr.Field {
 	var list []expr.Field
 	for _, field := range fields {
@@ -129,36 +125,3 @@ func (f *finder) expand(fields []expr.Field) []expr.Field {
 	}
 	return list
 }
-
-// plainTables are those of dc_sites.
-var plainTables = []struct {
-	name    string
-	columns []wire.Column
-	kinds   map[string]expr.Kind
-}{
-	{"sites", wire.SiteColumns, siteKinds}, {"sites_urls", wire.RootURLColumns, rootKinds}, {"sites_filters", wire.FilterColumns, filterKinds},
-	{"sites_properties", wire.PropertyColumns, propertyKinds}, {"sites_proxy", wire.ProxyColumns, proxyKinds},
-}
-
-// siteTables are those that the specification has for each site (docs/spec/storage.md 1.5,
-// 1.8).
-var siteTables = []struct {
-	database, prefix string
-	columns          []wire.Column
-	kinds            map[string]expr.Kind
-}{
-	{sqldb.URLs, "urls_", wire.URLColumns, urlKinds},
-	{sqldb.Deleted, "urls_", wire.URLColumns, urlKinds},
-	{sqldb.Contents, "contents_", contentColumns, contentKinds},
-	{sqldb.Attributes, "att_", attributeColumns, attributeKinds},
-	{sqldb.Freqs, "freq_", wire.FreqColumns, freqKinds},
-	{sqldb.Logs, "log_", wire.LogColumns, logKinds},
-}
-
-var (
-	contentColumns   = []wire.Column{{Name: "id", Kind: wire.KindText}, {Name: "data", Kind: wire.KindText}, {Name: "CDate", Kind: wire.KindDate}}
-	contentKinds     = map[string]expr.Kind{"id": expr.Key, "data": expr.Blob, "CDate": expr.Time}
-	attributeColumns = []wire.Column{
-		{Name: "Id"}, {Name: "Name", Kind: wire.KindText}, {Name: "URLMd5", Kind: wire.KindText}, {Name: "Value", Kind: wire.KindText}, {Name: "CDate", Kind: wire.KindDate},
-	}
-)

@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Parts of a site that are imported, each with a bookmark.
+// Parts of a site for the import. Each part has a bookmark.
 const (
 	PartSite       = "site" // the row, filters, properties
 	PartRoots      = "roots"
@@ -22,72 +22,71 @@ const (
 	PartCounters   = "counters"
 )
 
-// Bookmarks of what is of no site stand under a name that no site has.
+// The bookmark of the proxies has a site id that no site can have.
 const (
 	importOfAll = "*"
 	partProxies = "proxies"
 )
 
-// Imported is what is known about a site of the original service.
+// Imported is the import state of a site of the original service.
 type Imported struct {
-	Known bool                     // there is a site of that id, and it is in use
-	Parts map[string]wire.Bookmark // how far it was imported; empty: it was not
+	Known bool                     // the site exists and is in use
+	Parts map[string]wire.Bookmark // by part; empty if nothing was imported
 }
 
-// Imported tells how far a site was imported.
+// Imported returns the import state of a site.
 func (s *Store) Imported(ctx context.Context, id string) (Imported, error) {
-	var answer Imported
-	err := s.view(ctx, "Imported", func(t *tx) error {
-		answer = Imported{Parts: map[string]wire.Bookmark{}}
-		stored, err := t.known(id)
+	return result(ctx, s.view, "Imported", func(t *tx) (Imported, error) {
+		answer := Imported{Parts: map[string]wire.Bookmark{}}
+		stored, err := t.storedID(id)
 		if err != nil || stored == "" {
-			return err
+			return answer, err
 		}
 		answer.Known = true
-		if id == wire.GeneralSite { // it is made with the schema
+		if id == wire.GeneralSite { // the schema makes it
 			var one int
 			if answer.Known, err = t.Get("import_used", []any{id}, &one); err != nil {
-				return err
+				return answer, err
 			}
 		}
-		return t.All("import_parts", []any{id}, func(scan func(...any) error) error {
-			var part string
-			var b wire.Bookmark
-			err := scan(&part, &b.Key, &b.Rows, &b.Done)
-			answer.Parts[part] = b
-			return err
-		})
+		answer.Parts, err = t.bookmarks(id)
+		return answer, err
 	})
-	return answer, err
 }
 
-// ImportSite stores a site of the original service with its filters and
-// properties, and marks PartSite done. The general site takes the place of the
-// one that the schema made. Values must fit their columns; counters begin at 0.
+func (t *tx) bookmarks(id string) (map[string]wire.Bookmark, error) {
+	parts := map[string]wire.Bookmark{}
+	err := t.All("import_parts", []any{id}, func(scan func(...any) error) error {
+		var part string
+		var b wire.Bookmark
+		err := scan(&part, &b.Key, &b.Rows, &b.Done)
+		parts[part] = b
+		return err
+	})
+	return parts, err
+}
+
+// ImportSite stores a site of the original service with its filters and properties, and
+// marks PartSite as done. The general site replaces the one of the schema. Values must
+// fit their columns; counters begin at 0.
 func (s *Store) ImportSite(ctx context.Context, site wire.Patch, filters, properties []wire.Patch) error {
 	return s.update(ctx, "ImportSite", func(t *tx) error {
 		id := site.Text("Id")
 		if err := t.importSite(id, uncounted(site)); err != nil {
 			return err
 		}
-		for _, list := range []struct {
-			table   string
-			columns []wire.Column
-			rows    []wire.Patch
-		}{{"sites_filters", wire.FilterColumns, filters}, {"sites_properties", wire.PropertyColumns, properties}} {
-			g := t.listTarget("Site", list.table, list.columns)
-			for _, p := range list.rows {
-				if _, err := t.insert(g, p); err != nil {
-					return err
-				}
-			}
+		if err := t.putList("Site.filters", filtersInfo, id, filters); err != nil {
+			return err
+		}
+		if err := t.putList("Site.properties", propertiesInfo, id, properties); err != nil {
+			return err
 		}
 		return t.importMark(id, PartSite, wire.Bookmark{Done: true})
 	})
 }
 
 func (t *tx) importSite(id string, row wire.Patch) error {
-	stored, err := t.known(id)
+	stored, err := t.storedID(id)
 	if err != nil {
 		return err
 	}
@@ -107,41 +106,29 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 		_, err := t.set(t.sitesTarget("Site"), row, nil, "Id = ?", id)
 		return err
 	}
-	if err := t.MakeSite(id); err != nil {
-		return err
-	}
-	switch inserted, err := t.insert(t.sitesTarget("Site"), row); {
-	case err != nil:
-		return err
-	case !inserted:
-		return errDuplicate
-	}
-	return t.SiteMade(id)
+	return t.makeSite(id, row)
 }
 
-// ImportRows stores rows of one part of a site, which was stored by ImportSite,
-// and its bookmark, in one transaction. A row whose key is there already is left
-// out. Values must fit their columns. It tells how many rows were stored.
+// ImportRows stores rows of one part of a site and its bookmark in one transaction. The
+// site must exist (ImportSite). Values must fit their columns. It skips rows whose key
+// exists, and returns the number of stored rows.
 func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	err = s.update(ctx, "ImportRows", func(t *tx) error {
-		stored = 0
-		id, err := t.mustKnow(id)
+	return result(ctx, s.update, "ImportRows", func(t *tx) (int, error) {
+		id, _, err := t.openSite(id)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		var fresh []wire.Patch
 		if len(rows) > 0 {
 			if fresh, err = t.importRows(id, part, rows); err != nil {
-				return err
+				return 0, err
 			}
 		}
-		stored = len(fresh)
-		return t.importMark(id, part, next)
+		return len(fresh), t.importMark(id, part, next)
 	})
-	return stored, err
 }
 
-// importColumns are the columns of a part, in the order of an INSERT.
+// importColumns are the columns of a part.
 var importColumns = map[string][]string{
 	PartRoots:      append(columnNames(wire.URLColumns), "User_Id"),
 	PartURLs:       columnNames(wire.URLColumns),
@@ -153,11 +140,7 @@ var importColumns = map[string][]string{
 }
 
 func columnNames(columns []wire.Column) []string {
-	names := make([]string, 0, len(columns)+1)
-	for _, c := range columns {
-		names = append(names, c.Name)
-	}
-	return names
+	return mapped(columns, func(c wire.Column) string { return c.Name })
 }
 
 func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch, err error) {
@@ -173,81 +156,51 @@ func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch,
 	case PartDeleted:
 		_, err = t.Do("import_deleted", len(fresh), id)
 	case PartURLs:
-		keys := make([]string, len(fresh))
-		for i, p := range fresh {
-			keys[i] = p.Text("URLMd5")
-		}
-		var added tally
-		if added, err = t.tally(id, keys); err == nil {
-			err = t.count(id, tally{}, added)
-		}
+		err = t.countAdded(id, mapped(fresh, func(p wire.Patch) string { return p.Text("URLMd5") }))
 	}
 	return fresh, err
 }
 
-// insertAll inserts rows of a site, many in one statement, and gives those that
-// were not there. A creation date that is not given is now.
-func (t *tx) insertAll(table string, columns []string, site string, rows []wire.Patch) (fresh []wire.Patch, err error) {
-	row := "(" + holes(len(columns)) + ")"
-	head := "INSERT INTO " + table + " (`" + strings.Join(columns, "`, `") + "`) VALUES "
-	put := func(part []wire.Patch) (bool, error) {
-		args := make([]any, 0, len(part)*len(columns))
-		for _, p := range part {
-			for _, name := range columns {
-				value := p[name]
-				switch {
-				case name == "Site_Id":
-					value = site
-				case name == "CDate" && value == nil:
-					value = t.now
-				}
-				args = append(args, value)
+// insertAll inserts rows of a site, several with one statement, and returns those whose
+// keys were new. CDate defaults to the current time.
+func (t *tx) insertAll(table string, columns []string, site string, patches []wire.Patch) (fresh []wire.Patch, err error) {
+	head := "INSERT INTO " + table + " (`" + strings.Join(columns, "`, `") + "`)"
+	rows := mapped(patches, func(p wire.Patch) []any {
+		return mapped(columns, func(name string) any {
+			switch {
+			case name == "Site_Id":
+				return site
+			case name == "CDate" && p[name] == nil:
+				return t.now
 			}
-		}
-		_, inserted, err := t.Insert(head+row+strings.Repeat(", "+row, len(part)-1), args...)
-		return inserted, err
-	}
+			return p[name]
+		})
+	})
 	for len(rows) > 0 {
-		n := 1
-		for _, size := range rowSizes {
-			if size <= len(rows) && !bulky(rows[:size]) {
-				n = size
-				break
-			}
-		}
-		inserted, err := put(rows[:n])
+		text, args, n := insertText(head, rows)
+		_, inserted, err := t.Insert(text, args...)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case inserted:
-			fresh = append(fresh, rows[:n]...)
-		case n > 1: // one of them is there: each by itself
-			for _, p := range rows[:n] {
-				if inserted, err = put([]wire.Patch{p}); err != nil {
+		if inserted {
+			fresh = append(fresh, patches[:n]...)
+		} else if n > 1 { // a key exists: insert the rows one by one
+			for i := range n {
+				text, args, _ := insertText(head, rows[i:i+1])
+				if _, inserted, err = t.Insert(text, args...); err != nil {
 					return nil, err
 				}
 				if inserted {
-					fresh = append(fresh, p)
+					fresh = append(fresh, patches[i])
 				}
 			}
 		}
-		rows = rows[n:]
+		rows, patches = rows[n:], patches[n:]
 	}
 	return fresh, nil
 }
 
-// bulky rows do not go into one statement: a server bounds its length.
-func bulky(rows []wire.Patch) bool {
-	size := 0
-	for _, p := range rows {
-		value, _ := p["Value"].([]byte)
-		size += len(value) + len(p.Text("Object"))
-	}
-	return size > 1<<20
-}
-
-// ImportMark stores a bookmark of a part whose rows are stored elsewhere.
+// ImportMark stores the bookmark of a part that has no rows in the database.
 func (s *Store) ImportMark(ctx context.Context, id, part string, b wire.Bookmark) error {
 	return s.update(ctx, "ImportMark", func(t *tx) error { return t.importMark(id, part, b) })
 }
@@ -260,10 +213,10 @@ func (t *tx) importMark(id, part string, b wire.Bookmark) error {
 	return err
 }
 
-// ImportEnd counts a site's rows anew and marks PartCounters done.
+// ImportEnd recounts the counters of a site and marks PartCounters as done.
 func (s *Store) ImportEnd(ctx context.Context, id string) error {
 	return s.update(ctx, "ImportEnd", func(t *tx) error {
-		id, err := t.known(id)
+		id, err := t.storedID(id)
 		if err != nil || id == "" {
 			return err
 		}
@@ -274,33 +227,26 @@ func (s *Store) ImportEnd(ctx context.Context, id string) error {
 	})
 }
 
-// ImportedProxies tells how far the proxies were imported.
-func (s *Store) ImportedProxies(ctx context.Context) (at wire.Bookmark, err error) {
-	err = s.view(ctx, "ImportedProxies", func(t *tx) error {
-		at = wire.Bookmark{}
-		return t.All("import_parts", []any{importOfAll}, func(scan func(...any) error) error {
-			var part string
-			return scan(&part, &at.Key, &at.Rows, &at.Done)
-		})
-	})
-	return at, err
+// ImportedProxies returns the bookmark of the proxies.
+func (s *Store) ImportedProxies(ctx context.Context) (wire.Bookmark, error) {
+	parts, err := result(ctx, s.view, "ImportedProxies", func(t *tx) (map[string]wire.Bookmark, error) { return t.bookmarks(importOfAll) })
+	return parts[partProxies], err
 }
 
-// ImportProxies stores proxies and their bookmark, in one transaction. A site has
-// a host once: the first stays. It tells how many were stored.
+// ImportProxies stores proxies and their bookmark in one transaction. Of several proxies
+// with one site and host the first is stored. It returns the number of stored proxies.
 func (s *Store) ImportProxies(ctx context.Context, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	err = s.update(ctx, "ImportProxies", func(t *tx) error {
-		stored = 0
+	return result(ctx, s.update, "ImportProxies", func(t *tx) (int, error) {
+		stored := 0
 		for _, p := range rows {
 			inserted, err := t.insert(t.proxyTarget("Proxy", p.Text("Site_Id")), p)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			if inserted {
 				stored++
 			}
 		}
-		return t.importMark(importOfAll, partProxies, next)
+		return stored, t.importMark(importOfAll, partProxies, next)
 	})
-	return stored, err
 }

@@ -9,38 +9,37 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// group are the links of a transaction that follow the same rules.
-type group struct {
+// linkGroup are the links of one FinishCrawl that follow the same rules.
+type linkGroup struct {
 	rules *wire.LinkRules
 	links []*wire.Link
 }
 
-// keepLinks stores the links of the pages (docs/spec/crawling.md 5.7, 5.8, 5.11, 5.12). All
-// of them are looked up and changed together, by lists of keys: most links of a
-// site are known, and looking up a key is several times faster than inserting
-// into nothing.
+// keepLinks stores the links of the pages (docs/spec/crawling.md 5.7, 5.8, 5.11, 5.12). It
+// looks up and changes links by lists of keys, because most links are known and a look-up
+// is several times faster than an INSERT without effect.
 func (f *finishing) keepLinks(pages []*wire.Fetched) error {
-	var groups []*group
-	byRules := map[*wire.LinkRules]*group{}
-	freq := map[string]int64{}
+	var groups []*linkGroup
+	byRules := map[*wire.LinkRules]*linkGroup{}
+	freq := map[string]int64{} // on how many pages a link was found
 	for _, page := range pages {
 		g := byRules[page.Rules]
 		if g == nil {
-			g = &group{rules: page.Rules}
+			g = &linkGroup{rules: page.Rules}
 			if g.rules == nil {
 				g.rules = wire.DefaultLinkRules()
 			}
 			byRules[page.Rules], groups = g, append(groups, g)
 		}
-		met := map[string]bool{page.URLMd5: true} // a page's link to itself does not count
+		seen := map[string]bool{page.URLMd5: true} // a link of a page to itself does not count
 		for i := range page.Links {
 			l := &page.Links[i]
 			if !storableURL(l.URL.URL) {
 				continue
 			}
 			g.links = append(g.links, l)
-			if page.First && !met[l.URL.URLMd5] {
-				met[l.URL.URLMd5] = true
+			if page.First && !seen[l.URL.URLMd5] {
+				seen[l.URL.URLMd5] = true
 				freq[l.URL.URLMd5]++
 			}
 		}
@@ -57,27 +56,27 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 	return f.raiseFreq(freq, known)
 }
 
-// keepGroup resets the known links and inserts the new ones. It adds to known the
-// keys that were there before.
-func (f *finishing) keepGroup(g *group, freq map[string]int64, known map[string]bool) error {
-	room, err := f.room()
+// keepGroup resets the known links and inserts the new ones. It adds the keys of known
+// links to known, and removes those of new links from freq.
+func (f *finishing) keepGroup(g *linkGroup, freq map[string]int64, known map[string]bool) error {
+	limits, err := f.capacity(f.site)
 	if err != nil {
 		return err
 	}
-	there, err := f.present(sqldb.URLs, f.site, linkKeys(g.links))
+	found, err := f.present(sqldb.URLs, f.site, mapped(g.links, func(l *wire.Link) string { return l.URL.URLMd5 }))
 	if err != nil {
 		return err
 	}
 	var fresh, old []*wire.Link
-	first := map[string]*wire.Link{} // of each key, the one that stands for all
+	first := map[string]*wire.Link{} // by key
 	for _, l := range g.links {
 		if one := first[l.URL.URLMd5]; one != nil {
 			one.Chain = one.Chain || l.Chain
 			continue
 		}
-		one := *l // the caller keeps its own
+		one := *l // the caller's link is not changed
 		first[l.URL.URLMd5] = &one
-		if there[l.URL.URLMd5] {
+		if found[l.URL.URLMd5] {
 			old = append(old, &one)
 			known[l.URL.URLMd5] = true
 		} else {
@@ -87,33 +86,24 @@ func (f *finishing) keepGroup(g *group, freq map[string]int64, known map[string]
 	if err := f.chain(old); err != nil {
 		return err
 	}
-	if err := f.reset(g.rules, room.period, old); err != nil {
+	if err := f.reset(g.rules, limits.period, old); err != nil {
 		return err
 	}
-	if fresh, err = f.fitting(g.rules, room, fresh); err != nil {
+	if fresh, err = f.fitting(g.rules, limits, fresh); err != nil {
 		return err
 	}
-	rows := make([]*wire.URL, len(fresh))
-	for i, l := range fresh {
+	rows := mapped(fresh, func(l *wire.Link) *wire.URL {
 		l.URL.Freq = max(freq[l.URL.URLMd5], l.URL.Freq)
 		delete(freq, l.URL.URLMd5)
 		if l.Chain {
 			l.URL.Type = wire.TypeChain
 		}
-		rows[i] = &l.URL
-	}
+		return &l.URL
+	})
 	return f.addURLs(f.site, rows, f.stats)
 }
 
-func linkKeys(links []*wire.Link) []string {
-	keys := make([]string, len(links))
-	for i, l := range links {
-		keys[i] = l.URL.URLMd5
-	}
-	return keys
-}
-
-// chain makes known rows parts of a chain.
+// chain sets the Type of known rows that are part of a chain.
 func (f *finishing) chain(links []*wire.Link) error {
 	var keys []string
 	for _, l := range links {
@@ -121,15 +111,12 @@ func (f *finishing) chain(links []*wire.Link) error {
 			keys = append(keys, l.URL.URLMd5)
 		}
 	}
-	return chunks(keys, func(in string, args []any) error {
-		_, err := f.Exec("UPDATE "+f.table(sqldb.URLs, f.site)+" SET Type = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
-			append([]any{wire.TypeChain, f.site}, args...)...)
-		return err
-	})
+	_, err := execIn(f.tx, keys, "UPDATE "+f.table(sqldb.URLs, f.site)+" SET Type = ?"+ofKeys, wire.TypeChain, f.site)
+	return err
 }
 
-// raiseFreq counts for known rows on how many other pages they were found, one
-// UPDATE for each distinct number and list of keys.
+// raiseFreq adds to the Freq of known rows, with one UPDATE for each distinct number and
+// list of keys.
 func (f *finishing) raiseFreq(freq map[string]int64, known map[string]bool) error {
 	byNumber := map[int64][]string{}
 	for md5, n := range freq {
@@ -138,26 +125,21 @@ func (f *finishing) raiseFreq(freq map[string]int64, known map[string]bool) erro
 		}
 	}
 	for n, keys := range byNumber {
-		slices.Sort(keys) // neighbours in the index are neighbours in time
-		err := chunks(keys, func(in string, args []any) error {
-			_, err := f.Exec("UPDATE "+f.table(sqldb.URLs, f.site)+" SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")",
-				append([]any{n, f.site}, args...)...)
-			return err
-		})
-		if err != nil {
+		slices.Sort(keys) // the order of the index
+		if _, err := execIn(f.tx, keys, "UPDATE "+f.table(sqldb.URLs, f.site)+" SET Freq = Freq + ?"+ofKeys, n, f.site); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// resettable are the rows that a link may give back to crawling: this node's, in
-// no batch's hands, whose State is not that of a disabled one (docs/spec/DECISIONS.md 3.1).
-// The plus signs keep the database to the index of the keys.
-const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND " + own
+// resettable is the condition of rows that a link may reset: rows of this node that no
+// batch holds and that are not disabled (docs/spec/DECISIONS.md 3.1). The plus signs keep
+// the database on the index of the keys.
+const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND " + ownRows
 
-// reset gives known links back to crawling, as the rules say (docs/spec/crawling.md 5.7). Rows
-// that this batch has brought to their end stay, so that a batch ends.
+// reset makes known links due for crawling by their rules (docs/spec/crawling.md 5.7). It
+// does not reset rows that this batch has finished, so that the batch ends.
 func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Link) error {
 	if rules.KeepKnown || period <= 0 {
 		return nil
@@ -188,29 +170,29 @@ func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Lin
 	if err != nil {
 		return err
 	}
-	// Links with the same columns of their own change together.
-	alike := map[string][]chosen{}
+	// Links with equal columns change together.
+	groups := map[string][]urlStatus{}
 	var order []string
 	for _, row := range due {
 		name := fmt.Sprintf("%#v", byKey[row.md5].Update)
-		if alike[name] == nil {
+		if groups[name] == nil {
 			order = append(order, name)
 		}
-		alike[name] = append(alike[name], row)
+		groups[name] = append(groups[name], row)
 	}
 	for _, name := range order {
-		rows := alike[name]
-		if err := f.resetAlike(period, rows, f.withColumns(set, byKey[rows[0].md5].Update)); err != nil {
+		rows := groups[name]
+		if err := f.resetRows(period, rows, f.withColumns(set, byKey[rows[0].md5].Update)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// young is the condition of rows that are too young to be crawled again.
+// young is the condition of rows that are too young for the next crawl.
 func (f *finishing) young(rules *wire.LinkRules, period int64) (expr.SQL, error) {
 	if rules.Age != "" {
-		condition, err := positive(f.recrawlScope(period), rules.Age)
+		condition, err := positive(f.recrawlScope(f.site, period), rules.Age)
 		if err == nil && condition.Text != "" {
 			return condition, nil
 		}
@@ -222,29 +204,24 @@ func (f *finishing) young(rules *wire.LinkRules, period int64) (expr.SQL, error)
 	return expr.SQL{Text: "(UDate > ?)", Args: []any{since}}, nil
 }
 
-// due finds which of the keys are to be reset.
-func (f *finishing) due(keys []string, young expr.SQL) ([]chosen, error) {
-	var rows []chosen
-	err := eachOnce(keys, func(in string, args []any) error {
+// due returns the rows of the keys that must be reset.
+func (f *finishing) due(keys []string, young expr.SQL) ([]urlStatus, error) {
+	var rows []urlStatus
+	err := chunks(unique(keys), func(in string, args []any) error {
 		var s statement
-		s.add("SELECT URLMd5, Status FROM "+f.table(sqldb.URLs, f.site)+as(f.site)+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{f.site}, args...)...)
+		s.add("SELECT URLMd5, Status FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site)+ofKeys+in, slices.Concat([]any{f.site}, args)...)
 		s.add(" AND " + resettable)
 		if f.batchID != 0 {
 			s.add(" AND (Status = 1 OR Batch_Id <> ?)", f.batchID)
 		}
 		s.add(" AND NOT COALESCE("+young.Text+", 0)", young.Args...)
-		return f.Each(f.named(f.site, s.text.String()), s.args, func(scan func(...any) error) error {
-			var row chosen
-			err := scan(&row.md5, &row.status)
-			rows = append(rows, row)
-			return err
-		})
+		return f.Each(f.named(f.site, s.text.String()), s.args, appendTo(&rows, (*urlStatus).fields))
 	})
 	return rows, err
 }
 
-// resetColumns are what a reset sets, but for what a link brings itself. A date
-// that is refused is as without its property.
+// resetColumns are the columns that a reset sets, without those of a link. An invalid
+// date property has its default.
 func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patch, error) {
 	set := wire.Patch{}
 	if rules.Status != wire.KeepStatus {
@@ -275,10 +252,10 @@ func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patc
 	return set, nil
 }
 
-// fixedColumns tell what a row is, or in whose hands.
+// fixedColumns identify a row or its batch. Properties cannot set them.
 var fixedColumns = []string{"Site_Id", "URL", "URLMd5", "Batch_Id"}
 
-// withColumns adds the columns that a link sets itself (RECRAWL_URL_UPDATE).
+// withColumns adds the columns of a link's RECRAWL_URL_UPDATE.
 func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
 	if len(more) == 0 {
 		return set
@@ -290,7 +267,7 @@ func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
 			continue
 		}
 		if status, ok := value.(int64); ok && c.Name == "Status" && status != wire.StatusUndefined && !wire.FreeStatus(status) {
-			f.say("RECRAWL_URL_UPDATE", fmt.Sprintf("has Status %d, which only batches set", status))
+			f.record("RECRAWL_URL_UPDATE", fmt.Sprintf("has Status %d, which only batches set", status))
 			continue
 		}
 		set[c.Name] = c.Fit(value)
@@ -298,9 +275,8 @@ func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
 	return set
 }
 
-// resetAlike resets rows by the same columns. Where a value cannot be stored the
-// rows stay.
-func (f *finishing) resetAlike(period int64, rows []chosen, set wire.Patch) error {
+// resetRows sets the same columns of rows. If a value is refused the rows are unchanged.
+func (f *finishing) resetRows(period int64, rows []urlStatus, set wire.Patch) error {
 	if len(set) == 0 {
 		return nil
 	}
@@ -312,10 +288,9 @@ func (f *finishing) resetAlike(period int64, rows []chosen, set wire.Patch) erro
 	return f.stats.updated(rows, set)
 }
 
-// resetTarget is the table of URLs, in whose expressions the macros of recrawling
-// are known.
+// resetTarget is the table of URLs with the macros of recrawl properties.
 func (f *finishing) resetTarget(period int64) target {
 	g := f.urlsTarget("link", f.site)
-	g.scope = f.recrawlScope(period)
+	g.scope = f.recrawlScope(f.site, period)
 	return g
 }

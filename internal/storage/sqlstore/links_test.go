@@ -319,11 +319,11 @@ func TestAttributesAndFormFields(t *testing.T) {
 	b.crawlAgain(wire.Fetched{Attributes: map[string]string{"robots_noindex": "", "b": "3"}})
 	same(t, "attributes", names(), "b=3")
 	many := map[string]string{}
-	for i := range 2 * mostFormFields {
+	for i := range 2 * maxFormFields {
 		many[fmt.Sprint("HTTP_POST_FORM_", i)] = "x"
 	}
 	b.crawlAgain(wire.Fetched{FormFields: many})
-	same(t, "properties", len(b.site("s").Properties), mostFormFields)
+	same(t, "properties", len(b.site("s").Properties), maxFormFields)
 }
 
 // crawlAgain is crawl in a batch of its own.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,18 +12,18 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// target is a table that patches are written to.
+// target is a table that a wire.Patch is written to.
 type target struct {
-	object  string   // how errors call the row: "Site", "URLNew[0]"
-	key     []string // columns that tell a row; nil: only the order in which it came
+	object  string   // name of the row in errors: "Site", "URLNew[0]"
+	key     []string // columns of the unique key; nil if rows have only a number
 	table   string   // quoted
-	as      string   // " AS name" by which expressions call it, or ""
-	site    string   // whose URLs sub-selects may read, or ""
+	as      string   // " AS name", the name in expressions, or ""
+	site    string   // the site whose tables sub-selects may read, or ""
 	columns []wire.Column
 	scope   expr.Scope
 }
 
-// fail names the field of a column, in the words of the request.
+// fail returns an error that names the field of a column as the request does.
 func (g target) fail(column, value string, err error) error {
 	field := column
 	for _, c := range g.columns {
@@ -30,38 +31,46 @@ func (g target) fail(column, value string, err error) error {
 			field = c.JSON
 		}
 	}
-	if len(value) > 120 {
-		value = strings.ToValidUTF8(value[:120], "") + "..."
-	}
-	return &wire.FieldError{Object: g.object, Field: field, Value: value, Reason: err.Error()}
+	return &wire.FieldError{Object: g.object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
 }
 
-// refused reports whether err is the request's fault, not the database's.
+// refused reports whether the request caused err, not the database.
 func refused(err error) bool {
 	var field *wire.FieldError
 	var text *expr.Error
 	return errors.As(err, &field) || errors.As(err, &text) || sqldb.BadValue(err)
 }
 
-// isNow spares the most frequent expression the way through the parser.
-func isNow(e wire.Expr) bool {
-	return strings.EqualFold(strings.TrimSpace(string(e)), "NOW()")
+// isNow recognises the most frequent expression without the parser.
+func isNow(e wire.Expr) bool { return strings.EqualFold(strings.TrimSpace(string(e)), "NOW()") }
+
+// needsParser returns the expression of a value that must pass the parser.
+func needsParser(value any) (wire.Expr, bool) {
+	e, ok := value.(wire.Expr)
+	return e, ok && !isNow(e)
 }
 
-// names are the columns of p in a fixed order, so that texts repeat and stay
-// prepared.
-func names(p wire.Patch) []string {
-	list := make([]string, 0, len(p))
-	for name := range p {
-		list = append(list, name)
+func hasExpressions(p wire.Patch) bool {
+	for _, v := range p {
+		if _, ok := needsParser(v); ok {
+			return true
+		}
 	}
-	slices.Sort(list)
-	return list
+	return false
 }
 
-// insert puts one row; inserted is false when there is one with its key. A
-// creation date that is not given is now. Expressions may refer to the row
-// itself: they are evaluated when it stands.
+// names are the sorted columns of p. A fixed order gives few statement texts, which
+// stay prepared.
+func names(p wire.Patch) []string { return slices.Sorted(maps.Keys(p)) }
+
+func clone(p wire.Patch) wire.Patch {
+	c := make(wire.Patch, len(p)+1)
+	maps.Copy(c, p)
+	return c
+}
+
+// insert inserts one row. Inserted is false if a row has its key. CDate defaults to the
+// current time. Expressions are evaluated on the inserted row.
 func (t *tx) insert(g target, p wire.Patch) (inserted bool, err error) {
 	var columns []string
 	var args []any
@@ -91,26 +100,15 @@ func (t *tx) insert(g target, p wire.Patch) (inserted bool, err error) {
 	}
 	where, values := t.DB.RowID()+" = ?", []any{rowid}
 	if g.key != nil {
-		where, values = strings.Join(g.key, " = ? AND ")+" = ?", nil
-		for _, name := range g.key {
-			values = append(values, p[name])
-		}
+		where = strings.Join(g.key, " = ? AND ") + " = ?"
+		values = mapped(g.key, func(name string) any { return p[name] })
 	}
 	_, err = t.set(g, later, nil, where, values...)
 	return true, err
 }
 
-func clone(p wire.Patch) wire.Patch {
-	c := make(wire.Patch, len(p)+1)
-	for k, v := range p {
-		c[k] = v
-	}
-	return c
-}
-
-// set changes the rows that where chooses. Extra assignments, as "Crawled =
-// Crawled + 1", come behind those of p. It tells how many rows it found; with
-// nothing to set it finds none.
+// set changes the rows of a condition and returns their number. Extra has more
+// assignments, as "Crawled = Crawled + 1". Without assignments it returns 0.
 func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...any) (int64, error) {
 	assign, values, err := t.assignments(g, p)
 	if err != nil {
@@ -121,7 +119,7 @@ func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...a
 		return 0, nil
 	}
 	if t.DB.Dialect() == expr.MySQL && hasExpressions(p) {
-		return t.setFound(g, p, extra, where, args)
+		return t.setEvaluated(g, p, extra, where, args)
 	}
 	text := "UPDATE " + g.table + g.as + " SET " + strings.Join(assign, ", ") + " WHERE " + where
 	if g.site != "" {
@@ -130,20 +128,24 @@ func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...a
 	return t.Exec(text, append(values, args...)...)
 }
 
-func hasExpressions(p wire.Patch) bool {
-	for _, v := range p {
-		if e, ok := v.(wire.Expr); ok && !isNow(e) {
-			return true
-		}
-	}
-	return false
+// setRow is set for one URL of g's site.
+func (t *tx) setRow(g target, md5 string, p wire.Patch, extra ...string) error {
+	_, err := t.set(g, p, extra, "Site_Id = ? AND URLMd5 = ?", g.site, md5)
+	return err
 }
 
-// setFound is set with expressions on MySQL, which would give an expression the
-// new values of the columns before it, and refuses one that reads the table it
-// changes. Values are read first; rows that get the same ones are changed
-// together.
-func (t *tx) setFound(g target, p wire.Patch, extra []string, where string, args []any) (int64, error) {
+// setKeys is set for URLs of g's site.
+func (t *tx) setKeys(g target, md5s []string, p wire.Patch, extra ...string) error {
+	return chunks(md5s, func(in string, args []any) error {
+		_, err := t.set(g, p, extra, "Site_Id = ? AND URLMd5 IN "+in, slices.Concat([]any{g.site}, args)...)
+		return err
+	})
+}
+
+// setEvaluated is set with expressions on MySQL. MySQL evaluates an assignment with the
+// new values of the columns before it, and refuses one that reads the changed table. So
+// the values are read first, then rows with equal values are changed together.
+func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, args []any) (int64, error) {
 	key := t.DB.RowID()
 	if g.key != nil {
 		key = g.key[len(g.key)-1]
@@ -153,8 +155,8 @@ func (t *tx) setFound(g target, p wire.Patch, extra []string, where string, args
 	var s statement
 	s.add("SELECT " + key)
 	for _, name := range names(p) {
-		e, ok := p[name].(wire.Expr)
-		if !ok || isNow(e) {
+		e, ok := needsParser(p[name])
+		if !ok {
 			continue
 		}
 		delete(plain, name)
@@ -169,46 +171,18 @@ func (t *tx) setFound(g target, p wire.Patch, extra []string, where string, args
 		s.add(", "+v.Text, v.Args...)
 	}
 	s.add(" FROM "+g.table+g.as+" WHERE "+where+t.DB.ForUpdate(), args...)
-	type group struct {
-		values []any
-		keys   []any
-	}
-	var groups []*group
-	byValues := map[string]*group{}
-	err := t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
-		row := make([]any, len(columns)+1)
-		into := make([]any, len(row))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := scan(into...); err != nil {
-			return err
-		}
-		for i, v := range row {
-			if b, ok := v.([]byte); ok {
-				row[i] = string(b)
-			}
-		}
-		same := fmt.Sprintf("%q", row[1:])
-		found := byValues[same]
-		if found == nil {
-			found = &group{values: row[1:]}
-			byValues[same], groups = found, append(groups, found)
-		}
-		found.keys = append(found.keys, row[0])
-		return nil
-	})
+	groups, err := t.equalRows(s, len(columns))
 	if err != nil {
 		return 0, err
 	}
 	var changed int64
-	for _, found := range groups {
+	for _, group := range groups {
 		values := clone(plain)
 		for i, name := range columns {
-			values[name] = found.values[i]
+			values[name] = group.values[i]
 		}
-		err := chunks(found.keys, func(in string, keys []any) error {
-			n, err := t.set(g, values, extra, "("+where+") AND "+key+" IN ("+in+")", append(slices.Clone(args), keys...)...)
+		err := chunks(group.keys, func(in string, keys []any) error {
+			n, err := t.set(g, values, extra, "("+where+") AND "+key+" IN "+in, slices.Concat(args, keys)...)
 			changed += n
 			return err
 		})
@@ -219,29 +193,61 @@ func (t *tx) setFound(g target, p wire.Patch, extra []string, where string, args
 	return changed, nil
 }
 
+// rowGroup has the keys of rows with equal values.
+type rowGroup struct{ keys, values []any }
+
+// equalRows reads rows of a key and n values, and groups them by their values.
+func (t *tx) equalRows(s statement, n int) (groups []*rowGroup, err error) {
+	byValues := map[string]*rowGroup{}
+	err = t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
+		row, err := scanValues(n+1, scan)
+		if err != nil {
+			return err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		same := fmt.Sprintf("%q", row[1:])
+		group := byValues[same]
+		if group == nil {
+			group = &rowGroup{values: row[1:]}
+			byValues[same], groups = group, append(groups, group)
+		}
+		group.keys = append(group.keys, row[0])
+		return nil
+	})
+	return groups, err
+}
+
+// scanValues reads a row of n columns of any type.
+func scanValues(n int, scan func(...any) error) ([]any, error) {
+	values, targets := make([]any, n), make([]any, n)
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	return values, scan(targets...)
+}
+
+// assignments returns "column = value" for each column of p, with its arguments. A
+// blank expression assigns nothing.
 func (t *tx) assignments(g target, p wire.Patch) (assign []string, args []any, err error) {
 	for _, name := range names(p) {
 		value := p[name]
-		switch x := value.(type) {
-		case nil:
-			if name == "CDate" {
-				value = t.now
-			}
-		case wire.Expr:
-			if isNow(x) {
-				value = t.now
-				break
-			}
-			s, err := g.scope.Assign(name, string(x))
+		if e, ok := needsParser(value); ok {
+			s, err := g.scope.Assign(name, string(e))
 			if err != nil {
-				return nil, nil, g.fail(name, string(x), err)
+				return nil, nil, g.fail(name, string(e), err)
 			}
-			if s.Text == "" {
-				continue
+			if s.Text != "" {
+				assign = append(assign, "`"+name+"` = "+s.Text)
+				args = append(args, s.Args...)
 			}
-			assign = append(assign, "`"+name+"` = "+s.Text)
-			args = append(args, s.Args...)
 			continue
+		}
+		if _, now := value.(wire.Expr); now || value == nil && name == "CDate" {
+			value = t.now
 		}
 		assign = append(assign, "`"+name+"` = ?")
 		args = append(args, value)

@@ -2,29 +2,30 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"hce/dc/internal/storage/expr"
-	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// Statuses of one element of PROXY_NEW (docs/spec/storage.md 4.22).
+// Statuses of an element of PROXY_NEW (docs/spec/storage.md 4.22).
 const (
 	proxyInserted = 0
 	proxyFailed   = 1
 	proxyExists   = 2
 )
 
-// ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed, 2
-// exists for each; the first reason stands in ErrorMessage. The site need not be
-// known.
+// ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed
+// or 2 exists for each; ErrorMessage has the first reason. The site may be unknown.
 func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "ProxyNew", list, proxyFailed, (*tx).newProxy)
 }
 
+func (t *tx) proxies() string { return t.plainTable(proxiesInfo) }
+
+func (t *tx) proxyScope(site string) expr.Scope { return t.scopeFor(site, proxiesInfo.expr("")) }
+
 func (t *tx) proxyTarget(object, site string) target {
-	return target{object: object, key: []string{"Site_Id", "Host"}, table: t.DB.Table(sqldb.Sites, "sites_proxy"), columns: wire.ProxyColumns, scope: t.proxyScope(site)}
+	return target{object: object, key: []string{"Site_Id", "Host"}, table: t.proxies(), columns: wire.ProxyColumns, scope: t.proxyScope(site)}
 }
 
 func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error) {
@@ -43,10 +44,10 @@ func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error
 	return proxyInserted, nil
 }
 
-// ProxyUpdate changes the columns that a request gives, and no other; CDate
-// stays (docs/spec/storage.md 4.22). Statuses has true for each element that had something to
-// write, whether there is such a proxy or not, and false for one without, and
-// for one that is refused, whose reason stands in ErrorMessage.
+// ProxyUpdate changes the given columns of proxies, except CDate (docs/spec/storage.md
+// 4.22). Statuses has true for each element with a column, even for a missing proxy. It
+// has false for an element without columns and for a refused one; ErrorMessage has the
+// first reason.
 func (s *Store) ProxyUpdate(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
 	return changeEach(ctx, s, "ProxyUpdate", list, false, (*tx).updateProxy)
 }
@@ -64,22 +65,21 @@ func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err 
 	return true, err
 }
 
-// ProxyDelete deletes the proxy of a site and host, or those that a criterion
-// selects among the ones of the site or host that is given (docs/spec/storage.md 4.22).
-// Statuses has true for each proxy, also for a named one that is not there. As it
-// has none for an element that selects nothing, a criterion that is refused is an
-// error that names its clause.
+// ProxyDelete deletes the proxy of a site and host, or the proxies of a site, a host or
+// any that a criterion selects (docs/spec/storage.md 4.22). Statuses has true for each
+// proxy, also for a missing proxy with site and host. An element may select no proxy and
+// add no status, so an invalid criterion is an error with its clause.
 func (s *Store) ProxyDelete(ctx context.Context, list []wire.ProxySelection) (wire.GeneralResponse, error) {
-	var answer wire.GeneralResponse
-	err := s.update(ctx, "ProxyDelete", func(t *tx) error {
-		answer = wire.GeneralResponse{Statuses: []any{}}
+	return result(ctx, s.update, "ProxyDelete", func(t *tx) (wire.GeneralResponse, error) {
+		answer := wire.GeneralResponse{Statuses: []any{}}
 		for i, r := range list {
-			found, err := t.chosenProxies(fmt.Sprintf("ProxyDelete[%d].criterions", i), r, ofProxy(r.SiteID, r.Host))
+			found, err := t.selectProxies(elementName("ProxyDelete", i), r, ofProxy(r.SiteID, r.Host))
 			if err != nil {
-				return err
+				return answer, err
 			}
-			if err := t.deleteProxies(found); err != nil {
-				return err
+			ids := mapped(found, func(p wire.Proxy) int64 { return p.ID })
+			if _, err := execIn(t, ids, "DELETE FROM "+t.proxies()+" WHERE Id IN "); err != nil {
+				return answer, err
 			}
 			n := len(found)
 			if r.SiteID != nil && r.Host != nil {
@@ -89,111 +89,62 @@ func (s *Store) ProxyDelete(ctx context.Context, list []wire.ProxySelection) (wi
 				answer.Statuses = append(answer.Statuses, true)
 			}
 		}
-		return nil
-	})
-	return answer, err
-}
-
-func (t *tx) deleteProxies(list []wire.Proxy) error {
-	ids := make([]int64, len(list))
-	for i, p := range list {
-		ids[i] = p.ID
-	}
-	return chunks(ids, func(in string, args []any) error {
-		_, err := t.Exec("DELETE FROM "+t.DB.Table(sqldb.Sites, "sites_proxy")+" WHERE Id IN ("+in+")", args...)
-		return err
+		return answer, nil
 	})
 }
 
-// ofProxy are the conditions of a site and a host, as far as they are given.
-func ofProxy(site, host *string) (own []expr.SQL) {
+// ofProxy are the conditions of a site and a host. Nil adds no condition.
+func ofProxy(site, host *string) (conditions []expr.SQL) {
 	if site != nil {
-		own = append(own, ofSite(*site))
+		conditions = append(conditions, ofSite(*site))
 	}
 	if host != nil {
-		own = append(own, expr.SQL{Text: "(Host = ?)", Args: []any{*host}})
+		conditions = append(conditions, expr.SQL{Text: "(Host = ?)", Args: []any{*host}})
 	}
-	return own
+	return conditions
 }
 
-// chosenProxies reads the rows that a request selects: that of site and host,
-// else those of the criterion and our own conditions. An empty criterion selects
-// none.
-func (t *tx) chosenProxies(object string, r wire.ProxySelection, own []expr.SQL) ([]wire.Proxy, error) {
+// selectProxies reads the proxy of a site and host, or else the proxies that match the
+// criterion and the conditions. An empty criterion selects none.
+func (t *tx) selectProxies(object string, r wire.ProxySelection, conditions []expr.SQL) ([]wire.Proxy, error) {
+	object += ".criterions"
 	switch {
 	case r.SiteID != nil && r.Host != nil:
-		return t.proxies(object, *r.SiteID, wire.Criterion{}, ofProxy(r.SiteID, r.Host))
+		return t.readProxies(object, *r.SiteID, wire.Criterion{}, ofProxy(r.SiteID, r.Host))
 	case r.Criterion.Empty():
 		return nil, nil
 	}
-	site := ""
-	if r.SiteID != nil {
-		site = *r.SiteID
-	}
-	return t.proxies(object, site, r.Criterion, own)
+	return t.readProxies(object, orEmpty(r.SiteID), r.Criterion, conditions)
 }
 
-// proxies reads the rows of a criterion and our own conditions, in the
-// criterion's order, else in that of their coming. Site is the one that the
-// request is about, or "".
-func (t *tx) proxies(object, site string, c wire.Criterion, own []expr.SQL) ([]wire.Proxy, error) {
+// readProxies reads the proxies that match a criterion and conditions, in the order of
+// the criterion or else of their Id. Site is the site of the request, or "".
+func (t *tx) readProxies(object, site string, c wire.Criterion, conditions []expr.SQL) (list []wire.Proxy, err error) {
 	p, err := t.clauses(object, t.proxyScope(site), c)
 	if err != nil {
 		return nil, err
 	}
-	if p.order.Text == "" {
-		p.order.Text = "Id"
-	}
-	var s statement
-	s.add("SELECT " + proxyColumns + " FROM " + t.DB.Table(sqldb.Sites, "sites_proxy"))
-	s.where(append(own, p.where)...)
-	s.order(p.order)
-	s.limit(p.limit)
-	var list []wire.Proxy
-	err = t.Each(s.text.String(), s.args, func(scan func(...any) error) error {
-		var row wire.Proxy
-		err := scan(wire.Targets(&row, wire.ProxyColumns)...)
-		list = append(list, row)
-		return err
-	})
+	p.orderOr("Id")
+	text, args := p.query("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies(), conditions...)
+	err = t.Each(text, args, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
 	return list, err
 }
 
-// ProxyStatus reads the proxy of a site and host, or those that a criterion
-// selects, of whatever site and host they are (docs/spec/storage.md 4.22). What is not there
-// adds nothing. A criterion that is refused is an error that names its clause.
+// ProxyStatus reads the proxy of a site and host, or the proxies that a criterion selects
+// among all (docs/spec/storage.md 4.22). It skips missing proxies. An invalid criterion
+// is an error with its clause.
 func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]wire.Proxy, error) {
-	proxies := []wire.Proxy{}
-	err := s.view(ctx, "ProxyStatus", func(t *tx) error {
-		for i, r := range list {
-			found, err := t.chosenProxies(fmt.Sprintf("ProxyStatus[%d].criterions", i), r, nil)
-			if err != nil {
-				return err
-			}
-			proxies = append(proxies, found...)
-		}
-		return nil
+	return readAll(ctx, s, "ProxyStatus", list, func(t *tx, object string, r wire.ProxySelection) ([]wire.Proxy, error) {
+		return t.selectProxies(object, r, nil)
 	})
-	return proxies, err
 }
 
-// ProxyFind reads the proxies that a criterion selects: of a site, of each of
-// the sites that a criterion on sites selects, or of any (docs/spec/storage.md 4.22). LIMIT
-// holds for each site. Without a site and without a clause there is none. A
-// criterion that is refused is an error that names its clause.
+// ProxyFind reads the proxies that a criterion selects: of a site, of each site that a
+// criterion on sites selects, or of any site (docs/spec/storage.md 4.22). LIMIT applies to
+// each site. Without a site and a clause it reads none. An invalid criterion is an error
+// with its clause.
 func (s *Store) ProxyFind(ctx context.Context, list []wire.ProxyFindRequest) ([]wire.Proxy, error) {
-	proxies := []wire.Proxy{}
-	err := s.view(ctx, "ProxyFind", func(t *tx) error {
-		for i, r := range list {
-			found, err := t.findProxies(fmt.Sprintf("ProxyFind[%d]", i), r)
-			if err != nil {
-				return err
-			}
-			proxies = append(proxies, found...)
-		}
-		return nil
-	})
-	return proxies, err
+	return readAll(ctx, s, "ProxyFind", list, (*tx).findProxies)
 }
 
 func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, error) {
@@ -209,11 +160,11 @@ func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, 
 	case r.Criterion.Empty():
 		return nil, nil
 	default:
-		return t.proxies(object+".criterions", "", r.Criterion, nil)
+		return t.readProxies(object+".criterions", "", r.Criterion, nil)
 	}
 	var list []wire.Proxy
 	for _, site := range sites {
-		found, err := t.proxies(object+".criterions", site, r.Criterion, []expr.SQL{ofSite(site)})
+		found, err := t.readProxies(object+".criterions", site, r.Criterion, []expr.SQL{ofSite(site)})
 		if err != nil {
 			return nil, err
 		}
@@ -222,34 +173,28 @@ func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, 
 	return list, nil
 }
 
-// mostProxies is how many of the stored ones a crawl uses (docs/spec/crawling.md 4.10).
-const mostProxies = 50
+// maxProxies is the number of stored proxies that a crawl uses (docs/spec/crawling.md
+// 4.10).
+const maxProxies = 50
 
-// SiteProxies reads the proxies that are in use for a site, its own and those of
-// any site, lowest Priority first, the site's own before others, at most 50.
+// SiteProxies reads the enabled proxies of a site and of any site, at most 50. The lowest
+// Priority comes first, the site's own before others. The list is not nil.
 func (s *Store) SiteProxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	var list []wire.Proxy
-	err := s.view(ctx, "SiteProxies", func(t *tx) error {
-		list = []wire.Proxy{}
-		text := "SELECT " + proxyColumns + " FROM " + t.DB.Table(sqldb.Sites, "sites_proxy") +
-			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?"
-		return t.Each(text, []any{site, wire.AnySite, wire.GeneralSite, site, mostProxies}, func(scan func(...any) error) error {
-			var row wire.Proxy
-			err := scan(wire.Targets(&row, wire.ProxyColumns)...)
-			list = append(list, row)
-			return err
-		})
+	return result(ctx, s.view, "SiteProxies", func(t *tx) ([]wire.Proxy, error) {
+		list := []wire.Proxy{}
+		err := t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies()+
+			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?",
+			[]any{site, wire.AnySite, wire.GeneralSite, site, maxProxies}, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
+		return list, err
 	})
-	return list, err
 }
 
-// ProxyFault counts a fault of a proxy that SiteProxies gives for a site. It is
-// out of use from then on when disabled says so, or when it has FaultsMax of
-// them. A proxy that is not there is no error.
+// ProxyFault counts a fault of a proxy of SiteProxies. It disables the proxy if disabled
+// is true or FaultsMax is reached. A missing proxy is no error.
 func (s *Store) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
 	return s.update(ctx, "ProxyFault", func(t *tx) error {
-		// State comes first: MySQL would show it the new Faults.
-		text := "UPDATE " + t.DB.Table(sqldb.Sites, "sites_proxy") + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
+		// State comes first: MySQL evaluates it before it changes Faults.
+		text := "UPDATE " + t.proxies() + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
 			"Faults = CASE WHEN Faults < 4294967295 THEN Faults + 1 ELSE Faults END, UDate = ? WHERE Site_Id IN (?, ?, ?) AND Host = ?"
 		_, err := t.Exec(text, disabled, t.now, site, wire.AnySite, wire.GeneralSite, host)
 		return err

@@ -2,40 +2,35 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/wire"
 )
 
-// Recalculate counts the counters of sites anew (docs/spec/storage.md 4.20), each in a
-// transaction of its own: they are exact before as after, unless somebody else
-// wrote to the database. Statuses has the ids that the elements name, then those
-// that their criterions select; an unknown site is named in ErrorMessage. A
-// criterion that is refused is an error.
+// Recalculate recounts the counters of sites (docs/spec/storage.md 4.20), each site in its
+// own transaction. The counters change only if another program wrote to the database.
+// Statuses has the ids of the elements, then those that their criterions select.
+// ErrorMessage names an unknown site. An invalid criterion is an error with its clause.
 func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
-	var sites []recount
-	err := s.view(ctx, "Recalculate", func(t *tx) error {
-		sites = nil
-		var added []recount
+	sites, err := result(ctx, s.view, "Recalculate", func(t *tx) ([]recount, error) {
+		var named, selected []recount
 		for i, r := range list {
 			if r.SiteID != "" {
-				sites = append(sites, recount{r.SiteID, r.Partial})
+				named = append(named, recount{r.SiteID, r.Partial})
 			}
 			if r.Criterion.Empty() {
 				continue
 			}
-			ids, err := t.selectSites(fmt.Sprintf("FieldRecalculator[%d].criterions", i), r.Criterion, expr.SQL{})
+			ids, err := t.selectSites(elementName("FieldRecalculator", i)+".criterions", r.Criterion, expr.SQL{})
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for _, id := range ids {
-				added = append(added, recount{id, r.Partial})
+				selected = append(selected, recount{id, r.Partial})
 			}
 		}
-		sites = append(sites, added...)
-		return nil
+		return append(named, selected...), nil
 	})
 	if err != nil {
 		return answer, err
@@ -46,29 +41,28 @@ func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wir
 			return answer, err
 		}
 		if !found {
-			complain(&answer, &wire.FieldError{Object: "FieldRecalculator", Field: "siteId", Value: clip(r.site), Reason: errNoSite.Error()})
+			reportFirst(&answer, unknownSite("FieldRecalculator", "siteId", r.site))
 		}
 		answer.Statuses = append(answer.Statuses, r.site)
 	}
 	return answer, nil
 }
 
-// recount is one site to count.
+// recount is a site to recount.
 type recount struct {
 	site    string
-	partial bool // but for CollectedURLs
+	partial bool // without CollectedURLs
 }
 
 func (s *Store) recalculate(ctx context.Context, r recount) (found bool, err error) {
-	err = s.update(ctx, "Recalculate", func(t *tx) error {
-		site, err := t.known(r.site)
-		if found = site != ""; err != nil || !found {
-			return err
+	return result(ctx, s.update, "Recalculate", func(t *tx) (bool, error) {
+		site, err := t.storedID(r.site)
+		if err != nil || site == "" {
+			return false, err
 		}
 		if r.partial {
-			return t.recount(site, "CollectedURLs")
+			return true, t.recount(site, "CollectedURLs")
 		}
-		return t.recount(site)
+		return true, t.recount(site)
 	})
-	return found, err
 }

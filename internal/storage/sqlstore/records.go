@@ -9,53 +9,75 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// maxRecords bounds the rows of one answer of URL_HISTORY and URL_STATS, and
-// maxJournal the bytes of the objects in it.
+// Limits of one answer of URL_HISTORY and URL_STATS: rows, and bytes of their objects.
 const (
-	maxRecords = 1000000
-	maxJournal = 256 << 20
+	maxRecords     = 1000000
+	maxRecordBytes = 256 << 20
 )
 
-// URLHistory reads the journal of URLs (docs/spec/storage.md 4.18): for each element the rows
-// of each URL that it selects, in the order in which they were written unless its
-// criterion has another; the LIMIT of that holds for each URL. It is nil for an
-// unknown site, and when no URL is selected. A condition that is refused is an
-// error that names its clause, as is an answer that is too large.
+// URLHistory reads the journal of URLs (docs/spec/storage.md 4.18): for each selected URL
+// its rows in the order of the criterion, or else in the order of writing. The LIMIT
+// applies to each URL. The answer of an element is nil for an unknown site and if no URL
+// is selected. An invalid criterion is an error with its clause; a too large answer is an
+// error too.
 func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLHistoryResponse, error) {
-	var answers []*wire.URLHistoryResponse
-	err := s.view(ctx, "URLHistory", func(t *tx) error {
-		answers = make([]*wire.URLHistoryResponse, len(list))
-		room := journalRoom{rows: maxRecords, bytes: maxJournal}
-		for i, r := range list {
-			object := fmt.Sprintf("URLHistoryRequest[%d]", i)
-			site, err := t.recordsOf(sqldb.Logs, object, "logCriterions", r)
-			if err != nil || site == "" {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			answer := &wire.URLHistoryResponse{SiteID: site, LogRows: []wire.LogRow{}}
-			selected, err := t.eachSelected(object, site, r, func(md5s []string) error {
-				rows, err := t.journal(object, site, md5s, r.Criterion, &room)
-				answer.LogRows = append(answer.LogRows, rows...)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			if selected {
-				answers[i] = answer
-			}
+	limit := &recordLimit{}
+	return readRecords(ctx, s, "URLHistory", list, limit, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLHistoryResponse, error) {
+		site, err := t.recordsSite(sqldb.Logs, object, "logCriterions", r)
+		if err != nil || site == "" {
+			return nil, err
 		}
-		return nil
+		answer := &wire.URLHistoryResponse{SiteID: site, LogRows: []wire.LogRow{}}
+		selected, err := t.eachSelected(object, site, r, func(md5s []string) error {
+			rows, err := t.journal(object, site, md5s, r.Criterion, limit)
+			answer.LogRows = append(answer.LogRows, rows...)
+			return err
+		})
+		if !selected {
+			answer = nil
+		}
+		return answer, err
 	})
-	return answers, err
 }
 
-// recordsOf checks both criterions of an element, and finds its site; "" for an
-// unknown one, or a null element.
-func (t *tx) recordsOf(database, object, criterion string, r wire.URLRecordsRequest) (string, error) {
+// URLStats reads the event counters of URLs (docs/spec/storage.md 4.19). An element
+// selects one URL, the URLs of its criterion on URLs, or without one all URLs with
+// counters. Its criterion on counters filters the selection and sets order and limit.
+// Answers and errors are as for URLHistory.
+func (s *Store) URLStats(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLStatsResponse, error) {
+	limit := &recordLimit{}
+	return readRecords(ctx, s, "URLStats", list, limit, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLStatsResponse, error) {
+		site, err := t.recordsSite(sqldb.Freqs, object, "statsCriterions", r)
+		if err != nil || site == "" {
+			return nil, err
+		}
+		rows, selected, err := t.frequencies(object, site, r, limit)
+		if err != nil || !selected {
+			return nil, err
+		}
+		return &wire.URLStatsResponse{SiteID: site, FreqRows: append([]wire.FreqRow{}, rows...)}, nil
+	})
+}
+
+// readRecords returns the answer of read for each element. It resets limit when the
+// transaction starts.
+func readRecords[A any](ctx context.Context, s *Store, op string, list []wire.URLRecordsRequest, limit *recordLimit, read func(*tx, string, wire.URLRecordsRequest) (*A, error)) ([]*A, error) {
+	return result(ctx, s.view, op, func(t *tx) ([]*A, error) {
+		*limit = recordLimit{rows: maxRecords, bytes: maxRecordBytes}
+		answers := make([]*A, len(list))
+		for i, r := range list {
+			var err error
+			if answers[i], err = read(t, elementName(op+"Request", i), r); err != nil {
+				return nil, err
+			}
+		}
+		return answers, nil
+	})
+}
+
+// recordsSite checks both criterions of an element and returns its site, or "" for an
+// unknown site or a null element.
+func (t *tx) recordsSite(database, object, criterion string, r wire.URLRecordsRequest) (string, error) {
 	if r.Null {
 		return "", nil
 	}
@@ -65,17 +87,17 @@ func (t *tx) recordsOf(database, object, criterion string, r wire.URLRecordsRequ
 	if _, err := t.rowsClauses(database, object+"."+criterion, r.SiteID, r.Criterion); err != nil {
 		return "", err
 	}
-	return t.known(r.SiteID)
+	return t.storedID(r.SiteID)
 }
 
-// eachSelected gives the keys that an element selects, some at a time.
+// eachSelected calls do with the keys that an element selects, a page at a time.
 func (t *tx) eachSelected(object, site string, r wire.URLRecordsRequest, do func(md5s []string) error) (selected bool, err error) {
 	if r.URLMd5 != "" {
 		return true, do([]string{r.URLMd5})
 	}
-	p := pick{database: sqldb.URLs, site: site, object: object + ".urlCriterions", criterion: r.URLsCriterion, ordered: true}
+	p := keyPages{database: sqldb.URLs, site: site, object: object + ".urlCriterions", criterion: r.URLsCriterion, ordered: true}
 	for !p.done {
-		md5s, err := t.next(&p, step)
+		md5s, err := t.nextKeys(&p, pageRows)
 		if err != nil {
 			return selected, err
 		}
@@ -90,40 +112,35 @@ func (t *tx) eachSelected(object, site string, r wire.URLRecordsRequest, do func
 	return selected, nil
 }
 
-// journalRoom is what may still come into an answer.
-type journalRoom struct{ rows, bytes int }
+// recordLimit counts down the size of an answer.
+type recordLimit struct{ rows, bytes int }
 
-func (r *journalRoom) take(object string, bytes int) error {
+func (r *recordLimit) take(object string, bytes int) error {
 	r.rows, r.bytes = r.rows-1, r.bytes-bytes
 	if r.rows < 0 || r.bytes < 0 {
-		return &wire.FieldError{Object: object, Reason: fmt.Sprintf("selects more than %d rows or %d bytes; ask for fewer URLs at once", maxRecords, maxJournal)}
+		return &wire.FieldError{Object: object, Reason: fmt.Sprintf("selects more than %d rows or %d bytes; ask for fewer URLs at once", maxRecords, maxRecordBytes)}
 	}
 	return nil
 }
 
-// journal reads the rows of URLs, those of one URL together.
-func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterion, room *journalRoom) ([]wire.LogRow, error) {
+// journal reads the journal rows of URLs, grouped by URL.
+func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterion, limit *recordLimit) ([]wire.LogRow, error) {
 	c, err := t.rowsClauses(sqldb.Logs, object+".logCriterions", site, criterion)
 	if err != nil {
 		return nil, err
 	}
-	if c.order.Text == "" {
-		c.order.Text = t.DB.RowID()
-	}
+	c.orderOr(t.DB.RowID())
 	byMd5 := make(map[string][]wire.LogRow, len(md5s))
 	read := func(in string, args []any) error {
-		var q statement
-		q.add("SELECT " + logColumns + " FROM " + t.table(sqldb.Logs, site) + c.as)
-		q.where(ofSite(site), expr.SQL{Text: "(URLMd5 IN (" + in + "))", Args: args}, c.where)
-		q.order(c.order)
-		q.limit(c.limit)
-		return t.Each(t.named(site, q.text.String()), q.args, func(scan func(...any) error) error {
+		text, args := c.query("SELECT "+columnList(wire.LogColumns)+" FROM "+t.table(sqldb.Logs, site)+c.as,
+			ofSite(site), expr.SQL{Text: "(URLMd5 IN " + in + ")", Args: args})
+		return t.Each(t.named(site, text), args, func(scan func(...any) error) error {
 			var row wire.LogRow
 			if err := scan(wire.Targets(&row, wire.LogColumns)...); err != nil {
 				return err
 			}
 			byMd5[row.URLMd5] = append(byMd5[row.URLMd5], row)
-			return room.take(object, len(row.Object))
+			return limit.take(object, len(row.Object))
 		})
 	}
 	if !c.limit.Set {
@@ -132,66 +149,32 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	var rows []wire.LogRow
 	for _, md5 := range md5s {
 		if c.limit.Set && err == nil {
-			err = read("?", []any{md5})
+			err = read("(?)", []any{md5})
 		}
 		rows = append(rows, byMd5[md5]...)
 	}
 	return rows, err
 }
 
-// URLStats reads how often which event happened to URLs (docs/spec/storage.md 4.19): of one
-// URL; of those that the criterion on URLs selects, as far as that on the
-// counters does too when it has a clause, whose LIMIT counts them and whose order
-// they have then; with a criterion on the counters alone of all URLs that were
-// ever counted. An element is nil for an unknown site, and when it selects no
-// URL. Refusals are as those of URLHistory.
-func (s *Store) URLStats(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLStatsResponse, error) {
-	var answers []*wire.URLStatsResponse
-	err := s.view(ctx, "URLStats", func(t *tx) error {
-		answers = make([]*wire.URLStatsResponse, len(list))
-		room := journalRoom{rows: maxRecords, bytes: maxJournal}
-		for i, r := range list {
-			object := fmt.Sprintf("URLStatsRequest[%d]", i)
-			site, err := t.recordsOf(sqldb.Freqs, object, "statsCriterions", r)
-			if err != nil {
-				return err
-			}
-			if site == "" {
-				continue
-			}
-			rows, selected, err := t.frequencies(object, site, r, &room)
-			if err != nil {
-				return err
-			}
-			if selected {
-				answers[i] = &wire.URLStatsResponse{SiteID: site, FreqRows: append([]wire.FreqRow{}, rows...)}
-			}
-		}
-		return nil
-	})
-	return answers, err
-}
-
-func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, room *journalRoom) (rows []wire.FreqRow, selected bool, err error) {
+func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, limit *recordLimit) (rows []wire.FreqRow, selected bool, err error) {
 	if r.URLMd5 == "" && r.URLsCriterion.Empty() {
-		err := t.countersWhere(object, site, r.Criterion, true, func(row wire.FreqRow) error {
+		err := t.frequenciesWhere(object, site, r.Criterion, true, func(row wire.FreqRow) error {
 			rows = append(rows, row)
-			return room.take(object, 0)
+			return limit.take(object, 0)
 		})
 		return rows, len(rows) > 0, err
 	}
 	byMd5 := map[string]wire.FreqRow{}
 	var order []string
-	chosen, err := t.eachSelected(object, site, r, func(md5s []string) error {
+	selected, err = t.eachSelected(object, site, r, func(md5s []string) error {
 		order = append(order, md5s...)
-		return chunks(md5s, func(in string, args []any) error {
-			return t.eachFrequency("SELECT "+freqColumns+" FROM "+t.table(sqldb.Freqs, site)+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...), func(row wire.FreqRow) error {
+		return eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+ofKeys, []any{site},
+			frequencyRow(func(row wire.FreqRow) error {
 				byMd5[row.URLMd5] = row
-				return room.take(object, 0)
-			})
-		})
+				return limit.take(object, 0)
+			}))
 	})
-	if err != nil || !chosen {
+	if err != nil || !selected {
 		return nil, false, err
 	}
 	if r.URLMd5 == "" && !r.Criterion.Empty() {
@@ -199,18 +182,18 @@ func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, room *jo
 		return rows, len(rows) > 0, err
 	}
 	for _, md5 := range order {
-		if row, there := byMd5[md5]; there {
+		if row, found := byMd5[md5]; found {
 			rows = append(rows, row)
 		}
 	}
 	return rows, true, nil
 }
 
-// filtered leaves the rows that a criterion on the counters selects, in its
-// order and within its limit.
+// filtered returns the rows that a criterion on counters selects, in its order and
+// within its limit.
 func (t *tx) filtered(object, site string, criterion wire.Criterion, rows map[string]wire.FreqRow) (list []wire.FreqRow, err error) {
-	err = t.countersWhere(object, site, criterion, false, func(row wire.FreqRow) error {
-		if _, chosen := rows[row.URLMd5]; chosen {
+	err = t.frequenciesWhere(object, site, criterion, false, func(row wire.FreqRow) error {
+		if _, selected := rows[row.URLMd5]; selected {
 			list = append(list, row)
 		}
 		return nil
@@ -226,31 +209,26 @@ func (t *tx) filtered(object, site string, criterion wire.Criterion, rows map[st
 	return list[min(limit.Offset, n):min(limit.Offset+limit.Count, n)], nil
 }
 
-// countersWhere reads the counters of a site that a criterion selects.
-func (t *tx) countersWhere(object, site string, criterion wire.Criterion, limited bool, each func(wire.FreqRow) error) error {
+// frequenciesWhere reads the counters of a site that a criterion selects.
+func (t *tx) frequenciesWhere(object, site string, criterion wire.Criterion, limited bool, each func(wire.FreqRow) error) error {
 	c, err := t.rowsClauses(sqldb.Freqs, object+".statsCriterions", site, criterion)
 	if err != nil {
 		return err
 	}
-	if c.order.Text == "" {
-		c.order.Text = "URLMd5"
+	c.orderOr("URLMd5")
+	if !limited {
+		c.limit = expr.Limit{}
 	}
-	var q statement
-	q.add("SELECT " + freqColumns + " FROM " + t.table(sqldb.Freqs, site) + c.as)
-	q.where(ofSite(site), c.where)
-	q.order(c.order)
-	if limited {
-		q.limit(c.limit)
-	}
-	return t.eachFrequency(t.named(site, q.text.String()), q.args, each)
+	text, args := c.query("SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+c.as, ofSite(site))
+	return t.Each(t.named(site, text), args, frequencyRow(each))
 }
 
-func (t *tx) eachFrequency(text string, args []any, each func(wire.FreqRow) error) error {
-	return t.Each(text, args, func(scan func(...any) error) error {
+func frequencyRow(each func(wire.FreqRow) error) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
 		var row wire.FreqRow
 		if err := scan(wire.Targets(&row, wire.FreqColumns)...); err != nil {
 			return err
 		}
 		return each(row)
-	})
+	}
 }

@@ -12,113 +12,105 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// RecrawlBegin locks sites for a recrawl: those that are named, or the first
-// r.Max that the criterion selects, and that nobody has locked (docs/spec/daemon.md 2.14,
-// steps 1 and 2). In the same transaction each gets one iteration more and its
-// next date: a kill later leaves a locked site that is not due again. The list is
-// empty, not nil, when nothing is due. A criterion or a date that is refused is an
-// error that names its clause, and nothing is locked.
+// RecrawlBegin locks sites for a recrawl: the named sites, or the first r.Max that match
+// the criterion, if they are not locked (docs/spec/daemon.md 2.14, steps 1 and 2). It also
+// increments the iteration and sets the next date, so that a site that stays locked after
+// a kill is not due again. The list is not nil. An invalid criterion or date expression is
+// an error, and no site is locked.
 func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	var sites []wire.RecrawlSite
-	err := s.update(ctx, "RecrawlBegin", func(t *tx) error {
-		sites = []wire.RecrawlSite{}
+	return result(ctx, s.update, "RecrawlBegin", func(t *tx) ([]wire.RecrawlSite, error) {
+		sites := []wire.RecrawlSite{}
 		if _, err := t.nextDate(r.DateExpression); err != nil {
-			return err
+			return nil, err
 		}
 		ids := r.Sites
 		if len(ids) == 0 {
 			c := wire.Criterion{Where: r.Criterion.Where, OrderBy: r.Criterion.OrderBy, Limit: strconv.FormatInt(r.Max, 10)}
 			var err error
 			if ids, err = t.selectSites("SiteRecrawl.criterions", c, t.unlocked(r.Except)); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		for _, id := range ids {
-			id, err := t.known(id)
+			id, err := t.storedID(id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			taken, err := t.Do("recrawl_lock", t.now, t.now, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if taken == 0 { // deleted, or somebody was quicker
+			if taken == 0 { // deleted or locked in the meantime
 				continue
 			}
 			if err := t.writeNextDate(id, r.DateExpression); err != nil {
-				return err
+				return nil, err
 			}
 			site, err := t.recrawlSite(id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			sites = append(sites, site)
 		}
-		return nil
+		return sites, nil
 	})
-	return sites, err
 }
 
-// RecrawlResume lists sites that are locked, at most r.Max and none of r.Except,
-// in the order of their ids: who begins a run goes on with what the last one left
-// in the middle. Their dates and iterations are written already.
+// RecrawlResume lists locked sites, sorted by id, at most r.Max and without r.Except. A
+// new run uses it to continue the recrawls that the last run did not finish. Their dates
+// and iterations are already set. The list is not nil.
 func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	var sites []wire.RecrawlSite
-	err := s.update(ctx, "RecrawlResume", func(t *tx) error {
-		sites = []wire.RecrawlSite{}
-		ids, err := t.texts("recrawl_locked")
+	return result(ctx, s.update, "RecrawlResume", func(t *tx) ([]wire.RecrawlSite, error) {
+		sites := []wire.RecrawlSite{}
+		ids, err := namedColumn[string](t, "recrawl_locked")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, id := range ids {
 			if int64(len(sites)) >= r.Max {
-				return nil
+				break
 			}
 			if slices.ContainsFunc(r.Except, func(other string) bool { return strings.EqualFold(id, other) }) {
 				continue
 			}
-			stored, err := t.known(id)
+			stored, err := t.storedID(id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if stored == "" {
 				continue
 			}
 			site, err := t.recrawlSite(stored)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			sites = append(sites, site)
 		}
-		return nil
+		return sites, nil
 	})
-	return sites, err
 }
 
-// RecrawlEnd unlocks a site and writes the period that was tuned, with the date
-// that follows from it (docs/spec/daemon.md F26). What a client gave the site meanwhile stays:
-// a period that is not p.From any more, a date that is none of p.Dates. Its State
-// is not touched (docs/spec/DECISIONS.md 3.6). Known is false for a site that is gone.
+// RecrawlEnd unlocks a site and stores the tuned period and the date that follows from it
+// (docs/spec/daemon.md F26). It keeps values that a client has changed in the meantime: a
+// period other than p.From and a date that is not in p.Dates. It does not change State
+// (docs/spec/DECISIONS.md 3.6). Known is false for a deleted site.
 func (s *Store) RecrawlEnd(ctx context.Context, id, expression string, p *wire.RecrawlPeriod) (known bool, err error) {
-	err = s.update(ctx, "RecrawlEnd", func(t *tx) error {
-		known = false
+	return result(ctx, s.update, "RecrawlEnd", func(t *tx) (bool, error) {
 		if _, err := t.nextDate(expression); err != nil {
-			return err
+			return false, err
 		}
-		site, err := t.known(id)
+		site, err := t.storedID(id)
 		if err != nil || site == "" {
-			return err
+			return false, err
 		}
-		known = true
 		if p != nil && p.From != p.To {
 			if err := t.tunePeriod(site, expression, p); err != nil {
-				return err
+				return true, err
 			}
 		}
 		_, err = t.Do("recrawl_unlock", t.now, site)
-		return err
+		return true, err
 	})
-	return known, err
 }
 
 func (t *tx) tunePeriod(site, expression string, p *wire.RecrawlPeriod) error {
@@ -133,44 +125,36 @@ func (t *tx) tunePeriod(site, expression string, p *wire.RecrawlPeriod) error {
 	return t.writeNextDate(site, expression)
 }
 
-// RecrawlOptimize has the database look after the table of a site's URLs, by what
-// each one needs: MySQL gets fresh statistics of the site's own table (a rebuild of
-// an InnoDB table, as OPTIMIZE does it, costs more than the deleted rows of one
-// round); SQLite, where the rows of all sites stand in one table, looks for itself
-// what has changed enough since it looked last. Known is false for a site that is
-// gone.
+// RecrawlOptimize maintains the database after a recrawl. MySQL renews the statistics of
+// the site's URL table; an OPTIMIZE would rebuild an InnoDB table and costs more than it
+// saves. SQLite decides by itself which tables need new statistics. Known is false for a
+// deleted site.
 func (s *Store) RecrawlOptimize(ctx context.Context, id string) (known bool, err error) {
-	var site string
-	err = s.view(ctx, "RecrawlOptimize", func(t *tx) (err error) {
-		site, err = t.known(id)
-		return err
-	})
+	site, err := result(ctx, s.view, "RecrawlOptimize", func(t *tx) (string, error) { return t.storedID(id) })
 	if err != nil || site == "" {
 		return false, err
 	}
 	return true, s.update(ctx, "RecrawlOptimize", func(t *tx) error {
 		text := "PRAGMA optimize"
 		if t.DB.Dialect() == expr.MySQL {
-			text = "ANALYZE TABLE " + t.table(sqldb.URLs, site) // which ends the transaction; there is nothing in it
+			text = "ANALYZE TABLE " + t.table(sqldb.URLs, site) // it commits the transaction, which is empty
 		}
 		return t.Each(text, nil, func(func(...any) error) error { return nil })
 	})
 }
 
-// unlocked is the condition of sites that nobody recrawls, but some.
+// unlocked is the condition of sites that are not locked and not in except.
 func (t *tx) unlocked(except []string) expr.SQL {
-	sites := t.DB.Table(sqldb.Sites, "sites")
+	sites := t.sites()
 	free := expr.SQL{Text: "(" + sites + ".RecrawlLock = 0)"}
 	if len(except) > 0 {
 		free.Text += " AND (" + sites + ".Id NOT IN (" + holes(len(except)) + "))"
-		for _, id := range except {
-			free.Args = append(free.Args, id)
-		}
+		free.Args = mapped(except, func(id string) any { return id })
 	}
 	return free
 }
 
-// nextDate is what sets the next date of a site, "" when it gets none.
+// nextDate checks the expression of the next date; "" sets no date.
 func (t *tx) nextDate(expression string) (wire.Expr, error) {
 	if strings.TrimSpace(expression) == "" {
 		return "", nil
@@ -181,9 +165,9 @@ func (t *tx) nextDate(expression string) (wire.Expr, error) {
 	return wire.Expr(expression), nil
 }
 
-// writeNextDate writes when a site is due again: never without a period or an
-// expression. What the expression gives for this site must lie ahead, lest the
-// site is recrawled without a pause; if it does not, the period takes its place.
+// writeNextDate sets the next date of a site. Without a period or an expression the date
+// is NULL. A date of the expression must be in the future, or the site would be recrawled
+// without a pause; otherwise the period from now is used.
 func (t *tx) writeNextDate(id, expression string) error {
 	e, err := t.nextDate(expression)
 	if err != nil {
@@ -193,17 +177,15 @@ func (t *tx) writeNextDate(id, expression string) error {
 	if err != nil {
 		return err
 	}
-	set := wire.Patch{"RecrawlDate": nil}
-	if e == "" || row.Period == 0 {
-		_, err := t.set(t.sitesTarget("SiteRecrawl"), set, nil, "Id = ?", id)
+	set := func(date any) error {
+		_, err := t.set(t.sitesTarget("SiteRecrawl"), wire.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
 		return err
 	}
-	reason := "is not ahead"
-	err = t.Try(func() error {
-		set["RecrawlDate"] = e
-		_, err := t.set(t.sitesTarget("SiteRecrawl"), set, nil, "Id = ?", id)
-		return err
-	})
+	if e == "" || row.Period == 0 {
+		return set(nil)
+	}
+	reason := "is not in the future"
+	err = t.Try(func() error { return set(e) })
 	switch {
 	case err != nil && !refused(err):
 		return err
@@ -215,29 +197,21 @@ func (t *tx) writeNextDate(id, expression string) error {
 		}
 	}
 	next := wire.DateOf(t.time.Add(time.Duration(row.Period) * time.Minute))
-	t.s.o.Log.Warn("the next date of a site is its period from now", "site", id, "expression", clip(expression), "reason", reason)
-	set["RecrawlDate"] = string(next)
-	_, err = t.set(t.sitesTarget("SiteRecrawl"), set, nil, "Id = ?", id)
-	return err
+	t.s.o.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", clip(expression), "reason", reason)
+	return set(string(next))
 }
 
-// recrawlRow reads a site's row, as far as a recrawl needs it.
+// recrawlRow reads the recrawl columns of a site.
 func (t *tx) recrawlRow(id string) (wire.RecrawlSite, error) {
 	site := wire.RecrawlSite{ID: id}
 	var next, since *string
 	_, err := t.Get("recrawl_site", []any{id}, &site.Period, &next, &since, &site.NewURLs, &site.Resources)
-	if next != nil {
-		site.Next = wire.Date(*next)
-	}
-	if since != nil {
-		site.Since = wire.Date(*since)
-	}
+	site.Next, site.Since = wire.Date(orEmpty(next)), wire.Date(orEmpty(since))
 	return site, err
 }
 
-// recrawlSite reads a site under recrawl with its own rules. Properties that
-// cannot be followed are left out and said in the log, in the answer and by bit
-// ErrInitialization of the site's mask.
+// recrawlSite reads a site with its recrawl rules. It skips invalid properties and reports
+// them in the log, in the answer and by bit ErrInitialization of the site's mask.
 func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 	site, err := t.recrawlRow(id)
 	if err != nil {
@@ -267,7 +241,7 @@ func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 		site.Refused = append(site.Refused, message(err))
 		*where = ""
 		if name == wire.RecrawlDeleteWhereProperty {
-			rules.Delete = new(bool) // another condition might delete what this one spares
+			rules.Delete = new(bool) // without its condition the property could delete too much
 		}
 	}
 	site.Rules = rules
@@ -276,7 +250,7 @@ func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 	}
 	slices.Sort(site.Refused)
 	for _, text := range site.Refused {
-		t.s.o.Log.Warn("a site's own rule of recrawling is left out", "site", id, "error", text)
+		t.s.o.Log.Warn("invalid recrawl property; using the default", "site", id, "error", text)
 	}
 	_, err = t.Do("recrawl_refused", int64(wire.ErrInitialization), int64(wire.ErrInitialization), id)
 	return site, err

@@ -1,24 +1,18 @@
 package sqlstore
 
 import (
-	"fmt"
-
-	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// noCondition is a condition of our own that is not there.
-var noCondition expr.SQL
-
 // updateRoots changes the root URLs of a site (docs/spec/storage.md 4.2 steps 4, 4' and 5).
-// Replace tells that their rows among the site's URLs are gone, and those of
-// sites_urls take their place (step 7).
+// Replace reports that it deleted their rows from the site's URLs, so that the rows of
+// sites_urls must be copied (step 7).
 func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err error) {
 	object += ".urls"
 	if l.UpdateType == wire.UpdateRows {
 		for i, row := range l.URLs {
-			if err := t.changeRoot(fmt.Sprintf("%s[%d]", object, i), id, row); err != nil {
+			if err := t.changeRoot(elementName(object, i), id, row); err != nil {
 				return false, err
 			}
 		}
@@ -40,7 +34,7 @@ func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err
 	}
 	var delay, kind, fromPage int64
 	var timeout float64
-	_, err = t.Row("SELECT RequestDelay, HTTPTimeout, URLType, MaxURLsFromPage FROM "+t.DB.Table(sqldb.Sites, "sites")+" WHERE Id = ?", []any{id},
+	_, err = t.Row("SELECT RequestDelay, HTTPTimeout, URLType, MaxURLsFromPage FROM "+t.sites()+" WHERE Id = ?", []any{id},
 		&delay, &timeout, &kind, &fromPage)
 	if err != nil {
 		return false, err
@@ -50,16 +44,9 @@ func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err
 	return !keep, t.putRoots(object, id, l.URLs, defaults)
 }
 
-// deleteRoots takes the root URLs out of the site's URLs, with all that is
-// stored of them.
+// deleteRoots deletes the root URLs from the site's URLs, with their contents.
 func (t *tx) deleteRoots(id string) error {
-	var keys []string
-	err := t.Each("SELECT URLMd5 FROM "+t.table(sqldb.URLs, id)+" WHERE Site_Id = ? AND ParentMd5 = ''", []any{id}, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		keys = append(keys, md5)
-		return err
-	})
+	keys, err := column[string](t, "SELECT URLMd5 FROM "+t.table(sqldb.URLs, id)+" WHERE Site_Id = ? AND ParentMd5 = ''", id)
 	if err != nil {
 		return err
 	}
@@ -67,10 +54,9 @@ func (t *tx) deleteRoots(id string) error {
 		DelayedType: wire.Immediate, Reason: wire.ReasonRootUpdate})
 }
 
-// changeRoot changes one root URL, in sites_urls and among the site's URLs. One
-// that is given by its key gets the text of the item, and its key; what was
-// stored of the old text goes. When there is a row of that text already, both
-// stay as they are.
+// changeRoot changes one root URL in sites_urls and in the site's URLs. If the item has a
+// key and another URL text, the row gets this text and its key, and the old contents and
+// attributes are deleted. If a row of that text exists, both rows are unchanged.
 func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	old := item.Text("URLMd5")
 	key := old
@@ -83,8 +69,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	}
 	set := clone(item)
 	set["URLMd5"] = key
-	g := t.listTarget(object, "sites_urls", wire.RootURLColumns)
-	if _, err := t.changeKey(g, id, old, key, set); err != nil {
+	if _, err := t.changeKey(t.listTarget(object, rootsInfo), id, old, key, set); err != nil {
 		return err
 	}
 	delete(set, "User_Id")
@@ -94,7 +79,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 			return err
 		}
 		if old != key {
-			if err := t.dropContents(id, []string{old}); err != nil {
+			if err := t.trash(id, []string{old}); err != nil {
 				return err
 			}
 			if err := t.deleteKeys(sqldb.Attributes, id, []string{old}); err != nil {
@@ -105,7 +90,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	})
 }
 
-// changeKey changes the row of a key, which may become another one's.
+// changeKey changes the row of a key, which may get a new key.
 func (t *tx) changeKey(g target, id, old, key string, set wire.Patch) (found bool, err error) {
 	if old != key {
 		var one int
@@ -114,10 +99,72 @@ func (t *tx) changeKey(g target, id, old, key string, set wire.Patch) (found boo
 			return false, err
 		}
 		if taken {
-			t.s.o.Log.Info("a root URL is left alone: its text is there under another key", "site", id, "item", g.object, "md5", old)
+			t.s.o.Log.Info("root URL not changed: another root URL has the new text", "site", id, "item", g.object, "md5", old)
 			return false, nil
 		}
 	}
 	n, err := t.set(g, set, nil, "Site_Id = ? AND URLMd5 = ?", id, old)
 	return n > 0, err
+}
+
+// roots reads the root URLs of a site in the order of their insertion.
+func (t *tx) roots(site string) ([]wire.SiteURL, error) {
+	roots := []wire.SiteURL{}
+	err := t.Each("SELECT "+urlColumns+", User_Id FROM "+t.plainTable(rootsInfo)+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
+		appendTo(&roots, func(u *wire.SiteURL) []any {
+			u.SiteSelect = wire.SelectNone
+			return append(wire.Targets(&u.URL, wire.URLColumns), &u.UserID)
+		}))
+	return roots, err
+}
+
+// rootDefaults are the columns that a new root URL does not set (docs/spec/objects.md
+// 2.2).
+func rootDefaults(fromPage int64) wire.Patch {
+	return wire.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
+}
+
+// putRoots inserts root URLs into sites_urls. Existing and repeated ones are skipped.
+func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch) error {
+	for i, p := range rows {
+		g := t.listTarget(elementName(object, i), rootsInfo)
+		if len(p.Text("URL")) > maxURL {
+			return g.fail("URL", p.Text("URL"), errLongURL)
+		}
+		p = clone(p)
+		p["Site_Id"] = id
+		for column, value := range defaults {
+			if _, given := p[column]; !given {
+				p[column] = value
+			}
+		}
+		if _, err := t.insert(g, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveRoots copies the site's root URLs to its URLs; existing rows are unchanged. Columns
+// that the request sets on the site take precedence over those of the root URL
+// (docs/spec/storage.md 4.1 step 8).
+func (t *tx) moveRoots(id string, given wire.Patch) error {
+	roots, err := t.roots(id)
+	if err != nil {
+		return err
+	}
+	return t.addMissing(id, mapped(roots, func(root wire.SiteURL) *wire.URL {
+		u := root.URL
+		u.URLMd5 = wire.Md5(u.URL)
+		if n, ok := given["URLType"].(int64); ok {
+			u.Type = n
+		}
+		if n, ok := given["RequestDelay"].(int64); ok {
+			u.RequestDelay = n
+		}
+		if f, ok := given["HTTPTimeout"].(float64); ok {
+			u.HTTPTimeout = f
+		}
+		return &u
+	}))
 }

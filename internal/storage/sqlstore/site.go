@@ -3,26 +3,28 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// maxURL bounds a URL's text in bytes (docs/spec/storage.md 1.5).
+// maxURL is the maximum length of a URL in bytes (docs/spec/storage.md 1.5).
 const maxURL = 4096
 
-var errLongURL = errors.New("is longer than 4096 bytes")
+var (
+	errLongURL   = errors.New("is longer than 4096 bytes")
+	errDuplicate = errors.New("duplicate site")
+)
 
-// SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An id that is
-// there already is answered with CodeDuplicateSite and nothing is touched
-// (docs/spec/DECISIONS.md 5.8); an expression that is refused with CodeSQLError and a message
-// that names field and part. Statuses hold the id, or null.
+// SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An
+// existing id is answered with CodeDuplicateSite and changes nothing
+// (docs/spec/DECISIONS.md 5.8). An invalid expression is answered with CodeSQLError and a
+// message with the field. Statuses has the id or null.
 func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.GeneralResponse, error) {
 	err := s.update(ctx, "SiteNew", func(t *tx) error { return t.newSite(r) })
 	if err != nil && !errors.Is(err, errDuplicate) {
-		s.unmake(ctx, r.ID)
+		s.dropUnmade(ctx, r.ID)
 	}
 	switch {
 	case errors.Is(err, errDuplicate):
@@ -35,37 +37,34 @@ func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.Genera
 	return wire.GeneralResponse{Statuses: []any{r.ID}}, nil
 }
 
-// unmake drops the tables of a site that could not be made. What rows of a site
-// that was deleted with delay still need stays. Should it fail, empty tables are
-// left, which the next site of that name takes.
-func (s *Store) unmake(ctx context.Context, id string) {
+// dropUnmade drops the tables of a site that SiteNew could not make. It keeps tables that
+// a delayed deletion of an older site still needs. If it fails, the next site of that id
+// uses the empty tables.
+func (s *Store) dropUnmade(ctx context.Context, id string) {
 	err := s.update(ctx, "SiteNew", func(t *tx) error {
-		free, err := t.claim(id)
+		free, err := t.reserveID(id)
 		if err != nil || !free {
 			return err
 		}
-		gone := []string{sqldb.URLs, sqldb.Attributes, sqldb.Freqs, sqldb.Logs}
 		waits, err := t.HasSite(sqldb.Deleted, id)
 		if err == nil && waits {
-			var one int
-			waits, err = t.Of(id).Get("deleted_any", []any{id}, &one)
+			waits, err = t.awaitsPurge(id)
 		}
 		if err != nil {
 			return err
 		}
+		databases := liveDatabases
 		if !waits {
-			gone = append(gone, sqldb.Deleted, sqldb.Contents)
+			databases = append(slices.Clone(databases), sqldb.Deleted, sqldb.Contents)
 		}
-		return t.DropSite(id, gone...)
+		return t.DropSite(id, databases...)
 	})
 	if err != nil {
-		s.o.Log.Warn("tables of a site that was not made are left", "site", id, "error", err)
+		s.o.Log.Warn("cannot drop the tables of a site that was not made", "site", id, "error", err)
 	}
 }
 
-var errDuplicate = errors.New("duplicate site")
-
-// message is the part of an error that its asker can act on.
+// message returns the part of an error that helps the client.
 func message(err error) string {
 	var field *wire.FieldError
 	switch {
@@ -78,49 +77,54 @@ func message(err error) string {
 }
 
 func (t *tx) sitesTarget(object string) target {
-	return target{object: object, key: []string{"Id"}, table: t.DB.Table(sqldb.Sites, "sites"), columns: wire.SiteColumns, scope: t.siteScope()}
+	return target{object: object, key: []string{"Id"}, table: t.sites(), columns: wire.SiteColumns, scope: t.siteScope()}
 }
 
 func (t *tx) urlsTarget(object, site string) target {
-	return target{object: object, key: []string{"Site_Id", "URLMd5"}, table: t.table(sqldb.URLs, site), as: as(site), site: site, columns: wire.URLColumns, scope: t.urlScope(site)}
+	return target{object: object, key: []string{"Site_Id", "URLMd5"}, table: t.table(sqldb.URLs, site), as: aliasURLs(site), site: site, columns: wire.URLColumns, scope: t.urlScope(site)}
 }
 
-func (t *tx) listTarget(object, table string, columns []wire.Column) target {
-	g := target{object: object, table: t.DB.Table(sqldb.Sites, table), columns: columns, scope: t.rowScope(table)}
-	if table == "sites_urls" {
+func (t *tx) listTarget(object string, list tableInfo) target {
+	g := target{object: object, table: t.plainTable(list), columns: list.columns, scope: t.scope(list.expr(""), sitesInfo.expr(""))}
+	if list.name == rootsInfo.name {
 		g.key = []string{"Site_Id", "URLMd5"}
 	}
 	return g
 }
 
-func (t *tx) newSite(r wire.SiteNewRequest) error {
-	switch stored, err := t.known(r.ID); {
-	case err != nil:
-		return err
-	case stored != "":
-		return errDuplicate
-	}
-	if err := t.MakeSite(r.ID); err != nil {
+// makeSite makes the tables and the row of a site.
+func (t *tx) makeSite(id string, row wire.Patch) error {
+	if err := t.MakeSite(id); err != nil {
 		return err
 	}
-	row := uncounted(r.Site)
-	row["Id"] = r.ID
 	switch inserted, err := t.insert(t.sitesTarget("Site"), row); {
 	case err != nil:
 		return err
 	case !inserted:
 		return errDuplicate
 	}
-	if err := t.SiteMade(r.ID); err != nil {
+	return t.SiteMade(id)
+}
+
+func (t *tx) newSite(r wire.SiteNewRequest) error {
+	switch stored, err := t.storedID(r.ID); {
+	case err != nil:
+		return err
+	case stored != "":
+		return errDuplicate
+	}
+	row := uncounted(r.Site)
+	row["Id"] = r.ID
+	if err := t.makeSite(r.ID, row); err != nil {
 		return err
 	}
 	if _, err := t.Of(r.ID).Do("site_deleted_count", r.ID, r.ID); err != nil {
 		return err
 	}
-	if err := t.putList("Site.filters", "sites_filters", wire.FilterColumns, r.ID, r.Filters); err != nil {
+	if err := t.putList("Site.filters", filtersInfo, r.ID, r.Filters); err != nil {
 		return err
 	}
-	if err := t.putList("Site.properties", "sites_properties", wire.PropertyColumns, r.ID, r.Properties); err != nil {
+	if err := t.putList("Site.properties", propertiesInfo, r.ID, r.Properties); err != nil {
 		return err
 	}
 	defaults := rootDefaults(r.Site.Int("MaxURLsFromPage", 200))
@@ -133,86 +137,47 @@ func (t *tx) newSite(r wire.SiteNewRequest) error {
 	return t.moveRoots(r.ID, r.Site)
 }
 
-// putList inserts rows of a site's list. They are the site's own, whatever site
-// they name.
-func (t *tx) putList(object, table string, columns []wire.Column, id string, rows []wire.Patch) error {
+// putList inserts rows of a site's list. Their Site_Id is replaced.
+func (t *tx) putList(object string, list tableInfo, id string, rows []wire.Patch) error {
 	for i, p := range rows {
 		p = clone(p)
 		p["Site_Id"] = id
-		if _, err := t.insert(t.listTarget(fmt.Sprintf("%s[%d]", object, i), table, columns), p); err != nil {
+		if _, err := t.insert(t.listTarget(elementName(object, i), list), p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rootDefaults are the values of a new root URL that gives none (docs/spec/objects.md 2.2).
-func rootDefaults(fromPage int64) wire.Patch {
-	return wire.Patch{"HTTPMethod": "get", "ProcessingDelay": int64(500), "MaxURLsFromPage": fromPage}
-}
-
-// putRoots puts root URLs into sites_urls; one that is there, or is given twice,
-// stays as it is.
-func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch) error {
-	for i, p := range rows {
-		g := t.listTarget(fmt.Sprintf("%s[%d]", object, i), "sites_urls", wire.RootURLColumns)
-		if len(p.Text("URL")) > maxURL {
-			return g.fail("URL", p.Text("URL"), errLongURL)
+// property returns the value of the first property of a site with a name
+// (docs/spec/objects.md 2.4). The comparison of MySQL ignores case, so name is compared
+// again.
+func (t *tx) property(site, name string) (value string, found bool, err error) {
+	err = t.All("site_property", []any{site, name}, func(scan func(...any) error) error {
+		var n, v string
+		err := scan(&n, &v)
+		if n == name && !found {
+			value, found = v, true
 		}
-		p = clone(p)
-		p["Site_Id"] = id
-		for column, value := range defaults {
-			if _, given := p[column]; !given {
-				p[column] = value
-			}
-		}
-		if _, err := t.insert(g, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// moveRoots copies the site's root URLs to its URLs; rows that are there stay as
-// they are. What given sets of the site goes before the root URL's own values
-// (docs/spec/storage.md 4.1 step 8).
-func (t *tx) moveRoots(id string, given wire.Patch) error {
-	roots, err := t.roots(id)
-	if err != nil {
 		return err
-	}
-	urls := make([]*wire.URL, 0, len(roots))
-	for _, root := range roots {
-		u := root.URL
-		u.URLMd5 = wire.Md5(u.URL)
-		if n, ok := given["URLType"].(int64); ok {
-			u.Type = n
-		}
-		if n, ok := given["RequestDelay"].(int64); ok {
-			u.RequestDelay = n
-		}
-		if f, ok := given["HTTPTimeout"].(float64); ok {
-			u.HTTPTimeout = f
-		}
-		urls = append(urls, &u)
-	}
-	return t.addMissing(id, urls)
+	})
+	return value, found, err
 }
 
-// Site reads a site with all its lists; nil when it is unknown.
+// Site reads a site with all its lists; nil for an unknown site.
 func (s *Store) Site(ctx context.Context, id string) (*wire.Site, error) {
 	return s.site(ctx, "Site", id, nil)
 }
 
-// SiteStatus answers a site, in State SiteNotFound when it is unknown (docs/spec/storage.md
-// 4.3). Excluded lists are nil.
+// SiteStatus reads a site (docs/spec/storage.md 4.3). An unknown site has State
+// SiteNotFound and the defaults of a new site (docs/spec/objects.md 2.1, 3.4). Excluded
+// lists are nil.
 func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.Site, error) {
 	site, err := s.site(ctx, "SiteStatus", r.ID, r.Exclude)
 	if err != nil {
 		return wire.Site{}, err
 	}
 	if site == nil {
-		// The fields of a new site (docs/spec/objects.md 2.1, 3.4).
 		site = &wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
 		if !slices.Contains(r.Exclude, listURLs) {
 			site.URLs = []wire.SiteURL{}
@@ -227,15 +192,11 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 	return *site, nil
 }
 
-func (s *Store) site(ctx context.Context, op, id string, exclude []string) (site *wire.Site, err error) {
+func (s *Store) site(ctx context.Context, op, id string, exclude []string) (*wire.Site, error) {
 	if err := s.refresh(ctx, id); err != nil {
 		return nil, err
 	}
-	err = s.view(ctx, op, func(t *tx) error {
-		site, err = t.site(id, exclude)
-		return err
-	})
-	return site, err
+	return result(ctx, s.view, op, func(t *tx) (*wire.Site, error) { return t.site(id, exclude) })
 }
 
 // Names of the lists in an excludeList.
@@ -245,11 +206,11 @@ const (
 	listFilters    = "filters"
 )
 
-// site reads a site and those of its lists that are not excluded.
+// site reads a site with the lists that are not excluded; nil for an unknown site.
 func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
 	site := wire.Site{MoveURLs: true}
 	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock)
-	found, err := t.Row("SELECT "+siteColumns+", RecrawlLock FROM "+t.DB.Table(sqldb.Sites, "sites")+" WHERE Id = ?", []any{id}, targets...)
+	found, err := t.Row("SELECT "+columnList(wire.SiteColumns)+", RecrawlLock FROM "+t.sites()+" WHERE Id = ?", []any{id}, targets...)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -259,46 +220,26 @@ func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
 		}
 	}
 	if !slices.Contains(exclude, listProperties) {
-		site.Properties, err = rowsOf[wire.SiteProperty](t, "sites_properties", propertyColumns, wire.PropertyColumns, site.ID)
-		if err != nil {
+		if site.Properties, err = rowsOf[wire.SiteProperty](t, propertiesInfo, site.ID); err != nil {
 			return nil, err
 		}
 	}
 	if !slices.Contains(exclude, listFilters) {
-		site.Filters, err = rowsOf[wire.SiteFilter](t, "sites_filters", filterColumns, wire.FilterColumns, site.ID)
+		site.Filters, err = rowsOf[wire.SiteFilter](t, filtersInfo, site.ID)
 	}
 	return &site, err
 }
 
-func rowsOf[Row any](t *tx, table, list string, columns []wire.Column, site string) ([]Row, error) {
+// rowsOf reads a list of a site in the order of its insertion. It is not nil.
+func rowsOf[Row any](t *tx, list tableInfo, site string) ([]Row, error) {
 	rows := []Row{}
-	err := t.Each("SELECT "+list+" FROM "+t.DB.Table(sqldb.Sites, table)+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
-		func(scan func(...any) error) error {
-			var row Row
-			err := scan(wire.Targets(&row, columns)...)
-			rows = append(rows, row)
-			return err
-		})
+	text := "SELECT " + columnList(list.columns) + " FROM " + t.plainTable(list) + " WHERE Site_Id = ? ORDER BY " + t.DB.RowID()
+	err := t.Each(text, []any{site}, appendTo(&rows, fieldsOf[Row](list.columns)))
 	return rows, err
 }
 
-// roots reads the root URLs of a site in the order they came.
-func (t *tx) roots(site string) ([]wire.SiteURL, error) {
-	roots := []wire.SiteURL{}
-	err := t.Each("SELECT "+urlColumns+", User_Id FROM "+t.DB.Table(sqldb.Sites, "sites_urls")+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
-		func(scan func(...any) error) error {
-			var u wire.SiteURL
-			u.SiteSelect = wire.SelectNone
-			err := scan(append(wire.Targets(&u.URL, wire.URLColumns), &u.UserID)...)
-			roots = append(roots, u)
-			return err
-		})
-	return roots, err
-}
-
-// Suspend is step 5 of a task for a site over a limit (docs/spec/DECISIONS.md 3.2): State 3,
-// the bits are added, Errors grows by the number of items. An unknown site is
-// left alone.
+// Suspend stops a site that is above a limit (docs/spec/DECISIONS.md 3.2): State 3, bits
+// added to ErrorMask, items added to Errors. It ignores an unknown site.
 func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
 	return s.update(ctx, "Suspend", func(t *tx) error {
 		_, err := t.Do("site_suspend", t.now, int64(bits), int64(bits), items, id)

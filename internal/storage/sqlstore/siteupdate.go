@@ -6,50 +6,49 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/wire"
 )
 
-// SiteUpdate changes a site, or those that a criterion selects (docs/spec/storage.md 4.2).
-// Statuses has 0 for each, or CodeDuplicateSite for an id that is unknown. A
-// request with a condition or an expression that is refused changes nothing and
-// is answered with CodeSQLError, as code and as status. Root URLs that are
-// replaced leave their contents to Trash.
+// SiteUpdate changes a site, or the sites that a criterion selects (docs/spec/storage.md
+// 4.2). Statuses has 0 for each site, or CodeDuplicateSite for an unknown id. A request
+// with an invalid criterion or expression changes nothing and is answered with
+// CodeSQLError, as code and as status. Contents of replaced root URLs go to the trash.
 //
-// An UpdateRows changes no row that the request does not name: see match. Items
-// that could mean several rows are named in ErrorMessage, and their rows stay.
+// UpdateRows changes only rows that an item identifies; see match. ErrorMessage names
+// ambiguous items, which change no row.
 func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.GeneralResponse, error) {
-	var answer wire.GeneralResponse
-	err := s.update(ctx, "SiteUpdate", func(t *tx) error {
-		answer = wire.GeneralResponse{Statuses: []any{}}
+	answer, err := result(ctx, s.update, "SiteUpdate", func(t *tx) (wire.GeneralResponse, error) {
+		answer := wire.GeneralResponse{Statuses: []any{}}
 		ids := []string{r.ID}
 		if r.ID == "" {
 			ids = nil
 			if !r.Criterion.Empty() {
 				var err error
-				if ids, err = t.selectSites("SiteUpdate.criterions", r.Criterion, noCondition); err != nil {
-					return err
+				if ids, err = t.selectSites("SiteUpdate.criterions", r.Criterion, expr.SQL{}); err != nil {
+					return answer, err
 				}
 			}
 		}
 		for _, id := range ids {
-			stored, err := t.known(id)
+			stored, err := t.storedID(id)
 			if err != nil {
-				return err
+				return answer, err
 			}
-			status := wire.CodeDuplicateSite // its meaning here: not found
+			status := wire.CodeDuplicateSite // here it means: not found
 			if stored != "" {
 				status = wire.CodeOK
-				unclear, err := t.updateSite("SiteUpdate", stored, r.Set, r.SiteLists)
+				ambiguous, err := t.updateSite("SiteUpdate", stored, r.Set, r.SiteLists)
 				if err != nil {
-					return err
+					return answer, err
 				}
 				if answer.ErrorMessage == "" {
-					answer.ErrorMessage = strings.Join(unclear, "; ")
+					answer.ErrorMessage = strings.Join(ambiguous, "; ")
 				}
 			}
 			answer.Statuses = append(answer.Statuses, status)
 		}
-		return nil
+		return answer, nil
 	})
 	if refused(err) {
 		return wire.GeneralResponse{ErrorCode: wire.CodeSQLError, ErrorMessage: message(err), Statuses: []any{wire.CodeSQLError}}, nil
@@ -57,24 +56,24 @@ func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.
 	return answer, err
 }
 
-// updateSite does the steps of docs/spec/storage.md 4.2 for one site. It tells the items that
-// could mean several rows.
-func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (unclear []string, err error) {
+// updateSite applies docs/spec/storage.md 4.2 to one site. It returns messages about
+// ambiguous items.
+func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (ambiguous []string, err error) {
 	restart := set["State"] == int64(wire.SiteRestart)
 	if err := t.setSite(object, id, set); err != nil {
 		return nil, err
 	}
-	if !l.Given() && !restart { // the daemon does this for every site that it visits
+	if !l.Given() && !restart { // the frequent case: URL_FETCH of the daemon
 		return nil, nil
 	}
 	criteria, err := t.counterCriteria(id)
 	if err != nil {
 		return nil, err
 	}
-	if unclear, err = t.updateLists(object, id, l); err != nil {
+	if ambiguous, err = t.updateLists(object, id, l); err != nil {
 		return nil, err
 	}
-	// A counter whose own condition went counts as it always did.
+	// A counter without its COUNTER_CRIT property has its built-in condition again.
 	if len(criteria) > 0 && l.Properties != nil {
 		if err := t.recount(id); err != nil {
 			return nil, err
@@ -93,23 +92,22 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (un
 		if err := t.copyRoots(id, true); err != nil {
 			return nil, err
 		}
-		return unclear, t.recount(id)
+		return ambiguous, t.recount(id)
 	}
 	if replace {
 		err = t.copyRoots(id, false)
 	}
-	return unclear, err
+	return ambiguous, err
 }
 
-// setSite sets columns of a site. Expressions come after plain values and one
-// after the other: they see the new values, on both databases. State 6 is not
-// stored, it is a restart.
+// setSite sets columns of a site: first plain values, then the expressions one by one, so
+// that they see the new values on both databases. State 6 means a restart and is not
+// stored.
 func (t *tx) setSite(object, id string, set wire.Patch) error {
 	plain, later := wire.Patch{}, wire.Patch{}
 	for name, value := range uncounted(set) {
-		e, ok := value.(wire.Expr)
-		switch {
-		case ok && !isNow(e):
+		switch _, ok := needsParser(value); {
+		case ok:
 			later[name] = value
 		case name != "State" || value != int64(wire.SiteRestart):
 			plain[name] = value
@@ -127,16 +125,17 @@ func (t *tx) setSite(object, id string, set wire.Patch) error {
 	return nil
 }
 
-func (t *tx) updateLists(object, id string, l wire.SiteLists) (unclear []string, err error) {
+func (t *tx) updateLists(object, id string, l wire.SiteLists) (ambiguous []string, err error) {
 	lists := []struct {
-		name, table, drop string
-		columns           []wire.Column
-		rows              []wire.Patch
-		key               []string // tells which rows are meant
-		value             string   // tells them apart
+		name  string
+		table tableInfo
+		drop  string
+		rows  []wire.Patch
+		key   []string // columns that identify a row
+		value string   // column that distinguishes rows with one key
 	}{
-		{"filters", "sites_filters", "filters_delete", wire.FilterColumns, l.Filters, []string{"Type", "Mode", "State"}, "Pattern"},
-		{"properties", "sites_properties", "properties_delete", wire.PropertyColumns, l.Properties, []string{"Name", "URLMd5"}, "Value"},
+		{"filters", filtersInfo, "filters_delete", l.Filters, []string{"Type", "Mode", "State"}, "Pattern"},
+		{"properties", propertiesInfo, "properties_delete", l.Properties, []string{"Name", "URLMd5"}, "Value"},
 	}
 	for _, list := range lists {
 		name := object + "." + list.name
@@ -144,28 +143,28 @@ func (t *tx) updateLists(object, id string, l wire.SiteLists) (unclear []string,
 		case list.rows == nil:
 			continue
 		case l.UpdateType == wire.UpdateRows:
-			more, err := t.changeList(name, list.table, id, list.columns, list.rows, list.key, list.value)
+			more, err := t.changeList(name, list.table, id, list.rows, list.key, list.value)
 			if err != nil {
 				return nil, err
 			}
-			unclear = append(unclear, more...)
+			ambiguous = append(ambiguous, more...)
 			continue
 		case l.UpdateType == wire.UpdateOverwrite:
 			if _, err := t.Do(list.drop, id); err != nil {
 				return nil, err
 			}
 		}
-		if err := t.putList(name, list.table, list.columns, id, list.rows); err != nil {
+		if err := t.putList(name, list.table, id, list.rows); err != nil {
 			return nil, err
 		}
 	}
-	return unclear, nil
+	return ambiguous, nil
 }
 
-// changeList changes the rows of a list that items name.
-func (t *tx) changeList(object, table, id string, columns []wire.Column, items []wire.Patch, key []string, value string) (unclear []string, err error) {
-	var stored, asked []listRow
-	text := "SELECT " + t.DB.RowID() + ", " + strings.Join(append(key[:len(key):len(key)], value), ", ") + " FROM " + t.listTarget("", table, columns).table +
+// changeList changes the rows of a list that items identify.
+func (t *tx) changeList(object string, list tableInfo, id string, items []wire.Patch, key []string, value string) (ambiguous []string, err error) {
+	var stored, wanted []listRow
+	text := "SELECT " + t.DB.RowID() + ", " + strings.Join(key, ", ") + ", " + value + " FROM " + t.plainTable(list) +
 		" WHERE Site_Id = ? ORDER BY " + t.DB.RowID()
 	err = t.Each(text, []any{id}, func(scan func(...any) error) error {
 		row, parts := listRow{}, make([]string, len(key))
@@ -182,51 +181,48 @@ func (t *tx) changeList(object, table, id string, columns []wire.Column, items [
 		return nil, err
 	}
 	for _, item := range items {
-		parts := make([]string, len(key))
-		for i, column := range key {
-			parts[i] = fmt.Sprint(item[column])
-		}
-		asked = append(asked, listRow{key: strings.Join(parts, "\x00"), value: item.Text(value)})
+		parts := mapped(key, func(column string) string { return fmt.Sprint(item[column]) })
+		wanted = append(wanted, listRow{key: strings.Join(parts, "\x00"), value: item.Text(value)})
 	}
-	rows, several := match(stored, asked)
+	rows, several := match(stored, wanted)
 	for i, row := range rows {
-		name := fmt.Sprintf("%s[%d]", object, i)
+		name := elementName(object, i)
 		if several[i] {
-			unclear = append(unclear, name+" could mean several rows: none is changed")
+			ambiguous = append(ambiguous, name+" could mean several rows: none is changed")
 		}
 		if row == 0 {
-			t.s.o.Log.Info("an update changes no row", "site", id, "item", name, "several", several[i])
+			t.s.o.Log.Info("SITE_UPDATE item matches no single row; nothing is changed", "site", id, "item", name, "several", several[i])
 			continue
 		}
 		set := clone(items[i])
 		for _, column := range append([]string{"Site_Id", "CDate"}, key...) {
 			delete(set, column)
 		}
-		if _, err := t.set(t.listTarget(name, table, columns), set, nil, t.DB.RowID()+" = ?", row); err != nil {
+		if _, err := t.set(t.listTarget(name, list), set, nil, t.DB.RowID()+" = ?", row); err != nil {
 			return nil, err
 		}
 	}
-	return unclear, nil
+	return ambiguous, nil
 }
 
-// listRow is a row of a list, or an item of a request that means one.
+// listRow is a stored row of a list, or an item of a request.
 type listRow struct {
 	id         int64
 	key, value string
 }
 
-// match finds the stored row that each item means, 0 for none (docs/spec/storage.md 6.2 #11):
-// one with its key and its value; else, when as many rows as items are left with
-// a key, one after the other. Several tells the items whose key has rows left,
-// but not as many as items: which of them are meant is not said.
-func match(stored, asked []listRow) (rows []int64, several []bool) {
-	rows, several = make([]int64, len(asked)), make([]bool, len(asked))
+// match returns for each item the id of its stored row, or 0 (docs/spec/storage.md 6.2
+// #11). A row matches by key and value. The remaining rows and items of a key match in
+// their order if their numbers are equal. Otherwise several is true for these items,
+// unless no row remains.
+func match(stored, wanted []listRow) (rows []int64, several []bool) {
+	rows, several = make([]int64, len(wanted)), make([]bool, len(wanted))
 	left := map[string][]listRow{}
 	for _, s := range stored {
 		left[s.key] = append(left[s.key], s)
 	}
 	open := map[string][]int{}
-	for i, a := range asked {
+	for i, a := range wanted {
 		for j, s := range left[a.key] {
 			if s.value == a.value {
 				rows[i] = s.id
@@ -250,8 +246,8 @@ func match(stored, asked []listRow) (rows []int64, several []bool) {
 	return rows, several
 }
 
-// keepsRoots reports whether a site's property says that SITE_UPDATE leaves the
-// rows of root URLs alone.
+// keepsRoots reports whether UPDATE_NOT_INSERT_ROOT_URLS keeps SITE_UPDATE from replacing
+// the rows of root URLs.
 func (t *tx) keepsRoots(id string) (bool, error) {
 	value, _, err := t.property(id, "UPDATE_NOT_INSERT_ROOT_URLS")
 	if err != nil {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Codes of the journal log_<site> beside the statuses 1 to 7 (docs/spec/storage.md 1.8).
+// Codes of the journal log_<site>; a code 1 to 7 is a Status (docs/spec/storage.md 1.8).
 const (
 	logInsert  = 20
 	logDelete  = 21
@@ -19,8 +20,8 @@ const (
 	logContent = 25
 )
 
-// statistics counts events of URLs in freq_<site> and notes them in log_<site>,
-// each where the site's property or the option says so (docs/spec/storage.md 4.0.3).
+// statistics counts events of URLs in freq_<site> and writes them to log_<site>, each if
+// the site's property or the option enables it (docs/spec/storage.md 4.0.3).
 type statistics struct {
 	t         *tx
 	site      string
@@ -35,7 +36,7 @@ func (t *tx) statistics(site string) (*statistics, error) {
 		if err := scan(&name, &value); err != nil {
 			return err
 		}
-		if on := switches[name]; on != nil { // MySQL finds names in other case too
+		if on := switches[name]; on != nil { // the comparison of MySQL ignores case
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			*on = err == nil && n != 0
 		}
@@ -47,20 +48,11 @@ func (t *tx) statistics(site string) (*statistics, error) {
 	return s, nil
 }
 
-// off spares callers the work of making objects for the journal.
+// off reports whether no event is counted or written.
 func (s *statistics) off() bool { return !s.freq && !s.log }
 
-// event adds 1 to a column of freq_, unless it is "", and notes code in log_,
-// unless it is 0, with the JSON of the object that asked.
-func (s *statistics) event(md5, column string, code int64, object any) error {
-	var columns []string
-	if column != "" {
-		columns = []string{column}
-	}
-	return s.events([]string{md5}, columns, code, object)
-}
-
-// events is event for many URLs, each once, and for several columns.
+// events adds 1 to columns of freq_ for each URL, and writes code to log_ unless it is 0,
+// with the JSON of the object that caused the event. The keys must be unique.
 func (s *statistics) events(md5s, columns []string, code int64, object any) error {
 	if s.freq && len(columns) > 0 && len(md5s) > 0 {
 		if err := s.count(md5s, columns); err != nil {
@@ -74,62 +66,36 @@ func (s *statistics) events(md5s, columns []string, code int64, object any) erro
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, len(md5s))
-	for i, md5 := range md5s {
-		rows[i] = []any{s.site, md5, code, string(raw), s.t.now, s.t.now}
-	}
-	return s.t.insertRows(s.t.table(sqldb.Logs, s.site), "Site_Id, URLMd5, OpCode, Object, CDate, ODate", rows)
+	rows := mapped(md5s, func(md5 string) []any { return []any{s.site, md5, code, string(raw), s.t.now, s.t.now} })
+	return s.t.insertRows("INSERT INTO "+s.t.table(sqldb.Logs, s.site)+" (Site_Id, URLMd5, OpCode, Object, CDate, ODate)", rows)
 }
 
-// count adds 1 to columns of freq_; the first event of a URL makes its row.
+// count adds 1 to columns of freq_ and inserts missing rows.
 func (s *statistics) count(md5s, columns []string) error {
 	table := s.t.table(sqldb.Freqs, s.site)
-	var set strings.Builder
-	for _, column := range columns {
-		set.WriteString(column + " = " + column + " + 1, ")
-	}
-	var counted int64
-	err := chunks(md5s, func(in string, args []any) error {
-		n, err := s.t.Exec("UPDATE "+table+" SET "+set.String()+"MDate = ? WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{s.t.now, s.site}, args...)...)
-		counted += n
-		return err
-	})
+	set := strings.Join(mapped(columns, func(c string) string { return c + " = " + c + " + 1" }), ", ")
+	counted, err := execIn(s.t, md5s, "UPDATE "+table+" SET "+set+", MDate = ?"+ofKeys, s.t.now, s.site)
 	if err != nil || counted == int64(len(md5s)) {
 		return err
 	}
-	there, err := s.t.present(sqldb.Freqs, s.site, md5s)
+	found, err := s.t.present(sqldb.Freqs, s.site, md5s)
 	if err != nil {
 		return err
 	}
 	var rows [][]any
 	for _, md5 := range md5s {
-		if there[md5] {
-			continue
+		if !found[md5] {
+			ones := mapped(columns, func(string) any { return 1 })
+			rows = append(rows, append([]any{s.site, md5, s.t.now, s.t.now}, ones...))
 		}
-		row := []any{s.site, md5, s.t.now, s.t.now}
-		for range columns {
-			row = append(row, 1)
-		}
-		rows = append(rows, row)
 	}
-	return s.t.insertRows(table, "Site_Id, URLMd5, CDate, MDate, "+strings.Join(columns, ", "), rows)
+	return s.t.insertRows("INSERT INTO "+table+" (Site_Id, URLMd5, CDate, MDate, "+strings.Join(columns, ", ")+")", rows)
 }
 
-// present tells which keys are in a table of a site.
-func (t *tx) present(database, site string, md5s []string) (map[string]bool, error) {
-	there := make(map[string]bool, len(md5s))
-	err := chunks(md5s, func(in string, args []any) error {
-		return t.Each("SELECT URLMd5 FROM "+t.table(database, site)+" WHERE Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{site}, args...), func(scan func(...any) error) error {
-			var md5 string
-			err := scan(&md5)
-			there[md5] = true
-			return err
-		})
-	})
-	return there, err
-}
+// statusColumns are the columns of freq_ that count statuses.
+var statusColumns = map[int64][]string{wire.StatusNew: {"FNew"}, wire.StatusCrawled: {"FCrawled"}, wire.StatusProcessed: {"FProcessed"}}
 
-// reached counts and notes that a row is in a status now.
+// reached records that a row has a new Status.
 func (s *statistics) reached(md5 string, status int64, object any) error {
 	return s.reachedAll([]string{md5}, status, object)
 }
@@ -138,39 +104,88 @@ func (s *statistics) reachedAll(md5s []string, status int64, object any) error {
 	if status < wire.StatusNew || status > wire.StatusProcessed {
 		return nil
 	}
-	var columns []string
-	if column := map[int64]string{wire.StatusNew: "FNew", wire.StatusCrawled: "FCrawled", wire.StatusProcessed: "FProcessed"}[status]; column != "" {
-		columns = []string{column}
-	}
-	return s.events(md5s, columns, status, object)
+	return s.events(md5s, statusColumns[status], status, object)
 }
 
-// inserted counts and notes a new row and its status.
+// inserted records a new row and its Status.
 func (s *statistics) inserted(md5 string, status int64, object any) error {
 	if s.off() {
 		return nil
 	}
-	if err := s.event(md5, "FIns", logInsert, object); err != nil {
+	if err := s.events([]string{md5}, []string{"FIns"}, logInsert, object); err != nil {
 		return err
 	}
 	return s.reached(md5, status, object)
 }
 
-// updated counts and notes that rows were changed, and a new status of each.
-func (s *statistics) updated(rows []chosen, set wire.Patch) error {
+// updated records that rows were changed, and their new Status.
+func (s *statistics) updated(rows []urlStatus, set wire.Patch) error {
 	if s.off() {
 		return nil
 	}
 	status, given := set["Status"].(int64)
-	var all, moved []string
+	var moved []string
 	for _, row := range rows {
-		all = append(all, row.md5)
 		if given && status != row.status {
 			moved = append(moved, row.md5)
 		}
 	}
-	if err := s.events(all, []string{"FUpd"}, logUpdate, set); err != nil {
+	if err := s.events(md5sOf(rows), []string{"FUpd"}, logUpdate, set); err != nil {
 		return err
 	}
 	return s.reachedAll(moved, status, set)
+}
+
+// ContentNote is a journal event: Object has read contents of URLs of a site.
+type ContentNote struct {
+	SiteID  string
+	URLMd5s []string
+	Object  any
+}
+
+// NoteContents writes the notes of sites whose journal is enabled. Notes of other and
+// unknown sites cost only a read.
+func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
+	wanted, err := result(ctx, s.view, "NoteContents", func(t *tx) (wanted []ContentNote, err error) {
+		journals := map[string]bool{}
+		for _, n := range notes {
+			enabled, read := journals[n.SiteID]
+			if !read {
+				stats, err := t.journalOf(n.SiteID)
+				if err != nil {
+					return nil, err
+				}
+				enabled = stats.log
+				journals[n.SiteID] = enabled
+			}
+			if enabled {
+				wanted = append(wanted, n)
+			}
+		}
+		return wanted, nil
+	})
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	return s.update(ctx, "NoteContents", func(t *tx) error {
+		for _, n := range wanted {
+			stats, err := t.journalOf(n.SiteID)
+			if err != nil {
+				return err
+			}
+			if err := stats.events(n.URLMd5s, nil, logContent, n.Object); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// journalOf returns the statistics of a site; those of an unknown site are disabled.
+func (t *tx) journalOf(id string) (*statistics, error) {
+	site, err := t.storedID(id)
+	if err != nil || site == "" {
+		return &statistics{}, err
+	}
+	return t.statistics(site)
 }

@@ -1,5 +1,5 @@
-// Package sqlstore keeps sites and their URLs: each method is one request and one
-// transaction, from checked dc types to rows and back.
+// Package sqlstore stores sites and their URLs in SQL: one method per request, from
+// checked wire types to rows and back.
 //
 //	s := sqlstore.Open(database, sqlstore.Options{Log: log})
 //	answer, err := s.SiteNew(ctx, request)
@@ -7,25 +7,19 @@
 //	marks, err := s.MarkCrawling(ctx, site, batch, urls) // Status 3
 //	err = s.FinishCrawl(ctx, site, batch, results)       // Status 4
 //
-// A row is held by one batch at a time: Status 2, 3, 8 (crawling) or 5, 6
-// (processing) with its Batch_Id. What a batch brings later than that is left
-// alone, so that a lost task that comes back does no harm.
+// One batch at a time holds a row: Status 2, 3, 8 (crawling) or 5, 6 (processing)
+// with its Batch_Id. Results of a batch that no longer holds the row are ignored.
 //
-// The specification has tables urls_<site>. On SQLite the rows of all sites stand
-// in one table (package sqldb says why): each of our texts chooses the site, and
-// texts from outside may use those names on both databases.
+// On SQLite one table holds the rows of all sites, so every statement here selects
+// the site. Expressions in requests may use the names of the specification, such as
+// urls_<site>, on both databases. They reach the database through package expr only.
 //
-// The counters of a site's row (docs/spec/storage.md 4.0.4) change in the same transaction as
-// the rows that they count; counters.go says how, and what is lazy.
+// A method is one transaction, unless its comment says otherwise. An invalid request
+// is reported in the answer if the answer has a field for it. An error means that the
+// transaction changed nothing. Files of deleted contents are listed by Trash.
 //
-// What a request gets wrong, as an unknown site or an expression that package
-// expr refuses, is part of its answer where the answer has a place for it; an
-// error means that nothing was changed. Conditions from outside reach the
-// database through package expr alone. Texts and tables are package sqldb's and
-// live in sql/. Files of contents are other packages': what a change leaves to
-// be removed is listed by Trash.
-//
-// Times are UTC, from Options.Now. Methods may be called by several goroutines.
+// Times are UTC, from Options.Now. Methods are safe for concurrent use.
+// Sources: docs/spec/storage.md 1, 4.
 package sqlstore
 
 import (
@@ -38,23 +32,23 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Options of a Store.
+// Options of a Store. STATS_* properties of a site override StatsFreq and StatsLog
+// (docs/spec/storage.md 4.0.3).
 type Options struct {
-	Now       func() time.Time // time.Now when nil
-	Log       *slog.Logger     // nothing is logged when nil
-	StatsFreq bool             // keep freq_ where a site's properties do not say (docs/spec/storage.md 4.0.3)
-	StatsLog  bool             // keep log_ where a site's properties do not say
-
-	CustomTime time.Duration // how long one SQL_CUSTOM may take; 30 s when 0
+	Now        func() time.Time // time.Now if nil
+	Log        *slog.Logger     // no log if nil
+	StatsFreq  bool             // count events in freq_<site>
+	StatsLog   bool             // write events to the journal log_<site>
+	CustomTime time.Duration    // time limit of one SQL_CUSTOM; 30 s if 0
 }
 
-// Store is sites and URLs in an open database.
+// Store holds sites and URLs in an open database.
 type Store struct {
 	db *sqldb.DB
 	o  Options
 }
 
-// Open makes a Store of an open database, which stays the caller's to close.
+// Open returns a Store on an open database. The caller closes the database.
 func Open(d *sqldb.DB, o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -68,13 +62,13 @@ func Open(d *sqldb.DB, o Options) *Store {
 	return &Store{db: d, o: o}
 }
 
-// tx is a transaction at one moment.
+// tx is a transaction with a fixed time.
 type tx struct {
 	*sqldb.Tx
 	s    *Store
 	time time.Time
-	now  string // time as dates are stored
-	lock bool   // the transaction changes sites: one that it knows is locked
+	now  string // time in the format of the database
+	lock bool   // storedID locks the site
 }
 
 func (s *Store) tx(t *sqldb.Tx) *tx {
@@ -85,13 +79,13 @@ func (s *Store) tx(t *sqldb.Tx) *tx {
 func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error {
 	err := s.db.View(ctx, func(t *sqldb.Tx) error { return read(s.tx(t)) })
 	if err != nil {
-		return fmt.Errorf("store.%s: %w", op, err)
+		return fmt.Errorf("read the database for %s: %w", op, err)
 	}
 	return nil
 }
 
-// update runs change in a transaction. It may run several times, when databases
-// make it yield to another transaction: it begins with its results empty.
+// update runs change in a transaction. The database may run change several times, so
+// change must reset its results first.
 func (s *Store) update(ctx context.Context, op string, change func(*tx) error) error {
 	err := s.db.Update(ctx, func(dt *sqldb.Tx) error {
 		t := s.tx(dt)
@@ -99,20 +93,57 @@ func (s *Store) update(ctx context.Context, op string, change func(*tx) error) e
 		return change(t)
 	})
 	if err != nil {
-		return fmt.Errorf("store.%s: %w", op, err)
+		return fmt.Errorf("change the database for %s: %w", op, err)
 	}
 	return nil
 }
 
-// known gives the id of a site as it is stored, or "" for an unknown one. In a
-// transaction that changes something it locks the site, which comes before any
-// change of the site's rows: so changes of one site come one after the other.
-func (t *tx) known(id string) (string, error) {
-	text := "SELECT Id FROM " + t.DB.Table(sqldb.Sites, "sites") + " WHERE Id = ?"
+// result returns what do computes in a transaction; run is Store.view or Store.update.
+func result[T any](ctx context.Context, run func(context.Context, string, func(*tx) error) error, op string, do func(*tx) (T, error)) (T, error) {
+	var value T
+	err := run(ctx, op, func(t *tx) (err error) {
+		value, err = do(t)
+		return err
+	})
+	return value, err
+}
+
+// storedID returns the id of a site as stored, or "" for an unknown site. In an update
+// it locks the site's row. Lock a site before its rows: this serialises the changes of
+// one site.
+func (t *tx) storedID(id string) (string, error) {
+	text := "SELECT Id FROM " + t.sites() + " WHERE Id = ?"
 	if t.lock {
 		text += t.DB.ForUpdate()
 	}
 	var stored string
 	_, err := t.Row(text, []any{id}, &stored)
 	return stored, err
+}
+
+// StoredID returns the id of a site as stored, or id for an unknown site.
+func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
+	stored, err := result(ctx, s.view, "StoredID", func(t *tx) (string, error) { return t.storedID(id) })
+	if stored == "" {
+		stored = id
+	}
+	return stored, err
+}
+
+// openSite is storedID and the statistics of the site, for operations of task
+// programs: an unknown site is an error with CodeNotFound.
+func (t *tx) openSite(id string) (string, *statistics, error) {
+	site, err := t.storedID(id)
+	if err != nil {
+		return "", nil, err
+	}
+	if site == "" {
+		return "", nil, &wire.Error{Op: "open site", Code: wire.CodeNotFound, Err: unknownSite("site", "", id)}
+	}
+	stats, err := t.statistics(site)
+	return site, stats, err
+}
+
+func unknownSite(object, field, id string) *wire.FieldError {
+	return &wire.FieldError{Object: object, Field: field, Value: clip(id), Reason: "is no known site"}
 }

@@ -2,20 +2,24 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"hce/dc/internal/wire"
 )
 
-// URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed, 2 exists
-// for each; what failed is left out, and the first reason stands in
-// ErrorMessage. Keys tell where each URL is stored, for the URL_PUT that an
-// element may carry; the key of a failed one is zero.
+// Statuses of an element of URL_NEW (docs/spec/storage.md 4.7).
+const (
+	urlInserted = 0
+	urlFailed   = 1
+	urlExists   = 2
+)
+
+// URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed or 2
+// exists for each element; ErrorMessage has the first reason. Keys has the key of each
+// stored URL, for the URL_PUT of the element; the key of a failed element is zero.
 func (s *Store) URLNew(ctx context.Context, list []wire.URLNewRequest) (wire.GeneralResponse, []Key, error) {
-	var n newURLs
-	err := s.update(ctx, "URLNew", func(t *tx) error {
-		n = newURLs{tx: t, list: list, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
-		return n.run()
+	n, err := result(ctx, s.update, "URLNew", func(t *tx) (*newURLs, error) {
+		n := &newURLs{tx: t, list: list, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
+		return n, n.run()
 	})
 	if err != nil {
 		return wire.GeneralResponse{}, nil, err
@@ -23,56 +27,55 @@ func (s *Store) URLNew(ctx context.Context, list []wire.URLNewRequest) (wire.Gen
 	answer := wire.GeneralResponse{Statuses: n.statuses}
 	for _, err := range n.errs {
 		if err != nil {
-			complain(&answer, err)
+			reportFirst(&answer, err)
 		}
 	}
 	return answer, n.keys, nil
 }
 
-// newURLs is one URL_NEW under way. Elements that stand one behind the other and
-// belong to one site wait, and are stored together: what each needs of the
-// database is asked for once for all. Their keys differ, so that their order
-// does not matter.
+// newURLs is the state of one URL_NEW. Consecutive elements of one site with different
+// keys are queued and stored together, with one set of queries.
 type newURLs struct {
 	*tx
 	list     []wire.URLNewRequest
 	statuses []any
 	keys     []Key
 	errs     []error
-	site     string
-	waiting  []int           // indexes of elements of the site
-	waits    map[string]bool // their URLMd5
+
+	site       string
+	queue      []int           // indexes of elements of site
+	queuedMd5s map[string]bool // their keys
 }
 
-// mostWaiting bounds what is stored together.
-const mostWaiting = 1000
+// maxQueued bounds the elements that are stored together.
+const maxQueued = 1000
 
-func (n *newURLs) object(i int) string { return fmt.Sprintf("URLNew[%d]", i) }
+func (n *newURLs) object(i int) string { return elementName("URLNew", i) }
 
 func (n *newURLs) run() error {
 	for i, r := range n.list {
 		site, err := n.siteOfElement(i, r)
 		if err != nil {
-			if err := n.failed(i, err); err != nil {
+			if err := n.fail(i, err); err != nil {
 				return err
 			}
 			continue
 		}
 		n.keys[i] = Key{SiteID: site, URLMd5: r.Row.Text("URLMd5")}
-		if site != n.site || n.waits[n.keys[i].URLMd5] || len(n.waiting) == mostWaiting {
-			if err := n.store(); err != nil {
+		if site != n.site || n.queuedMd5s[n.keys[i].URLMd5] || len(n.queue) == maxQueued {
+			if err := n.storeQueue(); err != nil {
 				return err
 			}
-			n.site, n.waits = site, map[string]bool{}
+			n.site, n.queuedMd5s = site, map[string]bool{}
 		}
-		n.waiting = append(n.waiting, i)
-		n.waits[n.keys[i].URLMd5] = true
+		n.queue = append(n.queue, i)
+		n.queuedMd5s[n.keys[i].URLMd5] = true
 	}
-	return n.store()
+	return n.storeQueue()
 }
 
-// failed keeps the reason when it is the request's fault.
-func (n *newURLs) failed(i int, err error) error {
+// fail records a refusal of an element. It returns any other error.
+func (n *newURLs) fail(i int, err error) error {
 	if !refused(err) {
 		return err
 	}
@@ -85,35 +88,34 @@ func (n *newURLs) siteOfElement(i int, r wire.URLNewRequest) (site string, err e
 	if len(text) > maxURL {
 		return "", &wire.FieldError{Object: n.object(i), Field: "url", Value: text[:100] + "...", Reason: errLongURL.Error()}
 	}
-	if named := r.Row.Text("Site_Id"); named != "" && named == n.site && len(n.waiting) > 0 {
-		return named, nil // as the one before
+	if named := r.Row.Text("Site_Id"); named != "" && named == n.site && len(n.queue) > 0 {
+		return named, nil
 	}
 	if r.SiteSelect != wire.SelectAuto {
 		return n.siteFor(n.object(i), r, text)
 	}
-	err = n.Try(func() (err error) { // may make a site, or half of it
+	err = n.Try(func() (err error) { // undo a site that is only partly made
 		site, err = n.siteFor(n.object(i), r, text)
 		return err
 	})
 	return site, err
 }
 
-// store stores the elements that wait, all at once, or when one of them is
-// refused one after the other.
-func (n *newURLs) store() error {
-	waiting := n.waiting
-	n.waiting = nil
-	if len(waiting) == 0 {
+// storeQueue stores the queued elements together. If one is refused it stores them one
+// by one.
+func (n *newURLs) storeQueue() error {
+	queue := n.queue
+	n.queue = nil
+	if len(queue) == 0 {
 		return nil
 	}
-	err := n.Try(func() error { return n.storeAll(waiting) })
+	err := n.Try(func() error { return n.store(queue) })
 	if err == nil || !refused(err) {
 		return err
 	}
-	for _, i := range waiting {
-		err := n.Try(func() error { return n.storeAll([]int{i}) })
-		if err != nil {
-			if err := n.failed(i, err); err != nil {
+	for _, i := range queue {
+		if err := n.Try(func() error { return n.store([]int{i}) }); err != nil {
+			if err := n.fail(i, err); err != nil {
 				return err
 			}
 		}
@@ -121,11 +123,8 @@ func (n *newURLs) store() error {
 	return nil
 }
 
-func (n *newURLs) storeAll(waiting []int) error {
-	urls := make([]*wire.URL, len(waiting))
-	for at, i := range waiting {
-		urls[at] = &wire.URL{URLMd5: n.keys[i].URLMd5}
-	}
+func (n *newURLs) store(queue []int) error {
+	urls := mapped(queue, func(i int) *wire.URL { return &wire.URL{URLMd5: n.keys[i].URLMd5} })
 	fresh, err := n.missing(n.site, urls)
 	if err != nil {
 		return err
@@ -143,17 +142,17 @@ func (n *newURLs) storeAll(waiting []int) error {
 		return err
 	}
 	var rows []*wire.URL
-	for at, i := range waiting {
+	for at, i := range queue {
 		r, u := n.list[i], urls[at]
 		switch {
 		case !isFresh[u.URLMd5]:
 			n.statuses[i] = urlExists
-			if err := n.updateKnown(i); err != nil {
+			if err := n.updateExisting(i); err != nil {
 				return err
 			}
 		case hasExpressions(r.Row):
 			n.statuses[i] = urlInserted
-			if err := n.insertOne(i, defaults, stats); err != nil {
+			if err := n.insertEvaluated(i, defaults, stats); err != nil {
 				return err
 			}
 		default:
@@ -165,7 +164,7 @@ func (n *newURLs) storeAll(waiting []int) error {
 	if err := n.addURLs(n.site, rows, stats); err != nil {
 		return err
 	}
-	for _, i := range waiting {
+	for _, i := range queue {
 		if err := n.setAttributes(n.site, n.keys[i].URLMd5, n.list[i].Attributes); err != nil {
 			return err
 		}
@@ -173,8 +172,8 @@ func (n *newURLs) storeAll(waiting []int) error {
 	return nil
 }
 
-// updateKnown applies the urlUpdate of an element whose URL is there.
-func (n *newURLs) updateKnown(i int) error {
+// updateExisting applies the urlUpdate of an element whose URL exists.
+func (n *newURLs) updateExisting(i int) error {
 	if n.list[i].Update == nil {
 		return nil
 	}
@@ -184,8 +183,8 @@ func (n *newURLs) updateKnown(i int) error {
 	return err
 }
 
-// insertOne inserts a row with expressions, which refer to the row itself.
-func (n *newURLs) insertOne(i int, defaults wire.URL, stats *statistics) error {
+// insertEvaluated inserts a row with expressions, which may read the row itself.
+func (n *newURLs) insertEvaluated(i int, defaults wire.URL, stats *statistics) error {
 	given := n.list[i].Row
 	u := rowOf(given, defaults, n.now)
 	row := wire.PatchOf(&u, wire.URLColumns)
@@ -204,20 +203,19 @@ func (n *newURLs) insertOne(i int, defaults wire.URL, stats *statistics) error {
 	return stats.inserted(u.URLMd5, u.Status, u)
 }
 
-// urlDefaults are the columns of a new URL that its request does not set: those
-// of the tables, and what it takes from its site (docs/spec/storage.md 1.5, 4.7 step 2).
+// urlDefaults has the columns that a new URL takes from the tables and from its site
+// (docs/spec/storage.md 1.5, 4.7 step 2).
 func (t *tx) urlDefaults(site string) (wire.URL, error) {
 	u := wire.URL{SiteID: site, Status: wire.StatusNew, ProcessingDelay: 1000, MaxURLsFromPage: 200}
 	_, err := t.Get("site_url_defaults", []any{site}, &u.RequestDelay, &u.HTTPTimeout, &u.Type)
 	return u, err
 }
 
-// rowOf is a new row of plain values.
+// rowOf is a new row without expressions. CDate defaults to now.
 func rowOf(given wire.Patch, defaults wire.URL, now string) wire.URL {
 	u := defaults
-	site := u.SiteID
 	wire.Apply(&u, wire.URLColumns, given, wire.Date(now))
-	u.SiteID = site
+	u.SiteID = defaults.SiteID
 	if u.CDate == "" {
 		u.CDate = wire.Date(now)
 	}

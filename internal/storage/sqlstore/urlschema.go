@@ -7,40 +7,32 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TakeSchema stores what a URL schema made of a template (docs/spec/crawling.md 5.9): the
-// template's row becomes crawled by the batch; first, which takes its place in
-// the batch, is held for it in Status 2; the others become new, or new again,
-// Crawled + 1, when they are there and in no batch's hands. New rows are
-// inserted as far as the site has room, first always. All of it or nothing.
+// TakeSchema stores the URLs that a URL schema made of a template (docs/spec/crawling.md
+// 5.9). The template's row becomes crawled by the batch. The batch gets first instead, in
+// Status 2. The others become new, with Crawled + 1, if they exist and no batch holds
+// them. New rows are inserted while the site has room; first is always inserted.
 //
-// Taken is false, and nothing is changed, when another batch holds the template,
-// or this one has used it up already: a second run of a batch does no harm. An
-// unknown site is an error with CodeNotFound.
+// Taken is false, and nothing is changed, if another batch holds the template or this
+// batch has already used it: so a batch may run twice. An unknown site is an error with
+// CodeNotFound.
 func (s *Store) TakeSchema(ctx context.Context, site string, batchID int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
-	err = s.update(ctx, "TakeSchema", func(t *tx) error {
-		taken = false
-		site, err := t.mustKnow(site)
+	return result(ctx, s.update, "TakeSchema", func(t *tx) (bool, error) {
+		site, stats, err := t.openSite(site)
 		if err != nil {
-			return err
-		}
-		stats, err := t.statistics(site)
-		if err != nil {
-			return err
+			return false, err
 		}
 		c := schema{tx: t, site: site, batchID: batchID, stats: stats}
-		taken, err = c.take(template, first, others)
-		return err
+		return c.take(template, first, others)
 	})
-	return taken, err
 }
 
-// schema is one TakeSchema under way.
+// schema is the state of one TakeSchema.
 type schema struct {
 	*tx
 	site    string
 	batchID int64
 	stats   *statistics
-	rows    map[string]wire.URL // that were there
+	rows    map[string]wire.URL // existing rows
 }
 
 func (c *schema) take(template, first wire.URL, others []wire.URL) (taken bool, err error) {
@@ -54,7 +46,7 @@ func (c *schema) take(template, first wire.URL, others []wire.URL) (taken bool, 
 	case known && c.held(old):
 		return false, nil
 	case known && wire.FreeStatus(old.Status) && old.Status != wire.StatusNew && c.batchID != 0 && old.BatchID == c.batchID:
-		return false, nil // used up
+		return false, nil // already used
 	}
 	err = c.counted(c.site, keys, func() error {
 		if err := c.use(template, known); err != nil {
@@ -71,7 +63,7 @@ func (c *schema) take(template, first wire.URL, others []wire.URL) (taken bool, 
 	return true, c.insert(template, first, others)
 }
 
-// held reports whether a batch other than this one works with a row.
+// held reports whether another batch holds a row.
 func (c *schema) held(row wire.URL) bool {
 	switch row.Status {
 	case wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental:
@@ -87,47 +79,41 @@ func (c *schema) use(template wire.URL, known bool) error {
 	}
 	set := wire.Patch{"Status": int64(wire.StatusCrawled), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "Processed": int64(0),
 		"Size": int64(0), "ContentType": "", "TcDate": c.now, "UDate": c.now}
-	_, err := c.set(c.urlsTarget("template", c.site), set, []string{"Crawled = Crawled + 1", "Attempts = 0"}, "Site_Id = ? AND URLMd5 = ?", c.site, template.URLMd5)
-	if err != nil {
+	if err := c.setRow(c.urlsTarget("template", c.site), template.URLMd5, set, "Crawled = Crawled + 1", "Attempts = 0"); err != nil {
 		return err
 	}
 	return c.stats.reached(template.URLMd5, wire.StatusCrawled, set)
 }
 
-// hold gives a row that is there to the batch, unless another one has it.
+// hold gives an existing row to the batch unless another batch holds it.
 func (c *schema) hold(first wire.URL, template string) error {
 	row, known := c.rows[first.URLMd5]
 	if !known || c.held(row) || first.URLMd5 == template {
 		return nil
 	}
 	set := wire.Patch{"Status": int64(wire.StatusSelectedCrawling), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "TcDate": c.now}
-	_, err := c.set(c.urlsTarget("first", c.site), set, nil, "Site_Id = ? AND URLMd5 = ?", c.site, first.URLMd5)
-	return err
+	return c.setRow(c.urlsTarget("first", c.site), first.URLMd5, set)
 }
 
-// renew makes rows new again that no batch has.
-func (c *schema) renew(others []wire.URL, but ...string) error {
+// renew makes existing rows new that no batch holds.
+func (c *schema) renew(others []wire.URL, except ...string) error {
 	var free []string
 	seen := map[string]bool{}
 	for _, u := range others {
 		row, known := c.rows[u.URLMd5]
-		if known && (wire.FreeStatus(row.Status) || row.Status == wire.StatusUndefined) && !slices.Contains(but, u.URLMd5) && !seen[u.URLMd5] {
+		if known && (wire.FreeStatus(row.Status) || row.Status == wire.StatusUndefined) && !slices.Contains(except, u.URLMd5) && !seen[u.URLMd5] {
 			seen[u.URLMd5] = true
 			free = append(free, u.URLMd5)
 		}
 	}
 	set := wire.Patch{"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "TcDate": c.now, "UDate": c.now}
-	err := chunks(free, func(in string, args []any) error {
-		_, err := c.set(c.urlsTarget("schema", c.site), set, []string{"Crawled = Crawled + 1"}, "Site_Id = ? AND URLMd5 IN ("+in+")", append([]any{c.site}, args...)...)
-		return err
-	})
-	if err != nil {
+	if err := c.setKeys(c.urlsTarget("schema", c.site), free, set, "Crawled = Crawled + 1"); err != nil {
 		return err
 	}
 	return c.stats.reachedAll(free, wire.StatusNew, set)
 }
 
-// insert adds the rows that were not there.
+// insert adds the missing rows.
 func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	rows := []*wire.URL{}
 	seen := map[string]bool{}
@@ -150,9 +136,9 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 		u.Status, u.State, u.BatchID = wire.StatusNew, wire.URLEnabled, 0
 		add(u)
 	}
-	room, err := c.room(c.site)
+	limits, err := c.capacity(c.site)
 	if err != nil {
 		return err
 	}
-	return c.addURLs(c.site, rows[:min(len(rows), room.left())], c.stats)
+	return c.addURLs(c.site, rows[:min(len(rows), limits.left())], c.stats)
 }

@@ -169,7 +169,7 @@ func TestReasonOfADeletionIsJournaled(t *testing.T) {
 // A request for more rows than one transaction takes does all of them, whichever
 // way it selects.
 func TestManyRowsTakeSeveralSteps(t *testing.T) {
-	const rows = 2*step + 100
+	const rows = 2*pageRows + 100
 	b := newBench(t)
 	fill := func() {
 		b.must(b.update(ctx, "test", func(t *tx) error {
@@ -198,9 +198,9 @@ func TestManyRowsTakeSeveralSteps(t *testing.T) {
 	fill()
 	same(t, "delete, limited", b.deleteURLs(fmt.Sprintf(`[{"siteId":"s","criterions":{"ORDER BY":"LENGTH(ParentMd5) DESC","LIMIT":%d}}]`, rows-1)).Statuses, statuses(true))
 	left("deleted, limited", 1, 2*rows)
-	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*step+50)), fmt.Sprintf("s:%d", step+25)) // each waits twice
-	left("purged, limited", 1, 2*(rows-step-25))
-	same(t, "purge", b.purge(`[{"siteId":"s","criterions":{"LIMIT":null}}]`), fmt.Sprintf("s:%d", rows-step-25))
+	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*pageRows+50)), fmt.Sprintf("s:%d", pageRows+25)) // each waits twice
+	left("purged, limited", 1, 2*(rows-pageRows-25))
+	same(t, "purge", b.purge(`[{"siteId":"s","criterions":{"LIMIT":null}}]`), fmt.Sprintf("s:%d", rows-pageRows-25))
 	left("purged", 1, 0)
 	fill()
 	_, err := b.URLAge(ctx, []wire.URLAgeRequest{{URLsCriterion: wire.Criterion{Where: "ParentMd5<>''"}, MaxURLs: rows - 1, DelayedType: wire.Delayed}})

@@ -53,7 +53,7 @@ func TestURLFetchSelects(t *testing.T) {
 	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // the general site is another matter here
 	b.must(b.update(ctx, "test", func(t *tx) error {
-		_, err := t.insert(t.listTarget("", "sites_properties", wire.PropertyColumns), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+		_, err := t.insert(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {

@@ -156,5 +156,5 @@ func TestSiteProxies(t *testing.T) {
 	}
 	list, err := b.SiteProxies(ctx, "s")
 	b.must(err)
-	same(t, "at most", len(list), mostProxies)
+	same(t, "at most", len(list), maxProxies)
 }

@@ -9,49 +9,30 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// URLReturn frees the rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5): Status 2, 3
-// and 8 go back to 1, 5 and 6 to 4, all with State 0 and without a batch; with
-// Statuses those alone, and with Age those alone that nobody touched for so long.
-// With Fault an attempt is counted; a row whose attempts reach MaxAttempts ends
-// in State 2, Status 4 with bit 52 instead. Of more rows than MaxURLs the oldest
-// of each site go back, in equal shares (docs/spec/daemon.md 2.8). It tells how many rows were
-// freed. Unknown sites are passed over.
+// URLReturn releases rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5). Status 2, 3
+// and 8 become 1, Status 5 and 6 become 4, all with State 0 and without a batch. Statuses
+// and Age limit the rows: Age is the minimum time in seconds since UDate. With Fault each
+// release counts an attempt, and a row that reaches MaxAttempts gets State 2, Status 4 and
+// bit 52. If more than MaxURLs rows match, the oldest rows of each site are released, in
+// equal shares (docs/spec/daemon.md 2.8). It returns the number of rows and skips unknown
+// sites.
 func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returned int, err error) {
-	err = s.update(ctx, "URLReturn", func(t *tx) error {
-		returned = 0
-		sites := r.Sites
-		if len(sites) == 0 {
-			if sites, err = t.texts("sites_in_work"); err != nil {
-				return err
-			}
+	returned, err = result(ctx, s.update, "URLReturn", func(t *tx) (int, error) {
+		held, err := t.heldSites(r)
+		if err != nil {
+			return 0, err
 		}
-		var all []siteHeld
-		for _, id := range sites {
-			site, err := t.known(id)
-			if err != nil {
-				return err
-			}
-			if site == "" {
-				continue
-			}
-			rows, err := t.heldURLs(site, r)
-			if err != nil {
-				return err
-			}
-			if len(rows) > 0 {
-				all = append(all, siteHeld{site, rows})
-			}
-		}
-		for _, h := range shares(all, r.MaxURLs) {
+		n := 0
+		for _, h := range shares(held, r.MaxURLs) {
 			if err := t.returnURLs(h.site, h.rows, r); err != nil {
-				return err
+				return 0, err
 			}
-			returned += len(h.rows)
+			n += len(h.rows)
 		}
-		if returned > 0 {
-			return nil
+		if n > 0 {
+			return n, nil
 		}
-		return t.Settle() // a batch that holds nothing must not hold something later
+		return 0, t.Settle() // a batch that holds nothing now must not hold a row later
 	})
 	if err != nil {
 		return 0, err
@@ -59,23 +40,11 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 	return returned, nil
 }
 
-// texts reads a named query of one text.
-func (t *tx) texts(name string, args ...any) ([]string, error) {
-	var list []string
-	err := t.All(name, args, func(scan func(...any) error) error {
-		var s string
-		err := scan(&s)
-		list = append(list, s)
-		return err
-	})
-	return list, err
-}
-
 // heldURL is a row that a batch holds.
 type heldURL struct {
 	md5                     string
 	status, batch, attempts int64
-	touched                 string // UDate; "" sorts as the oldest
+	touched                 string // UDate; "" is the oldest
 }
 
 type siteHeld struct {
@@ -83,8 +52,35 @@ type siteHeld struct {
 	rows []heldURL
 }
 
-// heldURLs are the rows of a site that r means; the oldest MaxURLs of them in
-// order when that is set.
+// heldSites returns the sites of r that have rows to release.
+func (t *tx) heldSites(r wire.URLReturnRequest) (held []siteHeld, err error) {
+	sites := r.Sites
+	if len(sites) == 0 {
+		if sites, err = namedColumn[string](t, "sites_in_work"); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range sites {
+		site, err := t.storedID(id)
+		if err != nil {
+			return nil, err
+		}
+		if site == "" {
+			continue
+		}
+		rows, err := t.heldURLs(site, r)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			held = append(held, siteHeld{site, rows})
+		}
+	}
+	return held, nil
+}
+
+// heldURLs returns the rows of a site to release; with MaxURLs at most that many, the
+// oldest first.
 func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
 	before := t.time.Add(-time.Duration(r.Age) * time.Second).Format(wire.DateLayout)
 	var rows []heldURL
@@ -108,16 +104,16 @@ func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
 	return slices.Clone(rows[:min(int64(len(rows)), r.MaxURLs)]), nil
 }
 
-// shares cuts the rows of all sites to most, in equal shares: what a site does
-// not fill the others get. When there are more sites than that, those with the
-// oldest rows come first. 0 is no bound.
-func shares(all []siteHeld, most int64) []siteHeld {
-	if most == 0 {
+// shares limits the rows of all sites to limit, in equal shares. The unused part of a
+// share goes to other sites. If there are more sites than rows, the sites with the oldest
+// rows come first. Limit 0 means no limit.
+func shares(all []siteHeld, limit int64) []siteHeld {
+	if limit == 0 {
 		return all
 	}
 	slices.SortStableFunc(all, func(a, b siteHeld) int { return cmp.Compare(a.rows[0].touched, b.rows[0].touched) })
 	taken := make([]int64, len(all))
-	for left, open := most, int64(len(all)); left > 0 && open > 0; {
+	for left, open := limit, int64(len(all)); left > 0 && open > 0; {
 		share := max(left/open, 1)
 		open = 0
 		for i, h := range all {
@@ -134,7 +130,7 @@ func shares(all []siteHeld, most int64) []siteHeld {
 			cut = append(cut, h)
 		}
 	}
-	// Sites are changed in the order in which all requests lock them.
+	// All requests lock sites in this order.
 	slices.SortFunc(cut, func(a, b siteHeld) int { return cmp.Compare(a.site, b.site) })
 	return cut
 }
@@ -144,12 +140,8 @@ func (t *tx) returnURLs(site string, rows []heldURL, r wire.URLReturnRequest) er
 	if r.Fault {
 		attempt = 1
 	}
-	keys := make([]string, len(rows))
-	for i, h := range rows {
-		keys[i] = h.md5
-	}
 	urls := t.Of(site)
-	return t.counted(site, keys, func() error {
+	return t.counted(site, mapped(rows, func(h heldURL) string { return h.md5 }), func() error {
 		for _, h := range rows {
 			status := wire.StatusNew
 			if h.status == wire.StatusSelectedProcessing || h.status == wire.StatusProcessing {

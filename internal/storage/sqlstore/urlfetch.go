@@ -2,60 +2,54 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// URLFetch selects rows of one or many sites, site by site, and may mark them in
-// the same transaction (docs/spec/storage.md 4.10), which takes the place of the original's
-// lock: no row is given to two requests that mark it. The rows are as they were
-// before URLUpdate, but for their Status. The result is the sum of the requests,
-// empty and not nil when nothing is due. A condition that is refused is an error
-// that names its clause.
+// URLFetch selects rows of one or many sites, site by site, and may mark them in the same
+// transaction (docs/spec/storage.md 4.10): two requests that mark rows never get the same
+// row. The rows are as they were before URLUpdate, except for their Status. The result
+// joins the rows of all requests and is not nil. An invalid criterion is an error with its
+// clause.
 func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
-	var urls []wire.URL
-	writes := false
-	for _, r := range list {
-		writes = writes || updatesSites(r) || len(r.URLUpdate) > 0
-	}
 	run := s.view
-	if writes {
-		run = s.update
-	}
-	err := run(ctx, "URLFetch", func(t *tx) error {
-		urls = []wire.URL{}
-		for i, r := range list {
-			f := fetch{tx: t, r: r, object: fmt.Sprintf("URLFetch[%d]", i)}
-			if err := f.run(); err != nil {
-				return err
-			}
-			urls = append(urls, f.urls...)
+	for _, r := range list {
+		if updatesSites(r) || len(r.URLUpdate) > 0 {
+			run = s.update
 		}
-		return nil
+	}
+	return result(ctx, run, "URLFetch", func(t *tx) ([]wire.URL, error) {
+		urls := []wire.URL{}
+		for i, r := range list {
+			f := fetch{tx: t, r: r, object: elementName("URLFetch", i)}
+			if err := f.run(); err != nil {
+				return nil, err
+			}
+			urls = append(urls, f.rows...)
+		}
+		return urls, nil
 	})
-	return urls, err
 }
 
-// updatesSites reports whether r has something to change in a site.
+// updatesSites reports whether r changes a site.
 func updatesSites(r wire.URLFetchRequest) bool { return len(r.SiteUpdate) > 0 || r.SiteLists.Given() }
 
-// fetch is one request of URL_FETCH under way.
+// fetch is the state of one request of URL_FETCH.
 type fetch struct {
 	*tx
-	r      wire.URLFetchRequest
-	object string
-	urls   []wire.URL
-	visits map[string]bool // sites that siteUpdate was applied to
+	r       wire.URLFetchRequest
+	object  string
+	rows    []wire.URL
+	updated map[string]bool // sites that siteUpdate was applied to
 }
 
-// candidate is a site that may be visited.
+// candidate is a site that the request may read.
 type candidate struct {
 	id    string
 	delay int64 // RequestDelay, ms
-	left  int64 // rows that the site may still give; below 0: no bound
+	left  int64 // number of rows that may be read; below 0: unlimited
 }
 
 func (f *fetch) run() error {
@@ -63,7 +57,7 @@ func (f *fetch) run() error {
 	if err != nil || len(sites) == 0 {
 		return err
 	}
-	f.visits = map[string]bool{}
+	f.updated = map[string]bool{}
 	if f.r.Algorithm == 1 && f.r.MaxURLs > 0 {
 		err = f.proportional(sites)
 	} else {
@@ -75,16 +69,16 @@ func (f *fetch) run() error {
 	return f.mark()
 }
 
-// lazy reports whether siteUpdate is for the sites that gave rows alone: the
-// daemon asks every few seconds, and an idle one must not write.
+// lazy reports whether siteUpdate applies only to sites that gave rows. The daemon fetches
+// every few seconds, and an idle daemon must not write.
 func (f *fetch) lazy() bool { return f.r.SkipBusySites || f.r.AsBatch != 0 }
 
-// full reports whether the request has as many rows as it wants.
-func (f *fetch) full() bool { return f.r.MaxURLs > 0 && int64(len(f.urls)) >= f.r.MaxURLs }
+// full reports whether the request has MaxURLs rows.
+func (f *fetch) full() bool { return f.r.MaxURLs > 0 && int64(len(f.rows)) >= f.r.MaxURLs }
 
-// candidates are the sites to visit, in their order: those of the list that the
-// criterion selects too, or all that it selects. Without a list and without a
-// WHERE they are the active ones (docs/spec/storage.md 6.1 #7).
+// candidates returns the sites to read, in their order: the sites of the list that match
+// the criterion, or all that match. Without a list and a WHERE these are the active sites
+// (docs/spec/storage.md 6.1 #7).
 func (f *fetch) candidates() ([]*candidate, error) {
 	p, err := f.clauses(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
 	if err != nil {
@@ -98,19 +92,13 @@ func (f *fetch) candidates() ([]*candidate, error) {
 		busy.Text, busy.Args = "(InFlight = 0 AND (HeldUntil IS NULL OR HeldUntil <= ?))", []any{f.now}
 	}
 	if n := len(f.r.Sites); n > 0 && n <= chunkSizes[len(chunkSizes)-1] && !p.limit.Set {
-		listed.Text = "(Id IN (" + holes(n) + "))"
-		for _, id := range f.r.Sites {
-			listed.Args = append(listed.Args, id)
-		}
+		listed.Text, listed.Args = "(Id IN ("+holes(n)+"))", mapped(f.r.Sites, func(id string) any { return id })
 	}
-	var s statement
-	s.add("SELECT Id, RequestDelay FROM " + f.DB.Table(sqldb.Sites, "sites"))
-	s.where(p.where, busy, listed)
-	s.order(inOrder(p.order, "Id"))
-	s.limit(p.limit)
+	p.tieBreak("Id")
+	text, args := p.query("SELECT Id, RequestDelay FROM "+f.sites(), busy, listed)
 	var sites []*candidate
 	byID := map[string]*candidate{}
-	err = f.Each(s.text.String(), s.args, func(scan func(...any) error) error {
+	err = f.Each(text, args, func(scan func(...any) error) error {
 		c := &candidate{left: -1}
 		if err := scan(&c.id, &c.delay); err != nil {
 			return err
@@ -134,7 +122,7 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	return sites, nil
 }
 
-// siteAfterSite visits each site once; LIMIT holds for each.
+// siteAfterSite reads each site once. LIMIT applies to each site.
 func (f *fetch) siteAfterSite(sites []*candidate) error {
 	for _, c := range sites {
 		if f.full() {
@@ -151,8 +139,8 @@ func (f *fetch) siteAfterSite(sites []*candidate) error {
 	return nil
 }
 
-// proportional gives every site an equal share of MaxURLs, at least 1, in rounds
-// of growing offset, as long as the site fills its share.
+// proportional reads an equal share of MaxURLs from each site, at least 1 row, in rounds
+// of growing offset. A site that does not fill its share is not read again.
 func (f *fetch) proportional(sites []*candidate) error {
 	share := max(f.r.MaxURLs/int64(len(sites)), 1)
 	prepared := map[string]clauses{}
@@ -183,14 +171,14 @@ func (f *fetch) proportional(sites []*candidate) error {
 	return nil
 }
 
-// prepare begins the visit of a site: siteUpdate, then the queries whose values
-// the criterion's macros take, then the criterion.
+// prepare applies siteUpdate to a site, reads the values of the criterion's macros, and
+// checks the criterion.
 func (f *fetch) prepare(c *candidate) (clauses, error) {
-	if _, err := f.known(c.id); err != nil { // locks it when rows are marked
+	if _, err := f.storedID(c.id); err != nil { // locks the site before its rows are marked
 		return clauses{}, err
 	}
-	if updatesSites(f.r) && !f.lazy() && !f.visits[c.id] {
-		f.visits[c.id] = true
+	if updatesSites(f.r) && !f.lazy() && !f.updated[c.id] {
+		f.updated[c.id] = true
 		if _, err := f.updateSite(f.object+".siteUpdate", c.id, f.r.SiteUpdate, f.r.SiteLists); err != nil {
 			return clauses{}, err
 		}
@@ -206,8 +194,8 @@ func (f *fetch) prepare(c *candidate) (clauses, error) {
 	return f.urlClauses(f.object+".urlsCriterions", c.id, scope, f.r.URLsCriterion)
 }
 
-// cell is the first column of the first row of a query, or the word NULL. Its
-// text goes into a condition, which is checked afterwards.
+// cell returns the first column of the first row of a query, or "NULL". The text becomes
+// part of a condition that is checked later.
 func (f *fetch) cell(site, query string) (string, error) {
 	q, err := f.urlScope(site).Select(query)
 	if err != nil {
@@ -225,33 +213,22 @@ func (f *fetch) cell(site, query string) (string, error) {
 	return *value, nil
 }
 
-// take reads rows of a site within its bound and the request's; it tells how
-// many there were before the bounds cut them.
+// take reads rows of a site within the limits of the site and of the request. It returns
+// the number of rows before these limits apply.
 func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if c.left == 0 {
 		return 0, nil
 	}
-	asked := limit
-	if c.left > 0 && (!limit.Set || c.left < limit.Count) {
-		limit.Count, limit.Set = c.left, true
+	p.limit = limit
+	if c.left > 0 && (!p.limit.Set || c.left < p.limit.Count) {
+		p.limit.Count, p.limit.Set = c.left, true
 	}
-	if left := f.r.MaxURLs - int64(len(f.urls)); f.r.MaxURLs > 0 && (!limit.Set || left < limit.Count) {
-		limit.Count, limit.Set = left, true
+	if left := f.r.MaxURLs - int64(len(f.rows)); f.r.MaxURLs > 0 && (!p.limit.Set || left < p.limit.Count) {
+		p.limit.Count, p.limit.Set = left, true
 	}
-	// Keys first: the database so sorts keys, not rows, and a site that has nothing
-	// to give costs little.
-	var s statement
-	s.add("SELECT URLMd5 FROM " + f.table(sqldb.URLs, c.id) + p.as)
-	s.where(ofSite(c.id), p.where)
-	s.order(p.order)
-	s.limit(limit)
-	var keys []string
-	err := f.Each(f.named(c.id, s.text.String()), s.args, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		keys = append(keys, md5)
-		return err
-	})
+	// Only keys: sorting them is cheaper than sorting rows.
+	text, args := p.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id))
+	keys, err := column[string](f.tx, f.named(c.id, text), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -262,30 +239,29 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if c.left > 0 {
 		c.left -= n
 	}
-	if limit != asked && n == limit.Count {
-		return asked.Count, nil // cut by a bound: the site has as many as it was asked for, maybe
+	if p.limit != limit && n == p.limit.Count {
+		return limit.Count, nil // the site may have more rows
 	}
 	return n, nil
 }
 
-// read appends rows of a site in the order of their keys.
+// read appends rows of a site in the order of keys.
 func (f *fetch) read(site string, keys []string) error {
-	rows, err := f.tx.urls(site, keys)
+	rows, err := f.urls(site, keys)
 	for _, md5 := range keys {
 		if row := rows[md5]; row.SiteID != "" && row.URL != "" {
-			f.urls = append(f.urls, row)
+			f.rows = append(f.rows, row)
 		}
 	}
 	return err
 }
 
-// mark applies urlUpdate to what was taken and reads the attributes, both site
-// by site.
+// mark applies urlUpdate to the selected rows and reads their attributes, site by site.
 func (f *fetch) mark() error {
 	bySite := map[string][]*wire.URL{}
 	var order []string
-	for i := range f.urls {
-		u := &f.urls[i]
+	for i := range f.rows {
+		u := &f.rows[i]
 		if bySite[u.SiteID] == nil {
 			order = append(order, u.SiteID)
 		}
@@ -311,10 +287,7 @@ func (f *fetch) mark() error {
 }
 
 func (f *fetch) markSite(site string, urls []*wire.URL) error {
-	rows := make([]chosen, len(urls))
-	for i, u := range urls {
-		rows[i] = chosen{md5: u.URLMd5, status: u.Status}
-	}
+	rows := mapped(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
 	if err := f.setURLs(f.urlsTarget(f.object+".urlUpdate", site), rows, f.r.URLUpdate); err != nil {
 		return err
 	}

@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"math"
+	"time"
+
+	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
+)
+
+// capacity has the limits of a site and its current size. A limit of 0 means no limit.
+type capacity struct {
+	maxURLs, urls           int64 // rows of this node
+	maxResources, resources int64
+	period                  int64 // RecrawlPeriod, minutes
+}
+
+func (t *tx) capacity(site string) (c capacity, err error) {
+	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period)
+	return c, err
+}
+
+// left is the number of rows that the site can take.
+func (c capacity) left() int {
+	left := int64(math.MaxInt32)
+	if c.maxURLs > 0 {
+		left = min(left, c.maxURLs-c.urls)
+	}
+	if c.maxResources > 0 {
+		left = min(left, c.maxResources-c.resources)
+	}
+	return int(max(left, 0))
+}
+
+// fitting returns the new links that the site has room for, in their order. Links of
+// chains always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
+// properties, once in a transaction (docs/spec/crawling.md 5.8).
+func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
+	wanted := 0
+	for _, l := range fresh {
+		if !l.Chain {
+			wanted++
+		}
+	}
+	if wanted == 0 || c.maxURLs <= 0 && c.maxResources <= 0 {
+		return fresh, nil
+	}
+	left, err := f.left(rules, c)
+	if err != nil {
+		return nil, err
+	}
+	if left < wanted && rules.RemoveMost > 0 && !f.removed {
+		f.removed = true
+		removed, err := f.autoRemove(rules, c.period)
+		if err != nil {
+			return nil, err
+		}
+		if removed > 0 {
+			if c, err = f.capacity(f.site); err != nil {
+				return nil, err
+			}
+			if left, err = f.left(rules, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	kept := fresh[:0]
+	for _, l := range fresh {
+		switch {
+		case l.Chain:
+		case left > 0:
+			left--
+		default:
+			f.saved.Skipped++
+			continue
+		}
+		kept = append(kept, l)
+	}
+	return kept, nil
+}
+
+// left is capacity.left, with the number of rows that AUTO_REMOVE_WHERE_ACTIVE selects if
+// the site has this property. Then it reads all rows of the site.
+func (f *finishing) left(rules *wire.LinkRules, c capacity) (int, error) {
+	if rules.Active == "" || c.maxURLs <= 0 {
+		return c.left(), nil
+	}
+	where, err := f.urlScope(f.site).Where(rules.Active)
+	if err == nil {
+		text, args := clauses{where: where}.query("SELECT COUNT(*) FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site))
+		err = f.Each(f.named(f.site, text), args, func(scan func(...any) error) error { return scan(&c.urls) })
+	}
+	return c.left(), f.refuse("AUTO_REMOVE_WHERE_ACTIVE", err)
+}
+
+// autoRemove deletes at most pageRows rows as URL_DELETE does, but no row that a batch
+// holds. It returns their number.
+func (f *finishing) autoRemove(rules *wire.LinkRules, period int64) (int, error) {
+	scope := f.recrawlScope(f.site, period)
+	where, err := scope.Where(rules.RemoveWhere)
+	if err != nil {
+		return 0, f.refuse("AUTO_REMOVE_WHERE", err)
+	}
+	order, err := scope.OrderBy(rules.RemoveBy)
+	if err != nil {
+		return 0, f.refuse("AUTO_REMOVE_ORDER", err)
+	}
+	p := clauses{where: where, order: order, limit: expr.Limit{Count: min(rules.RemoveMost, pageRows), Set: true}}
+	p.tieBreak("URLMd5")
+	text, args := p.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site), expr.SQL{Text: "(Status NOT IN (2, 3, 5, 6, 8))"})
+	keys, err := column[string](f.tx, f.named(f.site, text), args...)
+	if err != nil || len(keys) == 0 {
+		return 0, f.refuse("AUTO_REMOVE_WHERE", err)
+	}
+	f.saved.Removed += len(keys)
+	return len(keys), f.deleteURLs(f.site, keys, wire.URLDeleteRequest{
+		SiteID: f.site, Criterion: wire.Criterion{Where: rules.RemoveWhere, OrderBy: rules.RemoveBy},
+		DelayedType: wire.Immediate, Reason: wire.ReasonAutoRemove,
+	})
+}
+
+// maxPeriod keeps times within the range of database dates.
+const maxPeriod = 100 * 365 * 24 * 60
+
+func minutes(n int64) time.Duration { return time.Duration(min(n, maxPeriod)) * time.Minute }

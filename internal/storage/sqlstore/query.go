@@ -1,0 +1,219 @@
+package sqlstore
+
+import (
+	"slices"
+	"strings"
+
+	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
+)
+
+// ofKeys selects the rows of a site by key. The list of keys of execIn and eachIn
+// follows it.
+const ofKeys = " WHERE Site_Id = ? AND URLMd5 IN "
+
+// chunkSizes are the lengths of key lists in one statement. Few lengths give few
+// statement texts, which stay prepared.
+var chunkSizes = []int{8, 64, 500}
+
+// chunks calls do with a list of placeholders, as "(?, ?)", and its values until all
+// keys are passed. It repeats the last key to fill a list.
+func chunks[K any](keys []K, do func(in string, args []any) error) error {
+	for len(keys) > 0 {
+		size := chunkSizes[len(chunkSizes)-1]
+		for _, s := range chunkSizes {
+			if len(keys) <= s {
+				size = s
+				break
+			}
+		}
+		n := min(size, len(keys))
+		args := make([]any, size)
+		for i := range args {
+			args[i] = keys[min(i, n-1)]
+		}
+		if err := do("("+holes(size)+")", args); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// holes returns n placeholders: "?, ?, ?".
+func holes(n int) string { return "?" + strings.Repeat(", ?", n-1) }
+
+// unique returns the keys sorted and without duplicates.
+func unique(keys []string) []string { return slices.Compact(slices.Sorted(slices.Values(keys))) }
+
+// mapped returns f of each element.
+func mapped[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func urlKey(u *wire.URL) string { return u.URLMd5 }
+
+// execIn runs text, which ends before its list of keys, for all keys. It returns the
+// number of changed rows.
+func execIn[K any](t *tx, keys []K, text string, args ...any) (changed int64, err error) {
+	err = chunks(keys, func(in string, values []any) error {
+		n, err := t.Exec(text+in, slices.Concat(args, values)...)
+		changed += n
+		return err
+	})
+	return changed, err
+}
+
+// eachIn calls row for the rows of text, which ends before its list of keys.
+func eachIn[K any](t *tx, keys []K, text string, args []any, row func(scan func(...any) error) error) error {
+	return chunks(keys, func(in string, values []any) error { return t.Each(text+in, slices.Concat(args, values), row) })
+}
+
+// appendTo returns a row function that appends each row to list. Fields returns the
+// scan targets of one row.
+func appendTo[T any](list *[]T, fields func(*T) []any) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
+		var row T
+		if err := scan(fields(&row)...); err != nil {
+			return err
+		}
+		*list = append(*list, row)
+		return nil
+	}
+}
+
+// single is the only field of a row of one column.
+func single[T any](v *T) []any { return []any{v} }
+
+// fieldsOf are the scan targets of a whole row.
+func fieldsOf[T any](columns []wire.Column) func(*T) []any {
+	return func(row *T) []any { return wire.Targets(row, columns) }
+}
+
+// column reads a query of one column.
+func column[T any](t *tx, text string, args ...any) (list []T, err error) {
+	err = t.Each(text, args, appendTo(&list, single[T]))
+	return list, err
+}
+
+// namedColumn reads a named query of one column.
+func namedColumn[T any](t *tx, name string, args ...any) (list []T, err error) {
+	err = t.All(name, args, appendTo(&list, single[T]))
+	return list, err
+}
+
+// urls reads rows of a site by key. Missing keys are not in the map.
+func (t *tx) urls(site string, md5s []string) (map[string]wire.URL, error) {
+	found := make(map[string]wire.URL, len(md5s))
+	err := chunks(md5s, func(in string, args []any) error {
+		return t.eachURL("SELECT "+urlColumns+" FROM "+t.table(sqldb.URLs, site)+ofKeys+in, slices.Concat([]any{site}, args),
+			func(u wire.URL) { found[u.URLMd5] = u })
+	})
+	return found, err
+}
+
+// eachURL reads the rows of a query for urlColumns.
+func (t *tx) eachURL(text string, args []any, each func(wire.URL)) error {
+	var row wire.URL
+	targets := wire.Targets(&row, wire.URLColumns)
+	return t.Each(text, args, func(scan func(...any) error) error {
+		row.SiteSelect = wire.SelectNone
+		if err := scan(targets...); err != nil {
+			return err
+		}
+		each(row)
+		return nil
+	})
+}
+
+// present returns the keys that have a row in a table of a site.
+func (t *tx) present(database, site string, md5s []string) (map[string]bool, error) {
+	found := make(map[string]bool, len(md5s))
+	err := eachIn(t, md5s, "SELECT URLMd5 FROM "+t.table(database, site)+ofKeys, []any{site}, func(scan func(...any) error) error {
+		var md5 string
+		err := scan(&md5)
+		found[md5] = true
+		return err
+	})
+	return found, err
+}
+
+// deleteKeys deletes the rows of keys from a table of a site.
+func (t *tx) deleteKeys(database, site string, md5s []string) error {
+	_, err := execIn(t, md5s, "DELETE FROM "+t.table(database, site)+ofKeys, site)
+	return err
+}
+
+// rowSizes are the numbers of rows in one INSERT. Few numbers give few statement
+// texts, which stay prepared.
+var rowSizes = []int{64, 8, 1}
+
+// maxInsert bounds the bytes of text in one INSERT of several rows.
+const maxInsert = 1 << 20
+
+// insertText appends the values of the first rows to head, as "INSERT INTO t (a, b)".
+// It returns the statement, its arguments and the number of rows in it.
+func insertText(head string, rows [][]any) (text string, args []any, n int) {
+	for _, n = range rowSizes {
+		if n == 1 || n <= len(rows) && textSize(rows[:n]) <= maxInsert {
+			break
+		}
+	}
+	row := "(" + holes(len(rows[0])) + ")"
+	return head + " VALUES " + row + strings.Repeat(", "+row, n-1), slices.Concat(rows[:n]...), n
+}
+
+func textSize(rows [][]any) (size int) {
+	for _, row := range rows {
+		for _, value := range row {
+			switch v := value.(type) {
+			case []byte:
+				size += len(v)
+			case string:
+				size += len(v)
+			}
+		}
+	}
+	return size
+}
+
+// insertRows inserts rows of the same columns, several with one statement.
+func (t *tx) insertRows(head string, rows [][]any) error {
+	for len(rows) > 0 {
+		text, args, n := insertText(head, rows)
+		if _, err := t.Exec(text, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// statement is an SQL text in progress, with its arguments.
+type statement struct {
+	text strings.Builder
+	args []any
+}
+
+func (s *statement) add(text string, args ...any) {
+	s.text.WriteString(text)
+	s.args = append(s.args, args...)
+}
+
+// where adds the conditions that are not empty. Each is in its own parentheses.
+func (s *statement) where(conditions ...expr.SQL) {
+	word := " WHERE "
+	for _, c := range conditions {
+		if c.Text != "" {
+			s.add(word+c.Text, c.Args...)
+			word = " AND "
+		}
+	}
+}
+
+func ofSite(site string) expr.SQL { return expr.SQL{Text: "(Site_Id = ?)", Args: []any{site}} }

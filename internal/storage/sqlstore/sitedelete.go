@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
+)
+
+// SiteDelete deletes sites with their rows and lists (docs/spec/storage.md 4.5). Statuses
+// has 0 for each site, also for an unknown id, and 1 for a refused element such as the
+// general site. A criterion without a clause selects no site. Immediate deletion puts the
+// files of the site in the trash. Delayed deletion keeps copies of the rows, and the
+// contents, until URL_PURGE has removed the last copy (docs/spec/storage.md 6.2 #5).
+func (s *Store) SiteDelete(ctx context.Context, list []wire.SiteDeleteRequest) (wire.GeneralResponse, error) {
+	return result(ctx, s.update, "SiteDelete", func(t *tx) (wire.GeneralResponse, error) {
+		answer := wire.GeneralResponse{Statuses: []any{}}
+		var texts []string
+		for i, r := range list {
+			text := "OK"
+			ids, err := t.sitesToDelete(elementName("SiteDelete", i), r)
+			if err != nil {
+				if !refused(err) {
+					return answer, err
+				}
+				answer.ErrorCode, text, ids = wire.CodeFailed, message(err), nil
+				answer.Statuses = append(answer.Statuses, wire.CodeFailed)
+			}
+			for _, id := range ids {
+				if err := t.deleteSite(id, r.DelayedType == wire.Immediate); err != nil {
+					return answer, err
+				}
+				answer.Statuses = append(answer.Statuses, wire.CodeOK)
+			}
+			texts = append(texts, text)
+		}
+		answer.ErrorMessage = strings.Join(texts, "-")
+		return answer, nil
+	})
+}
+
+func (t *tx) sitesToDelete(object string, r wire.SiteDeleteRequest) ([]string, error) {
+	if r.ID == wire.GeneralSite {
+		return nil, &wire.FieldError{Object: object, Field: "id", Value: r.ID, Reason: "is the general site, which cannot be deleted"}
+	}
+	if r.ID != "" {
+		return []string{r.ID}, wire.CheckSiteID(object, "id", r.ID)
+	}
+	if r.Criterion.Empty() {
+		return nil, nil
+	}
+	notGeneral := expr.SQL{Text: "(" + t.sites() + ".Id <> ?)", Args: []any{wire.GeneralSite}}
+	return t.selectSites(object+".criterions", r.Criterion, notGeneral)
+}
+
+// deleteSite deletes a site. Immediate deletion also removes the remains of a site that
+// has no row.
+func (t *tx) deleteSite(id string, immediate bool) error {
+	site, err := t.storedID(id)
+	if err != nil {
+		return err
+	}
+	if site == "" {
+		return t.deleteRemains(id, immediate)
+	}
+	if !immediate {
+		if _, err := t.Exec(t.copyToDeleted(site)+" WHERE Site_Id = ?", site); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"site_delete", "roots_delete", "filters_delete", "properties_delete", "import_forget"} {
+		if _, err := t.Do(name, site); err != nil {
+			return err
+		}
+	}
+	if err := t.DropSite(site, liveDatabases...); err != nil {
+		return err
+	}
+	if !immediate {
+		if waits, err := t.awaitsPurge(site); err != nil || waits {
+			return err
+		}
+	}
+	return t.dropRest(site)
+}
+
+func (t *tx) deleteRemains(id string, immediate bool) error {
+	if !immediate {
+		return nil
+	}
+	free, err := t.reserveID(id)
+	if err != nil {
+		return err
+	}
+	if !free { // another transaction has just made the site
+		return t.deleteSite(id, immediate)
+	}
+	if err := t.DropSite(id, liveDatabases...); err != nil {
+		return err
+	}
+	return t.dropRest(id)
+}
+
+// awaitsPurge reports whether deleted rows of a site wait for URL_PURGE.
+func (t *tx) awaitsPurge(site string) (bool, error) {
+	var one int
+	return t.Of(site).Get("deleted_any", []any{site}, &one)
+}
+
+// dropRest removes the rows that wait for URL_PURGE and all contents of a site.
+func (t *tx) dropRest(id string) error {
+	if _, err := t.Do("trash_put", id, ""); err != nil {
+		return err
+	}
+	return t.DropSite(id, sqldb.Deleted, sqldb.Contents)
+}
+
+// reserveID reserves the id of a site without a row until the end of the transaction.
+// Free is false if the site exists in the meantime. Inserting and deleting a row makes
+// the database block other transactions that insert it.
+func (t *tx) reserveID(id string) (free bool, err error) {
+	text, err := t.DB.Text("site_claim", "")
+	if err != nil {
+		return false, err
+	}
+	if _, free, err = t.Insert(text, id, t.now); err != nil || !free {
+		return false, err
+	}
+	_, err = t.Do("site_delete", id)
+	return true, err
+}
