@@ -31,7 +31,7 @@ func attributeUpdate(s *Store, list []wire.AttributeRequest) (wire.GeneralRespon
 	return s.AttributeUpdate(ctx, list)
 }
 
-// stored writes what ATTRIBUTE_FETCH gives: URL, name and value.
+// stored formats the answer of ATTRIBUTE_FETCH: URL, name and value.
 func (b *bench) stored(raw string) string {
 	b.Helper()
 	list, err := wire.ReadAttributeSelections("AttributeFetch", json.RawMessage(raw), nil)
@@ -85,8 +85,9 @@ func TestAttributeUpdate(t *testing.T) {
 	}
 }
 
-// What ATTRIBUTE_FETCH reads ATTRIBUTE_DELETE deletes. Fault 19 of docs/spec/storage.md 6.2:
-// the URL's key came behind LIMIT and ORDER BY, and an OR got out of it.
+// ATTRIBUTE_DELETE deletes the attributes that ATTRIBUTE_FETCH reads for the same request.
+// docs/spec/storage.md 6.2 #19: the condition on the URL followed LIMIT and ORDER BY, and
+// an OR bypassed it.
 func TestAttributeSelections(t *testing.T) {
 	const url = `"urlMd5":"` + md5One + `"`
 	cases := map[string]struct{ raw, found, left string }{
@@ -142,7 +143,7 @@ func TestAttributeRefusals(t *testing.T) {
 	same(t, "stored", b.stored(`[{"siteId":"s"}]`), "a=x 1a=y 2a=old 1b=old")
 }
 
-// Fault 12 of docs/spec/storage.md 6.2: attributes of the general site could not be read.
+// docs/spec/storage.md 6.2 #12: attributes of the general site could not be read.
 func TestAttributesOfTheGeneralSite(t *testing.T) {
 	b := newBench(t)
 	same(t, "set", b.attributes(`[{"siteId":"0","name":"a","value":"x"}]`, attributeSet).Statuses, statuses(0))

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// big is a site s with n rows in Status 1.
+// big makes a site s with n rows in Status 1.
 func big(b *testing.B, n int, synchronous string) *bench {
 	b.Helper()
 	s := newBenchOf(b, synchronous)
@@ -35,9 +35,9 @@ func linkTo(i int) wire.URL {
 func BenchmarkFinishCrawl(b *testing.B) {
 	cases := []struct {
 		name, synchronous string
-		period            int  // RecrawlPeriod in minutes: known links are looked at
-		first             bool // they are counted in their Freq
-		nav               bool // each page has the same 100 links, but for the new ones
+		period            int  // RecrawlPeriod in minutes: known links are checked
+		first             bool // links count in Freq
+		nav               bool // all pages share their known links
 	}{
 		{"FULL", "FULL", 0, false, false}, {"NORMAL", "NORMAL", 0, false, false},
 		{"young", "NORMAL", 1 << 20, false, false}, {"freq", "NORMAL", 0, true, false},
@@ -82,7 +82,7 @@ func BenchmarkFinishCrawl(b *testing.B) {
 	}
 }
 
-// 500 rows of 100,000, marked.
+// Fetches and marks 500 rows of 100,000.
 func BenchmarkURLFetch(b *testing.B) {
 	s := big(b, 100000, "FULL")
 	for name, c := range map[string]wire.Criterion{
@@ -155,7 +155,7 @@ func BenchmarkSite(b *testing.B) {
 	}
 }
 
-// Visiting 1000 sites that have nothing to give.
+// Fetches from 1000 sites without matching rows.
 func BenchmarkURLFetchOfManySites(b *testing.B) {
 	s := big(b, 1, "FULL")
 	for i := range 1000 {
@@ -189,7 +189,7 @@ func BenchmarkSiteNew(b *testing.B) {
 	}
 }
 
-// Deletion with delay of a large site's URLs by a condition, then their purge.
+// Deletes the URLs of a large site by a condition, delayed, then purges them.
 func BenchmarkURLDeleteOfMany(b *testing.B) {
 	const rows = 100000
 	for b.Loop() {

@@ -9,8 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// counts are the counters of a site as docs/spec/storage.md 4.0.4 writes them, by looking at
-// every row.
+// counts computes the counters of a site from every row (docs/spec/storage.md 4.0.4).
 func (b *bench) counts(site string) map[string]int64 {
 	b.Helper()
 	c := map[string]int64{}
@@ -78,7 +77,7 @@ func (b *bench) checkCounters(site, after string) {
 	}))
 }
 
-// Whatever is done to a site, its counters are what counting gives.
+// After any operation the counters of a site equal the counts of its rows.
 func TestCountersEqualTheRows(t *testing.T) {
 	const seed1, seed2 = 20260105, 4
 	r := rand.New(rand.NewPCG(seed1, seed2))
@@ -189,7 +188,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 			t.Fatalf("at step %d", i)
 		}
 	}
-	// Counting anew finds nothing to mend.
+	// A recount changes nothing.
 	b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s") }))
 	b.checkCounters("s", "recount")
 }

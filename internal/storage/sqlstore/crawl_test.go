@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// put stores rows of site s with columns set.
+// put stores rows of site s with the given columns.
 func (b *bench) put(url string, p wire.Patch) {
 	b.Helper()
 	b.putIn("s", url, p)
@@ -128,7 +128,7 @@ func TestFinishCrawl(t *testing.T) {
 	same(t, "site", []any{s.Resources, s.Size, s.AVGSpeed, s.AVGSpeedCounter, s.NewURLs, s.CollectedURLs, s.ErrorMask, s.TcDate},
 		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots, wire.Date("2026-01-05 10:00:00")})
 
-	// A second report of the same result changes nothing.
+	// The same result stored twice changes nothing.
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: wire.Patch{"Status": int64(1)}}}))
 	same(t, "second time", []int64{b.row("s", "u").Status, b.row("s", "u").Crawled}, []int64{4, 1})
 	_, err = b.FinishCrawl(ctx, "nobody", 7, nil)
@@ -227,8 +227,8 @@ func TestURLReturn(t *testing.T) {
 	}
 }
 
-// The sweep for stuck rows (docs/spec/daemon.md 2.8): the oldest first, each site its share,
-// and no row that somebody touched lately or whose batch lives.
+// The return of stuck rows (docs/spec/daemon.md 2.8): the oldest first, in equal shares of
+// the sites, without recently changed rows and rows of active batches.
 func TestURLReturnOfStuckRows(t *testing.T) {
 	b := newBench(t)
 	stuck := func(site, name string, n int, minutes int, batch int64) {
@@ -259,14 +259,14 @@ func TestURLReturnOfStuckRows(t *testing.T) {
 		b.must(err)
 		same(t, fmt.Sprint("round ", i), int64(n), want.n)
 		switch i {
-		case 0: // the very oldest
+		case 0: // the oldest of all
 			same(t, "oldest", b.row("a", "old0").Status, int64(1))
-		case 1: // three of a's, and all of b, which does not fill its share
+		case 1: // three of a and all of b, which has fewer than its share
 			same(t, "b", b.row("b", "old0").Status, int64(1))
 			same(t, "a", []int64{b.row("a", "old3").Status, b.row("a", "old4").Status}, []int64{1, 3})
 		}
 	}
-	same(t, "left", left(), 2) // the fresh and the living one
+	same(t, "left", left(), 2) // the recent row and the row of an active batch
 	u := b.row("a", "old0")
 	same(t, "no attempt", []int64{u.State, u.BatchID}, []int64{0, 0})
 	_, err := b.URLReturn(ctx, wire.URLReturnRequest{Fault: true, MaxAttempts: 2, BatchID: 9})
@@ -274,8 +274,7 @@ func TestURLReturnOfStuckRows(t *testing.T) {
 	same(t, "an end that counts", b.row("c", "live0").State, int64(2))
 }
 
-// A URL whose batches are lost again and again ends in State 2; one success
-// forgets the losses.
+// A URL whose batches are lost repeatedly gets State 2; one success resets its attempts.
 func TestAttempts(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["u"]}`)
@@ -304,7 +303,7 @@ func TestSuspend(t *testing.T) {
 	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 3))
 	s := b.site("s")
 	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), wire.ErrSiteMaxErrors | wire.ErrTimeout, wire.Date("2026-01-05 10:00:00")})
-	// The site's own bits outlive those of its rows.
+	// The site's own bits stay when its rows lose theirs.
 	_, err := b.MarkCrawling(ctx, "s", 1, []wire.URL{wire.NewURL("s", "bad")})
 	b.must(err)
 	same(t, "mask", b.site("s").ErrorMask, wire.ErrSiteMaxErrors)

@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// custom gives the result as JSON, or the errString behind a "!".
+// custom returns the result as JSON, or "!" and the errString.
 func (b *bench) custom(mode CustomMode, raw string) string {
 	b.Helper()
 	r, err := wire.ReadCustom(json.RawMessage(raw), nil)
@@ -20,7 +20,7 @@ func (b *bench) custom(mode CustomMode, raw string) string {
 	b.must(err)
 	if answer.ErrString != nil {
 		if answer.Result == nil || len(answer.Result) > 0 {
-			b.Errorf("%s: result beside an error: %v", raw, answer.Result)
+			b.Errorf("%s: result together with an error: %v", raw, answer.Result)
 		}
 		return "!" + *answer.ErrString
 	}
@@ -124,7 +124,7 @@ func TestCustomRequests(t *testing.T) {
 	}
 }
 
-// Fault 36 of docs/spec/storage.md 6.2: the check for reading looked at the first word alone.
+// docs/spec/storage.md 6.2 #36: the read-only check looked only at the first word.
 func TestCustomReadOnly(t *testing.T) {
 	b := customBench(t)
 	for _, text := range []string{
@@ -146,7 +146,7 @@ func TestCustomAll(t *testing.T) {
 	cases := map[string]struct {
 		texts  func(b *bench) []string
 		want   string // "!" for any error
-		then   string // State of s, NewURLs of s, rows of s
+		then   string // State, NewURLs and number of rows of s afterwards
 		sqlite bool   // MySQL permits it
 	}{
 		"read as in read":   {texts("SELECT Id FROM sites WHERE User_Id=7"), `[[["s"]]]`, `[[1,2,2]]`, false},
@@ -181,7 +181,7 @@ func TestCustomAll(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 			same(t, "then", b.custom(CustomRead, query("SELECT State, NewURLs, (SELECT COUNT(*) FROM dc_urls.urls_s) FROM sites WHERE Id='s'")), c.then)
-			// The connection that writes is as good as before.
+			// The writing connection still works.
 			b.newURLs(`[{"siteId":"s","url":"next"}]`)
 			same(t, "next", b.row("s", "next").Status, int64(1))
 		})
@@ -211,8 +211,7 @@ func TestCustomBounds(t *testing.T) {
 	if got := custom("SELECT a.Status FROM urls_0 a, urls_0 b LIMIT 10000"); strings.Count(got, "Status") != 10000 {
 		t.Errorf("%.100s", got)
 	}
-	// A query that runs for seconds ends with its time, and is no failure of the
-	// node.
+	// A slow query ends at the time limit. This is not an error of the node.
 	b.Store.o.CustomTime = 100 * time.Millisecond
 	const slow = "SELECT COUNT(*) FROM urls_0 a, urls_0 b, urls_0 c WHERE CONCAT(a.URL, 1) > CONCAT(b.URL, c.URL)"
 	same(t, "time", custom(slow), "!the queries take longer than 100ms")
@@ -225,7 +224,7 @@ func TestCustomBounds(t *testing.T) {
 	same(t, "then", custom("SELECT COUNT(*) n FROM urls_0"), `[{"n":150}]`)
 }
 
-// Requests name databases as they are configured, or as the specification does.
+// Requests may use the configured names of databases and those of the specification.
 func TestCustomOfRenamedDatabases(t *testing.T) {
 	d, err := sqldb.Open(ctx, sqldb.Config{Path: t.TempDir() + "/dc.db", Names: map[string]string{sqldb.URLs: "live"}})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Faults of the first implementation (docs/spec/storage.md 6.2) in the operations on sites.
+// Faults of the original in the operations on sites (docs/spec/storage.md 6.2).
 
-// 1: SITE_NEW of an id that another user has must leave that user's site alone.
+// 1: SITE_NEW must not change an existing site of another user.
 func TestFaultDuplicateSiteOfAnotherUser(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","userId":1,"urls":["http://a/"],"properties":{"P":"1"}}`)
@@ -20,7 +20,7 @@ func TestFaultDuplicateSiteOfAnotherUser(t *testing.T) {
 	same(t, "site", []any{s.UserID, len(s.URLs), s.Properties[0].Name, b.row("s", "http://a/").Status, len(b.trash())}, []any{int64(1), 1, "P", int64(1), 0})
 }
 
-// 2: a site is made whole or not at all; lists that are null are empty.
+// 2: a site is made completely or not at all; a null list is empty.
 func TestFaultHalfMadeSite(t *testing.T) {
 	b := newBench(t)
 	same(t, "null lists", b.newSite(`{"id":"n","urls":null,"filters":null,"properties":null}`).ErrorCode, wire.CodeOK)
@@ -39,8 +39,7 @@ func TestFaultHalfMadeSite(t *testing.T) {
 	same(t, "left", []any{left, b.site("s").State, b.row("s", "http://a/").URL}, []any{0, int64(wire.SiteNotFound), ""})
 }
 
-// 4: kept root URLs do not stay "crawled" when their contents go, and those that
-// SITE_UPDATE brought in Status 7 are crawled again.
+// 4: a cleanup makes kept root URLs new, also those that SITE_UPDATE stored with Status 7.
 func TestFaultCleanedRootsStayCrawled(t *testing.T) {
 	for name, raw := range map[string]string{"kept": `{"id":"s"}`, "moved": `{"id":"s","saveRootURLs":0}`} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +57,7 @@ func TestFaultCleanedRootsStayCrawled(t *testing.T) {
 	}
 }
 
-// 6: rows of a delayed cleanup wait for the purge, of the general site too, and
-// each time again.
+// 6: every delayed cleanup keeps copies of its rows, also for the general site.
 func TestFaultDeletedRowsAreLost(t *testing.T) {
 	b := newBench(t)
 	for round := range 2 {
@@ -72,8 +70,8 @@ func TestFaultDeletedRowsAreLost(t *testing.T) {
 	b.checkCounters("0", "cleanup")
 }
 
-// 7: properties of a site that is made for a URL, and those of a list that name
-// no site, are not the general site's.
+// 7: properties of an automatic site, and listed properties without a site id, do not go
+// to the general site.
 func TestFaultPropertiesOfTheGeneralSite(t *testing.T) {
 	b := newBench(t)
 	b.newURLs(`[{"url":"http://auto.x/p","siteSelect":1}]`)
@@ -82,7 +80,7 @@ func TestFaultPropertiesOfTheGeneralSite(t *testing.T) {
 	same(t, "filters", []int{len(b.site("s").Filters), len(b.site("0").Filters)}, []int{1, 2})
 }
 
-// 8 and 15: each URL has its own key and its own status.
+// 8, 15: each URL has its own key and its own status.
 func TestFaultURLNewWithoutMd5(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
@@ -95,8 +93,8 @@ func TestFaultURLNewWithoutMd5(t *testing.T) {
 	same(t, "new", b.site("s").NewURLs, int64(3))
 }
 
-// 20: each site once, though several of its rows match; conditions are on sites;
-// dates that are not set are null.
+// 20: a site is found once even if several of its rows match; conditions apply to sites;
+// unset dates are null.
 func TestFaultSiteFind(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s1","state":2,"urls":["http://a/1","http://a/2","http://a/3"],"properties":{"P":"1","Q":"1"}}`)

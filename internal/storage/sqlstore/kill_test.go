@@ -13,15 +13,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// killVariable holds the database of a test program that plays the process that
-// is killed; see TestMain.
+// killVariable is the environment variable with the database of the process to kill; see
+// TestMain.
 const killVariable = "DC_STORE_TEST_DATABASE"
 
-// Each page of crawlForever brings so many links.
+// The number of links of each page of crawlForever.
 const linksOfPage = 20
 
-// crawlForever crawls page after page of site s, and says the number of each
-// when it is stored.
+// crawlForever crawls pages of site s and prints the number of each stored page.
 func crawlForever(config string) error {
 	var c sqldb.Config
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
@@ -50,8 +49,8 @@ func crawlForever(config string) error {
 	}
 }
 
-// Whenever a process is killed, a page is stored with all its links and counted,
-// or it is still held by its batch, which gives it back.
+// When a process is killed, each page is either stored with all its links and counted, or
+// still held by its batch, which can be returned.
 func TestKilledWhileItCrawls(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
@@ -76,7 +75,7 @@ func TestKilledWhileItCrawls(t *testing.T) {
 		b.must(err)
 		b.checkCounters("s", "return")
 		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: wire.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
-		b.must(err) // the next run is another batch
+		b.must(err) // the next run uses a new batch
 	}
 	var pages, links, loose int64
 	b.must(b.view(ctx, "test", func(t *tx) error {

@@ -9,8 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// crawl takes page u, or the one of r, of site s for batch 7 and brings its
-// result.
+// crawl marks page u, or the page of r, of site s for batch 7 and stores its result.
 func (b *bench) crawl(r wire.Fetched) wire.Saved {
 	b.Helper()
 	page := wire.NewURL("s", "u")
@@ -24,14 +23,14 @@ func (b *bench) crawl(r wire.Fetched) wire.Saved {
 		r.Set = wire.Patch{"Status": int64(4), "UDate": b.now.Format(wire.DateLayout)}
 	}
 	saved := b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{r}))
-	if len(saved.Refused) == 0 { // else the site has a bit of its own
+	if len(saved.Refused) == 0 { // otherwise the site has its own bit
 		b.checkCounters("s", "crawl")
 	}
 	return saved
 }
 
-// empty deletes all rows of site s, and sets columns of the site: making sites is
-// slow on MySQL.
+// empty deletes all rows of site s and sets columns of the site. Making a new site is slow
+// on MySQL.
 func (b *bench) empty(set wire.Patch) {
 	b.Helper()
 	_, err := b.URLDelete(ctx, []wire.URLDeleteRequest{{SiteID: "s", Criterion: wire.Criterion{Where: "1=1"}, DelayedType: wire.Immediate}})
@@ -41,11 +40,11 @@ func (b *bench) empty(set wire.Patch) {
 	b.must(b.TrashDone(ctx, list))
 	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: set})
 	b.must(err)
-	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"State": int64(wire.SiteRestart)}}) // without its bits
+	_, err = b.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"State": int64(wire.SiteRestart)}}) // clears its bits
 	b.must(err)
 }
 
-// rules are those of properties, which must be good.
+// rules are the link rules of valid properties.
 func rules(t testing.TB, properties map[string]string) *wire.LinkRules {
 	t.Helper()
 	r, errs := wire.ReadLinkRules(func(name string) (string, bool) {
@@ -84,40 +83,40 @@ func TestKnownLinks(t *testing.T) {
 		row        wire.Patch
 		properties properties
 		update     wire.Patch
-		want       string // status/state, UDate, TcDate, CDate where they differ from longAgo
-		refused    string // begin of the property that is
+		want       string // status/state, UDate, TcDate, CDate if they differ from longAgo
+		refused    string // prefix of the refusal
 	}{
-		"old":                        {60, done, nil, nil, "1/0 UDate TcDate", ""},
-		"processed":                  {60, with(wire.Patch{"Status": int64(7)}), nil, nil, "1/0 UDate TcDate", ""},
-		"failed":                     {60, with(wire.Patch{"State": int64(2), "ErrorMask": int64(2)}), nil, nil, "1/0 UDate TcDate", ""},
-		"without a date":             {60, with(wire.Patch{"UDate": nil}), nil, nil, "1/0 UDate TcDate", ""},
-		"young":                      {60, with(wire.Patch{"UDate": "2026-01-05 09:00:01"}), nil, nil, "4/0 UDate", ""},
-		"old to the second":          {60, with(wire.Patch{"UDate": "2026-01-05 09:00:00"}), nil, nil, "1/0 UDate TcDate", ""},
-		"no period":                  {0, done, nil, nil, "4/0", ""},
-		"a period beyond time":       {4294967295, done, nil, nil, "4/0", ""},
-		"fetched":                    {60, with(wire.Patch{"Type": int64(4)}), nil, nil, "4/0", ""},
-		"disabled":                   {60, with(wire.Patch{"State": int64(1)}), nil, nil, "4/1", ""},
-		"of another node":            {60, with(wire.Patch{"Crawled": int64(0)}), nil, nil, "4/0", ""},
-		"held":                       {60, with(wire.Patch{"Status": int64(3)}), nil, nil, "3/0", ""},
-		"selected":                   {60, with(wire.Patch{"Status": int64(2)}), nil, nil, "2/0", ""},
-		"processing":                 {60, with(wire.Patch{"Status": int64(6)}), nil, nil, "6/0", ""},
-		"finished by this batch":     {60, with(wire.Patch{"Batch_Id": int64(7)}), nil, nil, "4/0", ""},
-		"switched off":               {60, done, properties{"RECRAWL_NO_ROOT_URLS": "0"}, nil, "4/0", ""},
-		"age of its own, young":      {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 59"}, nil, "4/0", ""},
-		"age of its own, old":        {60, with(wire.Patch{"UDate": "2026-01-05 09:59:00"}), properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 60"}, nil, "1/0 UDate TcDate", ""},
-		"age of the row":             {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "Crawled"}, nil, "4/0", ""},
-		"age by a sub-select":        {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "(SELECT COUNT(*) FROM urls_%SITE_ID%)"}, nil, "4/0", ""},
-		"age that reaches out":       {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "1) OR (1"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_AGE_EXPRESSION"},
-		"age of a function":          {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "SLEEP(9)"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_AGE_EXPRESSION"},
-		"status left":                {60, done, properties{"RECRAWL_URL_UPDATE_STATUS": "-1"}, nil, "4/0 UDate TcDate", ""},
-		"status of its own":          {60, done, properties{"RECRAWL_URL_UPDATE_STATUS": "7"}, nil, "7/0 UDate TcDate", ""},
-		"dates left":                 {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "", "RECRAWL_URL_UPDATE_TCDATE": " "}, nil, "1/0", ""},
-		"dates of its own":           {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "UDate", "RECRAWL_URL_UPDATE_CDATE": "DATE_ADD(CDate, INTERVAL %RECRAWL_PERIOD% MINUTE)"}, nil, "1/0 TcDate CDate", ""},
-		"a date that is refused":     {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "LOAD_FILE('x')"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE_UDATE"},
-		"columns of its own":         {60, done, nil, wire.Patch{"UDate": nil, "Status": int64(7), "State": int64(1), "URL": "x", "Site_Id": "0"}, "7/1 UDate TcDate", ""},
-		"a status of batches":        {60, done, nil, wire.Patch{"Status": int64(3)}, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE"},
-		"an expression":              {60, done, nil, wire.Patch{"TcDate": wire.Expr("CDate")}, "1/0 UDate", ""},
-		"an expression that is none": {60, done, nil, wire.Patch{"TcDate": wire.Expr("SLEEP(1)")}, "4/0", "property RECRAWL_URL_UPDATE"},
+		"old":                     {60, done, nil, nil, "1/0 UDate TcDate", ""},
+		"processed":               {60, with(wire.Patch{"Status": int64(7)}), nil, nil, "1/0 UDate TcDate", ""},
+		"failed":                  {60, with(wire.Patch{"State": int64(2), "ErrorMask": int64(2)}), nil, nil, "1/0 UDate TcDate", ""},
+		"without a date":          {60, with(wire.Patch{"UDate": nil}), nil, nil, "1/0 UDate TcDate", ""},
+		"young":                   {60, with(wire.Patch{"UDate": "2026-01-05 09:00:01"}), nil, nil, "4/0 UDate", ""},
+		"exactly one period old":  {60, with(wire.Patch{"UDate": "2026-01-05 09:00:00"}), nil, nil, "1/0 UDate TcDate", ""},
+		"no period":               {0, done, nil, nil, "4/0", ""},
+		"period beyond the dates": {4294967295, done, nil, nil, "4/0", ""},
+		"fetched":                 {60, with(wire.Patch{"Type": int64(4)}), nil, nil, "4/0", ""},
+		"disabled":                {60, with(wire.Patch{"State": int64(1)}), nil, nil, "4/1", ""},
+		"of another node":         {60, with(wire.Patch{"Crawled": int64(0)}), nil, nil, "4/0", ""},
+		"held":                    {60, with(wire.Patch{"Status": int64(3)}), nil, nil, "3/0", ""},
+		"selected":                {60, with(wire.Patch{"Status": int64(2)}), nil, nil, "2/0", ""},
+		"processing":              {60, with(wire.Patch{"Status": int64(6)}), nil, nil, "6/0", ""},
+		"finished by this batch":  {60, with(wire.Patch{"Batch_Id": int64(7)}), nil, nil, "4/0", ""},
+		"switched off":            {60, done, properties{"RECRAWL_NO_ROOT_URLS": "0"}, nil, "4/0", ""},
+		"age expression, young":   {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 59"}, nil, "4/0", ""},
+		"age expression, old":     {60, with(wire.Patch{"UDate": "2026-01-05 09:59:00"}), properties{"RECRAWL_URL_AGE_EXPRESSION": "%RECRAWL_PERIOD% - 60"}, nil, "1/0 UDate TcDate", ""},
+		"age of the row":          {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "Crawled"}, nil, "4/0", ""},
+		"age by a sub-select":     {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "(SELECT COUNT(*) FROM urls_%SITE_ID%)"}, nil, "4/0", ""},
+		"age expression escapes":  {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "1) OR (1"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_AGE_EXPRESSION"},
+		"age of a function":       {60, done, properties{"RECRAWL_URL_AGE_EXPRESSION": "SLEEP(9)"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_AGE_EXPRESSION"},
+		"status kept":             {60, done, properties{"RECRAWL_URL_UPDATE_STATUS": "-1"}, nil, "4/0 UDate TcDate", ""},
+		"status set":              {60, done, properties{"RECRAWL_URL_UPDATE_STATUS": "7"}, nil, "7/0 UDate TcDate", ""},
+		"dates kept":              {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "", "RECRAWL_URL_UPDATE_TCDATE": " "}, nil, "1/0", ""},
+		"dates set":               {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "UDate", "RECRAWL_URL_UPDATE_CDATE": "DATE_ADD(CDate, INTERVAL %RECRAWL_PERIOD% MINUTE)"}, nil, "1/0 TcDate CDate", ""},
+		"invalid date expression": {60, done, properties{"RECRAWL_URL_UPDATE_UDATE": "LOAD_FILE('x')"}, nil, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE_UDATE"},
+		"columns set":             {60, done, nil, wire.Patch{"UDate": nil, "Status": int64(7), "State": int64(1), "URL": "x", "Site_Id": "0"}, "7/1 UDate TcDate", ""},
+		"status of a batch":       {60, done, nil, wire.Patch{"Status": int64(3)}, "1/0 UDate TcDate", "property RECRAWL_URL_UPDATE"},
+		"an expression":           {60, done, nil, wire.Patch{"TcDate": wire.Expr("CDate")}, "1/0 UDate", ""},
+		"invalid expression":      {60, done, nil, wire.Patch{"TcDate": wire.Expr("SLEEP(1)")}, "4/0", "property RECRAWL_URL_UPDATE"},
 	}
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
@@ -144,7 +143,7 @@ func TestKnownLinks(t *testing.T) {
 				t.Errorf("refused %s, want %s", said, c.refused)
 			}
 			same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, c.refused != "")
-			// A second run of the batch changes nothing.
+			// The batch runs again and changes nothing.
 			again := b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Links: []wire.Link{link}}}))
 			same(t, "second run", []any{b.row("s", "known"), again.Reset}, []any{u, 0})
 		})
@@ -161,7 +160,7 @@ func TestChainLinks(t *testing.T) {
 	same(t, "rows", []int64{known.Type, known.Status, fresh.Type, fresh.Status}, []int64{6, 4, 6, 1})
 }
 
-// Freq is on how many other pages a URL was found.
+// Freq counts the other pages with a link to the URL.
 func TestFreq(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
@@ -185,8 +184,8 @@ func TestLimits(t *testing.T) {
 	auto := func(n, where, order string) properties {
 		return properties{"AUTO_REMOVE_RESOURCES": n, "AUTO_REMOVE_WHERE": where, "AUTO_REMOVE_ORDER": order}
 	}
-	// Rows: u, which brings a, b and c; old0 to old3, the first with the lowest
-	// size; one of another node; one that a batch holds.
+	// Rows: u with links to a, b and c; old0 to old3 with growing size; a row of another
+	// node; a row that a batch holds.
 	cases := map[string]struct {
 		limits     wire.Patch
 		properties properties
@@ -199,16 +198,16 @@ func TestLimits(t *testing.T) {
 		"resources":                  {wire.Patch{"MaxResources": int64(5)}, nil, "a old0 old1 old2 old3", wire.Saved{Skipped: 2}, false},
 		"resources, rows unlimited":  {wire.Patch{"MaxURLs": int64(0), "MaxResources": int64(4)}, nil, "old0 old1 old2 old3", wire.Saved{Skipped: 3}, false},
 		"rows, resources unlimited":  {wire.Patch{"MaxURLs": int64(100), "MaxResources": int64(0)}, nil, "a b c old0 old1 old2 old3", wire.Saved{}, false},
-		"one goes":                   {wire.Patch{"MaxURLs": int64(8)}, auto("1", "Size>0", "Size"), "a b c old1 old2 old3", wire.Saved{Removed: 1}, false},
+		"one row removed":            {wire.Patch{"MaxURLs": int64(8)}, auto("1", "Size>0", "Size"), "a b c old1 old2 old3", wire.Saved{Removed: 1}, false},
 		"order":                      {wire.Patch{"MaxURLs": int64(6)}, auto("2", "Size>0", "Size DESC"), "a b old0 old1", wire.Saved{Removed: 2, Skipped: 1}, false},
-		"all go but the held one":    {wire.Patch{"MaxURLs": int64(6)}, auto("99", "URL<>'u'", "Size"), "a b c", wire.Saved{Removed: 5}, false},
-		"none is chosen":             {wire.Patch{"MaxURLs": int64(8)}, auto("9", "Size>99999", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"all removed but held":       {wire.Patch{"MaxURLs": int64(6)}, auto("99", "URL<>'u'", "Size"), "a b c", wire.Saved{Removed: 5}, false},
+		"none selected":              {wire.Patch{"MaxURLs": int64(8)}, auto("9", "Size>99999", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
 		"macro":                      {wire.Patch{"MaxURLs": int64(8), "RecrawlPeriod": int64(12)}, auto("1", "Size>%RecrawlPeriod%", "Size"), "a b c old0 old1 old3", wire.Saved{Removed: 1}, false},
 		"without an order":           {wire.Patch{"MaxURLs": int64(8)}, auto("9", "Size>0", ""), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"a condition that is none":   {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1) OR (1", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
-		"an order that is none":      {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1=1", "SLEEP(1)"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
-		"active rows of its own":     {wire.Patch{"MaxURLs": int64(4)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Size>11"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
-		"active rows that are none":  {wire.Patch{"MaxURLs": int64(8)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Nothing"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"invalid condition":          {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1) OR (1", "Size"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"invalid order":              {wire.Patch{"MaxURLs": int64(8)}, auto("9", "1=1", "SLEEP(1)"), "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
+		"active rows":                {wire.Patch{"MaxURLs": int64(4)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Size>11"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, false},
+		"invalid active condition":   {wire.Patch{"MaxURLs": int64(8)}, properties{"AUTO_REMOVE_WHERE_ACTIVE": "Nothing"}, "a b old0 old1 old2 old3", wire.Saved{Skipped: 1}, true},
 		"resources that are removed": {wire.Patch{"MaxResources": int64(4)}, auto("2", "Size>0", "Size"), "a b old2 old3", wire.Saved{Removed: 2, Skipped: 1}, false},
 	}
 	b := newBench(t)
@@ -248,7 +247,7 @@ func TestLimits(t *testing.T) {
 func TestFieldExpressions(t *testing.T) {
 	cases := map[string]struct {
 		property string
-		want     string // of the row: Size, ContentType, PDate, Priority; of the site: Priority, UDate
+		want     string // Size, ContentType, PDate, Priority of the row; Priority, UDate of the site
 		refused  int
 	}{
 		"columns":           {`[{"URL":{"Size":{"Size+1":0}}},{"URL":{"Priority":{"Size*2":0}}}]`, "101 text/html - 200 0", 0},
@@ -326,7 +325,7 @@ func TestAttributesAndFormFields(t *testing.T) {
 	same(t, "properties", len(b.site("s").Properties), maxFormFields)
 }
 
-// crawlAgain is crawl in a batch of its own.
+// crawlAgain is crawl in a new batch.
 func (b *bench) crawlAgain(r wire.Fetched) {
 	b.Helper()
 	b.now = b.now.Add(time.Hour)

@@ -14,7 +14,7 @@ import (
 // crawlOrder is the order of the shipped settings (docs/spec/daemon.md 2.4).
 const crawlOrder = "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC"
 
-// plan tells how SQLite would run a text.
+// plan returns SQLite's query plan of a text.
 func (b *bench) plan(text string, args ...any) string {
 	b.Helper()
 	var lines []string
@@ -30,8 +30,8 @@ func (b *bench) plan(text string, args ...any) string {
 	return strings.Join(lines, "; ")
 }
 
-// Each index of the schema has a statement that wants it, and no statement that
-// runs often walks a table of URLs or sorts it.
+// Each index of the schema serves a statement. No frequent statement scans or sorts a table
+// of URLs.
 func TestHotStatementsUseIndexes(t *testing.T) {
 	if backend != sqldb.DriverSQLite {
 		testHotStatementsOnMySQL(t)
@@ -91,7 +91,7 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 	}
 }
 
-// Two processes that fetch and mark at once never get the same row.
+// Concurrent processes that fetch and mark never get the same row.
 func TestFetchesShareNothing(t *testing.T) {
 	b := newBench(t)
 	b.fill(2, 50)
@@ -132,8 +132,7 @@ func TestFetchesShareNothing(t *testing.T) {
 	b.checkCounters("s0", "fetches")
 }
 
-// explain tells how MySQL would run a text: the kind of access, the key and the
-// remarks, table after table.
+// explain returns MySQL's query plan of a text: access type, key and remarks of each table.
 func (b *bench) explain(text string, args ...any) string {
 	b.Helper()
 	var lines []string
@@ -153,8 +152,8 @@ func (b *bench) explain(text string, args ...any) string {
 	return strings.Join(lines, "; ")
 }
 
-// The optimizer judges by what is in the tables: the rows are there, and
-// counted.
+// The optimizer depends on the contents of the tables, so the rows are inserted and
+// analyzed.
 func testHotStatementsOnMySQL(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["http://example.com/"]}`)

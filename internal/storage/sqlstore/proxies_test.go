@@ -28,7 +28,7 @@ func (b *bench) updateProxies(raw string) wire.GeneralResponse {
 	return answer
 }
 
-// proxies names what PROXY_FIND gives.
+// proxies names the proxies that PROXY_FIND returns.
 func (b *bench) proxies(raw string) string {
 	b.Helper()
 	list, err := wire.ReadProxyFind("ProxyFind", json.RawMessage(raw), nil)
@@ -46,7 +46,7 @@ func proxyNames(list []wire.Proxy) string {
 	return strings.Join(names, " ")
 }
 
-// Fault 10 of docs/spec/storage.md 6.2: an update changed what it did not name.
+// docs/spec/storage.md 6.2 #10: an update changed columns that it did not name.
 func TestProxyUpdateChangesWhatItNames(t *testing.T) {
 	const all = `"domains":["*"],"priority":2,"state":1,"countryCode":"DE","countryName":"Germany","regionCode":3,"regionName":"r","cityName":"Köln 🏙",
 		"zipCode":"50667","timeZone":"CET","latitude":50.9,"longitude":6.9,"metroCode":4,"faults":5,"faultsMax":6,"categoryId":7,"limits":{"a":1},"description":"d"`
@@ -102,7 +102,7 @@ func TestProxyNewFails(t *testing.T) {
 	same(t, "there", b.proxies(`[{"criterions":{"WHERE":"1"}}]`), "s/h 0/h */h")
 }
 
-// Two that come at once make one row (fault 27).
+// Concurrent requests insert one row (docs/spec/storage.md 6.2 #27).
 func TestProxyNewAtOnce(t *testing.T) {
 	b := newBench(t)
 	var wg sync.WaitGroup
@@ -132,7 +132,7 @@ func TestProxySelections(t *testing.T) {
 		raw      string
 		statuses []any // nil: refused
 		left     string
-		status   string // what PROXY_STATUS gives for the same request
+		status   string // answer of PROXY_STATUS to the same request
 	}{
 		"row":                   {`{"siteId":"s1","host":"a"}`, statuses(true), "s1/b s2/a */c", "s1/a"},
 		"row, criterion":        {`{"siteId":"s1","host":"a","criterions":{"WHERE":"0"}}`, statuses(true), "s1/b s2/a */c", "s1/a"},
@@ -140,7 +140,7 @@ func TestProxySelections(t *testing.T) {
 		"empty criterion":       {`{"siteId":"s1"}`, statuses(), "s1/a s1/b s2/a */c", ""},
 		"empty text":            {`{"criterions":{"WHERE":"","LIMIT":null}}`, statuses(), "s1/a s1/b s2/a */c", ""},
 		"criterion":             {`{"criterions":{"WHERE":"Faults>100"}}`, statuses(true, true, true), "s1/a", "s1/b s2/a */c"},
-		// Fault 19: the site was not looked at, and an OR got out of it.
+		// docs/spec/storage.md 6.2 #19: the site was ignored, and an OR bypassed the condition.
 		"criterion of a site": {`{"siteId":"s1","criterions":{"WHERE":"Faults>100 OR 1=1"}}`, statuses(true, true), "s2/a */c", "s1/a s1/b s2/a */c"},
 		"criterion of a host": {`{"host":"a","criterions":{"WHERE":"1"}}`, statuses(true, true), "s1/b */c", "s1/a s1/b s2/a */c"},
 		"macro":               {`{"siteId":"s2","criterions":{"WHERE":"Site_Id='%SITE_ID%'"}}`, statuses(true), "s1/a s1/b */c", "s2/a"},
@@ -211,7 +211,7 @@ func TestProxyFind(t *testing.T) {
 	}
 }
 
-// A site that goes leaves its proxies (docs/spec/storage.md 4.5).
+// The proxies of a deleted site stay (docs/spec/storage.md 4.5).
 func TestProxiesOutliveTheirSite(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s1"}`)

@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// recorded is a site "on" whose URLs u1 to u3 have a journal and counters, and
-// "off" without.
+// recorded makes a site "on" whose URLs u1 to u3 have a journal and counters, and a site
+// "off" without them.
 func recorded(t *testing.T) *bench {
 	b := newBench(t)
 	b.newSite(`{"id":"on","properties":{"STATS_FREQ_ENABLED":"1","STATS_LOG_ENABLED":"1"}}`)
@@ -244,8 +244,8 @@ func TestNoteContents(t *testing.T) {
 	same(t, "object", b.log("on", "u1", 25)[0], `{"attributeNames":null,"contentTypeMask":3,"dbFieldsList":null,"siteId":"on","url":"u1","urlMd5":""}`)
 }
 
-// A property that counts the deleted in its own way does not keep the purge from
-// counting (docs/spec/storage.md 4.0.4).
+// A COUNTER_CRIT property for deleted URLs does not keep the purge from counting
+// (docs/spec/storage.md 4.0.4).
 func TestPurgeWithACounterOfItsOwn(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"COUNTER_CRIT_DURLS":"Depth=9","COUNTER_CRIT_NURLS":"Depth=9"}}`)

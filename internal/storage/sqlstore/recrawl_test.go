@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The shipped criterion and date of [SitesManager]; a test of cmd/dc-daemon holds
-// that they are the shipped ones.
+// The shipped criterion and date of [SitesManager]. A test of cmd/dc-daemon compares them
+// with the shipped file.
 const (
 	dueSites = "`State`=1 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & 8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
 	onGrid   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
@@ -39,7 +39,7 @@ func ids(sites []wire.RecrawlSite) string {
 	return strings.Join(list, " ")
 }
 
-// The next date lies on a grid that begins at midnight, one to two periods ahead.
+// The next date is on a grid that begins at midnight, one to two periods in the future.
 func TestNextRecrawlDate(t *testing.T) {
 	b := newBench(t)
 	cases := []struct {
@@ -54,9 +54,9 @@ func TestNextRecrawlDate(t *testing.T) {
 		{"2026-01-05 23:10:00", onGrid, 30, "2026-01-06 00:00:00"}, // over midnight
 		{"2026-01-05 23:59:59", onGrid, 15, "2026-01-06 00:15:00"},
 		{"2026-01-05 10:00:00", onGrid, 1440, "2026-01-07 00:00:00"},
-		{"2026-01-05 23:00:00", onGrid, 1000, "2026-01-07 02:00:00"}, // no part of a day: 3 * 1000 minutes
+		{"2026-01-05 23:00:00", onGrid, 1000, "2026-01-07 02:00:00"}, // not a divisor of a day: 3 * 1000 minutes
 		{"2026-01-05 10:00:00", onGrid, 10080, "2026-01-19 00:00:00"},
-		{"2026-03-29 01:30:00", onGrid, 60, "2026-03-29 03:00:00"}, // clocks change in Europe; not here
+		{"2026-03-29 01:30:00", onGrid, 60, "2026-03-29 03:00:00"}, // daylight saving time starts in Europe, not in UTC
 		{"2026-10-25 01:30:00", onGrid, 60, "2026-10-25 03:00:00"},
 		{"2026-12-31 23:30:00", onGrid, 45, "2027-01-01 00:45:00"},
 		{"2028-02-28 22:30:00", onGrid, 120, "2028-02-29 02:00:00"},
@@ -64,7 +64,7 @@ func TestNextRecrawlDate(t *testing.T) {
 		{"2026-01-05 10:00:01", "", 60, ""},    // once
 		{"2026-01-05 10:00:01", "DATE_ADD(NOW(), INTERVAL `RecrawlPeriod` MINUTE)", 60, "2026-01-05 11:00:01"},
 		{"2026-01-05 10:00:01", "NULL", 60, ""},
-		// What is not ahead would be due again at once.
+		// A date in the past would be due at once.
 		{"2026-01-05 10:00:01", "NOW()", 60, "2026-01-05 11:00:01"},
 		{"2026-01-05 10:00:01", "2020-01-01", 60, "2026-01-05 11:00:01"},
 	}
@@ -97,7 +97,7 @@ func TestNextRecrawlDate(t *testing.T) {
 	}
 }
 
-// Who is picked: by the shipped criterion, in its order, so many, none twice.
+// The shipped criterion selects sites in its order, up to the limit, each once.
 func TestRecrawlBegin(t *testing.T) {
 	b := newBench(t)
 	add := func(id, date, more string) {
@@ -129,12 +129,12 @@ func TestRecrawlBegin(t *testing.T) {
 	if got := ids(b.begin(due(10))); got != "" {
 		t.Errorf("taken twice: %q", got)
 	}
-	// Named ones are taken whatever the criterion, unless they are locked or gone.
+	// Named sites are taken regardless of the criterion, unless locked or deleted.
 	if got := ids(b.begin(wire.SiteRecrawlRequest{Step: wire.RecrawlBegin, Sites: []string{"late", "never", "gone"}, Max: 1, DateExpression: onGrid})); got != "never" {
 		t.Errorf("named: %q", got)
 	}
 
-	// A later run finds them all, and ends them.
+	// A later run resumes and ends all of them.
 	for max, want := range map[int64]string{2: "late later", 10: "late later later2 on"} {
 		got, err := b.RecrawlResume(ctx, wire.SiteRecrawlRequest{Step: wire.RecrawlResume, Except: []string{"never"}, Max: max})
 		b.must(err)
@@ -170,7 +170,7 @@ func TestRecrawlBegin(t *testing.T) {
 	}
 }
 
-// A tuned period brings its own next date; what a client set meanwhile stays.
+// A tuned period sets the next date; values that a client set in the meantime stay.
 func TestTunedPeriod(t *testing.T) {
 	b := newBench(t)
 	cases := []struct {
@@ -213,7 +213,7 @@ func TestTunedPeriod(t *testing.T) {
 	}
 }
 
-// A property that cannot be followed is left out alone, and shown in the mask.
+// Only the invalid property is ignored, and the mask reports it.
 func TestRecrawlRules(t *testing.T) {
 	b := newBench(t)
 	cases := []struct {
@@ -258,7 +258,7 @@ func TestRecrawlRules(t *testing.T) {
 			t.Errorf("%s = %q: mask %v", tc.name, tc.value, s.ErrorMask.Names())
 		}
 	}
-	// Of two that are wrong, both are said, and the third is followed.
+	// Two invalid properties are both reported, and the third is followed.
 	b.newSite(`{"id":"both","recrawlPeriod":60,"recrawlDate":"2020-01-01 00:00:00","properties":[{"name":"RECRAWL_WHERE","value":"SLEEP(1)"},
 		{"name":"RECRAWL_OPTIMIZE","value":"no"},{"name":"RECRAWL_PERIOD_MIN","value":"7"}]}`)
 	got := b.begin(due(1))
@@ -267,8 +267,7 @@ func TestRecrawlRules(t *testing.T) {
 	}
 }
 
-// A locked site is changed and deleted like any other; the end of a recrawl finds
-// what is left of it.
+// A locked site can be changed and deleted; the end of a recrawl handles both.
 func TestLockedSite(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"kept", "gone", "clean"} {
@@ -312,7 +311,7 @@ func TestLockedSite(t *testing.T) {
 	if s := b.site("kept"); s.State != wire.SiteSuspended {
 		t.Errorf("unlocking changed the state to %d", s.State)
 	}
-	// A site of the same id begins free.
+	// A new site of the same id is not locked.
 	b.newSite(`{"id":"gone","recrawlPeriod":60,"recrawlDate":"2020-01-01 00:00:00"}`)
 	if got := ids(b.begin(due(3))); got != "gone" {
 		t.Errorf("picked %q", got)

@@ -11,12 +11,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A selection whose process dies between the log of SQLite and the log's index is
-// seen by nobody. URL_RETURN settles that: the selection does not come back when the
-// index is made anew.
+// A process dies after it wrote a commit to SQLite's write-ahead log, but before its index:
+// no process sees the commit. After URL_RETURN the commit does not reappear when the index
+// is rebuilt.
 func TestReturnSettlesCommitsInDoubt(t *testing.T) {
 	if backend != sqldb.DriverSQLite {
-		return // there is no such log
+		return // only SQLite has this log
 	}
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
@@ -32,10 +32,10 @@ func TestReturnSettlesCommitsInDoubt(t *testing.T) {
 	urls, err := Open(dying, Options{Now: func() time.Time { return b.now }}).URLFetch(ctx, selection)
 	b.must(err)
 	same(t, "selected", len(urls), 1)
-	b.must(os.WriteFile(index, before, 0o644)) // it died before it wrote there
+	b.must(os.WriteFile(index, before, 0o644)) // the process dies before it writes the index
 	same(t, "what the others see", b.row("s", "u").Status, int64(wire.StatusNew))
 	inDoubt := b.again()
-	same(t, "when the index is made anew", inDoubt.row("s", "u").Status, int64(wire.StatusSelectedCrawling))
+	same(t, "after the index is rebuilt", inDoubt.row("s", "u").Status, int64(wire.StatusSelectedCrawling))
 
 	n, err := b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 7})
 	b.must(err)
@@ -43,8 +43,7 @@ func TestReturnSettlesCommitsInDoubt(t *testing.T) {
 	same(t, "afterwards", b.again().row("s", "u").Status, int64(wire.StatusNew))
 }
 
-// again is the database as the first process finds it that opens the file after the
-// death of all others.
+// again copies the database as the first process finds it after the death of all others.
 func (b *bench) again() *bench {
 	b.Helper()
 	folder := b.TempDir()

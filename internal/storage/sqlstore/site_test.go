@@ -53,7 +53,7 @@ func TestSiteNewRefusals(t *testing.T) {
 			same(t, "old", b.site("old").Description, "first")
 		})
 	}
-	// What a refused request began is gone: the id is free.
+	// A refused request leaves nothing: the id is free.
 	same(t, "then", b.newSite(`{"id":"new","urls":["http://a/"]}`).ErrorCode, 0)
 }
 

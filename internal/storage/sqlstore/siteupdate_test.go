@@ -118,18 +118,18 @@ func TestSiteUpdateLists(t *testing.T) {
 		"overwrite": {`{"id":"s","updateType":1,"filters":[{"pattern":"n"}],"properties":{"N":"1"}}`, "n", "N=1", ""},
 		"empty":     {`{"id":"s","updateType":1,"filters":[],"properties":[]}`, "", "", ""},
 		"one list":  {`{"id":"s","updateType":1,"filters":[],"properties":null}`, "", "A=1 L=1 L=2 A=9", ""},
-		// The rows of an update are those that it names.
-		"the only row of a key":         {`{"id":"s","updateType":2,"filters":[{"pattern":"n","type":0}],"properties":{"A":"7"}}`, "a b n", "A=7 L=1 L=2 A=9", ""},
+		// An update changes only the rows that it names.
+		"one row with the key":          {`{"id":"s","updateType":2,"filters":[{"pattern":"n","type":0}],"properties":{"A":"7"}}`, "a b n", "A=7 L=1 L=2 A=9", ""},
 		"property of a URL":             {`{"id":"s","updateType":2,"properties":{"A":[null,"7","` + md5 + `"]}}`, "a b c", "A=1 L=1 L=2 A=7", ""},
 		"as many items as rows":         {`{"id":"s","updateType":2,"filters":[{"pattern":"x"},{"pattern":"y"}]}`, "x y c", "A=1 L=1 L=2 A=9", ""},
-		"a pattern tells the row":       {`{"id":"s","updateType":2,"filters":[{"pattern":"b","stage":3}]}`, "a b c", "A=1 L=1 L=2 A=9", ""},
-		"the rest is told, too":         {`{"id":"s","updateType":2,"filters":[{"pattern":"n"},{"pattern":"b"}]}`, "n b c", "A=1 L=1 L=2 A=9", ""},
+		"pattern identifies the row":    {`{"id":"s","updateType":2,"filters":[{"pattern":"b","stage":3}]}`, "a b c", "A=1 L=1 L=2 A=9", ""},
+		"remaining row matches":         {`{"id":"s","updateType":2,"filters":[{"pattern":"n"},{"pattern":"b"}]}`, "n b c", "A=1 L=1 L=2 A=9", ""},
 		"several filters":               {`{"id":"s","updateType":2,"filters":[{"pattern":"n"}]}`, "a b c", "A=1 L=1 L=2 A=9", "SiteUpdate.filters[0] could mean several rows"},
 		"several properties":            {`{"id":"s","updateType":2,"properties":{"L":"7","A":"8"}}`, "a b c", "A=8 L=1 L=2 A=9", "SiteUpdate.properties[1] could mean several rows"},
-		"both of several":               {`{"id":"s","updateType":2,"properties":[{"name":"L","value":"7"},{"name":"L","value":"8"}]}`, "a b c", "A=1 L=7 L=8 A=9", ""},
-		"no row, and none is added":     {`{"id":"s","updateType":2,"filters":[{"pattern":"n","mode":1}],"properties":{"N":"1"}}`, "a b c", "A=1 L=1 L=2 A=9", ""},
-		"rows of other sites are not":   {`{"id":"s","updateType":2,"filters":[{"siteId":"t","pattern":"n","type":0}],"properties":{"A":["t","7",null]}}`, "a b n", "A=7 L=1 L=2 A=9", ""},
-		"nor are any put there by name": {`{"id":"s","filters":[{"siteId":"t","pattern":"n"}],"properties":{"N":["t","1",null]}}`, "a b c n", "A=1 L=1 L=2 A=9 N=1", ""},
+		"both rows of a key":            {`{"id":"s","updateType":2,"properties":[{"name":"L","value":"7"},{"name":"L","value":"8"}]}`, "a b c", "A=1 L=7 L=8 A=9", ""},
+		"no row, nothing inserted":      {`{"id":"s","updateType":2,"filters":[{"pattern":"n","mode":1}],"properties":{"N":"1"}}`, "a b c", "A=1 L=1 L=2 A=9", ""},
+		"rows of other sites unchanged": {`{"id":"s","updateType":2,"filters":[{"siteId":"t","pattern":"n","type":0}],"properties":{"A":["t","7",null]}}`, "a b n", "A=7 L=1 L=2 A=9", ""},
+		"site id in an item ignored":    {`{"id":"s","filters":[{"siteId":"t","pattern":"n"}],"properties":{"N":["t","1",null]}}`, "a b c n", "A=1 L=1 L=2 A=9 N=1", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestSiteUpdateLists(t *testing.T) {
 	}
 }
 
-// Dates of lists may be plain, quoted or expressions, when they are inserted and
-// when they change (docs/spec/storage.md 6.2 #22).
+// Dates of lists may be plain, quoted or expressions, in inserts and updates
+// (docs/spec/storage.md 6.2 #22).
 func TestSiteUpdateDatesOfLists(t *testing.T) {
 	for raw, want := range map[string]wire.Date{
 		`"2026-01-01"`: "2026-01-01 00:00:00", `"'2026-01-01 02:03:04'"`: "2026-01-01 02:03:04", `{"str":"\"2026-01-01\""}`: "2026-01-01 00:00:00",
@@ -177,7 +177,7 @@ func TestSiteUpdateDatesOfLists(t *testing.T) {
 	}
 }
 
-// rootBench is a site with two root URLs that were crawled and one page.
+// rootBench makes a site with two crawled root URLs and one page.
 func rootBench(t *testing.T, properties string) *bench {
 	b := newBench(t)
 	b.newSite(`{"id":"s","requestDelay":7,"maxURLsFromPage":3,"urls":["http://a/",{"url":"http://b/","userId":4}],"properties":{` + properties + `}}`)
@@ -208,21 +208,21 @@ func TestSiteUpdateRoots(t *testing.T) {
 	cases := map[string]struct {
 		raw, property string
 		roots         string   // of sites_urls with their statuses
-		rows          string   // of urls with Status and Crawled; "a/1" is always there
-		trash         []string // files that go
+		rows          string   // of urls with Status and Crawled, without "a/1"
+		trash         []string // removed files
 	}{
-		"append":                                 {`{"id":"s","urls":["http://c/"]}`, "", "a/1 b/1 c/7", "a/1/0 b/1/0 c/7/0", both},
-		"append a known":                         {`{"id":"s","urls":["http://a/"]}`, `"UPDATE_NOT_INSERT_ROOT_URLS":"0"`, "a/1 b/1", "a/1/0 b/1/0", both},
-		"overwrite":                              {`{"id":"s","updateType":1,"urls":["http://c/","http://c/"]}`, "", "c/7", "c/7/0", both},
-		"none":                                   {`{"id":"s","updateType":1,"urls":[]}`, "", "", "", both},
-		"rows are kept":                          {`{"id":"s","updateType":1,"urls":["http://c/"]}`, `"UPDATE_NOT_INSERT_ROOT_URLS":"1"`, "c/7", "a/4/2 b/7/2", nil},
-		"kept from now on":                       {`{"id":"s","urls":["http://c/"],"properties":{"UPDATE_NOT_INSERT_ROOT_URLS":"1"}}`, "", "a/1 b/1 c/7", "a/4/2 b/7/2", nil},
-		"lists alone":                            {`{"id":"s","updateType":1,"properties":{"X":"1"}}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
-		"update":                                 {`{"id":"s","updateType":2,"urls":[{"url":"http://a/","priority":9}]}`, "", "a/7 b/1", "a/7/2 b/7/2", nil},
-		"update an unknown":                      {`{"id":"s","updateType":2,"urls":["http://c/"]}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
-		"update by key":                          {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","crawled":5}]}`, "", "a/1 b/7", "a/4/2 b/7/5", nil},
-		"another text":                           {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","url":"http://c/"}]}`, "", "a/1 c/7", "a/4/2 c/7/2", []string{c}},
-		"a text that is there under its own key": {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","url":"http://a/"}]}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
+		"append":                   {`{"id":"s","urls":["http://c/"]}`, "", "a/1 b/1 c/7", "a/1/0 b/1/0 c/7/0", both},
+		"append a known":           {`{"id":"s","urls":["http://a/"]}`, `"UPDATE_NOT_INSERT_ROOT_URLS":"0"`, "a/1 b/1", "a/1/0 b/1/0", both},
+		"overwrite":                {`{"id":"s","updateType":1,"urls":["http://c/","http://c/"]}`, "", "c/7", "c/7/0", both},
+		"none":                     {`{"id":"s","updateType":1,"urls":[]}`, "", "", "", both},
+		"rows are kept":            {`{"id":"s","updateType":1,"urls":["http://c/"]}`, `"UPDATE_NOT_INSERT_ROOT_URLS":"1"`, "c/7", "a/4/2 b/7/2", nil},
+		"kept from now on":         {`{"id":"s","urls":["http://c/"],"properties":{"UPDATE_NOT_INSERT_ROOT_URLS":"1"}}`, "", "a/1 b/1 c/7", "a/4/2 b/7/2", nil},
+		"lists alone":              {`{"id":"s","updateType":1,"properties":{"X":"1"}}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
+		"update":                   {`{"id":"s","updateType":2,"urls":[{"url":"http://a/","priority":9}]}`, "", "a/7 b/1", "a/7/2 b/7/2", nil},
+		"update an unknown":        {`{"id":"s","updateType":2,"urls":["http://c/"]}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
+		"update by key":            {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","crawled":5}]}`, "", "a/1 b/7", "a/4/2 b/7/5", nil},
+		"another text":             {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","url":"http://c/"}]}`, "", "a/1 c/7", "a/4/2 c/7/2", []string{c}},
+		"text of another root URL": {`{"id":"s","updateType":2,"urls":[{"urlMd5":"` + wire.Md5("http://b/") + `","url":"http://a/"}]}`, "", "a/1 b/1", "a/4/2 b/7/2", nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -257,10 +257,10 @@ func TestSiteUpdateRootDefaults(t *testing.T) {
 	same(t, "row", []any{b.row("s", "http://d/").RequestDelay, b.row("s", "http://d/").Status}, []any{int64(1), int64(7)})
 }
 
-// Attributes and events of root URLs that are replaced.
+// Attributes and events of replaced root URLs.
 func TestSiteUpdateForgetsReplacedRoots(t *testing.T) {
 	b := rootBench(t, `"STATS_FREQ_ENABLED":"1","STATS_LOG_ENABLED":"1"`)
-	b.newURLs(`[{"siteId":"s","url":"http://r/","attributes":[{"k":"v"}]}]`) // a root by its parent
+	b.newURLs(`[{"siteId":"s","url":"http://r/","attributes":[{"k":"v"}]}]`) // a root URL: it has no parent
 	b.change(`{"id":"s","urls":[]}`)
 	same(t, "row", b.row("s", "http://r/").URL, "")
 	list, err := b.Attributes(ctx, "s", wire.Md5("http://r/"), []string{"*"})
@@ -277,7 +277,7 @@ func TestSiteUpdateForgetsReplacedRoots(t *testing.T) {
 	same(t, "events", []int{deleted, aged, journal}, []int{1, 1, 3})
 }
 
-// Restart makes the site active, and its root URLs crawlable.
+// A restart makes the site active and its root URLs new.
 func TestSiteUpdateRestart(t *testing.T) {
 	b := rootBench(t, "")
 	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 2))
@@ -289,7 +289,7 @@ func TestSiteUpdateRestart(t *testing.T) {
 	same(t, "bits of the site are gone, those of rows not", []int64{int64(s.ErrorMask), s.Errors}, []int64{4, 1})
 	same(t, "root", []any{b.row("s", "http://c/").Status, b.row("s", "http://a/").Crawled}, []any{int64(wire.StatusNew), int64(2)})
 	b.checkCounters("s", t.Name())
-	// Without a state there is none.
+	// Without a state there is no restart.
 	b.change(`{"id":"s","description":"once more"}`)
 	same(t, "iterations", b.site("s").Iterations, int64(1))
 }
@@ -303,8 +303,7 @@ func TestFetchUpdatesListsOfSites(t *testing.T) {
 	same(t, "a list alone", len(b.site("s").Properties), 2)
 }
 
-// The columns of both databases hold the same, so what a crawl brings is made to
-// fit.
+// Results of a crawl are adapted to the columns, equally on both databases.
 func TestCrawlsAreMadeToFit(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["http://a/"]}`)

@@ -13,14 +13,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// BenchmarkSiteSize compares what requests take on a site of a million rows
-// (SITE_ROWS) with a site of ten thousand, in one database, turn by turn. The
-// unit x is the ratio of the means: 1 when the size of a site does not matter.
+// BenchmarkSiteSize compares the time of requests on a site of a million rows (SITE_ROWS)
+// and on a site of ten thousand, alternating in one database. The unit x is the ratio of
+// the means: 1 if the size of a site has no influence.
 //
 //	go test ./internal/storage/sqlstore -run '^$' -bench SiteSize -benchtime 20x
 func BenchmarkSiteSize(b *testing.B) {
 	if backend != sqldb.DriverSQLite {
-		return // TestMain comes twice; this looks at both by itself
+		return // TestMain runs it twice; it tests both backends itself
 	}
 	large := 1_000_000
 	if n, err := strconv.Atoi(os.Getenv("SITE_ROWS")); err == nil {
@@ -55,8 +55,8 @@ func BenchmarkSiteSize(b *testing.B) {
 	}
 }
 
-// fillSite makes a site of so many rows: most of them new, of different ages,
-// priorities and depths, some crawled, some with errors.
+// fillSite makes a site of n rows: most are new, with different ages, priorities and
+// depths; some are crawled, some have errors.
 func (b *bench) fillSite(site string, rows int) {
 	b.Helper()
 	b.newSite(`{"id":"` + site + `","urls":["http://` + site + `.example.com/"]}`)
@@ -89,7 +89,7 @@ func sizedURL(site string, i int) wire.URL {
 	return u
 }
 
-// requests are what is measured; each call of one asks something new.
+// requests are the measured requests; each call uses other keys.
 func (b *bench) requests() map[string]func(site string, rows, round int) {
 	return map[string]func(string, int, int){
 		"URL_FETCH of 500 as the daemon": func(site string, _, _ int) {
@@ -139,7 +139,7 @@ func (b *bench) requests() map[string]func(site string, rows, round int) {
 
 var newNumber int
 
-// analyze lets MySQL count the rows, as it does by itself after some time.
+// analyze updates MySQL's statistics, as the server does after some time.
 func (b *bench) analyze(site string) {
 	b.Helper()
 	b.must(b.db.Update(ctx, func(t *sqldb.Tx) error {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(max(code, mariadbtest.Main(m)))
 }
 
-// bench is a store on a fresh database, with a clock that the test turns.
+// bench is a store on a fresh database, with a clock that the test sets.
 type bench struct {
 	*Store
 	testing.TB
@@ -61,7 +61,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// saved is what a FinishCrawl that must not fail answers.
+// saved returns the answer of a FinishCrawl that must not fail.
 func (b *bench) saved(s wire.Saved, err error) wire.Saved {
 	b.Helper()
 	b.must(err)
@@ -111,7 +111,7 @@ func (b *bench) site(id string) wire.Site {
 	return site
 }
 
-// same compares by what both look like.
+// same compares the printed values.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want); g != w {

@@ -121,7 +121,7 @@ func TestURLUpdate(t *testing.T) {
 	}
 }
 
-// The examples of docs/spec/storage.md 4.24 that concern these operations.
+// Examples of docs/spec/storage.md 4.24.
 func TestExamplesOfTheSpecification(t *testing.T) {
 	b := newBench(t)
 	same(t, "SITE_NEW", b.newSite(`{"id":"a","urls":["http://a/"]}`), wire.GeneralResponse{Statuses: statuses("a")})

@@ -28,7 +28,7 @@ func (b *bench) cleanURLs(raw string) wire.GeneralResponse {
 	return answer
 }
 
-// waiting are the URLs of a site that wait for URL_PURGE, with their TcDates.
+// waiting lists the URLs of a site that wait for URL_PURGE, with their TcDates.
 func (b *bench) waiting(site string) string {
 	b.Helper()
 	var list []string
@@ -47,7 +47,7 @@ func (b *bench) waiting(site string) string {
 	return strings.Join(list, ", ")
 }
 
-// thrown are the contents that wait to be removed, taken out, as site/url or site/.
+// thrown lists and empties the trash, as site/url or site/.
 func (b *bench) thrown(urls ...string) string {
 	b.Helper()
 	items, err := b.Trash(ctx)
@@ -69,7 +69,7 @@ func TestURLDelete(t *testing.T) {
 		raw     string
 		want    []any
 		message string
-		rows    string // that are left
+		rows    string // remaining
 		waiting string
 		trash   string
 	}{
@@ -137,7 +137,7 @@ func (b *bench) stats(site, url string) wire.FreqRow {
 	return answers[0].FreqRows[0]
 }
 
-// log are the objects of the journal with a code.
+// log lists the objects of journal rows with a code.
 func (b *bench) log(site, url string, code int) []string {
 	b.Helper()
 	answers, err := b.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: site, URLMd5: wire.Md5(url), Criterion: wire.Criterion{Where: fmt.Sprint("OpCode=", code)}}})
@@ -166,8 +166,7 @@ func TestReasonOfADeletionIsJournaled(t *testing.T) {
 	}
 }
 
-// A request for more rows than one transaction takes does all of them, whichever
-// way it selects.
+// A request for more rows than pageRows changes all of them, with each kind of selection.
 func TestManyRowsTakeSeveralSteps(t *testing.T) {
 	const rows = 2*pageRows + 100
 	b := newBench(t)
@@ -198,7 +197,7 @@ func TestManyRowsTakeSeveralSteps(t *testing.T) {
 	fill()
 	same(t, "delete, limited", b.deleteURLs(fmt.Sprintf(`[{"siteId":"s","criterions":{"ORDER BY":"LENGTH(ParentMd5) DESC","LIMIT":%d}}]`, rows-1)).Statuses, statuses(true))
 	left("deleted, limited", 1, 2*rows)
-	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*pageRows+50)), fmt.Sprintf("s:%d", pageRows+25)) // each waits twice
+	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*pageRows+50)), fmt.Sprintf("s:%d", pageRows+25)) // each has two copies
 	left("purged, limited", 1, 2*(rows-pageRows-25))
 	same(t, "purge", b.purge(`[{"siteId":"s","criterions":{"LIMIT":null}}]`), fmt.Sprintf("s:%d", rows-pageRows-25))
 	left("purged", 1, 0)
@@ -255,7 +254,7 @@ func TestURLAge(t *testing.T) {
 		raw, left, aged string
 		delayed         bool
 	}{
-		"of all sites":           {`{"urlsCriterions":{"WHERE":"Depth=1"}}`, "a0 b0", "a1 a2 b9", true}, // b has its own: Depth=9
+		"of all sites":           {`{"urlsCriterions":{"WHERE":"Depth=1"}}`, "a0 b0", "a1 a2 b9", true}, // the criterion of b: Depth=9
 		"a site's own criterion": {`{"urlsCriterions":{"WHERE":"1=0"},"sitesCriterions":{"WHERE":"Id='b'"}}`, "a0 a1 a2 b0", "b9", false},
 		"limit of each site":     {`{"urlsCriterions":{"WHERE":"Site_Id='%SITE_ID%'","ORDER BY":"URL","LIMIT":1},"sitesCriterions":{"ORDER BY":"Id"}}`, "a1 a2 b0", "a0 b9", false},
 		"limit of all":           {`{"urlsCriterions":{"WHERE":"1=1","ORDER BY":"URL DESC"},"sitesCriterions":{"WHERE":"Id='a'"},"maxURLs":2}`, "a0 b0 b9", "a1 a2", true},

@@ -51,7 +51,7 @@ func TestURLFetchSelects(t *testing.T) {
 	b := newBench(t)
 	b.fill(4, 4)
 	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
-	b.must(b.Suspend(ctx, "0", 0, 0)) // the general site is another matter here
+	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
 	b.must(b.update(ctx, "test", func(t *tx) error {
 		_, err := t.insert(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
@@ -105,8 +105,8 @@ func TestURLFetchRefusals(t *testing.T) {
 	same(t, "nothing changed", b.row("s0", "0/0").Status, int64(1))
 }
 
-// A site whose hosts want to be left alone is not selected before; a page that was
-// crawled ends that, and so does a minute.
+// A site whose hosts ask for a delay is not selected until the delay, a crawled page or a
+// minute has passed.
 func TestURLFetchLeavesHeldSitesAlone(t *testing.T) {
 	const request = `[{"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
 	for name, c := range map[string]struct {

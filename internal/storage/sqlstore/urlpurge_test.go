@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// purge answers as "site:number site:number".
+// purge returns the statuses as "site:number site:number".
 func (b *bench) purge(raw string) string {
 	b.Helper()
 	list, err := wire.ReadURLPurge(json.RawMessage(raw), nil)
@@ -91,13 +91,13 @@ func sorted(list []string) []string {
 	return list
 }
 
-// Contents of a URL that was crawled since it was deleted stay; those of one that
-// is back as it was go.
+// Contents of a URL that was crawled after its deletion stay; those of an unchanged URL are
+// removed.
 func TestPurgeOfWhatIsAlive(t *testing.T) {
 	cases := map[string]struct {
 		deleted, back, trash string
 	}{
-		"crawled anew":       {`"2026-01-05 09:00:00"`, `"2026-01-05 09:30:00"`, ""},
+		"crawled again":      {`"2026-01-05 09:00:00"`, `"2026-01-05 09:30:00"`, ""},
 		"back, untouched":    {`"2026-01-05 09:00:00"`, `"2026-01-05 09:00:00"`, "s/u"},
 		"back, new":          {`"2026-01-05 09:00:00"`, `null`, ""},
 		"never crawled":      {`null`, `null`, "s/u"},
@@ -133,7 +133,7 @@ func (b *bench) deleteSite(id string, delayed int64) {
 	same(b, "SITE_DELETE", answer.Statuses, statuses(0))
 }
 
-// tables counts what a database has of a site: rows, and on MySQL tables.
+// tables counts the rows of a site in a database, and on MySQL its tables.
 func (b *bench) has(site string) (left []string) {
 	b.Helper()
 	b.must(b.view(ctx, "test", func(t *tx) error {
@@ -152,8 +152,8 @@ func (b *bench) has(site string) (left []string) {
 	return left
 }
 
-// Storage 6.2, 5: contents of a site that is deleted with delay wait for a purge,
-// and with its last row nothing is left.
+// docs/spec/storage.md 6.2 #5: contents of a delayed deleted site wait for a purge, and the
+// purge of its last row removes the rest.
 func TestDelayedSiteDeleteWaitsForThePurge(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["root"],"properties":{"STATS_FREQ_ENABLED":"1"}}`)
@@ -164,7 +164,7 @@ func TestDelayedSiteDeleteWaitsForThePurge(t *testing.T) {
 	same(t, "site", b.site("s").State, int64(wire.SiteNotFound))
 	same(t, "waiting", b.waiting("s"), "root -, u -, v -")
 	same(t, "trash", b.thrown(), "")
-	b.deleteSite("s", wire.Delayed) // again: nothing is lost
+	b.deleteSite("s", wire.Delayed) // again: nothing changes
 	same(t, "waiting", b.waiting("s"), "root -, u -, v -")
 	_, there, err := b.Contents().Get(ctx, "s", wire.Md5("u"))
 	b.must(err)
@@ -182,12 +182,12 @@ func TestDelayedSiteDeleteWaitsForThePurge(t *testing.T) {
 	same(t, "free", b.newSite(`{"id":"s","urls":["root"]}`).ErrorCode, 0)
 	b.checkCounters("s", "SITE_NEW")
 
-	// Without a row nothing waits: the contents go at once.
+	// A site without rows has nothing to purge: the contents are removed at once.
 	b.newSite(`{"id":"empty"}`)
 	b.deleteSite("empty", wire.Delayed)
 	same(t, "empty", []any{b.thrown(), len(b.has("empty"))}, []any{"empty/", 0})
 
-	// What waits can be let go of at once, too.
+	// An immediate deletion also removes waiting rows.
 	b.newSite(`{"id":"now","urls":["x"]}`)
 	b.deleteSite("now", wire.Delayed)
 	b.deleteSite("now", wire.Immediate)
@@ -196,9 +196,8 @@ func TestDelayedSiteDeleteWaitsForThePurge(t *testing.T) {
 
 func second(_ any, err error) error { return err }
 
-// SITE_NEW of an id that still waits for its purge, the purge and the deletion
-// again may come in any order: a site that is there is whole, one that is not has
-// at most rows that wait.
+// SITE_NEW of an id that waits for its purge, the purge and another deletion may run in any
+// order: an existing site is complete, a deleted site has only rows that wait.
 func TestPurgeAndSiteNewTogether(t *testing.T) {
 	b := newBench(t)
 	other, err := sqldb.Open(ctx, b.config)
