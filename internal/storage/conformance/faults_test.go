@@ -16,9 +16,8 @@ import (
 )
 
 // One test for each fault of the original (docs/spec/storage.md 6.2) that db-task could
-// repeat. Not here: 26, 33, 37 and 38 are other programs' or the injection
-// table's; 30 and 31 are costs, which the benchmarks of store watch; 32 went
-// with the form of the messages.
+// repeat. Other tests cover 26, 33, 37 and 38 (other programs, injection) and 30 and 31
+// (benchmarks of sqlstore). Fault 32 cannot occur in the present messages.
 
 // pageOf is a site "a" with a root URL and one page with contents.
 const pageOf = `
@@ -27,13 +26,13 @@ const pageOf = `
 > URL_NEW [{"siteId":"a","url":"http://a.test/1","urlPut":{"contentType":10,"putDict":{"data":"b64({"internal":[],"custom":["c"]})"}}}]
 `
 
-// pageStands asks for that page's contents.
+// pageStands checks the contents of that page.
 const pageStands = `
 > URL_CONTENT [{"siteId":"a","url":"http://a.test/1","contentTypeMask":1033}]
 < [{"rawContents":[{"buffer":"b64(page)",...}],"processedContents":[{"buffer":"b64(c)",...}],...}]
 `
 
-// pageIsGone is the answer when nothing of them is left.
+// pageIsGone checks that the page has no contents.
 const pageIsGone = `
 > URL_CONTENT [{"siteId":"a","url":"http://a.test/1","contentTypeMask":1033}]
 < [{"rawContents":[],"processedContents":[],...}]
@@ -88,7 +87,7 @@ func TestFault03ContentsCanBePutAfterCleanup(t *testing.T) {
 `)(t)
 }
 
-func TestFault04RootsKeptByACleanupBeginAnew(t *testing.T) {
+func TestFault04CleanupMakesKeptRootsNew(t *testing.T) {
 	scripted(`
 > SITE_NEW {"id":"a","urls":["http://a.test/"]}
 > URL_UPDATE [{"siteId":"a","url":"http://a.test/","status":7,"state":2,"crawled":3,"processed":2,"size":10,"httpCode":500,"errorMask":4,"tagsCount":5,"rawContentMd5":"md5(x)","batchId":9,
@@ -110,8 +109,8 @@ func TestFault05DelayedSiteDeleteCanBePurged(t *testing.T) {
 ` + pageIsGone)(t)
 }
 
-func TestFault06NoRowIsLostOnItsWayToTheDeleted(t *testing.T) {
-	// The general site's table had a unique key.
+func TestFault06EveryDelayedDeletionKeepsItsRow(t *testing.T) {
+	// In the original the table of the general site had a unique key.
 	scripted(`
 > URL_NEW [{"siteId":"0","url":"http://z.test/","depth":1}]
 > URL_DELETE [{"siteId":"0","url":"http://z.test/","urlType":0,"delayedType":0}]
@@ -161,7 +160,7 @@ func TestFault09CleanupWithNullStateMakesNewRows(t *testing.T) {
 `)(t)
 }
 
-func TestFault10ProxyUpdateKeepsWhatIsOmitted(t *testing.T) {
+func TestFault10ProxyUpdateKeepsOmittedColumns(t *testing.T) {
 	scripted(`
 > PROXY_NEW [{"siteId":"0","host":"p.test:1","priority":2,"state":1,"domains":"[\"*\"]","limits":"{}","countryCode":"UA","latitude":1.5,"faults":3,"faultsMax":4,"categoryId":5,"description":"d"}]
 later 1h
@@ -204,14 +203,14 @@ func TestFault13AFailedPutLeavesTheOldContent(t *testing.T) {
 later 1m`)
 		answer := n.call("URL_PUT", expand(`[{"siteId":"a","urlMd5":"md5(http://a.test/1)","contentType":0,"putDict":{"data":"b64(rep(x,5000))"}}]`))
 		if !strings.Contains(answer, `"errCode":1`) && !strings.Contains(answer, `"refused":true`) || strings.Contains(answer, "not served") {
-			t.Errorf("a file that is too large: %s", answer)
+			t.Errorf("answer to a too large file: %s", answer)
 		}
 		n.run(pageStands + `
 > URL_CONTENT [{"siteId":"a","url":"http://a.test/1","contentTypeMask":1042}]
 < [{"headers":[{"buffer":"b64(headers)",...}],...}]`)
 		n.must(filepath.WalkDir(n.raw, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".bin") && !strings.HasSuffix(path, ".headers.txt") {
-				t.Errorf("%s is left", path)
+				t.Errorf("temporary file %s remains", path)
 			}
 			return err
 		}))
@@ -339,7 +338,7 @@ func TestFault21ContentsAreBytesInOrderOfTheirNames(t *testing.T) {
 > URL_NEW [{"siteId":"a","url":"http://a.test/","urlPut":{"contentType":2,"putDict":{"data":"WDog//4="}}}]
 later 1m
 > URL_NEW [{"siteId":"a","url":"http://a.test/","urlPut":{"contentType":0,"putDict":{"data":"b64(new)"}}}]`)
-		// As after a copy of the folder: the old one was changed last.
+		// Simulates a copied folder: the older file has the newer time.
 		files, err := filepath.Glob(filepath.Join(n.raw, "a", "*", "*", "*.bin"))
 		n.must(err)
 		if len(files) != 2 {
@@ -363,7 +362,7 @@ func TestFault22DatesOfListsAreReadAlike(t *testing.T) {
 `)(t)
 }
 
-// Not parallel: it takes the program's stdout.
+// Not parallel: it replaces the stdout of the program.
 func TestFault23NothingElseIsWrittenToStdout(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.String(), func(t *testing.T) {
@@ -477,7 +476,7 @@ func TestFault28FetchesDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Whatever is done, counting anew tells the same (docs/spec/DECISIONS.md 5.6).
+// A recount never changes a counter (docs/spec/DECISIONS.md 5.6).
 func TestFault29CountersAreExactAtAnyTime(t *testing.T) {
 	forEachBackend(t, func(t *testing.T, n *Node) {
 		n.run(`> SITE_NEW {"id":"a","urls":["http://a.test/0"]}`)
@@ -551,8 +550,8 @@ func TestFault36ReadingStaysReading(t *testing.T) {
 	})
 }
 
-// What is longer than the original's columns is stored whole or refused by its
-// name, on every backend alike.
+// A value longer than the original's columns is stored completely or refused by its name, on
+// every backend.
 func TestFault39NothingIsCutSilently(t *testing.T) {
 	for _, c := range []struct{ field, op, request, read, readRequest string }{
 		{"description", "SITE_NEW", `{"id":"b","description":"LONG"}`, "SITE_STATUS", `{"id":"b"}`},
@@ -578,7 +577,7 @@ func TestFault39NothingIsCutSilently(t *testing.T) {
 						t.Fatal(answer)
 					}
 					if stored := n.call(c.read, c.readRequest); !strings.Contains(stored, `"`+long+`"`) && !strings.Contains(answer, c.field) {
-						t.Errorf("%s is not stored whole, and the answer does not name it: %.300s", c.field, answer)
+						t.Errorf("%s is truncated, and the answer does not name it: %.300s", c.field, answer)
 					}
 				})
 			})
@@ -600,7 +599,7 @@ func TestFault39TheJournalHoldsLongRequests(t *testing.T) {
 		}
 		for _, row := range list[0].LogRows {
 			if !json.Valid([]byte(row.Object)) {
-				t.Errorf("a journal object is no JSON: %.100s", row.Object)
+				t.Errorf("a journal object is not JSON: %.100s", row.Object)
 			}
 		}
 	})

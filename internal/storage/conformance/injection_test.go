@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hostileSQL are texts that no condition, order, limit or expression may be
-// (docs/spec/DECISIONS.md 4, docs/spec/storage.md 5.3): each is refused with the field's name.
+// hostileSQL are invalid conditions, orders, limits and expressions (docs/spec/DECISIONS.md
+// 4, docs/spec/storage.md 5.3). Each is refused with the name of the field.
 var hostileSQL = []string{
 	"1=1; DROP TABLE sites",
 	"1=1 -- x",
@@ -58,33 +58,33 @@ var hostileSQL = []string{
 	"1=1" + strings.Repeat(" OR 1=1", 20000),
 }
 
-// hostileIDs are no site ids.
+// hostileIDs are invalid site ids.
 var hostileIDs = []string{
 	"'", "a' OR '1'='1", "a'; DROP TABLE sites; --", "a` WHERE 1=1 -- ", "a\"", "..", ".", "../a", "../../neighbour", "a/b", "/etc", `a\b`, "a\x00", "a\n", "a b", "a%", "a.db", "ü", "a;",
 	strings.Repeat("a", 33), strings.Repeat("a", 100000),
 }
 
-// hostileKeys are no md5 values.
+// hostileKeys are invalid md5 values.
 var hostileKeys = append([]string{strings.Repeat("g", 32), strings.Repeat("0", 31), strings.Repeat("0", 33), "0' OR '1'='1", "../../../../neighbour.txt"}, hostileIDs...)
 
-// hostileTexts are values like any other where a text is meant.
+// hostileTexts are valid values of text fields.
 var hostileTexts = []string{
 	"'", "\"", "`", `\`, `\'`, "a'; DROP TABLE sites; -- ", "' OR 1=1 #", "%SITE_ID%", "%s %d", "?", "${x}", "../../neighbour.txt", "a\u0000b", "a\r\nb", "\u2028", "ü€😀", "NULL", "NOW()", "0x41",
 	"<script>", strings.Repeat("x", 3000),
 }
 
-// field is one place of a request. HOSTILE in its request stands for a text in
-// JSON, without its quotes.
+// field is one field of a request. HOSTILE in the request is replaced by a text in JSON,
+// without its quotes.
 type field struct {
 	op, request string
-	names       []string // what a refusal must name
+	names       []string // names that a refusal must contain
 }
 
 func fields(list ...field) []field { return list }
 
 const page1 = `"md5(http://a.test/1)"`
 
-// conditions are the places of SQL in the operations' criterions.
+// conditions are the fields with SQL in criterions.
 func conditions() (all []field) {
 	add := func(op, request string, names ...string) {
 		for _, clause := range []string{"WHERE", "ORDER BY", "LIMIT"} {
@@ -131,7 +131,7 @@ func conditions() (all []field) {
 	return all
 }
 
-// dates are the places of SQL in dates.
+// dates are the fields with SQL in dates.
 func dates() (all []field) {
 	add := func(op, request string, names ...string) {
 		for _, name := range names {
@@ -222,7 +222,7 @@ var keyFields = fields(
 	field{"ATTRIBUTE_FETCH", `[{"siteId":"a","urlMd5":"HOSTILE"}]`, []string{"urlMd5"}},
 )
 
-// attacked is a node that has something of everything.
+// attacked fills a node with rows in every table.
 func attacked(n *Node) {
 	n.run(`
 > SITE_NEW {"id":"a","urls":["http://a.test/"],"filters":[{"pattern":"x"}],"properties":{"P":"1"}}
@@ -232,11 +232,11 @@ func attacked(n *Node) {
 		{"URL_DELETE", `[{"siteId":"a","url":"http://a.test/gone","urlType":0,"delayedType":0}]`},
 		{"PROXY_NEW", `[{"siteId":"a","host":"p:1"}]`},
 	} {
-		n.call(more.op, more.request) // one that is not served yet fails elsewhere
+		n.call(more.op, more.request) // another test reports an operation that is not served
 	}
 }
 
-// inside is a text as it stands between the quotes of JSON.
+// inside is a text in JSON without its quotes.
 func inside(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -252,9 +252,8 @@ func clipped(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// refusals asks for each hostile text in each place. Nothing may be left of it,
-// and the answer says which field is wrong, as a refusal of the whole request or
-// in the message beside the statuses.
+// refusals sends each hostile text in each field. The node must not change, and the answer
+// must name the field: as a refusal of the request or as ErrorMessage with the statuses.
 func refusals(t *testing.T, places []field, texts []string) {
 	forEachBackend(t, func(t *testing.T, n *Node) {
 		attacked(n)
@@ -289,7 +288,7 @@ func refusals(t *testing.T, places []field, texts []string) {
 				}
 				now := n.fingerprint()
 				if changes := before.changes(now); changes != nil {
-					t.Errorf("afterwards %v", changes)
+					t.Errorf("the node changed: %v", changes)
 				}
 				before = now
 			})
@@ -297,8 +296,8 @@ func refusals(t *testing.T, places []field, texts []string) {
 	})
 }
 
-// complaint is the reason that an answer gives: of a refusal, beside statuses, or
-// of the first element where each has its own (URL_PUT).
+// complaint returns the reason in an answer: of a refusal, of an answer with statuses, or
+// of the first element of URL_PUT.
 func complaint(answer string) string {
 	var r refusal
 	if json.Unmarshal([]byte(answer), &r) == nil {
@@ -322,8 +321,8 @@ func TestInjectionIntoSiteIDs(t *testing.T) { refusals(t, idFields, hostileIDs) 
 
 func TestInjectionIntoKeys(t *testing.T) { refusals(t, keyFields, hostileKeys) }
 
-// value is a place of a text that is stored, and the request that reads it back.
-// NEW stands for a name that no text before it had.
+// value is a stored text field, with the request that reads it. NEW is replaced by a unique
+// name.
 type value struct {
 	field
 	read, readRequest string
@@ -354,8 +353,8 @@ var values = []value{
 	{field{"PROXY_UPDATE", `[{"siteId":"a","host":"p:1","description":"HOSTILE"}]`, []string{"description"}}, "PROXY_STATUS", `[{"siteId":"a","host":"p:1"}]`, []string{"sites_proxy"}},
 }
 
-// Hostile texts in values come back as they are, or are refused by the field's
-// name; nothing else changes.
+// Hostile texts in values are stored unchanged or refused with the name of the field. Nothing
+// else changes.
 func TestInjectionIntoValues(t *testing.T) {
 	for i, v := range values {
 		t.Run(fmt.Sprintf("%s %s %d", v.op, v.names[0], i), func(t *testing.T) {
@@ -380,14 +379,14 @@ func (v value) check(t *testing.T, n *Node, number int, text string) {
 			t.Errorf("%s: the answer does not name %s: %.300s", clipped(text), v.names[0], answer)
 		}
 		if changes := before.changes(n.fingerprint()); changes != nil {
-			t.Errorf("%s is refused, yet %v", clipped(text), changes)
+			t.Errorf("refused %s changed %v", clipped(text), changes)
 		}
 		return
 	}
 	stored, err := decode(n.call(v.read, expand(words.Replace(v.readRequest))))
 	n.must(err)
 	if !holds(stored, text) {
-		t.Errorf("%s does not come back: %s", clipped(text), short(stored))
+		t.Errorf("%s is not in the stored value: %s", clipped(text), short(stored))
 	}
 	for _, change := range before.changes(n.fingerprint()) {
 		if !v.may(change) {
@@ -396,7 +395,7 @@ func (v value) check(t *testing.T, n *Node, number int, text string) {
 	}
 }
 
-// may reports whether a change is one that the operation makes.
+// may reports whether the operation may make a change.
 func (v value) may(change string) bool {
 	if strings.HasPrefix(change, "file data/keys/new") && strings.HasSuffix(change, ".db is new") {
 		return true
@@ -409,7 +408,7 @@ func (v value) may(change string) bool {
 	return false
 }
 
-// holds looks for a text, or one that ends in it, among the values of JSON.
+// holds reports whether a JSON value contains the text, alone or as a URL of a.test.
 func holds(v any, text string) bool {
 	switch x := v.(type) {
 	case string:
@@ -430,9 +429,9 @@ func holds(v any, text string) bool {
 	return false
 }
 
-// What is only looked for may be anything: nothing is found, nothing changes.
-func TestInjectionIntoQuestions(t *testing.T) {
-	questions := fields(
+// Search values may be any text: nothing is found and nothing changes.
+func TestInjectionIntoSearches(t *testing.T) {
+	searches := fields(
 		field{"SITE_FIND", `{"url":"HOSTILE"}`, nil},
 		field{"SITE_FIND", `{"url":"http","excludeList":["HOSTILE"]}`, nil},
 		field{"SITE_STATUS", `{"id":"a","excludeList":["HOSTILE"]}`, nil},
@@ -455,7 +454,7 @@ func TestInjectionIntoQuestions(t *testing.T) {
 		field{"SQL_CUSTOM", `{"rid":1,"query":"SELECT 1","dbName":"HOSTILE"}`, nil},
 	)
 	texts := append(append([]string{}, hostileTexts...), hostileIDs...)
-	for i, f := range questions {
+	for i, f := range searches {
 		t.Run(fmt.Sprintf("%s %d", f.op, i), func(t *testing.T) {
 			forEachBackend(t, func(t *testing.T, n *Node) {
 				attacked(n)
@@ -472,23 +471,23 @@ func TestInjectionIntoQuestions(t *testing.T) {
 					}
 				}
 				if changes := before.changes(n.fingerprint()); changes != nil {
-					t.Errorf("afterwards %v", changes)
+					t.Errorf("the node changed: %v", changes)
 				}
 			})
 		})
 	}
 }
 
-// namesNothing reports whether a refusal names no field of a request: those are
-// written as Object.field or Object[0].field.
+// namesNothing reports whether a refusal names no field, as Object.field or
+// Object[0].field.
 func namesNothing(answer string) bool {
 	r, ok := refused(answer)
 	object, _, _ := strings.Cut(r.ErrorMessage, " ")
 	return ok && !strings.Contains(object, ".")
 }
 
-// What a site's properties say is run later, by others than who wrote it: then
-// too nothing but a condition on the site's own rows (docs/spec/storage.md 5.3).
+// Expressions in properties run later, in requests of other clients. They may only be
+// conditions on the site's own rows (docs/spec/storage.md 5.3).
 func TestInjectionOfSecondOrder(t *testing.T) {
 	properties := []string{"COUNTER_CRIT_RESOURCES", "COUNTER_CRIT_CONTENTS", "COUNTER_CRIT_CLURLS", "COUNTER_CRIT_NURLS", "COUNTER_CRIT_DURLS", "COUNTER_CRIT_ERRORS",
 		"AGING_URL_CRITERION", "UPDATE_NOT_INSERT_ROOT_URLS", "STATS_FREQ_ENABLED", "STATS_LOG_ENABLED"}
@@ -496,7 +495,7 @@ func TestInjectionOfSecondOrder(t *testing.T) {
 		attacked(n)
 		for _, text := range hostileSQL {
 			if len(text) > 8000 {
-				continue // no property is that long
+				continue // longer than a property may be
 			}
 			var together []string
 			for _, name := range properties {
@@ -505,15 +504,15 @@ func TestInjectionOfSecondOrder(t *testing.T) {
 			if secondOrder(t, n, text, strings.Join(together, ",")) {
 				continue
 			}
-			for _, alone := range together { // some are refused when they are written
+			for _, alone := range together { // SITE_NEW refuses some of them
 				secondOrder(t, n, text, alone)
 			}
 		}
 	})
 }
 
-// secondOrder makes a site of hostile properties and all that reads them. It
-// tells whether the site was made.
+// secondOrder makes a site with hostile properties and runs the operations that read them.
+// It reports whether the site was made.
 func secondOrder(t *testing.T, n *Node, text, properties string) bool {
 	t.Helper()
 	if answer := n.call("SITE_NEW", `{"id":"evil","urls":["http://e.test/"],"properties":{`+properties+`}}`); !strings.Contains(answer, `"errorCode":0`) {

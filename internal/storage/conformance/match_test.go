@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The words of scripts that stand for longer ones.
+// Abbreviations in scripts.
 var (
 	md5Word    = regexp.MustCompile(`md5\(([^()\s]*)\)`)
 	base64Word = regexp.MustCompile(`b64\(([^)]*)\)`)
@@ -28,7 +28,7 @@ func md5Of(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// expand writes out md5(), b64() and rep().
+// expand replaces md5(), b64() and rep() by their values.
 func expand(text string) string {
 	inner := func(word *regexp.Regexp, write func(parts []string) string) {
 		text = word.ReplaceAllStringFunc(text, func(found string) string { return write(word.FindStringSubmatch(found)) })
@@ -42,7 +42,7 @@ func expand(text string) string {
 	return text
 }
 
-// more marks an object or a list that may have more than is written.
+// more marks an object or a list that may have more elements.
 const more = "<more>"
 
 func decode(text string) (any, error) {
@@ -56,7 +56,7 @@ func decode(text string) (any, error) {
 	return v, err
 }
 
-// wanted reads an expected answer.
+// wanted parses an expected answer.
 func wanted(text string) (any, error) {
 	text = moreKeys.ReplaceAllStringFunc(expand(text), func(string) string { return `,"` + more + `":0}` })
 	text = moreItems.ReplaceAllStringFunc(text, func(string) string { return `,"` + more + `"]` })
@@ -64,8 +64,7 @@ func wanted(text string) (any, error) {
 	return decode(text)
 }
 
-// match tells where an answer differs from what is wanted; nothing when it does
-// not.
+// match lists the differences between an expected answer and an answer.
 func match(want, got any) []string { return compare("", want, got) }
 
 var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?$`)
@@ -135,7 +134,7 @@ func compareObjects(path string, want, got map[string]any) (all []string) {
 	}
 	for key := range got {
 		if _, ok := want[key]; !ok && !open {
-			all = append(all, fmt.Sprintf("%s is there: %s", name(path+"."+key), short(got[key])))
+			all = append(all, fmt.Sprintf("%s is unexpected: %s", name(path+"."+key), short(got[key])))
 		}
 	}
 	slices.Sort(all)
@@ -156,7 +155,7 @@ func compareLists(path string, want, got []any) (all []string) {
 	return all
 }
 
-// matchSet compares two lists whatever their order.
+// matchSet is match for two lists in any order.
 func matchSet(want, got any) []string {
 	w, ok1 := want.([]any)
 	g, ok2 := got.([]any)
@@ -174,8 +173,7 @@ func matchSet(want, got any) []string {
 	return nil
 }
 
-// sameNumber holds 30000 and 30000.0 for the same, and keeps all digits of whole
-// numbers.
+// sameNumber treats 30000 and 30000.0 as equal, and compares all digits of whole numbers.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
@@ -209,7 +207,7 @@ func short(v any) string {
 	return text
 }
 
-// The suite's own judgement.
+// A test of match itself.
 func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		name, want, got string
@@ -224,7 +222,7 @@ func TestMatch(t *testing.T) {
 		{"date", `"<date>"`, `"2026-01-05 10:00:00"`, ""},
 		{"has", `"<has:is not>"`, `"a is not b"`, ""},
 		{"has not", `"<has:is not>"`, `"a is b"`, "is not"},
-		{"a key more", `{"a":1}`, `{"a":1,"b":2}`, "b is there"},
+		{"a key more", `{"a":1}`, `{"a":1,"b":2}`, "b is unexpected"},
 		{"a key more is allowed", `{"a":1,...}`, `{"a":1,"b":2}`, ""},
 		{"any object", `{...}`, `{"b":2}`, ""},
 		{"a key is missing", `{"a":1,...}`, `{"b":2}`, "a is missing"},
@@ -254,6 +252,6 @@ func TestMatch(t *testing.T) {
 		t.Errorf("another order: %v", d)
 	}
 	if d := matchSet(want, []any{"a", "a"}); d == nil {
-		t.Error("one twice passes for two")
+		t.Error("a repeated element matches two elements")
 	}
 }

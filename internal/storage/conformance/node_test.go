@@ -37,8 +37,7 @@ type backend struct {
 
 func (b backend) String() string { return b.driver + "-" + b.contents }
 
-// backends are those that every test runs on: both databases, and both places
-// of contents.
+// backends combine both databases with both stores of contents. Every test runs on each.
 var backends = []backend{{sqldb.DriverSQLite, "0"}, {sqldb.DriverMySQL, "1"}}
 
 func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
@@ -48,14 +47,14 @@ func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
 type Node struct {
 	t     testing.TB
 	job   storage.Job
-	home  string // the folder of all that the node may touch, with neighbours that it may not
+	home  string // the node's data folder and a file that the node must not change
 	raw   string // of raw files
 	rows  *sqldb.DB
 	mu    sync.Mutex
 	clock time.Time
 }
 
-// start is the moment at which each node's clock stands at first.
+// start is the initial time of each node.
 var start = time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 
 // forEachBackend runs a test on a fresh node of each backend.
@@ -74,8 +73,8 @@ func forEachBackendWith(t *testing.T, keys map[string]string, test func(t *testi
 	}
 }
 
-// openNode is the one place that knows how a node of a backend is opened. Keys
-// are those of [TasksManager] that differ from the shipped ones.
+// openNode opens a node of a backend. Keys are settings of [TasksManager] that differ from
+// the shipped ones.
 func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	t.Helper()
 	home := t.TempDir()
@@ -99,7 +98,7 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	file, err := config.Parse(filepath.Join(home, "db-task.ini"), []byte(ini.String()))
 	n.must(err)
 	c := storage.ReadConfig(file, filepath.Join(home, "data"))
-	c.DB.Synchronous = "OFF" // power cuts are others' matter
+	c.DB.Synchronous = "OFF" // other tests cover power failures
 
 	database, err := sqldb.Open(t.Context(), c.DB)
 	n.must(err)
@@ -148,8 +147,8 @@ func (n *Node) at(moment time.Time) {
 // later moves the clock.
 func (n *Node) later(d time.Duration) { n.at(n.now().Add(d)) }
 
-// call asks for an operation by its name and gives the answer's object as it
-// would be written to stdout. An error of the task itself fails the test.
+// call runs an operation and returns the object of its answer as written to stdout. An
+// error of the task fails the test.
 func (n *Node) call(op, object string) string {
 	n.t.Helper()
 	answer, err := n.ask(context.Background(), op, object)
@@ -159,7 +158,7 @@ func (n *Node) call(op, object string) string {
 	return answer
 }
 
-// ask is call for goroutines: what would end the task is an error.
+// ask is call for goroutines: it returns an error of the task.
 func (n *Node) ask(ctx context.Context, op, object string) (string, error) {
 	var request bytes.Buffer
 	if err := json.Compact(&request, fmt.Appendf(nil, "[%q,%s]", op, object)); err != nil {
@@ -177,7 +176,7 @@ func (n *Node) ask(ctx context.Context, op, object string) (string, error) {
 	}
 	var pair []json.RawMessage
 	if err := json.Unmarshal(line.Bytes(), &pair); err != nil || len(pair) != 2 || string(pair[0]) != fmt.Sprintf("%q", op) {
-		return "", fmt.Errorf("%s is answered by no pair of its name: %.300s", op, line.String())
+		return "", fmt.Errorf("the answer to %s is not a pair with its name: %.300s", op, line.String())
 	}
 	return string(pair[1]), nil
 }
@@ -189,7 +188,7 @@ type refusal struct {
 	ErrorMessage string `json:"errorMessage"`
 }
 
-// refused reads a refusal out of an answer.
+// refused returns the refusal in an answer, if it is one.
 func refused(answer string) (refusal, bool) {
 	var r refusal
 	if err := json.Unmarshal([]byte(answer), &r); err != nil {
@@ -198,22 +197,21 @@ func refused(answer string) (refusal, bool) {
 	return r, r.Refused
 }
 
-// good is call for a request that must be done.
+// good is call for a request that must succeed.
 func (n *Node) good(op, object string) string {
 	n.t.Helper()
 	answer := n.call(op, object)
 	var r refusal
 	if json.Unmarshal([]byte(answer), &r) == nil && (r.Refused || r.ErrorCode != 0) {
-		n.t.Fatalf("%s %s\nis not done: %s", op, object, answer)
+		n.t.Fatalf("%s %s\nfailed: %s", op, object, answer)
 	}
 	return answer
 }
 
-// print is what a node holds: each table by its name, and each file under the
-// test's folder, each with a digest of what is in it.
+// print has a digest of each table and each file of a node, by name.
 type print map[string]string
 
-// fingerprint takes the print of all tables and folders.
+// fingerprint computes the print of all tables and folders.
 func (n *Node) fingerprint() print {
 	n.t.Helper()
 	p := print{}
@@ -246,7 +244,7 @@ func (n *Node) fingerprint() print {
 	return p
 }
 
-// changes are the names of what differs between two prints, sorted.
+// changes lists the differences between two prints, sorted.
 func (p print) changes(q print) []string {
 	var list []string
 	for name, digest := range p {
@@ -265,8 +263,8 @@ func (p print) changes(q print) []string {
 	return list
 }
 
-// tables are the quoted names of all tables by the name that the table has on
-// SQLite, where those of all sites are one.
+// tables returns the quoted names of all tables by their name on SQLite, where one table
+// has the rows of all sites.
 func (n *Node) tables() map[string][]string {
 	n.t.Helper()
 	tables := map[string][]string{}
@@ -301,7 +299,7 @@ func (n *Node) tables() map[string][]string {
 	return tables
 }
 
-// digest is of the rows of tables, whatever their order.
+// digest computes a digest of the rows of tables, independent of their order.
 func (n *Node) digest(tables []string) string {
 	n.t.Helper()
 	var lines []string

@@ -28,13 +28,13 @@ type step struct {
 	line    int
 	op      string
 	object  string
-	want    string   // "" when nothing is expected
-	anyway  bool     // the order of want does not matter
+	want    string   // "" if any success is expected
+	anyway  bool     // want is a list in any order
 	refused []string // phrases of a refusal
 	move    func(n *Node)
 }
 
-// parse reads a script. Steps before the first case are a case of no name.
+// parse reads a script. Steps before the first case are a case without a name.
 func parse(text string) (script, error) {
 	var s script
 	now := scriptCase{}
@@ -47,7 +47,7 @@ func parse(text string) (script, error) {
 			s.cases = append(s.cases, now)
 		}
 	}
-	var last *string // what a line that begins with a blank goes on
+	var last *string // the text that a continuation line extends
 	for i, line := range strings.Split(text, "\n") {
 		number := i + 1
 		switch {
@@ -55,7 +55,7 @@ func parse(text string) (script, error) {
 			continue
 		case line[0] == ' ' || line[0] == '\t':
 			if last == nil {
-				return s, fmt.Errorf("line %d goes on nothing", number)
+				return s, fmt.Errorf("line %d continues no line", number)
 			}
 			*last += "\n" + line
 			continue
@@ -72,7 +72,7 @@ func parse(text string) (script, error) {
 			last = &(*list)[len(*list)-1].object
 		case "<", "<~", "!":
 			if len(*list) == 0 || (*list)[len(*list)-1].op == "" || (*list)[len(*list)-1].want != "" {
-				return s, fmt.Errorf("line %d answers no request", number)
+				return s, fmt.Errorf("line %d follows no request", number)
 			}
 			st := &(*list)[len(*list)-1]
 			if word == "!" {
@@ -103,14 +103,14 @@ func parse(text string) (script, error) {
 			}
 			now.keys[key] = value
 		default:
-			return s, fmt.Errorf("line %d is none of >, <, !, at, later, with, ==: %s", number, line)
+			return s, fmt.Errorf("line %d does not begin with >, <, !, at, later, with or ==: %s", number, line)
 		}
 	}
 	close()
 	return s, nil
 }
 
-// run does the steps of a script without cases on this node.
+// run executes a script without cases on this node.
 func (n *Node) run(text string) {
 	n.t.Helper()
 	s, err := parse(text)
@@ -125,7 +125,7 @@ func (n *Node) run(text string) {
 	}
 }
 
-// wellFormed is an error when a step cannot be read.
+// wellFormed returns an error if a step is invalid.
 func (st step) wellFormed() error {
 	if st.move != nil {
 		return nil
@@ -145,7 +145,7 @@ func (st step) wellFormed() error {
 	return nil
 }
 
-// steps does steps; the first that fails ends the test.
+// steps executes steps. The first failure ends the test.
 func (n *Node) steps(file string, list []step) {
 	n.t.Helper()
 	for _, st := range list {
@@ -161,7 +161,7 @@ func (n *Node) steps(file string, list []step) {
 	}
 }
 
-// judge tells what is wrong with an answer, or "".
+// judge returns a complaint about an answer, or "".
 func (st step) judge(answer string) string {
 	r, isRefused := refused(answer)
 	if strings.Contains(r.ErrorMessage, "is not served yet") {
@@ -180,7 +180,7 @@ func (st step) judge(answer string) string {
 	}
 	if st.want == "" {
 		if isRefused || r.ErrorCode != 0 {
-			return "the request is not done"
+			return "the request failed"
 		}
 		return ""
 	}
@@ -199,15 +199,15 @@ func (st step) judge(answer string) string {
 	return strings.Join(differences, "\n")
 }
 
-// judge's own judgement.
+// A test of judge itself.
 func TestJudge(t *testing.T) {
 	const refusal = `{"errorCode":1,"errorMessage":"Site.id is missing","statuses":[],"refused":true}`
 	for _, c := range []struct {
 		name, script, answer string
 		complaint            string // part of it, "" for none
 	}{
-		{"done", `> SITE_NEW {}`, `{"errorCode":0,"errorMessage":"","statuses":[]}`, ""},
-		{"not done", `> SITE_NEW {}`, `{"errorCode":2020,"errorMessage":"","statuses":[]}`, "is not done"},
+		{"succeeded", `> SITE_NEW {}`, `{"errorCode":0,"errorMessage":"","statuses":[]}`, ""},
+		{"failed", `> SITE_NEW {}`, `{"errorCode":2020,"errorMessage":"","statuses":[]}`, "failed"},
 		{"refused", "> SITE_NEW {}\n! Site.id | is missing", refusal, ""},
 		{"refused with other words", "> SITE_NEW {}\n! Site.url", refusal, "does not say"},
 		{"not refused", "> SITE_NEW {}\n! Site.id", `{"errorCode":0,"errorMessage":"Site.id","statuses":[]}`, "a refusal is expected"},
@@ -228,7 +228,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A mistake in a script shows even while an earlier step fails.
+// Every step of every script is valid, also behind a failing step.
 func TestScriptsAreWellFormed(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil {
@@ -246,7 +246,7 @@ func TestScriptsAreWellFormed(t *testing.T) {
 		names := map[string]bool{}
 		for _, c := range append(s.cases, scriptCase{name: "before", steps: s.before}) {
 			if names[c.name] {
-				t.Errorf("%s: two cases are called %q", file, c.name)
+				t.Errorf("%s: two cases have the name %q", file, c.name)
 			}
 			names[c.name] = true
 			for _, st := range c.steps {
@@ -289,7 +289,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Every operation of the catalogue but BATCH has cases in the scripts.
+// Every operation except BATCH has cases in the scripts.
 func TestEveryOperationHasCases(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil {
