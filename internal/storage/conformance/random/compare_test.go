@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// difference is where two nodes, or a node and its rules, disagree.
+// difference is a difference between two nodes, or a violation of the rules by one.
 type difference struct {
-	step   int    // of the script, from 0; that before which tables were read
-	kind   string // short; a shrunk script must fail by the same kind
+	step   int    // from 0; for tables: the step after the comparison
+	kind   string // a shrunk script must fail with the same kind
 	detail string
 }
 
-// databaseWords are in no answer of ours: they are a database's or Go's own.
+// databaseWords are words of messages of the databases or of Go. No answer may have them.
 var databaseWords = regexp.MustCompile(`(?i)sql logic error|constraint failed|no such (table|column|function|collation)|datatype mismatch|` +
 	`misuse|cannot start a transaction|Error \d{4} ?\(|Duplicate entry|Data too long|Out of range value|Incorrect \w+ value|` +
 	`internal error|runtime error|nil pointer|index out of range|(?-i:sql: )|converting driver|dc\.Scan|Some SQL error|database is locked|` +
 	`Illegal mix of collations|parser stack|too many (SQL variables|columns)|incomplete input|syntax error`)
 
-// compareAnswers compares what two nodes said to one request; "" when it is equal.
+// compareAnswers compares two answers to one request; kind is "" if they are equal.
 func compareAnswers(s step, a, b []byte, failedA, failedB string) (kind, detail string) {
 	op := s.op()
 	for _, failure := range []string{failedA, failedB} {
@@ -39,11 +39,11 @@ func compareAnswers(s step, a, b []byte, failedA, failedB string) (kind, detail 
 	}
 	va, err := normal(s.Request, a)
 	if err != nil {
-		return "no JSON from " + op, err.Error()
+		return "invalid JSON from " + op, err.Error()
 	}
 	vb, err := normal(s.Request, b)
 	if err != nil {
-		return "no JSON from " + op, err.Error()
+		return "invalid JSON from " + op, err.Error()
 	}
 	if where := differs("", va, vb); where != "" {
 		return "answers of " + op, where
@@ -51,7 +51,7 @@ func compareAnswers(s step, a, b []byte, failedA, failedB string) (kind, detail 
 	return "", ""
 }
 
-// differs names the first place where two trees differ; "" when they are equal.
+// differs returns the path of the first difference of two trees, or "".
 func differs(path string, a, b any) string {
 	switch x := a.(type) {
 	case object:
@@ -110,8 +110,8 @@ func clipped(s string) string {
 	return s
 }
 
-// compareDumps compares the tables of two nodes; "" when they are equal. Rows
-// have no order.
+// compareDumps compares the tables of two nodes, rows in any order; kind is "" if they are
+// equal.
 func compareDumps(a, b dump) (kind, detail string) {
 	var names []string
 	for name := range a {
@@ -147,7 +147,7 @@ func rowTexts(table string, rows []row) []string {
 	return texts
 }
 
-// lacking gives what only one of two sorted lists has.
+// lacking returns the elements that only one of two sorted lists has.
 func lacking(a, b []string) (onlyA, onlyB []string) {
 	for len(a) > 0 || len(b) > 0 {
 		switch {

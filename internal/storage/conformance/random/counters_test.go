@@ -10,10 +10,10 @@ import (
 // (docs/spec/storage.md 4.0.4).
 var counterNames = []string{"COUNTER_CRIT_RESOURCES", "COUNTER_CRIT_CONTENTS", "COUNTER_CRIT_CLURLS", "COUNTER_CRIT_NURLS", "COUNTER_CRIT_DURLS", "COUNTER_CRIT_ERRORS"}
 
-// counterColumns are the columns that they fill.
+// counterColumns are their columns.
 var counterColumns = []string{"Resources", "Contents", "CollectedURLs", "NewURLs", "DeletedURLs", "Errors"}
 
-// counterTests are the conditions that the universe has for them, and the same in Go.
+// counterTests are the conditions of these properties and the same conditions in Go.
 var counterTests = map[string]func(row) bool{
 	"Status = 1":                        func(u row) bool { return u.int("Status") == 1 },
 	"Size > 100 AND `State` = 0":        func(u row) bool { return u.int("Size") > 100 && u.int("State") == 0 },
@@ -23,7 +23,7 @@ var counterTests = map[string]func(row) bool{
 	"ParentMd5 <> ''":                   func(u row) bool { return u.text("ParentMd5") != "" },
 }
 
-// counterConditions also has one that is refused: the counter keeps its own.
+// counterConditions also has an invalid condition: the counter uses the built-in one.
 var counterConditions = func() []string {
 	all := []string{"Nonsense("}
 	for text := range counterTests {
@@ -43,7 +43,7 @@ func (r row) text(column string) string {
 	return s
 }
 
-// ofSite are the rows of a table that name the site, its case ignored.
+// ofSite returns the rows of a site; the case of the id is ignored.
 func (d dump) ofSite(table, site string) []row {
 	var rows []row
 	for _, r := range d[table] {
@@ -54,8 +54,8 @@ func (d dump) ofSite(table, site string) []row {
 	return rows
 }
 
-// counters are those of docs/spec/storage.md 4.0.4 by looking at every row of the site. This
-// node is not (Status 4 and Crawled 0).
+// counters computes the counters of a site from its rows (docs/spec/storage.md 4.0.4). Rows
+// with Status 4 and Crawled 0 belong to other nodes.
 func (d dump) counters(site row) map[string]int64 {
 	id := site.text("Id")
 	c := map[string]int64{}
@@ -93,8 +93,8 @@ func (d dump) counters(site row) map[string]int64 {
 	return c
 }
 
-// byProperties counts anew what properties of the site say otherwise. A counter
-// whose property is there twice, or is none of counterTests, is left out of c.
+// byProperties replaces counters in c that have a COUNTER_CRIT property. It removes a
+// counter whose property occurs twice or is unknown to counterTests.
 func (d dump) byProperties(site string, c map[string]int64) {
 	for i, column := range counterColumns {
 		var texts []string
@@ -127,12 +127,11 @@ func (d dump) byProperties(site string, c map[string]int64) {
 	}
 }
 
-// checked are the columns that counters knows, in their order.
+// checked are the columns of counters.
 var checked = []string{"Resources", "Contents", "CollectedURLs", "NewURLs", "DeletedURLs", "Size", "Errors", "ErrorMask", "AVGSpeed", "AVGSpeedCounter"}
 
-// check looks for what no sequence may leave behind: a counter that is not the
-// count of the rows, rows of sites that are gone, contents that wait for their
-// removal. It gives a short kind of the first, and a sentence; "" when all is well.
+// check looks for a wrong counter, rows of deleted sites and remaining trash. It returns
+// the kind and the details of the first violation, or "".
 func (d dump) check() (kind, detail string) {
 	known := map[string]bool{}
 	for _, site := range d["dc_sites.sites"] {
@@ -141,7 +140,7 @@ func (d dump) check() (kind, detail string) {
 		want := d.counters(site)
 		for _, column := range checked {
 			if n, judged := want[column]; judged && site.int(column) != n {
-				return "counter " + column, fmt.Sprintf("site %s: %s is %d, its rows say %d", id, column, site.int(column), n)
+				return "counter " + column, fmt.Sprintf("site %s: %s is %d, want %d from its rows", id, column, site.int(column), n)
 			}
 		}
 	}

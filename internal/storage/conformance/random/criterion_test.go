@@ -7,10 +7,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// shapes are the conditions and orders that requests put on one table. Each
-// order ends with a key that no two rows share, so that it is the only one:
-// LIMIT stands only beside such an order. Texts in the orders go through MD5,
-// since the order of letters is the collation's.
+// shapes are the conditions and orders of requests on one table. Each order ends with a
+// unique key, and only requests with an order have a LIMIT. Orders use the MD5 of texts,
+// because the order of letters depends on the collation.
 type shapes struct {
 	where []string
 	order []string
@@ -71,7 +70,7 @@ var attributeShapes = shapes{
 	order: []string{"URLMd5, MD5(Name)", "CDate DESC, URLMd5, MD5(Name)"},
 }
 
-// badConditions must be refused, in the same words.
+// badConditions must be refused with the same message.
 var badConditions = []string{
 	"Nonsense = 1", "Status = ", "SLEEP(1)", "1; DROP TABLE sites", "Status = (SELECT 1", "LOAD_FILE('/etc/passwd') IS NULL", "1 UNION SELECT 2",
 	"(SELECT COUNT(*) FROM mysql.user) > 0", "@@version = 1", "Status = ?", "Status = %NOMACRO%", "'open", "BENCHMARK(1, 1)", "(SELECT 1 INTO OUTFILE 'x')",
@@ -108,7 +107,7 @@ func (g *generator) expand(shape string) string {
 	}
 }
 
-// condition is a shape, or two joined, or now and then a bad one.
+// condition is a shape, two joined shapes, or rarely an invalid condition.
 func (g *generator) condition(s shapes) string {
 	switch g.r.IntN(30) {
 	case 0:
@@ -135,8 +134,8 @@ func (g *generator) limit() any {
 	return g.int(0, 1, 2, 5, 20, 100)
 }
 
-// criterion is a criterions object. Where the operation has an order or a limit
-// of its own (defaults), the object always says what holds instead.
+// criterion is a criterions object. With defaults the operation has its own order or limit,
+// and the object always replaces them.
 func (g *generator) criterion(s shapes, defaults bool) object {
 	c := object{}
 	if !g.one(6) {
@@ -162,7 +161,7 @@ func (g *generator) criterion(s shapes, defaults bool) object {
 	return c
 }
 
-// ordered is a criterion whose order is given, for lists that another bound cuts.
+// ordered is a criterion with an order, for lists that another limit cuts.
 func (g *generator) ordered(s shapes) object {
 	c := g.criterion(s, true)
 	if text, _ := c["ORDER BY"].(string); text == "" {

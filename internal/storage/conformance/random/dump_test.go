@@ -15,21 +15,21 @@ import (
 	"hce/dc/internal/storage/sqldb"
 )
 
-// dump is all that a node keeps, in a form that names no backend: the rows of
-// each table by its name as database.table. The rows of all sites stand in one
-// table (dc_urls.urls, dc_urls_deleted.urls, dc_attributes.att, dc_stat_freqs.freq,
-// dc_stat_logs.log), told apart by Site_Id. Beside those of dc_sites there are
+// dump has all stored data of a node in a form that is equal on all backends: the rows of
+// each table by database.table. One table has the rows of all sites (dc_urls.urls,
+// dc_urls_deleted.urls, dc_attributes.att, dc_stat_freqs.freq, dc_stat_logs.log), with
+// their Site_Id. There are also the tables of dc_sites and
 //
-//	contents  Site_Id, id, data, CDate: the processed contents, wherever they are
+//	contents  Site_Id, id, data, CDate: the processed contents
 //	raw       path, data: the raw files
 //
-// Values are nil, int64, float64 or string; dates are texts. Columns that are in
-// ignored may be missing.
+// Values are nil, int64, float64 or string; dates are texts. Columns in ignored may be
+// missing.
 type dump map[string][]row
 
 type row map[string]any
 
-// ignored are columns that backends may fill as they like; package comment.
+// ignored are columns with different values on backends; see the package comment.
 var ignored = map[string][]string{
 	"dc_sites.trash":       {"Id"},
 	"dc_sites.sites_proxy": {"Id"},
@@ -37,13 +37,13 @@ var ignored = map[string][]string{
 	"dc_sites.sites":       {"MaskStale"},
 }
 
-// ours are columns of one backend that are of no interest to the other.
-var ours = []string{"Row_Id", "ParentLength"}
+// internal are columns that only one backend has.
+var internal = []string{"Row_Id", "ParentLength"}
 
 // plainTables are the tables of dc_sites that operations change.
 var plainTables = []string{"sites", "sites_urls", "sites_filters", "sites_properties", "sites_proxy", "trash"}
 
-// siteTables are those of the sites.
+// siteTables are the tables with rows of each site.
 var siteTables = map[string]string{
 	sqldb.URLs: "dc_urls.urls", sqldb.Deleted: "dc_urls_deleted.urls", sqldb.Attributes: "dc_attributes.att", sqldb.Freqs: "dc_stat_freqs.freq", sqldb.Logs: "dc_stat_logs.log",
 }
@@ -62,7 +62,7 @@ func rowsOf(t *sqldb.Tx, table string) ([]row, error) {
 		}
 		r := row{}
 		for i, name := range columns {
-			if !slices.Contains(ours, name) {
+			if !slices.Contains(internal, name) {
 				r[name] = plainValue(values[i], types[i])
 			}
 		}
@@ -72,7 +72,7 @@ func rowsOf(t *sqldb.Tx, table string) ([]row, error) {
 	return all, err
 }
 
-// plainValue is one of the types of a dump. MariaDB gives all values as texts.
+// plainValue converts a value to a type of a dump. MariaDB returns all values as texts.
 func plainValue(v any, kind string) any {
 	switch x := v.(type) {
 	case time.Time:
@@ -137,9 +137,9 @@ func (n *testNode) dump(ctx context.Context) (dump, error) {
 	return all, err
 }
 
-// ofSites reads the tables that sites have in a database.
+// ofSites reads the tables of all sites in a database.
 func (n *testNode) ofSites(t *sqldb.Tx, database string) ([]row, error) {
-	sites := []string{""} // SQLite has one for all
+	sites := []string{""} // SQLite has one table for all sites
 	if n.config.Driver == sqldb.DriverMySQL {
 		var err error
 		if sites, err = t.SitesWith(database); err != nil {
@@ -186,7 +186,7 @@ func readRows(ctx context.Context, d *sql.DB, query string) ([]row, error) {
 	return all, rows.Err()
 }
 
-// keyValues are the processed contents in the key-value files of a folder.
+// keyValues reads the processed contents in the key-value files of a folder.
 func keyValues(ctx context.Context, folder string) ([]row, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.db"))
 	if err != nil {
@@ -211,7 +211,7 @@ func keyValues(ctx context.Context, folder string) ([]row, error) {
 	return all, nil
 }
 
-// rawFiles are the files below a folder, which may be missing.
+// rawFiles reads the files below a folder, which may be missing.
 func rawFiles(folder string) ([]row, error) {
 	all := []row{}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {

@@ -2,7 +2,7 @@ package random_test
 
 import "strings"
 
-// field is one key of a request and what may stand there.
+// field is one key of a request and its possible values.
 type field struct {
 	name  string
 	value func(*generator) any
@@ -28,7 +28,7 @@ func aFloat(g *generator) any {
 	return []any{0, 0.25, 0.5, 1, 30000, 1234.5}[g.r.IntN(6)]
 }
 
-// urlFields are the stored fields of a URL (docs/spec/objects.md 2.7) beside its key.
+// urlFields are the stored fields of a URL without its key (docs/spec/objects.md 2.7).
 var urlFields = []field{
 	{"type", ints(0, 0, 0, 1, 2, 3, 6)}, {"state", ints(0, 0, 0, 1, 2)}, {"status", ints(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8)},
 	{"crawled", ints(0, 0, 1, 2)}, {"processed", ints(0, 0, 1)},
@@ -50,7 +50,7 @@ var urlFields = []field{
 	{"priority", ints(0, 5, 10)}, {"classifierMask", aMask},
 }
 
-// siteFields are the stored fields of a site (docs/spec/objects.md 2.1) beside its id.
+// siteFields are the stored fields of a site without its id (docs/spec/objects.md 2.1).
 var siteFields = []field{
 	{"description", aWord}, {"uDate", aDate}, {"tcDate", aDate}, {"tcDateProcess", aDate}, {"cDate", aDate},
 	{"resources", ints(0, 5)}, {"contents", ints(0, 5)}, {"collectedURLs", ints(0, 5)}, {"newURLs", ints(0, 5)}, {"deletedURLs", ints(0, 5)},
@@ -74,7 +74,7 @@ var filterFields = []field{
 	{"type", ints(0, 1)}, {"mode", ints(0, 1)}, {"state", ints(0, 1)}, {"uDate", aDate}, {"groupId", ints(0, 1)},
 }
 
-// edges: one value in so many is at or beyond what a column holds.
+// edges: one value in edges is at or above the maximum of a column.
 const edges = 150
 
 func (g *generator) edge(v any) any {
@@ -87,7 +87,7 @@ func (g *generator) edge(v any) any {
 	return v
 }
 
-// fill sets each field once in n times; some of the values are null.
+// fill sets each field with probability 1/n; some values are null.
 func (g *generator) fill(o object, fields []field, n int) object {
 	for _, f := range fields {
 		if !g.one(n) {

@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// brokenNode is a node with one fault, to show that the comparison sees it.
+// brokenNode is a node with one fault that the comparison must find.
 type brokenNode struct {
 	node
 	onRun  func(request json.RawMessage, run func(json.RawMessage) (any, error)) (any, error)
@@ -47,12 +47,12 @@ func isOp(request json.RawMessage, op wire.Op) bool {
 	return step{Request: request}.op() == op.String()
 }
 
-// A fault of one node is found in a random sequence, and cut to a few steps that
-// still show it, and show nothing on nodes without the fault.
+// A fault of one node is found in a random sequence and cut to a few steps. These steps
+// still show the fault, and no difference on nodes without it.
 func TestFaultsAreFoundAndCut(t *testing.T) {
 	for _, c := range []struct {
-		name, kind string // how the kind of the difference begins
-		steps      int    // at most, when it was cut
+		name, kind string // kind: a prefix
+		steps      int    // maximum after the cut
 		fault      brokenNode
 	}{
 		{"a wrong answer", "answers of URL_STATUS", 4, brokenNode{onRun: func(r json.RawMessage, run func(json.RawMessage) (any, error)) (any, error) {
@@ -107,7 +107,7 @@ func TestFaultsAreFoundAndCut(t *testing.T) {
 	}
 }
 
-// What no sequence may leave behind is found on two nodes that agree.
+// Violations of the rules are found even on two nodes that agree.
 func TestRulesAreChecked(t *testing.T) {
 	site := func(d dump) row { return d["dc_sites.sites"][0] }
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestRulesAreChecked(t *testing.T) {
 	}
 }
 
-// Differences that are none by nature, and those that are.
+// Irrelevant differences are ignored, others are found.
 func TestAnswersAreCompared(t *testing.T) {
 	for _, c := range []struct{ name, request, a, b, kind string }{
 		{"equal", `["SITE_STATUS",{}]`, `["SITE_STATUS",{"id":"a"}]`, `["SITE_STATUS",{"id":"a"}]`, ""},
@@ -164,7 +164,7 @@ func TestAnswersAreCompared(t *testing.T) {
 	}
 }
 
-// The same seed makes the same sequence, and a longer one begins with it.
+// A seed always gives the same sequence, and a longer sequence begins with it.
 func TestSeedsMakeSequences(t *testing.T) {
 	text := func(seed uint64, n int) string {
 		s, err := generate(seed, n)
@@ -179,14 +179,14 @@ func TestSeedsMakeSequences(t *testing.T) {
 		return string(raw)
 	}
 	if text(7, 100) != text(7, 200) {
-		t.Error("one seed, two sequences")
+		t.Error("one seed gives two sequences")
 	}
 	if text(7, 100) == text(8, 100) {
-		t.Error("two seeds, one sequence")
+		t.Error("two seeds give one sequence")
 	}
 }
 
-// Shrinking by itself: the predicate stands for two nodes.
+// A test of shrink alone: a predicate replaces the two nodes.
 func TestShrink(t *testing.T) {
 	var long script
 	for i := range 2000 {
@@ -234,7 +234,7 @@ func TestShrink(t *testing.T) {
 	})
 }
 
-// A script is read as it was written.
+// A script is equal after writing and reading.
 func TestScriptsAreKept(t *testing.T) {
 	s, err := generate(3, 50)
 	if err != nil {

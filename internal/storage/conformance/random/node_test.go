@@ -21,8 +21,8 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 )
 
-// backend makes nodes of one kind. open gives an empty node: no sites but the
-// general one, whose dates are the clock's.
+// backend makes nodes of one kind. open makes a node with only the general site, whose
+// dates are the time of the clock.
 type backend struct {
 	name string
 	open func(t testing.TB, c *clock) node
@@ -32,18 +32,18 @@ type backend struct {
 type node interface {
 	// run answers a request as Job.Run does; it may panic.
 	run(ctx context.Context, request json.RawMessage) (any, error)
-	// dump reads all that is stored; see dump for its form.
+	// dump reads all stored data; see type dump.
 	dump(ctx context.Context) (dump, error)
-	// close ends the node and removes what it kept, so that a shrinker may open
-	// hundreds of them in one test.
+	// close ends the node and removes its data. A shrinker opens hundreds of nodes in one
+	// test.
 	close() error
 }
 
 // pair is two backends that must agree.
 type pair struct{ a, b backend }
 
-// pairs are the backends that are compared. SQLite is compared with itself to
-// prove that a difference is the backends', not the comparison's.
+// pairs are the compared backends. SQLite is also compared with itself: a difference there
+// is an error of the comparison.
 var pairs = []pair{
 	{sqlite, mariadb},
 	{sqlite, sqlite},
@@ -53,10 +53,10 @@ func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
 
 func (p pair) name() string { return p.a.name + " and " + p.b.name }
 
-// clock is the time of both nodes of a pair. It moves between requests only.
+// clock is the time of both nodes of a pair. It only moves between requests.
 type clock struct{ now time.Time }
 
-// begin is where each clock starts.
+// begin is the initial time.
 var begin = time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 
 func (c *clock) time() time.Time { return c.now }
@@ -66,8 +66,8 @@ var (
 	mariadb = backend{name: "mariadb", open: func(t testing.TB, c *clock) node { return openNode(t, c, sqldb.DriverMySQL) }}
 )
 
-// testNode is a node in a folder of the test. Contents are in files beside
-// SQLite, and in the tables of MariaDB.
+// testNode is a node in a folder of the test. Contents are in key-value files with SQLite,
+// and in tables with MariaDB.
 type testNode struct {
 	folder   string
 	config   sqldb.Config
@@ -125,7 +125,7 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 	return nil
 }
 
-// setDates gives the rows of the schema the date of the fake clock.
+// setDates sets the dates of the schema's rows to the fake clock.
 func (n *testNode) setDates(ctx context.Context, now string) error {
 	return n.database.Update(ctx, func(tx *sqldb.Tx) error {
 		for _, table := range []string{"sites", "sites_properties", "sites_filters"} {
@@ -155,17 +155,17 @@ func (n *testNode) close() error {
 	return first
 }
 
-// answerOf is the answer of a node as its client reads it, or how it failed: a
-// panic, or an error after which the process would end.
+// answerOf returns the answer of a node as its client reads it, or the failure: a panic or
+// a critical error.
 func answerOf(ctx context.Context, n node, request json.RawMessage) (answer []byte, failure string) {
 	defer func() {
 		if p := recover(); p != nil {
 			failure = fmt.Sprintf("panic: %v", p)
 		}
 	}()
-	var line bytes.Buffer // as it arrives: a refusal quotes it
+	var line bytes.Buffer // on one line, because a refusal quotes it
 	if err := json.Compact(&line, request); err != nil {
-		return nil, "no JSON: " + err.Error()
+		return nil, "not JSON: " + err.Error()
 	}
 	v, err := n.run(ctx, line.Bytes())
 	if storage.Critical(err) {
@@ -176,7 +176,7 @@ func answerOf(ctx context.Context, n node, request json.RawMessage) (answer []by
 	}
 	answer, err = plainJSON(v)
 	if err != nil {
-		return nil, "no JSON: " + err.Error()
+		return nil, "not JSON: " + err.Error()
 	}
 	return answer, ""
 }

@@ -9,23 +9,21 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What of an answer is compared as a set, since the specification leaves its
-// order open:
+// Lists of an answer whose order is undefined and which are compared as sets:
 //
 //   - urls, filters and properties of a site, attributes of a URL: always.
-//   - The rows that SITE_FIND, URL_FETCH, URL_CONTENT with urlFetch, URL_HISTORY,
-//     URL_STATS, PROXY_STATUS, PROXY_FIND and ATTRIBUTE_FETCH choose, and those of
-//     SQL_CUSTOM: when a criterion of the request has no ORDER BY. (Where it has
-//     one, the generator ends it with a key that makes it the only order.)
+//   - The rows of SITE_FIND, URL_FETCH, URL_CONTENT with urlFetch, URL_HISTORY,
+//     URL_STATS, PROXY_STATUS, PROXY_FIND, ATTRIBUTE_FETCH and SQL_CUSTOM, if a criterion
+//     of the request has no ORDER BY. (The generator ends each ORDER BY with a unique key.)
 
-// innerSets are the keys whose lists have no order.
+// innerSets are the keys of lists without an order.
 var innerSets = []string{"urls", "filters", "properties", "attributes"}
 
-// chosenRows are the operations whose answer is a list of rows.
+// chosenRows are the operations that answer with a list of rows.
 var chosenRows = []wire.Op{wire.SiteFind, wire.URLFetch, wire.URLContent, wire.URLHistory, wire.URLStats, wire.ProxyStatus, wire.ProxyFind, wire.AttributeFetch, wire.SQLCustom}
 
-// normal brings an answer into the form that is compared: sets are sorted, and
-// what cannot be equal is replaced.
+// normal converts an answer to the compared form: sets are sorted, and values that differ
+// between backends are replaced.
 func normal(request json.RawMessage, answer []byte) (any, error) {
 	v, err := tree(answer)
 	if err != nil {
@@ -45,7 +43,7 @@ func normal(request json.RawMessage, answer []byte) (any, error) {
 	return v, nil
 }
 
-// tree is JSON as objects, lists and values; numbers keep their text.
+// tree parses JSON to objects, lists and values; numbers keep their text.
 func tree(raw []byte) (any, error) {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.UseNumber()
@@ -54,8 +52,7 @@ func tree(raw []byte) (any, error) {
 	return v, err
 }
 
-// plainAnswer sorts the inner sets and replaces numbers and times that are the
-// database's and the disk's own.
+// plainAnswer sorts the inner sets and replaces numbers of the database and file times.
 func plainAnswer(op wire.Op, v any) any {
 	switch x := v.(type) {
 	case list:
@@ -79,14 +76,13 @@ func plainAnswer(op wire.Op, v any) any {
 	return v
 }
 
-// fileTime tells the time of a file on the disk, which is real, from what the
-// fake clock can say: it begins in 2026 and moves for some days.
+// fileTime reports whether a time is a file time from the real clock. The fake clock starts
+// in 2026 and moves for some days.
 func fileTime(date string) bool {
 	return date > begin.AddDate(0, 6, 0).Format(time.DateTime)
 }
 
-// deletedCopies leaves of the answers about dc_urls_deleted only whether there
-// is a row.
+// deletedCopies replaces rows of dc_urls_deleted in answers by a constant.
 func deletedCopies(request json.RawMessage, answer any) any {
 	var items []struct{ DBName any }
 	pair, ok := answer.(list)
@@ -102,7 +98,7 @@ func deletedCopies(request json.RawMessage, answer any) any {
 	return answer
 }
 
-// orderGiven tells whether every list of the request's criterions has an order.
+// orderGiven reports whether every criterion of the request has an order.
 func orderGiven(call wire.Call) bool {
 	v, err := tree(call.Object)
 	if err != nil {
@@ -138,7 +134,7 @@ func orderGiven(call wire.Call) bool {
 	return criterions > 0 && criterions == ordered
 }
 
-// asSet sorts the lists of the answer's object, at every depth.
+// asSet sorts the lists of an answer at every depth.
 func asSet(v any) any {
 	switch x := v.(type) {
 	case list:
@@ -156,7 +152,7 @@ func asSet(v any) any {
 	return v
 }
 
-// isOperation tells the pair of operation and answer from a list of two rows.
+// isOperation reports whether a list is a pair of operation and answer, not two rows.
 func isOperation(v any) bool {
 	switch x := v.(type) {
 	case string:

@@ -15,14 +15,14 @@ import (
 
 // Environment variables of TestRandom.
 const (
-	seedVariable       = "DC_RANDOM_SEED"       // default: 1, the same in each run; 0: the clock's
+	seedVariable       = "DC_RANDOM_SEED"       // default: 1; 0: from the clock
 	operationsVariable = "DC_RANDOM_OPERATIONS" // default: defaultOperations
 )
 
 const (
-	readEvery  = 500              // steps between two comparisons of tables
-	shrinkTime = 60 * time.Second // how long a difference is cut
-	enough     = 5000             // steps in which the rarest operation comes some 40 times
+	readEvery  = 500              // steps between comparisons of tables
+	shrinkTime = 60 * time.Second // time limit to cut a difference
+	enough     = 5000             // steps with about 40 requests of the rarest operation
 )
 
 func fromEnvironment(t *testing.T, name string, def uint64) uint64 {
@@ -67,7 +67,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// keepShrunk cuts what failed and writes it where scripts are.
+// keepShrunk cuts a failed script and writes it to a folder.
 func (p pair) keepShrunk(t testing.TB, s script, d *difference, folder, name string, limit time.Duration) script {
 	t.Helper()
 	short := p.shrink(t, s, d, limit)
@@ -97,13 +97,12 @@ func (p pair) shrink(t testing.TB, s script, d *difference, limit time.Duration)
 	return k.shrink(s)
 }
 
-// ofStep tells a difference that a step's answer shows from one that only the
-// tables show.
+// ofStep reports whether the answer of a step shows the difference, not only the tables.
 func (d *difference) ofStep() bool {
 	return !strings.HasPrefix(d.kind, "table ") && !strings.HasPrefix(d.kind, "counter ") && !strings.HasPrefix(d.kind, "orphan ") && d.kind != "trash"
 }
 
-// String is a line for each operation.
+// String has a line for each operation.
 func (c tally) String() string {
 	var lines []string
 	for op, n := range c {
@@ -113,22 +112,22 @@ func (c tally) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// check fails when the generator has lost an operation: one that never comes,
-// or whose requests are all refused although it is served.
+// check fails if the generator makes no request of an operation, or only refused ones for a
+// served operation.
 func (c tally) check(t *testing.T) {
 	t.Helper()
 	for _, o := range operations {
 		n := c[o.op.String()]
 		switch {
 		case n == nil:
-			t.Errorf("%s never came", o.op)
+			t.Errorf("the generator made no request of %s", o.op)
 		case n.asked == n.refused && served(t, o.op):
 			t.Errorf("all %d requests of %s were refused", n.asked, o.op)
 		}
 	}
 }
 
-// served asks SQLite's db-task whether it knows the operation yet.
+// served reports whether db-task knows the operation.
 func served(t *testing.T, op wire.Op) bool {
 	t.Helper()
 	n := sqlite.open(t, &clock{now: begin})
@@ -141,7 +140,7 @@ func served(t *testing.T, op wire.Op) bool {
 	return failure != "" || !strings.Contains(string(answer), "is not served yet")
 }
 
-// Sequences that once failed, and examples, are cases.
+// Test cases: sequences that failed before, and examples.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	if err != nil || len(paths) == 0 {

@@ -1,7 +1,7 @@
 package random_test
 
-// sqlCustom asks for what SQLCustom=read allows, and for what it does not.
-// Columns have names, so that answers as objects agree on them.
+// sqlCustom makes queries that SQLCustom=read allows and others. Columns have names, so that
+// rows as objects have equal keys.
 func (g *generator) sqlCustom() any {
 	query := func() any {
 		if g.one(4) {
@@ -86,7 +86,7 @@ func (g *generator) attributeSet() any {
 
 func (g *generator) attributeUpdate() any { return g.attributeSet() }
 
-// attributesChosen is by name, by criterion, or all.
+// attributesChosen selects attributes by name, by criterion or all.
 func (g *generator) attributesChosen() any {
 	return g.several(func() any {
 		o := g.attribute()

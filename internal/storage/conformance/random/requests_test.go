@@ -7,15 +7,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// operation is one kind of request: how often it comes and what its object is.
+// operation is one kind of request with its frequency and its generator.
 type operation struct {
 	op     wire.Op
 	weight int
 	object func(*generator) any
 }
 
-// operations are those of docs/spec/objects.md 1 but BATCH, which is not db-task's, and our
-// own URL_RETURN.
+// operations are those of docs/spec/objects.md 1 without BATCH, which db-task does not
+// serve, and the internal URL_RETURN.
 var operations = []operation{
 	{wire.SiteNew, 6, (*generator).siteNew}, {wire.SiteUpdate, 7, (*generator).siteUpdate}, {wire.SiteStatus, 4, (*generator).siteStatus},
 	{wire.SiteDelete, 1, (*generator).siteDelete}, {wire.SiteCleanup, 1, (*generator).siteCleanup}, {wire.SiteFind, 4, (*generator).siteFind},
@@ -31,8 +31,7 @@ var operations = []operation{
 	{wire.URLReturn, 1, (*generator).urlReturn},
 }
 
-// generate makes n steps of a seed. The same seed gives the same steps, and
-// fewer of them are the beginning of more.
+// generate makes n steps from a seed. A shorter sequence is the beginning of a longer one.
 func generate(seed uint64, n int) (script, error) {
 	g := newGenerator(seed)
 	s := script{Note: fmt.Sprintf("seed %d", seed), Steps: make([]step, 0, n)}
@@ -42,19 +41,19 @@ func generate(seed uint64, n int) (script, error) {
 	}
 	for i := range n {
 		request := g.request(total)
-		if i+1 < len(siteIDs) { // there is something to ask for from the beginning
+		if i+1 < len(siteIDs) { // sites for the later requests
 			request = list{"SITE_NEW", object{"id": siteIDs[i+1], "urls": list{g.someURL()}, "properties": object{"STATS_FREQ_ENABLED": "1", "STATS_LOG_ENABLED": "1"}}}
 		}
 		raw, err := plainJSON(request)
 		if err != nil {
-			return s, fmt.Errorf("random.generate: %w", err)
+			return s, fmt.Errorf("generate step: %w", err)
 		}
 		s.Steps = append(s.Steps, step{Wait: int(g.int(0, 0, 1, 1, 7, 60, 301)), Request: raw})
 	}
 	return s, nil
 }
 
-// request is one pair [operation, object], of which few are spoiled.
+// request is a pair [operation, object]. A few are invalid.
 func (g *generator) request(total int) any {
 	at := g.r.IntN(total)
 	chosen := operations[0]
@@ -74,7 +73,7 @@ func (g *generator) request(total int) any {
 	return list{g.spelling(chosen.op), body}
 }
 
-// spelling is the operation by its name or code (docs/spec/DECISIONS.md 1.2).
+// spelling is the name or the code of the operation (docs/spec/DECISIONS.md 1.2).
 func (g *generator) spelling(op wire.Op) any {
 	name := op.String()
 	switch g.r.IntN(6) {
@@ -89,7 +88,7 @@ func (g *generator) spelling(op wire.Op) any {
 	return name
 }
 
-// noRequest is what no operation understands.
+// noRequest is an invalid request.
 func (g *generator) noRequest(body any) any {
 	return []any{
 		list{"URL_NWE", body}, list{"url_new", body}, list{13, body}, list{999, body}, list{nil, body}, body, list{"SITE_STATUS"},
@@ -109,7 +108,7 @@ func (g *generator) several(item func() any) list {
 	return l
 }
 
-// oneOrMany is the object itself, or a list of some.
+// oneOrMany is an object or a list of objects.
 func (g *generator) oneOrMany(item func() any) any {
 	if g.one(4) {
 		return g.several(item)
@@ -117,7 +116,7 @@ func (g *generator) oneOrMany(item func() any) any {
 	return item()
 }
 
-// maybe sets a key once in n times.
+// maybe sets a key with probability 1/n.
 func (g *generator) maybe(o object, n int, name string, value func() any) {
 	if g.one(n) {
 		o[name] = value()
@@ -128,9 +127,8 @@ func (g *generator) delayed(o object) {
 	g.maybe(o, 2, "delayedType", func() any { return g.int(0, 0, 1) })
 }
 
-// spoil changes one value somewhere to what does not belong there. Criterions
-// are left alone: badConditions are for them, and without its order a request
-// might have several right answers.
+// spoil replaces one value by an invalid one. It does not change criterions: badConditions
+// covers them, and a request without its order may have several correct answers.
 func (g *generator) spoil(v any) any {
 	junk := []any{nil, "x", -1, 1.5, true, list{}, object{}, "", 1 << 40, list{1, "x"}, object{"str": 1}, "0", "'"}
 	switch x := v.(type) {

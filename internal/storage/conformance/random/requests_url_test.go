@@ -6,7 +6,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// attributes of a URL: items of one name and its value (docs/spec/objects.md 2.7).
+// attributes of a URL: objects of one name and value (docs/spec/objects.md 2.7).
 func (g *generator) attributes() any {
 	return g.several(func() any {
 		if g.one(12) {
@@ -66,8 +66,7 @@ func (g *generator) urlStatus() any {
 	})
 }
 
-// chosen is what URL_DELETE, URL_CLEANUP and URL_PURGE share: a URL or a
-// criterion.
+// chosen is the selection of URL_DELETE, URL_CLEANUP and URL_PURGE: a URL or a criterion.
 func (g *generator) chosen() object {
 	o := object{"siteId": g.site()}
 	g.key(o)
@@ -168,9 +167,8 @@ func (g *generator) urlContent() any {
 	})
 }
 
-// put is a URLPut. Processed contents are base64 of JSON (docs/spec/storage.md 3.3). One
-// suffix alone is used: files of several are told apart by their times on the
-// disk.
+// put is a URLPut. Processed contents are base64 of JSON (docs/spec/storage.md 3.3). Only one
+// suffix is used, because the order of several depends on file times.
 func (g *generator) put(site, md5 any) object {
 	kind := g.int(0, 0, 1, 2, 3, 4, 5, 9, 10, 10, 11)
 	dict := object{"data": base64.StdEncoding.EncodeToString([]byte(g.word() + "."))}

@@ -26,8 +26,8 @@ func (c tally) add(op string, answer []byte) {
 	}
 }
 
-// reading says when tables are compared: after every so many steps, 0 for at the
-// end alone, and below 0 for never.
+// reading is the number of steps between comparisons of tables; 0: only at the end; below
+// 0: never.
 type reading int
 
 const atEnd, never reading = 0, -1
@@ -36,7 +36,7 @@ func (r reading) after(i, n int) bool {
 	return r >= 0 && i+1 == n || r > 0 && (i+1)%int(r) == 0
 }
 
-// run runs a script on two new nodes and gives the first difference, or nil.
+// run runs a script on two new nodes and returns the first difference, or nil.
 func (p pair) run(t testing.TB, s script, read reading, counts tally) *difference {
 	t.Helper()
 	c := &clock{now: begin}
@@ -68,7 +68,7 @@ func (p pair) run(t testing.TB, s script, read reading, counts tally) *differenc
 	return nil
 }
 
-// compareNodes compares the tables of two nodes, and each with its own rules.
+// compareNodes compares the tables of two nodes and checks the rules on each.
 func compareNodes(t testing.TB, a, b node) (kind, detail string, err error) {
 	dumps := make([]dump, 2)
 	for i, n := range []node{a, b} {
@@ -87,8 +87,8 @@ func compareNodes(t testing.TB, a, b node) (kind, detail string, err error) {
 	return "", "", nil
 }
 
-// settled is the dump of a node after each of its sites was asked for, which
-// brings lazy counters up to date.
+// settled is the dump of a node after a SITE_STATUS of each site, which updates the lazy
+// counters.
 func settled(t testing.TB, n node) (dump, error) {
 	d, err := n.dump(t.Context())
 	if err != nil {
@@ -100,7 +100,7 @@ func settled(t testing.TB, n node) (dump, error) {
 			return nil, err
 		}
 		if _, failure := answerOf(t.Context(), n, request); failure != "" {
-			return nil, fmt.Errorf("random.settled: %s: %s", request, failure)
+			return nil, fmt.Errorf("read sites before the dump: %s: %s", request, failure)
 		}
 	}
 	return n.dump(t.Context())

@@ -10,14 +10,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// step is one request, and the seconds that the clock moves before it.
+// step is a request, and the seconds that the clock moves before it.
 type step struct {
 	Wait    int             `json:"wait,omitempty"`
 	Request json.RawMessage `json:"request"`
 }
 
-// op is the name of the operation, however the request spells it; "no request"
-// for what db-task does not understand.
+// op is the name of the operation, also if the request has its code; "no request" for an
+// invalid request.
 func (s step) op() string {
 	var call wire.Call
 	if json.Unmarshal(s.Request, &call) != nil {
@@ -26,9 +26,9 @@ func (s step) op() string {
 	return call.Op.String()
 }
 
-// script is a sequence that can be run again; testdata holds some.
+// script is a stored sequence; see testdata.
 type script struct {
-	Note  string `json:"note,omitempty"` // what it shows, or how it was found
+	Note  string `json:"note,omitempty"` // purpose or origin
 	Steps []step `json:"steps"`
 }
 
@@ -39,12 +39,12 @@ func readScript(path string) (script, error) {
 		err = json.Unmarshal(raw, &s)
 	}
 	if err != nil {
-		return s, fmt.Errorf("random.readScript: %s: %w", path, err)
+		return s, fmt.Errorf("read script %s: %w", path, err)
 	}
 	return s, nil
 }
 
-// text is the script as JSON with a line for each step.
+// text is the script as JSON with one line for each step.
 func (s script) text() ([]byte, error) {
 	var out bytes.Buffer
 	note, err := plainJSON(s.Note)
@@ -66,7 +66,7 @@ func (s script) text() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// keep writes the script into a folder and tells where.
+// keep writes the script to a folder and returns its path.
 func (s script) keep(folder, name string) (string, error) {
 	text, err := s.text()
 	if err != nil {
@@ -79,7 +79,7 @@ func (s script) keep(folder, name string) (string, error) {
 	return path, os.WriteFile(path, text, 0o644)
 }
 
-// plainJSON is JSON on one line that keeps <, > and & readable.
+// plainJSON is JSON on one line without escapes of <, > and &.
 func plainJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

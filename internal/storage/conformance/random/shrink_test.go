@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// shrinker cuts scripts. fails runs a script and tells whether it still fails in
-// the same way; spent tells that the time for trying is over.
+// shrinker cuts scripts. fails reports whether a script still fails with the same kind;
+// spent reports whether the time is over.
 type shrinker struct {
 	fails func(script) bool
 	spent func() bool
 }
 
-// shrink gives a part of s that fails as s does: fewer steps, then fewer objects
-// and keys within them. s itself must fail, and is given back when no part does.
+// shrink returns a part of s that fails as s does: fewer steps, then fewer objects and keys
+// in them. It returns s if no part fails.
 func (k shrinker) shrink(s script) script {
 	s = k.end(s)
 	for {
@@ -26,7 +26,7 @@ func (k shrinker) shrink(s script) script {
 	}
 }
 
-// size is what shrinking makes smaller.
+// size measures a script.
 func size(s script) int {
 	n := 0
 	for _, st := range s.Steps {
@@ -46,8 +46,8 @@ func (k shrinker) try(s script, steps []step) (script, bool) {
 	return shorter, true
 }
 
-// end keeps as few of the last steps as fail, alone or behind all SITE_NEW
-// before them. It is what makes a script of thousands short at little cost.
+// end keeps the fewest last steps that fail, alone or after all earlier SITE_NEW. It
+// shortens a script of thousands of steps quickly.
 func (k shrinker) end(s script) script {
 	for n := 1; n < len(s.Steps); n *= 2 {
 		cut := len(s.Steps) - n
@@ -67,7 +67,7 @@ func (k shrinker) end(s script) script {
 	return s
 }
 
-// steps leaves out runs of steps, long ones first.
+// steps removes runs of steps, long runs first.
 func (k shrinker) steps(s script) script {
 	for n := (len(s.Steps) + 1) / 2; n > 0; n /= 2 {
 		for at := 0; at < len(s.Steps); {
@@ -81,7 +81,7 @@ func (k shrinker) steps(s script) script {
 	return s
 }
 
-// contents makes each step smaller: no wait, fewer objects of a list, fewer keys.
+// contents shrinks each step: no wait, fewer objects of a list, fewer keys.
 func (k shrinker) contents(s script) script {
 	for i := range s.Steps {
 		if s.Steps[i].Wait > 0 {
@@ -110,9 +110,9 @@ func (k shrinker) request(s script, i int) script {
 	}
 }
 
-// without is a request that lacks its n-th part: an item of a list or a key of
-// an object, counted from the outside in; false when there are not so many. The
-// pair of operation and object stays a pair.
+// without removes the n-th part of a request: an item of a list or a key of an object,
+// counted from the outside; false if there are fewer. It keeps the pair of operation and
+// object.
 func without(request json.RawMessage, n int) (json.RawMessage, bool) {
 	v, err := tree(request)
 	pair, ok := v.(list)
@@ -126,7 +126,7 @@ func without(request json.RawMessage, n int) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
-// drop takes the n-th part out of v, and counts n down by the parts it passes.
+// drop removes the n-th part of v and reduces n by the parts that it passes.
 func drop(v any, n *int) (any, bool) {
 	switch x := v.(type) {
 	case list:

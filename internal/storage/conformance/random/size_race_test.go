@@ -2,5 +2,5 @@
 
 package random_test
 
-// defaultOperations is smaller under the race detector, which slows all down.
+// defaultOperations is smaller with the race detector, which is slow.
 const defaultOperations = 400

@@ -2,5 +2,5 @@
 
 package random_test
 
-// defaultOperations is the length of the sequence without DC_RANDOM_OPERATIONS.
+// defaultOperations is the default of DC_RANDOM_OPERATIONS.
 const defaultOperations = 10000

@@ -7,8 +7,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// generator makes requests from its source of numbers alone. The universe is
-// small, so that requests meet one another's rows.
+// generator makes requests from random numbers. The universe of ids and texts is small, so
+// that requests find rows of other requests.
 type generator struct{ r *rand.Rand }
 
 type (
@@ -20,19 +20,19 @@ func newGenerator(seed uint64) *generator {
 	return &generator{rand.New(rand.NewPCG(seed, 0))}
 }
 
-// one is true once in n times.
+// one is true with probability 1/n.
 func (g *generator) one(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *generator) text(values ...string) string { return values[g.r.IntN(len(values))] }
 
 func (g *generator) int(values ...int64) int64 { return values[g.r.IntN(len(values))] }
 
-// hosts begin the URLs, and are the root URLs of sites.
+// hosts are the root URLs of sites and prefixes of the URLs.
 var hosts = []string{"http://one.test/", "http://two.test:8080/", "HTTP://Three.Test/", "https://user@four.test/"}
 
 var paths = []string{"", "a", "A", "a?id=7", "page/1", "Page/1", "straße", "имя/☃", "trailing ", "100%_sure?q='\"\\🙂"}
 
-// urls are hosts with paths, all of them with all.
+// urls combine all hosts with all paths.
 var urls = func() []string {
 	var all []string
 	for _, host := range hosts {
@@ -43,11 +43,11 @@ var urls = func() []string {
 	return all
 }()
 
-// siteIDs are the sites that requests speak of. Those of URL_NEW with siteSelect
-// 1 and 2 come from hosts.
+// siteIDs are the site ids in requests. URL_NEW with siteSelect 1 and 2 makes more from
+// hosts.
 var siteIDs = []string{wire.GeneralSite, "a1", "B2", "third_site-3", wire.Md5(hosts[0]), wire.Md5(hosts[1])}
 
-// site is most times the id of a site that may be there.
+// site is usually the id of a site that may exist.
 func (g *generator) site() string {
 	switch g.r.IntN(40) {
 	case 0, 1:
@@ -62,8 +62,7 @@ func (g *generator) site() string {
 	return g.someSite()
 }
 
-// someSite is one of siteIDs, most times one of two, so that their rows are met
-// often.
+// someSite is one of siteIDs, usually one of the first two, so that requests share rows.
 func (g *generator) someSite() string {
 	if g.one(2) {
 		return g.text(siteIDs[1], siteIDs[4])
@@ -71,7 +70,7 @@ func (g *generator) someSite() string {
 	return g.text(siteIDs...)
 }
 
-// someURL is one of urls, most times one of the first.
+// someURL is one of urls, usually one of the first.
 func (g *generator) someURL() string {
 	if g.one(2) {
 		return g.text(urls[:len(paths)]...)
@@ -79,7 +78,7 @@ func (g *generator) someURL() string {
 	return g.text(urls...)
 }
 
-// newSiteID is an id to make a site of.
+// newSiteID is an id for SITE_NEW.
 func (g *generator) newSiteID() string {
 	if g.one(25) {
 		return g.site()
@@ -94,7 +93,7 @@ func (g *generator) url() string {
 	return g.someURL()
 }
 
-// md5 is most times the key of a URL.
+// md5 is usually the key of a URL.
 func (g *generator) md5() string {
 	switch g.r.IntN(50) {
 	case 0:
@@ -109,7 +108,7 @@ func (g *generator) mask() int64 {
 	return g.int(0, 0, 0, 1, 6, 4, 1<<22, 4198399, 1<<31, 1<<52, 1<<53, 1<<58, 1<<58|1)
 }
 
-// date is what a request may give as a date (docs/spec/objects.md 4.3), now and then a bad one.
+// date is a date in a request (docs/spec/objects.md 4.3), rarely an invalid one.
 func (g *generator) date() any {
 	switch g.r.IntN(16) {
 	case 0:
@@ -136,13 +135,13 @@ func (g *generator) plainDate() string {
 	return g.text("2026-01-01 00:00:00", "2026-01-05 10:00:00", "2026-01-05 10:00:01", "2025-12-31 23:59:59", "2026-03-01 12:30:45", "2024-02-29 08:00:00")
 }
 
-// word is a text with what databases treat differently: case, final spaces,
-// letters beyond ASCII, quotes.
+// word is a text that databases may treat differently: case, final spaces, non-ASCII
+// letters, quotes.
 func (g *generator) word() string {
 	return g.text("", "sport", "Sport", "SPORT ", "old", "Новости ☃", "emoji 🙂", `quote ' " \ %`, " two  spaces ", "0", "12", "null")
 }
 
-// attributeName is one of few names, in two cases.
+// attributeName is one of a few names, in upper or lower case.
 func (g *generator) attributeName() string {
 	return g.text("topic", "topic", "Topic", "lang", "Größe", "x y")
 }
