@@ -4,9 +4,9 @@
 //	go test ./internal/storage/conformance/random/
 //	DC_RANDOM_SEED=20260105 DC_RANDOM_OPERATIONS=50000 go test -v -run Random ./internal/storage/conformance/random/
 //
-// A constant is the default seed; "make fuzz" takes the seed from the clock.
+// A constant is the default seed; "make fuzz" takes it from the clock.
 //
-// A sequence depends only on the seed (generate), not on answers, so that any part of it
+// A sequence depends only on its seed (generate), not on answers, so that any part of it
 // is a valid sequence. It runs step by step on both nodes (run). A sequence with a
 // difference is cut to a short script (shrink) and stored in testdata as a test case.
 //
