@@ -10,29 +10,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of an element of ATTRIBUTE_SET (docs/spec/storage.md 4.23).
-const (
-	attributeInserted = 0
-	attributeExists   = 2
-	attributeNoSite   = 3
-)
-
 // AttributeSet sets attributes of URLs, or of a site if an element has no urlMd5
 // (docs/spec/storage.md 4.23). Statuses has 0 inserted, 2 replaced or 3 unknown site.
 func (s *Store) AttributeSet(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "AttributeSet", list, attributeNoSite, (*tx).attributeSet)
+	return changeEach(ctx, s, "AttributeSet", list, statusNoSite, (*tx).attributeSet)
 }
 
 func (t *tx) attributeSet(_ string, r wire.AttributeRequest) (status int, err error) {
 	site, err := t.storedID(r.SiteID)
 	if err != nil || site == "" {
-		return attributeNoSite, err
+		return statusNoSite, err
 	}
 	inserted, err := t.setAttribute(site, orEmpty(r.URLMd5), wire.Attribute{Name: orEmpty(r.Name), Value: orEmpty(r.Value)})
 	if err == nil && inserted {
-		return attributeInserted, nil
+		return statusInserted, nil
 	}
-	return attributeExists, err
+	return statusExists, err
 }
 
 func orEmpty(s *string) string {

@@ -28,7 +28,7 @@ const contentsPage = 500
 
 // Create makes the table of a site if it is missing.
 func (c *Contents) Create(ctx context.Context, site string) error {
-	return c.update(ctx, "Create", site, nil, func(t *contentsTx) error { return t.create() })
+	return c.run(ctx, c.s.update, "Create", site, nil, (*contentsTx).create)
 }
 
 // PutAll stores entries and replaces entries with the same id. Inserted reports for each
@@ -36,7 +36,7 @@ func (c *Contents) Create(ctx context.Context, site string) error {
 func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry) (inserted []bool, err error) {
 	ids := mapped(entries, func(e wire.Entry) string { return e.ID })
 	now := c.s.o.Now()
-	err = c.update(ctx, "PutAll", site, ids, func(t *contentsTx) error {
+	err = c.run(ctx, c.s.update, "PutAll", site, ids, func(t *contentsTx) error {
 		inserted = nil
 		if len(entries) == 0 {
 			return nil
@@ -71,7 +71,7 @@ func (c *Contents) Get(ctx context.Context, site, id string) (wire.Entry, bool, 
 // GetAll returns entries by id. Missing ids are not in the map.
 func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error) {
 	found := map[string]wire.Entry{}
-	err := c.view(ctx, "GetAll", site, ids, func(t *contentsTx) error {
+	err := c.existing(ctx, c.s.view, "GetAll", site, ids, func(t *contentsTx) error {
 		clear(found)
 		return t.each("id, data, CDate", ids, func(scan func(...any) error) error {
 			e, err := scanEntry(scan)
@@ -84,10 +84,7 @@ func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[
 
 // Delete removes entries. Missing entries are no error.
 func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error {
-	return c.update(ctx, "Delete", site, ids, func(t *contentsTx) error {
-		if has, err := t.has(); err != nil || !has {
-			return err
-		}
+	return c.existing(ctx, c.s.update, "Delete", site, ids, func(t *contentsTx) error {
 		_, err := execIn(t.tx, ids, "DELETE FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", t.site)
 		return err
 	})
@@ -95,10 +92,7 @@ func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error
 
 // DeleteSite removes all entries of a site.
 func (c *Contents) DeleteSite(ctx context.Context, site string) error {
-	return c.update(ctx, "DeleteSite", site, nil, func(t *contentsTx) error {
-		if has, err := t.has(); err != nil || !has {
-			return err
-		}
+	return c.existing(ctx, c.s.update, "DeleteSite", site, nil, func(t *contentsTx) error {
 		_, err := t.Of(t.site).Do("contents_delete", t.site)
 		return err
 	})
@@ -135,7 +129,7 @@ func (c *Contents) Sites(ctx context.Context) ([]string, error) {
 // empty at the end.
 func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) ([]wire.Entry, error) {
 	var page []wire.Entry
-	err := c.view(ctx, "Page", site, nil, func(t *contentsTx) error {
+	err := c.existing(ctx, c.s.view, "Page", site, nil, func(t *contentsTx) error {
 		page = nil
 		last, err := t.lastOfPage(after, maxBytes)
 		if err != nil || last == "" {
@@ -154,7 +148,7 @@ func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) (
 // Dates returns the dates of entries by id. Missing ids are not in the map.
 func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
 	dates := map[string]time.Time{}
-	err := c.view(ctx, "Dates", site, ids, func(t *contentsTx) error {
+	err := c.existing(ctx, c.s.view, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
 		return t.each("id, CDate", ids, func(scan func(...any) error) error {
 			var id string
@@ -176,21 +170,18 @@ type contentsTx struct {
 	site, contents string // id and table
 }
 
-// view runs read unless the site has no table.
-func (c *Contents) view(ctx context.Context, op, site string, ids []string, read func(*contentsTx) error) error {
-	return c.run(ctx, c.s.view, op, site, ids, func(t *contentsTx) error {
+// existing is run for a site that has a table. Otherwise it does nothing.
+func (c *Contents) existing(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
+	return c.run(ctx, run, op, site, ids, func(t *contentsTx) error {
 		if has, err := t.has(); err != nil || !has {
 			return err
 		}
-		return read(t)
+		return do(t)
 	})
 }
 
-func (c *Contents) update(ctx context.Context, op, site string, ids []string, change func(*contentsTx) error) error {
-	return c.run(ctx, c.s.update, op, site, ids, change)
-}
-
-func (c *Contents) run(ctx context.Context, run func(context.Context, string, func(*tx) error) error, op, site string, ids []string, do func(*contentsTx) error) error {
+// run checks the ids and runs do in a transaction.
+func (c *Contents) run(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
 	if site == "" {
 		site = wire.GeneralSite
 	}

@@ -38,9 +38,9 @@ func (c *clauses) orderOr(text string) { c.order.Text = cmp.Or(c.order.Text, tex
 // call and on both databases.
 func (c *clauses) tieBreak(key string) {
 	if c.order.Text != "" {
-		key = c.order.Text + ", " + key
+		c.order.Text += ", "
 	}
-	c.order.Text = key
+	c.order.Text += key
 }
 
 // urlClauses checks a criterion on the URLs of a site. A criterion that names no table

@@ -9,6 +9,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// Statuses of an element that inserts a row (docs/spec/storage.md 4.7, 4.22, 4.23).
+const (
+	statusInserted = 0
+	statusFailed   = 1
+	statusExists   = 2
+	statusNoSite   = 3
+)
+
 // changeEach applies do to each element of a list request in one transaction. A refused
 // element changes nothing: its status is refusal, and ErrorMessage has the first
 // reason. Errors name an element op[i].
@@ -64,9 +72,9 @@ func reportFirst(answer *wire.GeneralResponse, err error) {
 // element is one element of a request that changes URLs of a site: the URL of md5, or
 // the URLs of criterion if md5 is "".
 type element struct {
-	object, site, md5 string
-	criterion         wire.Criterion
-	change            func(t *tx, site string, md5s []string) error
+	site, md5 string
+	criterion wire.Criterion
+	change    func(t *tx, site string, md5s []string) error
 }
 
 // changeElements changes the URLs of all elements, pageRows in one transaction. Statuses
@@ -77,7 +85,7 @@ func (s *Store) changeElements(ctx context.Context, op string, list []element) (
 	for p.at < len(list) {
 		next, err := result(ctx, s.update, op, func(t *tx) (progress, error) {
 			next := p
-			err := t.changeSome(list, &next)
+			err := t.changeSome(op, list, &next)
 			return next, err
 		})
 		if err != nil {
@@ -96,12 +104,12 @@ type progress struct {
 }
 
 // changeSome changes at most pageRows rows in one transaction.
-func (t *tx) changeSome(list []element, p *progress) error {
+func (t *tx) changeSome(op string, list []element, p *progress) error {
 	for rows := pageRows; p.at < len(list) && rows > 0; {
 		e, done := list[p.at], false
 		var n int
 		err := t.Try(func() (err error) {
-			n, done, err = t.changePage(e, &p.keys, rows)
+			n, done, err = t.changePage(elementName(op, p.at), e, &p.keys, rows)
 			return err
 		})
 		switch {
@@ -121,20 +129,20 @@ func (t *tx) changeSome(list []element, p *progress) error {
 }
 
 // changePage changes at most limit rows of an element.
-func (t *tx) changePage(e element, p *keyPages, limit int) (n int, done bool, err error) {
+func (t *tx) changePage(object string, e element, p *keyPages, limit int) (n int, done bool, err error) {
 	site, err := t.storedID(e.site)
 	if err != nil {
 		return 0, false, err
 	}
 	if site == "" {
-		return 0, false, unknownSite(e.object, "siteId", e.site)
+		return 0, false, unknownSite(object, "siteId", e.site)
 	}
 	keys, done := []string{e.md5}, true
 	if e.md5 == "" {
 		if e.criterion.Empty() {
-			return 0, false, &wire.FieldError{Object: e.object, Field: "url", Reason: "is missing, and so is a clause of criterions"}
+			return 0, false, &wire.FieldError{Object: object, Field: "url", Reason: "is missing, and so is a clause of criterions"}
 		}
-		p.database, p.site, p.object, p.criterion = sqldb.URLs, site, e.object+".criterions", e.criterion
+		p.database, p.site, p.object, p.criterion = sqldb.URLs, site, object+".criterions", e.criterion
 		if keys, err = t.nextKeys(p, limit); err != nil {
 			return 0, false, err
 		}

@@ -7,17 +7,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of an element of PROXY_NEW (docs/spec/storage.md 4.22).
-const (
-	proxyInserted = 0
-	proxyFailed   = 1
-	proxyExists   = 2
-)
-
 // ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed
 // or 2 exists for each; ErrorMessage has the first reason. The site may be unknown.
 func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "ProxyNew", list, proxyFailed, (*tx).newProxy)
+	return changeEach(ctx, s, "ProxyNew", list, statusFailed, (*tx).newProxy)
 }
 
 func (t *tx) proxies() string { return t.plainTable(proxiesInfo) }
@@ -37,11 +30,11 @@ func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error
 	inserted, err := t.insert(t.proxyTarget(object, r.SiteID), row)
 	switch {
 	case err != nil:
-		return proxyFailed, err
+		return statusFailed, err
 	case !inserted:
-		return proxyExists, nil
+		return statusExists, nil
 	}
-	return proxyInserted, nil
+	return statusInserted, nil
 }
 
 // ProxyUpdate changes the given columns of proxies, except CDate (docs/spec/storage.md

@@ -42,10 +42,7 @@ func (t *tx) statistics(site string) (*statistics, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, err
 }
 
 // off reports whether no event is counted or written.

@@ -98,8 +98,11 @@ func (s *Store) update(ctx context.Context, op string, change func(*tx) error) e
 	return nil
 }
 
-// result returns what do computes in a transaction; run is Store.view or Store.update.
-func result[T any](ctx context.Context, run func(context.Context, string, func(*tx) error) error, op string, do func(*tx) (T, error)) (T, error) {
+// transact is Store.view or Store.update.
+type transact func(ctx context.Context, op string, do func(*tx) error) error
+
+// result returns what do computes in a transaction.
+func result[T any](ctx context.Context, run transact, op string, do func(*tx) (T, error)) (T, error) {
 	var value T
 	err := run(ctx, op, func(t *tx) (err error) {
 		value, err = do(t)

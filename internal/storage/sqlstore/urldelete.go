@@ -16,12 +16,9 @@ import (
 // ErrorMessage has the first reason. Deleted contents go to the trash. A transaction
 // deletes at most pageRows URLs.
 func (s *Store) URLDelete(ctx context.Context, list []wire.URLDeleteRequest) (wire.GeneralResponse, error) {
-	elements := make([]element, len(list))
-	for i, r := range list {
-		elements[i] = element{object: elementName("URLDelete", i), site: r.SiteID, md5: r.URLMd5, criterion: r.Criterion,
-			change: func(t *tx, site string, md5s []string) error { return t.deleteURLs(site, md5s, r) }}
-	}
-	return s.changeElements(ctx, "URLDelete", elements)
+	return s.changeElements(ctx, "URLDelete", mapped(list, func(r wire.URLDeleteRequest) element {
+		return element{r.SiteID, r.URLMd5, r.Criterion, func(t *tx, site string, md5s []string) error { return t.deleteURLs(site, md5s, r) }}
+	}))
 }
 
 // deleteURLs deletes rows of a site with their contents and attributes. It also deletes
@@ -77,12 +74,9 @@ func (t *tx) trash(site string, md5s []string) error {
 // attributes (docs/spec/storage.md 4.12). Delayed cleanup keeps a copy of the changed row,
 // and the contents, until URL_PURGE. Statuses are as for URLDelete.
 func (s *Store) URLCleanup(ctx context.Context, list []wire.URLCleanupRequest) (wire.GeneralResponse, error) {
-	elements := make([]element, len(list))
-	for i, r := range list {
-		elements[i] = element{object: elementName("URLCleanup", i), site: r.SiteID, md5: r.URLMd5, criterion: r.Criterion,
-			change: func(t *tx, site string, md5s []string) error { return t.cleanURLs(site, md5s, r) }}
-	}
-	return s.changeElements(ctx, "URLCleanup", elements)
+	return s.changeElements(ctx, "URLCleanup", mapped(list, func(r wire.URLCleanupRequest) element {
+		return element{r.SiteID, r.URLMd5, r.Criterion, func(t *tx, site string, md5s []string) error { return t.cleanURLs(site, md5s, r) }}
+	}))
 }
 
 func (t *tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) error {

@@ -6,13 +6,6 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Statuses of an element of URL_NEW (docs/spec/storage.md 4.7).
-const (
-	urlInserted = 0
-	urlFailed   = 1
-	urlExists   = 2
-)
-
 // URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed or 2
 // exists for each element; ErrorMessage has the first reason. Keys has the key of each
 // stored URL, for the URL_PUT of the element; the key of a failed element is zero.
@@ -79,7 +72,7 @@ func (n *newURLs) fail(i int, err error) error {
 	if !refused(err) {
 		return err
 	}
-	n.statuses[i], n.keys[i], n.errs[i] = urlFailed, Key{}, err
+	n.statuses[i], n.keys[i], n.errs[i] = statusFailed, Key{}, err
 	return nil
 }
 
@@ -146,17 +139,17 @@ func (n *newURLs) store(queue []int) error {
 		r, u := n.list[i], urls[at]
 		switch {
 		case !isFresh[u.URLMd5]:
-			n.statuses[i] = urlExists
+			n.statuses[i] = statusExists
 			if err := n.updateExisting(i); err != nil {
 				return err
 			}
 		case hasExpressions(r.Row):
-			n.statuses[i] = urlInserted
+			n.statuses[i] = statusInserted
 			if err := n.insertEvaluated(i, defaults, stats); err != nil {
 				return err
 			}
 		default:
-			n.statuses[i] = urlInserted
+			n.statuses[i] = statusInserted
 			*u = rowOf(r.Row, defaults, n.now)
 			rows = append(rows, u)
 		}

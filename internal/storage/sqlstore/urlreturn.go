@@ -17,7 +17,7 @@ import (
 // equal shares (docs/spec/daemon.md 2.8). It returns the number of rows and skips unknown
 // sites.
 func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returned int, err error) {
-	returned, err = result(ctx, s.update, "URLReturn", func(t *tx) (int, error) {
+	return result(ctx, s.update, "URLReturn", func(t *tx) (int, error) {
 		held, err := t.heldSites(r)
 		if err != nil {
 			return 0, err
@@ -34,10 +34,6 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 		}
 		return 0, t.Settle() // a batch that holds nothing now must not hold a row later
 	})
-	if err != nil {
-		return 0, err
-	}
-	return returned, nil
 }
 
 // heldURL is a row that a batch holds.
