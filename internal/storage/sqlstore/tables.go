@@ -20,9 +20,8 @@ type tableInfo struct {
 }
 
 var (
-	sitesInfo = tableInfo{database: sqldb.Sites, name: "sites", columns: wire.SiteColumns, kinds: kinds(wire.SiteColumns)}
-	rootsInfo = tableInfo{database: sqldb.Sites, name: "sites_urls", columns: wire.RootURLColumns, kinds: kinds(wire.RootURLColumns)}
-	// Names of properties and filters. Both tables have no unique key.
+	sitesInfo      = tableInfo{database: sqldb.Sites, name: "sites", columns: wire.SiteColumns, kinds: kinds(wire.SiteColumns)}
+	rootsInfo      = tableInfo{database: sqldb.Sites, name: "sites_urls", columns: wire.RootURLColumns, kinds: kinds(wire.RootURLColumns)}
 	propertiesInfo = tableInfo{database: sqldb.Sites, name: "sites_properties", columns: wire.PropertyColumns, kinds: kinds(wire.PropertyColumns)}
 	filtersInfo    = tableInfo{database: sqldb.Sites, name: "sites_filters", columns: wire.FilterColumns, kinds: kinds(wire.FilterColumns)}
 	proxiesInfo    = tableInfo{database: sqldb.Sites, name: "sites_proxy", columns: wire.ProxyColumns, kinds: kinds(wire.ProxyColumns)}
