@@ -59,7 +59,7 @@ func TestCheckConfig(t *testing.T) {
 			[]string{`[Environment] slots_db = "no" is not a whole number from 1 to 1000`, "[Environment] slots_crawl"}},
 		{"no program", strings.ReplaceAll(fine, "/crawler-task", "/crawler"), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "no such file"}},
 		{"not executable", strings.ReplaceAll(fine, "/crawler-task", "/text"), nil, false, nil, []string{"[BatchTasksManager] DRCECrawlerAppName", "permission denied"}},
-		{"folder is a file", strings.Replace(fine, "data_dir = d", "data_dir = "+file, 1), nil, false, nil, []string{"[Application] data_dir: " + file + " is no folder"}},
+		{"folder is a file", strings.Replace(fine, "data_dir = d", "data_dir = "+file, 1), nil, false, nil, []string{"[Application] data_dir: " + file + " is not a folder"}},
 		{"below a file", fine, []string{"DC_Environment_spool_dir=" + file + "/sub"}, false, nil, []string{"[Environment] spool_dir"}},
 		{"classes", strings.Replace(fine, "[Application]\n", "[Application]\ninstantiateSequence = AdminInterfaceServer, SiteManager, AdminInterfaceServer\n", 1), nil, false, nil,
 			[]string{"class SiteManager is unknown; did you mean SitesManager?", "AdminInterfaceServer stands there twice"}},

@@ -73,7 +73,7 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if err != nil {
 		return nil, nil, err
 	}
-	job := process.Job{Data: repo, Config: cfg, Now: time.Now, Log: log}
+	job := process.Job{Repository: repo, Config: cfg, Now: time.Now, Log: log}
 	if !m.finalize {
 		return &job, closeAll, nil
 	}

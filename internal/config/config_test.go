@@ -45,7 +45,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("Period = %v", d)
 	}
 	if n := b.Int("Tasks", 1, 0, 10); n != 9 {
-		t.Errorf("the environment does not win: Tasks = %d", n)
+		t.Errorf("the environment variable is ignored: Tasks = %d", n)
 	}
 	program, args := b.Command("Command", "")
 	if program != "/opt/dc/bin/crawler-task" || !reflect.DeepEqual(args, []string{"-c", "my ini.ini", "--name=a b"}) {
@@ -61,7 +61,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("Networks = %v", n)
 	}
 	if b.Bool("Mode", true) != true {
-		t.Error("a default is lost")
+		t.Error("a default is ignored")
 	}
 	if err := f.Err(); err != nil {
 		t.Error(err)

@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// used is one key that a program asked for, and what it got.
+// used is a key that the program has read, with its value.
 type used struct {
 	key, value string
 	origin     string // a file and line, an environment variable, or the default
 	idle       bool   // known, without effect
 }
 
-// ownDefault stands for a default that the reader of the key writes itself.
+// ownDefault is the origin of a default that the program computes.
 const ownDefault = "default, the program's own"
 
-// note keeps what a key is worth; the last word on a key counts.
+// note records the value of a key. A later call replaces the value, unless it only marks
+// the key as idle.
 func (s *Section) note(key, value, origin string, idle bool) {
 	f := s.file
 	for i, u := range f.used[s.name] {
 		if u.key == key {
 			if idle && !u.idle {
-				return // it has an effect elsewhere
+				return
 			}
 			f.used[s.name][i] = used{key, value, origin, idle}
 			return
@@ -38,9 +39,9 @@ func (s *Section) note(key, value, origin string, idle bool) {
 	f.used[s.name] = append(f.used[s.name], used{key, value, origin, idle})
 }
 
-// WriteEffective writes the values that the program got, as an ini file that says
-// the same: each key with a comment that tells where its value comes from. Paths
-// are absolute, secrets masked. Call it when everything was read.
+// WriteEffective writes all values as an ini file with the same effect. A comment before
+// each key names the origin of its value. Paths are absolute, secrets are masked. Call it
+// after the program has read all values.
 func (f *File) WriteEffective(w io.Writer) error {
 	var b strings.Builder
 	for i, section := range f.order {
@@ -69,8 +70,8 @@ func (f *File) WriteEffective(w io.Writer) error {
 	return err
 }
 
-// inOrder are the keys of a section in the order of the file, then those that it
-// does not have, by name.
+// inOrder returns the keys of a section: first those of the file in their order, then the
+// others by name.
 func (f *File) inOrder(section string) []used {
 	list := slices.Clone(f.used[section])
 	slices.SortStableFunc(list, func(a, b used) int {
@@ -81,12 +82,12 @@ func (f *File) inOrder(section string) []used {
 		case first == 0 && second == 0:
 			return cmp.Compare(a.key, b.key)
 		}
-		return cmp.Compare(second, first) // the one that stands nowhere is last
+		return cmp.Compare(second, first) // line 0: not in the file
 	})
 	return list
 }
 
-// place is where the file has a key.
+// place returns the file and line of a key.
 func (f *File) place(section, key string) string {
 	if n := f.lines[section+"\x00"+key]; n > 0 {
 		return fmt.Sprintf("%s, line %d", f.Path, n)
@@ -94,9 +95,8 @@ func (f *File) place(section, key string) string {
 	return f.Path
 }
 
-// lineNumbers finds the lines of an ini text that its keys stand on, by section
-// and key with a zero byte between. Of a key that stands there twice the last line
-// counts, as its value does.
+// lineNumbers returns the line of each key of an ini text. Its map keys are section, zero
+// byte, key. The last line of a repeated key counts.
 func lineNumbers(text []byte) map[string]int {
 	lines := map[string]int{}
 	section, goesOn := "DEFAULT", false
@@ -118,16 +118,16 @@ func lineNumbers(text []byte) map[string]int {
 	return lines
 }
 
-// masked is shown in the place of a secret.
+// masked replaces a secret.
 const masked = "********"
 
 var secretName = regexp.MustCompile(`(?i)(pwd|passw|secret|dsn|token)|key$`)
 
-// secret reports whether a key's value must not be shown: passwords, addresses
-// that hold one, keys themselves. Files of keys may be named.
+// secret reports whether the value of a key must not be shown: a password, an address with
+// a password, or a cryptographic key. Names of key files are not secret.
 func secret(key string) bool { return secretName.MatchString(key) }
 
-// shown is a value for a message.
+// shown returns a value for a message.
 func shown(key, value string) string {
 	if secret(key) {
 		return masked

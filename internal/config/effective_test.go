@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// everything asks for one key of each kind.
+// everything reads one key of each kind.
 func everything(f *File) {
 	a := f.Section("A")
 	a.Text("text", "t")
@@ -66,7 +66,7 @@ nets = 10.0.0.0/8
 	if strings.Contains(b.String(), "secret") {
 		t.Error("a secret is shown")
 	}
-	// What it says, read as an ini file, has the same effect.
+	// The effective configuration, read as an ini file, has the same effect.
 	again := parsed(t, b.String(), nil)
 	everything(again)
 	for section, keys := range f.used {
@@ -81,7 +81,7 @@ nets = 10.0.0.0/8
 	}
 }
 
-// A refused secret is not shown either.
+// The error of an invalid secret does not show it.
 func TestRefusedSecret(t *testing.T) {
 	f := parsed(t, "[A]\nserverSecretKey = hush\n", nil)
 	f.Section("A").Choice("serverSecretKey", "", "x")

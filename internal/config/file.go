@@ -17,8 +17,8 @@ import (
 // EnvPrefix starts the names of environment variables that override a file.
 const EnvPrefix = "DC_"
 
-// File is one ini file as it is being read. It is not safe for several
-// goroutines.
+// File is an ini file and the values that the program has read from it. Not safe for
+// concurrent use.
 type File struct {
 	Path string
 	dir  string
@@ -33,10 +33,10 @@ type File struct {
 	getenv   func(string) (string, bool)
 }
 
-// maxFile bounds an ini file, in bytes.
+// maxFile is the largest ini file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads the file at path. The error says in one line what is wrong.
+// Load reads the file at path. Errors have one line.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -53,21 +53,17 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration file %s: %w", path, err)
 	}
-	f, err := Parse(abs, text)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return Parse(abs, text)
 }
 
-// The library takes a value that begins with a back-tick for a quoted one and
-// drops what follows the last back-tick, which cuts SQL texts. A guard before it
-// keeps the value whole.
+// leadingQuote finds values that begin with a back-tick, such as SQL. The library would
+// take them for quoted values and cut them after the last back-tick. Parse inserts guard
+// before the quote and removes it from the value.
 var leadingQuote = regexp.MustCompile("(?m)^([^;#\\[\\n=]+=[ \\t]*)(`|\"\"\")")
 
 const guard = "\x01"
 
-// Parse reads the text of a file that is, or would be, at the absolute path.
+// Parse reads the text of an ini file. path is absolute; the file need not exist.
 func Parse(path string, text []byte) (*File, error) {
 	lines := lineNumbers(text)
 	text = leadingQuote.ReplaceAll(text, []byte("${1}"+guard+"${2}"))
@@ -102,8 +98,8 @@ func cause(err error) error {
 	return err
 }
 
-// Find gives the ini file of a program: the explicit path when one is given,
-// else <program>.ini in the current folder, else in /etc/<program>/ (docs/spec/steps.md 3).
+// Find returns the path of the ini file of a program: the explicit path if it is not "",
+// or <program>.ini in the current folder or in /etc/<program>/ (docs/spec/steps.md 3).
 func Find(program, explicit string) (string, error) {
 	if explicit != "" {
 		return explicit, nil
@@ -118,13 +114,13 @@ func Find(program, explicit string) (string, error) {
 	return "", fmt.Errorf("no configuration file: neither %s; give one with --config", strings.Join(tried, " nor "))
 }
 
-// Dir is the folder of the file, absolute: what relative paths start from.
+// Dir returns the absolute folder of the file. Relative paths start from it.
 func (f *File) Dir() string { return f.dir }
 
-// Keys are the keys that the file itself has in a section, by name.
+// Keys returns the sorted keys of a section of the file.
 func (f *File) Keys(section string) []string { return slices.Sorted(maps.Keys(f.values[section])) }
 
-// Section is one section of f; one that the file does not have is empty.
+// Section returns a section, which is empty if the file does not have it.
 func (f *File) Section(name string) *Section {
 	if f.known[name] == nil {
 		f.known[name] = map[string]bool{}
@@ -132,13 +128,13 @@ func (f *File) Section(name string) *Section {
 	return &Section{file: f, name: name}
 }
 
-// Err joins all that is wrong with the values read so far; nil when nothing is.
+// Err joins the errors of all values that were read. It returns nil without errors.
 func (f *File) Err() error {
 	return errors.Join(f.errs...)
 }
 
-// Unknown lists the sections and keys of the file that nobody has asked for,
-// each with the nearest known name. Call it after everything was read.
+// Unknown lists the sections and keys of the file that the program did not read, with the
+// nearest known name. Call it after the program has read all values.
 func (f *File) Unknown() []string {
 	var list []string
 	for section, keys := range f.values {
@@ -147,12 +143,12 @@ func (f *File) Unknown() []string {
 		}
 		known, ok := f.known[section]
 		if !ok {
-			list = append(list, fmt.Sprintf("section [%s] is unknown%s", section, maybe(Nearest(section, names(f.known)))))
+			list = append(list, fmt.Sprintf("section [%s] is unknown%s", section, suggestion(Nearest(section, names(f.known)))))
 			continue
 		}
 		for key := range keys {
 			if !known[key] {
-				list = append(list, fmt.Sprintf("key %s of section [%s] is unknown%s", key, section, maybe(f.meant(section, key))))
+				list = append(list, fmt.Sprintf("key %s of section [%s] is unknown%s", key, section, suggestion(f.nearestKey(section, key))))
 			}
 		}
 	}
@@ -160,9 +156,9 @@ func (f *File) Unknown() []string {
 	return list
 }
 
-// meant is the key that an unknown one of a section may stand for. One that
-// another section has is rather misplaced than misspelt.
-func (f *File) meant(section, key string) string {
+// nearestKey returns the known key that an unknown key probably means. It prefers an equal
+// key of another section to a similar one of this section.
+func (f *File) nearestKey(section, key string) string {
 	near := Nearest(key, names(f.known[section]))
 	if strings.EqualFold(near, key) {
 		return near
@@ -179,7 +175,7 @@ func (f *File) meant(section, key string) string {
 
 func names[V any](known map[string]V) []string { return slices.Collect(maps.Keys(known)) }
 
-func maybe(name string) string {
+func suggestion(name string) string {
 	if name == "" {
 		return ""
 	}

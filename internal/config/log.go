@@ -6,24 +6,24 @@ import (
 	"path/filepath"
 )
 
-// Application is what the section [Application] of every ini file says.
+// Application is the section [Application] of every ini file.
 type Application struct {
 	Name    string // instance name
 	DataDir string // folder of all data
 	Log     Log
 }
 
-// Log is where and what a program logs.
+// Log holds the settings of the log.
 type Log struct {
-	File   string // "" or stderr: standard error
+	File   string // "": standard error
 	Level  slog.Level
 	Format string // text or json
 }
 
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warning": slog.LevelWarn, "error": slog.LevelError}
 
-// Application reads the section; logFile is the default of log, relative to the
-// data folder.
+// Application reads the section. logFile is the default of log, relative to the data
+// folder.
 func (f *File) Application(program, logFile string) Application {
 	s := f.Section("Application")
 	a := Application{Name: s.Text("name", program), DataDir: s.Path("data_dir", "../data")}
@@ -39,8 +39,7 @@ func (f *File) Application(program, logFile string) Application {
 	return a
 }
 
-// Open opens the log. A file that cannot be written is an error. The level can
-// be changed later; a file is to be closed.
+// Open opens the log. The caller may change level at any time and must close out.
 func (l Log) Open(stderr io.Writer) (log *slog.Logger, level *slog.LevelVar, out *Output, err error) {
 	out = &Output{stream: stderr}
 	if l.File != "" {

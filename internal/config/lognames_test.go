@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// misnamed are names of log attributes that mean what another one says everywhere
-// else, so that one search finds all lines of a batch, a site or a URL.
+// misnamed maps forbidden names of log attributes to the right name, so that one search
+// finds all lines of a batch, a site or a URL.
 var misnamed = map[string]string{
 	"err": "error", "exception": "error", "id": "uid, batch, site or task", "event": "uid", "request": "uid",
 	"siteid": "site", "site_id": "site", "sites_id": "site", "batchid": "batch", "batch_id": "batch",
@@ -22,7 +22,7 @@ var misnamed = map[string]string{
 
 var logMethods = regexp.MustCompile(`^(Debug|Info|Warn|Error|With|complain)$`)
 
-// plainName is how attributes are spelt.
+// plainName is the spelling of attribute names.
 var plainName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
 
 // Attributes of log lines have the same names in all packages.
@@ -58,8 +58,8 @@ func TestLogAttributes(t *testing.T) {
 	}
 }
 
-// isLog reports whether a call writes to a log: a method of something that is
-// called log, or of what Log() gives.
+// isLog reports whether a call writes to a log: a method of a variable named log, or of the
+// result of Log().
 func isLog(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !logMethods.MatchString(method.Sel.Name) {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	longestName = 100 // letters; nothing longer is compared
-	fewLetters  = 5   // below, a name that is part of another one says little
+	longestName = 100 // letters; longer names have no nearest name
+	fewLetters  = 5   // shorter names are not compared as parts of other names
 )
 
-// Nearest is the known name that name most likely stands for: the same in other
-// letters' case, else the one with the fewest slips (letters to insert, delete or
-// replace, at most a third of the name), else the shortest that holds name or is
-// held by it. It is "" when none is near. Of equals the first in the alphabet wins.
+// Nearest returns the known name that name probably means, or "". It takes, in this order:
+// a name that differs in case only; the name with the smallest edit distance, at most a
+// third of the letters; the shortest name that contains name or is contained in it. Among
+// equals it takes the first in alphabetical order.
 func Nearest(name string, known []string) string {
 	length := utf8.RuneCountInString(name)
 	if length == 0 || length > longestName {
@@ -31,12 +31,12 @@ func Nearest(name string, known []string) string {
 		if other == folded {
 			return k
 		}
-		if slips := levenshtein.ComputeDistance(folded, other); slips < fewest {
-			best, fewest = k, slips
+		if distance := levenshtein.ComputeDistance(folded, other); distance < fewest {
+			best, fewest = k, distance
 		}
-		held := length >= fewLetters && strings.Contains(other, folded) ||
+		contained := length >= fewLetters && strings.Contains(other, folded) ||
 			len(other) >= fewLetters && strings.Contains(folded, other)
-		if held && (part == "" || len(k) < len(part)) {
+		if contained && (part == "" || len(k) < len(part)) {
 			part = k
 		}
 	}

@@ -12,33 +12,33 @@ func TestNearest(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"serverPrt":                "serverPort",
-		"SERVERHOST":               "serverHost", // the same in other letters
+		"SERVERHOST":               "serverHost", // another case
 		"Modus":                    "Mode",
 		"BatchDefaultMaxURL":       "BatchDefaultMaxURLs",
 		"DefaultMaxTasks":          "BatchDefaultMaxTasks",
-		"CrawlingPeriod":           "RegularCrawlingPeriod", // held by it
+		"CrawlingPeriod":           "RegularCrawlingPeriod", // contains the name
 		"RegularCrawlingModeNow":   "RegularCrawlingMode",
 		"LOGLEVEL":                 "LOG_LEVEL",
 		"lgo":                      "",
 		"quite different":          "",
 		"x":                        "",
 		"":                         "",
-		strings.Repeat("a", 1<<20): "", // nobody waits for that
+		strings.Repeat("a", 1<<20): "",
 	} {
 		if got := Nearest(name, known); got != want {
 			t.Errorf("Nearest(%.30q) = %q, want %q", name, got, want)
 		}
 	}
 	if got := Nearest("anything", nil); got != "" {
-		t.Errorf("of none: %q", got)
+		t.Errorf("without known names: %q", got)
 	}
 	if got := Nearest("key0", []string{"key2", "key1"}); got != "key1" {
-		t.Errorf("of equals: %q", got)
+		t.Errorf("with two equally near names: %q", got)
 	}
 }
 
-// A key of another section is misplaced, not misspelt; its own section's name in
-// other letters wins.
+// Unknown suggests a key of the same section with another case, then an equal key of
+// another section, then a similar key.
 func TestUnknownKeysAndSections(t *testing.T) {
 	f := parsed(t, "[A]\nslots_crawl = 1\nperoid = 2\nMODE = 1\n[Enviroment]\nx = 1\n", nil)
 	f.Section("A").Int("period", 1, 0, 9)

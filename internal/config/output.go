@@ -9,48 +9,48 @@ import (
 	"time"
 )
 
-// look is how often, at most, a log file looks whether it still has its name.
-const look = time.Second
+// checkInterval is the shortest time between two checks whether a log file was moved.
+const checkInterval = time.Second
 
-// Output is where a log goes: a file that follows its name, or a stream. It is
-// safe for use by several goroutines.
+// Output is the destination of a log: a file, which may be rotated, or a stream. Safe for
+// concurrent use.
 type Output struct {
-	mu     sync.Mutex
-	path   string
-	file   *os.File
-	stream io.Writer // in the place of a file
-	looked time.Time
-	now    func() time.Time
+	mu      sync.Mutex
+	path    string
+	file    *os.File
+	stream  io.Writer // nil: file
+	checked time.Time // when Write last checked the file
+	now     func() time.Time
 }
 
-// openOutput opens a file for appending; its folder is made if missing.
+// openOutput opens a file for appending. It creates the folder.
 func openOutput(path string) (*Output, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+		return nil, fmt.Errorf("open log: %w", err)
 	}
 	o := &Output{path: path, now: time.Now}
 	return o, o.Reopen()
 }
 
-// Write appends one record. A file that was moved away or removed meanwhile is
-// left to who did it, and one of the old name begun, within a second at the latest.
+// Write appends one record. If the file was moved or removed, it opens a new file with the
+// same name, at most checkInterval later.
 func (o *Output) Write(record []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stream != nil {
 		return o.stream.Write(record)
 	}
-	if now := o.now(); now.Sub(o.looked).Abs() >= look {
-		o.looked = now
-		if !o.named() {
-			_ = o.reopen() // else the old one goes on
+	if now := o.now(); now.Sub(o.checked).Abs() >= checkInterval {
+		o.checked = now
+		if !o.inPlace() {
+			_ = o.reopen() // after an error, write to the old file
 		}
 	}
 	return o.file.Write(record)
 }
 
-// named reports whether the open file is the one of that name.
-func (o *Output) named() bool {
+// inPlace reports whether the open file is still at path.
+func (o *Output) inPlace() bool {
 	open, err := o.file.Stat()
 	if err != nil {
 		return false
@@ -59,8 +59,8 @@ func (o *Output) named() bool {
 	return err == nil && os.SameFile(open, there)
 }
 
-// Reopen opens the file of that name, at once; a stream stays as it is. After an
-// error the old file goes on.
+// Reopen opens the file at path again. After an error the old file stays in use. It does
+// nothing for a stream.
 func (o *Output) Reopen() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,16 +73,16 @@ func (o *Output) Reopen() error {
 func (o *Output) reopen() error {
 	file, err := os.OpenFile(o.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("log: %w", err)
+		return fmt.Errorf("open log: %w", err)
 	}
 	if o.file != nil {
 		o.file.Close()
 	}
-	o.file, o.looked = file, o.now()
+	o.file, o.checked = file, o.now()
 	return nil
 }
 
-// Close ends a file; a stream stays open.
+// Close closes the file. It does not close a stream.
 func (o *Output) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -36,45 +36,45 @@ func TestReopen(t *testing.T) {
 	}
 	defer o.Close()
 	now := time.Now()
-	o.now, o.looked = func() time.Time { return now }, now
+	o.now, o.checked = func() time.Time { return now }, now
 
 	write(t, o, "a\n")
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, o, "b\n") // it has not looked yet
+	write(t, o, "b\n") // before the next check
 	if err := o.Reopen(); err != nil {
 		t.Fatal(err)
 	}
 	write(t, o, "c\n")
 	if got := content(t, path+".1") + "|" + content(t, path); got != "a\nb\n|c\n" {
-		t.Errorf("told to reopen: %q", got)
+		t.Errorf("after Reopen: %q", got)
 	}
 
 	if err := os.Rename(path, path+".2"); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(look)
+	now = now.Add(checkInterval)
 	write(t, o, "d\n")
 	if got := content(t, path+".2") + "|" + content(t, path); got != "c\n|d\n" {
-		t.Errorf("not told: %q", got)
+		t.Errorf("after checkInterval: %q", got)
 	}
 
-	// A name that cannot be opened costs nothing but the new file.
+	// If the new file cannot be opened, records go to the old file.
 	if err := errors.Join(os.Rename(path, path+".3"), os.Mkdir(path, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.Reopen(); err == nil {
 		t.Error("a folder was opened")
 	}
-	now = now.Add(look)
+	now = now.Add(checkInterval)
 	write(t, o, "e\n")
 	if got := content(t, path+".3"); got != "d\ne\n" {
-		t.Errorf("the old one: %q", got)
+		t.Errorf("old file: %q", got)
 	}
 }
 
-// Records of several goroutines stay whole while the file is changed under them.
+// No record of several goroutines is lost or cut while the log is rotated.
 func TestReopenLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	log, _, out, err := Log{File: path, Format: "json"}.Open(nil)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Texts that hold a password before an "@": URLs, and addresses of databases as
-// user:password@tcp(host:port)/. Public keys may have both signs as well, and stay.
+// Texts with a password before an "@": URLs, and database addresses such as
+// user:password@tcp(host:port)/. Public keys with these characters must not match.
 var (
 	urlPassword = regexp.MustCompile(`(://[^/\s:@]*):[^/\s@]+@`)
 	dsnPassword = regexp.MustCompile(`([\w.-]+):\S+@(tcp|unix)?\(`)
 )
 
-// redacted is a text for a log, without the passwords of addresses in it.
+// redacted replaces the passwords of addresses in a text for a log.
 func redacted(text string) string {
 	if !strings.Contains(text, "@") || !strings.Contains(text, ":") {
 		return text
@@ -22,7 +22,7 @@ func redacted(text string) string {
 	return dsnPassword.ReplaceAllString(text, "$1:xxxxx@$2(")
 }
 
-// withoutPasswords is slog's ReplaceAttr of our logs.
+// withoutPasswords redacts texts and errors. It is the ReplaceAttr of our logs.
 func withoutPasswords(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:

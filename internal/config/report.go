@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Report is what --check-config of a program says: the effective configuration on
-// stdout; on stderr, a line for each, what nobody knows, what is wrong with values,
-// and the faults that the program found itself. It reports whether nothing was wrong. Call it when everything was read.
+// Report prints the result of --check-config: the effective configuration to stdout, and to
+// stderr one line for each unknown key, invalid value and fault. faults are errors that the
+// program found itself; nil is ignored. It returns true without errors. Call it after the
+// program has read all values.
 func (f *File) Report(program string, stdout, stderr io.Writer, faults ...error) (good bool) {
 	fmt.Fprintf(stdout, "; Effective configuration of %s. File: %s\n\n", program, f.Path)
 	if err := f.WriteEffective(stdout); err != nil {
@@ -32,8 +33,8 @@ func (f *File) Report(program string, stdout, stderr io.Writer, faults ...error)
 	return good
 }
 
-// Unwritable are the folders of the section that cannot be written: data_dir and
-// that of the log. It makes nothing.
+// Unwritable returns an error for each folder that Writable refuses: data_dir and the
+// folder of the log.
 func (a Application) Unwritable() (faults []error) {
 	if err := Writable(a.DataDir); err != nil {
 		faults = append(faults, fmt.Errorf("[Application] data_dir: %w", err))
@@ -47,18 +48,18 @@ func (a Application) Unwritable() (faults []error) {
 	return faults
 }
 
-// Writable refuses a folder that is there and cannot be written, or that is
-// missing and could not be made. It makes nothing.
+// Writable returns an error if a folder cannot be written, or if it is missing and cannot
+// be created. It does not create it.
 func Writable(folder string) error {
 	for path := filepath.Clean(folder); ; path = filepath.Dir(path) {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path):
-			continue // it is made at the start, if its own folder allows
+			continue // the program creates it if its parent is writable
 		case err != nil:
 			return err
 		case !info.IsDir():
-			return fmt.Errorf("%s is no folder", path)
+			return fmt.Errorf("%s is not a folder", path)
 		}
 		if err := unix.Access(path, unix.W_OK|unix.X_OK); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", path, err)

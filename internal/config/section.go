@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -17,7 +18,7 @@ type Section struct {
 	name string
 }
 
-// get gives the value of key, where it comes from, and whether there is one.
+// get returns the value of key and its origin. ok is false if the key is not set.
 func (s *Section) get(key string) (value, origin string, ok bool) {
 	s.file.known[s.name][key] = true
 	if v, ok := s.file.getenv(EnvPrefix + s.name + "_" + key); ok && v != "" {
@@ -29,9 +30,9 @@ func (s *Section) get(key string) (value, origin string, ok bool) {
 	return "", "", false
 }
 
-// told notes the value that the reader of key got. An own default is one that
-// the reader puts in the place of what stands here.
-func (s *Section) told(key, value string, own bool) {
+// record notes the value of key for WriteEffective. own means that the program computes
+// the default.
+func (s *Section) record(key, value string, own bool) {
 	origin := "default"
 	_, from, ok := s.get(key)
 	switch {
@@ -49,8 +50,7 @@ func (s *Section) refuse(key, origin, value, reason string) {
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, shown(key, value), reason))
 }
 
-// Fail adds an error about the value of a key, which it does not show: for values
-// that may hold a secret.
+// Fail adds an error about a key. It does not show the value, which may be a secret.
 func (s *Section) Fail(key, reason string) {
 	_, origin, _ := s.get(key)
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
@@ -62,33 +62,28 @@ func (s *Section) Has(key string) bool {
 	return ok
 }
 
-// Accept marks keys as known whose values have no effect here.
+// Accept marks keys as known and without effect.
 func (s *Section) Accept(keys ...string) {
-	for _, k := range keys {
-		s.without(k)
+	for _, key := range keys {
+		v, origin, ok := s.get(key)
+		if !ok {
+			continue
+		}
+		if !strings.HasPrefix(origin, "environment") {
+			origin = s.file.place(s.name, key)
+		}
+		s.note(key, v, origin, true)
 	}
 }
 
-// without marks a key as known and without effect.
-func (s *Section) without(key string) {
-	v, origin, ok := s.get(key)
-	if !ok {
-		return
-	}
-	if !strings.HasPrefix(origin, "environment") {
-		origin = s.file.place(s.name, key)
-	}
-	s.note(key, v, origin, true)
-}
-
-// Text is the value of key, or def.
+// Text returns the value of key, or def.
 func (s *Section) Text(key, def string) string {
 	v := s.text(key, def)
-	s.told(key, v, false)
+	s.record(key, v, false)
 	return v
 }
 
-// text is Text for what is noted in another form.
+// text is Text without record.
 func (s *Section) text(key, def string) string {
 	if v, _, ok := s.get(key); ok {
 		return v
@@ -96,10 +91,10 @@ func (s *Section) text(key, def string) string {
 	return def
 }
 
-// Choice is one of the texts that are allowed.
+// Choice returns one of the allowed texts.
 func (s *Section) Choice(key, def string, allowed ...string) string {
 	v, origin, ok := s.get(key)
-	s.told(key, cmp.Or(v, def), false)
+	s.record(key, cmp.Or(v, def), false)
 	if !ok || slices.Contains(allowed, v) {
 		return cmp.Or(v, def)
 	}
@@ -107,15 +102,15 @@ func (s *Section) Choice(key, def string, allowed ...string) string {
 	return def
 }
 
-// Int is a whole number from lowest to highest. A def below lowest stands for a
-// default of the caller's own.
+// Int returns a whole number from lowest to highest. A def below lowest means that the
+// program computes the default.
 func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 	v, origin, ok := s.get(key)
 	if !ok {
-		s.told(key, strconv.FormatInt(def, 10), def < lowest)
+		s.record(key, strconv.FormatInt(def, 10), def < lowest)
 		return def
 	}
-	s.told(key, v, false)
+	s.record(key, v, false)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < lowest || n > highest {
 		s.refuse(key, origin, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
@@ -124,14 +119,14 @@ func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 	return n
 }
 
-// Bool is 0 or 1; yes, no, true and false are understood.
+// Bool reads 1, yes, true, on, 0, no, false or off, in any case.
 func (s *Section) Bool(key string, def bool) bool {
 	v, origin, ok := s.get(key)
 	if !ok {
-		s.told(key, map[bool]string{false: "0", true: "1"}[def], false)
+		s.record(key, map[bool]string{false: "0", true: "1"}[def], false)
 		return def
 	}
-	s.told(key, v, false)
+	s.record(key, v, false)
 	switch strings.ToLower(v) {
 	case "1", "yes", "true", "on":
 		return true
@@ -142,15 +137,15 @@ func (s *Section) Bool(key string, def bool) bool {
 	return def
 }
 
-// Duration is a number of units, fractions allowed, from lowest to highest. A def
-// below lowest stands for a default of the caller's own.
+// Duration reads a number of units, which may have a fraction, from lowest to highest. A
+// def below lowest means that the program computes the default.
 func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration) time.Duration {
 	v, origin, ok := s.get(key)
 	if !ok {
-		s.told(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
+		s.record(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
 		return def
 	}
-	s.told(key, v, false)
+	s.record(key, v, false)
 	n, err := strconv.ParseFloat(v, 64)
 	d := time.Duration(n * float64(unit))
 	if err != nil || n != n || n < float64(lowest)/float64(unit) || n > float64(highest)/float64(unit) {
@@ -160,27 +155,28 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 	return d
 }
 
-// Below refuses a duration that is not below another one of the section.
+// Below adds an error if the duration of key is not below that of limitKey.
 func (s *Section) Below(key string, value time.Duration, limitKey string, limit time.Duration) {
 	if value >= limit {
 		s.refuse(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
 	}
 }
 
-// Path is a file or folder; a relative one starts from the ini file's folder.
+// Path returns the path of a file or folder. A relative path starts from the folder of the
+// ini file.
 func (s *Section) Path(key, def string) string {
 	p := s.file.resolve(s.text(key, def))
-	s.told(key, p, false)
+	s.record(key, p, false)
 	return p
 }
 
-// PathIn is Path with relative ones in a folder of the caller's.
+// PathIn returns a path. A relative path starts from dir.
 func (s *Section) PathIn(dir, key, def string) string {
 	p := s.text(key, def)
 	if p != "" && !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
 	}
-	s.told(key, p, false)
+	s.record(key, p, false)
 	return p
 }
 
@@ -191,10 +187,10 @@ func (f *File) resolve(p string) string {
 	return filepath.Join(f.dir, p)
 }
 
-// Networks is a list of addresses and networks, separated by commas or blanks.
+// Networks returns a list of addresses and networks, separated by commas or blanks.
 func (s *Section) Networks(key string) []netip.Prefix {
 	v, origin, _ := s.get(key)
-	s.told(key, v, false)
+	s.record(key, v, false)
 	var list []netip.Prefix
 	for _, text := range Names(v) {
 		p, err := netip.ParsePrefix(text)
@@ -205,7 +201,7 @@ func (s *Section) Networks(key string) []netip.Prefix {
 			}
 		}
 		if err != nil {
-			s.refuse(key, origin, v, fmt.Sprintf("has %q, which is no address and no network like 127.0.0.0/8", text))
+			s.refuse(key, origin, v, fmt.Sprintf("has %q, which is not an address or a network such as 127.0.0.0/8", text))
 			continue
 		}
 		list = append(list, p.Masked())
@@ -213,40 +209,40 @@ func (s *Section) Networks(key string) []netip.Prefix {
 	return list
 }
 
-// Names is a list of names, separated by commas or blanks.
+// Names returns a list of names, separated by commas or blanks.
 func (s *Section) Names(key string, def []string) []string {
 	v, _, ok := s.get(key)
 	if !ok {
-		s.told(key, strings.Join(def, ", "), false)
+		s.record(key, strings.Join(def, ", "), false)
 		return def
 	}
-	s.told(key, v, false)
+	s.record(key, v, false)
 	return Names(v)
 }
 
-// Names splits a list of names at commas and blanks; it is empty for "".
+// Names splits a list of names at commas and blanks. It is empty for "".
 func Names(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
 }
 
-// Program is a program that the file names.
+// Program is a program in the value of a key.
 type Program struct {
 	Section, Key string
-	Path         string // with a slash, or a name to be found in PATH
+	Path         string // a path with a slash, or a name to look up in PATH
 }
 
-// Programs are those that were asked for, in that order.
+// Programs returns the programs that Command has read, in that order.
 func (f *File) Programs() []Program { return f.programs }
 
-// Command is a program and its arguments. No shell reads it: blanks separate,
-// "double" and 'single' quotes keep together, nothing else is special. A program
-// with a slash is relative to the ini file's folder.
+// Command returns a program and its arguments. Blanks separate words, except in "double"
+// and 'single' quotes; there are no other special characters. A program with a slash is
+// relative to the folder of the ini file.
 func (s *Section) Command(key, def string) (program string, args []string) {
 	v, origin, ok := s.get(key)
 	if !ok {
 		v, origin = def, key
 	}
-	s.told(key, v, false)
+	s.record(key, v, false)
 	words, err := splitWords(v)
 	if err != nil || len(words) == 0 {
 		s.refuse(key, origin, v, "is not a command line")
@@ -256,8 +252,8 @@ func (s *Section) Command(key, def string) (program string, args []string) {
 	if strings.Contains(program, "/") {
 		program = s.file.resolve(program)
 	}
-	if program != words[0] { // the rest is as it was written
-		s.told(key, program+strings.TrimPrefix(v, words[0]), false)
+	if program != words[0] {
+		s.record(key, program+strings.TrimPrefix(v, words[0]), false)
 	}
 	s.file.programs = append(s.file.programs, Program{s.name, key, program})
 	return program, words[1:]
@@ -287,7 +283,7 @@ func splitWords(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("a quote is not closed")
+		return nil, errors.New("a quote is not closed")
 	}
 	if inWord {
 		words = append(words, word.String())

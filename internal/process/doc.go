@@ -1,14 +1,19 @@
-// Package process is the job of processor-task: it takes a Batch of crawled
-// URLs, reads their raw contents, extracts what they say and hands the result to
-// the data owner (docs/spec/steps.md 2).
+// Package process is the job of processor-task: it extracts texts and tags from the raw
+// contents of a batch.
 //
-//	plan     per site: state, limits, content types; rows marked Processing
-//	extract  raw content to tags, several pages at a time
-//	save     chunks to the data owner: contents first, then one transaction
+//	job := process.Job{Repository: repo, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64}}
+//	answer, err := job.Run(ctx, batchJSON) // the batch with the new state of its items
 //
-// Every item leaves in one state: Processed, refused (Crawled, with its bit), or
-// handed back as Crawled because the time was over.
+// An item passes these stages:
 //
-// Neighbours: extract/article reads pages; the stored data is behind the Data
-// interface, which cmd fills.
+//	plan     load the site; check state, limits and content types; mark the row Processing
+//	extract  convert the raw content to tags, on all processors in parallel
+//	save     store the results in chunks: contents first, then rows in one transaction
+//
+// Each item ends in exactly one state: Processed; refused, which is Crawled with an error
+// bit; or handed back as Crawled, because the time limit or a stop came first.
+//
+// [Finalizer] adds the last stage of a real-time batch: it answers with the contents
+// instead of storing them. Package article extracts the text of a page. All stored data
+// is behind [Repository]. Source: docs/spec/steps.md 2, docs/spec/processing.md 1.
 package process

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"mime"
@@ -15,15 +16,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// extract reads an item's raw content and makes its outcome (docs/spec/steps.md 2
-// #9, #10, #13).
+// extract processes the raw content of an item and sets its row and result
+// (docs/spec/steps.md 2 #9, #10, #13).
 func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	start := j.Now()
 	var bits wire.ErrorMask
 	var content []byte
 	var tags tagList
 	if it.row.HTTPCode == 200 || it.live != nil {
-		if j.kept(ctx, it, log) {
+		if j.useStored(ctx, it, log) {
 			return
 		}
 		tags, content, bits = j.content(ctx, it, start, log)
@@ -47,10 +48,7 @@ func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	if content != nil {
 		r.TagsCount, r.TagsMask = tags.count(), tags.mask()
 		set["TagsCount"], set["TagsMask"] = r.TagsCount, r.TagsMask
-		r.PDate = tags.published
-		if r.PDate == "" {
-			r.PDate = firstDate(r.LastModified, date)
-		}
+		r.PDate = cmp.Or(tags.published, r.LastModified, date)
 		set["PDate"] = string(r.PDate)
 	}
 	it.result = wire.Extracted{URLMd5: it.URLID, Set: set, Processed: true, Content: content}
@@ -59,21 +57,12 @@ func (j *Job) extract(ctx context.Context, it *item, log *slog.Logger) {
 	}
 }
 
-func firstDate(dates ...wire.Date) wire.Date {
-	for _, d := range dates {
-		if d != "" {
-			return d
-		}
-	}
-	return ""
-}
-
-// content gives the item's tags and their JSON. A page that makes a parser panic
-// fails alone, with bit 51.
+// content returns the tags of an item and their JSON, which is nil without tags. A panic
+// of a parser fails this item only, with bit 51.
 func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.Logger) (tags tagList, content []byte, bits wire.ErrorMask) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			log.Error("the page panicked", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
+			log.Error("panic while processing a page", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
 			tags, content, bits = tagList{}, nil, wire.ErrBatchItem
 		}
 	}()
@@ -83,13 +72,13 @@ func (j *Job) content(ctx context.Context, it *item, start time.Time, log *slog.
 	}
 	content, err := tags.content(it.URLID, j.Now().Sub(start))
 	if err != nil {
-		log.Error("the result is not JSON", "site", it.SiteID, "url", it.row.URL, "error", err)
+		log.Error("cannot encode the tags as JSON", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return tagList{}, nil, wire.ErrScraper
 	}
 	return tags, content, bits
 }
 
-// tags gives what the item's newest raw content says.
+// tags extracts the tags of the newest raw content of an item.
 func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, wire.ErrorMask) {
 	raw, err := j.raw(ctx, it)
 	if err != nil || len(raw) == 0 {
@@ -103,29 +92,25 @@ func (j *Job) tags(ctx context.Context, it *item, log *slog.Logger) (tagList, wi
 		raw = raw[:most]
 	}
 	kind := it.row.ContentType
-	// The crawler stores texts as UTF-8, whatever the page says of itself.
+	// The crawler stores texts as UTF-8, whatever charset the page declares.
 	text, _, err := charset.Decode(raw, mime.FormatMediaType(kind, map[string]string{"charset": "utf-8"}))
 	if err != nil && text == nil || !isText(kind) && bytes.IndexByte(text, 0) >= 0 {
-		log.Warn("the raw content is no text", "site", it.SiteID, "url", it.row.URL, "type", kind, "error", err)
+		log.Warn("the raw content is not a text", "site", it.SiteID, "url", it.row.URL, "type", kind, "error", err)
 		return tagList{}, wire.ErrRawDecoding
 	}
-	var a article.Article
-	err = nil
-	if strings.Contains(kind, "html") {
-		a, err = article.Extract(text, it.row.URL)
-	} else {
-		a = article.Plain(text, kind, it.row.URL)
+	if !strings.Contains(kind, "html") {
+		return newTags(article.Plain(text, kind, it.row.URL), it.row.URL), 0
 	}
-	if err != nil {
-		// The visible text is there all the same.
-		log.Warn("the page defeats the extractor", "site", it.SiteID, "url", it.row.URL, "error", err)
+	a, err := article.Extract(text, it.row.URL)
+	if err != nil { // a still has the visible text
+		log.Warn("cannot extract the article; using the visible text", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return newTags(a, it.row.URL), wire.ErrScraper
 	}
 	return newTags(a, it.row.URL), 0
 }
 
-// isText reports whether the crawler has stored a content of the type as text.
-// Others are taken for text as well (JSON, XML), unless they hold a NUL.
+// isText reports whether the crawler stores contents of this type as text. Contents of
+// other types, such as JSON, are texts unless they contain NUL.
 func isText(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || kind == "application/xhtml+xml"
 }

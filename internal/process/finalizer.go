@@ -10,23 +10,23 @@ import (
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
-// Finalizer is the last stage of a batch in real time: it processes the batch and
-// answers with what the client gets (docs/spec/crawling.md 6.3), a realtimeresponse.Answer. The files of
-// the batch are removed then, whatever became of it.
+// Finalizer is the last task of a real-time batch (docs/spec/crawling.md 6.3). It processes
+// the batch, answers with a realtimeresponse.Answer, and removes the files of the batch,
+// also after an error.
 //
-// It is also asked to clean up, by {"forget":{"folder":"NAME"}} after a batch that was
-// killed, and by {"forget":{"others":"RUN"}} for what other runs of the manager left.
-// An error that the stage before answered is passed on.
+// {"forget":{"folder":"NAME"}} removes the files of a killed batch, and
+// {"forget":{"others":"RUN"}} removes those of other runs of the manager. The error answer
+// of an earlier task is returned unchanged.
 type Finalizer struct {
 	Job // its Scratch is mandatory
 }
 
-// maxContents bounds the contents in one answer, in bytes of base64. Files that find
-// no room are left out, with bit RESPONSE_SIZE_ERROR.
+// maxContents is the most bytes of base64 in one answer. An item that exceeds it is
+// answered without files and with bit RESPONSE_SIZE_ERROR.
 const maxContents = 128 << 20
 
-// asked are the requests that are no batch.
-type asked struct {
+// otherRequest is a request that is not a batch.
+type otherRequest struct {
 	Forget *struct {
 		Folder string `json:"folder"`
 		Others string `json:"others"`
@@ -35,16 +35,16 @@ type asked struct {
 	Items     *json.RawMessage `json:"items"`
 }
 
-// Run finalises the Batch on stdin. Its error is critical as that of Job.Run is.
+// Run answers one request. Errors of the Repository are critical, as in Job.Run.
 func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, error) {
-	var a asked
-	if json.Unmarshal(request, &a) == nil {
+	var o otherRequest
+	if json.Unmarshal(request, &o) == nil {
 		switch {
-		case a.Forget != nil && a.Forget.Folder != "":
-			return struct{}{}, f.Scratch.Remove(a.Forget.Folder)
-		case a.Forget != nil:
-			return struct{}{}, f.Scratch.RemoveOthers(a.Forget.Others)
-		case a.ErrorCode != nil && a.Items == nil:
+		case o.Forget != nil && o.Forget.Folder != "":
+			return struct{}{}, f.Scratch.Remove(o.Forget.Folder)
+		case o.Forget != nil:
+			return struct{}{}, f.Scratch.RemoveOthers(o.Forget.Others)
+		case o.ErrorCode != nil && o.Items == nil:
 			return request, nil
 		}
 	}
@@ -53,13 +53,13 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 		return nil, err
 	}
 	if batch.CrawlerType != wire.CrawlRealTime {
-		return nil, fmt.Errorf("batch %d has crawlerType %d; only one in real time (%d) is finalised", batch.ID, batch.CrawlerType, wire.CrawlRealTime)
+		return nil, fmt.Errorf("finalize batch %d: crawlerType is %d, must be %d (real time)", batch.ID, batch.CrawlerType, wire.CrawlRealTime)
 	}
 	log := f.Log.With("batch", batch.ID)
 	if batch.Folder != "" {
 		defer func() {
 			if err := f.Scratch.Remove(batch.Folder); err != nil {
-				log.Error("files of the batch are left behind", "error", err)
+				log.Error("cannot remove the files of the batch", "error", err)
 			}
 		}()
 	}
@@ -70,10 +70,9 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 	return f.answer(context.WithoutCancel(ctx), &batch, work, log), nil
 }
 
-// answer is what the client gets for the items.
 func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item, log *slog.Logger) realtimeresponse.Answer {
 	a := realtimeresponse.Answer{Contents: []wire.URLContentResponse{}, Grades: []realtimeresponse.Grade{}}
-	var again []wire.BatchItem
+	var retry []wire.BatchItem
 	room := maxContents
 	for _, it := range work {
 		if it.URL.Status == wire.StatusNew && it.URL.ErrorMask == 0 {
@@ -82,7 +81,7 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 		r, files := f.contents(ctx, batch, it, log)
 		if size := files.Weight(); size > room {
 			it.URL.ErrorMask |= wire.ErrSize
-			log.Warn("contents are left out, as the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
+			log.Warn("contents left out: the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
 		} else {
 			room -= size
 			r = files
@@ -90,23 +89,24 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 		grade, err := realtimeresponse.Judge(it.BatchItem, it.live.site, it.live.content.Data)
 		if err != nil {
 			it.URL.ErrorMask |= wire.ErrInitialization
-			log.Warn("a property is left out", "site", it.SiteID, "error", err)
+			log.Warn("invalid property ignored", "site", it.SiteID, "error", err)
 		}
 		if realtimeresponse.NeedsBrowser(it.BatchItem, it.live.site, grade, it.live.fetched) {
-			again = append(again, realtimeresponse.ForBrowser(it.BatchItem))
+			retry = append(retry, realtimeresponse.ForBrowser(it.BatchItem))
 		}
-		r.DBFields = realtimeresponse.Response(batch.ID, it.BatchItem).DBFields // with the bits found here
+		r.DBFields = realtimeresponse.Response(batch.ID, it.BatchItem).DBFields // with the bits added above
 		a.Contents, a.Grades = append(a.Contents, r), append(a.Grades, grade)
 	}
-	if len(again) > 0 {
+	if len(retry) > 0 {
 		b := *batch
-		b.Items, b.Spent, b.ErrorMask = again, 0, 0
+		b.Items, b.Spent, b.ErrorMask = retry, 0, 0
 		a.Retry = &b
 	}
 	return a
 }
 
-// contents is the answer for one item, without and with its contents.
+// contents returns the answer for one item, without and with its contents. It adds an
+// error bit to the item if the raw files cannot be read.
 func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, log *slog.Logger) (bare, full wire.URLContentResponse) {
 	bare = realtimeresponse.Response(batch.ID, it.BatchItem)
 	full = realtimeresponse.Response(batch.ID, it.BatchItem)
@@ -124,7 +124,7 @@ func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, l
 	}
 	if err := f.Scratch.AddFiles(ctx, folder, it.SiteID, it.URLID, files, &full); err != nil {
 		it.URL.ErrorMask |= wire.ErrRawMissing
-		log.Warn("raw contents are not read", "site", it.SiteID, "url", it.URL.URL, "error", err)
+		log.Warn("cannot read raw contents", "site", it.SiteID, "url", it.URL.URL, "error", err)
 	}
 	realtimeresponse.Trim(mask, &full)
 	return bare, full

@@ -14,63 +14,63 @@ import (
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
-// scratch is a process.Scratch of maps that notes what is removed.
-type scratch struct {
-	raw     map[string]string // by folder and key
-	stored  map[string]string
+// fakeScratch is a process.Scratch in memory that records removed folders.
+type fakeScratch struct {
+	raw     map[string]string // by folder, space, key of a URL
+	stored  map[string]string // by key of a URL
 	removed []string
 	fails   error
 }
 
-func (s *scratch) RawContent(_ context.Context, folder, _, md5 string) ([]byte, error) {
+func (s *fakeScratch) RawContent(_ context.Context, folder, _, md5 string) ([]byte, error) {
 	return []byte(s.raw[folder+" "+md5]), s.fails
 }
 
-func (s *scratch) AddFiles(_ context.Context, folder, _, md5 string, _ int64, a *wire.URLContentResponse) error {
+func (s *fakeScratch) AddFiles(_ context.Context, folder, _, md5 string, _ int64, a *wire.URLContentResponse) error {
 	if text := s.raw[folder+" "+md5]; text != "" {
 		a.RawContents = append(a.RawContents, wire.Content{Buffer: text})
 	}
 	return s.fails
 }
 
-func (s *scratch) Stored(_ context.Context, _, md5 string) (wire.Entry, bool, error) {
+func (s *fakeScratch) Stored(_ context.Context, _, md5 string) (wire.Entry, bool, error) {
 	text, ok := s.stored[md5]
 	return wire.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
 }
 
-func (s *scratch) Processed(e wire.Entry, _ int64) []any { return []any{string(e.Data)} }
-func (s *scratch) Remove(folder string) error            { s.removed = append(s.removed, folder); return nil }
-func (s *scratch) RemoveOthers(run string) error {
+func (s *fakeScratch) Processed(e wire.Entry, _ int64) []any { return []any{string(e.Data)} }
+func (s *fakeScratch) Remove(folder string) error            { s.removed = append(s.removed, folder); return nil }
+func (s *fakeScratch) RemoveOthers(run string) error {
 	s.removed = append(s.removed, "others than "+run)
 	return nil
 }
 
-// live is an item that the batch has fetched.
-func live(path string) wire.BatchItem {
+// fetched returns an item that the batch has fetched.
+func fetched(path string) wire.BatchItem {
 	u := wire.NewURL("s", "http://h"+path)
 	u.Status, u.HTTPCode, u.BatchID, u.ContentType, u.ContentMask = wire.StatusCrawled, 200, batchID, "text/html", 1
 	return wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}
 }
 
 func TestFinalizer(t *testing.T) {
-	w := newWorld(t)
-	items := []wire.BatchItem{live("/a"), live("/none"), live("/failed"), live("/late"), live("/stored"), live("/unknown-site")}
+	f := newFixture(t)
+	items := []wire.BatchItem{fetched("/a"), fetched("/none"), fetched("/failed"), fetched("/late"), fetched("/stored"), fetched("/unknown-site")}
 	items[2].URL.State, items[2].URL.ErrorMask = wire.URLError, wire.ErrMIME
 	items[3].URL.Status, items[3].URL.HTTPCode = wire.StatusNew, 0
 	items[4].URL.BatchID, items[4].Properties = 0, map[string]string{"reprocess": "0"}
 	items[5].SiteID, items[5].URL.SiteID = "nobody", "nobody"
-	s := &scratch{
+	s := &fakeScratch{
 		raw:    map[string]string{"f " + items[0].URLID: article, "f " + items[5].URLID: article},
 		stored: map[string]string{items[4].URLID: "kept"},
 	}
-	job := *w.job
+	job := *f.job
 	job.Scratch = s
-	f := &process.Finalizer{Job: job}
+	finalizer := &process.Finalizer{Job: job}
 	request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", Items: items})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answered, err := f.Run(context.Background(), request)
+	answered, err := finalizer.Run(context.Background(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,18 +87,18 @@ func TestFinalizer(t *testing.T) {
 			t.Errorf("item %d: %.60q, %v, want %q, %v", i, text, c.DBFields["errorNames"], want.content, want.bits.Names())
 		}
 	}
-	if len(w.saved) > 0 || fmt.Sprint(s.removed) != "[f]" {
-		t.Errorf("saved %v, removed %q", w.saved, s.removed)
+	if len(f.saved) > 0 || fmt.Sprint(s.removed) != "[f]" {
+		t.Errorf("saved %v, removed %q", f.saved, s.removed)
 	}
 }
 
-// TestFinalizerOfPoorPages: what a browser may do better is asked for again.
-func TestFinalizerOfPoorPages(t *testing.T) {
-	w := newWorld(t)
-	job := *w.job
-	poor := live("/poor")
-	job.Scratch = &scratch{raw: map[string]string{"f " + poor.URLID: "<p>x"}}
-	w.sites["s"].FetchType = 7
+// The answer asks for a retry of poor pages in a browser.
+func TestFinalizerRetriesPoorPages(t *testing.T) {
+	f := newFixture(t)
+	job := *f.job
+	poor := fetched("/poor")
+	job.Scratch = &fakeScratch{raw: map[string]string{"f " + poor.URLID: "<p>x"}}
+	f.sites["s"].FetchType = 7
 	request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", Items: []wire.BatchItem{poor}})
 	if err != nil {
 		t.Fatal(err)
@@ -113,24 +113,23 @@ func TestFinalizerOfPoorPages(t *testing.T) {
 	}
 }
 
-// TestFinalizerSharesTime: what the stages before took is not there any more, but
-// for a little that it has in any case.
+// The time limit includes the time of earlier tasks, but leaves a minimum.
 func TestFinalizerSharesTime(t *testing.T) {
-	w := newWorld(t)
-	job := *w.job
+	f := newFixture(t)
+	job := *f.job
 	now := time.Now()
-	item := live("/a")
-	s := &scratch{raw: map[string]string{"f " + item.URLID: article}}
+	item := fetched("/a")
+	s := &fakeScratch{raw: map[string]string{"f " + item.URLID: article}}
 	job.Scratch = s
 	for _, tt := range []struct {
 		name  string
 		spent int64         // ms of 20 s
-		step  time.Duration // of the clock, from look to look
+		step  time.Duration // of the clock, for each call
 		late  bool
-	}{{"time is left", 0, 5 * time.Second, false}, {"little time is left", 19000, 7 * time.Second, true}, {"none is left", 99000, 500 * time.Millisecond, false}} {
+	}{{"enough time", 0, 5 * time.Second, false}, {"not enough time", 19000, 7 * time.Second, true}, {"minimum time", 99000, 500 * time.Millisecond, false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			looks := 0
-			job.Now = func() time.Time { looks++; return now.Add(time.Duration(looks-1) * tt.step) }
+			calls := 0
+			job.Now = func() time.Time { calls++; return now.Add(time.Duration(calls-1) * tt.step) }
 			request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", MaxExecutionTime: 20, Spent: tt.spent, Items: []wire.BatchItem{item}})
 			if err != nil {
 				t.Fatal(err)
@@ -147,13 +146,13 @@ func TestFinalizerSharesTime(t *testing.T) {
 }
 
 func TestFinalizerRequests(t *testing.T) {
-	w := newWorld(t)
-	job := *w.job
-	s := &scratch{}
+	f := newFixture(t)
+	job := *f.job
+	s := &fakeScratch{}
 	job.Scratch = s
-	f := &process.Finalizer{Job: job}
+	finalizer := &process.Finalizer{Job: job}
 	ask := func(request string) (string, error) {
-		answer, err := f.Run(context.Background(), json.RawMessage(request))
+		answer, err := finalizer.Run(context.Background(), json.RawMessage(request))
 		text, _ := json.Marshal(answer)
 		return string(text), err
 	}
@@ -167,16 +166,16 @@ func TestFinalizerRequests(t *testing.T) {
 		t.Errorf("removed %s", got)
 	}
 	if got, err := ask(`{"errorCode":1,"errorMessage":"no"}`); err != nil || got != `{"errorCode":1,"errorMessage":"no"}` {
-		t.Errorf("an error of the stage before: %s, %v", got, err)
+		t.Errorf("error answer of an earlier task: %s, %v", got, err)
 	}
 	if _, err := ask(`{"id":7,"crawlerType":1,"items":[]}`); err == nil || !strings.Contains(err.Error(), "real time") {
-		t.Errorf("another batch: %v", err)
+		t.Errorf("batch of another type: %v", err)
 	}
 	if _, err := ask(`[]`); err == nil {
-		t.Error("a list is finalised")
+		t.Error("a list is accepted")
 	}
 	var field *wire.FieldError
 	if _, err := ask(`{"id":7,"crawlerType":4,"contentFolder":"../x","items":[]}`); !errors.As(err, &field) || field.Field != "contentFolder" {
-		t.Errorf("a folder elsewhere: %v", err)
+		t.Errorf("invalid folder name: %v", err)
 	}
 }

@@ -14,80 +14,80 @@ import (
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
-// Data is what the processor needs of the data owner. Errors mean that nothing
-// of the call was stored, and end the batch; but one with wire.CodeNotFound says
-// that the site was deleted meanwhile, which ends only its items. It is used by
-// several goroutines.
-type Data interface {
-	// Site reads a site with its properties; nil when it is unknown.
+// Repository is the part of storage.Repository that the job needs. A failed call has
+// stored nothing and ends the batch. An error with wire.CodeNotFound means that the site
+// was deleted, and ends only the items of that site. Several goroutines call it.
+type Repository interface {
+	// Site reads a site with its properties. It returns nil for an unknown site.
 	Site(ctx context.Context, id string) (*wire.Site, error)
-	// Suspend stops a site that passed a limit (docs/spec/steps.md 2 #5).
+	// Suspend suspends a site that exceeds a limit (docs/spec/steps.md 2 #5). It adds bits and
+	// the number of refused items to the errors of the site.
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
-	// MarkProcessing takes rows into work and gives them; a key that is not in
-	// the answer could not be taken.
+	// MarkProcessing marks rows Processing for batch. It returns the rows as they were
+	// before, by key, without those that another batch holds.
 	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error)
-	// RawContent reads the newest raw content; nil when there is none. Its error
-	// is that of one item.
+	// RawContent reads the newest raw content. It returns nil if there is no content. An
+	// error concerns this item only.
 	RawContent(ctx context.Context, site, md5 string) ([]byte, error)
-	// SaveProcess stores outcomes: contents, then rows and counters.
+	// SaveProcess stores results: contents first, then rows and counters.
 	SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error
 }
 
-// Scratch is what the last stage of a batch in real time needs beside Data: the
-// raw files of the batch, in its folder, and what the node has of a URL that the
-// batch did not fetch; see storage.Scratch.
+// Scratch gives access to the raw files of a real-time batch, and to stored contents of
+// URLs that the batch did not fetch. storage.Scratch implements it.
 type Scratch interface {
 	// RawContent reads the raw content of a URL that the batch fetched.
 	RawContent(ctx context.Context, folder, site, md5 string) ([]byte, error)
-	// AddFiles adds raw files to an answer; those of the node when folder is "".
+	// AddFiles adds the raw files that mask selects to answer, from the folder of the batch,
+	// or from the node if folder is "".
 	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error
-	// Stored reads the processed content that the node has.
+	// Stored reads the stored processed content. It returns false if there is no content.
 	Stored(ctx context.Context, site, md5 string) (wire.Entry, bool, error)
-	// Processed gives what mask asks for of a processed content.
+	// Processed returns the parts of a processed content that mask selects.
 	Processed(e wire.Entry, mask int64) []any
-	// Remove removes the folder of a batch; RemoveOthers those of other runs.
+	// Remove removes the folder of a batch; RemoveOthers removes the folders of other runs.
 	Remove(folder string) error
 	RemoveOthers(run string) error
 }
 
-// Config is what processor-task.ini says.
+// Config holds the settings of processor-task.ini.
 type Config struct {
-	ChunkItems       int           // results in one transaction
-	MaxExecutionTime time.Duration // of a batch that names none; 0: no limit
-	MaxContentSize   int64         // bytes of a page that are extracted
+	ChunkItems       int           // most results in one transaction
+	MaxExecutionTime time.Duration // of a batch without a limit; 0: no limit
+	MaxContentSize   int64         // bytes; the rest of a longer page is ignored; 0: no limit
 }
 
-// Job processes batches, one after the other.
+// Job processes batches one after the other. Create it with all fields except Scratch.
 type Job struct {
-	Data    Data
-	Scratch Scratch // of batches in real time; nil: their files are those of the node
-	Config  Config
-	Now     func() time.Time
-	Log     *slog.Logger
+	Repository Repository
+	Scratch    Scratch // for real-time batches; nil: their raw files are in Repository
+	Config     Config
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // item is one URL of the batch on its way through the stages.
 type item struct {
 	wire.BatchItem
 	row    wire.URL
-	taken  bool // its row is taken; it is to be processed
-	late   bool // not started: handed back
+	taken  bool // the row is marked Processing
+	late   bool // handed back, because it was not started in time
 	result wire.Extracted
 
-	live *live // of a batch in real time
+	live *live // nil: not a real-time batch
 }
 
-// leastTime is what the last stage of a batch in real time has in any case: what was
-// fetched at the last moment is not lost.
+// leastTime is the minimum time for the last stage of a real-time batch, so that pages
+// fetched at the last moment are not lost.
 const leastTime = 2 * time.Second
 
-// maxChunkBytes bounds the contents that wait for one transaction.
+// maxChunkBytes is the most bytes of contents in one transaction.
 const maxChunkBytes = 16 << 20
 
-// Run processes the Batch on stdin and answers with it, its items as they are
-// now (docs/spec/processing.md 1.1). When ctx ends, what was extracted is stored and the rest
-// is handed back. The error is critical when the data owner fails; what was not
-// stored by then is left to URL_RETURN.
+// Run processes a Batch and returns it with the new state of its items
+// (docs/spec/processing.md 1.1). If ctx ends, it stores the extracted results and hands the
+// other items back. An error of the Repository is critical; URL_RETURN recovers the rows
+// that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &wire.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
@@ -102,8 +102,8 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	return batch, err
 }
 
-// process processes a batch and puts the items of the answer into it. It gives them
-// with what is known of them beside, in the same order.
+// process runs the stages within the time limit of the batch. It sets batch.Items and
+// returns their items in the same order.
 func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	start := j.Now()
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
@@ -120,20 +120,20 @@ func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) 
 	}
 	work, err := j.run(ctx, batch, deadline, log)
 	if err != nil {
-		return nil, task.Critical(fmt.Errorf("process.Run: batch %d: %w", batch.ID, err))
+		return nil, task.Critical(fmt.Errorf("process batch %d: %w", batch.ID, err))
 	}
-	if len(batch.Items) > 0 { // an idle daemon asks every other second
+	if len(batch.Items) > 0 { // an idle daemon sends empty batches
 		log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
 	}
 	return work, nil
 }
 
-// run drives the stages and puts the items of the answer into batch, in order.
+// run drives the stages; see process. A zero deadline means no limit.
 func (j *Job) run(ctx context.Context, batch *wire.Batch, deadline time.Time, log *slog.Logger) ([]*item, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// Rows that are selected have to be taken before they can be handed back, and
-	// what is done is stored, so both go on when the task is told to stop.
+	// After a stop, rows must still be marked to hand them back, and results must still be
+	// stored.
 	storing := context.WithoutCancel(ctx)
 	work, err := j.plan(storing, batch, log)
 	if err != nil {
@@ -189,10 +189,9 @@ func (j *Job) run(ctx context.Context, batch *wire.Batch, deadline time.Time, lo
 	return kept, nil
 }
 
-// save stores results in chunks, one call of the data owner per site and chunk.
-// After an error, which it returns, it calls off the rest, stores nothing more
-// and drains the stage.
-func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, log *slog.Logger, callOff func()) error {
+// save stores results in chunks, with one call of the Repository per site and chunk. After
+// an error it calls cancel, stores nothing more, drains ready and returns the error.
+func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, log *slog.Logger, cancel func()) error {
 	var failed error
 	chunk := map[string][]wire.Extracted{}
 	var order []string
@@ -202,13 +201,13 @@ func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, l
 			if failed != nil || batch.DBMode&wire.DBWrite == 0 {
 				break
 			}
-			err := j.Data.SaveProcess(ctx, id, batch.ID, chunk[id])
+			err := j.Repository.SaveProcess(ctx, id, batch.ID, chunk[id])
 			switch {
-			case gone(err):
-				log.Warn("the site is gone; its results are dropped", "site", id, "items", len(chunk[id]))
+			case deleted(err):
+				log.Warn("results dropped: the site was deleted", "site", id, "items", len(chunk[id]))
 			case err != nil:
-				failed = fmt.Errorf("process.save: site %s: %w", id, err)
-				callOff()
+				failed = fmt.Errorf("save %d results of site %s: %w", len(chunk[id]), id, err)
+				cancel()
 			}
 		}
 		chunk, order, count, bytes = map[string][]wire.Extracted{}, nil, 0, 0
@@ -223,7 +222,7 @@ func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, l
 		chunk[it.SiteID] = append(chunk[it.SiteID], it.result)
 		count++
 		bytes += len(it.result.Content)
-		it.result = wire.Extracted{} // the chunk has it now
+		it.result = wire.Extracted{} // release the content
 		if count >= j.Config.ChunkItems || bytes >= maxChunkBytes {
 			flush()
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,175 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/process"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
-
-const batchID = 7
-
-// memory is a data owner that keeps everything in maps, by the rules that store
-// promises. Keys are the site and the URL's key.
-type memory struct {
-	mu       sync.Mutex
-	sites    map[string]*wire.Site
-	rows     map[string]wire.URL
-	raw      map[string][]byte
-	contents map[string][]byte
-	saved    map[string]int
-	calls    []string
-
-	suspended wire.ErrorMask
-	fails     map[string]error // by method
-	onRead    func(md5 string)
-}
-
-func (m *memory) begin(method string) (func(), error) {
-	m.mu.Lock()
-	m.calls = append(m.calls, method)
-	return m.mu.Unlock, m.fails[method]
-}
-
-func (m *memory) Site(ctx context.Context, id string) (*wire.Site, error) {
-	end, err := m.begin("Site")
-	defer end()
-	if s := m.sites[id]; s != nil && err == nil {
-		c := *s
-		return &c, ctx.Err()
-	}
-	return nil, err
-}
-
-func (m *memory) Suspend(_ context.Context, id string, bits wire.ErrorMask, items int) error {
-	end, err := m.begin("Suspend")
-	defer end()
-	if err == nil {
-		m.suspended |= bits
-		m.sites[id].State = wire.SiteSuspended
-		m.sites[id].Errors += int64(items)
-	}
-	return err
-}
-
-func (m *memory) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
-	end, err := m.begin("MarkProcessing")
-	defer end()
-	if err = errors.Join(err, ctx.Err()); err != nil {
-		return nil, err
-	}
-	taken := map[string]wire.URL{}
-	for _, md5 := range md5s {
-		row, known := m.rows[site+" "+md5]
-		free := row.BatchID == batch || row.BatchID == 0
-		if known && (row.Status == wire.StatusCrawled || free && (row.Status == wire.StatusSelectedProcessing || row.Status == wire.StatusProcessing)) {
-			taken[md5] = row
-			row.Status, row.BatchID = wire.StatusProcessing, batch
-			m.rows[site+" "+md5] = row
-		}
-	}
-	return taken, nil
-}
-
-func (m *memory) RawContent(ctx context.Context, site, md5 string) ([]byte, error) {
-	if m.onRead != nil {
-		m.onRead(md5)
-	}
-	end, err := m.begin("RawContent")
-	defer end()
-	return m.raw[site+" "+md5], errors.Join(err, ctx.Err())
-}
-
-func (m *memory) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
-	end, err := m.begin("SaveProcess")
-	defer end()
-	if err = errors.Join(err, ctx.Err()); err != nil {
-		return err
-	}
-	for _, r := range results {
-		key := site + " " + r.URLMd5
-		row := m.rows[key]
-		m.saved[key]++
-		if row.Status != wire.StatusProcessing || row.BatchID != batch {
-			continue
-		}
-		wire.Apply(&row, wire.URLColumns, r.Set, "")
-		if r.Processed {
-			row.Processed++
-		}
-		m.rows[key] = row
-		if r.Content != nil {
-			m.contents[key] = r.Content
-		}
-	}
-	return nil
-}
-
-// world is a job and everything around it.
-type world struct {
-	testing.TB
-	*memory
-	job *process.Job
-}
-
-func newWorld(t testing.TB) *world {
-	m := &memory{
-		sites: map[string]*wire.Site{}, rows: map[string]wire.URL{}, raw: map[string][]byte{}, contents: map[string][]byte{},
-		saved: map[string]int{}, fails: map[string]error{},
-	}
-	m.sites["s"] = &wire.Site{ID: "s", State: wire.SiteActive}
-	return &world{TB: t, memory: m, job: &process.Job{
-		Data: m, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20},
-	}}
-}
-
-const article = `<html lang="en"><head><title>The title</title><meta name="description" content="What it says">
-<link rel="canonical" href="/canonical"><meta property="article:published_time" content="2026-01-02T03:04:05Z"></head>
-<body><h1>The title</h1><p>` + "A paragraph of the article, long enough to be taken for one by whoever looks at it. " +
-	"It goes on for a second sentence, and a third follows. This is the third.</p></body></html>"
-
-// item makes a selected row with its raw content, and an item of it.
-func (w *world) item(site, path, raw string, change ...func(*wire.URL)) wire.BatchItem {
-	u := wire.NewURL(site, "http://page.test/"+path)
-	u.Status, u.BatchID, u.HTTPCode, u.ContentType, u.Crawled = wire.StatusSelectedProcessing, batchID, 200, "text/html", 1
-	u.TotalTime = 100
-	for _, f := range change {
-		f(&u)
-	}
-	w.rows[site+" "+u.URLMd5] = u
-	if raw != "" {
-		w.raw[site+" "+u.URLMd5] = []byte(raw)
-	}
-	return wire.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
-}
-
-func (w *world) row(it wire.BatchItem) wire.URL { return w.rows[it.SiteID+" "+it.URLID] }
-
-func batchOf(items ...wire.BatchItem) wire.Batch {
-	return wire.Batch{ID: batchID, CrawlerType: wire.CrawlProcess, DBMode: wire.DBRead | wire.DBWrite, Items: items}
-}
-
-func (w *world) run(b wire.Batch) wire.Batch {
-	w.Helper()
-	answer, err := w.try(context.Background(), b)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return answer
-}
-
-func (w *world) try(ctx context.Context, b wire.Batch) (wire.Batch, error) {
-	w.Helper()
-	raw, err := json.Marshal(b)
-	if err != nil {
-		w.Fatal(err)
-	}
-	answer, err := w.job.Run(ctx, raw)
-	if err != nil {
-		return wire.Batch{}, err
-	}
-	return answer.(wire.Batch), nil
-}
 
 func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
@@ -190,21 +23,21 @@ func isCritical(err error) bool {
 	return errors.As(err, &c)
 }
 
-func TestReadsOnlyBatches(t *testing.T) {
-	w := newWorld(t)
+func TestInvalidRequests(t *testing.T) {
+	f := newFixture(t)
 	for _, raw := range []string{`[]`, `{"items": [{}]}`} {
-		if _, err := w.job.Run(context.Background(), json.RawMessage(raw)); err == nil || isCritical(err) {
+		if _, err := f.job.Run(context.Background(), json.RawMessage(raw)); err == nil || isCritical(err) {
 			t.Errorf("%s: error %v", raw, err)
 		}
 	}
 }
 
-// TestPage looks at all that a processed page leaves.
+// Processing a page sets its row, its content and the answer.
 func TestPage(t *testing.T) {
-	w := newWorld(t)
-	it := w.item("s", "a", article)
-	answer := w.run(batchOf(it))
-	row := w.row(it)
+	f := newFixture(t)
+	it := f.item("s", "a", article)
+	answer := f.run(batchOf(it))
+	row := f.row(it)
 	if row.Status != wire.StatusProcessed || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Processed != 1 || row.BatchID != batchID ||
 		row.PDate != "2026-01-02 03:04:05" || row.UDate == "" || row.TcDate == "" || row.TotalTime != 100+row.ProcessingTime {
 		t.Errorf("row %+v", row)
@@ -224,7 +57,7 @@ func TestPage(t *testing.T) {
 		Internal []json.RawMessage `json:"internal"`
 		Custom   []string          `json:"custom"`
 	}
-	if err := json.Unmarshal(w.contents["s "+it.URLID], &content); err != nil {
+	if err := json.Unmarshal(f.contents["s "+it.URLID], &content); err != nil {
 		t.Fatal(err)
 	}
 	if content.Default.Data.ResID != it.URLID || len(content.Internal) != 1 || content.Custom == nil || content.Default.Metrics != "{}" {
@@ -260,7 +93,7 @@ func TestContents(t *testing.T) {
 		name, raw string
 		change    func(*wire.URL)
 		bits      wire.ErrorMask
-		stored    string // part of the stored content; "" for none
+		stored    string // part of the stored content; "": no content
 	}{
 		{"no raw content", "", func(*wire.URL) {}, wire.ErrRawMissing, ""},
 		{"not 200", article, func(u *wire.URL) { u.HTTPCode = 404 }, 0, ""},
@@ -268,25 +101,25 @@ func TestContents(t *testing.T) {
 		{"JSON", `{"a": "b"}`, func(u *wire.URL) { u.ContentType = "application/json" }, 0, `{\"a\": \"b\"}`},
 		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, wire.ErrRawDecoding, ""},
 		{"declares another charset", `<meta charset="koi8-r"><title>Заголовок</title><p>Текст`, func(*wire.URL) {}, 0, "Заголовок"},
-		{"type that is none", "<p>text", func(u *wire.URL) { u.ContentType = "html;;" }, 0, "text"},
+		{"invalid content type", "<p>text", func(u *wire.URL) { u.ContentType = "html;;" }, 0, "text"},
 		{"too long", cut + strings.Repeat("я", 600_000), func(*wire.URL) {}, 0, "яяя"},
 		{"no mark-up", "\xef\xbb\xbf", func(*wire.URL) {}, 0, "source_url"},
-		{"the errors of the crawl stay", article, func(u *wire.URL) { u.ErrorMask = wire.ErrBadEncoding }, 0, "second sentence"},
+		{"keeps the errors of crawling", article, func(u *wire.URL) { u.ErrorMask = wire.ErrBadEncoding }, 0, "second sentence"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			it := w.item("s", "a", tt.raw, tt.change)
+			f := newFixture(t)
+			it := f.item("s", "a", tt.raw, tt.change)
 			before := it.URL.ErrorMask
-			w.run(batchOf(it))
-			row, state := w.row(it), int64(wire.URLEnabled)
+			f.run(batchOf(it))
+			row, state := f.row(it), int64(wire.URLEnabled)
 			if tt.bits != 0 {
 				state = wire.URLError
 			}
 			if row.Status != wire.StatusProcessed || row.State != state || row.ErrorMask != before|tt.bits || row.Processed != 1 {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
-			content := string(w.contents["s "+it.URLID])
+			content := string(f.contents["s "+it.URLID])
 			if !strings.Contains(content, tt.stored) || (content == "") != (tt.stored == "") || strings.Contains(content, "\ufffd") {
 				t.Errorf("content %.300q", content)
 			}
@@ -311,18 +144,18 @@ func TestSites(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			site := w.sites["s"]
+			f := newFixture(t)
+			site := f.sites["s"]
 			if tt.change != nil {
 				tt.change(site)
 			} else {
-				delete(w.sites, "s")
+				delete(f.sites, "s")
 			}
-			one, two := w.item("s", "1", article), w.item("s", "2", article)
+			one, two := f.item("s", "1", article), f.item("s", "2", article)
 			before := site.Errors
-			answer := w.run(batchOf(one, two))
+			answer := f.run(batchOf(one, two))
 			for i, it := range []wire.BatchItem{one, two} {
-				row := w.row(it)
+				row := f.row(it)
 				if row.Status != tt.status || row.State != wire.URLEnabled || answer.Items[i].URL.ErrorMask != tt.bits {
 					t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(answer.Items[i].URL.ErrorMask))
 				}
@@ -330,8 +163,8 @@ func TestSites(t *testing.T) {
 					t.Errorf("refused: %+v", row)
 				}
 			}
-			if answer.ErrorMask != tt.bits || w.suspended != tt.limits || tt.limits != 0 && site.Errors != before+2 {
-				t.Errorf("batch %s, suspended for %s, errors %d", bitNames(answer.ErrorMask), bitNames(w.suspended), site.Errors)
+			if answer.ErrorMask != tt.bits || f.suspended != tt.limits || tt.limits != 0 && site.Errors != before+2 {
+				t.Errorf("batch %s, suspended for %s, errors %d", bitNames(answer.ErrorMask), bitNames(f.suspended), site.Errors)
 			}
 		})
 	}
@@ -351,22 +184,22 @@ func TestContentTypes(t *testing.T) {
 		{"all", []string{"*"}, "", true},
 		{"empty", []string{" , "}, "", true},
 		{"part of a name", []string{"text/htm"}, "", false},
-		{"others", []string{"text/plain"}, "", false},
-		{"the item's own value", []string{"text/html"}, "text/plain", false},
-		{"the item's own value allows", []string{"text/plain"}, "text/html", true},
+		{"other type", []string{"text/plain"}, "", false},
+		{"value of the item refuses", []string{"text/html"}, "text/plain", false},
+		{"value of the item allows", []string{"text/plain"}, "text/html", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
+			f := newFixture(t)
 			for _, value := range tt.site {
-				w.sites["s"].Properties = append(w.sites["s"].Properties, wire.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
+				f.sites["s"].Properties = append(f.sites["s"].Properties, wire.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
 			}
-			it := w.item("s", "a", article)
+			it := f.item("s", "a", article)
 			if tt.item != "" {
 				it.Properties = map[string]string{"PROCESS_CTYPES": tt.item}
 			}
-			w.run(batchOf(it))
-			row := w.row(it)
+			f.run(batchOf(it))
+			row := f.row(it)
 			if tt.taken && row.Status != wire.StatusProcessed || !tt.taken && (row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrUnsupportedType) {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
@@ -374,67 +207,67 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// TestOverlay: siteObj of an item is laid over the site of that item alone.
+// The siteObj of an item changes the site for this item only.
 func TestOverlay(t *testing.T) {
-	w := newWorld(t)
-	one, two, three := w.item("s", "1", article), w.item("s", "2", article), w.item("s", "3", article)
+	f := newFixture(t)
+	one, two, three := f.item("s", "1", article), f.item("s", "2", article), f.item("s", "3", article)
 	raw, err := json.Marshal(batchOf(one, two, three))
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(string(raw), `"siteObj":null`)
 	text := parts[0] + `"siteObj":{"properties":{"PROCESS_CTYPES":"text/plain"}}` + parts[1] + `"siteObj":{"state":2}` + parts[2] + `"siteObj":null` + parts[3]
-	if _, err := w.job.Run(context.Background(), json.RawMessage(text)); err != nil {
+	if _, err := f.job.Run(context.Background(), json.RawMessage(text)); err != nil {
 		t.Fatal(err)
 	}
-	if a, b, c := w.row(one), w.row(two), w.row(three); a.ErrorMask != wire.ErrUnsupportedType || b.ErrorMask != wire.ErrSiteState || c.Status != wire.StatusProcessed {
+	if a, b, c := f.row(one), f.row(two), f.row(three); a.ErrorMask != wire.ErrUnsupportedType || b.ErrorMask != wire.ErrSiteState || c.Status != wire.StatusProcessed {
 		t.Errorf("%s, %s, status %d", bitNames(a.ErrorMask), bitNames(b.ErrorMask), c.Status)
 	}
 }
 
-// TestSecondRun of the same batch, and rows of others, change nothing.
+// A second run of a batch changes nothing. Rows of other batches do not change.
 func TestSecondRun(t *testing.T) {
-	w := newWorld(t)
-	it := w.item("s", "1", article)
-	others := w.item("s", "2", article, func(u *wire.URL) { u.BatchID = 99 })
-	w.run(batchOf(it, others))
-	rows := fmt.Sprint(w.rows)
-	if row := w.row(others); row.Status != wire.StatusSelectedProcessing || row.BatchID != 99 {
-		t.Errorf("another batch's row: %+v", row)
+	f := newFixture(t)
+	it := f.item("s", "1", article)
+	others := f.item("s", "2", article, func(u *wire.URL) { u.BatchID = 99 })
+	f.run(batchOf(it, others))
+	rows := fmt.Sprint(f.rows)
+	if row := f.row(others); row.Status != wire.StatusSelectedProcessing || row.BatchID != 99 {
+		t.Errorf("row of another batch: %+v", row)
 	}
-	answer := w.run(batchOf(it, others))
-	if fmt.Sprint(w.rows) != rows || len(answer.Items) != 2 {
-		t.Errorf("second run: %+v", w.row(it))
+	answer := f.run(batchOf(it, others))
+	if fmt.Sprint(f.rows) != rows || len(answer.Items) != 2 {
+		t.Errorf("second run: %+v", f.row(it))
 	}
 }
 
 func TestReadOnly(t *testing.T) {
-	w := newWorld(t)
-	w.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
-	b := batchOf(w.item("s", "1", article), w.item("full", "2", article))
+	f := newFixture(t)
+	f.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
+	b := batchOf(f.item("s", "1", article), f.item("full", "2", article))
 	b.DBMode = wire.DBRead
-	rows := fmt.Sprint(w.rows)
-	answer := w.run(b)
-	for _, call := range w.calls {
+	rows := fmt.Sprint(f.rows)
+	answer := f.run(b)
+	for _, call := range f.calls {
 		if call != "Site" && call != "RawContent" {
 			t.Errorf("%s was called", call)
 		}
 	}
-	if fmt.Sprint(w.rows) != rows || len(w.contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
+	if fmt.Sprint(f.rows) != rows || len(f.contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
 		t.Errorf("answer %+v", answer)
 	}
 }
 
-// TestTimeLimitAndStop: what was not started goes back to Crawled.
+// After the time limit or a stop, items that were not started are handed back as Crawled.
 func TestTimeLimitAndStop(t *testing.T) {
 	for _, how := range []string{"limit", "limit of the ini", "limit, items removed", "stop"} {
 		t.Run(how, func(t *testing.T) {
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
-			w := newWorld(t)
+			f := newFixture(t)
 			var mu sync.Mutex
 			now := time.Now()
-			w.job.Now = func() time.Time {
+			f.job.Now = func() time.Time {
 				mu.Lock()
 				defer mu.Unlock()
 				return now
@@ -442,12 +275,12 @@ func TestTimeLimitAndStop(t *testing.T) {
 			b := batchOf()
 			switch how {
 			case "limit of the ini":
-				w.job.Config.MaxExecutionTime = time.Minute
+				f.job.Config.MaxExecutionTime = time.Minute
 			default:
 				b.MaxExecutionTime = 60
 			}
 			b.RemoveUnprocessed = how == "limit, items removed"
-			w.onRead = func(string) {
+			f.onRead = func(string) {
 				if how == "stop" {
 					stop()
 					return
@@ -457,15 +290,15 @@ func TestTimeLimitAndStop(t *testing.T) {
 				now = now.Add(time.Hour)
 			}
 			for i := range 20 {
-				b.Items = append(b.Items, w.item("s", fmt.Sprint(i), article))
+				b.Items = append(b.Items, f.item("s", fmt.Sprint(i), article))
 			}
-			answer, err := w.try(ctx, b)
+			answer, err := f.try(ctx, b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			done, back := 0, 0
 			for _, it := range b.Items {
-				switch row := w.row(it); {
+				switch row := f.row(it); {
 				case row.Status == wire.StatusProcessed && row.ErrorMask == 0:
 					done++
 				case row.Status == wire.StatusCrawled && row.Processed == 0 && row.ErrorMask == 0:
@@ -488,79 +321,78 @@ func TestTimeLimitAndStop(t *testing.T) {
 	}
 }
 
-func TestDataOwnerFails(t *testing.T) {
+func TestRepositoryFails(t *testing.T) {
 	broken := errors.New("disk is full")
 	for _, method := range []string{"Site", "Suspend", "MarkProcessing", "SaveProcess"} {
 		t.Run(method, func(t *testing.T) {
-			w := newWorld(t)
-			w.fails[method] = broken
+			f := newFixture(t)
+			f.fails[method] = broken
 			if method == "Suspend" {
-				w.sites["s"].Errors, w.sites["s"].MaxErrors = 2, 1
+				f.sites["s"].Errors, f.sites["s"].MaxErrors = 2, 1
 			}
 			b := batchOf()
 			for i := range 100 {
-				b.Items = append(b.Items, w.item("s", fmt.Sprint(i), article))
+				b.Items = append(b.Items, f.item("s", fmt.Sprint(i), article))
 			}
-			_, err := w.try(context.Background(), b)
+			_, err := f.try(context.Background(), b)
 			if !isCritical(err) || !errors.Is(err, broken) {
 				t.Errorf("error %v", err)
 			}
 			read := 0
-			for _, call := range w.calls {
+			for _, call := range f.calls {
 				if call == "RawContent" {
 					read++
 				}
 			}
 			if read > 50 {
-				t.Errorf("%d pages were read", read)
+				t.Errorf("%d pages were read after the error", read)
 			}
 		})
 	}
 }
 
-func TestSiteIsDeletedMeanwhile(t *testing.T) {
+func TestSiteIsDeletedWhileProcessing(t *testing.T) {
 	for _, method := range []string{"MarkProcessing", "SaveProcess"} {
-		w := newWorld(t)
-		w.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
-		if answer := w.run(batchOf(w.item("s", "1", article))); len(answer.Items) != 1 {
-			t.Errorf("%s: left %+v", method, answer.Items)
+		f := newFixture(t)
+		f.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
+		if answer := f.run(batchOf(f.item("s", "1", article))); len(answer.Items) != 1 {
+			t.Errorf("%s: answered %+v", method, answer.Items)
 		}
 	}
 }
 
-// TestRawContentFails: that is the error of one item.
+// An error of RawContent fails one item, not the batch.
 func TestRawContentFails(t *testing.T) {
-	w := newWorld(t)
-	w.fails["RawContent"] = errors.New("bad sector")
-	it := w.item("s", "1", article)
-	w.run(batchOf(it))
-	if row := w.row(it); row.ErrorMask != wire.ErrRawMissing || row.State != wire.URLError {
+	f := newFixture(t)
+	f.fails["RawContent"] = errors.New("bad sector")
+	it := f.item("s", "1", article)
+	f.run(batchOf(it))
+	if row := f.row(it); row.ErrorMask != wire.ErrRawMissing || row.State != wire.URLError {
 		t.Errorf("%s", bitNames(row.ErrorMask))
 	}
 }
 
-// TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 51 and harms no
-// other.
-func TestPanicIsTheItemsOwn(t *testing.T) {
-	w := newWorld(t)
-	bad, good := w.item("s", "bad", article), w.item("s", "good", article)
-	w.onRead = func(md5 string) {
+// A panic while processing a page gives its item bit 51 and fails no other item.
+func TestPanicFailsOneItem(t *testing.T) {
+	f := newFixture(t)
+	bad, good := f.item("s", "bad", article), f.item("s", "good", article)
+	f.onRead = func(md5 string) {
 		if md5 == bad.URLID {
 			panic("hostile page")
 		}
 	}
-	w.run(batchOf(bad, good))
-	if row := w.row(bad); row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != wire.ErrBatchItem {
+	f.run(batchOf(bad, good))
+	if row := f.row(bad); row.Status != wire.StatusProcessed || row.State != wire.URLError || row.ErrorMask != wire.ErrBatchItem {
 		t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
 	}
-	if row := w.row(good); row.ErrorMask != 0 || row.Status != wire.StatusProcessed {
-		t.Errorf("the other: status %d, %s", row.Status, bitNames(row.ErrorMask))
+	if row := f.row(good); row.ErrorMask != 0 || row.Status != wire.StatusProcessed {
+		t.Errorf("other item: status %d, %s", row.Status, bitNames(row.ErrorMask))
 	}
 }
 
-// TestEachItemLeavesOnce is the law: each row that was taken gets one outcome and
-// one state, and the answer says the same.
-func TestEachItemLeavesOnce(t *testing.T) {
+// Each marked row is saved exactly once, with the state that the answer reports. Batches,
+// panics, stops and failures are random.
+func TestEachItemEndsOnce(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	for n := range 200 {
@@ -575,15 +407,15 @@ func TestEachItemLeavesOnce(t *testing.T) {
 func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	w := newWorld(t)
-	w.job.Config.ChunkItems = 1 + random.IntN(5)
-	w.sites["off"] = &wire.Site{ID: "off", State: wire.SiteDisabled}
-	w.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
+	f := newFixture(t)
+	f.job.Config.ChunkItems = 1 + random.IntN(5)
+	f.sites["off"] = &wire.Site{ID: "off", State: wire.SiteDisabled}
+	f.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
 	panics := map[string]bool{}
 	b := batchOf()
 	for i := range 1 + random.IntN(25) {
 		site := []string{"s", "s", "s", "off", "full", "unknown"}[random.IntN(6)]
-		it := w.item(site, fmt.Sprint(i), []string{article, "", "x", "\x00\xff"}[random.IntN(4)], func(u *wire.URL) {
+		it := f.item(site, fmt.Sprint(i), []string{article, "", "x", "\x00\xff"}[random.IntN(4)], func(u *wire.URL) {
 			u.ContentType = []string{"text/html", "text/plain", "image/png", ""}[random.IntN(4)]
 			u.HTTPCode = []int64{200, 200, 404}[random.IntN(3)]
 			if random.IntN(10) == 0 {
@@ -598,7 +430,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	if random.IntN(2) == 0 {
 		stopAt = random.IntN(15)
 	}
-	w.onRead = func(md5 string) {
+	f.onRead = func(md5 string) {
 		mu.Lock()
 		if reads++; reads == stopAt {
 			stop()
@@ -611,21 +443,21 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	b.RemoveUnprocessed = random.IntN(2) == 0
 	fails := random.IntN(5) == 0
 	if fails {
-		w.fails["SaveProcess"] = errors.New("broken")
+		f.fails["SaveProcess"] = errors.New("broken")
 	}
-	answer, err := w.try(ctx, b)
+	answer, err := f.try(ctx, b)
 	if err != nil && !fails {
 		t.Fatal(err)
 	}
 	for _, it := range b.Items {
 		key := it.SiteID + " " + it.URLID
-		row, saved := w.rows[key], w.saved[key]
+		row, saved := f.rows[key], f.saved[key]
 		mine := it.SiteID != "unknown" && it.URL.BatchID == batchID
 		switch {
 		case !mine && saved != 0:
-			t.Errorf("%s was not taken, but saved", it.URL.URL)
+			t.Errorf("%s was saved without being marked", it.URL.URL)
 		case saved > 1 || mine && err == nil && saved != 1:
-			t.Errorf("%s of %s left %d times", it.URL.URL, it.SiteID, saved)
+			t.Errorf("%s of %s was saved %d times", it.URL.URL, it.SiteID, saved)
 		case mine && err == nil && row.Status != wire.StatusProcessed && row.Status != wire.StatusCrawled:
 			t.Errorf("%s has status %d", it.URL.URL, row.Status)
 		}

@@ -11,9 +11,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// plan loads the sites, refuses what may not be processed and marks the rest
-// Processing (docs/spec/steps.md 2 #2 to #8). It gives one item per item of the
-// batch, in order.
+// plan loads the sites, marks rows Processing and refuses items that may not be processed
+// (docs/spec/steps.md 2 #2 to #8). It returns one item for each item of the batch, in
+// order.
 func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
 	bySite := map[string][]*item{}
@@ -28,19 +28,19 @@ func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]
 	}
 	for _, id := range order {
 		if err := j.planSite(ctx, batch, id, bySite[id], log); err != nil {
-			return nil, fmt.Errorf("process.plan: site %s: %w", id, err)
+			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
 		}
 	}
 	return work, nil
 }
 
 func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
-	stored, err := j.Data.Site(ctx, id)
+	stored, err := j.Repository.Site(ctx, id)
 	if err != nil {
 		return err
 	}
 	if stored == nil && batch.CrawlerType == wire.CrawlRealTime {
-		// What it is like says siteObj (docs/spec/crawling.md 1.4).
+		// siteObj describes the site (docs/spec/crawling.md 1.4).
 		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	if stored == nil {
@@ -73,7 +73,9 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 		site := *stored
 		byOverlay[key][0].Site.Apply(&site)
 		taken := slices.DeleteFunc(byOverlay[key], func(it *item) bool {
-			it.live.seesSite(&site)
+			if it.live != nil {
+				it.live.site = &site
+			}
 			return !it.taken
 		})
 		if err := j.judge(ctx, batch, &site, taken, log); err != nil {
@@ -83,8 +85,9 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 	return nil
 }
 
-// judge refuses what may not be processed of the items that see one site (docs/spec/steps.md 2
-// #4, #5, #7).
+// judge refuses items of one site: all if the site is not active or exceeds a limit, and
+// those with a content type that the site does not process (docs/spec/steps.md 2 #4, #5,
+// #7).
 func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
 	now := wire.DateOf(j.Now())
 	refuse := func(bits wire.ErrorMask) {
@@ -93,31 +96,31 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 		}
 	}
 	if !active(batch, site) {
-		log.Info("the site is not active; its items are skipped", "site", site.ID, "state", site.State)
+		log.Info("items skipped: the site is not active", "site", site.ID, "state", site.State)
 		refuse(wire.ErrSiteState)
 		return nil
 	}
 	if bits := overLimits(site); bits != 0 {
-		log.Warn("the site passed a limit and is suspended", "site", site.ID, "errors", bits.Names())
+		log.Warn("suspend the site: it exceeds a limit", "site", site.ID, "errors", bits.Names())
 		refuse(bits)
 		if batch.DBMode&wire.DBWrite == 0 {
 			return nil
 		}
-		if err := j.Data.Suspend(ctx, site.ID, bits, len(items)); !gone(err) {
+		if err := j.Repository.Suspend(ctx, site.ID, bits, len(items)); !deleted(err) {
 			return err
 		}
 		return nil
 	}
 	for _, it := range items {
-		if !processed(site, it.Properties, it.row.ContentType) {
+		if !typeAllowed(site, it.Properties, it.row.ContentType) {
 			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
 		}
 	}
 	return nil
 }
 
-// active reports whether the site may be processed. Clients may ask in real time
-// for pages of a site that rests (docs/spec/processing.md 6.1 #1).
+// active reports whether the state of the site allows processing. Real-time batches also
+// process suspended sites (docs/spec/processing.md 6.1 #1).
 func active(batch *wire.Batch, site *wire.Site) bool {
 	if batch.CrawlerType == wire.CrawlRealTime {
 		return site.State != wire.SiteDisabled
@@ -125,21 +128,21 @@ func active(batch *wire.Batch, site *wire.Site) bool {
 	return site.State == wire.SiteActive
 }
 
-// unknown marks the items of a site that does not exist, or not any more. They
-// stay in the batch as they are.
+// unknown adds an error bit to the items of an unknown or deleted site. They stay in the
+// batch.
 func unknown(id string, items []*item, log *slog.Logger) {
 	for _, it := range items {
 		it.row.ErrorMask |= wire.ErrBatchItem
 	}
-	log.Warn("the site is not known; its items are left out", "site", id, "items", len(items))
+	log.Warn("items skipped: unknown site", "site", id, "items", len(items))
 }
 
-// mark takes the rows of a site into work. A row that could not be taken stays
-// in the batch as it is.
+// mark marks the rows of a site Processing. An item whose row another batch holds stays
+// in the batch unchanged.
 func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
 	if batch.DBMode&wire.DBWrite == 0 {
 		for _, it := range items {
-			it.taken = it.live == nil || it.live.has(&it.BatchItem)
+			it.taken = it.live == nil || it.live.processable(&it.BatchItem)
 		}
 		return nil
 	}
@@ -147,8 +150,8 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 	for _, it := range items {
 		md5s = append(md5s, it.URLID)
 	}
-	rows, err := j.Data.MarkProcessing(ctx, id, batch.ID, md5s)
-	if gone(err) {
+	rows, err := j.Repository.MarkProcessing(ctx, id, batch.ID, md5s)
+	if deleted(err) {
 		unknown(id, items, log)
 		return nil
 	}
@@ -164,11 +167,11 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 	return nil
 }
 
-// gone tells that a site was deleted since it was read: no fault of the batch.
-func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
+// deleted reports whether a call failed because the site was deleted after it was read.
+func deleted(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
-// overLimits gives the bits of the limits that a site passed; 0 means unlimited
-// (docs/spec/DECISIONS.md 3.2).
+// overLimits returns the bits of the limits that a site exceeds. A limit of 0 means no
+// limit (docs/spec/DECISIONS.md 3.2).
 func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
 		bits |= wire.ErrProcessorMaxErrors
@@ -179,9 +182,10 @@ func overLimits(s *wire.Site) (bits wire.ErrorMask) {
 	return bits
 }
 
-// processed reports whether PROCESS_CTYPES holds the content type: each value is
-// a type or a comma list of types; no value means all (docs/spec/processing.md 1.5).
-func processed(site *wire.Site, over map[string]string, contentType string) bool {
+// typeAllowed reports whether PROCESS_CTYPES contains the content type. Each value is a
+// list of types separated by commas; without a value all types are allowed
+// (docs/spec/processing.md 1.5).
+func typeAllowed(site *wire.Site, over map[string]string, contentType string) bool {
 	var lists []string
 	if v, ok := over["PROCESS_CTYPES"]; ok {
 		lists = []string{v}
@@ -206,8 +210,9 @@ func processed(site *wire.Site, over map[string]string, contentType string) bool
 	return !named
 }
 
-// refuse ends an item that may not be processed: Crawled as before, with its
-// bit; State Error keeps it from being selected again (docs/spec/processing.md 6.1 #14).
+// refuse ends an item that may not be processed: Status is Crawled as before, with an
+// error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
+// #14).
 func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 	it.taken = false
 	it.row.ErrorMask |= bits

@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// extractor is the name that tags of the article extractor carry (docs/spec/processing.md
-// 1.4, 5.1).
+// extractor is the extractor name in tags of package article (docs/spec/processing.md 1.4,
+// 5.1).
 const extractor = "NewspaperExtractor"
 
 // tag is one named value of a page (docs/spec/processing.md 2.8).
@@ -36,7 +36,7 @@ var tagBits = map[string]int{
 	"dc_date": 7, "author": 8, "keywords": 10, "html_lang": 16, "source_url": 25,
 }
 
-// newTags names what an article holds. Empty values make no tag.
+// newTags converts an article to tags. It skips empty values.
 func newTags(a article.Article, pageURL string) tagList {
 	t := tagList{published: wire.DateOf(a.Date)}
 	add := func(name, by string, values ...string) {
@@ -70,10 +70,10 @@ func newTags(a article.Article, pageURL string) tagList {
 	return t
 }
 
-// count is TagsCount: the tags that have a value, service tags included.
+// count returns TagsCount: all tags, including service tags.
 func (t tagList) count() int64 { return int64(len(t.tags)) }
 
-// mask is TagsMask.
+// mask returns TagsMask.
 func (t tagList) mask() (m int64) {
 	for _, x := range t.tags {
 		if bit, ok := tagBits[x.Name]; ok {
@@ -83,9 +83,9 @@ func (t tagList) mask() (m int64) {
 	return m
 }
 
-// content is the JSON that is stored for a page: the chosen result, all results,
-// and the texts in the site's own format, of which there are none without a
-// template (docs/spec/processing.md 2.8).
+// content returns the JSON to store for a page: the chosen result, all results, and the
+// texts of the site's templates, which this processor does not support
+// (docs/spec/processing.md 2.8).
 func (t tagList) content(md5 string, spent time.Duration) ([]byte, error) {
 	type result struct {
 		Data struct {

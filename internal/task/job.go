@@ -6,18 +6,17 @@ import (
 	"errors"
 )
 
-// Job answers requests, one at a time and in the order they came.
+// Job answers requests. Main calls it with one request at a time.
 type Job interface {
-	// Run answers one request, which is always well-formed JSON and belongs to
-	// the callee. The answer is marshalled to one line; a json.RawMessage is
-	// passed on, compacted. When ctx ends Run should hand back what it has
-	// soon: its answer is still written. An error made by Critical ends the
-	// process with status 1; any other error becomes an error answer. So does a
-	// panic, whose stack is logged.
+	// Run answers one request, which is valid JSON; Run may keep and change it. The answer
+	// is encoded as one line; a json.RawMessage is compacted. If ctx ends, Run should return
+	// soon with a partial answer, which is still written. A Critical error ends the process
+	// with status 1. Any other error becomes an error answer, and so does a panic, whose
+	// stack is logged.
 	Run(ctx context.Context, request json.RawMessage) (answer any, err error)
 }
 
-// JobFunc lets a function be a Job.
+// JobFunc is a function as a Job.
 type JobFunc func(ctx context.Context, request json.RawMessage) (any, error)
 
 // Run calls f.
@@ -25,8 +24,8 @@ func (f JobFunc) Run(ctx context.Context, request json.RawMessage) (any, error) 
 	return f(ctx, request)
 }
 
-// CriticalError marks an error after which no further answer of this process
-// can be trusted: a broken configuration, database structure or permission.
+// CriticalError means that later answers of this process cannot be trusted, for example
+// after an error of the database or the disk.
 type CriticalError struct{ Err error }
 
 // Critical wraps err in a CriticalError. It returns nil for nil.
@@ -37,13 +36,13 @@ func Critical(err error) error {
 	return &CriticalError{Err: err}
 }
 
-// Error is the text of the wrapped error.
+// Error returns the text of the wrapped error.
 func (e *CriticalError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the wrapped error.
+// Unwrap returns the wrapped error.
 func (e *CriticalError) Unwrap() error { return e.Err }
 
-// isCritical tells whether err holds a CriticalError anywhere in its chain.
+// isCritical reports whether err wraps a CriticalError.
 func isCritical(err error) bool {
 	var c *CriticalError
 	return errors.As(err, &c)

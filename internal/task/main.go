@@ -15,57 +15,52 @@ import (
 	"time"
 )
 
-// DefaultMaxRequest bounds one request when Options.MaxRequest is 0: 256 MiB.
+// DefaultMaxRequest is the default of Options.MaxRequest: 256 MiB.
 const DefaultMaxRequest = 256 << 20
 
-// Exit statuses of a task binary. Source: docs/spec/DECISIONS.md 1.5.
+// Exit statuses of a task program. Source: docs/spec/DECISIONS.md 1.5.
 const (
 	ExitTrusted  = 0 // every answer given can be trusted
 	ExitCritical = 1 // critical failure, unreadable input, or broken output
 )
 
-// keepBuffer is the largest answer buffer kept from one answer to the next, so
-// that one huge batch does not hold its memory for the life of the process.
+// keepBuffer is the largest answer buffer that is reused, so that one huge answer does not
+// occupy memory until the process ends.
 const keepBuffer = 1 << 20
 
-// Options are the surroundings of a task's loop; the zero value is a usable one.
+// Options configure Main. All fields are optional.
 type Options struct {
-	Name       string    // begins the line written to Err on a critical error
-	In         io.Reader // requests; nil is os.Stdin
-	Out        io.Writer // answers and nothing else; nil is os.Stdout
-	Err        io.Writer // the last words of a critical error; nil is os.Stderr
-	MaxRequest int64     // bytes of one request; 0 is DefaultMaxRequest
+	Name       string    // prefix of the line that a critical error writes to Err
+	In         io.Reader // requests; nil: os.Stdin
+	Out        io.Writer // answers only; nil: os.Stdout
+	Err        io.Writer // nil: os.Stderr
+	MaxRequest int64     // most bytes of a request; 0: DefaultMaxRequest
 
-	// ErrorAnswer makes the answer to a request whose job failed with err, or,
-	// with a nil request, to input that is no JSON (err is an *InputError).
-	// nil answers {"errorCode":1,"errorMessage":"..."}.
+	// ErrorAnswer returns the answer to a request that failed with err. For invalid input,
+	// request is nil and err is an *InputError. nil: {"errorCode":1,"errorMessage":"..."}.
 	ErrorAnswer func(request json.RawMessage, err error) any
 
-	Log *slog.Logger // nil is silent
+	Log *slog.Logger // nil: no log
 }
 
-// Main answers every JSON value of o.In with one line on o.Out and returns the
-// status the process should exit with. Each answer is written, with one call of
-// Write, before the next job begins, and no value waits for the next one to
-// arrive.
+// Main answers every JSON value of o.In with one line on o.Out and returns the exit status
+// of the process. It writes each answer with one Write, before it starts the next job, and
+// answers a value without waiting for the next one.
 //
-// Input that is no JSON gets an error answer with the byte offset; reading goes
-// on behind the next newline and the status at the end is ExitCritical. A value
-// beyond MaxRequest gets an error answer too, but ends the loop, since nobody
-// knows where it ends. An empty input gives no answer and ExitTrusted.
+// Invalid JSON gets an error answer with the byte offset. Main then continues behind the
+// next newline, and the final status is ExitCritical. A value above MaxRequest gets an error
+// answer and ends the loop, because its end is unknown. Empty input gives no answer and
+// ExitTrusted.
 //
-// When ctx ends the running job may still hand back its answer, requests not
-// yet begun get none, and Main returns even while a read of o.In blocks: the
-// goroutine that reads then lives until that read returns, which for a process
-// about to exit is no loss. A critical error gives no answer either, so that a
-// starter never takes one from a process that cannot be trusted.
+// When ctx ends, Main writes the answer of the running job, starts no other job and
+// returns, even if a read of o.In blocks. The reading goroutine then ends with that read. A
+// critical error gives no answer.
 func Main(ctx context.Context, job Job, o Options) int {
 	o = o.withDefaults()
 
-	// Without this, a write to a closed standard output kills a Go process by
-	// SIGPIPE before it can log or say status 1. Nobody reads the channel; to
-	// have asked for the signal is what turns it into EPIPE. Unlike ignoring
-	// it, asking is not inherited by child processes.
+	// With Notify, a write to a closed stdout returns EPIPE. Without it, SIGPIPE ends the
+	// process before it can log. Child processes do not inherit this, unlike an ignored
+	// signal.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
@@ -101,7 +96,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// plainErrorAnswer is the shape of an error where the caller names none.
+// plainErrorAnswer is the default of Options.ErrorAnswer.
 func plainErrorAnswer(_ json.RawMessage, err error) any {
 	return struct {
 		Code    int    `json:"errorCode"`
@@ -109,14 +104,14 @@ func plainErrorAnswer(_ json.RawMessage, err error) any {
 	}{1, err.Error()}
 }
 
-// request is a value of the input, or the reason why there is none.
+// request is a value of the input, or an *InputError.
 type request struct {
 	value json.RawMessage
 	err   error
 }
 
-// read hands the values of v over until the input ends or stop is closed. It
-// reads one value ahead of the job.
+// read sends the values of v until the input ends or stop is closed. It reads one value
+// ahead of the job.
 func read(v *values, to chan<- request, stop <-chan struct{}) {
 	defer close(to)
 	for {
@@ -136,14 +131,13 @@ func read(v *values, to chan<- request, stop <-chan struct{}) {
 type loop struct {
 	Options
 	job  Job
-	line bytes.Buffer // the answer being made
+	line bytes.Buffer // the encoded answer
 }
 
 func (l *loop) run(ctx context.Context, requests <-chan request) int {
 	status := ExitTrusted
 	for {
-		// A closed ctx must win over a request that is ready as well.
-		if ctx.Err() != nil {
+		if ctx.Err() != nil { // select would choose randomly if a request is ready too
 			return status
 		}
 		var r request
@@ -175,8 +169,8 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 	}
 }
 
-// answer runs the job and leaves one line in l.line. Only a critical error is
-// returned.
+// answer runs the job and encodes its answer or its error in l.line. It returns critical
+// errors only.
 func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
 	start := time.Now()
 	err := l.attempt(ctx, value)
@@ -194,8 +188,7 @@ func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
 
 var errPanic = errors.New("internal error")
 
-// attempt runs the job and marshals its answer. Both may panic on hostile
-// input: that is the error of this one request.
+// attempt runs the job and encodes its answer. A panic becomes an error of this request.
 func (l *loop) attempt(ctx context.Context, value json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -213,20 +206,20 @@ func (l *loop) attempt(ctx context.Context, value json.RawMessage) (err error) {
 	return nil
 }
 
-// encode leaves answer as one line in l.line. The encoder compacts raw
-// messages and escapes every control character, so a line is what it is.
+// encode writes answer to l.line. The encoder compacts raw messages and escapes control
+// characters, so the result is one line.
 func (l *loop) encode(answer any) error {
 	l.line.Reset()
 	e := json.NewEncoder(&l.line)
-	e.SetEscapeHTML(false) // pages are full of it, and no browser reads this
+	e.SetEscapeHTML(false)
 	return e.Encode(answer)
 }
 
-// encodeError leaves the error answer in l.line, in the plain shape when the
-// caller's own cannot be marshalled.
+// encodeError writes the error answer to l.line. If it cannot be encoded, it writes the
+// plainErrorAnswer.
 func (l *loop) encodeError(value json.RawMessage, err error) {
 	if e := l.encode(l.ErrorAnswer(value, err)); e != nil {
 		l.Log.Error("error answer cannot be written as JSON", "op", "task.Main", "error", e)
-		l.encode(plainErrorAnswer(value, err)) // two plain fields: cannot fail
+		l.encode(plainErrorAnswer(value, err)) // never fails
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// asBinary names the variable that turns the test binary into a task binary.
+// asBinary is the environment variable that turns the test binary into a task program.
 const asBinary = "TASK_TEST_BINARY"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// obey is a job that does what the request says and else echoes it.
+// obey is a job that does what the request says; it echoes any other request.
 func obey(ctx context.Context, request json.RawMessage) (any, error) {
 	switch string(request) {
 	case `"refuse"`:
@@ -83,7 +83,7 @@ func TestMainAnswers(t *testing.T) {
 		{name: "refused request", in: `"refuse" 2`, want: []string{errorLine("refused"), "2"}},
 		{name: "panic", in: `"panic" 2`, want: []string{errorLine("internal error: hostile page"), "2"}},
 		{name: "panic while marshalling", in: `"panic in marshal" 2`, want: []string{errorLine("internal error: tick"), "2"}},
-		{name: "answer that is no JSON type", in: `"unmarshallable" 2`,
+		{name: "answer that cannot be encoded", in: `"unmarshallable" 2`,
 			want: []string{errorLine("answer cannot be written as JSON: json: unsupported type: chan int"), "2"}},
 		{name: "broken raw answer", in: `"broken raw" 2`,
 			want: []string{errorLine("answer cannot be written as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"), "2"}},
@@ -149,7 +149,7 @@ func TestMainAsksTheCallerForErrorAnswers(t *testing.T) {
 			if errors.As(err, &input) {
 				return []any{"input", input.Offset, request == nil}
 			}
-			return make(chan int) // the plain shape steps in
+			return make(chan int) // cannot be encoded: Main uses the default
 		}})
 	want := errorLine("refused") + "\n" + `["input",9,true]` + "\n"
 	if out.String() != want || status != ExitCritical {
@@ -166,7 +166,7 @@ func TestMainLogsThePanicsStack(t *testing.T) {
 	}
 }
 
-// chat runs Main on pipes and answers each call of ask with one line.
+// chat runs Main on pipes. ask sends text and returns one line of the answer.
 type chat struct {
 	t      *testing.T
 	in     *io.PipeWriter
@@ -198,8 +198,8 @@ func (c *chat) ask(text string) string {
 	return line
 }
 
-// Each answer must come while the input stays open: a warm starter sends the
-// next request only after it.
+// Main answers while the input stays open: the executor sends the next request after the
+// answer.
 func TestMainAnswersBeforeTheNextRequest(t *testing.T) {
 	c := newChat(t, context.Background(), JobFunc(obey))
 	for _, text := range []string{"{}", "\n[1]\n", "7 ", "x\n", "\n\n\"s\"\n"} {
@@ -262,7 +262,7 @@ func TestMainInputFails(t *testing.T) {
 	}
 }
 
-// A real process: signals and broken pipes are the system's doing.
+// startBinary starts the test binary as a task program.
 func startBinary(t *testing.T) (cmd *exec.Cmd, in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -304,7 +304,7 @@ func TestBinaryHandsBackItsAnswerOnSIGTERM(t *testing.T) {
 	io.WriteString(in, "\"wait\"\n")
 	cmd.Process.Signal(syscall.SIGTERM) // standard input stays open
 	rest, _ := io.ReadAll(lines)
-	// The signal may overtake the request; then there is nothing to hand back.
+	// The signal may arrive before the request; then there is no answer.
 	if got := string(rest); got != "" && got != "\"handed back\"\n" {
 		t.Errorf("answer %q", got)
 	}
@@ -361,7 +361,7 @@ func FuzzMain(f *testing.F) {
 		if (status == ExitCritical) != (errorAnswers > 0) {
 			t.Errorf("status %d with %d errors", status, errorAnswers)
 		}
-		// A clean stream is exactly what a plain decoder sees.
+		// Without errors, a plain decoder finds the same values.
 		if errorAnswers == 0 {
 			dec := json.NewDecoder(bytes.NewReader(in))
 			n := 0

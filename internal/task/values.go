@@ -9,17 +9,16 @@ import (
 	"io"
 )
 
-// InputError says why bytes of the input are no request. It is the error that
-// ErrorAnswer gets together with a nil request.
+// InputError reports input that is not valid JSON. ErrorAnswer gets it with a nil request.
 type InputError struct {
-	Offset int64 // of the offending byte, from the start of the input
+	Offset int64 // of the invalid byte, from the start of the input
 	Err    error
 }
 
 // Error names the offset and the reason.
 func (e *InputError) Error() string { return fmt.Sprintf("input byte %d: %v", e.Offset, e.Err) }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
 var (
@@ -27,20 +26,19 @@ var (
 	errTruncated = errors.New("input ends inside a value")
 )
 
-// values cuts a byte stream into JSON values. They may follow one another
-// directly or after white space, and may span lines. It never reads further
-// than it must to see the end of a value, so that a value can be answered
-// before the next one is sent.
+// values splits a byte stream into JSON values, with or without white space between them.
+// A value may span lines. values does not wait for bytes behind the end of a value, so that
+// the value can be answered before the next one is sent.
 type values struct {
-	in  *allowance    // what the decoder reads; survives a change of decoder
-	dec *json.Decoder // nil after the input could not be continued
-	max int64         // bytes of one value with the white space before it
+	in  *allowance    // the input of dec; survives a change of dec
+	dec *json.Decoder // nil: the input has ended
+	max int64         // most bytes of a value with the white space before it
 
-	base int64 // offset in the input at which dec began
-	read int64 // bytes dec has taken, so read-InputOffset are waiting in it
+	base int64 // offset of dec in the input
+	read int64 // bytes that dec has read; read-InputOffset of them are buffered in dec
 }
 
-// allowance is a reader that ends with errTooLarge after left bytes.
+// allowance is a reader that fails with errTooLarge after left bytes.
 type allowance struct {
 	r    io.Reader
 	left int64
@@ -64,17 +62,15 @@ func newValues(r io.Reader, max int64) *values {
 	return v
 }
 
-// next returns the next value, io.EOF at the clean end of the input, or an
-// *InputError. After an InputError the following call goes on behind the next
-// newline; when that cannot be done (the input failed, or a value passed the
-// limit and its end is unknown) the following call returns io.EOF.
+// next returns the next value, io.EOF at the end of the input, or an *InputError. After
+// invalid JSON the following call continues behind the next newline. After a failed read or
+// a value above the limit it returns io.EOF.
 func (v *values) next() (json.RawMessage, error) {
 	if v.dec == nil {
 		return nil, io.EOF
 	}
 	start := v.dec.InputOffset()
-	// One byte more than the limit, so that a value of exactly max bytes can
-	// still see the white space that ends a number.
+	// One byte above the limit: a number of max bytes ends with the next byte.
 	v.in.left = v.max + 1 - (v.read - start)
 	var value json.RawMessage
 	err := v.dec.Decode(&value)
@@ -86,8 +82,7 @@ func (v *values) next() (json.RawMessage, error) {
 	case err == nil:
 		return value, nil
 	case errors.As(err, &syntax):
-		// Offset counts the bytes up to and with the offending one.
-		bad := syntax.Offset - 1
+		bad := syntax.Offset - 1 // Offset counts the invalid byte
 		at := v.base + bad
 		v.skipLine(bad - v.dec.InputOffset())
 		return nil, &InputError{Offset: at, Err: err}
@@ -102,15 +97,14 @@ func (v *values) next() (json.RawMessage, error) {
 	return nil, v.end(v.base+v.read, err)
 }
 
-// end gives up the input for the reason err.
+// end ends the input and returns err as an InputError.
 func (v *values) end(offset int64, err error) error {
 	v.dec = nil
 	return &InputError{Offset: offset, Err: err}
 }
 
-// skipLine drops the input up to and with the first newline at or behind the
-// byte that lies skip bytes into the decoder's buffer, and begins a new
-// decoder there: an old one keeps its error for ever.
+// skipLine drops the input up to the first newline at or behind byte skip of the decoder's
+// buffer. It continues with a new decoder, because a decoder keeps its error.
 func (v *values) skipLine(skip int64) {
 	waiting, _ := io.ReadAll(v.dec.Buffered()) // a bytes.Reader cannot fail
 	pos := v.base + v.dec.InputOffset() + skip
@@ -118,8 +112,7 @@ func (v *values) skipLine(skip int64) {
 	src := v.in.r
 	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 		pos += int64(i + 1)
-		// MultiReader unfolds nested ones as their heads run dry, so a long
-		// row of bad lines does not build a long chain.
+		// MultiReader flattens nested readers, so many invalid lines build no long chain.
 		src = io.MultiReader(bytes.NewReader(rest[i+1:]), src)
 	} else {
 		n, ok := dropLine(&src)
@@ -134,9 +127,8 @@ func (v *values) skipLine(skip int64) {
 	v.dec = json.NewDecoder(v.in)
 }
 
-// dropLine reads *r up to and with a newline and counts the bytes dropped. What
-// it read beyond is put back in front of *r. It is false when the input ends,
-// or fails, before a newline.
+// dropLine drops the bytes of *r up to the first newline and returns their number. It puts
+// the bytes behind the newline back. ok is false if there is no newline.
 func dropLine(r *io.Reader) (dropped int64, ok bool) {
 	buf := make([]byte, 4<<10)
 	for {

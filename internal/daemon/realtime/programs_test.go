@@ -71,7 +71,7 @@ func runProgram(name, home string) int {
 		return fail(err)
 	}
 	if name == "processor-task" {
-		job := process.Job{Data: repo, Scratch: scratch, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
+		job := process.Job{Repository: repo, Scratch: scratch, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
 		return task.Main(ctx, &process.Finalizer{Job: job}, task.Options{Name: name, Log: log})
 	}
 	gates, err := hostgate.Open(filepath.Join(home, "hosts"))

@@ -72,7 +72,7 @@ func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 			}}
 		},
 		processorStage.Program: func() task.Job {
-			return &process.Job{Data: repo, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
+			return &process.Job{Repository: repo, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
 		},
 	}
 }

@@ -14,81 +14,79 @@ import (
 	"hce/dc/internal/web/treesize"
 )
 
-// ErrParser says that a parser or an extractor could not cope with the page.
-// The Article that comes with it holds the visible text.
-var ErrParser = errors.New("page defeats the parser")
+// ErrParser means that a parser or an engine failed. The returned Article has the visible
+// text.
+var ErrParser = errors.New("cannot parse the page")
 
-// errCostly is why a page is not parsed.
+// errCostly means that the page was not parsed, to limit memory.
 var errCostly = errors.New("the tree of the page would be too large")
 
-// Article is what Extract finds. Texts are UTF-8; what was not found is empty.
+// Article is the result of Extract. Texts are UTF-8; a field that was not found is empty.
 type Article struct {
 	Title       string // one line
 	Text        string // plain text, one block a line
 	Markdown    string // CommonMark with tables, absolute links
-	Author      string // several are separated by "; "
+	Author      string // several authors are separated by "; "
 	Description string
 	SiteName    string
 
-	// Language is a language tag such as "en" or "pt-BR": what the page says of
-	// itself, else a guess from its text.
+	// Language is a language tag such as "en" or "pt-BR", declared by the page or detected
+	// in its text.
 	Language string
 
-	// Date is when the page says it was published, zero when it does not. It is
-	// in the zone that the page states, else in UTC with DateZoned false.
+	// Date is the publication date that the page states, or the zero time. DateZoned means
+	// that the page states the time zone; otherwise the zone is UTC.
 	Date      time.Time
 	DateZoned bool
 
-	Canonical string   // absolute URL, empty when the page names none
+	Canonical string   // absolute URL
 	Keywords  []string // keywords, tags and categories, each once
 	Links     []string // absolute http and https URLs of a and area elements
 	Media     []string // absolute URLs of images, sounds, videos; the main image first
 
-	// Whole reports that no article was found and Text is the visible text of
-	// the whole page.
+	// Whole means that no article was found: Text is the visible text of the whole page.
 	Whole bool
 }
 
-// Options choose how to extract. The zero value is what Extract uses.
+// Options choose how to extract. Extract uses the zero value.
 type Options struct {
-	// Engine chooses the article; zero is Trafilatura.
+	// Engine finds the article.
 	Engine Engine
 
-	// Fallback lets Trafilatura compare its result with those of the other two
-	// engines: better by about one point of F1, at half as much time again.
+	// Fallback lets Trafilatura compare its result with those of the other engines. This
+	// gains about one point of F1 and takes 50 % more time.
 	Fallback bool
 
-	// NoDateSearch leaves out the search for a date in the text and URL of pages
-	// whose mark-up states none.
+	// NoDateSearch skips the search for a date in the text and the URL of a page whose
+	// mark-up states no date.
 	NoDateSearch bool
 
 	// NoMarkdown leaves Article.Markdown empty.
 	NoMarkdown bool
 
-	// MaxBytes is the largest page that is parsed to a tree, zero for
-	// DefaultMaxBytes; MaxElements the largest tree that is given to an engine,
-	// zero for DefaultMaxElements. Others get their visible text. They are what
-	// bounds the time of a page: no engine can be stopped once it runs.
+	// MaxBytes is the largest page to parse to a tree; 0: DefaultMaxBytes. MaxElements is
+	// the largest tree for an engine; 0: DefaultMaxElements. Larger pages give their visible
+	// text. These limits bound the time of a page, because a running engine cannot be
+	// stopped.
 	MaxBytes    int
 	MaxElements int
 }
 
-// Defaults of Options. With them the worst pages found take about a second.
+// Defaults of Options. With them the slowest known pages take about a second.
 const (
 	DefaultMaxBytes    = 2 << 20
 	DefaultMaxElements = 20_000
 )
 
 const (
-	// maxLinks bounds what is collected from one page.
+	// maxLinks is the most links of one page.
 	maxLinks = 5_000
 
-	// headBytes is the part of a page too large for a tree in which its
-	// metadata is looked for.
+	// headBytes is the part of a page larger than MaxBytes that is searched for metadata.
 	headBytes = 64 << 10
 
-	// fewBytes is the length below which the text of an engine is not believed:
-	// a list of links leaves it a footer or a single caption.
+	// fewBytes is the shortest credible text of an engine: in a list of links, engines find
+	// a footer or a caption only.
 	fewBytes = 200
 )
 
@@ -97,17 +95,16 @@ func Extract(text []byte, pageURL string) (Article, error) {
 	return Options{}.Extract(text, pageURL)
 }
 
-// Extract reads an HTML page. text is UTF-8, pageURL the absolute URL that it
-// came from, used to resolve links and as the last source of a title.
+// Extract reads an HTML page. text is UTF-8. pageURL is the absolute URL of the page: the
+// base of its links and the last source of a title.
 //
-// Title and Text are never empty unless the page is and pageURL too. An error
-// wraps ErrParser; the Article is usable all the same.
+// Title and Text are empty only if the page and pageURL are. An error wraps ErrParser; the
+// Article is still usable. Goroutines may call Extract concurrently.
 func (o Options) Extract(text []byte, pageURL string) (Article, error) {
 	page := links.HTML(text, maxLinks)
 	p := extraction{options: o, text: text, page: page, base: newBase(pageURL, page.Base), url: pageURL}
 	err := p.run()
 	if err != nil {
-		// Whatever the tree led to is gone; the tokens are still there.
 		p.article = Article{}
 		p.wholeFromTokens()
 	}
@@ -115,7 +112,7 @@ func (o Options) Extract(text []byte, pageURL string) (Article, error) {
 	return p.article, err
 }
 
-// extraction is one page on its way to an Article.
+// extraction is the state of one Extract.
 type extraction struct {
 	options Options
 	text    []byte
@@ -126,12 +123,11 @@ type extraction struct {
 	article Article
 }
 
-// run fills the article from the tree of the page. Hostile pages can break a
-// parser, which becomes an error here.
+// run fills the article from the tree of the page. A panic of a parser becomes an error.
 func (p *extraction) run() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("article.Extract: %w: %v", ErrParser, r)
+			err = fmt.Errorf("%w: panic: %v", ErrParser, r)
 		}
 	}()
 	if len(p.text) > orDefault(p.options.MaxBytes, DefaultMaxBytes) {
@@ -143,7 +139,7 @@ func (p *extraction) run() (err error) {
 	}
 	doc, err := parse(p.text)
 	if err != nil {
-		return fmt.Errorf("article.Extract: %w: %w", ErrParser, err)
+		return fmt.Errorf("%w: %w", ErrParser, err)
 	}
 	p.head = readHead(doc)
 	if size := measure(doc); size.elements > orDefault(p.options.MaxElements, DefaultMaxElements) || size.joining > maxJoining {
@@ -155,11 +151,11 @@ func (p *extraction) run() (err error) {
 	return nil
 }
 
-// maxNodes bounds the nodes of a tree, as they are estimated.
+// maxNodes is the largest tree, as estimated by package treesize.
 const maxNodes = 512 << 10
 
-// parse builds the tree of a page for a reader without scripts. A page that would
-// grow much is tidied first: its elements are closed where they stand.
+// parse builds the tree of a page with scripting off. It first tidies a page whose tree
+// would be too large.
 func parse(text []byte) (*html.Node, error) {
 	if treesize.HTML(text, maxNodes) > maxNodes {
 		tidied, err := tidy.Tidy(text)
@@ -174,8 +170,8 @@ func parse(text []byte) (*html.Node, error) {
 	return html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(false))
 }
 
-// choose asks the engine for the article and takes the whole page when it finds
-// none or next to none.
+// choose takes the article of the engine, or the whole page if the engine found almost
+// nothing.
 func (p *extraction) choose(doc *html.Node) {
 	found := p.options.Engine.find(doc, p.base.url, p.options, p.head)
 	p.article = found.article
@@ -186,11 +182,9 @@ func (p *extraction) choose(doc *html.Node) {
 	if longest := longestLine(text); len(text) < fewBytes || 2*longest > len(text) {
 		whole := nodeText(doc)
 		if whole == "" {
-			// Nothing to see but what is meant for readers without frames or scripts.
-			whole = tokenText(p.text)
+			whole = tokenText(p.text) // includes noscript and noframes
 		}
-		// A line that is most of the page is what engines make of tables and
-		// lists: all the words, no blocks.
+		// Engines join the cells of tables and the items of lists in one long line.
 		breaks := strings.Count(whole, "\n")
 		glued := 5*longest > 4*(len(whole)-breaks) && breaks > strings.Count(text, "\n")
 		if len(text) < fewBytes || glued {
@@ -213,7 +207,7 @@ func longestLine(text string) int {
 	return longest
 }
 
-// markdown writes node as Markdown, and text as it is when that fails.
+// markdown converts node to Markdown. It returns text if that fails.
 func (p *extraction) markdown(node *html.Node, text string) string {
 	if p.options.NoMarkdown || node == nil {
 		return ""
@@ -225,7 +219,7 @@ func (p *extraction) markdown(node *html.Node, text string) string {
 	return text
 }
 
-// wholeFromTokens takes the visible text of the page without a tree.
+// wholeFromTokens sets the visible text of the page, without a tree.
 func (p *extraction) wholeFromTokens() {
 	p.article.Whole = true
 	p.article.Text = tokenText(p.text)
@@ -234,7 +228,7 @@ func (p *extraction) wholeFromTokens() {
 	}
 }
 
-// complete fills what the engine left open from the metadata of the page.
+// complete fills empty fields from the metadata of the page.
 func (p *extraction) complete() {
 	a, h := &p.article, &p.head
 	a.Title = oneLine(first(a.Title, h.title, p.page.Title, h.heading, titleOfURL(p.url)))
@@ -278,7 +272,7 @@ func (p *extraction) collect() {
 	p.article.Links, p.article.Media = unique(out), unique(media)
 }
 
-// unique returns the texts that are not empty, each once, in order.
+// unique returns the trimmed, non-empty texts, each once, in order.
 func unique(texts []string) []string {
 	var out []string
 	seen := make(map[string]bool, len(texts))
@@ -291,7 +285,7 @@ func unique(texts []string) []string {
 	return out
 }
 
-// first returns the first text that is more than white space.
+// first returns the first text that is not blank.
 func first(texts ...string) string {
 	for _, t := range texts {
 		if strings.TrimSpace(t) != "" {

@@ -24,7 +24,7 @@ func load(t testing.TB, name string) []byte {
 	return text
 }
 
-// contains checks that text has the wanted parts, and in their order.
+// contains checks that text has the parts in this order.
 func contains(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
 	rest := text
@@ -38,7 +38,7 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// lacks checks that text has none of the parts.
+// lacks checks that text has no part.
 func lacks(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -85,8 +85,7 @@ func TestNewsPage(t *testing.T) {
 	}
 }
 
-// TestEveryPageHasTitleAndText is the law of the package, on pages that no
-// extractor likes.
+// Every page has a title and a text, also pages without an article.
 func TestEveryPageHasTitleAndText(t *testing.T) {
 	cases := []struct {
 		name, text, title, want string
@@ -197,7 +196,7 @@ func TestLanguage(t *testing.T) {
 	german := strings.Repeat("Der Rat der alten Stadt am Hafen hat einen Plan für die Markthalle beschlossen. ", 3)
 	cases := []struct{ name, text, want string }{
 		{"attribute", "<html lang=pt_br><p>" + german, "pt-BR"},
-		{"attribute that is none", "<html lang='none of your business'><p>" + german, "de"},
+		{"invalid attribute", "<html lang='none of your business'><p>" + german, "de"},
 		{"meta", "<meta http-equiv=Content-Language content='fr, de'><p>" + german, "fr"},
 		{"guess", "<p>" + german, "de"},
 		{"guess russian", "<p>" + strings.Repeat("Совет старого города принял план рыночного зала. ", 3), "ru"},

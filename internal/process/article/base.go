@@ -8,11 +8,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// base is the URL that the links of a page are relative to.
+// base is the base URL of the links of a page.
 type base struct{ url *url.URL }
 
-// newBase resolves the href of a base element against the URL of the page. A
-// page without a usable URL has an empty base, which resolves absolute links.
+// newBase resolves the href of a base element against the URL of the page. The base of an
+// invalid pageURL is empty and resolves absolute links only.
 func newBase(pageURL, href string) base {
 	page, err := url.Parse(pageURL)
 	if err != nil {
@@ -26,11 +26,11 @@ func newBase(pageURL, href string) base {
 	return base{page}
 }
 
-// lineBreaks is what the URL standard drops from the inside of a URL.
+// lineBreaks removes the characters that the URL standard ignores inside a URL.
 var lineBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 
-// resolve returns the absolute http or https URL of ref without its fragment,
-// "" when it is none.
+// resolve returns the absolute http or https URL of ref without its fragment. It returns
+// "" for other and invalid URLs.
 func (b base) resolve(ref string) string {
 	if ref == "" {
 		return ""
@@ -57,7 +57,7 @@ func (b base) resolveAll(node *html.Node) {
 	}
 }
 
-// titleOfURL makes a title of the last segment of a URL, else of its host.
+// titleOfURL returns the last path segment of a URL, or its host.
 func titleOfURL(pageURL string) string {
 	u, err := url.Parse(pageURL)
 	if err != nil {

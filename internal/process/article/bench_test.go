@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// page20k is a news page of about 20 KB: menu, article, aside, footer, scripts.
+// page20k returns a news page of about 20 KB: menu, article, aside, footer, scripts.
 func page20k(n int) []byte {
 	words := strings.Fields("The council of the old harbour town has agreed on a plan for its market hall after years of talks " +
 		"with traders residents and the region which will pay for most of the work that begins in spring while the stalls move " +

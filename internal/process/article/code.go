@@ -7,9 +7,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flattenCode makes the content of each pre and code element one text. Engines
-// pull the emphasised words out of listings and lose the order of the rest. The
-// lang attribute tells trafilatura to leave a listing as it is.
+// flattenCode replaces the content of each pre and code element by one text node. Engines
+// would move emphasised words out of listings. The lang attribute makes trafilatura keep a
+// listing unchanged.
 func flattenCode(doc *html.Node) {
 	for _, n := range listings(doc, nil) {
 		text := rawText(n)
@@ -23,7 +23,7 @@ func flattenCode(doc *html.Node) {
 	}
 }
 
-// listings appends the pre and code elements below n, without those in others.
+// listings appends the outermost pre and code elements below n to found.
 func listings(n *html.Node, found []*html.Node) []*html.Node {
 	for c := range n.ChildNodes() {
 		if (c.DataAtom == atom.Pre || c.DataAtom == atom.Code) && c.Type == html.ElementNode && shallow(c) {
@@ -35,7 +35,7 @@ func listings(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-// restoreCode makes listings of the code elements that an engine made of them.
+// restoreCode turns the code elements that an engine made of pre elements into pre again.
 func restoreCode(node *html.Node) {
 	for n := range node.Descendants() {
 		if n.Data == "code" && (n.DataAtom == atom.Pre || strings.Contains(rawText(n), "\n")) {
@@ -44,7 +44,7 @@ func restoreCode(node *html.Node) {
 	}
 }
 
-// rawText returns the text below n as it is.
+// rawText returns the text below n unchanged, with a line break for each br.
 func rawText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -58,8 +58,8 @@ func rawText(n *html.Node) string {
 	return b.String()
 }
 
-// shallow reports whether n holds nothing but text and elements within a line.
-// Some pages are one pre element with everything in it; those stay.
+// shallow reports whether n has only text and inline elements. Some pages are one pre
+// element with all content.
 func shallow(n *html.Node) bool {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && !inline[c.DataAtom] && c.DataAtom != atom.Br {

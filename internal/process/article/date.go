@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// layouts are the forms of dates in mark-up, most frequent first. Those with a
-// zone come before the same form without, as parsing wants the whole text.
+// layouts are the date formats in mark-up, most frequent first.
 var layouts = []struct {
 	layout string
 	zoned  bool
@@ -39,8 +38,8 @@ var layouts = []struct {
 	{"2 Jan 2006", false},
 }
 
-// parseDate reads a date as mark-up states it. Without a zone it is taken as
-// UTC and zoned is false. Years that no page can be of are refused.
+// parseDate reads a date in mark-up. A date without a zone is UTC, and zoned is false. It
+// refuses dates outside of the years 1970 to 2200.
 func parseDate(text string) (date time.Time, zoned, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < 8 || len(text) > 40 {

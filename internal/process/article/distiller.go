@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// distilled asks go-domdistiller. Chains of pages are the crawler's business,
-// so its search for the next page is off.
+// distilled runs go-domdistiller. The crawler follows chains of pages, so the search for
+// the next page is off.
 func distilled(doc *html.Node, base *url.URL) found {
 	result, err := distiller.Apply(doc, &distiller.Options{OriginalURL: base, SkipPagination: true})
 	if err != nil {

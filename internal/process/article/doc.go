@@ -1,16 +1,15 @@
-// Package article turns a page into what a reader wants of it: title, plain
-// text, Markdown, author, date, language, links and images.
-//
-// The work is done by maintained libraries, each behind one file: go-trafilatura
-// (the default), go-readability and go-domdistiller choose the article,
-// html-to-markdown writes Markdown, whatlanggo guesses languages. The page is
-// parsed once and all of them share the tree. Where they find nothing - tables
-// of contents, frame sets, single images - the visible text of the page stands
-// in, so that every page has a title and a text.
+// Package article extracts the article of a page: title, plain text, Markdown, author,
+// date, language, links and images.
 //
 //	art, err := article.Extract(text, "https://site.example/news/1.html")
-//	// art is usable even when err says that a library gave up
+//	// art is usable even if err reports that a library failed
 //
-// Neighbours: package charset makes text UTF-8; package links finds the title,
-// base and URLs used here. Sources: docs/spec/processing.md 1.2, 2.3, 2.4 and 5.1.
+// An engine finds the article: go-trafilatura (the default), go-readability or
+// go-domdistiller. html-to-markdown writes Markdown, whatlanggo detects the language.
+// Each library is behind one file, and all share one tree of the page. A page without an
+// article, such as a table of contents, gives its visible text. So every page has a title
+// and a text.
+//
+// The text must be UTF-8 (package charset). Source: docs/spec/processing.md 1.2, 2.3, 2.4
+// and 5.1.
 package article

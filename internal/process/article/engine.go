@@ -7,23 +7,23 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Engine is the library that tells the article from the rest of a page.
+// Engine is a library that finds the article in a page.
 type Engine uint8
 
-// The engines, with the extractors of docs/spec/processing.md 1.4 that they stand for.
+// The engines, with the extractors of docs/spec/processing.md 1.4 that they replace.
 const (
 	Trafilatura Engine = iota // NewspaperExtractor, and the default
 	Readability               // GooseExtractor; the quickest
 	Distiller                 // MLExtractor
 )
 
-// found is what an engine says of a page.
+// found is the result of an engine.
 type found struct {
-	node    *html.Node // the article, nil when there is none; the receiver's to change
+	node    *html.Node // the article, which the caller may change; nil: no article
 	article Article    // metadata; Text and Markdown are empty
 }
 
-// find runs the engine. It leaves doc as it was and may panic on hostile pages.
+// find runs the engine. It does not change doc. It may panic on hostile pages.
 func (e Engine) find(doc *html.Node, base *url.URL, o Options, h head) found {
 	var f found
 	switch e {
@@ -35,7 +35,7 @@ func (e Engine) find(doc *html.Node, base *url.URL, o Options, h head) found {
 		f = trafilated(doc, base, o, h)
 	}
 	if f.node != nil {
-		// The libraries rename and make elements by name alone.
+		// The libraries rename elements without setting DataAtom.
 		for n := range f.node.Descendants() {
 			if n.Type == html.ElementNode {
 				n.DataAtom = atom.Lookup([]byte(n.Data))

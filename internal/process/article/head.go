@@ -2,6 +2,7 @@ package article
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,21 +10,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// head is what the mark-up of a page says about it, by the usual vocabularies:
-// HTML, OpenGraph, Dublin Core, schema.org.
+// head is the metadata of a page in HTML, OpenGraph, Dublin Core and schema.org.
 type head struct {
 	title, heading, description, author, siteName, image, language string
-	alternative                                                    string // texts of images, for pages without words
+	alternative                                                    string // alt texts of images, for pages without text
 	keywords                                                       []string
 	date                                                           time.Time
 	dateZoned                                                      bool
-	timeElement                                                    string // first time element, a weaker statement
+	timeElement                                                    string // of the first time element, used if there is no other date
 }
 
-// maxAlternative bounds head.alternative.
+// maxAlternative is the most bytes of head.alternative.
 const maxAlternative = 4 << 10
 
-// readHead walks the whole tree, as bodies hold metadata too.
+// readHead walks the whole tree, because bodies contain metadata too.
 func readHead(doc *html.Node) head {
 	var h head
 	for n := range doc.Descendants() {
@@ -63,11 +63,11 @@ func readHead(doc *html.Node) head {
 	return h
 }
 
-// datePublished finds the date in a JSON-LD script. Such scripts are often not
-// quite JSON, so they are searched and not parsed.
+// datePublished finds the date in a JSON-LD script. Such scripts are often invalid JSON, so
+// they are not parsed.
 var datePublished = regexp.MustCompile(`"datePublished"\s*:\s*"([^"]{4,40})"`)
 
-// metaNames maps the names of meta elements, in lower case, to what they state.
+// metaNames maps the lower-case names of meta elements to fields of head.
 var metaNames = map[string]string{
 	"og:title": "title", "dc.title": "title", "dcterms.title": "title", "twitter:title": "title",
 	"description": "description", "og:description": "description", "dc.description": "description",
@@ -84,7 +84,7 @@ var metaNames = map[string]string{
 	"sailthru.date": "date", "parsely-pub-date": "date", "article.published": "date",
 }
 
-// meta reads one meta element; of equal statements the first counts.
+// meta reads one meta element. The first value of a field counts.
 func (h *head) meta(n *html.Node) {
 	content := strings.TrimSpace(attr(n, "content"))
 	if content == "" {
@@ -124,17 +124,17 @@ func (h *head) meta(n *html.Node) {
 	}
 }
 
-// maxKeywords stops pages that are made of keywords.
+// maxKeywords is the number of keywords after which meta elements are ignored.
 const maxKeywords = 200
 
-// published takes a date unless there is one or it cannot be read.
+// published sets the date if it is not set and text is a valid date.
 func (h *head) published(text string) {
 	if h.date.IsZero() {
 		h.date, h.dateZoned, _ = parseDate(text)
 	}
 }
 
-// attr returns the value of an attribute of n, "" when it has none.
+// attr returns the value of an attribute of n, or "".
 func attr(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {
@@ -146,10 +146,5 @@ func attr(n *html.Node, key string) string {
 
 // has reports whether n has the attribute.
 func has(n *html.Node, key string) bool {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Pages whose tree would take a gigabyte are read in bounded memory, and their text
-// is found all the same.
+// The text of pages whose tree would need a gigabyte is extracted in bounded memory.
 func TestPagesThatGrowWhenParsed(t *testing.T) {
 	var tags strings.Builder
 	for i := range 400 {

@@ -7,14 +7,12 @@ import (
 )
 
 const (
-	// letters of a text that are enough to tell its language, and the least
-	// that make a guess worth more than nothing.
-	enoughText = 1 << 10
-	leastText  = 40
+	enoughText = 1 << 10 // bytes that are enough to detect a language
+	leastText  = 40      // bytes; the language of a shorter text is not detected
 )
 
-// guessLanguage returns the ISO 639-1 code of the language of text, "" when it
-// is too short or looks like none.
+// guessLanguage returns the ISO 639-1 code of the language of text. It returns "" for a
+// short text and for an unreliable result.
 func guessLanguage(text string) string {
 	if len(text) < leastText {
 		return ""
@@ -29,8 +27,8 @@ func guessLanguage(text string) string {
 	return info.Lang.Iso6391()
 }
 
-// languageTag returns tag in the usual form, "" when it is no language tag:
-// "EN_us" is "en-US", "de;q=1" and "none of your business" are nothing.
+// languageTag normalizes the first language tag of a list: "EN_us, de" gives "en-US". It
+// returns "" for an invalid tag, such as "de;q=1".
 func languageTag(tag string) string {
 	tag, _, _ = strings.Cut(strings.TrimSpace(tag), ",")
 	parts := strings.Split(strings.ReplaceAll(tag, "_", "-"), "-")

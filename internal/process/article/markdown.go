@@ -11,23 +11,22 @@ import (
 	"golang.org/x/net/html"
 )
 
-// writer is made once: it is safe for concurrent use and its plugins register
-// dozens of handlers.
+// writer is shared, because creating one registers dozens of handlers. It is safe for
+// concurrent use.
 var writer = sync.OnceValue(func() *converter.Converter {
 	return converter.NewConverter(converter.WithPlugins(
 		baseplugin.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 })
 
-// maxNesting is how deep quotes and lists may be nested. Each level is written
-// before each line in it, so a small page could make a huge text.
+// maxNesting is the greatest depth of quotes and lists. Markdown repeats the prefixes of
+// all levels on each line, so a small page could give a huge text.
 const maxNesting = 24
 
-// maxCells is how many cells tables may have in Markdown, where each row is
-// filled up and each span is written out.
+// maxCells is the most table cells in Markdown; see tableCells.
 const maxCells = 100_000
 
-// markdown writes node, which it changes, as CommonMark with tables. It returns
-// "" when the converter cannot or should not.
+// markdown converts node to CommonMark with tables. It may change node. It returns "" after
+// an error and for nodes beyond maxNesting or maxCells.
 func markdown(node *html.Node) string {
 	if nesting(node) > maxNesting || tableCells(node) > maxCells {
 		return ""

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxTitle bounds a title made of the first line of a text, in bytes.
+// maxTitle is the most bytes of a title taken from a text.
 const maxTitle = 200
 
-// Plain makes an Article of a text that is no HTML. Text is the text as it is,
-// and so is Markdown. The title is the first line that is not blank for a
-// contentType of plain text; JSON and XML, whose first lines say nothing, are
-// named after the URL.
+// Plain returns an Article for a text that is not HTML. Text and Markdown are the
+// unchanged text. The title is the first line that is not blank; for JSON and XML it comes
+// from the URL.
 func Plain(text []byte, contentType, pageURL string) Article {
 	body := strings.ToValidUTF8(string(text), "\uFFFD")
 	a := Article{Text: body, Markdown: body, Whole: true, Title: titleOfURL(pageURL)}

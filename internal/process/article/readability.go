@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// readable asks go-readability.
+// readable runs go-readability.
 func readable(doc *html.Node, base *url.URL) found {
 	result, err := readability.FromDocument(doc, base)
 	if err != nil {

@@ -7,20 +7,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// size is what the time of an engine depends on.
+// size determines the time that an engine needs for a page.
 type size struct {
 	elements int
 
-	// joining is the bytes copied by an engine that joins the paragraphs of a
-	// page one by one, as two of them do: paragraphs times bytes of text.
+	// joining is the number of paragraphs times the bytes of text: two engines append
+	// paragraphs one by one and copy the text each time.
 	joining int
 }
 
-// maxJoining allows what takes about a second: a book of a megabyte in two
-// thousand paragraphs, but not in twenty thousand.
+// maxJoining allows about a second: a megabyte of text in two thousand paragraphs.
 const maxJoining = 2 << 30
 
-// measure walks the tree once.
+// measure returns the size of a tree.
 func measure(doc *html.Node) size {
 	var s size
 	paragraphs, bytes := 0, 0
@@ -39,7 +38,7 @@ func measure(doc *html.Node) size {
 	return s
 }
 
-// nesting returns how deep quotes and lists are nested below n.
+// nesting returns the depth of nested quotes and lists in n.
 func nesting(n *html.Node) int {
 	deepest := 0
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -52,8 +51,8 @@ func nesting(n *html.Node) int {
 	return deepest
 }
 
-// tableCells returns how many cells the tables below n have once their rows are
-// filled up to the same length and spans are written out.
+// tableCells returns the number of cells in the tables below n, in Markdown: rows padded
+// to the same length, spans expanded.
 func tableCells(n *html.Node) int {
 	total := 0
 	for t := range n.Descendants() {
@@ -78,8 +77,8 @@ func tableCells(n *html.Node) int {
 	return total
 }
 
-// span returns the number that a span attribute states, within what browsers
-// allow; 0 for what is no element.
+// span returns the value of a span attribute, at most 2^20. It returns 1 without the
+// attribute, and 0 if cell is not an element.
 func span(cell *html.Node, key string) int {
 	if cell.Type != html.ElementNode {
 		return 0
@@ -87,7 +86,7 @@ func span(cell *html.Node, key string) int {
 	n, err := strconv.ParseUint(attr(cell, key), 10, 64)
 	if err != nil {
 		if attr(cell, key) != "" {
-			return 1000 // whatever the converter makes of it, it is not worth it
+			return 1000 // invalid: assume the worst
 		}
 		return 1
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// trafilated asks go-trafilatura. Comments of readers are no part of the
-// article. The search for a date is spared when the mark-up states one.
+// trafilated runs go-trafilatura without readers' comments. It skips the search for a date
+// if the mark-up states one.
 func trafilated(doc *html.Node, base *url.URL, o Options, h head) found {
 	options := trafilatura.Options{
 		OriginalURL:     base,
@@ -29,7 +29,7 @@ func trafilated(doc *html.Node, base *url.URL, o Options, h head) found {
 	m := result.Metadata
 	language := m.Language
 	if len(result.ContentText) < fewBytes {
-		language = "" // a guess from too little
+		language = "" // too little text for a reliable result
 	}
 	return found{node: result.ContentNode, article: Article{
 		Title:       m.Title,

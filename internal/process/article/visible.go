@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// silent are the elements whose content is not read by anyone.
+// silent are the elements without visible text.
 var silent = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Head: true, atom.Title: true, atom.Template: true,
 	atom.Iframe: true, atom.Object: true, atom.Svg: true, atom.Math: true, atom.Noembed: true,
@@ -16,7 +16,7 @@ var silent = map[atom.Atom]bool{
 	atom.Noscript: true, atom.Noframes: true,
 }
 
-// inline are the elements within a line; every other one begins a new line.
+// inline are the elements within a line. All other elements begin a new line.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true,
 	atom.Big: true, atom.Cite: true, atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true,
@@ -27,11 +27,11 @@ var inline = map[atom.Atom]bool{
 	atom.Button: true, atom.Input: true, atom.Ruby: true, atom.Rt: true, atom.Rp: true,
 }
 
-// lines builds plain text: white space collapsed, one block a line.
+// lines builds plain text with collapsed white space and one line for each block.
 type lines struct {
 	b     strings.Builder
-	space bool // white space is due before the next word
-	line  bool // a line break is due before the next word
+	space bool // write a space before the next word
+	line  bool // write a line break before the next word
 }
 
 // write adds text of the current block.
@@ -51,7 +51,7 @@ func (l *lines) write(text string) {
 	}
 }
 
-// preformatted adds text whose line breaks count.
+// preformatted adds text and keeps its line breaks.
 func (l *lines) preformatted(text string) {
 	for i, part := range strings.Split(text, "\n") {
 		if i > 0 {
@@ -74,8 +74,7 @@ func (l *lines) word(word string) {
 	l.b.WriteString(word)
 }
 
-// blank reports white space as HTML sees it, and the characters without width
-// or meaning in plain text.
+// blank reports whether r is white space in HTML, or has no meaning in plain text.
 func blank(r rune) bool {
 	switch r {
 	case ' ', '\t', '\n', '\r', '\f', '\v', 0, 0xA0, 0x2028, 0x2029, 0xFEFF:
@@ -84,8 +83,7 @@ func blank(r rune) bool {
 	return false
 }
 
-// nodeText returns the visible text below node. The depth of a tree is bounded
-// by the parser, so recursion is safe.
+// nodeText returns the visible text below node. It recurses: the parser limits the depth.
 func nodeText(node *html.Node) string {
 	var l lines
 	l.node(node, false)
@@ -120,7 +118,7 @@ func (l *lines) node(n *html.Node, pre bool) {
 	l.space = l.space || cell
 }
 
-// hidden reports an element that is not drawn.
+// hidden reports whether an element is not displayed.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -135,8 +133,7 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-// tokenText returns the visible text of a page without building its tree, in
-// time linear in the page: for pages too large, too deep or too odd for one.
+// tokenText returns the visible text of a page without a tree, in linear time.
 func tokenText(text []byte) string {
 	var l lines
 	z := html.NewTokenizer(bytes.NewReader(text))
@@ -170,9 +167,8 @@ func tokenText(text []byte) string {
 	}
 }
 
-// muted reports the silent elements whose end is sure to be found: those that
-// the tokenizer itself reads to their end tag. A stray <svg> or <head> must not
-// swallow the rest of a page.
+// muted reports whether the tokenizer reads the content of a silent element as raw text,
+// up to its end tag. An unclosed <svg> or <head> must not hide the rest of a page.
 func muted(tag atom.Atom) bool {
 	switch tag {
 	case atom.Script, atom.Style, atom.Title, atom.Iframe, atom.Textarea, atom.Noembed:

@@ -28,7 +28,7 @@ func canonical(t testing.TB, raw []byte) string {
 	return string(out)
 }
 
-// answer is a response with one item per object, of the nodes a, b, c.
+// answer returns a response with one item for each object, of the nodes a, b, c.
 func answer(objects ...string) wire.ClientResponse {
 	var r wire.ClientResponse
 	for i, o := range objects {
@@ -40,7 +40,7 @@ func answer(objects ...string) wire.ClientResponse {
 	return r
 }
 
-// written is one line per item: error code, host, object.
+// written returns one line for each item: error code, host, object.
 func written(t testing.TB, r wire.ClientResponse) string {
 	t.Helper()
 	var lines []string
@@ -50,8 +50,8 @@ func written(t testing.TB, r wire.ClientResponse) string {
 	return strings.Join(lines, "\n")
 }
 
-// case of a table: the nodes' objects and the lines of the merged response. A
-// single want without a host is the object of one merged item.
+// tableCase has the objects of the nodes and the lines of the merged response. A single
+// want without a host is the object of one merged item.
 type tableCase struct {
 	name    string
 	request string
@@ -77,7 +77,7 @@ func table(t *testing.T, op wire.Op, cases []tableCase) {
 	}
 }
 
-// Each file has the nodes' response to a request and the merged one.
+// Each golden file has the responses of the nodes to a request and the merged response.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 3 {
@@ -140,7 +140,7 @@ func TestItems(t *testing.T) {
 		t.Errorf("got %#v\nwant %#v", one, want)
 	}
 	if len(in.ItemsList) != 5 || in.ItemsList[0].Host != "x" || string(in.ItemsList[1].ItemObject) != good {
-		t.Errorf("the response that was given is changed: %+v", in)
+		t.Errorf("Merge changed its argument: %+v", in)
 	}
 }
 
@@ -309,7 +309,7 @@ func TestContents(t *testing.T) {
 		{"the earlier without a status", rows(``, `"Status":1`), "2b"},
 		{"the later without a status", rows(`"Status":1`, `"Status":null`), "1a"},
 		{"no columns", []string{`[{` + raw + `,` + first + `,"dbFields":5}]`, `[{` + raw + `,` + second + `,"dbFields":null}]`}, "1a"},
-		{"what is superseded stands for nothing", []string{
+		{"a replaced response has no keys", []string{
 			page(`"siteId":"s","urlMd5":"m","rawContentMd5":"old","mark":1`, `"Status":4`),
 			page(`"siteId":"s","urlMd5":"m","rawContentMd5":"new","mark":2`, `"Status":7`),
 			page(`"siteId":"s","urlMd5":"n","rawContentMd5":"old","mark":3`, `"Status":4`),

@@ -126,7 +126,7 @@ func TestSortedWithOddElements(t *testing.T) {
 	})
 	request = `[{"urlFetch":{"urlsCriterions":{"ORDER BY":"ContentURLMd5"}}}]`
 	table(t, wire.URLContent, []tableCase{
-		{"the md5 beside dbFields", request, []string{`[{"rawContents":[1],"contentURLMd5":"z"}]`, `[{"rawContents":[1],"contentURLMd5":"y"}]`},
+		{"contentURLMd5 outside of dbFields", request, []string{`[{"rawContents":[1],"contentURLMd5":"z"}]`, `[{"rawContents":[1],"contentURLMd5":"y"}]`},
 			[]string{`[{"rawContents":[1],"contentURLMd5":"y","host":"b"},{"rawContents":[1],"contentURLMd5":"z","host":"a"}]`}},
 	})
 }

@@ -60,8 +60,8 @@ func keysOf(t *testing.T, raw json.RawMessage) []string {
 	return keys
 }
 
-// Each id is in the merged list once, whether the nodes' answers are merged at
-// once or one after the other; and sums do not depend on that.
+// The merged list has each id once, and the sums are equal, whether the answers are merged
+// at once or step by step.
 func TestNothingIsLost(t *testing.T) {
 	const rounds = 300
 	for _, op := range []wire.Op{wire.SiteFind, wire.URLFetch, wire.URLStatus, wire.URLContent} {
@@ -120,8 +120,8 @@ func TestOneItemIsUnchanged(t *testing.T) {
 	}
 }
 
-// FuzzMerge gives odd answers to odd requests: whatever they are, no node's
-// answer goes without a word, and what was JSON stays JSON.
+// FuzzMerge merges invalid answers to invalid requests. No answer is lost, and the result
+// is valid JSON.
 func FuzzMerge(f *testing.F) {
 	for _, op := range []wire.Op{
 		wire.URLNew, wire.SiteStatus, wire.SiteFind, wire.URLFetch, wire.URLStatus, wire.URLContent, wire.BatchRun, wire.URLHistory,

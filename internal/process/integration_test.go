@@ -23,7 +23,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// node is one data node: its stores and the three jobs on them.
+// node is a data node with real storage and the jobs of the three task programs.
 type node struct {
 	testing.TB
 	dir     string
@@ -54,11 +54,11 @@ func newNode(t testing.TB) *node {
 	n.crawler = &crawl.Job{Data: repo, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
 		RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3, ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,
 	}}
-	n.process = &process.Job{Data: repo, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
+	n.process = &process.Job{Repository: repo, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
 	return n
 }
 
-// ask runs one request through a job and reads the answer into out.
+// ask runs one request and decodes the answer into out.
 func (n *node) ask(job interface {
 	Run(context.Context, json.RawMessage) (any, error)
 }, request string, out any) {
@@ -76,8 +76,7 @@ func (n *node) ask(job interface {
 	}
 }
 
-// crawl selects at most 100 rows for a batch, crawls them and gives how many
-// there were.
+// crawl selects at most 100 rows for a batch, crawls them and returns their number.
 func (n *node) crawl(id int) int {
 	n.Helper()
 	var batch json.RawMessage
@@ -88,9 +87,9 @@ func (n *node) crawl(id int) int {
 	return len(answer.Items)
 }
 
-// TestJobsOnRealStores takes a small web all the way: three generations
-// of crawling, processing, and what the stores say after each.
-func TestJobsOnRealStores(t *testing.T) {
+// The jobs crawl and process a small web. Then rows, site, raw files and contents are
+// checked in the real storage.
+func TestJobsOnRealStorage(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/robots.txt":
@@ -119,7 +118,7 @@ func TestJobsOnRealStores(t *testing.T) {
 	if got := n.crawl(2); got != 10 {
 		t.Fatalf("%d pages in the second batch", got)
 	}
-	if got := n.crawl(3); got != 1 { // the canonical link of all of them
+	if got := n.crawl(3); got != 1 { // the canonical link of all pages
 		t.Errorf("%d pages in a third batch", got)
 	}
 	if got := n.crawl(5); got != 0 {
@@ -145,7 +144,7 @@ func TestJobsOnRealStores(t *testing.T) {
 		t.Errorf("missing %+v", row)
 	}
 	if len(rows) != 2 {
-		t.Errorf("%d rows: what robots.txt and the filters refuse is stored", len(rows))
+		t.Errorf("%d rows: URLs refused by robots.txt or filters are stored", len(rows))
 	}
 	site, err := n.repo.Site(context.Background(), "s")
 	if err != nil {
@@ -172,9 +171,9 @@ func TestJobsOnRealStores(t *testing.T) {
 	}
 }
 
-// BenchmarkStores crawls and stores pages of one host with the real stores,
-// without syncing files. One operation is one page.
-func BenchmarkStores(b *testing.B) {
+// BenchmarkStorage crawls and stores pages of one host in real storage, without syncing
+// files. One operation is one page.
+func BenchmarkStorage(b *testing.B) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, article)
