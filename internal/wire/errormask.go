@@ -68,10 +68,6 @@ const (
 	ErrGuard
 )
 
-// CrawlFailed are the bits of pages that cannot be processed: 0 to 11 and 22
-// (docs/spec/storage.md 1.2).
-const CrawlFailed ErrorMask = 4198399
-
 // ErrorBit describes one bit of an ErrorMask.
 type ErrorBit struct {
 	Bit       int

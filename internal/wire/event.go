@@ -31,7 +31,6 @@ const (
 const (
 	InternalReady    = 1 // a manager to AdminInterfaceServer: it has started
 	InternalTaskDone = 2 // a worker to its manager: the task has ended
-	InternalState    = 3 // a watcher to its manager: the state of a task changed
 	InternalWork     = 4 // a manager to another: check for new work
 )
 

@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// lists makes what three nodes answer to op: rows of few keys, so that many are
-// on several nodes. It answers the keys of all that must not be lost.
+// lists returns random answers of three nodes to op, with many common keys, and the sorted
+// keys that the merged list must have.
 func lists(r *rand.Rand, op wire.Op) (nodes []string, keys []string) {
 	seen := map[string]bool{}
 	for range 3 {
@@ -42,7 +42,7 @@ func lists(r *rand.Rand, op wire.Op) (nodes []string, keys []string) {
 	return nodes, keys
 }
 
-// keysOf are the ids of the elements of a merged list, each as often as it is there.
+// keysOf returns the sorted keys of a merged list, including repeated ones.
 func keysOf(t *testing.T, raw json.RawMessage) []string {
 	t.Helper()
 	var list []struct{ ID, URLMd5, Host string }
