@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Values that a zero field of Config stands for.
+// Defaults of Config.
 const (
 	DefaultMaxMemory   = 2 << 30
 	DefaultMaxPages    = 2
@@ -21,44 +21,44 @@ const (
 )
 
 const (
-	maxServed  = 1000             // pages of one Chromium, which leaks as all browsers do
-	startTime  = 60 * time.Second // for a Chromium to start, whatever its page has
-	closeTime  = 10 * time.Second // for a page to close
-	maxCookies = 500              // of a page, in and out
+	maxServed  = 1000             // pages of one Chromium: all browsers leak memory
+	startTime  = 60 * time.Second // limit for the start of a Chromium
+	closeTime  = 10 * time.Second // limit for closing a page
+	maxCookies = 500              // sent to and read from one page
 	// defaultAnswerTime is how long a browser may take to answer a simple command.
 	defaultAnswerTime = 60 * time.Second
 )
 
-// Config is what all pages of a Browser have in common.
+// Config holds the settings that all pages of a Browser share.
 type Config struct {
-	// Path is the Chromium to start. Empty looks for the usual names in PATH.
+	// Path is the Chromium to start. If empty, the usual names are looked up in PATH.
 	Path string
-	// Dial opens every connection of every page, and of macros: the egress guard.
-	// An error in whose chain a method Refused() bool returns true is a Guard fault.
-	// Nil refuses everything.
+	// Dial opens every connection of every page and macro: it is the egress guard. An error
+	// that wraps one with a method Refused() bool that returns true is a Guard fault. If
+	// nil, every connection is refused.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Resolve is the same guard for hosts that a request's own proxy is sent to, and
-	// that are not dialled here. Nil refuses everything that has a proxy.
+	// Resolve is the same guard for hosts behind the proxy of a request, which are not
+	// dialled here. If nil, every request with a proxy is refused.
 	Resolve func(ctx context.Context, host string) error
-	// MaxMemory bounds the memory of all processes of the browser, in bytes: the
-	// largest of them, as a rule the renderer of one page, is ended when they exceed
-	// it.
+	// MaxMemory limits the memory of all processes of the browser, in bytes. Above it the
+	// largest process is killed, which usually is the renderer of one page.
 	MaxMemory int64
-	// MaxPages is how many pages may be open at once; more wait.
+	// MaxPages is how many pages may be open at once. Further calls of Get wait.
 	MaxPages int
-	// MaxRequests and MaxTraffic bound what one page loads, in requests and in bytes
-	// from all servers. What exceeds them fails, and the page is marked Cut.
+	// MaxRequests and MaxTraffic limit what one page loads, in requests and in bytes from
+	// all servers. Requests above a limit fail, and the page is marked Cut.
 	MaxRequests int
 	MaxTraffic  int64
 	// LoadMedia lets pages load images, audio, video and fonts.
 	LoadMedia bool
-	// UserAgent is sent when a request has none of its own. Empty is Chromium's.
+	// UserAgent is sent when a request has none. If empty, Chromium sends its own.
 	UserAgent string
-	// TempDir is where the browser's private folder is made; empty is the system's.
+	// TempDir is the parent of the browser's private folder. Empty means the system's
+	// folder for temporary files.
 	TempDir string
-	// Macros is what macros may do.
+	// Macros limits what macros may do.
 	Macros MacroPolicy
-	// Log hears what no page is told. Nil logs nothing.
+	// Log receives messages that concern no single page. Nil logs nothing.
 	Log *slog.Logger
 	// Now is the clock of Page.Started and Total. Nil is time.Now.
 	Now func() time.Time
@@ -66,20 +66,20 @@ type Config struct {
 	answerTime time.Duration // 0 is defaultAnswerTime
 }
 
-// Browser renders pages. It may be used by many goroutines at once.
+// Browser renders pages. Goroutines may share it.
 type Browser struct {
 	cfg   Config
-	slots chan struct{} // one for each page
+	slots chan struct{} // one token per open page
 
 	life  context.Context // ends with Close
 	end   context.CancelCauseFunc
 	pages sync.WaitGroup
 
-	starting chan struct{} // one token: who holds it may change running
+	starting chan struct{} // one token, whose holder may change running
 	running  *chromium
 }
 
-// New returns a Browser. It starts nothing yet.
+// New returns a Browser. The first Get starts Chromium.
 func New(cfg Config) *Browser {
 	cfg.MaxMemory = cmp.Or(max(cfg.MaxMemory, 0), DefaultMaxMemory)
 	cfg.MaxPages = cmp.Or(max(cfg.MaxPages, 0), DefaultMaxPages)
@@ -100,11 +100,11 @@ func New(cfg Config) *Browser {
 	return b
 }
 
-var errNoDial = errors.New("the browser has no way out: Config.Dial is not set")
+var errNoDial = errors.New("browser: Config.Dial is not set")
 
-// Close ends the pages under way with a Cancelled fault and the browser with all
-// its processes, and removes its folder. It returns when that is done. The Browser
-// must not be used afterwards.
+// Close ends open pages with a Cancelled fault, kills the browser with all its processes
+// and removes its folder. It returns when that is done. The Browser must not be used
+// afterwards.
 func (b *Browser) Close() {
 	b.end(errClosed)
 	b.starting <- struct{}{} // no start follows
@@ -140,7 +140,7 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 	}
 	v := &visit{cfg: &b.cfg, chromium: c, req: &req, began: b.cfg.Now(), changed: make(chan struct{})}
 	page, err := v.run(ctx)
-	b.pages.Go(func() { // a page whose script hangs takes long to close
+	b.pages.Go(func() { // a page with a hanging script closes slowly
 		v.close()
 		c.release()
 		<-b.slots
@@ -151,18 +151,18 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 	return page, nil
 }
 
-// check completes req, or says why it cannot be rendered.
+// check sets the defaults of req and validates it.
 func (b *Browser) check(req *Request) error {
 	u, err := url.Parse(req.URL)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
-		err = errors.New("neither http nor https, or no host")
+		err = errors.New("want an http or https URL with a host")
 	}
 	if err == nil && req.Method != "" && req.Method != "GET" && req.Method != "POST" {
-		err = fmt.Errorf("the method %q is neither GET nor POST", clip(req.Method))
+		err = fmt.Errorf("unsupported method %q; want GET or POST", clip(req.Method))
 	}
 	req.Timeout = cmp.Or(max(req.Timeout, 0), DefaultTimeout)
 	if err == nil && req.Damping >= req.Timeout {
-		err = fmt.Errorf("the damping of %v leaves no time of %v", req.Damping, req.Timeout)
+		err = fmt.Errorf("damping %v is not shorter than the timeout %v", req.Damping, req.Timeout)
 	}
 	if err != nil {
 		return &Fault{Kind: BadURL, URL: req.URL, Err: err}
@@ -181,20 +181,20 @@ func (b *Browser) check(req *Request) error {
 	return nil
 }
 
-// startFault tells what kept a browser from starting.
-func (b *Browser) startFault(ctx context.Context, where string, err error) error {
+// startFault is the fault for a browser that did not start.
+func (b *Browser) startFault(ctx context.Context, pageURL string, err error) error {
 	var f *Fault
 	switch {
 	case errors.As(err, &f):
-		return &Fault{Kind: f.Kind, URL: where, Err: f.Err}
+		return &Fault{Kind: f.Kind, URL: pageURL, Err: f.Err}
 	case ctx.Err() != nil:
-		return &Fault{Kind: Cancelled, URL: where, Err: context.Cause(ctx)}
+		return &Fault{Kind: Cancelled, URL: pageURL, Err: context.Cause(ctx)}
 	}
-	return &Fault{Kind: Driver, URL: where, Err: err}
+	return &Fault{Kind: Driver, URL: pageURL, Err: err}
 }
 
-// take returns the running browser, for one page, and starts it if need be. The
-// caller releases it.
+// take returns the running browser for one more page, and starts one if needed. The caller
+// must release it.
 func (b *Browser) take(ctx context.Context) (*chromium, error) {
 	select {
 	case b.starting <- struct{}{}:
@@ -209,7 +209,7 @@ func (b *Browser) take(ctx context.Context) (*chromium, error) {
 		if b.running.use() {
 			return b.running, nil
 		}
-		// One browser at a time: this one ends with its last page.
+		// Only one browser runs at a time. A retired one ends with its last page.
 		select {
 		case <-b.running.gone:
 		case <-ctx.Done():
@@ -225,12 +225,12 @@ func (b *Browser) take(ctx context.Context) (*chromium, error) {
 	}
 	b.running = c
 	if !c.use() {
-		return nil, errors.New("the browser ended as it had started")
+		return nil, errors.New("the browser ended during its start")
 	}
 	return c, nil
 }
 
-// use counts one more page, or reports that the browser takes none.
+// use counts one more page. It returns false if the browser takes no more pages.
 func (c *chromium) use() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +243,7 @@ func (c *chromium) use() bool {
 	return true
 }
 
-// release is the end of a page. The last one of a retired browser ends it.
+// release ends one use. The last release kills a retired browser.
 func (c *chromium) release() {
 	c.mu.Lock()
 	c.pages--
@@ -254,14 +254,14 @@ func (c *chromium) release() {
 	}
 }
 
-// retire lets the browser end with its last page.
+// retire stops further uses. The browser ends with its last page.
 func (c *chromium) retire() {
 	c.mu.Lock()
 	c.retired = true
 	c.mu.Unlock()
 }
 
-// killed is how many processes were ended for their memory.
+// killed returns how many processes were killed for their memory.
 func (c *chromium) killed() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,13 +18,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
-// The tests share one browser where they can, as starting one takes a second.
+// The tests share one browser if possible, since its start takes a second.
 var shared *Browser
 
 func TestMain(m *testing.M) {
@@ -33,7 +36,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if _, err := findProgram(""); err != nil {
-		fmt.Fprintln(os.Stderr, "the tests of browser need Chromium; run make setup-test")
+		fmt.Fprintln(os.Stderr, "Chromium is missing; run scripts/setup.sh test")
 		os.Exit(1)
 	}
 	folder, err := os.MkdirTemp("", "browser-test-")
@@ -51,14 +54,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// refusal is what a guard says.
+// refusal is the error of a guard.
 type refusal struct{ addr string }
 
 func (r refusal) Error() string { return "address " + r.addr + " refused" }
 func (r refusal) Refused() bool { return true }
 
-// guarded dials loopback and refuses the rest; names below .test are 127.0.0.1,
-// but forbidden.test, and other names are unknown.
+// guarded dials 127.0.0.1 and refuses other addresses. Names below .test are 127.0.0.1,
+// except forbidden.test. Other names do not exist.
 func guarded(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -87,7 +90,7 @@ func config(folder string) Config {
 	return cfg
 }
 
-// site serves each path by what is given for it: a page, or a handler.
+// site starts a server and returns its URL. The value of a path is a page or a handler.
 func site(t *testing.T, pages map[string]any) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -110,7 +113,7 @@ func site(t *testing.T, pages map[string]any) string {
 func get(t *testing.T, req Request) *Page {
 	t.Helper()
 	if req.Timeout == 0 {
-		req.Timeout = 3 * time.Minute // a busy machine proves nothing
+		req.Timeout = 3 * time.Minute // a slow machine is not a failure
 	}
 	p, err := shared.Get(t.Context(), req)
 	if err != nil {
@@ -119,7 +122,7 @@ func get(t *testing.T, req Request) *Page {
 	return p
 }
 
-// wantFault gets req and wants a fault.
+// wantFault gets req and expects a fault.
 func wantFault(t *testing.T, b *Browser, req Request, kind Kind) *Fault {
 	t.Helper()
 	if req.Timeout == 0 {
@@ -136,11 +139,11 @@ func wantFault(t *testing.T, b *Browser, req Request, kind Kind) *Fault {
 func wantText(t *testing.T, p *Page, text string) {
 	t.Helper()
 	if !strings.Contains(string(p.Body), text) {
-		t.Errorf("no %q in %q", text, p.Body)
+		t.Errorf("%q is missing in %q", text, p.Body)
 	}
 }
 
-func TestScriptMakesThePage(t *testing.T) {
+func TestScriptBuildsPage(t *testing.T) {
 	where := site(t, map[string]any{
 		"/": `<!DOCTYPE html><title>x</title><body><script>
 			fetch("/data").then(r => r.text()).then(t => document.body.append("made " + t));
@@ -163,7 +166,7 @@ func TestScriptMakesThePage(t *testing.T) {
 	}
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestSentRequest(t *testing.T) {
 	var sent atomic.Pointer[http.Request]
 	var body atomic.Pointer[string]
 	where := site(t, map[string]any{"/": func(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +194,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestCodesAndKindsOfContent(t *testing.T) {
+func TestStatusAndContentType(t *testing.T) {
 	answer := func(code int, kind, body string) func(http.ResponseWriter, *http.Request) {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if kind == "" {
@@ -223,7 +226,7 @@ func TestCodesAndKindsOfContent(t *testing.T) {
 		rendered bool
 		kind     string
 		charset  string
-		body     string // the whole of what was taken, part of what was rendered
+		body     string // a whole file, or a part of a rendered page
 	}{
 		"/404": {404, true, "text/html", "windows-1252", "<p>none</p>"}, "/503": {503, true, "text/html", "windows-1252", "busy"},
 		"/500-empty": {500, false, "text/html", "", ""},
@@ -237,7 +240,7 @@ func TestCodesAndKindsOfContent(t *testing.T) {
 		t.Run(path[1:], func(t *testing.T) {
 			t.Parallel()
 			p := get(t, Request{URL: where + path})
-			// Nothing names the charset of an ASCII page: Chromium guesses one of two.
+			// An ASCII page declares no charset. Chromium guesses one of two.
 			guessed := want.charset == "windows-1252" && p.Charset == "utf-8"
 			if p.Code != want.code || p.Rendered != want.rendered || p.ContentType != want.kind || p.Charset != want.charset && !guessed {
 				t.Errorf("code %d, rendered %v, %q, %q, body %q", p.Code, p.Rendered, p.ContentType, p.Charset, p.Body)
@@ -308,13 +311,13 @@ func TestRedirects(t *testing.T) {
 			wantText(t, get(t, Request{URL: where + path}), "stays")
 		})
 	}
-	t.Run("none wanted", func(t *testing.T) {
+	t.Run("no redirects allowed", func(t *testing.T) {
 		t.Parallel()
 		wantFault(t, shared, Request{URL: where + "/http", MaxRedirects: -1}, TooManyRedirects)
 	})
 }
 
-func TestFaultsOfTheNetwork(t *testing.T) {
+func TestNetworkFaults(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +348,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 		"forbidden address": {"http://10.0.0.1/", Guard}, "forbidden address, TLS": {"https://10.0.0.1/", Guard},
 		"forbidden name": {"http://forbidden.test/", Guard}, "metadata": {"http://169.254.169.254/latest/", Guard},
 		"loopback v6": {"http://[::1]/", Guard}, "localhost is a name": {"http://localhost/", NameNotResolved},
-		"nobody listens": {"http://" + closed.Addr().String() + "/", Connect}, "nobody listens, TLS": {"https://" + closed.Addr().String() + "/", Connect},
+		"closed port": {"http://" + closed.Addr().String() + "/", Connect}, "closed port, TLS": {"https://" + closed.Addr().String() + "/", Connect},
 		"unknown authority": {tls.URL, Connect},
 		"empty":             {where + "/empty", Empty}, "no content": {where + "/204", Empty},
 		"dropped": {where + "/drop", Empty}, "too large": {where + "/large", TooLarge}, "declared too large": {where + "/long", TooLarge}, "grows too large": {where + "/grows", TooLarge},
@@ -361,14 +364,14 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 }
 
-func TestNothingForbiddenIsReached(t *testing.T) {
+func TestForbiddenAddressIsNotReached(t *testing.T) {
 	var reached atomic.Int32
 	forbidden := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reached.Add(1) }))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	forbidden.Listener = &tellingListener{l, &reached}
+	forbidden.Listener = &countingListener{l, &reached}
 	forbidden.Start()
 	defer forbidden.Close()
 	at := l.Addr().String()
@@ -392,13 +395,13 @@ func TestNothingForbiddenIsReached(t *testing.T) {
 	}
 }
 
-// tellingListener counts connections.
-type tellingListener struct {
+// countingListener counts accepted connections.
+type countingListener struct {
 	net.Listener
 	reached *atomic.Int32
 }
 
-func (l *tellingListener) Accept() (net.Conn, error) {
+func (l *countingListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err == nil {
 		l.reached.Add(1)
@@ -475,7 +478,7 @@ func TestHostilePages(t *testing.T) {
 	})
 	t.Run("time in Allow is not counted", func(t *testing.T) {
 		t.Parallel()
-		const wait = 3 * time.Second
+		const wait = 200 * time.Millisecond
 		began := time.Now()
 		p := get(t, Request{URL: where + "/end", Allow: func(context.Context, *url.URL) error {
 			time.Sleep(wait)
@@ -487,16 +490,15 @@ func TestHostilePages(t *testing.T) {
 	})
 }
 
-func TestPagesAreApart(t *testing.T) {
-	meet := make(chan struct{}, 2)
+func TestPagesShareNoState(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
 	where := site(t, map[string]any{"/": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<p>got %q</p><script>document.cookie = "mine=%s"; localStorage.x = (localStorage.x || "") + "y"; document.body.append(" store " + localStorage.x)</script>`, r.Header.Get("Cookie"), r.URL.RawQuery)
 	}, "/wait": func(w http.ResponseWriter, r *http.Request) {
-		meet <- struct{}{}
-		for len(meet) < 2 {
-			time.Sleep(5 * time.Millisecond)
-		}
+		both.Done()
+		both.Wait()
 		http.Redirect(w, r, "/?"+r.URL.RawQuery, 302)
 	}})
 	results := make(chan error, 2)
@@ -553,7 +555,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestLifeOfABrowser(t *testing.T) {
+func TestBrowserLifeCycle(t *testing.T) {
 	where := site(t, map[string]any{"/": `<p>fine</p>`, "/hang": func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }})
 	folder := t.TempDir()
 	b := New(config(folder))
@@ -569,17 +571,15 @@ func TestLifeOfABrowser(t *testing.T) {
 	if p, err := b.Get(t.Context(), Request{URL: where + "/"}); err != nil || !strings.Contains(string(p.Body), "fine") {
 		t.Fatalf("after a kill: %v, %v", p, err)
 	}
-	under := make(chan error, 1)
+	running := make(chan error, 1)
 	go func() {
 		_, err := b.Get(t.Context(), Request{URL: where + "/hang"})
-		under <- err
+		running <- err
 	}()
-	for len(b.slots) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, "the page has a slot", func() bool { return len(b.slots) > 0 })
 	b.Close()
-	if err := <-under; KindOf(err) != Cancelled {
-		t.Errorf("the page under way: %v", err)
+	if err := <-running; KindOf(err) != Cancelled {
+		t.Errorf("open page: %v", err)
 	}
 	if left, _ := os.ReadDir(folder); len(left) != 0 {
 		t.Errorf("left %v", left)
@@ -625,8 +625,7 @@ func TestNotInstalled(t *testing.T) {
 	wantFault(t, bad, Request{URL: "http://127.0.0.1/"}, Driver)
 }
 
-// helper is the process that TestKilledTask kills: it renders a page that never
-// ends and says so.
+// helper is the process that TestKilledTask kills. It renders a page that never ends.
 func helper(folder string) {
 	b := New(config(folder))
 	if _, err := b.Get(context.Background(), Request{URL: os.Getenv("DC_BROWSER_URL")}); err != nil {
@@ -652,7 +651,7 @@ func TestKilledTask(t *testing.T) {
 	case <-busy:
 	case <-time.After(time.Minute):
 		cmd.Process.Kill()
-		t.Fatal("the helper renders nothing")
+		t.Fatal("the helper has opened no page after a minute")
 	}
 	before := processesOf(filepath.Join(folder, profilePrefix))
 	if len(before) < 3 {
@@ -660,14 +659,11 @@ func TestKilledTask(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	for deadline := time.Now().Add(20 * time.Second); len(processesOf(filepath.Join(folder, profilePrefix))) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			left := processesOf(filepath.Join(folder, profilePrefix))
-			killUsers(filepath.Join(folder, profilePrefix))
-			t.Fatalf("of %d processes %v are left", len(before), left)
-		}
-	}
-	// The next browser removes the folder.
+	t.Cleanup(func() { killUsers(filepath.Join(folder, profilePrefix)) })
+	testwait.Until(t, "all processes of the browser end", func() bool {
+		return len(processesOf(filepath.Join(folder, profilePrefix))) == 0
+	})
+	// The next browser removes the orphaned folder.
 	sweepProfiles(folder)
 	if left, _ := os.ReadDir(folder); len(left) != 0 {
 		t.Errorf("left %v", left)

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// errTimeOver is the cause of a context that a budget ended.
-var errTimeOver = errors.New("time is over")
+// errTimeOver is the cause of the context of a budget that has run out.
+var errTimeOver = errors.New("timeout")
 
-// budget is time that runs out, but not while it is paused. Its context ends then,
-// by errTimeOver.
+// budget is a timeout that can be paused. Its context ends with the cause errTimeOver.
 type budget struct {
 	context.Context
 	end context.CancelCauseFunc
@@ -20,7 +19,7 @@ type budget struct {
 	left   time.Duration
 	since  time.Time
 	paused int
-	idle   time.Duration // all pauses together
+	idle   time.Duration // sum of all pauses
 	timer  *time.Timer
 }
 
@@ -31,7 +30,7 @@ func newBudget(parent context.Context, d time.Duration) *budget {
 	return b
 }
 
-// pause stops the time until resume; both may be nested.
+// pause stops the clock until resume. Calls nest.
 func (b *budget) pause() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +41,7 @@ func (b *budget) pause() {
 	}
 }
 
-// resume lets the time run on.
+// resume ends one pause.
 func (b *budget) resume() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +52,7 @@ func (b *budget) resume() {
 	}
 }
 
-// stop frees the budget.
+// stop releases the resources of the budget.
 func (b *budget) stop() {
 	b.mu.Lock()
 	b.timer.Stop()
@@ -61,8 +60,8 @@ func (b *budget) stop() {
 	b.end(nil)
 }
 
-// stood is how long the time was paused.
-func (b *budget) stood() time.Duration {
+// pausedTime returns the sum of all pauses.
+func (b *budget) pausedTime() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.idle

@@ -1,26 +1,24 @@
-// Package browser turns one URL into one rendered page, by a Chromium without a
-// display.
+// Package browser renders one URL to one page, by a headless Chromium.
 //
-// A Browser starts one Chromium when the first page is asked for and keeps it for
-// all pages of its process. Each page has a browser context of its own (cookies,
-// cache, storage), which ends with it. Chromium is spoken to over a pipe, so no
-// port is open to others, and its own process group, folder and memory are
-// watched: it dies with its process, however that ends, and a page that takes too
-// much memory loses its renderer.
+// A Browser starts one Chromium for its first page and keeps it for all pages of its
+// process. Each page has its own browser context (cookies, cache, storage), which ends with
+// the page. The driver speaks to Chromium over a pipe, so no debugging port is open.
+// Chromium has its own session of processes, folder and memory limit. It dies with the
+// process that started it. A page that takes too much memory loses its renderer. A browser
+// that stops answering is killed and replaced.
 //
-// Chromium dials nothing itself. Each page has a forward proxy of its own on
-// loopback, inside this process, which dials through Config.Dial: the egress guard
-// holds under the browser as it does elsewhere, and what a page may load is
-// counted there.
+// Chromium dials nothing itself. Each page has its own forward proxy on loopback, inside
+// this process, which dials through Config.Dial. So the egress guard holds for the browser
+// too, and the proxy counts what the page loads.
 //
 //	b := browser.New(browser.Config{Dial: fetcher.Dial})
 //	defer b.Close()
 //	page, err := b.Get(ctx, browser.Request{URL: "https://example.com/", Timeout: 30 * time.Second})
 //	if browser.KindOf(err) == browser.NotInstalled { ... }
 //
-// Package crawl above decides whether a URL may be fetched and when; Allow is
-// asked before each request for the page itself, redirects by script included.
-// FETCHER_MACRO is read and run here (ParseMacro).
+// The caller decides whether and when a URL may be fetched: Request.Allow is called before
+// each request for the page itself, redirects by script included. ParseMacro reads
+// FETCHER_MACRO, and Get runs it.
 //
 // Sources: docs/spec/crawling.md 2.4, 2.8, 4.2 and 4.9; docs/spec/DECISIONS.md 6.7.
 package browser

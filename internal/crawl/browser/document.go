@@ -17,20 +17,19 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// maxWaiting bounds the requests of a page that wait to be let go. What exceeds it
-// is never answered; its page has asked for a flood.
+// maxWaiting limits the queued requests of a page. Requests above it get no answer.
 const maxWaiting = 10000
 
-// document judges one request for the page itself, or its answer.
+// document handles a request for the page itself, or its response.
 func (v *visit) document(ev *fetch.EventRequestPaused) {
 	if ev.ResponseStatusCode == 0 && ev.ResponseErrorReason == "" {
-		v.request(ev)
+		v.checkRequest(ev)
 	} else {
-		v.answer(ev)
+		v.checkResponse(ev)
 	}
 }
 
-// refuse ends a request, and the page by f if it is given.
+// refuse fails a request, and ends the page with f unless f is nil.
 func (v *visit) refuse(ev *fetch.EventRequestPaused, f *Fault) {
 	if f != nil {
 		v.fail(f)
@@ -38,12 +37,12 @@ func (v *visit) refuse(ev *fetch.EventRequestPaused, f *Fault) {
 	cdp.Call(v.time, v.session, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
 }
 
-// request lets a request for the page itself go, once it is allowed.
-func (v *visit) request(ev *fetch.EventRequestPaused) {
-	where := ev.Request.URL + ev.Request.URLFragment
-	u, err := url.Parse(where)
+// checkRequest continues a request for the page itself if it is allowed.
+func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
+	target := ev.Request.URL + ev.Request.URLFragment
+	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("the page leads to %q", clip(where))))
+		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("redirect to unsupported URL %q", clip(target))))
 		return
 	}
 	first, tooMany := false, false
@@ -57,11 +56,11 @@ func (v *visit) request(ev *fetch.EventRequestPaused) {
 		}
 		if !tooMany {
 			v.count++
-			v.url, v.code, v.header, v.phase, v.parsed = where, 0, nil, requested, false
+			v.url, v.code, v.header, v.phase, v.parsed = target, 0, nil, requested, false
 		}
 	})
 	if tooMany {
-		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("more than %d, the next to %q", v.req.MaxRedirects, clip(where))))
+		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, clip(target))))
 		return
 	}
 	if v.req.Allow != nil {
@@ -71,7 +70,7 @@ func (v *visit) request(ev *fetch.EventRequestPaused) {
 		v.time.resume()
 		v.allow.Unlock()
 		if err != nil {
-			v.refuse(ev, &Fault{Kind: Refused, URL: where, Err: err})
+			v.refuse(ev, &Fault{Kind: Refused, URL: target, Err: err})
 			return
 		}
 	}
@@ -88,19 +87,19 @@ func (v *visit) request(ev *fetch.EventRequestPaused) {
 		params.Method, params.PostData = http.MethodPost, v.req.PostData
 	}
 	if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, params); err != nil && v.time.Err() == nil {
-		v.fail(v.faultOf(Driver, fmt.Errorf("request: %w", err)))
+		v.fail(v.faultOf(Driver, fmt.Errorf("continue request: %w", err)))
 	}
 }
 
-// ownFields are the fields of a request that the browser sets.
+// ownFields are the request fields that the browser sets.
 var ownFields = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Cookie": true, "Host": true,
 	"Keep-Alive": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true, "User-Agent": true,
 }
 
-// headers returns the fields of a request for the page itself: those of the
-// browser, and over them those of Request.Header.
+// headers returns the fields of a request for the page itself. Fields of Request.Header
+// replace those of the browser.
 func (v *visit) headers(r *network.Request, u *url.URL) []Header {
 	home, err := url.Parse(v.req.URL)
 	atHome := err == nil && home.Scheme == u.Scheme && strings.EqualFold(home.Host, u.Host)
@@ -129,19 +128,19 @@ func (v *visit) headers(r *network.Request, u *url.URL) []Header {
 	return list
 }
 
-// answer judges the header of an answer for the page itself. What is not HTML is
-// taken here, as served.
-func (v *visit) answer(ev *fetch.EventRequestPaused) {
-	goOn := func() {
+// checkResponse handles the header of a response for the page itself. It downloads content
+// that is not HTML as served.
+func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
+	resume := func() {
 		if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID}); err != nil && v.time.Err() == nil {
-			v.fail(v.faultOf(Driver, fmt.Errorf("answer: %w", err)))
+			v.fail(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
 		}
 	}
 	if ev.ResponseErrorReason != "" {
 		v.mu.Lock()
 		first := v.count == 1
 		v.mu.Unlock()
-		if !first { // the first is told in more detail by its navigation
+		if !first { // navigate reports that of the first request in more detail
 			reason := string(ev.ResponseErrorReason)
 			if err := v.netFault(reason, kindOfReason(reason)); err != nil {
 				var f *Fault
@@ -149,7 +148,7 @@ func (v *visit) answer(ev *fetch.EventRequestPaused) {
 				v.fail(f)
 			}
 		}
-		goOn()
+		resume()
 		return
 	}
 	header := http.Header{}
@@ -165,26 +164,26 @@ func (v *visit) answer(ev *fetch.EventRequestPaused) {
 		}
 	})
 	if redirect {
-		goOn()
+		resume()
 		return
 	}
 	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > v.req.MaxBytes {
-		v.refuse(ev, v.faultOf(TooLarge, fmt.Errorf("the answer has %d bytes, more than %d", n, v.req.MaxBytes)))
+		v.refuse(ev, v.faultOf(TooLarge, fmt.Errorf("the response has %d bytes; the limit is %d", n, v.req.MaxBytes)))
 		return
 	}
 	kind := mediaType(header.Get("Content-Type"))
 	disposition, _, _ := strings.Cut(header.Get("Content-Disposition"), ";")
 	if isHTML(kind) && !strings.EqualFold(strings.TrimSpace(disposition), "attachment") || code == http.StatusNoContent {
-		goOn()
+		resume()
 		return
 	}
-	body, err := v.take(v.time, ev.RequestID)
+	body, err := v.download(v.time, ev.RequestID)
 	switch {
 	case err != nil:
 		if v.time.Err() == nil {
 			var f *Fault
 			if !errors.As(err, &f) {
-				f = v.faultOf(Driver, fmt.Errorf("body: %w", err))
+				f = v.faultOf(Driver, fmt.Errorf("download body: %w", err))
 			}
 			v.refuse(ev, f)
 		}
@@ -194,19 +193,19 @@ func (v *visit) answer(ev *fetch.EventRequestPaused) {
 		_, err := cdp.Call(v.time, v.session, fetch.FulfillRequest, fetch.FulfillRequestParams{
 			RequestID: ev.RequestID, ResponseCode: ev.ResponseStatusCode, ResponseHeaders: entries, Body: body})
 		if err != nil && v.time.Err() == nil {
-			v.fail(v.faultOf(Driver, fmt.Errorf("answer: %w", err)))
+			v.fail(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
 		}
 		return
 	case len(body) == 0 && code < 400:
 		v.refuse(ev, v.faultOf(Empty, nil))
 		return
 	}
-	v.change(func() { v.phase, v.body = taken, body })
+	v.change(func() { v.phase, v.body = downloaded, body })
 	v.refuse(ev, nil)
 }
 
-// take reads the body of an answer, in pieces, as it may be of any size.
-func (v *visit) take(ctx context.Context, id fetch.RequestID) ([]byte, error) {
+// download reads the body of a response in chunks, since it may have any size.
+func (v *visit) download(ctx context.Context, id fetch.RequestID) ([]byte, error) {
 	opened, err := cdp.Call(ctx, v.session, fetch.TakeResponseBodyAsStream, fetch.TakeResponseBodyAsStreamParams{RequestID: id})
 	if err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ func (v *visit) take(ctx context.Context, id fetch.RequestID) ([]byte, error) {
 		}
 		body.Write(part.Data)
 		if int64(body.Len()) > v.req.MaxBytes {
-			return nil, v.faultOf(TooLarge, fmt.Errorf("the answer has more than %d bytes", v.req.MaxBytes))
+			return nil, v.faultOf(TooLarge, fmt.Errorf("the response exceeds %d bytes", v.req.MaxBytes))
 		}
 		if part.EOF {
 			return body.Bytes(), nil
@@ -233,7 +232,7 @@ func (v *visit) take(ctx context.Context, id fetch.RequestID) ([]byte, error) {
 	}
 }
 
-// mediaType is the type of a Content-Type field, lower case, without parameters.
+// mediaType returns the type of a Content-Type field, in lower case, without parameters.
 func mediaType(field string) string {
 	kind, _, _ := strings.Cut(field, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -241,7 +240,7 @@ func mediaType(field string) string {
 
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
 
-// charsetOf is the charset of a Content-Type field, lower case, "" if it has none.
+// charsetOf returns the charset of a Content-Type field in lower case, or "".
 func charsetOf(field string) string {
 	_, params, err := mime.ParseMediaType(field)
 	if err != nil {
@@ -250,8 +249,7 @@ func charsetOf(field string) string {
 	return strings.ToLower(params["charset"])
 }
 
-// queue keeps what the page loads until letGo has time for it. Call it under the
-// lock.
+// queue adds a request that the page makes for its content. v.mu must be held.
 func (v *visit) queue(ev *fetch.EventRequestPaused) {
 	if len(v.waiting) >= maxWaiting {
 		v.cut = true
@@ -264,21 +262,21 @@ func (v *visit) queue(ev *fetch.EventRequestPaused) {
 	}
 }
 
-// media are what a page looks and sounds like, and does not say.
+// media are the resource types that add nothing to the text of a page.
 var media = map[network.ResourceType]bool{
 	network.ResourceTypeImage: true, network.ResourceTypeMedia: true, network.ResourceTypeFont: true,
 	network.ResourceTypePing: true, network.ResourceTypeCSPViolationReport: true, network.ResourceTypePrefetch: true,
 }
 
-// isMedia reports whether a request is for media, or for the icon of the page, which
-// is of no type of its own.
+// isMedia reports whether a request is for media or for the page's icon, which has no
+// resource type of its own.
 func isMedia(ev *fetch.EventRequestPaused) bool {
 	accept, _ := ev.Request.Headers["Accept"].(string)
 	return media[ev.ResourceType] || ev.ResourceType == network.ResourceTypeOther && strings.HasPrefix(accept, "image/")
 }
 
-// letGo lets what the page loads go, or not, until the page is done.
-func (v *visit) letGo() {
+// continueRequests continues or refuses queued requests until the page ends.
+func (v *visit) continueRequests() {
 	for {
 		v.mu.Lock()
 		var ev *fetch.EventRequestPaused
@@ -286,8 +284,8 @@ func (v *visit) letGo() {
 		if len(v.waiting) > 0 {
 			ev = v.waiting[0]
 			v.waiting = v.waiting[1:]
-			if answer := ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""; !answer {
-				if v.asked++; v.asked > v.cfg.MaxRequests {
+			if response := ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""; !response {
+				if v.requests++; v.requests > v.cfg.MaxRequests {
 					refuse, v.cut = true, true
 				}
 				refuse = refuse || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
@@ -304,7 +302,7 @@ func (v *visit) letGo() {
 		case refuse:
 			v.refuse(ev, nil)
 		default:
-			// A request that the page has called off meanwhile is no fault.
+			// The call fails if the page has cancelled the request, which is not a fault.
 			cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
 		}
 	}

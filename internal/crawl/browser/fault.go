@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,33 +12,34 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Kind says why a page could not be had. A status of 400 and above is no fault.
+// Kind classifies why a page could not be rendered. A status of 400 or above is not a
+// fault.
 type Kind uint8
 
 // The kinds of faults. The numbers are not stored anywhere.
 const (
 	None             Kind = iota // no fault
-	Driver                       // Chromium did not start, died or did not answer
-	NotInstalled                 // there is no Chromium
+	Driver                       // Chromium did not start, died or did not answer in time
+	NotInstalled                 // no Chromium was found
 	BadURL                       // not an http or https URL
 	NameNotResolved              // the host has no address
-	Connect                      // no connection, no TLS, or another error of the network
+	Connect                      // no connection, failed TLS handshake, or another network error
 	ConnectTimeout               // a connection timed out
-	ProxyConnect                 // the proxy of the page does not answer
-	Blocked                      // the connection was reset, or a tunnel refused
-	TooManyRedirects             // more redirects, by servers and scripts, than allowed
-	Empty                        // an answer without content
-	TooLarge                     // the document, or all a page loads, exceeds its limit
-	Memory                       // the page was ended for its use of memory
-	TimeOver                     // the time-out is over
-	MacroFailed                  // a macro failed, or is not allowed
+	ProxyConnect                 // the proxy of the request failed
+	Blocked                      // the connection was reset, or a proxy refused a tunnel
+	TooManyRedirects             // more redirects, by servers or scripts, than allowed
+	Empty                        // response without content
+	TooLarge                     // the document, or the traffic of the page, exceeds its limit
+	Memory                       // the page exceeded the memory limit
+	TimeOver                     // the timeout of the request is over
+	MacroFailed                  // a macro failed or is not allowed
 	Guard                        // the egress guard refused the address
-	Refused                      // Allow said no
+	Refused                      // Request.Allow refused a URL
 	Cancelled                    // the caller's context ended, or the Browser was closed
 )
 
-// codeOther is the status that stands for errors of the network that have no bit
-// of their own (docs/spec/crawling.md 4.9).
+// codeOther is the status for network errors that have no error bit of their own
+// (docs/spec/crawling.md 4.9).
 const codeOther = 520
 
 var kinds = [...]struct {
@@ -72,9 +74,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind_%d", uint8(k))
 }
 
-// Bits returns the error bits of the URL that ended so. Refused and Cancelled have
-// none: the caller knows why it said no.
-// Source: docs/spec/crawling.md 4.9, "intended mapping of browser errors".
+// Bits returns the error bits of a URL with this fault. Refused and Cancelled have none:
+// the caller knows its own reason. Source: docs/spec/crawling.md 4.9, "intended mapping of
+// browser errors".
 func (k Kind) Bits() wire.ErrorMask {
 	if int(k) < len(kinds) {
 		return kinds[k].bits
@@ -82,9 +84,9 @@ func (k Kind) Bits() wire.ErrorMask {
 	return wire.ErrFetcherInternal
 }
 
-// CodeBits returns the error bits of an HTTP status that a browser brought: 403
-// and 503 are forbidden, 409 is an error of fetching, other codes of 400 and
-// above an HTTP error. Source: docs/spec/crawling.md 2.3 (step 28) and 4.9.
+// CodeBits returns the error bits of an HTTP status that the browser received: 403 and 503
+// are forbidden, 409 is a fetch error, other codes of 400 and above are HTTP errors.
+// Source: docs/spec/crawling.md 2.3 (step 28) and 4.9.
 func CodeBits(code int) wire.ErrorMask {
 	switch {
 	case code == http.StatusForbidden, code == http.StatusServiceUnavailable:
@@ -100,35 +102,34 @@ func CodeBits(code int) wire.ErrorMask {
 // Fault is the error of Browser.Get.
 type Fault struct {
 	Kind Kind
-	URL  string // that of the request that failed
-	Code int    // status of the last answer; 520 for Connect; 0 if there was none
-	Err  error  // the cause; nil when the kind says it all
-	// Partial is the page as far as it had come when time was over, nil if nothing
-	// could be read from it.
+	URL  string // URL of the request that failed
+	Code int    // status of the last response; 520 for Connect; 0 if there was none
+	Err  error  // the cause; may be nil
+	// Partial is the page at the time of a timeout. It is nil if nothing could be read.
 	Partial *Page
 }
 
-// Error returns URL, without a password, kind and cause.
+// Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
-	text := kinds[Driver].text
+	kind := kinds[Driver].text
 	if int(f.Kind) < len(kinds) {
-		text = kinds[f.Kind].text
+		kind = kinds[f.Kind].text
 	}
-	where := f.URL
-	if u, err := url.Parse(where); err == nil {
-		where = u.Redacted()
+	page := f.URL
+	if u, err := url.Parse(page); err == nil {
+		page = u.Redacted()
 	}
 	if f.Err == nil {
-		return fmt.Sprintf("browser %q: %s", where, text)
+		return fmt.Sprintf("browser %q: %s", page, kind)
 	}
-	return fmt.Sprintf("browser %q: %s: %v", where, text, f.Err)
+	return fmt.Sprintf("browser %q: %s: %v", page, kind, f.Err)
 }
 
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// KindOf returns the kind of the Fault in err's chain, None for a nil err, and
-// Driver for any other error.
+// KindOf returns the kind of the Fault that err wraps, None for a nil err, and Driver for
+// any other error.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
@@ -140,11 +141,11 @@ func KindOf(err error) Kind {
 	return Driver
 }
 
-// errClosed ends the pages under way when the Browser is closed.
+// errClosed is the cause of pages that Browser.Close ends.
 var errClosed = fmt.Errorf("the browser was closed: %w", context.Canceled)
 
-// netKinds are the kinds of Chromium's network errors, by how they begin behind
-// "net::ERR_". The first that fits decides. What is not here is a Connect fault.
+// netKinds maps prefixes of Chromium's network errors, without "net::ERR_", to kinds. The
+// first match wins. Any other error is a Connect fault.
 var netKinds = []struct {
 	begin string
 	kind  Kind
@@ -165,8 +166,7 @@ var netKinds = []struct {
 	{"EMPTY_RESPONSE", Empty},
 }
 
-// kindOfNet returns the kind of an error text of Chromium, "net::ERR_..." or a
-// reason of its protocol's Network domain.
+// kindOfNet returns the kind of a network error of Chromium, such as "net::ERR_TIMED_OUT".
 func kindOfNet(text string) Kind {
 	text = strings.TrimPrefix(text, "net::ERR_")
 	for _, n := range netKinds {
@@ -177,7 +177,8 @@ func kindOfNet(text string) Kind {
 	return Connect
 }
 
-// reasonKinds are the kinds of the protocol's network.ErrorReason.
+// reasonKinds maps values of the protocol's network.ErrorReason to kinds. Any other reason
+// is a Connect fault.
 var reasonKinds = map[string]Kind{
 	"TimedOut": ConnectTimeout, "NameNotResolved": NameNotResolved, "ConnectionReset": Blocked,
 	"BlockedByClient": Blocked, "BlockedByResponse": Blocked,
@@ -185,8 +186,5 @@ var reasonKinds = map[string]Kind{
 
 // kindOfReason returns the kind of a network.ErrorReason.
 func kindOfReason(reason string) Kind {
-	if k, ok := reasonKinds[reason]; ok {
-		return k
-	}
-	return Connect
+	return cmp.Or(reasonKinds[reason], Connect)
 }

@@ -12,32 +12,32 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// Bounds of what a macro may ask for, whatever the MacroPolicy allows.
+// Limits of a macro, whatever the MacroPolicy allows.
 const (
 	maxMacroText  = 1 << 20
-	maxMacroItems = 10000 // as written, over all sets
+	maxMacroItems = 10000 // as written, in all sets
 	maxSleep      = time.Hour
 )
 
-// ResultType says what the result of a macro is.
+// ResultType is the meaning of a macro's result.
 type ResultType int
 
 // The result types of FETCHER_MACRO.
 const (
-	ResultDefault ResultType = iota // all that was collected, as JSON
+	ResultDefault ResultType = iota // everything collected, as JSON
 	ResultURLs                      // a list of URLs
 	ResultContent                   // the content of the page
-	ResultAuto                      // texts: content if one, URLs if several
+	ResultAuto                      // strings: content if one, URLs if several
 )
 
-// Macro is what a browser does on a page that has loaded (docs/spec/crawling.md 4.9).
+// Macro is what a browser does on a loaded page (docs/spec/crawling.md 4.9).
 type Macro struct {
 	Sets        []MacroSet
 	Result      ResultType
-	ContentType string // of the result; empty for text/json
+	ContentType string // of the result; empty means text/json
 }
 
-// MacroSet are items that are done in order, Repeat times, with Delay between two
+// MacroSet is a list of items, run in order Repeat times with a pause of Delay between
 // rounds.
 type MacroSet struct {
 	Name   string
@@ -46,8 +46,7 @@ type MacroSet struct {
 	Items  []MacroItem
 }
 
-// MacroItem is one step. Exactly one of its fields is set, but for Delay to Check,
-// which belong together.
+// MacroItem is one step. Exactly one of Sleep, Input, Load and Script is set.
 type MacroItem struct {
 	Sleep time.Duration
 
@@ -57,42 +56,42 @@ type MacroItem struct {
 
 	Script string // JavaScript
 
-	// Until says that Script is run until it, or Check, is true.
-	Until *Until
+	// Loop repeats Script. May be nil.
+	Loop *Loop
 }
 
-// Input is typing into an element. Without text the element is emptied.
+// Input types texts into an element. Without texts it empties the element.
 type Input struct {
 	XPath string
 	Texts []string
 }
 
-// Until bounds a script that is repeated.
-type Until struct {
+// Loop repeats a script until it, or Check, returns true.
+type Loop struct {
 	Delay time.Duration // before each run
-	Max   int           // runs at most
-	Every int           // runs between two checks
-	Check string        // the script whose result decides; empty: the script itself
+	Max   int           // maximum number of runs
+	Every int           // number of runs per check
+	Check string        // script whose result decides; if empty, the repeated script
 }
 
-// MacroPolicy is what the ini lets macros do. The zero value lets them do nothing.
+// MacroPolicy is what the ini allows macros to do. The zero value allows nothing.
 type MacroPolicy struct {
 	Enabled bool
-	// Remote lets them load scripts from http and https.
+	// Remote allows scripts from http and https URLs.
 	Remote bool
-	// FilesBelow is the folder whose scripts file:// may load; empty for none.
+	// FilesBelow is the folder from which file:// URLs may load scripts. Empty allows none.
 	FilesBelow string
-	// MaxItems is how many items, repetitions counted, one macro may run; zero means
-	// 1000. MaxRepeat bounds the repetitions of a set and of one "until" item; zero
-	// means 100. MaxTime bounds a whole macro; zero means a minute.
+	// MaxItems limits the items of one macro, repetitions counted; zero means 1000.
+	// MaxRepeat limits the repetitions of a set and of one Loop; zero means 100. MaxTime
+	// limits a whole macro; zero means one minute.
 	MaxItems  int
 	MaxRepeat int
 	MaxTime   time.Duration
 }
 
-// ParseMacro reads the property FETCHER_MACRO: a list of items, or an object with
-// "sets", "result_type" and "result_content_type". Its error reads well behind the
-// property's name.
+// ParseMacro parses the property FETCHER_MACRO: a list of items, or an object with "sets",
+// "result_type" and "result_content_type". Its error is meant to follow the name of the
+// property.
 func ParseMacro(text string) (*Macro, error) {
 	if len(text) > maxMacroText {
 		return nil, fmt.Errorf("has %d bytes, more than %d", len(text), maxMacroText)
@@ -195,9 +194,9 @@ func macroSet(texts []string) (MacroSet, error) {
 
 var (
 	onlyDigits = regexp.MustCompile(`^\s*\d+\s*$`)
-	untilForm  = regexp.MustCompile(`^!(\d+(?:\.\d+)?):(\d+):(?s:(.+))$`)
-	// checkForm takes the last place that looks like an iteration: scripts have
-	// colons of their own.
+	loopForm   = regexp.MustCompile(`^!(\d+(?:\.\d+)?):(\d+):(?s:(.+))$`)
+	// checkForm matches the last part that looks like an iteration, since scripts contain
+	// colons.
 	checkForm = regexp.MustCompile(`^(?s:(.+)):(\d+):(?s:(.+))$`)
 )
 
@@ -222,10 +221,10 @@ func parseMacroItem(text string) (MacroItem, error) {
 		}
 		return MacroItem{Input: in}, nil
 	case text[0] == '!':
-		if item, ok, err := parseUntil(text); ok || err != nil {
+		if item, ok, err := parseLoop(text); ok || err != nil {
 			return item, err
 		}
-		// JavaScript may begin with a "!" too.
+		// Other JavaScript may begin with "!" too.
 	}
 	lower := strings.ToLower(trimmed)
 	for _, scheme := range []string{"http://", "https://", "file://"} {
@@ -236,9 +235,9 @@ func parseMacroItem(text string) (MacroItem, error) {
 	return MacroItem{Script: text}, nil
 }
 
-// parseUntil reads "!delay:max:script[:iteration:checkScript]".
-func parseUntil(text string) (MacroItem, bool, error) {
-	parts := untilForm.FindStringSubmatch(text)
+// parseLoop parses "!delay:max:script[:iteration:checkScript]".
+func parseLoop(text string) (MacroItem, bool, error) {
+	parts := loopForm.FindStringSubmatch(text)
 	if parts == nil {
 		return MacroItem{}, false, nil
 	}
@@ -246,25 +245,25 @@ func parseUntil(text string) (MacroItem, bool, error) {
 	if err != nil {
 		return MacroItem{}, false, fmt.Errorf("has no delay in %q", clip(text))
 	}
-	u := &Until{Every: 1}
-	if u.Delay, err = seconds(delay); err != nil {
+	l := &Loop{Every: 1}
+	if l.Delay, err = seconds(delay); err != nil {
 		return MacroItem{}, false, err
 	}
-	if u.Max, err = strconv.Atoi(parts[2]); err != nil || u.Max > maxMacroItems {
+	if l.Max, err = strconv.Atoi(parts[2]); err != nil || l.Max > maxMacroItems {
 		return MacroItem{}, false, fmt.Errorf("has %s runs in %q, where at most %d are", parts[2], clip(text), maxMacroItems)
 	}
 	script := parts[3]
 	if check := checkForm.FindStringSubmatch(script); check != nil {
-		if u.Every, err = strconv.Atoi(check[2]); err != nil || u.Every > maxMacroItems {
+		if l.Every, err = strconv.Atoi(check[2]); err != nil || l.Every > maxMacroItems {
 			return MacroItem{}, false, fmt.Errorf("has %s iterations in %q, where at most %d are", check[2], clip(text), maxMacroItems)
 		}
-		u.Every = max(u.Every, 1)
-		script, u.Check = check[1], check[3]
+		l.Every = max(l.Every, 1)
+		script, l.Check = check[1], check[3]
 	}
-	return MacroItem{Script: script, Until: u}, true, nil
+	return MacroItem{Script: script, Loop: l}, true, nil
 }
 
-// seconds is a number of seconds as a time to wait.
+// seconds converts a number of seconds to a pause.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > maxSleep.Seconds() {
 		return 0, fmt.Errorf("has %v, where 0 to %v seconds is wanted", n, maxSleep.Seconds())
@@ -272,7 +271,7 @@ func seconds(n float64) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// clip is text for a message, cut where it is long.
+// clip shortens text for a message.
 func clip(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "..."
@@ -280,8 +279,8 @@ func clip(text string) string {
 	return text
 }
 
-// SplitURL parts a URL from the one script that may stand behind "###" in it. The
-// Macro is nil when there is none.
+// SplitURL splits a URL from the script behind "###" in it. The Macro is nil if there is
+// none.
 func SplitURL(text string) (string, *Macro) {
 	page, script, found := strings.Cut(text, "###")
 	if !found || strings.TrimSpace(script) == "" {

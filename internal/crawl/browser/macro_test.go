@@ -75,8 +75,8 @@ func TestParseMacro(t *testing.T) {
 		"a list":         {`[2, "3", "return 1"]`, one(MacroItem{Sleep: 2 * time.Second}, MacroItem{Sleep: 3 * time.Second}, MacroItem{Script: "return 1"}), ""},
 		"one text":       {`"document.title"`, one(MacroItem{Script: "document.title"}), ""},
 		"input":          {`["^//input[1]\tab\tcd", "^//input", "^//input\t"]`, one(MacroItem{Input: &Input{"//input[1]", []string{"ab", "cd"}}}, MacroItem{Input: &Input{XPath: "//input"}}, MacroItem{Input: &Input{XPath: "//input"}}), ""},
-		"until":          {`["!0.5:7:a ? b : c"]`, one(MacroItem{Script: "a ? b : c", Until: &Until{Delay: time.Second / 2, Max: 7, Every: 1}}), ""},
-		"until, checked": {`["!1:7:f(): 3 :g:2:x ? y : z"]`, one(MacroItem{Script: "f(): 3 :g", Until: &Until{Delay: time.Second, Max: 7, Every: 2, Check: "x ? y : z"}}), ""},
+		"until":          {`["!0.5:7:a ? b : c"]`, one(MacroItem{Script: "a ? b : c", Loop: &Loop{Delay: time.Second / 2, Max: 7, Every: 1}}), ""},
+		"until, checked": {`["!1:7:f(): 3 :g:2:x ? y : z"]`, one(MacroItem{Script: "f(): 3 :g", Loop: &Loop{Delay: time.Second, Max: 7, Every: 2, Check: "x ? y : z"}}), ""},
 		"a negation":     {`["!document.x"]`, one(MacroItem{Script: "!document.x"}), ""},
 		"loaded":         {`["https://a.test/x.js", "FILE:///x.js"]`, one(MacroItem{Load: "https://a.test/x.js"}, MacroItem{Load: "FILE:///x.js"}), ""},
 		"an object": {`{"sets": [{"name": "n", "repeat": "2", "delay": "1.5", "items": "f()"}], "result_type": "3", "result_content_type": "Text/HTML"}`,
@@ -131,7 +131,7 @@ func FuzzParseMacro(f *testing.F) {
 				t.Errorf("set %+v", set)
 			}
 			for _, item := range set.Items {
-				if item.Sleep < 0 || item.Until != nil && (item.Until.Every < 1 || item.Until.Max < 0 || item.Until.Delay < 0) {
+				if item.Sleep < 0 || item.Loop != nil && (item.Loop.Every < 1 || item.Loop.Max < 0 || item.Loop.Delay < 0) {
 					t.Errorf("item %+v", item)
 				}
 			}
@@ -225,12 +225,12 @@ func TestMacros(t *testing.T) {
 			wantFault(t, shared, Request{URL: where + "/", Macro: m}, MacroFailed)
 		})
 	}
-	t.Run("not enabled", func(t *testing.T) {
+	t.Run("disabled", func(t *testing.T) {
 		t.Parallel()
 		b := New(Config{Dial: func(context.Context, string, string) (net.Conn, error) { panic("dialled") }})
 		defer b.Close()
 		_, m := SplitURL("http://a.test/###1")
-		if f := wantFault(t, b, Request{URL: "http://a.test/", Macro: m}, MacroFailed); !strings.Contains(f.Error(), "not enabled") {
+		if f := wantFault(t, b, Request{URL: "http://a.test/", Macro: m}, MacroFailed); !strings.Contains(f.Error(), "disabled") {
 			t.Error(f)
 		}
 	})

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	maxScript  = 4 << 20  // bytes of a script that a macro loads
-	maxResults = 32 << 20 // bytes of all that a macro collects
-	maxURLs    = 100000   // URLs of a macro's result
+	maxScript  = 4 << 20  // bytes of one loaded script
+	maxResults = 32 << 20 // bytes of all results of a macro
+	maxURLs    = 100000   // URLs in a macro's result
 )
 
 func (p MacroPolicy) withDefaults() MacroPolicy {
@@ -34,31 +34,31 @@ func (p MacroPolicy) withDefaults() MacroPolicy {
 	return p
 }
 
-// check reports what m asks for and p does not allow.
+// check returns an error if p does not allow m.
 func (p MacroPolicy) check(m *Macro) error {
 	if !p.Enabled {
-		return errors.New("macros are not enabled in the ini")
+		return errors.New("macros are disabled in the ini")
 	}
 	items := 0
 	for _, set := range m.Sets {
 		if set.Repeat > p.MaxRepeat {
-			return fmt.Errorf("a set is repeated %d times, more than the %d that the ini allows", set.Repeat, p.MaxRepeat)
+			return fmt.Errorf("a set is repeated %d times; the ini allows %d", set.Repeat, p.MaxRepeat)
 		}
 		items += set.Repeat * len(set.Items)
 		for _, item := range set.Items {
-			if item.Until != nil && item.Until.Max > p.MaxRepeat {
-				return fmt.Errorf("a script is repeated %d times, more than the %d that the ini allows", item.Until.Max, p.MaxRepeat)
+			if item.Loop != nil && item.Loop.Max > p.MaxRepeat {
+				return fmt.Errorf("a script is repeated %d times; the ini allows %d", item.Loop.Max, p.MaxRepeat)
 			}
 			if item.Load == "" {
 				continue
 			}
 			if file := strings.HasPrefix(strings.ToLower(item.Load), "file:"); file && p.FilesBelow == "" || !file && !p.Remote {
-				return fmt.Errorf("the ini does not let macros load %q", clip(item.Load))
+				return fmt.Errorf("the ini does not allow macros to load %q", clip(item.Load))
 			}
 		}
 	}
 	if items > p.MaxItems {
-		return fmt.Errorf("it has %d items, more than the %d that the ini allows", items, p.MaxItems)
+		return fmt.Errorf("the macro has %d items; the ini allows %d", items, p.MaxItems)
 	}
 	return nil
 }
@@ -70,9 +70,9 @@ type macroRun struct {
 	size    int
 }
 
-// runMacro does the macro of the request and puts its result into page.
+// runMacro runs the macro of the request and puts its result into page.
 func (v *visit) runMacro(ctx context.Context, page *Page) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, v.cfg.Macros.MaxTime, fmt.Errorf("it takes more than the %v that the ini allows", v.cfg.Macros.MaxTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, v.cfg.Macros.MaxTime, fmt.Errorf("the macro exceeds the %v that the ini allows", v.cfg.Macros.MaxTime))
 	defer cancel()
 	r := &macroRun{v: v}
 	for i, set := range v.req.Macro.Sets {
@@ -96,17 +96,17 @@ func (v *visit) runMacro(ctx context.Context, page *Page) error {
 	return nil
 }
 
-// do does one item, and waits for the page that it may lead to.
+// do runs one item and waits for the page that it may lead to.
 func (r *macroRun) do(ctx context.Context, item MacroItem) error {
-	before := r.v.moves()
+	before := r.v.navigations()
 	err := r.step(ctx, item)
-	if err != nil && ctx.Err() == nil && r.v.moves() != before {
-		err = nil // the page was left in the middle of a script, which is what it was for
+	if err != nil && ctx.Err() == nil && r.v.navigations() != before {
+		err = nil // the script has left the page before its end
 	}
 	if err != nil {
 		return err
 	}
-	return r.v.loaded(ctx, 0)
+	return r.v.waitLoaded(ctx, 0)
 }
 
 func (r *macroRun) step(ctx context.Context, item MacroItem) error {
@@ -119,42 +119,42 @@ func (r *macroRun) step(ctx context.Context, item MacroItem) error {
 			return err
 		}
 		return r.collect(ctx, script)
-	case item.Until != nil:
-		return r.until(ctx, item.Script, item.Until)
+	case item.Loop != nil:
+		return r.loop(ctx, item.Script, item.Loop)
 	case item.Script != "":
 		return r.collect(ctx, item.Script)
 	}
 	return sleep(ctx, item.Sleep)
 }
 
-// until runs script until it, or the check, is true. That it never is, is no
-// failure: a page that does not grow any more has been read to its end.
-func (r *macroRun) until(ctx context.Context, script string, u *Until) error {
-	for n := 1; n <= u.Max; n++ {
-		if err := sleep(ctx, u.Delay); err != nil {
+// loop runs script until it, or the check, returns true. It is not an error if that never
+// happens: a page that stops growing is complete.
+func (r *macroRun) loop(ctx context.Context, script string, l *Loop) error {
+	for n := 1; n <= l.Max; n++ {
+		if err := sleep(ctx, l.Delay); err != nil {
 			return err
 		}
 		value, err := r.v.script(ctx, script)
 		if err != nil {
 			return err
 		}
-		if u.Check != "" {
-			if n%u.Every != 0 {
+		if l.Check != "" {
+			if n%l.Every != 0 {
 				continue
 			}
-			if value, err = r.v.script(ctx, u.Check); err != nil {
+			if value, err = r.v.script(ctx, l.Check); err != nil {
 				return err
 			}
 		}
-		if truth(value) {
+		if isTrue(value) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// truth reports whether a JSON value is true as JavaScript sees it.
-func truth(value json.RawMessage) bool {
+// isTrue reports whether a JSON value is true in JavaScript.
+func isTrue(value json.RawMessage) bool {
 	switch string(value) {
 	case "", "null", "false", "0", "-0", `""`:
 		return false
@@ -164,7 +164,7 @@ func truth(value json.RawMessage) bool {
 
 // enter types into an element, or empties it.
 func (r *macroRun) enter(ctx context.Context, in *Input) error {
-	xpath, _ := json.Marshal(in.XPath) // a text always can
+	xpath, _ := json.Marshal(in.XPath) // a string cannot fail
 	value, err := r.v.script(ctx, `(() => {
 		const e = document.evaluate(`+string(xpath)+`, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue;
 		if (!e || !e.focus) return false;
@@ -179,8 +179,8 @@ func (r *macroRun) enter(ctx context.Context, in *Input) error {
 	if err != nil {
 		return err
 	}
-	if !truth(value) {
-		return fmt.Errorf("no element at %q", clip(in.XPath))
+	if !isTrue(value) {
+		return fmt.Errorf("no element matches %q", clip(in.XPath))
 	}
 	for _, text := range in.Texts {
 		if _, err := cdp.Call(ctx, r.v.session, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
@@ -190,8 +190,8 @@ func (r *macroRun) enter(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// collect runs a script and keeps its result: a text, the elements of a list, or
-// an object.
+// collect runs a script and stores its result: a string, the elements of a list, or an
+// object. Other results are dropped.
 func (r *macroRun) collect(ctx context.Context, script string) error {
 	value, err := r.v.script(ctx, script)
 	if err != nil || len(value) == 0 {
@@ -212,17 +212,16 @@ func (r *macroRun) collect(ctx context.Context, script string) error {
 		return nil
 	}
 	if r.size += len(value); r.size > maxResults {
-		return fmt.Errorf("it collects more than %d bytes", maxResults)
+		return fmt.Errorf("the results exceed %d bytes", maxResults)
 	}
 	for _, raw := range add {
-		r.results = append(r.results, readable(raw))
+		r.results = append(r.results, unescape(raw))
 	}
 	return nil
 }
 
-// readable is a JSON text without the escapes that it can do without; other values
-// stay as they are.
-func readable(raw json.RawMessage) json.RawMessage {
+// unescape returns a JSON string without needless escapes, and other values unchanged.
+func unescape(raw json.RawMessage) json.RawMessage {
 	var text string
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		return raw
@@ -236,7 +235,7 @@ func readable(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(plain.Bytes())
 }
 
-// finish puts what was collected into page. Nothing leaves the page as it is.
+// finish puts the results into page. It does not change page if there are no results.
 func (r *macroRun) finish(page *Page) {
 	if len(r.results) == 0 {
 		return
@@ -289,11 +288,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// loadScript returns the text of a script: from a server through Dial, or from a
-// file below the folder that the ini allows. %PID% is replaced by the number of
-// this process. A server is asked through upstream unless that is nil.
-func (cfg *Config) loadScript(ctx context.Context, where string, upstream *url.URL) (string, error) {
-	u, err := url.Parse(strings.ReplaceAll(where, "%PID%", strconv.Itoa(os.Getpid())))
+// loadScript returns the text of a script from a server, through Dial, or from a file below
+// the folder that the ini allows. %PID% is replaced by this process's id. The request goes
+// through upstream unless that is nil.
+func (cfg *Config) loadScript(ctx context.Context, source string, upstream *url.URL) (string, error) {
+	u, err := url.Parse(strings.ReplaceAll(source, "%PID%", strconv.Itoa(os.Getpid())))
 	if err != nil {
 		return "", err
 	}
@@ -312,17 +311,17 @@ func (cfg *Config) loadScript(ctx context.Context, where string, upstream *url.U
 	case err != nil:
 		return "", err
 	case len(text) > maxScript:
-		return "", fmt.Errorf("the script %q has more than %d bytes", clip(where), maxScript)
+		return "", fmt.Errorf("script %q exceeds %d bytes", clip(source), maxScript)
 	case !utf8.Valid(text):
-		return "", fmt.Errorf("the script %q is not UTF-8", clip(where))
+		return "", fmt.Errorf("script %q is not UTF-8", clip(source))
 	}
 	return string(text), nil
 }
 
-// open opens a script below FilesBelow. Links that lead out of it do not open.
+// open opens a script below FilesBelow. It does not follow links that lead out of it.
 func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	if u.Host != "" && u.Host != "localhost" {
-		return nil, fmt.Errorf("the file of %q is on another machine", clip(u.String()))
+		return nil, fmt.Errorf("file URL %q names another machine", clip(u.String()))
 	}
 	below, err := filepath.Abs(p.FilesBelow)
 	if err != nil {
@@ -330,7 +329,7 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	}
 	path, err := filepath.Rel(below, filepath.Clean(u.Path))
 	if err != nil || !filepath.IsLocal(path) {
-		return nil, fmt.Errorf("the ini does not let macros load %q", clip(u.String()))
+		return nil, fmt.Errorf("the ini does not allow macros to load %q", clip(u.String()))
 	}
 	root, err := os.OpenRoot(below)
 	if err != nil {
@@ -338,23 +337,23 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	}
 	defer root.Close()
 	if info, err := root.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is not a file", clip(u.String())) // a pipe would block
+		return nil, fmt.Errorf("%q is not a regular file", clip(u.String())) // a pipe would block
 	}
 	return root.Open(path)
 }
 
-// download gets a script from a server.
+// download requests a script from a server.
 func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadCloser, error) {
-	judge := func(u *url.URL) error {
+	check := func(u *url.URL) error {
 		switch {
 		case upstream == nil:
-			return nil // Dial judges
+			return nil // Dial checks the host
 		case cfg.Resolve == nil:
 			return errNoResolve
 		}
 		return cfg.Resolve(ctx, u.Hostname())
 	}
-	if err := judge(u); err != nil {
+	if err := check(u); err != nil {
 		return nil, err
 	}
 	client := &http.Client{
@@ -363,7 +362,7 @@ func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadC
 			if len(via) > 5 {
 				return errors.New("more than 5 redirects")
 			}
-			return judge(next.URL)
+			return check(next.URL)
 		},
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -379,7 +378,7 @@ func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadC
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
-		return nil, fmt.Errorf("the script %q: status %d", clip(u.String()), resp.StatusCode)
+		return nil, fmt.Errorf("script %q: status %d", clip(u.String()), resp.StatusCode)
 	}
 	return resp.Body, nil
 }

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchPeriod is how often the memory of a browser is looked at.
+// watchPeriod is the interval between two checks of the browser's memory.
 const watchPeriod = 200 * time.Millisecond
 
-// watch ends the largest process of the browser whenever all together have more
-// than limit bytes: most often the renderer of one page, which fails alone.
-func (c *chromium) watch(limit int64) {
+// watchMemory kills the largest process of the browser when all of them together exceed
+// limit bytes. Usually that is the renderer of one page, which then fails alone.
+func (c *chromium) watchMemory(limit int64) {
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()
 	for {
@@ -36,13 +36,13 @@ func (c *chromium) watch(limit int64) {
 			unix.Kill(largest, unix.SIGKILL)
 		}
 		c.mu.Unlock()
-		c.log.Warn("a process of the browser was ended for its memory", "limit", limit, "all", total, "process", size)
+		c.log.Warn("the browser exceeds its memory limit; its largest process is killed", "limit", limit, "all", total, "process", size)
 	}
 }
 
-// usage returns the memory of all processes of the session of leader, in bytes,
-// and the process that has most of it. Pages of files that are mapped, the program
-// itself, are left out: the processes share them.
+// usage returns the memory of all processes in the session of leader, in bytes, and the
+// process that has most of it. It leaves out mapped files, such as the program itself,
+// which the processes share.
 func usage(leader int) (total int64, largest int, size int64) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -65,13 +65,13 @@ func usage(leader int) (total int64, largest int, size int64) {
 	return total, largest, size
 }
 
-// sessionOf reads the session from a stat file of /proc, 0 if it cannot.
+// sessionOf reads the session id from a stat file of /proc. It returns 0 on failure.
 func sessionOf(path string) int {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
-	_, rest, found := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")) // behind the name
+	_, rest, found := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")) // after the name of the program
 	fields := strings.Fields(string(rest))
 	if !found || len(fields) < 4 {
 		return 0
@@ -83,7 +83,7 @@ func sessionOf(path string) int {
 	return session
 }
 
-// memoryOf returns the private and the shared memory of a process, in bytes.
+// memoryOf returns the anonymous and shared memory of a process, in bytes.
 func memoryOf(pid int) int64 {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -24,10 +24,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programs are looked for in PATH when Config.Path is empty.
+// programs are looked up in PATH if Config.Path is empty.
 var programs = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
 
-// findProgram returns the path of the browser to start.
+// findProgram returns the path of the Chromium to start.
 func findProgram(path string) (string, error) {
 	names := programs
 	if path != "" {
@@ -38,14 +38,14 @@ func findProgram(path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", &Fault{Kind: NotInstalled, Err: fmt.Errorf("%s not found; install Debian's package chromium, or set the path of a Chromium", strings.Join(names, ", "))}
+	return "", &Fault{Kind: NotInstalled, Err: fmt.Errorf("%s not found; install the Debian package chromium, or set the path of a Chromium", strings.Join(names, ", "))}
 }
 
-// deadProxy is where Chromium itself may send what it wants: nowhere. Pages have
-// proxies of their own.
+// deadProxy is the proxy of Chromium itself. Nothing listens there: only pages may connect,
+// through their own proxies.
 const deadProxy = "http://127.0.0.1:9"
 
-// switches are what Chromium is started with.
+// switches returns the command line options of Chromium.
 func switches(folder string, maxMemory int64, userAgent string) []string {
 	list := []string{
 		"--headless=new",
@@ -59,32 +59,32 @@ func switches(folder string, maxMemory int64, userAgent string) []string {
 		"--disable-sync", "--disable-quic", "--disable-gpu", "--disable-breakpad", "--disable-crash-reporter",
 		"--disable-dev-shm-usage", "--disable-hang-monitor", "--disable-notifications",
 		"--disable-print-preview", "--disable-prompt-on-repost", "--disable-speech-api",
-		// Nothing is visible, so nothing may sleep for not being seen.
+		// All windows are invisible, so Chromium must not throttle invisible ones.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
-		// All frames of a page are then one session, whose requests can be judged. A
-		// context holds nothing that one site could steal from another.
+		// All frames of a page then share one session, so this package sees their requests.
+		// A browser context holds no data that one site could steal from another.
 		"--disable-site-isolation-trials",
 		"--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,InterestFeedContentSuggestions,DialMediaRouteProvider,CertificateTransparencyComponentUpdater,AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,Prerender2,SpareRendererForSitePerProcess",
 		"--dns-prefetch-disable",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--proxy-server=" + deadProxy, "--proxy-bypass-list=<-loopback>",
-		"--block-new-web-contents", // no window.open
+		"--block-new-web-contents", // window.open opens nothing
 		"--mute-audio", "--hide-scrollbars", "--password-store=basic", "--use-mock-keychain",
 		"--metrics-recording-only", "--safebrowsing-disable-auto-update", "--window-size=1366,768",
-		// V8 ends a page with a message where the kernel would end it without.
+		// V8 ends a page with a message; the kernel would kill it without one.
 		"--js-flags=--max-old-space-size=" + strconv.FormatInt(max(maxMemory>>20*3/4, 64), 10),
 	}
 	if userAgent != "" {
 		list = append(list, "--user-agent="+userAgent)
 	}
 	if os.Geteuid() == 0 {
-		// Chromium refuses to start as root with its sandbox on. Everyone else keeps it.
+		// Chromium refuses to start as root with its sandbox. Other users keep the sandbox.
 		list = append(list, "--no-sandbox")
 	}
 	return list
 }
 
-// environment is what Chromium sees of ours: not the secrets that tasks may have.
+// environment returns Chromium's environment. It leaves out ours, which may hold secrets.
 func environment(folder string) []string {
 	env := []string{"HOME=" + folder, "TMPDIR=" + folder, "XDG_CONFIG_HOME=" + folder, "XDG_CACHE_HOME=" + folder,
 		"XDG_RUNTIME_DIR=" + folder, "LANG=" + cmp.Or(os.Getenv("LANG"), "en_US.UTF-8"), "PATH=" + os.Getenv("PATH"),
@@ -102,11 +102,11 @@ type chromium struct {
 	profile *profile
 	log     *slog.Logger
 	cmd     *exec.Cmd
-	output  tail
+	output  outputTail
 	started chan error
-	gone    chan struct{} // closed when all its processes and its folder are
+	gone    chan struct{} // closed when all its processes have ended and its folder is removed
 
-	root    context.Context // of the driver; pages' contexts come from it
+	root    context.Context // of the driver; parent of the contexts of pages
 	cancel  context.CancelFunc
 	driver  *chromedp.Browser
 	control *pipe
@@ -115,13 +115,13 @@ type chromium struct {
 	pages    int
 	served   int
 	retired  bool   // takes no more pages
-	reaped   bool   // its pid may be another's
-	memory   uint64 // processes ended for their memory
+	reaped   bool   // its pid may belong to another process
+	memory   uint64 // processes killed for their memory
 	stopping bool
 }
 
-// startChromium starts a browser and connects to it. ctx bounds that, not the
-// browser's life.
+// startChromium starts a browser and connects to it. ctx limits the start, not the life of
+// the browser.
 func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	program, err := findProgram(cfg.Path)
 	if err != nil {
@@ -129,7 +129,7 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	}
 	folder, err := newProfile(cfg.TempDir)
 	if err != nil {
-		return nil, fmt.Errorf("folder of the browser: %w", err)
+		return nil, fmt.Errorf("create browser folder: %w", err)
 	}
 	c := &chromium{profile: folder, log: cfg.Log, started: make(chan error, 1), gone: make(chan struct{})}
 	toUs, fromIt, err1 := os.Pipe()
@@ -145,7 +145,7 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	c.cmd.Dir = folder.path
 	c.cmd.Env = environment(folder.path)
 	c.cmd.Stdout, c.cmd.Stderr = outW, outW
-	c.cmd.ExtraFiles = []*os.File{toIt, fromIt} // 3 and 4, where Chromium looks
+	c.cmd.ExtraFiles = []*os.File{toIt, fromIt} // descriptors 3 and 4, as --remote-debugging-pipe expects
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	go c.run(outR)
 	err = <-c.started
@@ -153,19 +153,19 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	if err != nil {
 		closeAll([]*os.File{toUs, fromUs, outR})
 		folder.remove()
-		return nil, fmt.Errorf("start of %s: %w", program, err)
+		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	// Each byte of a document may become six of JSON.
+	// JSON may need six bytes for one byte of a document.
 	c.control = newPipe(toUs, fromUs, 8*DefaultMaxBytes)
 	if err := c.connect(ctx); err != nil {
 		c.kill()
 		<-c.gone
 		if said := c.output.last(); said != "" && ctx.Err() == nil {
-			err = fmt.Errorf("%w; it said: %s", err, said)
+			err = fmt.Errorf("%w; its output: %s", err, said)
 		}
-		return nil, fmt.Errorf("start of %s: %w", program, err)
+		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	go c.watch(cfg.MaxMemory)
+	go c.watchMemory(cfg.MaxMemory)
 	go c.watchAnswers(cmp.Or(cfg.answerTime, defaultAnswerTime))
 	return c, nil
 }
@@ -201,9 +201,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// run starts the process and waits for its end, then cleans up behind it. The
-// kernel sends the parent-death signal when the thread that forked ends, so this
-// goroutine keeps its thread until then.
+// run starts the process, waits for its end and cleans up. The kernel sends the
+// parent-death signal when the forking thread ends, so this goroutine keeps its thread.
 func (c *chromium) run(output *os.File) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -218,7 +217,7 @@ func (c *chromium) run(output *os.File) {
 	}()
 	c.started <- nil
 	pid := c.cmd.Process.Pid
-	// As long as the leader is a zombie its pid is nobody else's.
+	// The pid of the leader is not reused while it is a zombie.
 	for {
 		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
 			break
@@ -226,7 +225,7 @@ func (c *chromium) run(output *os.File) {
 	}
 	c.mu.Lock()
 	unix.Kill(-pid, unix.SIGKILL)
-	c.cmd.Wait() // what it exited with is of no use
+	c.cmd.Wait() // the exit status does not matter
 	c.reaped, c.retired = true, true
 	stopping := c.stopping
 	c.mu.Unlock()
@@ -235,18 +234,18 @@ func (c *chromium) run(output *os.File) {
 	<-read
 	output.Close()
 	if !stopping {
-		c.log.Warn("the browser ended by itself", "status", c.cmd.ProcessState.String(), "said", c.output.last())
+		c.log.Warn("the browser ended unexpectedly", "status", c.cmd.ProcessState.String(), "output", c.output.last())
 	}
 	if err := c.profile.remove(); err != nil {
-		c.log.Warn("the folder of the browser is not removed", "folder", c.profile.path, "error", err)
+		c.log.Warn("cannot remove the folder of the browser", "folder", c.profile.path, "error", err)
 	}
 	close(c.gone)
 }
 
-// connect speaks to the browser for the first time.
+// connect opens the driver's connection to the browser.
 func (c *chromium) connect(ctx context.Context) error {
 	life, end := context.WithCancel(context.Background())
-	quiet := func(text string, args ...any) { c.log.Debug("driver", "said", fmt.Sprintf(text, args...)) }
+	quiet := func(text string, args ...any) { c.log.Debug("browser driver", "message", fmt.Sprintf(text, args...)) }
 	alloc, _ := chromedp.NewAllocatorContext(life, attached{c})
 	root, _ := chromedp.NewContext(alloc, chromedp.WithBrowserOption(chromedp.WithBrowserLogf(quiet), chromedp.WithBrowserErrorf(quiet)))
 	c.root, c.cancel = root, end
@@ -264,7 +263,7 @@ func (c *chromium) connect(ctx context.Context) error {
 	return nil
 }
 
-// attached is the allocator that gives the driver a browser that runs.
+// attached is an allocator that gives the driver a running browser.
 type attached struct{ c *chromium }
 
 func (a attached) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
@@ -273,9 +272,9 @@ func (a attached) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) 
 func (a attached) Wait()          {}
 func (a attached) Attaches() bool { return true }
 
-// newPage returns the driver's context of a new page, which has a browser context
-// that goes through proxy alone. listen hears its events from the first on; it
-// must not block. end closes the page and returns when it is closed.
+// newPage returns the driver's context of a new page, whose browser context uses proxy
+// only. listen receives all events of the page in order; it must not block. end closes the
+// page and waits for that. It must be called even after an error.
 func (c *chromium) newPage(ctx context.Context, proxy string, listen func(any)) (page context.Context, end func() error, err error) {
 	page, _ = chromedp.NewContext(c.root,
 		chromedp.WithListener(listen),
@@ -293,8 +292,8 @@ func (c *chromium) newPage(ctx context.Context, proxy string, listen func(any)) 
 	return page, end, err
 }
 
-// kill ends the browser and all its processes. It returns at once; gone closes
-// when they are.
+// kill kills all processes of the browser. It returns at once; gone is closed when they
+// have ended.
 func (c *chromium) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -307,10 +306,10 @@ func (c *chromium) kill() {
 	}
 }
 
-// killUsers ends the processes that have folder in their command line: children
-// that left the group of their parent.
+// killUsers kills processes with folder in their command line. It finds children that left
+// the process group of their parent.
 func killUsers(folder string) {
-	for range 400 { // two seconds; a child may be forking as it is found
+	for range 400 { // two seconds: a child may fork before it is killed
 		found := processesOf(folder)
 		if len(found) == 0 {
 			return
@@ -322,7 +321,7 @@ func killUsers(folder string) {
 	}
 }
 
-// processesOf returns the processes with folder in an argument, zombies left out.
+// processesOf returns the processes with folder in an argument, without zombies.
 func processesOf(folder string) []int {
 	var pids []int
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -342,16 +341,16 @@ func processesOf(folder string) []int {
 	return pids
 }
 
-// tail keeps the end of what a program says.
-type tail struct {
+// outputTail keeps the end of a program's output.
+type outputTail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// maxTail is how much of the browser's output is kept for messages.
+// maxTail is the number of bytes that outputTail keeps.
 const maxTail = 2 << 10
 
-func (t *tail) readFrom(f *os.File) {
+func (t *outputTail) readFrom(f *os.File) {
 	buf := make([]byte, 4<<10)
 	for {
 		n, err := f.Read(buf)
@@ -368,7 +367,7 @@ func (t *tail) readFrom(f *os.File) {
 }
 
 // last returns the end of the output as one line.
-func (t *tail) last() string {
+func (t *outputTail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(strings.Join(strings.Fields(string(t.text)), " "), "")

@@ -5,25 +5,26 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"hce/dc/internal/files"
 )
 
-// profilePrefix begins the names of the folders of browsers.
-const profilePrefix = "dc-browser-"
+const (
+	// profilePrefix begins the names of the folders of browsers.
+	profilePrefix = "dc-browser-"
+	lockName      = "lock"
+	// unlockedAge is the age at which a folder without a lock file counts as orphaned.
+	unlockedAge = time.Hour
+)
 
-// unlockedAge is how old a folder without a lock must be to be nobody's.
-const unlockedAge = time.Hour
-
-// profile is the private folder of one Chromium: its profile, its home and its
-// temporary files. It is locked as long as its process lives, so that others can
-// tell what a killed process left.
+// profile is the private folder of one Chromium: its profile, home and temporary files.
+// Its lock file is locked while the process lives, so that others can recognise the
+// folder of a killed process.
 type profile struct {
-	path string
-	lock *os.File
+	path   string
+	unlock func()
 }
 
-// newProfile makes a folder in parent, and removes those there that killed
-// processes left.
+// newProfile creates a folder in parent. It also removes orphaned folders there.
 func newProfile(parent string) (*profile, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -37,17 +38,17 @@ func newProfile(parent string) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &profile{path: path}
-	if p.lock, err = lockFile(filepath.Join(path, "lock"), os.O_CREATE); err != nil {
+	unlock, err := files.TryLock(filepath.Join(path, lockName))
+	if err != nil {
 		os.RemoveAll(path)
 		return nil, err
 	}
-	return p, nil
+	return &profile{path, unlock}, nil
 }
 
-// remove removes the folder. Processes that end may still write to it, so it
-// tries for a while.
+// remove removes the folder. It retries, since dying processes may still write there.
 func (p *profile) remove() error {
+	defer p.unlock()
 	var err error
 	for range 100 {
 		if err = os.RemoveAll(p.path); err == nil {
@@ -55,25 +56,10 @@ func (p *profile) remove() error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	p.lock.Close()
 	return err
 }
 
-// lockFile opens the file at path and locks it, or fails if it is locked.
-func lockFile(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|flags, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// sweepProfiles removes the folders below parent whose owner is gone. Those of
-// other users fail to be removed and stay.
+// sweepProfiles removes orphaned folders below parent. It skips those of other users.
 func sweepProfiles(parent string) {
 	found, err := filepath.Glob(filepath.Join(parent, profilePrefix+"*"))
 	if err != nil {
@@ -84,13 +70,15 @@ func sweepProfiles(parent string) {
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		lock, err := lockFile(filepath.Join(path, "lock"), 0)
-		switch {
-		case err == nil:
+		if _, err := os.Lstat(filepath.Join(path, lockName)); err != nil {
+			if os.IsNotExist(err) && time.Since(info.ModTime()) > unlockedAge {
+				os.RemoveAll(path) // the owner was killed before it locked the folder
+			}
+			continue
+		}
+		if unlock, err := files.TryLock(filepath.Join(path, lockName)); err == nil {
 			os.RemoveAll(path)
-			lock.Close()
-		case os.IsNotExist(err) && time.Since(info.ModTime()) > unlockedAge:
-			os.RemoveAll(path) // its owner was killed before it could lock it
+			unlock()
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Bounds of one page's proxy.
+// Limits of the proxy of one page.
 const (
 	maxConnections  = 64  // at once
 	maxFailures     = 256 // hosts whose failure is remembered
@@ -31,13 +31,13 @@ const (
 	proxyHeaderTime = 60 * time.Second
 )
 
-// pageProxy is the forward proxy of one page, on loopback. It dials through the
-// egress guard, counts, and remembers why a host was not reached, as Chromium
-// tells no more than that it was not. It serves this user's processes alone.
+// pageProxy is the forward proxy of one page, on loopback. It dials through the egress
+// guard, counts traffic, and records why a host was not reached, which Chromium does not
+// report. Only processes of this user can connect.
 type pageProxy struct {
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	resolve  func(ctx context.Context, host string) error
-	upstream *url.URL // the request's own proxy; nil for none
+	upstream *url.URL // proxy of the request; may be nil
 	maxBytes int64
 	log      *slog.Logger
 
@@ -49,17 +49,16 @@ type pageProxy struct {
 	tunnels   sync.WaitGroup
 	slots     chan struct{}
 
-	bytes atomic.Int64 // from all servers
-	full  atomic.Bool  // maxBytes was reached
+	bytes atomic.Int64 // received from all servers
+	full  atomic.Bool  // maxBytes is exceeded
 
 	mu       sync.Mutex
 	failures map[string]error // by host and port
 }
 
-var errTraffic = errors.New("the page has loaded as much as it may")
+var errTraffic = errors.New("the page exceeds its traffic limit")
 
-// newPageProxy opens a proxy, whose connections go through upstream unless it is
-// nil.
+// newPageProxy starts a proxy, which connects through upstream unless it is nil.
 func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +69,7 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
 		DialContext:            p.connect,
-		DisableCompression:     true, // bodies pass as they are
+		DisableCompression:     true, // pass bodies on unchanged
 		MaxIdleConnsPerHost:    6,
 		IdleConnTimeout:        proxyIdle,
 		MaxResponseHeaderBytes: 1 << 20,
@@ -91,10 +90,10 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	return p, nil
 }
 
-// address is what Chromium is told of the proxy.
+// address returns the URL of the proxy.
 func (p *pageProxy) address() string { return "http://" + p.listener.Addr().String() }
 
-// close ends all connections and returns when they are.
+// close closes all connections and waits for their goroutines.
 func (p *pageProxy) close() {
 	p.mu.Lock()
 	p.end()
@@ -104,15 +103,14 @@ func (p *pageProxy) close() {
 	p.tunnels.Wait()
 }
 
-// failure returns why the last dial to the host of a URL's host and port failed,
-// nil if it did not.
+// failure returns why the last dial to a host and port failed, or nil.
 func (p *pageProxy) failure(hostPort string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failures[hostPort]
 }
 
-func (p *pageProxy) remember(addr string, err error) {
+func (p *pageProxy) record(addr string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
@@ -122,7 +120,7 @@ func (p *pageProxy) remember(addr string, err error) {
 	}
 }
 
-// connect is the DialContext of everything the page loads.
+// connect dials addr for a page, through the upstream proxy if there is one.
 func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	if p.full.Load() {
 		return nil, errTraffic
@@ -132,12 +130,12 @@ func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn
 	var conn net.Conn
 	var err error
 	if p.upstream != nil {
-		conn, err = p.through(ctx, addr)
+		conn, err = p.connectUpstream(ctx, addr)
 	} else if conn, err = p.dial(ctx, network, addr); err == nil {
 		conn = &counted{Conn: conn, proxy: p}
 	}
 	if ctx.Err() == nil || !errors.Is(ctx.Err(), context.Canceled) {
-		p.remember(strings.ToLower(addr), err)
+		p.record(strings.ToLower(addr), err)
 	}
 	return conn, err
 }
@@ -159,34 +157,34 @@ func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward passes on one request in plain HTTP. What fails ends the connection
-// without an answer: one of ours could be taken for the server's.
+// forward passes on one request in plain HTTP. A failure closes the connection without a
+// response, since Chromium would take a response for the server's.
 func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 	target := hostPort(r.URL)
 	if p.forwards() {
-		err := p.judge(r.Context(), r.URL.Hostname())
-		p.remember(target, err)
+		err := p.checkHost(r.Context(), r.URL.Hostname())
+		p.record(target, err)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
 	rp := &httputil.ReverseProxy{
-		Rewrite:   func(pr *httputil.ProxyRequest) {}, // to the URL as it came, no forwarding fields
+		Rewrite:   func(pr *httputil.ProxyRequest) {}, // keep the URL, add no forwarding fields
 		Transport: p.transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
-			p.log.Debug("page proxy", "host", r.URL.Host, "error", err)
+			p.log.Debug("page proxy cannot connect", "host", r.URL.Host, "error", err)
 			var op *net.OpError
 			if up := new(upstreamError); errors.As(err, &up) {
-				p.remember(target, up)
+				p.record(target, up)
 			} else if errors.As(err, &op) && op.Op == "proxyconnect" {
-				p.remember(target, &upstreamError{err})
+				p.record(target, &upstreamError{err})
 			}
 			panic(http.ErrAbortHandler)
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
-				return &upstreamError{fmt.Errorf("it answers %s", clip(resp.Status))}
+				return &upstreamError{fmt.Errorf("status %s", clip(resp.Status))}
 			}
 			return nil
 		},
@@ -195,15 +193,15 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 	rp.ServeHTTP(w, r)
 }
 
-// tunnel answers CONNECT.
+// tunnel serves CONNECT.
 func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if _, _, err := net.SplitHostPort(r.Host); err != nil {
-		http.Error(w, "no host and port", http.StatusBadRequest)
+		http.Error(w, "want host and port", http.StatusBadRequest)
 		return
 	}
 	server, err := p.connect(r.Context(), "tcp", r.Host)
 	if err != nil {
-		p.log.Debug("page proxy", "host", r.Host, "error", err)
+		p.log.Debug("page proxy cannot connect", "host", r.Host, "error", err)
 		http.Error(w, "not connected", http.StatusBadGateway)
 		return
 	}
@@ -230,7 +228,7 @@ func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		io.Copy(server, onlyBuffered(buffered.Reader, client))
+		io.Copy(server, withBuffered(buffered.Reader, client))
 		closeWrite(server)
 	}()
 	io.Copy(client, server)
@@ -239,8 +237,8 @@ func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// onlyBuffered reads what the server had read ahead, then the connection.
-func onlyBuffered(ahead *bufio.Reader, conn net.Conn) io.Reader {
+// withBuffered reads the bytes that ahead has buffered, then conn.
+func withBuffered(ahead *bufio.Reader, conn net.Conn) io.Reader {
 	if n := ahead.Buffered(); n > 0 {
 		return io.MultiReader(io.LimitReader(ahead, int64(n)), conn)
 	}
@@ -256,7 +254,7 @@ func closeWrite(conn net.Conn) {
 	}
 }
 
-// counted is a connection to a server whose bytes count for the page.
+// counted is a connection to a server. Its bytes count as traffic of the page.
 type counted struct {
 	net.Conn
 	proxy *pageProxy
@@ -273,8 +271,8 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ownListener accepts connections of this user's processes alone. Others could
-// else use the crawler's way out, and the networks that are allowed to it.
+// ownListener accepts connections of this user's processes only. Others could use the
+// crawler's network access otherwise.
 type ownListener struct{ net.Listener }
 
 func (l *ownListener) Accept() (net.Conn, error) {
@@ -290,8 +288,8 @@ func (l *ownListener) Accept() (net.Conn, error) {
 	}
 }
 
-// ownPeer reports whether the other end of a loopback connection belongs to this
-// user. The kernel lists the owner of every socket.
+// ownPeer reports whether this user owns the other end of a loopback connection. The kernel
+// lists the owner of every socket.
 func ownPeer(conn net.Conn) bool {
 	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil || !peer.Addr().Is4() {
@@ -318,8 +316,8 @@ func ownPeer(conn net.Conn) bool {
 	return false
 }
 
-// procAddress is an address as /proc/net/tcp has it: the bytes of the address as a
-// number of this machine, in hex.
+// procAddress formats an address as in /proc/net/tcp: the IP address as a native-endian
+// number in hex, and the port.
 func procAddress(a netip.AddrPort) string {
 	b := a.Addr().As4()
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(b[:]), a.Port())

@@ -16,10 +16,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// reading writes down the document. It runs in a world of its own, where scripts of
-// the page cannot change what is built in; and names of elements hide properties
-// of the document in all worlds, so these are taken from the prototype.
-const reading = `(() => {
+// readScript returns the document as text. It runs in an isolated world, where scripts of
+// the page cannot change built-in objects. Elements can hide properties of the document by
+// their names, in all worlds, so the getters come from the prototype.
+const readScript = `(() => {
 	const get = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
 	const type = get("doctype"), root = get("documentElement");
 	let text = type ? new XMLSerializer().serializeToString(type) + "\n" : "";
@@ -28,15 +28,15 @@ const reading = `(() => {
 	return {text: text.toWellFormed(), type: get("contentType"), charset: get("characterSet")};
 })()`
 
-// read returns the page as it is now.
+// read returns the current state of the page.
 func (v *visit) read(ctx context.Context) (*Page, error) {
 	v.mu.Lock()
 	p := &Page{FinalURL: v.url, Redirects: v.redirects, Code: v.code, Header: v.header, RequestHeader: v.sent,
 		Started: v.began, Cut: v.cut || v.proxy.full.Load()}
-	isTaken, body := v.phase == taken, v.body
+	isFile, body := v.phase == downloaded, v.body
 	v.mu.Unlock()
 	p.Charset = charsetOf(p.Header.Get("Content-Type"))
-	if isTaken {
+	if isFile {
 		p.Body = body
 		p.ContentType = cmp.Or(mediaType(p.Header.Get("Content-Type")), mediaType(http.DetectContentType(body)))
 		return p, nil
@@ -45,7 +45,7 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := v.evaluate(ctx, fmt.Sprintf(reading, v.req.MaxBytes), world.ExecutionContextID)
+	value, err := v.evaluate(ctx, fmt.Sprintf(readScript, v.req.MaxBytes), world.ExecutionContextID)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 		return nil, err
 	}
 	if document.Large || int64(len(document.Text)) > v.req.MaxBytes {
-		return nil, v.faultOf(TooLarge, fmt.Errorf("the rendered page has more than %d bytes", v.req.MaxBytes))
+		return nil, v.faultOf(TooLarge, fmt.Errorf("the rendered page exceeds %d bytes", v.req.MaxBytes))
 	}
 	p.Body, p.Rendered = []byte(document.Text), true
 	p.ContentType = strings.ToLower(document.Type)
@@ -65,11 +65,11 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 	return p, nil
 }
 
-// cookies completes a page: the cookies of its context, and the time that it took.
-func (v *visit) cookies(ctx context.Context, p *Page) {
+// finish adds the cookies of the page's browser context and the time it took.
+func (v *visit) finish(ctx context.Context, p *Page) {
 	found, err := cdp.Call(ctx, v.chromium.driver, storage.GetCookies, storage.GetCookiesParams{BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
 	if err != nil {
-		v.cfg.Log.Warn("the cookies of a page are not read", "url", p.FinalURL, "error", err)
+		v.cfg.Log.Warn("cannot read the cookies of a page", "url", p.FinalURL, "error", err)
 	}
 	for _, c := range found.Cookies {
 		if len(p.Cookies) == maxCookies {
@@ -84,5 +84,5 @@ func (v *visit) cookies(ctx context.Context, p *Page) {
 			p.Cookies = append(p.Cookies, text)
 		}
 	}
-	p.Total = v.cfg.Now().Sub(v.began) - v.time.stood()
+	p.Total = v.cfg.Now().Sub(v.began) - v.time.pausedTime()
 }

@@ -7,99 +7,97 @@ import (
 	"time"
 )
 
-// Values that a zero field of Request stands for.
+// Defaults of Request.
 const (
 	DefaultTimeout      = 30 * time.Second
 	DefaultMaxBytes     = 32 << 20
 	DefaultMaxRedirects = 20
 )
 
-// Header is one field that is sent along. Fields of one name may repeat.
+// Header is one header field. A name may repeat.
 type Header struct{ Name, Value string }
 
-// Request is one URL to render. Only URL is needed.
+// Request is one URL to render. Only URL is required.
 type Request struct {
-	// URL is absolute, http or https. What stands behind "###" is not part of it:
+	// URL is an absolute http or https URL. A script behind "###" must be cut off before:
 	// see SplitURL.
 	URL string
-	// Header is sent with requests for the page itself, and to the host of URL
-	// alone if it is Authorization. Fields that the browser sets (Host, Cookie,
-	// User-Agent, Accept-Encoding, those of a connection) are left out, and names
-	// that begin with "-", which are switches in old header files.
+	// Header is sent with requests for the page itself. Authorization goes to the host of
+	// URL only. Fields that the browser sets (Host, Cookie, User-Agent, Accept-Encoding,
+	// those of a connection) are left out, as are names that begin with "-", which are
+	// switches in old header files.
 	Header []Header
-	// UserAgent is that of all requests and of navigator.userAgent. Empty means
-	// Config.UserAgent.
+	// UserAgent is sent with all requests and is the value of navigator.userAgent. Empty
+	// means Config.UserAgent.
 	UserAgent string
-	// Cookie is the text of a Cookie field; its pairs are cookies of the host of
-	// URL when the page begins.
+	// Cookie is the value of a Cookie field. Its pairs become cookies of the host of URL.
 	Cookie string
 	// Method is GET when empty, or POST.
 	Method string
-	// Proxy is the URL of the proxy that everything the page loads goes through:
-	// http, https, socks5 or socks5h, perhaps with user and password. Empty is none.
-	// Dial opens the connections to it. A proxy that fails is a ProxyConnect fault.
+	// Proxy is the URL of the proxy for everything the page loads: http, https, socks5 or
+	// socks5h, with or without user and password. Empty means no proxy. Dial opens the
+	// connections to it. A failing proxy is a ProxyConnect fault.
 	Proxy string
 	// PostData is sent when Method is POST.
 	PostData []byte
-	// Timeout bounds the page once a browser runs and a place in it is free; time
-	// inside Allow is not counted. The last fifth of it, two seconds at most, is kept
-	// for reading what there is. Zero means DefaultTimeout.
+	// Timeout limits the page. It starts when a browser runs and a page slot is free, and
+	// does not count time inside Allow. Its last fifth, at most two seconds, is reserved
+	// for reading an unfinished page. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Damping is how long the page may go on after it has loaded, each time it has.
-	// It must be shorter than Timeout.
+	// Damping is how long the page may continue after each load. It must be shorter than
+	// Timeout.
 	Damping time.Duration
-	// MaxBytes is the most that the document, as served or as rendered, may have.
-	// Zero means DefaultMaxBytes.
+	// MaxBytes limits the size of the document, as served or as rendered. Zero means
+	// DefaultMaxBytes.
 	MaxBytes int64
-	// MaxRedirects is how often the page may lead to another URL, by a redirect or by
-	// script. Zero means DefaultMaxRedirects, less than zero never.
+	// MaxRedirects limits how often the page may go to another URL, by a redirect or a
+	// script. Zero means DefaultMaxRedirects, a negative number means never.
 	MaxRedirects int
-	// Macro is run when the page has loaded and the damping is over. Nil is none.
+	// Macro runs after the load and the damping. May be nil.
 	Macro *Macro
-	// Allow is asked before each request for the page itself: the first, each
-	// redirect and each URL that a script or a refresh leads to. It may wait. Its
-	// error ends the page with a Refused fault. What the page loads besides (styles,
-	// scripts, frames) is not asked for. Nil allows all.
+	// Allow is called before each request for the page itself: the first one, each
+	// redirect, and each URL that a script or a refresh leads to. It may block. Its error
+	// ends the page with a Refused fault. It is not called for what the page loads (styles,
+	// scripts, frames). Nil allows all URLs.
 	Allow func(ctx context.Context, next *url.URL) error
 
-	upstream *url.URL // of Proxy
+	upstream *url.URL // parsed Proxy
 }
 
-// Hop is a URL that led to another: Code is its redirect's status, or that of a
-// page that a script or a refresh left.
+// Hop is a URL that led to another one. Code is the status of the redirect, or of a page
+// that a script or a refresh left.
 type Hop struct {
 	URL  string
 	Code int
 }
 
-// Page is what a browser made of a URL. The caller owns it.
+// Page is a rendered page or a downloaded file. The caller owns it.
 type Page struct {
-	// FinalURL is the URL that answered in the end.
+	// FinalURL is the URL of the last response.
 	FinalURL  string
 	Redirects []Hop // in order, without the final URL
 	Code      int   // status of FinalURL
 	Header    http.Header
-	// RequestHeader is what was sent for FinalURL, cookies left out.
+	// RequestHeader is what was sent to FinalURL, without cookies.
 	RequestHeader http.Header
-	// Body is the document as rendered, in UTF-8 whatever Charset or its text say,
-	// when Rendered is set; the result of a macro, when it had one; else, for what is
-	// not HTML, the bytes as served.
+	// Body is the rendered document if Rendered is set, in UTF-8 whatever Charset or its
+	// text declare. It is the result of a macro if the macro had one. Otherwise the
+	// response was not HTML, and Body is its content as served.
 	Body     []byte
 	Rendered bool
-	// ContentType is that of Body, lower case, without parameters.
+	// ContentType is the media type of Body, in lower case, without parameters.
 	ContentType string
-	// Charset is the one that the server or the document declared, lower case; ""
-	// if unknown. It is "utf-8" for the result of a macro.
+	// Charset is what the server or the document declared, in lower case. It is "" if
+	// unknown, and "utf-8" for the result of a macro.
 	Charset string
-	// MacroURLs are the URLs that a macro collected.
+	// MacroURLs are the URLs that the macro collected.
 	MacroURLs []string
-	// Cookies are those of the page's context at the end, as Set-Cookie lines with
+	// Cookies are the final cookies of the page's browser context, as Set-Cookie lines with
 	// Domain and Path, at most maxCookies.
 	Cookies []string
-	// Cut tells that a limit kept something back that the page wanted to load.
+	// Cut reports that a limit stopped something that the page wanted to load.
 	Cut bool
-	// Started is when the page began; Total is how long it took, without the time in
-	// Allow.
+	// Started is when the page began. Total is how long it took, without time inside Allow.
 	Started time.Time
 	Total   time.Duration
 }

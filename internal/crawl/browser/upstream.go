@@ -18,52 +18,50 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// maxConnectAnswer bounds what a proxy says to CONNECT, in bytes.
+// maxConnectAnswer limits a proxy's response to CONNECT, in bytes.
 const maxConnectAnswer = 64 << 10
 
-// upstreamError is a failure of the proxy that a request names, not of the host
-// behind it.
+// upstreamError is a failure of the request's proxy, not of the host behind it.
 type upstreamError struct{ err error }
 
-func (e *upstreamError) Error() string { return "the proxy of the request: " + e.err.Error() }
+func (e *upstreamError) Error() string { return "proxy of the request: " + e.err.Error() }
 func (e *upstreamError) Unwrap() error { return e.err }
 
-var errNoResolve = errors.New("the browser cannot judge hosts behind a proxy: Config.Resolve is not set")
+var errNoResolve = errors.New("cannot check a host behind a proxy: Config.Resolve is not set")
 
-// parseUpstream reads Request.Proxy; nil for none. Its errors do not repeat the
-// text, which may have a password in it.
+// parseUpstream parses Request.Proxy. It returns nil for "". Its errors do not contain the
+// text, which may hold a password.
 func parseUpstream(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("the address of the proxy is no URL with a host")
+		return nil, errors.New("invalid proxy address; want a URL with a host")
 	}
 	port, known := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 	if !known {
-		return nil, fmt.Errorf("the proxy is of the type %q, where http, https or socks5 is wanted", clip(u.Scheme))
+		return nil, fmt.Errorf("unsupported proxy type %q; want http, https or socks5", clip(u.Scheme))
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	return u, nil
 }
 
-// forwards reports whether plain HTTP goes to the upstream proxy as it is, and not
-// through a tunnel.
+// forwards reports whether plain HTTP requests go to the upstream proxy unchanged.
+// Otherwise they go through a tunnel.
 func (p *pageProxy) forwards() bool {
 	return p.upstream != nil && (p.upstream.Scheme == "http" || p.upstream.Scheme == "https")
 }
 
-// judge asks the guard for a host that the upstream proxy is to be sent to, as
-// nobody dials it here.
-func (p *pageProxy) judge(ctx context.Context, host string) error {
+// checkHost calls the guard for a host behind the upstream proxy, which nobody dials here.
+func (p *pageProxy) checkHost(ctx context.Context, host string) error {
 	if p.resolve == nil {
 		return errNoResolve
 	}
 	return p.resolve(ctx, host)
 }
 
-// dialUpstream opens a connection to the upstream proxy.
+// dialUpstream connects to the upstream proxy.
 func (p *pageProxy) dialUpstream(ctx context.Context) (net.Conn, error) {
 	if p.full.Load() {
 		return nil, errTraffic
@@ -77,13 +75,13 @@ func (p *pageProxy) dialUpstream(ctx context.Context) (net.Conn, error) {
 	return &counted{Conn: conn, proxy: p}, nil
 }
 
-// through opens a connection to addr by way of the upstream proxy.
-func (p *pageProxy) through(ctx context.Context, addr string) (net.Conn, error) {
+// connectUpstream connects to addr through the upstream proxy.
+func (p *pageProxy) connectUpstream(ctx context.Context, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.judge(ctx, host); err != nil {
+	if err := p.checkHost(ctx, host); err != nil {
 		return nil, err
 	}
 	conn, err := p.dialUpstream(ctx)
@@ -91,7 +89,7 @@ func (p *pageProxy) through(ctx context.Context, addr string) (net.Conn, error) 
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	opened, err := p.agree(ctx, conn, addr)
+	tunnel, err := p.openTunnel(ctx, conn, addr)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -99,13 +97,13 @@ func (p *pageProxy) through(ctx context.Context, addr string) (net.Conn, error) 
 		conn.Close()
 		return nil, err
 	}
-	return opened, nil
+	return tunnel, nil
 }
 
-// agree has the upstream proxy at the other end of conn open a tunnel to addr.
-func (p *pageProxy) agree(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
+// openTunnel opens a tunnel to addr through the upstream proxy behind conn.
+func (p *pageProxy) openTunnel(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
 	if !p.forwards() {
-		return p.agreeSOCKS(ctx, conn, addr)
+		return p.openSOCKS(ctx, conn, addr)
 	}
 	if p.upstream.Scheme == "https" {
 		secure := tls.Client(conn, &tls.Config{ServerName: p.upstream.Hostname()})
@@ -130,51 +128,53 @@ func (p *pageProxy) agree(ctx context.Context, conn net.Conn, addr string) (net.
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-	case http.StatusBadGateway, http.StatusGatewayTimeout: // it has done its part
-		return nil, fmt.Errorf("the proxy answers %s", clip(resp.Status))
+	case http.StatusBadGateway, http.StatusGatewayTimeout: // the proxy works, the host does not
+		return nil, fmt.Errorf("proxy status %s", clip(resp.Status))
 	default:
-		return nil, &upstreamError{fmt.Errorf("it answers %s", clip(resp.Status))}
+		return nil, &upstreamError{fmt.Errorf("status %s", clip(resp.Status))}
 	}
-	if n := ahead.Buffered(); n > 0 {
-		return &begunConn{conn, io.MultiReader(io.LimitReader(ahead, int64(n)), conn)}, nil
+	if ahead.Buffered() > 0 {
+		return &bufferedConn{conn, withBuffered(ahead, conn)}, nil
 	}
 	return conn, nil
 }
 
-// agreeSOCKS speaks SOCKS5, with the name of the host left to the proxy.
-func (p *pageProxy) agreeSOCKS(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
+// openSOCKS is openTunnel for SOCKS5. The proxy resolves the name of the host.
+func (p *pageProxy) openSOCKS(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
 	var auth *proxy.Auth
 	if user := p.upstream.User; user != nil {
 		password, _ := user.Password()
 		auth = &proxy.Auth{User: user.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", p.upstream.Host, auth, given{conn})
+	d, err := proxy.SOCKS5("tcp", p.upstream.Host, auth, fixedDialer{conn})
 	if err != nil {
 		return nil, &upstreamError{err}
 	}
-	opened, err := d.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
+	tunnel, err := d.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
 	if err == nil {
-		return opened, nil
+		return tunnel, nil
 	}
 	for _, reason := range []string{"host unreachable", "network unreachable", "connection refused", "TTL expired"} {
-		if strings.HasSuffix(err.Error(), reason) { // it has done its part (RFC 1928 6)
+		if strings.HasSuffix(err.Error(), reason) { // the proxy works, the host does not (RFC 1928 6)
 			return nil, err
 		}
 	}
 	return nil, &upstreamError{err}
 }
 
-// given is a dialer that hands out the connection that there is.
-type given struct{ net.Conn }
+// fixedDialer returns an open connection.
+type fixedDialer struct{ net.Conn }
 
-func (g given) Dial(string, string) (net.Conn, error) { return g.Conn, nil }
+func (d fixedDialer) Dial(string, string) (net.Conn, error) { return d.Conn, nil }
 
-func (g given) DialContext(context.Context, string, string) (net.Conn, error) { return g.Conn, nil }
+func (d fixedDialer) DialContext(context.Context, string, string) (net.Conn, error) {
+	return d.Conn, nil
+}
 
-// begunConn is a connection of which some bytes were read already.
-type begunConn struct {
+// bufferedConn is a connection with bytes that were read ahead.
+type bufferedConn struct {
 	net.Conn
 	rest io.Reader
 }
 
-func (c *begunConn) Read(b []byte) (int, error) { return c.rest.Read(b) }
+func (c *bufferedConn) Read(b []byte) (int, error) { return c.rest.Read(b) }

@@ -12,19 +12,18 @@ import (
 	"testing"
 )
 
-// TestProxyOfARequest: everything a page loads goes through the proxy of its
-// request, whose failure is told from that of the host behind it. How real proxies
-// carry real pages is tested in package crawl.
-func TestProxyOfARequest(t *testing.T) {
+// Everything a page loads goes through the proxy of its request. A failure of the proxy
+// differs from one of the host behind it. Package crawl tests real proxies with real pages.
+func TestRequestProxy(t *testing.T) {
 	where := site(t, map[string]any{
 		"/":     `<body><script>fetch("/data").then(r => r.text()).then(t => document.body.append(t));</script>`,
 		"/data": "data",
 	})
 	var mu sync.Mutex
-	var asked []string
+	var requests []string
 	carries := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked = append(asked, r.Method+" "+r.Host+r.URL.Path)
+		requests = append(requests, r.Method+" "+r.Host+r.URL.Path)
 		mu.Unlock()
 		r.RequestURI = ""
 		resp, err := http.DefaultTransport.RoundTrip(r)
@@ -61,10 +60,10 @@ func TestProxyOfARequest(t *testing.T) {
 	wantText(t, p, "data")
 	home := strings.TrimPrefix(where, "http://")
 	mu.Lock()
-	if !slices.Contains(asked, "GET "+home+"/") || !slices.Contains(asked, "GET "+home+"/data") {
-		t.Errorf("the proxy was asked for %q", asked)
+	if !slices.Contains(requests, "GET "+home+"/") || !slices.Contains(requests, "GET "+home+"/data") {
+		t.Errorf("requests to the proxy: %q", requests)
 	}
-	asked = nil
+	requests = nil
 	mu.Unlock()
 
 	for _, tt := range []struct {
@@ -72,24 +71,24 @@ func TestProxyOfARequest(t *testing.T) {
 		kind             Kind
 	}{
 		{"dead", where, "http://127.0.0.1:1", ProxyConnect},
-		{"dead, of SOCKS", where, "socks5://127.0.0.1:1", ProxyConnect},
+		{"dead SOCKS proxy", where, "socks5://127.0.0.1:1", ProxyConnect},
 		{"dead, for https", "https://somewhere.test/", "http://127.0.0.1:1", ProxyConnect},
 		{"wants a password", where, answers(407), ProxyConnect},
 		{"wants a password, for https", "https://somewhere.test/", answers(407), ProxyConnect},
 		{"does not reach the host, for https", "https://somewhere.test/", answers(502), Connect},
-		{"at a private address", where, "http://10.0.0.1:3128", Guard},
+		{"private address", where, "http://10.0.0.1:3128", Guard},
 		{"to a host that the guard refuses", "http://private.test/", carries.URL, Guard},
 		{"to a host that the guard refuses, for https", "https://private.test/", carries.URL, Guard},
-		{"to no host", "http://nowhere.invalid/", carries.URL, NameNotResolved},
-		{"of an unknown type", where, "gopher://127.0.0.1:1", ProxyConnect},
-		{"no address", where, "http://", ProxyConnect},
+		{"unknown host", "http://nowhere.invalid/", carries.URL, NameNotResolved},
+		{"unknown type", where, "gopher://127.0.0.1:1", ProxyConnect},
+		{"empty address", where, "http://", ProxyConnect},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wantFault(t, behind, Request{URL: tt.url, Proxy: tt.proxy}, tt.kind)
 		})
 	}
-	if len(asked) > 0 {
-		t.Errorf("the proxy was asked for %q", asked)
+	if len(requests) > 0 {
+		t.Errorf("requests to the proxy: %q", requests)
 	}
 	t.Run("without a guard for hosts", func(t *testing.T) {
 		wantFault(t, shared, Request{URL: where, Proxy: carries.URL}, Connect)

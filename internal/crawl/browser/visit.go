@@ -28,30 +28,30 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// phase is how far the document of a page is.
+// phase is the progress of a page's document.
 type phase uint8
 
 const (
-	begun     phase = iota // no request yet
-	requested              // a request was made, or waits for Allow
-	answered               // the header is there
-	committed              // the document is the page's
-	loaded                 // and has loaded
-	taken                  // it is not HTML: its bytes were taken
+	begun      phase = iota // no request so far
+	requested               // a request was made or waits for Allow
+	answered                // the response header has arrived
+	committed               // the page shows the document
+	loaded                  // the document has loaded
+	downloaded              // the response is not HTML; its bytes were read
 )
 
 const (
-	// hintTime is how long a page may take to begin the navigation that its script
-	// has asked for. Some of them never begin.
+	// hintTime is how long a page may take to begin a navigation that its script has
+	// requested. Some never begin.
 	hintTime = 500 * time.Millisecond
-	// settleTime is how long a loaded page is given to ask for another URL, at
-	// least: an inline script that does is done before the load.
+	// settleTime is the shortest time between the load of a page and its reading. Inline
+	// scripts request other URLs before the load.
 	settleTime = 50 * time.Millisecond
-	// reserve is kept of the time for reading what there is when time is over.
+	// reserve is the part of the timeout that is kept for reading an unfinished page.
 	reserve = 2 * time.Second
 )
 
-// visit is the way of one request, from a new page to its result.
+// visit is the work on one request, from a new page to its result.
 type visit struct {
 	cfg      *Config
 	chromium *chromium
@@ -60,35 +60,34 @@ type visit struct {
 	time     *budget
 
 	proxy   *pageProxy
-	context context.Context // of the driver
+	context context.Context // of the page in the driver
 	end     func() error
 	session *chromedp.Target
-	killed  uint64 // processes ended before the page began
+	killed  uint64 // processes killed for memory before the page began
 
-	allow sync.Mutex // one question at a time
+	allow sync.Mutex // held during Request.Allow
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed at each change of what follows
+	changed   chan struct{} // closed when one of the fields below changes
 	frame     cdp.FrameID
 	phase     phase
-	count     int // navigations so far
+	count     int // navigations
 	hinted    time.Time
 	fault     *Fault
 	url       string // of the last request for the page itself
 	redirects []Hop
-	code      int // 0 until there is an answer to url
+	code      int // 0 until there is a response from url
 	header    http.Header
 	sent      http.Header
-	body      []byte // when taken
-	charset   string
-	parsed    bool // the DOM is there
-	asked     int  // requests of all kinds
+	body      []byte // set if downloaded
+	parsed    bool   // the DOM is complete
+	requests  int    // requests for content of the page
 	cut       bool
-	waiting   []*fetch.EventRequestPaused // what the page loads, to be let go
+	waiting   []*fetch.EventRequestPaused // paused requests for content of the page
 	wake      chan struct{}
 }
 
-// change does f under the lock and tells who waits.
+// change calls f under the lock and wakes wait.
 func (v *visit) change(f func()) {
 	v.mu.Lock()
 	f()
@@ -97,7 +96,7 @@ func (v *visit) change(f func()) {
 	v.mu.Unlock()
 }
 
-// fail ends the page by its first fault.
+// fail ends the page. The first fault wins.
 func (v *visit) fail(f *Fault) {
 	v.change(func() {
 		if v.fault == nil {
@@ -106,8 +105,8 @@ func (v *visit) fail(f *Fault) {
 	})
 }
 
-// moves is how many navigations there were.
-func (v *visit) moves() int {
+// navigations returns the number of navigations so far.
+func (v *visit) navigations() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.count
@@ -125,20 +124,20 @@ func (v *visit) run(parent context.Context) (*Page, error) {
 		err = v.navigate(v.time)
 	}
 	if err == nil {
-		err = v.loaded(v.time, v.req.Damping)
+		err = v.waitLoaded(v.time, v.req.Damping)
 	}
 	var done *Page
 	if err == nil {
 		if done, err = v.read(v.time); err == nil && v.req.Macro != nil {
 			if err = v.runMacro(v.time, done); err == nil && done.Rendered {
-				done, err = v.read(v.time) // what the macro made of it
+				done, err = v.read(v.time) // the macro may have changed the page
 			} else if err != nil && v.time.Err() == nil && v.current() == nil {
 				err = v.faultOf(MacroFailed, err)
 			}
 		}
 	}
 	if err == nil {
-		v.cookies(v.time, done)
+		v.finish(v.time, done)
 		return done, nil
 	}
 	f := v.explain(parent, err)
@@ -146,27 +145,27 @@ func (v *visit) run(parent context.Context) (*Page, error) {
 		ctx, cancel := context.WithTimeout(parent, kept)
 		defer cancel()
 		if f.Partial, _ = v.read(ctx); f.Partial != nil {
-			v.cookies(ctx, f.Partial)
+			v.finish(ctx, f.Partial)
 		}
 	}
 	return nil, f
 }
 
-// hasDocument reports whether there is something to read.
+// hasDocument reports whether there is a document to read.
 func (v *visit) hasDocument() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.parsed && v.phase >= committed && v.phase != taken
+	return v.parsed && v.phase >= committed && v.phase != downloaded
 }
 
-// current is the fault so far.
+// current returns the fault, or nil.
 func (v *visit) current() *Fault {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.fault
 }
 
-// faultOf is a fault at the current URL.
+// faultOf returns a fault at the current URL.
 func (v *visit) faultOf(kind Kind, err error) *Fault {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -180,8 +179,8 @@ func (v *visit) faultOf(kind Kind, err error) *Fault {
 	return f
 }
 
-// explain returns the fault that err stands for. What ended the page comes before
-// what the driver made of it.
+// explain returns the fault for err. The reason that ended the page wins over errors of the
+// driver that follow from it.
 func (v *visit) explain(parent context.Context, err error) *Fault {
 	var f *Fault
 	switch {
@@ -199,7 +198,7 @@ func (v *visit) explain(parent context.Context, err error) *Fault {
 	return v.faultOf(Driver, err)
 }
 
-// open makes the page: a browser context of its own behind a proxy of its own.
+// open opens the page, with its own browser context and proxy.
 func (v *visit) open(ctx context.Context) (err error) {
 	v.wake = make(chan struct{}, 1)
 	if v.proxy, err = newPageProxy(v.cfg, v.req.upstream); err != nil {
@@ -222,7 +221,8 @@ func (v *visit) open(ctx context.Context) (err error) {
 		method string
 		params any
 	}{
-		// The driver has turned these on. A page could flood them, and none is needed.
+		// The driver has enabled these domains. None is needed, and a page could flood
+		// them.
 		{css.Disable.Method, cdp.Empty{}},
 		{dom.Disable.Method, cdp.Empty{}},
 		{log.Disable.Method, cdp.Empty{}},
@@ -248,14 +248,14 @@ func (v *visit) open(ctx context.Context) (err error) {
 	if err == nil {
 		v.setCookies(ctx)
 		for range 4 {
-			go v.letGo()
+			go v.continueRequests()
 		}
 	}
 	return err
 }
 
-// setCookies puts the cookies of the request into the page's context. A cookie
-// that Chromium does not take is left out.
+// setCookies puts the cookies of the request into the page's browser context. It skips a
+// cookie that Chromium refuses.
 func (v *visit) setCookies(ctx context.Context) {
 	n := 0
 	for pair := range strings.SplitSeq(v.req.Cookie, ";") {
@@ -264,20 +264,19 @@ func (v *visit) setCookies(ctx context.Context) {
 			continue
 		}
 		if n++; n > maxCookies {
-			v.cfg.Log.Warn("cookies are left out", "url", v.req.URL, "limit", maxCookies)
+			v.cfg.Log.Warn("too many cookies; the rest is not sent", "url", v.req.URL, "limit", maxCookies)
 			return
 		}
 		_, err := cdp.Call(ctx, v.chromium.driver, storage.SetCookies, storage.SetCookiesParams{
 			Cookies:          []*network.CookieParam{{Name: name, Value: value, URL: v.req.URL}},
 			BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
 		if err != nil {
-			v.cfg.Log.Warn("a cookie is left out", "url", v.req.URL, "cookie", name, "error", err)
+			v.cfg.Log.Warn("the browser refuses a cookie", "url", v.req.URL, "cookie", name, "error", err)
 		}
 	}
 }
 
-// navigate leads the page to the URL of the request and returns when its document
-// is there.
+// navigate opens the URL of the request and returns when its document is committed.
 func (v *visit) navigate(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() {
@@ -287,8 +286,8 @@ func (v *visit) navigate(ctx context.Context) error {
 		}
 		answer <- err
 	}()
-	// A fault of a hop may come first, and so may a body that was taken.
-	err := v.until(ctx, func() bool { return v.phase >= committed }, answer)
+	// A fault of a redirect, or a complete download, may come first.
+	err := v.wait(ctx, func() bool { return v.phase >= committed }, answer)
 	var failed netError
 	if !errors.As(err, &failed) {
 		return err
@@ -296,31 +295,31 @@ func (v *visit) navigate(ctx context.Context) error {
 	return v.netFault(string(failed), kindOfNet(string(failed)))
 }
 
-// netError is an error text of Chromium, "net::ERR_...".
+// netError is an error text of Chromium, such as "net::ERR_TIMED_OUT".
 type netError string
 
 func (e netError) Error() string { return string(e) }
 
-// netFault is the fault of a request that the network has failed; nil if the page
-// is had nevertheless.
+// netFault returns the fault of a request that failed in the network. It returns nil if the
+// response is complete all the same.
 func (v *visit) netFault(text string, kind Kind) error {
 	v.mu.Lock()
-	fault, phase, where, code := v.fault, v.phase, v.url, v.code
+	fault, phase, target, code := v.fault, v.phase, v.url, v.code
 	v.mu.Unlock()
 	switch {
 	case fault != nil:
 		return fault
-	case phase == taken:
+	case phase == downloaded:
 		return nil
 	case code >= 400 && phase == answered:
-		// Chromium has a page of its own for answers of 400 and more without content.
-		v.change(func() { v.phase = taken; v.body = []byte{} })
+		// Chromium shows its own error page for empty responses of 400 and above.
+		v.change(func() { v.phase = downloaded; v.body = []byte{} })
 		return nil
 	case code != 0 && phase == answered && strings.HasSuffix(text, "_ABORTED"):
 		return v.faultOf(Empty, nil)
 	}
 	err := error(netError(text))
-	if u, parseErr := url.Parse(where); parseErr == nil {
+	if u, parseErr := url.Parse(target); parseErr == nil {
 		if failure := v.proxy.failure(hostPort(u)); failure != nil {
 			kind, err = kindOfDial(failure, kind), failure
 		}
@@ -331,7 +330,7 @@ func (v *visit) netFault(text string, kind Kind) error {
 	return v.faultOf(kind, err)
 }
 
-// hostPort is the host and port that a proxy is asked for.
+// hostPort returns the host and port of a URL, as Chromium sends them to its proxy.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -340,7 +339,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// kindOfDial returns the kind of an error of Config.Dial.
+// kindOfDial returns the kind of an error of Config.Dial. other is the kind of Chromium's
+// error.
 func kindOfDial(err error, other Kind) Kind {
 	var (
 		guard  interface{ Refused() bool }
@@ -357,15 +357,15 @@ func kindOfDial(err error, other Kind) Kind {
 		return ConnectTimeout
 	case errors.As(err, &name):
 		return NameNotResolved
-	case other == Blocked, other == Empty: // what our own proxy made of it
+	case other == Blocked, other == Empty: // our proxy closed the connection
 		return Connect
 	}
 	return other
 }
 
-// until waits for cond, which is asked under the lock, or for a fault, the end of
-// ctx, of the browser, or an error from answer, which may be nil.
-func (v *visit) until(ctx context.Context, cond func() bool, answer <-chan error) error {
+// wait returns when cond holds. It calls cond under the lock. It returns early on a fault,
+// the end of ctx or of the browser, or an error from answer, which may be nil.
+func (v *visit) wait(ctx context.Context, cond func() bool, answer <-chan error) error {
 	for {
 		v.mu.Lock()
 		done, fault, changed := cond(), v.fault, v.changed
@@ -382,7 +382,7 @@ func (v *visit) until(ctx context.Context, cond func() bool, answer <-chan error
 			if err != nil {
 				return err
 			}
-			answer = nil // the rest is told by events
+			answer = nil // events report the rest
 		case <-v.chromium.gone:
 			return errors.New("the browser ended")
 		case <-ctx.Done():
@@ -391,27 +391,27 @@ func (v *visit) until(ctx context.Context, cond func() bool, answer <-chan error
 	}
 }
 
-// loaded waits until the page has loaded, was left in peace for damping, and asks
-// for no other URL.
-func (v *visit) loaded(ctx context.Context, damping time.Duration) error {
+// waitLoaded returns when the page has loaded, the damping is over, and the page requests
+// no other URL.
+func (v *visit) waitLoaded(ctx context.Context, damping time.Duration) error {
 	for {
-		if err := v.until(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
+		if err := v.wait(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
 			return err
 		}
 		v.mu.Lock()
-		count, hint, isTaken := v.count, time.Until(v.hinted.Add(hintTime)), v.phase == taken
+		count, hint, isFile := v.count, time.Until(v.hinted.Add(hintTime)), v.phase == downloaded
 		v.mu.Unlock()
-		if isTaken {
+		if isFile {
 			return nil
 		}
 		calm, cancel := context.WithTimeout(ctx, max(damping, settleTime, hint))
-		err := v.until(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
+		err := v.wait(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
 		over := calm.Err() != nil
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err == nil: // it has gone on
+		case err == nil: // the page has navigated
 		case over:
 			v.mu.Lock()
 			hint, still := time.Until(v.hinted.Add(hintTime)), v.count == count
@@ -426,7 +426,7 @@ func (v *visit) loaded(ctx context.Context, damping time.Duration) error {
 	}
 }
 
-// listen hears the events of the page, in order. It must not block.
+// listen handles the events of the page, in order. It must not block.
 func (v *visit) listen(ev any) {
 	switch ev := ev.(type) {
 	case *fetch.EventRequestPaused:
@@ -440,12 +440,12 @@ func (v *visit) listen(ev any) {
 			go v.document(ev)
 		}
 	case *fetch.EventAuthRequired:
-		// Nobody is there to answer; the page is then what the server says to that.
+		// There is no user. The page is what the server sends without a password.
 		go cdp.Call(v.time, v.session, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: ev.RequestID,
 			AuthChallengeResponse: &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}})
 	case *page.EventFrameNavigated:
 		if ev.Frame.ParentID == "" {
-			v.change(func() { v.committed(ev.Frame) })
+			v.change(func() { v.commit(ev.Frame) })
 		}
 	case *page.EventDomContentEventFired:
 		v.change(func() { v.parsed = v.phase >= committed })
@@ -456,8 +456,8 @@ func (v *visit) listen(ev any) {
 			}
 		})
 	case *page.EventFrameStoppedLoading:
-		// A page that was stopped, by a script or for a URL that is for another program,
-		// has no load event.
+		// A page has no load event if a script stopped it, or if it went to a URL for
+		// another program.
 		v.change(func() {
 			if ev.FrameID == v.frame && v.phase == committed {
 				v.phase, v.parsed = loaded, true
@@ -472,7 +472,7 @@ func (v *visit) listen(ev any) {
 			v.hint(ev.FrameID)
 		}
 	case *page.EventJavascriptDialogOpening:
-		// A page must not wait for somebody who is not there. It may be left.
+		// There is no user to answer a dialog. A page may be left.
 		leave := ev.Type == page.DialogTypeBeforeunload
 		go cdp.Call(v.time, v.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
 	case *inspector.EventTargetCrashed:
@@ -480,15 +480,15 @@ func (v *visit) listen(ev any) {
 	}
 }
 
-// crash is the fault of a page whose process has ended.
+// crash returns the fault of a page whose process has ended.
 func (v *visit) crash() *Fault {
 	if v.chromium.killed() != v.killed {
-		return v.faultOf(Memory, fmt.Errorf("the browser has %d MiB", v.cfg.MaxMemory>>20))
+		return v.faultOf(Memory, fmt.Errorf("the browser may use %d MiB", v.cfg.MaxMemory>>20))
 	}
 	return v.faultOf(Driver, errors.New("the process of the page crashed"))
 }
 
-// hint notes that the page is about to go elsewhere.
+// hint records that the page is about to navigate.
 func (v *visit) hint(frame cdp.FrameID) {
 	v.change(func() {
 		if frame == v.frame && v.phase == loaded {
@@ -497,33 +497,33 @@ func (v *visit) hint(frame cdp.FrameID) {
 	})
 }
 
-// committed is told that the page has a new document. Call it under the lock.
-func (v *visit) committed(f *cdp.Frame) {
+// commit records a new document of the page. v.mu must be held.
+func (v *visit) commit(f *cdp.Frame) {
 	if f.UnreachableURL != "" || strings.HasPrefix(f.URL, "chrome-error:") {
-		return // a page of Chromium's own; the fault is told elsewhere
+		return // Chromium's error page; navigate reports the fault
 	}
 	if v.phase == answered {
 		v.phase, v.parsed = committed, false
 	}
 }
 
-// script runs JavaScript in the page's own world and returns its result as JSON,
-// empty if it has none. A text with a "return" outside of functions is the body of
-// one, as old drivers had it.
+// script runs JavaScript in the page's own world and returns its result as JSON, empty if
+// there is none. A text with a "return" outside of functions is run as the body of a
+// function, as old drivers did.
 func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error) {
 	value, err := v.evaluate(ctx, text, 0)
 	var thrown *scriptError
 	if errors.As(err, &thrown) && strings.Contains(thrown.text, "Illegal return statement") {
-		// Nothing of it has run.
+		// A syntax error: nothing of the script has run.
 		return v.evaluate(ctx, "(async function () {\n"+text+"\n})()", 0)
 	}
 	return value, err
 }
 
-// scriptError is what a script has thrown.
+// scriptError is an exception of a script.
 type scriptError struct{ text string }
 
-func (e *scriptError) Error() string { return "the script failed: " + clip(e.text) }
+func (e *scriptError) Error() string { return "script failed: " + clip(e.text) }
 
 func (v *visit) evaluate(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
 	on := true

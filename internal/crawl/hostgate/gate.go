@@ -12,43 +12,43 @@ import (
 	"hce/dc/internal/crawl/politeness"
 )
 
-// Bytes of a gate file that are locked. They need not exist in the file.
+// Locked bytes of a gate file. They need not exist in the file.
 const (
-	turnstile = 0 // held on the way in, so that a holder cannot push in again
-	door      = 1 // exclusive for an alone Pass, shared by all others
-	pace      = 2 // held for a moment to change the record under a shared door
+	turnstile = 0 // held while a caller waits to enter, so that a holder queues up again
+	door      = 1 // exclusive for an exclusive Pass, shared for all others
+	pace      = 2 // held briefly to change the record under a shared door
 	slots     = 8 // the first of MaxConcurrency bytes, one per shared Pass
 )
 
-// Pauses between two looks at a lock that another process holds.
+// Pauses between two attempts to take a lock.
 const (
 	minPoll = 200 * time.Microsecond
 	maxPoll = 20 * time.Millisecond
 )
 
-// paceLimit bounds the wait for the pace byte on release. Its holders need
-// microseconds; only a stopped process can keep it longer.
+// paceLimit limits the wait for the pace byte on release. Its holders need microseconds;
+// only a stopped process can keep it longer.
 const paceLimit = time.Second
 
-// gate is one host in this process. Byte locks belong to the open file, which
-// all goroutines here share, so the fields below settle matters among them and
-// the byte locks with other processes.
+// gate is one host in this process. A byte lock belongs to the open file, which all
+// goroutines here share. So the fields below order goroutines, and the byte locks order
+// processes.
 type gate struct {
 	host, path string
 
 	users int           // guarded by Gates.mu
 	place *list.Element // in Gates.idle; guarded by Gates.mu
 
-	// turn holds one token while a goroutine is on its way in. Goroutines blocked
-	// on a channel are served in order of arrival, which makes the queue fair.
+	// turn holds one token while a goroutine enters. Go serves goroutines that block on a
+	// channel in order of arrival, so the queue is fair.
 	turn  chan struct{}
-	freed chan struct{} // a Pass of this process was released; for the turn's owner
+	freed chan struct{} // a Pass of this process was released; read by the owner of the turn
 
-	mu     sync.Mutex
-	file   *os.File // nil until first needed
-	active int      // passes held in this process
-	alone  bool     // the only one of them is alone
-	taken  uint64   // slots of shared passes, one bit each
+	mu        sync.Mutex
+	file      *os.File // nil until first use
+	active    int      // passes held in this process
+	exclusive bool     // the one held Pass is exclusive
+	taken     uint64   // slots of shared passes, one bit per slot
 }
 
 func newGate(host, path string) *gate {
@@ -59,7 +59,7 @@ func newGate(host, path string) *gate {
 	}
 }
 
-// acquire waits for this goroutine's turn, for the locks, and for the gap.
+// acquire waits for the turn of this goroutine, for the locks, and for the gap.
 func (g *gate) acquire(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	select {
 	case g.turn <- struct{}{}:
@@ -75,17 +75,17 @@ func (g *gate) acquire(ctx context.Context, delay time.Duration, n int) (*Pass, 
 	}
 	defer unlock(g.file, turnstile)
 	if n == 1 {
-		return g.enterAlone(ctx, delay)
+		return g.enterExclusive(ctx, delay)
 	}
 	return g.enterShared(ctx, delay, n)
 }
 
-// waitLocal waits until the passes of this process leave room for one more. Only
-// the owner of the turn adds passes, so the room stays.
+// waitLocal waits until the passes of this process leave room for one more. The room stays,
+// since only the owner of the turn adds passes.
 func (g *gate) waitLocal(ctx context.Context, n int) error {
 	for {
 		g.mu.Lock()
-		room := g.active == 0 || (!g.alone && g.active < n)
+		room := g.active == 0 || (!g.exclusive && g.active < n)
 		g.mu.Unlock()
 		if room {
 			return nil
@@ -98,8 +98,8 @@ func (g *gate) waitLocal(ctx context.Context, n int) error {
 	}
 }
 
-// lockTurnstile opens the file if needed and locks its turnstile. A file that a
-// sweep removed meanwhile is left for a new one; no Pass is then held on it.
+// lockTurnstile opens the file if needed and locks its turnstile. If a sweep has removed
+// the file, it opens a new one. No Pass is held on the removed file then.
 func (g *gate) lockTurnstile(ctx context.Context) error {
 	for {
 		if g.file == nil {
@@ -125,8 +125,8 @@ func (g *gate) lockTurnstile(ctx context.Context) error {
 	}
 }
 
-// enterAlone takes the door for one Pass and waits out the gap behind it.
-func (g *gate) enterAlone(ctx context.Context, delay time.Duration) (*Pass, error) {
+// enterExclusive locks the door for one Pass and waits until the gap is over.
+func (g *gate) enterExclusive(ctx context.Context, delay time.Duration) (*Pass, error) {
 	if err := lock(ctx, g.file, door, exclusive); err != nil {
 		return nil, err
 	}
@@ -136,14 +136,13 @@ func (g *gate) enterAlone(ctx context.Context, delay time.Duration) (*Pass, erro
 		return nil, err
 	}
 	g.mu.Lock()
-	g.active, g.alone = 1, true
+	g.active, g.exclusive = 1, true
 	g.mu.Unlock()
-	return &Pass{gate: g, state: state, alone: true}, nil
+	return &Pass{gate: g, state: state, exclusive: true}, nil
 }
 
-// enterShared takes one of n slots behind a shared door and waits until the gap
-// since the last start is over. The turnstile is held all the while, so starts
-// come one by one.
+// enterShared locks one of n slots behind a shared door and waits until the gap since the
+// last start is over. It holds the turnstile meanwhile, so requests start one by one.
 func (g *gate) enterShared(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	g.mu.Lock()
 	first, taken := g.active == 0, g.taken
@@ -174,7 +173,7 @@ func (g *gate) enterShared(ctx context.Context, delay time.Duration, n int) (*Pa
 	return nil, err
 }
 
-// begin waits until the gap is over and marks the host in flight.
+// begin waits until the gap is over and marks the host as in flight.
 func (g *gate) begin(ctx context.Context, delay time.Duration, m mode) (politeness.State, error) {
 	for {
 		state, wait, err := g.tryBegin(ctx, delay, m)
@@ -187,10 +186,9 @@ func (g *gate) begin(ctx context.Context, delay time.Duration, m mode) (politene
 	}
 }
 
-// tryBegin is one look at the record: it marks the host in flight when the gap
-// is over, else returns what is left of it. Behind a shared door others change
-// the record too: mu keeps them off within the process, the pace byte between
-// processes.
+// tryBegin marks the host as in flight if the gap is over. Otherwise it returns the rest of
+// the gap. Behind a shared door others change the record too: mu excludes those of this
+// process, the pace byte those of other processes.
 func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (politeness.State, time.Duration, error) {
 	if m == shared {
 		g.mu.Lock()
@@ -208,13 +206,13 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 	state := stored.Settle(now)
 	wait := state.Wait(now, delay)
 	if m == shared {
-		state.InFlight = stored.InFlight // by others, who need not be dead
+		state.InFlight = stored.InFlight // the mark may belong to a living holder
 		wait = state.WaitStart(now, delay)
 	}
 	if wait > 0 {
 		if state != stored {
-			// What was settled is kept, or a second look would settle it anew
-			// and the gap would never end.
+			// Store the settled state. A second look would settle it again, and the gap
+			// would never end.
 			err = writeRecord(g.file, state)
 		}
 		return state, wait, err
@@ -226,7 +224,7 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 	return state, 0, writeRecord(g.file, state)
 }
 
-// close closes the file. Nobody uses the gate any more.
+// close closes the file. The gate must have no users.
 func (g *gate) close() error {
 	if g.file == nil {
 		return nil
@@ -236,7 +234,7 @@ func (g *gate) close() error {
 	return err
 }
 
-// lockSlot locks one of the first n slots that this process has not taken.
+// lockSlot locks one of the first n slots that this process does not hold.
 func lockSlot(ctx context.Context, f *os.File, taken uint64, n int) (int, error) {
 	for pause := minPoll; ; pause = longer(pause) {
 		for slot := range n {
@@ -254,8 +252,8 @@ func lockSlot(ctx context.Context, f *os.File, taken uint64, n int) (int, error)
 	}
 }
 
-// lock takes the lock on one byte of f, waiting for other processes. A blocking
-// lock call could not be called off, so it looks again and again.
+// lock locks one byte of f and waits for other processes. It polls, since a blocking lock
+// call cannot be cancelled.
 func lock(ctx context.Context, f *os.File, at int64, m mode) error {
 	for pause := minPoll; ; pause = longer(pause) {
 		ok, err := tryLock(f, at, m)
@@ -271,8 +269,8 @@ func lock(ctx context.Context, f *os.File, at int64, m mode) error {
 	}
 }
 
-// longer returns the pause after pause: half as long again with some chance in
-// it, so that processes do not look in step.
+// longer returns the pause after pause. It grows by a random part, so that processes do not
+// poll in step.
 func longer(pause time.Duration) time.Duration {
 	return min(pause+rand.N(pause), maxPoll)
 }

@@ -1,23 +1,22 @@
-// Package hostgate is package politeness across processes: whoever holds a Pass of
-// a host may send one request to it, and all others wait.
+// Package hostgate applies package politeness across processes: the holder of a Pass of a
+// host may send one request to it, and all others wait.
 //
-// Each host has one small file in a folder that every crawling process shares.
-// It keeps the politeness.State, and locks on single bytes of it say who may go.
-// The kernel drops the locks of a process that dies; the mark "in flight" that
-// it leaves in the file makes the next holder wait a whole gap first. Nothing
-// has to be repaired after a kill, and no server process is needed.
+// Each host has one small file in a folder that all crawling processes share. The file
+// stores the politeness.State, and locks on single bytes of it protect it. The kernel drops
+// the locks of a process that dies. The mark "in flight" in the file then makes the next
+// holder wait a whole gap. So a kill needs no repair, and no server process is needed.
 //
-// polite below knows the arithmetic, crawl above holds a Pass around each
-// request: pages, robots.txt, HEAD requests and redirect hops alike.
+// A caller holds a Pass during each request: pages, robots.txt, HEAD requests and redirects
+// alike.
 //
 //	gates, err := hostgate.Open(dir)
 //	pass, err := gates.Acquire(ctx, "example.com", delay, 1)
 //	if err != nil { ... }
 //	defer pass.Release(delay)
-//	// send the request, read the whole answer
+//	// send the request, read the whole response
 //
-// Sources: docs/spec/crawling.md 7.2, docs/spec/DECISIONS.md 6.1. DESIGN.md tells why the locks are as
-// they are.
+// Sources: docs/spec/crawling.md 7.2, docs/spec/DECISIONS.md 6.1.
+// docs/decisions/0003-host-gates-by-locked-bytes.md explains the choice of locks.
 package hostgate
 
 import (
@@ -35,58 +34,57 @@ import (
 )
 
 const (
-	// maxIdle is how many files of hosts without a request are kept open.
+	// maxIdle is the number of files of idle hosts that stay open.
 	maxIdle = 128
-	// MaxConcurrency is the most requests at once that a host can be given.
+	// MaxConcurrency is the highest number of concurrent requests to one host.
 	MaxConcurrency = 64
 	// suffix ends the name of each gate file.
 	suffix = ".gate"
 )
 
-// ErrClosed is the error of a Gates that was closed.
+// ErrClosed is the error of Acquire after Close.
 var ErrClosed = errors.New("hostgate: closed")
 
-// Gates hands out passes from one folder. It may be used by many goroutines,
-// and any number of Gates, in this process and others, may share the folder.
+// Gates gives out passes from one folder. Goroutines may share it, and any number of Gates,
+// in this and other processes, may share the folder.
 type Gates struct {
 	dir string
 
 	mu     sync.Mutex
 	byHost map[string]*gate
-	idle   *list.List // of *gate without users, last used first
+	idle   *list.List // *gate without users, last used first
 	closed bool
 }
 
-// Open returns the gates kept in dir, which is made when missing. All processes
-// that crawl must use the same folder of a local file system.
+// Open returns the gates of dir and creates dir if missing. All crawling processes must use
+// the same folder, on a local file system.
 func Open(dir string) (*Gates, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("hostgate.Open: %w", err)
+		return nil, fmt.Errorf("open host gates: %w", err)
 	}
 	return &Gates{dir: dir, byHost: make(map[string]*gate), idle: list.New()}, nil
 }
 
-// Acquire waits until a request to host may begin, and returns the Pass for it.
+// Acquire waits until a request to host may begin and returns its Pass.
 //
-// With a concurrency of 1 (or less) the Pass is alone: no other Pass of the host
-// exists in any process, and the last one was released at least the gap ago. The
-// gap is the longer of delay and what the last Release promised.
-// With a concurrency of n up to MaxConcurrency at most n passes exist at once,
-// and the gap is counted from one Acquire to the next. Callers that name
-// different numbers for one host respect each other: an alone Pass stays alone.
+// With a concurrency of 1 or less the Pass is exclusive: no other Pass of the host exists
+// in any process, and the last one was released at least one gap ago. The gap is the longer
+// of delay and the delay of the last Release. With a concurrency of n, up to
+// MaxConcurrency, at most n passes exist at once, and the gap is counted between two calls
+// of Acquire. An exclusive Pass stays exclusive even if other callers use a higher
+// concurrency.
 //
-// Who came first goes first, within a process strictly, between processes
-// nearly. The host is compared without regard to case or a final dot; whether
-// ports belong to it is the caller's choice.
-// The error is the context's when that ends first, ErrClosed, or a file error;
-// then no Pass exists and the host is as it was.
+// Callers are served in order of arrival, strictly within a process and nearly between
+// processes. The comparison of hosts ignores case and a final dot. Whether host includes a
+// port is the caller's choice. The error is that of ctx, ErrClosed or a file error. Then
+// there is no Pass, and the host is unchanged.
 func (gs *Gates) Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*Pass, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" {
-		return nil, errors.New("hostgate.Acquire: no host")
+		return nil, errors.New("acquire host gate: empty host")
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("hostgate.Acquire: host %q: %w", host, err)
+		return nil, fmt.Errorf("acquire gate of host %q: %w", host, err)
 	}
 	g, err := gs.use(host)
 	if err != nil {
@@ -95,15 +93,14 @@ func (gs *Gates) Acquire(ctx context.Context, host string, delay time.Duration, 
 	p, err := g.acquire(ctx, delay, min(max(concurrency, 1), MaxConcurrency))
 	if err != nil {
 		gs.leave(g)
-		return nil, fmt.Errorf("hostgate.Acquire: host %q: %w", host, err)
+		return nil, fmt.Errorf("acquire gate of host %q: %w", host, err)
 	}
 	p.gates = gs
 	return p, nil
 }
 
-// Close closes the files of idle hosts and refuses further passes. A Pass still
-// held stays valid, and a wait under way goes on; their files are closed when
-// they end.
+// Close closes the files of idle hosts and refuses further passes. Held passes stay valid
+// and running calls of Acquire continue; their files are closed when they end.
 func (gs *Gates) Close() error {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -111,7 +108,7 @@ func (gs *Gates) Close() error {
 	return gs.trim(0)
 }
 
-// use returns the gate of host and counts the caller as its user.
+// use returns the gate of host and counts the caller as a user.
 func (gs *Gates) use(host string) (*gate, error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -131,8 +128,8 @@ func (gs *Gates) use(host string) (*gate, error) {
 	return g, nil
 }
 
-// leave ends one use of g. The file of the host idle for longest is closed when
-// there are too many.
+// leave ends one use of g. It closes the file of the longest idle host if too many are
+// open.
 func (gs *Gates) leave(g *gate) error {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -147,7 +144,7 @@ func (gs *Gates) leave(g *gate) error {
 	return gs.trim(maxIdle)
 }
 
-// trim closes idle files until at most n are left. gs.mu is held.
+// trim closes idle files until at most n are open. gs.mu must be held.
 func (gs *Gates) trim(n int) error {
 	var errs []error
 	for gs.idle.Len() > n {
@@ -159,8 +156,8 @@ func (gs *Gates) trim(n int) error {
 	return errors.Join(errs...)
 }
 
-// fileName returns the name of host's file. A digest is of one length and one
-// alphabet, whatever a hostile link put in the place of a host.
+// fileName returns the name of host's file. A digest has a fixed length and alphabet,
+// whatever a hostile link contains as its host.
 func fileName(host string) string {
 	sum := sha256.Sum256([]byte(host))
 	return hex.EncodeToString(sum[:16]) + suffix

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hce/dc/internal/crawl/politeness"
@@ -43,7 +43,7 @@ func release(t testing.TB, p *Pass, delay time.Duration) {
 	}
 }
 
-// refused checks that no pass can be had at the moment.
+// refused checks that no Pass is available now.
 func refused(t testing.TB, gs *Gates, host string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
@@ -51,14 +51,14 @@ func refused(t testing.TB, gs *Gates, host string, n int) {
 	p, err := gs.Acquire(ctx, host, 0, n)
 	if err == nil {
 		p.Release(0)
-		t.Fatal("got a second pass")
+		t.Fatal("Acquire returned a second Pass")
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error %v, want the deadline", err)
 	}
 }
 
-func TestAloneIsAlone(t *testing.T) {
+func TestExclusivePass(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := open(t, dir), open(t, dir)
 	p := acquire(t, ours, "Example.COM.", 0, 1)
@@ -92,61 +92,67 @@ func TestSharedUpToN(t *testing.T) {
 }
 
 func TestGapFromEndToStart(t *testing.T) {
-	const delay = 60 * time.Millisecond
-	dir := t.TempDir()
-	ours, theirs := open(t, dir), open(t, dir)
-	p := acquire(t, ours, "h", delay, 1)
-	for i := range 4 {
-		time.Sleep(5 * time.Millisecond) // the request
-		end := time.Now()
-		release(t, p, delay)
-		p = acquire(t, []*Gates{theirs, ours}[i%2], "h", delay, 1)
-		if gap := time.Since(end); gap < delay {
-			t.Errorf("pass %d came after %v, want %v", i, gap, delay)
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 60 * time.Millisecond
+		dir := t.TempDir()
+		ours, theirs := open(t, dir), open(t, dir)
+		p := acquire(t, ours, "h", delay, 1)
+		for i := range 4 {
+			time.Sleep(5 * time.Millisecond) // the request
+			end := time.Now()
+			release(t, p, delay)
+			p = acquire(t, []*Gates{theirs, ours}[i%2], "h", delay, 1)
+			if gap := time.Since(end); gap < delay {
+				t.Errorf("pass %d came after %v, want %v", i, gap, delay)
+			}
 		}
-	}
-	release(t, p, delay)
+		release(t, p, delay)
+	})
 }
 
 func TestPromisedDelayBindsOthers(t *testing.T) {
-	const crawlDelay = 80 * time.Millisecond
-	dir := t.TempDir()
-	p := acquire(t, open(t, dir), "h", 0, 1)
-	begin := time.Now()
-	release(t, p, crawlDelay)
-	release(t, acquire(t, open(t, dir), "h", 0, 1), 0)
-	if gap := time.Since(begin); gap < crawlDelay {
-		t.Errorf("pass after %v, want %v", gap, crawlDelay)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const crawlDelay = 80 * time.Millisecond
+		dir := t.TempDir()
+		p := acquire(t, open(t, dir), "h", 0, 1)
+		begin := time.Now()
+		release(t, p, crawlDelay)
+		release(t, acquire(t, open(t, dir), "h", 0, 1), 0)
+		if gap := time.Since(begin); gap < crawlDelay {
+			t.Errorf("pass after %v, want %v", gap, crawlDelay)
+		}
+	})
 }
 
 func TestSharedGapFromStartToStart(t *testing.T) {
-	const delay = 20 * time.Millisecond
-	dir := t.TempDir()
-	all := []*Gates{open(t, dir), open(t, dir)}
-	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		starts []time.Time
-	)
-	for i := range 8 {
-		wg.Go(func() {
-			p := acquire(t, all[i%2], "h", delay, 3)
-			mu.Lock()
-			starts = append(starts, p.Began())
-			mu.Unlock()
-			time.Sleep(delay / 2)
-			release(t, p, delay)
-		})
-	}
-	wg.Wait()
-	for i, a := range starts {
-		for _, b := range starts[:i] {
-			if gap := a.Sub(b).Abs(); gap < delay {
-				t.Errorf("two starts %v apart, want %v", gap, delay)
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 20 * time.Millisecond
+		dir := t.TempDir()
+		all := []*Gates{open(t, dir), open(t, dir)}
+		var (
+			wg     sync.WaitGroup
+			mu     sync.Mutex
+			starts []time.Time
+		)
+		for i := range 8 {
+			wg.Go(func() {
+				p := acquire(t, all[i%2], "h", delay, 3)
+				mu.Lock()
+				starts = append(starts, p.Began())
+				mu.Unlock()
+				time.Sleep(delay / 2)
+				release(t, p, delay)
+			})
+		}
+		wg.Wait()
+		for i, a := range starts {
+			for _, b := range starts[:i] {
+				if gap := a.Sub(b).Abs(); gap < delay {
+					t.Errorf("two starts %v apart, want %v", gap, delay)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestFoundRecords(t *testing.T) {
@@ -162,12 +168,12 @@ func TestFoundRecords(t *testing.T) {
 		put   func(t *testing.T, path string)
 		waits bool
 	}{
-		{"none", func(*testing.T, string) {}, false},
+		{"missing file", func(*testing.T, string) {}, false},
 		{"empty file", func(t *testing.T, p string) { os.WriteFile(p, nil, 0o600) }, false},
 		{"long ago", func(t *testing.T, p string) {
 			write(t, p, politeness.State{Start: time.Unix(1, 0), End: time.Unix(2, 0), Delay: delay})
 		}, false},
-		{"left in flight", func(t *testing.T, p string) {
+		{"still in flight", func(t *testing.T, p string) {
 			write(t, p, politeness.State{Start: time.Unix(1, 0), End: time.Unix(2, 0), InFlight: true})
 		}, true},
 		{"clock set back an hour", func(t *testing.T, p string) {
@@ -188,7 +194,7 @@ func TestFoundRecords(t *testing.T) {
 			gs := open(t, dir)
 			begin, gap := time.Now(), delay
 			if !tt.waits {
-				gap = time.Hour // and acquire gives up long before
+				gap = time.Hour // acquire would fail before
 			}
 			p := acquire(t, gs, "h", gap, 1)
 			if waited := time.Since(begin); tt.waits && waited < delay {
@@ -208,8 +214,7 @@ func TestFoundRecords(t *testing.T) {
 	}
 }
 
-// TestInFlightMarkOfShared: the mark stays while another shared request runs and
-// goes with the last.
+// The mark stays while another shared request runs and ends with the last one.
 func TestInFlightMarkOfShared(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := open(t, dir), open(t, dir)
@@ -232,46 +237,48 @@ func TestInFlightMarkOfShared(t *testing.T) {
 	}
 	release(t, b, 0)
 	if marked() {
-		t.Error("mark left behind")
+		t.Error("the mark stays after the last request")
 	}
 }
 
 func TestCancelledWaits(t *testing.T) {
-	dir := t.TempDir()
-	ours, theirs := open(t, dir), open(t, dir)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := ours.Acquire(ctx, "h", 0, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want Canceled", err)
-	}
-	// In the gap: the pass is given up and the gap is not prolonged.
-	release(t, acquire(t, ours, "gap", 0, 1), time.Hour)
-	for n := 1; n <= 2; n++ {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
-		if _, err := ours.Acquire(ctx, "gap", 0, n); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("concurrency %d: error %v, want the deadline", n, err)
-		}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		ours, theirs := open(t, dir), open(t, dir)
+		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-	}
-	refused(t, theirs, "gap", 1) // for the gap, not for a lock left behind
-	if ok := lockable(t, filepath.Join(dir, fileName("gap"))); !ok {
-		t.Error("a cancelled wait left a lock")
-	}
-	// Behind another goroutine and behind another process.
-	p := acquire(t, ours, "h", 0, 1)
-	for range 3 {
-		refused(t, ours, "h", 1)
-		refused(t, theirs, "h", 2)
-	}
-	release(t, p, 0)
-	release(t, acquire(t, theirs, "h", 0, 2), 0)
-	release(t, acquire(t, ours, "h", 0, 1), 0)
-	if ok := lockable(t, filepath.Join(dir, fileName("h"))); !ok {
-		t.Error("locks left after the last release")
-	}
+		if _, err := ours.Acquire(ctx, "h", 0, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want Canceled", err)
+		}
+		// A wait that ends within the gap leaves no Pass and does not extend the gap.
+		release(t, acquire(t, ours, "gap", 0, 1), time.Hour)
+		for n := 1; n <= 2; n++ {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			if _, err := ours.Acquire(ctx, "gap", 0, n); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("concurrency %d: error %v, want the deadline", n, err)
+			}
+			cancel()
+		}
+		refused(t, theirs, "gap", 1) // because of the gap, not of a leaked lock
+		if ok := lockable(t, filepath.Join(dir, fileName("gap"))); !ok {
+			t.Error("a cancelled wait leaks a lock")
+		}
+		// Waits for another goroutine and for another process.
+		p := acquire(t, ours, "h", 0, 1)
+		for range 3 {
+			refused(t, ours, "h", 1)
+			refused(t, theirs, "h", 2)
+		}
+		release(t, p, 0)
+		release(t, acquire(t, theirs, "h", 0, 2), 0)
+		release(t, acquire(t, ours, "h", 0, 1), 0)
+		if ok := lockable(t, filepath.Join(dir, fileName("h"))); !ok {
+			t.Error("a lock is held after the last release")
+		}
+	})
 }
 
-// lockable reports whether no byte of the file is locked by anyone.
+// lockable reports whether no byte of the file is locked.
 func lockable(t *testing.T, path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -286,73 +293,67 @@ func lockable(t *testing.T, path string) bool {
 	return true
 }
 
-// TestQueueOrder: goroutines of one process are served as they came.
+// Goroutines of one process are served in order of arrival.
 func TestQueueOrder(t *testing.T) {
-	gs := open(t, t.TempDir())
-	p := acquire(t, gs, "h", 0, 1)
-	g := gs.byHost["h"]
-	var (
-		wg    sync.WaitGroup
-		order []int
-	)
-	queue := func(i int) {
-		wg.Go(func() {
-			p := acquire(t, gs, "h", 0, 1)
-			order = append(order, i) // alone, so unguarded
-			release(t, p, 0)
-		})
-	}
-	for i := range 10 {
-		queue(i)
-		for users(gs, g) < i+2 {
-			runtime.Gosched()
-		}
-		time.Sleep(2 * time.Millisecond) // from counted to blocked
-	}
-	release(t, p, 0)
-	wg.Wait()
-	for i, got := range order {
-		if got != i {
-			t.Fatalf("order %v", order)
-		}
-	}
-}
-
-func users(gs *Gates, g *gate) int {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	return g.users
-}
-
-// TestForeignWaiterIsNotStarved: a process that asks again at once must let one
-// that waits go in between. Without the turnstile it gets in thousands of times.
-func TestForeignWaiterIsNotStarved(t *testing.T) {
-	dir := t.TempDir()
-	greedy, patient := open(t, dir), open(t, dir)
-	var passes atomic.Int32
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				p := acquire(t, greedy, "h", 0, 1)
-				time.Sleep(time.Millisecond)
-				passes.Add(1)
+	synctest.Test(t, func(t *testing.T) {
+		gs := open(t, t.TempDir())
+		p := acquire(t, gs, "h", 0, 1)
+		var (
+			wg    sync.WaitGroup
+			order []int
+		)
+		queue := func(i int) {
+			wg.Go(func() {
+				p := acquire(t, gs, "h", 0, 1)
+				order = append(order, i) // guarded by the exclusive Pass
 				release(t, p, 0)
+			})
+		}
+		for i := range 10 {
+			queue(i)
+			synctest.Wait() // until it is blocked
+		}
+		release(t, p, 0)
+		wg.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Fatalf("order %v", order)
 			}
 		}
 	})
-	for range 5 {
-		release(t, acquire(t, patient, "h", 0, 1), 0)
-	}
-	if n := passes.Load(); n > 500 {
-		t.Errorf("%d passes of the greedy for 5 of the patient", n)
-	}
-	close(stop)
-	wg.Wait()
+}
+
+// A process that acquires again at once must let a waiting one go first. Without the
+// turnstile it enters thousands of times.
+func TestForeignWaiterIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		greedy, patient := open(t, dir), open(t, dir)
+		var passes atomic.Int32
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					p := acquire(t, greedy, "h", 0, 1)
+					time.Sleep(time.Millisecond)
+					passes.Add(1)
+					release(t, p, 0)
+				}
+			}
+		})
+		for range 5 {
+			release(t, acquire(t, patient, "h", 0, 1), 0)
+		}
+		if n := passes.Load(); n > 500 {
+			t.Errorf("%d passes of the greedy process for 5 of the patient one", n)
+		}
+		close(stop)
+		wg.Wait()
+	})
 }
 
 func TestReleaseTwice(t *testing.T) {
@@ -409,14 +410,14 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestFolderGone: a file error is an error of Acquire, and nobody stays locked.
+// A missing folder is an error of Acquire, and the host stays free.
 func TestFolderGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gates")
 	gs := open(t, dir)
 	os.RemoveAll(dir)
 	for range 2 {
 		if _, err := gs.Acquire(context.Background(), "h", 0, 1); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("error %v, want that the folder does not exist", err)
+			t.Errorf("error %v, want ErrNotExist", err)
 		}
 	}
 	os.Mkdir(dir, 0o700)
@@ -442,7 +443,7 @@ func TestSweep(t *testing.T) {
 	if n != 1 || err != nil {
 		t.Fatalf("swept %d, %v; want 1", n, err)
 	}
-	// Ours still has the removed file open and must not use it.
+	// ours has the removed file open and must not use it.
 	p := acquire(t, ours, "old", 0, 1)
 	refused(t, theirs, "old", 1)
 	release(t, p, 0)
@@ -454,9 +455,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepBesideUse removes the file as fast as it can while it is in use, at
-// least 20 times: two passes of one host never exist at once.
-func TestSweepBesideUse(t *testing.T) {
+// Sweeps remove the file at least 20 times while it is in use. Two passes of one host never
+// exist at once.
+func TestSweepDuringUse(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, fileName("h"))
 	stop := make(chan struct{})
@@ -535,7 +536,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 			}
 		})
 	}
-	b.Run("many hosts", func(b *testing.B) { // more than are kept open
+	b.Run("many hosts", func(b *testing.B) { // more than maxIdle
 		var hosts [4 * maxIdle]string
 		for i := range hosts {
 			hosts[i] = fmt.Sprint("h", i)

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// setOpenFileLock is the fcntl command F_OFD_SETLK of Linux: a lock on a range
-// of bytes that belongs to the open file, not to the process, and ends with it.
-// The syscall package does not name it.
+// setOpenFileLock is the fcntl command F_OFD_SETLK of Linux, which package syscall does not
+// define. It locks a range of bytes for the open file, not for the process. The lock ends
+// when the file is closed.
 const setOpenFileLock = 37
 
 type mode int16
@@ -20,9 +20,9 @@ const (
 	released  mode = syscall.F_UNLCK
 )
 
-// tryLock sets the lock of one byte of f to m at once, or returns false when
-// another open file has a lock in the way. A shared lock becomes exclusive in
-// one step, and stays shared when that fails.
+// tryLock sets the lock of one byte of f to m. It returns false if another open file holds
+// a conflicting lock. A shared lock becomes exclusive in one step, and stays shared if that
+// fails.
 func tryLock(f *os.File, at int64, m mode) (bool, error) {
 	l := syscall.Flock_t{Type: int16(m), Whence: io.SeekStart, Start: at, Len: 1}
 	for {
@@ -39,12 +39,12 @@ func tryLock(f *os.File, at int64, m mode) (bool, error) {
 	}
 }
 
-// unlock drops the lock of one byte of f. It cannot fail on an open file.
+// unlock drops the lock of one byte of f. That cannot fail on an open file.
 func unlock(f *os.File, at int64) {
 	_, _ = tryLock(f, at, released)
 }
 
-// unlinked reports whether f has lost its name.
+// unlinked reports whether the file of f was removed.
 func unlinked(f *os.File) (bool, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Next tells, for people to read, when a request to host with that delay could
-// begin, as far as the host's record says, and whether one is under way or its
-// end was not seen. It takes no lock and promises nothing; now is the answer for
-// a host never asked.
+// Next returns when a request to host with this delay could begin, and whether a request is
+// in flight or has ended without a record of it. It is information for people: it takes no
+// lock, and the record may change at once. For a host without requests it returns now.
 func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	f, err := os.Open(filepath.Join(gs.dir, fileName(host)))
@@ -21,12 +20,12 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		return now, false, nil
 	}
 	if err != nil {
-		return now, false, fmt.Errorf("hostgate.Next: host %q: %w", host, err)
+		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
 	defer f.Close()
 	state, fresh, err := readRecord(f)
 	if err != nil {
-		return now, false, fmt.Errorf("hostgate.Next: host %q: %w", host, err)
+		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
 	if fresh {
 		return now, false, nil

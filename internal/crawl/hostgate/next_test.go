@@ -21,14 +21,14 @@ func TestNext(t *testing.T) {
 		return at.Sub(now), inFlight
 	}
 	if wait, inFlight := look(time.Hour); wait != 0 || inFlight {
-		t.Errorf("never asked: %v %t", wait, inFlight)
+		t.Errorf("before the first request: %v %t", wait, inFlight)
 	}
 	pass, err := gates.Acquire(t.Context(), "host", time.Minute, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if wait, inFlight := look(time.Second); wait != time.Minute || !inFlight {
-		t.Errorf("under way: %v %t", wait, inFlight)
+		t.Errorf("in flight: %v %t", wait, inFlight)
 	}
 	if err := pass.Release(time.Hour); err != nil {
 		t.Fatal(err)

@@ -10,60 +10,58 @@ import (
 	"hce/dc/internal/crawl/politeness"
 )
 
-// Pass is the right to send one request to one host. It must be released, from
-// any goroutine; until then others wait.
+// Pass permits one request to one host. It must be released, by any goroutine; other
+// callers wait until then.
 type Pass struct {
-	gates *Gates
-	gate  *gate
-	state politeness.State // as stored at the beginning
-	alone bool
-	slot  int // of a shared Pass
+	gates     *Gates
+	gate      *gate
+	state     politeness.State // as stored at the start
+	exclusive bool
+	slot      int // of a shared Pass
 
 	once sync.Once
 	err  error
 }
 
-// Began returns when the right began, the start of the request for the gap of
-// others.
+// Began returns the start of the request, from which the gap of shared passes counts.
 func (p *Pass) Began() time.Time { return p.state.Start }
 
-// Release gives the right back once the answer has been read or given up. The
-// delay is the gap that the next request must leave, whoever sends it: the
-// delay asked for, or a longer one that robots.txt has named meanwhile.
-// An error means that the end could not be written; the host is free
-// nevertheless, and the next request comes after a gap from now at least.
-// Further calls do nothing and return the same error.
+// Release ends the Pass. Call it when the response was read or abandoned. delay is the gap
+// before the next request of any caller: the configured delay, or a longer one that
+// robots.txt has named. An error means that the end could not be stored. The host is free
+// even then, and the next request waits at least one gap from now. Further calls do nothing
+// and return the same error.
 func (p *Pass) Release(delay time.Duration) error {
 	p.once.Do(func() {
-		if p.alone {
-			p.err = p.leaveAlone(delay)
+		if p.exclusive {
+			p.err = p.leaveExclusive(delay)
 		} else {
 			p.err = p.leaveShared(delay)
 		}
 		select {
 		case p.gate.freed <- struct{}{}:
-		default: // the news is there already
+		default: // the channel already holds a token
 		}
 		p.err = errors.Join(p.err, p.gates.leave(p.gate))
 		if p.err != nil {
-			p.err = fmt.Errorf("hostgate.Release: host %q: %w", p.gate.host, p.err)
+			p.err = fmt.Errorf("release gate of host %q: %w", p.gate.host, p.err)
 		}
 	})
 	return p.err
 }
 
-// leaveAlone ends an alone Pass. Nobody else may have touched the record.
-func (p *Pass) leaveAlone(delay time.Duration) error {
+// leaveExclusive ends an exclusive Pass. Nobody else has changed the record.
+func (p *Pass) leaveExclusive(delay time.Duration) error {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	err := writeRecord(g.file, p.state.Finish(time.Now(), delay))
 	unlock(g.file, door)
-	g.active, g.alone = 0, false
+	g.active, g.exclusive = 0, false
 	return err
 }
 
-// leaveShared ends a shared Pass, the door with the last one of this process.
+// leaveShared ends a shared Pass. The last one of this process unlocks the door.
 func (p *Pass) leaveShared(delay time.Duration) error {
 	g := p.gate
 	g.mu.Lock()
@@ -78,10 +76,9 @@ func (p *Pass) leaveShared(delay time.Duration) error {
 	return err
 }
 
-// finishShared stores the end of one of several requests. The host stays marked
-// in flight unless this one is known to be the last; two processes that leave at
-// the same moment may leave the mark, which costs an alone Pass a gap. g.mu is
-// held.
+// finishShared stores the end of one of several requests. The host stays marked as in
+// flight unless this request is known to be the last. Two processes that leave at the same
+// moment may leave the mark, which costs an exclusive Pass one gap. g.mu must be held.
 func (g *gate) finishShared(delay time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), paceLimit)
 	defer cancel()

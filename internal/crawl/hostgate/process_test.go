@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The test binary starts itself anew as a crawling process when this is set.
+// The test binary runs as a crawling process if this variable is set.
 const childEnv = "HOSTGATE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crawlAsChild sends the requests that its environment describes, from two
-// goroutines.
+// crawlAsChild sends the requests that its environment describes, from two goroutines.
 func crawlAsChild() error {
 	gs, err := Open(os.Getenv("DIR"))
 	if err != nil {
@@ -107,7 +106,11 @@ func child(t *testing.T, dir, url string, delay time.Duration, count, n int) *ex
 	return cmd
 }
 
-// witness is a server that notes how its visitors behave.
+// serviceTime is how long the server works on a request. It makes violations easier to see;
+// no result depends on it.
+const serviceTime = 2 * time.Millisecond
+
+// witness is a server that records how its clients behave.
 type witness struct {
 	mu       sync.Mutex
 	now, max int // requests at once
@@ -127,16 +130,16 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.max = max(w.max, w.now)
 	w.mu.Unlock()
 
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(serviceTime)
 
 	w.mu.Lock()
 	w.now--
 	w.lastEnd = time.Now()
 	w.mu.Unlock()
-	io.WriteString(rw, "ok") // after the note: the client can go on from here
+	io.WriteString(rw, "ok") // the client continues after the record above
 }
 
-func TestProcessesAreAlone(t *testing.T) {
+func TestProcessesExclusive(t *testing.T) {
 	for _, delay := range []time.Duration{0, 20 * time.Millisecond} {
 		t.Run(fmt.Sprint("delay=", delay), func(t *testing.T) {
 			w := &witness{shortest: time.Hour}
@@ -189,14 +192,14 @@ func TestProcessesShare(t *testing.T) {
 	}
 }
 
-// TestKilledInFlight kills a process in the middle of a request, or of the wait
-// for it: the next request comes a whole gap after the kill.
+// A process is killed during its request, or during the wait for it. The next request comes
+// a whole gap after the kill.
 func TestKilledInFlight(t *testing.T) {
 	const delay = 150 * time.Millisecond
 	arrived := make(chan struct{}, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
-		<-r.Context().Done() // until the client is gone
+		<-r.Context().Done() // until the client disconnects
 	}))
 	defer srv.Close()
 	for _, n := range []int{1, 2} {
@@ -215,7 +218,7 @@ func TestKilledInFlight(t *testing.T) {
 			if gap := time.Since(killed); gap < delay {
 				t.Errorf("next request %v after the kill, want %v", gap, delay)
 			}
-			select { // a second goroutine of the child, when several may go
+			select { // the second goroutine of the child, if it has arrived
 			case <-arrived:
 			default:
 			}

@@ -17,12 +17,12 @@ import (
 //
 //	 0  8  magic
 //	 8  8  start, Unix nanoseconds, 0 = never
-//	16  8  end, likewise
+//	16  8  end, Unix nanoseconds, 0 = never
 //	24  8  delay, nanoseconds
 //	32  4  1 = in flight
 //	36  4  CRC-32 (IEEE) of the bytes before
 //
-// The host follows at labelAt, quoted, for people who look into the folder.
+// The quoted host follows at labelAt, for people who inspect the folder.
 const (
 	magic      = "dcgate1\n"
 	recordSize = 40
@@ -30,8 +30,8 @@ const (
 	maxLabel   = 255
 )
 
-// readRecord returns the state kept in f; fresh says that f is still empty. A
-// damaged record reads as a request in flight: the next one comes after a gap.
+// readRecord returns the state stored in f. fresh reports that f is empty. A damaged record
+// counts as a request in flight: the next one waits a gap.
 func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
 	n, err := f.ReadAt(b[:], 0)
@@ -53,8 +53,8 @@ func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 	}, false, nil
 }
 
-// writeRecord stores the state. It is not synced: after a crash of the machine
-// every host has had its rest.
+// writeRecord stores the state without a sync: the restart after a crash of the machine
+// takes longer than a gap.
 func writeRecord(f *os.File, state politeness.State) error {
 	b := encodeRecord(state)
 	if _, err := f.WriteAt(b[:], 0); err != nil {
@@ -63,7 +63,7 @@ func writeRecord(f *os.File, state politeness.State) error {
 	return nil
 }
 
-// writeNewRecord is writeRecord for an empty file; it writes the label too.
+// writeNewRecord is writeRecord for an empty file. It also writes the label.
 func writeNewRecord(f *os.File, state politeness.State, host string) error {
 	label := strconv.QuoteToASCII(host)
 	label = label[:min(len(label), maxLabel)] + "\n"

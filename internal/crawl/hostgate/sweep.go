@@ -12,15 +12,15 @@ import (
 	"hce/dc/internal/crawl/politeness"
 )
 
-// Sweep removes the files of hosts that had no request for idle, at least
-// politeness.MaxDelay, and returns how many. Hosts in use are left alone, and a
-// process that still has a removed file open will notice and make a new one. It
-// may run at any time, beside any crawling process; once a day is enough.
+// Sweep removes the files of hosts without a request for idle, at least
+// politeness.MaxDelay, and returns their number. It skips hosts in use. It may run at any
+// time: a process that has a removed file open notices that and creates a new one. Once a
+// day is enough.
 func (gs *Gates) Sweep(ctx context.Context, idle time.Duration) (removed int, err error) {
 	before := time.Now().Add(-max(idle, politeness.MaxDelay))
 	entries, err := os.ReadDir(gs.dir)
 	if err != nil {
-		return 0, fmt.Errorf("hostgate.Sweep: %w", err)
+		return 0, fmt.Errorf("sweep host gates: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {
@@ -44,13 +44,13 @@ func (gs *Gates) Sweep(ctx context.Context, idle time.Duration) (removed int, er
 		}
 	}
 	if len(errs) > 0 {
-		err = fmt.Errorf("hostgate.Sweep: %w", errors.Join(errs...))
+		err = fmt.Errorf("sweep host gates: %w", errors.Join(errs...))
 	}
 	return removed, err
 }
 
-// sweepFile removes one file unless it is locked or was written since before.
-// With turnstile and door in hand nobody has a Pass or can be on the way to one.
+// sweepFile removes one file unless it is locked or was written after before. The locks on
+// turnstile and door ensure that nobody has a Pass or is about to get one.
 func sweepFile(path string, before time.Time) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,7 +59,7 @@ func sweepFile(path string, before time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close() // and with it the locks
+	defer f.Close() // drops the locks
 	for _, at := range []int64{turnstile, door} {
 		if ok, err := tryLock(f, at, exclusive); err != nil || !ok {
 			return false, err

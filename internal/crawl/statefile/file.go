@@ -19,22 +19,20 @@ import (
 )
 
 const (
-	// DefaultMaxSize is the size in bytes above which a file counts as broken.
+	// DefaultMaxSize is the size in bytes above which a file is broken.
 	DefaultMaxSize = 16 << 20
-	// DefaultMaxWait is how long a change waits for the lock.
+	// DefaultMaxWait is how long Update waits for the lock.
 	DefaultMaxWait = 10 * time.Second
 )
 
-// Files says how files are read and changed. The zero value is ready; any number
-// of goroutines may share one.
+// Files configures how files are read and changed. The zero value is ready. Goroutines may
+// share it.
 type Files struct {
-	// Durable also brings each change to the disk before Update returns. Without
-	// it a crash of the machine, though no kill of a process, may lose the last
-	// changes.
+	// Durable syncs each change to disk before Update returns. Without it a crash of the
+	// machine may lose the last changes; a kill of the process loses nothing.
 	Durable bool
 
-	// ReadOnly leaves the disk as it is: what Update changes is in its value alone,
-	// and no lock is taken.
+	// ReadOnly keeps the disk unchanged: Update changes only its value and takes no lock.
 	ReadOnly bool
 
 	Log     *slog.Logger  // nil is slog.Default
@@ -50,17 +48,16 @@ func Update(ctx context.Context, path string, value any, change func() error) er
 // Read is Files.Read of the zero Files.
 func Read(path string, value any) error { return Files{}.Read(path, value) }
 
-// Update reads the file at path into value, calls change, and writes value back,
-// with no other Update of that path between, in any process. Value is a pointer;
-// what it points to is emptied first, and stays empty when there is no file yet
-// or the file is broken. The folder is made when missing. What change leaves
-// equal is not written.
+// Update reads the file at path into value, calls change, and writes value back. No other
+// process updates the path meanwhile. value is a pointer; Update zeroes its target first,
+// and leaves it zero if the file is missing or broken. It creates a missing folder. It does
+// not write an unchanged value.
 //
-// The error is that of change, as it is; or one of the file, of the context, or
-// of a lock that others held for MaxWait. Then the file is as it was.
+// It returns the error of change unwrapped, or an error of the file, of ctx, or of a lock
+// that others held for MaxWait. The file is unchanged then.
 func (f Files) Update(ctx context.Context, path string, value any, change func() error) error {
 	if err := checkPath(path); err != nil {
-		return fmt.Errorf("statefile.Update: %w", err)
+		return fmt.Errorf("update state file: %w", err)
 	}
 	if f.ReadOnly {
 		if err := f.Read(path, value); err != nil {
@@ -70,7 +67,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 	}
 	unlock, err := f.lock(ctx, path)
 	if err != nil {
-		return fmt.Errorf("statefile.Update: %w", err)
+		return fmt.Errorf("update state file: %w", err)
 	}
 	defer unlock()
 	old, err := f.load(path, value)
@@ -78,17 +75,17 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 		err = f.moveAside(path, broken)
 	}
 	if err != nil {
-		return fmt.Errorf("statefile.Update: %w", err)
+		return fmt.Errorf("update state file: %w", err)
 	}
 	if err := change(); err != nil {
 		return err
 	}
 	text, err := encode(value)
 	if err != nil {
-		return fmt.Errorf("statefile.Update: %s: %w", path, err)
+		return fmt.Errorf("encode state file %s: %w", path, err)
 	}
 	if int64(len(text)) > f.maxSize() {
-		return fmt.Errorf("statefile.Update: %s would grow to %d bytes, more than %d", path, len(text), f.maxSize())
+		return fmt.Errorf("state file %s would have %d bytes; the limit is %d", path, len(text), f.maxSize())
 	}
 	if bytes.Equal(text, old) {
 		return nil
@@ -98,37 +95,36 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 		write = files.Write
 	}
 	if err := write(path, text, 0o640); err != nil {
-		return fmt.Errorf("statefile.Update: %w", err)
+		return fmt.Errorf("update state file: %w", err)
 	}
 	return nil
 }
 
-// Read reads the file at path into value, which is a pointer; what it points to
-// is emptied first. A missing file is no error, nor is a broken one: that is
-// warned of, and the next Update moves it aside.
+// Read reads the file at path into value. value is a pointer; Read zeroes its target first.
+// A missing or broken file is not an error. A broken one is logged, and the next Update
+// moves it aside.
 func (f Files) Read(path string, value any) error {
 	_, err := f.load(path, value)
 	if broken := new(brokenError); errors.As(err, &broken) {
-		f.log().Warn("a state file cannot be read and counts as empty", "path", path, "error", broken.reason)
+		f.log().Warn("state file is broken and counts as empty", "path", path, "error", broken.reason)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("statefile.Read: %w", err)
+		return fmt.Errorf("read state file: %w", err)
 	}
 	return nil
 }
 
-// brokenError says why the content of a file is of no use.
+// brokenError is the reason why the content of a file is unusable.
 type brokenError struct{ reason string }
 
 func (e *brokenError) Error() string { return e.reason }
 
-// load reads the file at path into value and returns its text; none for a
-// missing file.
+// load reads the file at path into value and returns its text, nil for a missing file.
 func (f Files) load(path string, value any) ([]byte, error) {
 	target := reflect.ValueOf(value).Elem()
 	target.SetZero()
-	// A pipe in the place of the file must not stop us: it opens at once.
+	// O_NONBLOCK: opening a named pipe must not block.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -142,42 +138,42 @@ func (f Files) load(path string, value any) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a plain file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, f.maxSize()+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(text)) > f.maxSize() {
-		return nil, &brokenError{fmt.Sprintf("the file is bigger than %d bytes", f.maxSize())}
+		return nil, &brokenError{fmt.Sprintf("the file exceeds %d bytes", f.maxSize())}
 	}
 	if err := json.Unmarshal(text, value); err != nil {
-		target.SetZero() // it may be half filled
+		target.SetZero() // Unmarshal may have set some fields
 		return nil, &brokenError{err.Error()}
 	}
 	return text, nil
 }
 
-// moveAside keeps a broken file under another name for who wants to look at it.
+// moveAside renames a broken file, so that people can inspect it.
 func (f Files) moveAside(path string, broken *brokenError) error {
 	aside := path + ".broken-" + time.Now().UTC().Format("20060102T150405.000000000Z")
 	if err := os.Rename(path, aside); err != nil {
 		return err
 	}
-	f.log().Warn("a state file cannot be read; it is moved aside and begins anew", "path", path, "aside", aside, "error", broken.reason)
+	f.log().Warn("state file is broken; it is moved aside and starts empty", "path", path, "aside", aside, "error", broken.reason)
 	return nil
 }
 
-// encode writes value as one line of JSON.
+// encode returns value as one line of JSON.
 func encode(value any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // for size, and for who reads it
+	e.SetEscapeHTML(false) // shorter and easier to read
 	err := e.Encode(value)
 	return text.Bytes(), err
 }
 
-// checkPath refuses the names of files that serve others.
+// checkPath refuses paths that are reserved for lock and temporary files.
 func checkPath(path string) error {
 	if strings.HasSuffix(path, lockSuffix) || strings.HasSuffix(path, temporarySuffix) {
 		return fmt.Errorf("%s: a state file cannot end in %s or %s", path, lockSuffix, temporarySuffix)

@@ -40,7 +40,7 @@ func names(t *testing.T, dir string) string {
 }
 
 func TestUpdate(t *testing.T) {
-	for name, f := range map[string]Files{"fast": {}, "durable": {Durable: true}} {
+	for name, f := range map[string]Files{"unsynced": {}, "durable": {Durable: true}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a", "b", "c.json")
@@ -66,7 +66,7 @@ func TestMissingFileIsEmpty(t *testing.T) {
 	}
 }
 
-func TestFailedChangeLeavesTheFile(t *testing.T) {
+func TestFailedChangeKeepsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	add(t, Files{}, path, 1)
 	refused := errors.New("refused")
@@ -75,7 +75,7 @@ func TestFailedChangeLeavesTheFile(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if err := (Files{MaxSize: 8}).Update(t.Context(), path, &c, func() error { c.N = 1e9; return nil }); err == nil {
-		t.Error("a file beyond the limit is written")
+		t.Error("a file above the size limit is written")
 	}
 	if err := Read(path, &c); err != nil || c.N != 1 {
 		t.Error(c, err)
@@ -88,7 +88,7 @@ func TestEqualIsNotWritten(t *testing.T) {
 	before, _ := os.Stat(path)
 	add(t, Files{}, path, 0)
 	if after, _ := os.Stat(path); !os.SameFile(before, after) {
-		t.Error("the file is replaced")
+		t.Error("an unchanged file is replaced")
 	}
 }
 
@@ -96,7 +96,7 @@ func TestBrokenFileIsMovedAside(t *testing.T) {
 	for name, content := range map[string]string{
 		"empty":      "",
 		"cut off":    `{"N":`,
-		"no JSON":    "\x00\x01",
+		"not JSON":   "\x00\x01",
 		"other type": `{"N":5,"N":"x"}`,
 		"two values": `{} {}`,
 		"too big":    strings.Repeat(" ", 100) + "{}",
@@ -126,11 +126,11 @@ func TestBrokenFileIsMovedAside(t *testing.T) {
 	}
 }
 
-func TestStrangePlaces(t *testing.T) {
+func TestInvalidPaths(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.json")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -144,13 +144,13 @@ func TestStrangePlaces(t *testing.T) {
 	}
 }
 
-func TestTheWaitIsBounded(t *testing.T) {
+func TestLockWaitIsLimited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	var c, d counter
 	err := Update(t.Context(), path, &c, func() error {
 		err := Files{MaxWait: time.Millisecond}.Update(t.Context(), path, &d, func() error { return nil })
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("limit of the wait: %v", err)
+			t.Errorf("wait above MaxWait: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -164,8 +164,7 @@ func TestTheWaitIsBounded(t *testing.T) {
 	}
 }
 
-// Who waits on a lock file that is removed must not enter beside its holder for
-// ever: the next ones meet on the new file.
+// A lock on a removed file does not block later changes: they use a new file.
 func TestRemovedLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	add(t, Files{}, path, 1)

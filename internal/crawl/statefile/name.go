@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// maxName is the longest name in bytes. It leaves room for prefixes and
-// suffixes below the 255 bytes of file systems.
+// maxName is the longest name in bytes. It leaves room for prefixes and suffixes below the
+// 255 bytes of file systems.
 const maxName = 128
 
-// Name makes one path element of any text, such as a host or a site's id. Letters
-// and digits of ASCII, and `.`, `-` and `_`, stay; a text of these alone is its own name. Any
-// other text gets `_` for what cannot stay and `~` with a hash of the whole, so
-// that different texts have different names. A name is never empty, "." or "..",
-// begins with no dot, and has at most 128 bytes. The name of a text never
-// changes between releases: files are found by it.
+// Name returns a path element for any text, such as a host or a site id. ASCII letters,
+// digits, `.`, `-` and `_` stay unchanged; a text of only these is its own name. In other
+// texts `_` replaces each other character, and `~` with a hash of the text follows, so that
+// different texts have different names. A name is never empty, does not start with a dot,
+// and has at most 128 bytes. The name of a text never changes between releases, since files
+// are found by it.
 func Name(text string) string {
 	if len(text) > 0 && len(text) <= maxName && text[0] != '.' && strings.IndexFunc(text, unsafe) < 0 {
 		return text
@@ -41,10 +41,10 @@ func unsafe(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '.' && r != '-' && r != '_'
 }
 
-// Below returns the place of path, which comes from outside, below the folder
-// base: a relative path without "..", or an absolute one that lies in base. Empty
-// path is base itself. The error reads well after "property NAME has the path ".
-// Links within base are followed: only the operator can make them.
+// Below returns path below the folder base. path comes from outside: it is relative without
+// "..", or absolute and inside base. An empty path is base itself. The error is meant to
+// follow "property NAME has the path ". Below follows links within base, since only the
+// operator can create them.
 func Below(base, path string) (string, error) {
 	if base == "" {
 		return "", fmt.Errorf("%q, but no folder for such files is configured", clip(path))
@@ -53,7 +53,7 @@ func Below(base, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		var err error
 		if relative, err = filepath.Rel(base, path); err != nil {
-			relative = ".." // base is relative: nothing can be said to lie in it
+			relative = ".." // base is relative: no absolute path is inside
 		}
 	}
 	switch {

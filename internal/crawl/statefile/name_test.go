@@ -67,7 +67,7 @@ func TestBelow(t *testing.T) {
 		{"absolute within", base, base + "/x", base + "/x", ""},
 		{"the base itself", base, base, base, ""},
 		{"absolute outside", base, "/etc", "", "leads out"},
-		{"absolute beside", base, base + "x", "", "leads out"},
+		{"absolute next to the base", base, base + "x", "", "leads out"},
 		{"absolute with dots", base, base + "/../x", "", "leads out"},
 		{"up", base, "../x", "", "leads out"},
 		{"up within", base, "a/../b", base + "/b", ""},

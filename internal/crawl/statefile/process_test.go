@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The test binary starts itself anew as a counting process when this is set.
+// The test binary runs as a counting process if this variable is set.
 const childEnv = "STATEFILE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// countForEver adds 1 and says so, again and again, until it is killed.
+// countForEver adds 1 and reports each change, until it is killed.
 func countForEver(path string) {
 	for {
 		var c counter
@@ -34,12 +34,12 @@ func countForEver(path string) {
 	}
 }
 
-// What a process said to be saved is there, however it died; and at most one
-// change more, which it could not speak of any more.
+// Every change that a killed process has reported is stored. At most one more change per
+// process is stored, which it had no time to report.
 func TestKilledProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	const processes, rounds = 4, 6
-	said := 0
+	reported := 0
 	for round := range rounds {
 		var running []*exec.Cmd
 		var outs []*bufio.Scanner
@@ -61,13 +61,13 @@ func TestKilledProcesses(t *testing.T) {
 				if !outs[i].Scan() {
 					t.Fatal("a process ended early")
 				}
-				said++
+				reported++
 			}
 			if err := running[i].Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			for outs[i].Scan() {
-				said++
+				reported++
 			}
 			_ = running[i].Wait()
 		}
@@ -80,8 +80,8 @@ func TestKilledProcesses(t *testing.T) {
 	if err := Read(path, &c); err != nil {
 		t.Fatal(err)
 	}
-	if c.N < said || c.N > said+processes*rounds {
-		t.Errorf("counted %d, said %d", c.N, said)
+	if c.N < reported || c.N > reported+processes*rounds {
+		t.Errorf("counted %d, reported %d", c.N, reported)
 	}
 	if c := add(t, Files{}, path, 0); c.N == 0 {
 		t.Error("nothing counted")
