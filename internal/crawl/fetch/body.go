@@ -10,36 +10,34 @@ import (
 )
 
 const (
-	// preallocate is the largest body taken at its word: memory for it is there
-	// before its first byte. A longer one has to grow, as it may be a lie.
+	// preallocate is the largest announced length for which memory is allocated at once.
+	// The memory of a longer body grows as it arrives, since the length may be false.
 	preallocate = 1 << 20
-	// scratchSize is where bodies of unknown length begin, scratchKept the size
-	// up to which such memory is used again.
+	// scratchSize is the first buffer size for bodies of unknown length. Buffers of up to
+	// scratchKept bytes are reused.
 	scratchSize = 32 << 10
 	scratchKept = 512 << 10
-	// A decoded body beyond bombSize that is more than bombRatio times what came
-	// over the wire is a bomb. Text repeats itself less than that; gzip alone
-	// reaches 1000.
+	// A decoded body above bombSize that is more than bombRatio times its size on the wire
+	// is a bomb. Text compresses less than that; gzip alone reaches 1000.
 	bombSize  = 4 << 20
 	bombRatio = 200
-	// A compressed body of more than hollowSize on the wire that is not even
-	// a hollowRatio of that when decoded is made to keep a client busy.
+	// A compressed body of more than hollowSize on the wire whose decoded size is below a
+	// hollowRatio-th of it only keeps a client busy.
 	hollowSize  = 1 << 20
 	hollowRatio = 4
 )
 
 var (
-	errTooLarge = errors.New("body over the limit")
-	errHollow   = errors.New("compressed body holds next to nothing")
-	errBomb     = errors.New("compressed body grows too much")
+	errTooLarge = errors.New("body exceeds the limit")
+	errHollow   = errors.New("compressed body decodes to almost nothing")
+	errBomb     = errors.New("compressed body expands too much")
 )
 
-// scratch holds buffers for bodies whose length is not known before.
+// scratch holds buffers for bodies of unknown length.
 var scratch = sync.Pool{New: func() any { b := make([]byte, 0, scratchSize); return &b }}
 
-// wire is a body as it arrives: what came, and how it ended other than by EOF.
-// Decoders hide such an error behind one of their own. most is how many bytes may
-// come; 0 for no limit.
+// wire is a body as received. It counts bytes and keeps the error that ended it, which
+// decoders replace by their own. At most most bytes are read; 0 means no limit.
 type wire struct {
 	r    io.Reader
 	n    int64
@@ -60,16 +58,16 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBody reads and decodes the body of resp, at most limit bytes. With a fault
-// it returns what was read so far. wireBytes is the size before decoding. Memory
-// beyond the first bytes is asked of m, whose error is returned with Refused.
+// readBody reads and decodes the body of resp, at most limit bytes. With an error it
+// returns what was read so far. wireBytes is the size before decoding. It requests memory
+// from m; the error of m has the kind Refused.
 func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireBytes int64, kind Kind, err error) {
 	if resp.Request.Method == http.MethodHead || resp.ContentLength == 0 ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		return []byte{}, 0, None, nil // any length or coding is that of another answer
+		return []byte{}, 0, None, nil // length and coding describe another response
 	}
 	if resp.ContentLength > limit {
-		return []byte{}, 0, TooLarge, fmt.Errorf("%w: %d bytes announced, %d allowed", errTooLarge, resp.ContentLength, limit)
+		return []byte{}, 0, TooLarge, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
 	}
 	w := &wire{r: resp.Body}
 	codings := contentCodings(resp.Header)
@@ -95,7 +93,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireByte
 	case m.err() != nil:
 		return body, w.n, Refused, m.err()
 	case errors.Is(w.err, errHollow):
-		return body, w.n, TooLarge, fmt.Errorf("%w: %d bytes came, %d are left", errHollow, w.n, len(body))
+		return body, w.n, TooLarge, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
 	case w.err != nil:
 		return body, w.n, kindOfRead(w.err, resp), w.err
 	case errors.Is(err, errTooLarge), errors.Is(err, errBomb):
@@ -106,7 +104,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireByte
 	return body, w.n, BadEncoding, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
 }
 
-// readCoded is readScratch of what the codings leave.
+// readCoded reads the decoded body.
 func readCoded(w *wire, codings []string, limit int64, m *meter) ([]byte, error) {
 	w.most = hollowSize
 	r, done, err := decode(w, codings, m)
@@ -124,8 +122,8 @@ func readExact(r io.Reader, size int) ([]byte, error) {
 	if err != nil {
 		return body[:n], io.ErrUnexpectedEOF
 	}
-	// HTTP/2 tells the end only when asked for more, and only after it can the
-	// connection be used again.
+	// HTTP/2 reports the end only on a further read. The connection is reusable only after
+	// that.
 	var one [1]byte
 	switch n, err = io.ReadFull(r, one[:]); {
 	case n > 0:
@@ -136,14 +134,14 @@ func readExact(r io.Reader, size int) ([]byte, error) {
 	return body, nil
 }
 
-// readScratch reads r to its end, at most limit bytes, into memory of its own.
-// w is the wire below; growth is held against it when the body is coded.
+// readScratch reads r to its end, at most limit bytes, and returns new memory. w is the
+// undecoded body, whose size limits the growth of a coded one.
 func readScratch(r io.Reader, w *wire, limit int64, coded bool, m *meter) ([]byte, error) {
 	kept := scratch.Get().(*[]byte)
 	buf := (*kept)[:0]
 	var err error
 	for err == nil {
-		// One byte more than allowed shows a body that is too long.
+		// One byte above the limit reveals a body that is too long.
 		rest := limit + 1 - int64(len(buf))
 		if len(buf) == cap(buf) {
 			size := int64(cap(buf)) + min(int64(cap(buf)), rest)
@@ -171,7 +169,7 @@ func readScratch(r io.Reader, w *wire, limit int64, coded bool, m *meter) ([]byt
 		err = nil
 	}
 	if cap(buf) > scratchKept {
-		return buf, err // the caller's; the smaller memory it grew from is lost
+		return buf, err // too large to reuse: the caller owns it
 	}
 	body := append(make([]byte, 0, len(buf)), buf...)
 	*kept = buf[:0]

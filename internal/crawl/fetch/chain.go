@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,38 +17,38 @@ import (
 )
 
 var (
-	errClosed   = errors.New("the Client is closed")
-	errSwitched = errors.New("the server switches to another protocol, which nobody asked for")
+	errClosed   = errors.New("the client is closed")
+	errSwitched = errors.New("the server switches to another protocol without a request for it")
 )
 
-// chain is one call of Get: the hops from its URL to the final one.
+// chain is one call of Get: the requests from its URL to the final one.
 type chain struct {
 	client *Client
 	req    Request
 
-	method string
-	body   []byte
-	url    *url.URL // of the hop at hand, with its fragment
-	trust  bool     // no redirect has left the site of the first URL yet
-	jar    Jar
-	seen   []string // what was asked for already: URL and cookies
-	left   time.Duration
-	proxy  *url.URL
-	again  bool // the hop at hand is a repetition
+	method  string
+	body    []byte
+	url     *url.URL // of the current hop, with its fragment
+	trust   bool     // all hops so far are on the site of the first URL
+	jar     Jar
+	seen    []string // keys of earlier hops, see seenKey
+	left    time.Duration
+	proxy   *url.URL
+	retried bool // the current hop is a retry
 
-	resp Response // as far as it is known
+	resp Response // what is known so far
 }
 
-// Get fetches r.URL and follows its redirects. The error is a *Fault; with one
-// the Response is nil and what was received is in Fault.Partial.
+// Get fetches r.URL and follows its redirects. The error is a *Fault; the Response is nil
+// then, and Fault.Partial holds what was received.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	ch, fault := c.newChain(r)
 	for fault == nil {
 		var next *url.URL
 		next, fault = ch.hop(ctx)
 		switch {
-		case fault != nil && fault.Err == errStale && ch.mayRepeat():
-			fault = ch.repeat(ctx)
+		case fault != nil && fault.Err == errStale && ch.mayRetry():
+			fault = ch.retry(ctx)
 		case fault != nil:
 		case next == nil:
 			return &ch.resp, nil
@@ -66,16 +67,16 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	other := func(err error) (*chain, *Fault) { return nil, &Fault{Kind: Other, URL: r.URL, Err: err} }
 	for name, values := range r.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return other(fmt.Errorf("header name %q", name))
+			return other(fmt.Errorf("invalid header name %q", name))
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) {
-				return other(fmt.Errorf("header %s: value %q", name, v))
+				return other(fmt.Errorf("invalid value %q of header %s", v, name))
 			}
 		}
 	}
 	if !httpguts.ValidHeaderFieldValue(r.Cookie) {
-		return other(fmt.Errorf("cookie %q", r.Cookie))
+		return other(fmt.Errorf("invalid cookie %q", r.Cookie))
 	}
 	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body, jar: r.Jar}
 	if ch.jar == nil {
@@ -84,7 +85,7 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	ch.resp.FinalURL, ch.resp.Body = u.String(), []byte{}
 	ch.method = strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	if !httpguts.ValidHeaderFieldName(ch.method) || ch.method == http.MethodConnect {
-		return other(fmt.Errorf("method %q", r.Method))
+		return other(fmt.Errorf("invalid method %q", r.Method))
 	}
 	if ch.method == http.MethodGet || ch.method == http.MethodHead {
 		ch.body = nil
@@ -103,8 +104,8 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	return ch, nil
 }
 
-// hop sends one request and reads its answer. It returns where a redirect leads,
-// or nil when the fetch is complete.
+// hop sends one request and reads its response. It returns the target of a redirect, or nil
+// if the fetch is complete.
 func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	if ch.client.life.Err() != nil {
 		return nil, ch.fault(Cancelled, errClosed)
@@ -126,10 +127,8 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	res.Code, res.Proto, res.Header = 0, "", nil
 	header := ch.header()
 	key := ch.seenKey(header)
-	for _, s := range ch.seen {
-		if s == key {
-			return nil, ch.fault(RedirectLoop, nil)
-		}
+	if slices.Contains(ch.seen, key) {
+		return nil, ch.fault(RedirectLoop, nil)
 	}
 	ch.seen = append(ch.seen, key)
 
@@ -138,7 +137,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		ch.left -= took
 		res.Total += took
 	}()
-	// fail makes the fault of an error while the request was under way.
+	// fail returns the fault of an error during the request.
 	fail := func(kind Kind, err error) *Fault {
 		switch {
 		case parent.Err() != nil || ch.client.life.Err() != nil:
@@ -151,7 +150,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		return ch.fault(kind, err)
 	}
 	if ch.proxy != nil {
-		// The proxy looks the name up by itself; what it finds is not known here.
+		// The proxy looks up the name itself; this check cannot know its result.
 		if _, err := ch.client.dial.permitted(ctx, ch.url.Hostname()); err != nil {
 			return nil, fail(kindOfTrip(err, false), err)
 		}
@@ -168,16 +167,13 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil, ch.fault(BadResponse, errors.New("switches to a protocol that nobody asked for"))
+		return nil, ch.fault(BadResponse, errSwitched)
 	}
 	if resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP() {
-		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel it is the target's
+		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel the status is the target's
 	}
 	ch.keepCookies()
 
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil, ch.fault(BadResponse, errSwitched)
-	}
 	if isRedirect(resp.StatusCode) {
 		next, fault := ch.target(resp)
 		if fault == nil {
@@ -199,19 +195,19 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		return nil, fail(kind, err)
 	}
 	if len(res.Header["Content-Encoding"]) > 0 {
-		drain(resp.Body, cancel) // decoders may stop short of the last chunk
+		drain(resp.Body, cancel) // decoders may stop before the last chunk
 	}
 	return nil, nil
 }
 
-// request returns the request of the hop at hand.
+// request returns the request of the current hop.
 func (ch *chain) request(ctx context.Context, header http.Header) *http.Request {
-	// The fragment stays behind: net/http does not send it.
+	// net/http does not send the fragment.
 	req := &http.Request{
 		Method: ch.method, URL: ch.url, Host: ch.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if len(ch.body) > 0 { // an empty one would count as of unknown length
+	if len(ch.body) > 0 { // net/http treats an empty body as of unknown length
 		req.ContentLength = int64(len(ch.body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(ch.body)), nil }
 		req.Body, _ = req.GetBody()
@@ -219,7 +215,7 @@ func (ch *chain) request(ctx context.Context, header http.Header) *http.Request 
 	return req.WithContext(ctx)
 }
 
-// fault returns the Fault of the hop at hand with all that is known so far.
+// fault returns the Fault of the current hop with what is known so far.
 func (ch *chain) fault(kind Kind, err error) *Fault {
 	f := &Fault{Kind: kind, URL: ch.resp.FinalURL, Err: err, Code: ch.resp.Code}
 	if f.Code == 0 {

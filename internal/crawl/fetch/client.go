@@ -1,16 +1,13 @@
-// Package fetch turns one URL into one response, within limits.
+// Package fetch requests one URL and returns one response, within limits.
 //
-// A Client sends requests for many goroutines and hosts, keeps connections
-// between them, speaks HTTP/1.1 and HTTP/2, follows redirects by hand and
-// undoes compression itself. Everything a server can stretch has an end: time,
-// header, body, redirects, and what a compressed body grows to. Every address
-// that is dialled passes the egress guard first, whatever name, redirect or
-// proxy led to it. What goes wrong is told by a *Fault, whose Kind the crawler
-// maps to its error bits.
+// A Client sends requests for many goroutines and hosts, keeps connections, speaks HTTP/1.1
+// and HTTP/2, and follows redirects and decodes bodies itself. Everything that a server
+// controls has a limit: time, header, body, redirects, and the growth of a compressed body.
+// Every dialled address passes the egress guard, whatever name, redirect or proxy led to
+// it. Errors are of type *Fault, whose Kind the crawler maps to its error bits.
 //
-// Package crawl above decides whether a URL may be fetched and when (robots,
-// filters, hostgate); the Allow function of a Request asks it again at each
-// redirect. This package knows none of that, and no storage.
+// The caller decides whether and when a URL may be fetched: Request.Allow is called before
+// each redirect. This package stores nothing.
 //
 //	c := fetch.New(fetch.Config{UserAgent: "dc/1.0"})
 //	defer c.Close()
@@ -32,7 +29,7 @@ import (
 	"time"
 )
 
-// Values that a zero field of Config or Request stands for.
+// Defaults of Config and Request.
 const (
 	DefaultUserAgent      = "HCE-DC/1.0"
 	DefaultTimeout        = 30 * time.Second
@@ -41,46 +38,44 @@ const (
 	DefaultMaxHeaderBytes = 256 << 10
 	DefaultIdleTimeout    = 60 * time.Second
 	DefaultIdlePerHost    = 2
-	defaultIdle           = 256 // connections of all hosts together
+	defaultIdle           = 256 // connections to all hosts
 )
 
-// Resolver finds the addresses of a name; *net.Resolver is one. network is
-// always "ip".
+// Resolver looks up the addresses of a name; *net.Resolver implements it. network is always
+// "ip".
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Config is what all requests of a Client have in common. The zero Config is
-// usable.
+// Config holds the settings that all requests of a Client share. The zero Config is usable.
 type Config struct {
 	// AllowedNetworks are exceptions from the egress guard, see Permitted.
 	AllowedNetworks []netip.Prefix
-	// UserAgent is sent when a request has none of its own.
+	// UserAgent is sent when a request has none.
 	UserAgent string
-	// MaxBytes is the most that any decoded body may have, whatever its request
-	// allows.
+	// MaxBytes limits every decoded body, whatever its request allows.
 	MaxBytes int64
-	// MaxHeaderBytes bounds status line and header of a response.
+	// MaxHeaderBytes limits the status line and header of a response.
 	MaxHeaderBytes int64
-	// HeaderTimeout bounds the wait for a response header once the request is
-	// sent. Zero leaves that to the time-out of the request.
+	// HeaderTimeout limits the wait for a response header after the request was sent. Zero
+	// means the timeout of the request.
 	HeaderTimeout time.Duration
-	// MaxIdlePerHost and IdleTimeout bound the connections kept for later.
+	// MaxIdlePerHost and IdleTimeout limit kept connections.
 	MaxIdlePerHost int
 	IdleTimeout    time.Duration
-	// RootCAs replaces the certificate authorities of the system.
+	// RootCAs replaces the system's certificate authorities.
 	RootCAs *x509.CertPool
-	// Resolver replaces the one of the system.
+	// Resolver replaces the system's resolver.
 	Resolver Resolver
 }
 
-// Client fetches. It may be used by many goroutines at once.
+// Client fetches URLs. Goroutines may share it.
 type Client struct {
 	cfg      Config
 	verified *http.Transport
 	insecure *http.Transport // for requests with InsecureTLS
-	// The same for requests through a proxy. The pool of HTTP/2 does not ask by
-	// which way a connection goes, so these speak HTTP/1.1 alone.
+	// For requests through a proxy. The HTTP/2 pool ignores the proxy of a connection, so
+	// these speak HTTP/1.1 only.
 	proxied         *http.Transport
 	proxiedInsecure *http.Transport
 	dial            *dialer
@@ -89,7 +84,7 @@ type Client struct {
 	end  context.CancelFunc
 }
 
-// New returns a Client. It opens nothing yet.
+// New returns a Client. It opens no connection.
 func New(cfg Config) *Client {
 	cfg.UserAgent = cmp.Or(cfg.UserAgent, DefaultUserAgent)
 	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
@@ -97,7 +92,7 @@ func New(cfg Config) *Client {
 	cfg.MaxIdlePerHost = cmp.Or(max(cfg.MaxIdlePerHost, 0), DefaultIdlePerHost)
 	cfg.IdleTimeout = cmp.Or(max(cfg.IdleTimeout, 0), DefaultIdleTimeout)
 	if cfg.Resolver == nil {
-		cfg.Resolver = &net.Resolver{PreferGo: true} // look-ups of libc cannot be called off
+		cfg.Resolver = &net.Resolver{PreferGo: true} // lookups of libc cannot be cancelled
 	}
 	c := &Client{cfg: cfg}
 	c.life, c.end = context.WithCancel(context.Background())
@@ -107,7 +102,7 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Close ends requests under way with a Cancelled fault, dials and kept
+// Close ends running requests with a Cancelled fault, and closes dials and kept
 // connections. The Client must not be used afterwards.
 func (c *Client) Close() {
 	c.end()
@@ -116,7 +111,7 @@ func (c *Client) Close() {
 	}
 }
 
-// transportFor returns the connections that a request may use.
+// transportFor returns the connection pool for a request.
 func (c *Client) transportFor(proxied, insecure bool) *http.Transport {
 	switch {
 	case proxied && insecure:
@@ -129,13 +124,12 @@ func (c *Client) transportFor(proxied, insecure bool) *http.Transport {
 	return c.verified
 }
 
-// transport returns the connections of one kind of TLS check, and of one kind of
-// way. They are kept apart, or a request that asks for a check could be sent over
-// a connection that had none.
+// transport returns a connection pool. Pools with different TLS checks are separate.
+// Otherwise a request that wants a check could use a connection without one.
 func (c *Client) transport(insecure, proxied bool) *http.Transport {
 	conf := &tls.Config{
 		RootCAs:            c.cfg.RootCAs,
-		InsecureSkipVerify: insecure, // asked for by the site property TLSVerify=0
+		InsecureSkipVerify: insecure, // set by the site property TLSVerify=0
 		NextProtos:         []string{"h2", "http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(0),
 	}
@@ -156,10 +150,10 @@ func (c *Client) transport(insecure, proxied bool) *http.Transport {
 			}
 			return conn, err
 		},
-		OnProxyConnectResponse: proxyAnswered,
+		OnProxyConnectResponse: checkProxyResponse,
 		TLSClientConfig:        conf, // for TLS through a proxy
 		TLSHandshakeTimeout:    DefaultConnectTimeout,
-		DisableCompression:     true, // undone here, with limits
+		DisableCompression:     true, // readBody decodes, with limits
 		MaxIdleConns:           defaultIdle,
 		MaxIdleConnsPerHost:    c.cfg.MaxIdlePerHost,
 		IdleConnTimeout:        c.cfg.IdleTimeout,

@@ -16,23 +16,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// acceptEncoding names the codings that decode undoes.
+// acceptEncoding lists the codings that decode supports.
 const acceptEncoding = "gzip, deflate, br, zstd"
 
-// maxCodings is how many codings one body may have. Honest servers use one.
+// maxCodings limits the codings of one body. Honest servers use one.
 const maxCodings = 3
 
-// zstdWindow is the largest window that zstd may ask for as a content coding
-// (RFC 9659 3).
+// zstdWindow is the largest window of zstd as a content coding (RFC 9659 3).
 const zstdWindow = 8 << 20
 
-// keptWindow is the largest window of a brotli decoder that is used again: it keeps
-// the memory of the largest that it ever had.
+// keptWindow is the largest window of a brotli decoder that is reused. A decoder keeps the
+// memory of its largest window.
 const keptWindow = 1 << 20
 
-// contentCodings returns the codings of a body in the order in which the server
-// applied them, nil for none. Servers put all sorts of words there; one that is
-// no coding known here is taken as none, as browsers do.
+// contentCodings returns the codings of a body in the order in which the server applied
+// them, nil for none. It ignores unknown words, as browsers do.
 func contentCodings(h http.Header) []string {
 	var codings []string
 	for _, line := range h["Content-Encoding"] {
@@ -48,9 +46,9 @@ func contentCodings(h http.Header) []string {
 	return codings
 }
 
-// window is about what the decoder of a body keeps of the text before, in bytes: as
-// its beginning says for brotli (RFC 7932 9.1), and what any frame may ask for with
-// zstd. It is little for the others.
+// window returns about how many bytes of earlier text the decoder of a body keeps: the
+// declared window of brotli (RFC 7932 9.1), the maximum for zstd, and 0 for the others,
+// which keep little.
 func window(in *bufio.Reader, coding string) int64 {
 	switch coding {
 	case "zstd":
@@ -71,22 +69,22 @@ func window(in *bufio.Reader, coding string) int64 {
 	return 0
 }
 
-// decode returns r with its codings undone, and a function that takes the
-// decoders back. An empty body is empty in any coding. Windows are asked of m.
+// decode returns r decoded, and a function that releases the decoders. An empty body is
+// valid in any coding. It requests memory for windows from m.
 func decode(r io.Reader, codings []string, m *meter) (io.Reader, func(), error) {
 	if len(codings) > maxCodings {
-		return nil, nil, fmt.Errorf("%d codings on one body", len(codings))
+		return nil, nil, fmt.Errorf("body has %d codings; the limit is %d", len(codings), maxCodings)
 	}
-	var undo []func()
+	var cleanup []func()
 	done := func() {
-		for _, f := range undo {
+		for _, f := range cleanup {
 			f()
 		}
 	}
 	for i := len(codings) - 1; i >= 0; i-- {
 		in := buffers.Get().(*bufio.Reader)
 		in.Reset(r)
-		undo = append(undo, func() { in.Reset(nil); buffers.Put(in) })
+		cleanup = append(cleanup, func() { in.Reset(nil); buffers.Put(in) })
 		if _, err := in.Peek(1); err == io.EOF {
 			return in, done, nil
 		}
@@ -99,13 +97,13 @@ func decode(r io.Reader, codings []string, m *meter) (io.Reader, func(), error) 
 			done()
 			return nil, nil, err
 		}
-		undo = append(undo, back)
+		cleanup = append(cleanup, back)
 		r = out
 	}
 	return r, done, nil
 }
 
-// Decoders have large tables, so they are used again.
+// Decoders have large tables, so they are reused.
 var (
 	buffers  = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
 	gzips    = sync.Pool{New: func() any { return new(gzipReader) }}
@@ -125,8 +123,8 @@ var (
 	}}
 )
 
-// decoder returns a reader that undoes one coding, and a function that takes it
-// back into its pool.
+// decoder returns a reader that decodes one coding, and a function that returns it to its
+// pool.
 func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 	switch coding {
 	case "gzip":
@@ -151,15 +149,15 @@ func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 	}
 }
 
-// isZlib reports whether a "deflate" body begins with the zlib header that RFC
-// 9110 8.4.1.2 asks for. Some servers send bare deflate data.
+// isZlib reports whether a "deflate" body begins with the zlib header of RFC 9110 8.4.1.2.
+// Some servers send bare deflate data.
 func isZlib(in *bufio.Reader) bool {
 	b, err := in.Peek(2)
 	return err == nil && b[0]&0x0f == 8 && (int(b[0])<<8|int(b[1]))%31 == 0
 }
 
-// gzipReader reads the members of a gzip body one after the other. What follows
-// the first and is no member, such as padding, ends the body and is no error.
+// gzipReader reads all members of a gzip body. Other data after the first member, such as
+// padding, ends the body without an error.
 type gzipReader struct {
 	in *bufio.Reader
 	z  gzip.Reader
@@ -196,7 +194,7 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	}
 }
 
-// cutOff makes the EOF of an unfinished header an error.
+// cutOff turns the EOF of an unfinished header into an error.
 func cutOff(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

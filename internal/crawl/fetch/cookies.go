@@ -10,11 +10,10 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxCookieLine bounds a Cookie field. Servers refuse longer ones, and a jar is
-// filled by servers.
+// maxCookieLine limits a Cookie field. Servers fill the jar, and refuse longer fields.
 const maxCookieLine = 8 << 10
 
-// chainJar is the Jar of a chain that was given none.
+// chainJar is the Jar of a request without one.
 type chainJar struct{ jar *cookiejar.Jar }
 
 func (j *chainJar) Cookies(u *url.URL) string {
@@ -39,25 +38,25 @@ func (j *chainJar) SetCookies(u *url.URL, h http.Header) {
 	j.jar.SetCookies(u, cookies)
 }
 
-// keepCookies tells the jar of the answer of the hop at hand.
+// keepCookies passes the response of the current hop to the jar.
 func (ch *chain) keepCookies() {
 	if len(ch.resp.Header["Set-Cookie"]) > 0 {
 		ch.jar.SetCookies(ch.url, ch.resp.Header)
 	}
 }
 
-// cookies returns the Cookie line: those given with the request, unless the
-// chain has left its site, then those of the jar, which win.
-func (ch *chain) cookies(given []string) string {
-	line := strings.Join(given, "; ")
+// cookies returns the Cookie field. Cookies of the request are sent only while the chain
+// stays on its site. Those of the jar win.
+func (ch *chain) cookies(requested []string) string {
+	line := strings.Join(requested, "; ")
 	if ch.trust && ch.req.Cookie != "" {
 		line = ch.req.Cookie
 	}
 	return joinCookies(line, ch.jar.Cookies(ch.url))
 }
 
-// joinCookies adds the pairs of set to those of line. Of equal names those of set
-// win. Pairs that cannot be sent, and those that have no room, are left out.
+// joinCookies adds the pairs of set to those of line. If names are equal, the pair of set
+// wins. Invalid pairs and those above maxCookieLine are dropped.
 func joinCookies(line, set string) string {
 	replaced := make(map[string]bool)
 	for pair := range strings.SplitSeq(set, ";") {

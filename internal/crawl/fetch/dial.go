@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// nextAddress is how long one address of a host is given before the next is
-	// tried beside it (the "connection attempt delay" of RFC 8305 5).
+	// nextAddress is the delay before the next address of a host is tried in parallel (the
+	// "connection attempt delay" of RFC 8305 5).
 	nextAddress = 250 * time.Millisecond
-	// maxAddresses is how many addresses of one host are tried.
+	// maxAddresses limits the addresses of one host that are tried.
 	maxAddresses = 8
 )
 
-// dialer opens connections to permitted addresses. A name is looked up once, and
-// what was checked is what is dialled, so that a name server cannot change its
-// answer in between.
+// dialer opens connections to permitted addresses. It looks up a name once and dials
+// exactly the checked addresses, so a name server cannot change its answer in between.
 type dialer struct {
 	resolver Resolver
 	allowed  []netip.Prefix
-	life     context.Context // no dial outlives it
+	life     context.Context // dials end with it
 }
 
-// Dial opens a TCP connection to addr, a host and a port, for who speaks HTTP
-// without the Client, such as a browser. The host is looked up once and only
-// addresses that the egress guard permits are dialled; if it leaves none the
-// error is an *AddressError. network is "tcp". ctx and DefaultConnectTimeout
-// bound the dial. The connection is the caller's and outlives the Client.
+// Dial opens a TCP connection to addr, a host and a port, for callers with their own HTTP
+// client, such as a browser. It looks up the host once and dials only addresses that the
+// egress guard permits; if there is none, the error is an *AddressError. network must be
+// "tcp". ctx and DefaultConnectTimeout limit the dial. The caller owns the connection,
+// which may outlive the Client.
 func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if network != "tcp" {
 		return nil, net.UnknownNetworkError(network)
@@ -54,8 +53,8 @@ func (d *dialer) plain(ctx context.Context, _, addr string) (net.Conn, error) {
 	return &conn{Conn: raw}, nil
 }
 
-// tls is the DialTLSContext of a transport. The hand-shake happens here, and not
-// in the transport, to be under the request's connect time-out.
+// tls is the DialTLSContext of a transport. It does the handshake here, not in the
+// transport, so that the connect timeout of the request applies.
 func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Conn, error) {
 	ctx, cancel := d.limit(ctx, hopOf(ctx).connectTimeout)
 	defer cancel()
@@ -65,7 +64,7 @@ func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Co
 	}
 	raw = &conn{Conn: raw}
 	conf := base.Clone()
-	host, _, _ := net.SplitHostPort(addr) // connect could
+	host, _, _ := net.SplitHostPort(addr) // connect has parsed it
 	conf.ServerName = strings.TrimSuffix(host, ".")
 	secure := tls.Client(raw, conf)
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -75,9 +74,8 @@ func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Co
 	return secure, nil
 }
 
-// limit puts a connect time-out and the life of the Client on ctx. A transport
-// lets a dial go on when its request has ended, as another may want the
-// connection.
+// limit adds a connect timeout and the life of the Client to ctx. A transport continues a
+// dial after its request has ended, for other requests.
 func (d *dialer) limit(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	stop := context.AfterFunc(d.life, cancel)
@@ -101,12 +99,11 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	return race(ctx, addrs, uint16(port))
 }
 
-// permitted returns the addresses of host that may be dialled, at least one and
-// at most maxAddresses, in the resolver's order. If the guard leaves none the
-// error is the *AddressError of the first.
+// permitted returns the addresses of host that may be dialled, 1 to maxAddresses, in the
+// resolver's order. If the guard refuses all, the error is the *AddressError of the first.
 func (d *dialer) permitted(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		// A literal is judged as it was written, mapped forms and all.
+		// A literal is checked as written, mapped forms included.
 		return []netip.Addr{addr}, Permitted(addr, d.allowed)
 	}
 	found, err := d.resolver.LookupNetIP(ctx, "ip", host)
@@ -116,8 +113,8 @@ func (d *dialer) permitted(ctx context.Context, host string) ([]netip.Addr, erro
 	var addrs []netip.Addr
 	var refused error
 	for _, addr := range found {
-		// Resolvers may hand out A records in mapped form. A mapped address
-		// reaches the IPv4 host, so that is what is judged and dialled.
+		// Resolvers may return A records in mapped form. A mapped address reaches the IPv4
+		// host, so check and dial that.
 		addr = addr.Unmap()
 		if err := Permitted(addr, d.allowed); err != nil {
 			if refused == nil {
@@ -138,11 +135,11 @@ func (d *dialer) permitted(ctx context.Context, host string) ([]netip.Addr, erro
 	return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
 }
 
-// race dials the addresses one after the other, the next as soon as one fails or
-// hesitates, and returns the first connection. The others are closed.
+// race dials the addresses in order, the next one as soon as one fails or takes
+// nextAddress. It returns the first connection and closes the others.
 func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // which ends the other attempts
+	defer cancel() // ends the other attempts
 	type result struct {
 		conn net.Conn
 		err  error
@@ -162,19 +159,19 @@ func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error
 	var (
 		errs    []error
 		running int
-		hurry   = time.NewTimer(0)
+		next    = time.NewTimer(0)
 	)
-	defer hurry.Stop()
+	defer next.Stop()
 	for {
 		select {
-		case <-hurry.C:
+		case <-next.C:
 			if len(addrs) == 0 {
 				continue
 			}
 			go attempt(addrs[0])
 			addrs = addrs[1:]
 			running++
-			hurry.Reset(nextAddress)
+			next.Reset(nextAddress)
 		case r := <-results:
 			if r.err == nil {
 				return r.conn, nil
@@ -183,15 +180,15 @@ func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error
 			if running--; running == 0 && len(addrs) == 0 {
 				return nil, errors.Join(errs...)
 			}
-			hurry.Reset(0)
+			next.Reset(0)
 		case <-ctx.Done():
 			return nil, errors.Join(append(errs, ctx.Err())...)
 		}
 	}
 }
 
-// Resolve looks a host up. The error says that it has no address, or none that
-// the egress guard permits. ctx and DefaultConnectTimeout bound the look-up.
+// Resolve looks up a host. It returns an error if the host has no address, or none that the
+// egress guard permits. ctx and DefaultConnectTimeout limit the lookup.
 func (c *Client) Resolve(ctx context.Context, host string) error {
 	ctx, cancel := c.dial.limit(ctx, DefaultConnectTimeout)
 	defer cancel()

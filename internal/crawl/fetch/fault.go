@@ -12,27 +12,27 @@ import (
 	"syscall"
 )
 
-// Kind says why a fetch failed. A status of 400 and above is no fault.
+// Kind classifies why a fetch failed. A status of 400 or above is not a fault.
 type Kind uint8
 
 // The kinds of faults. The numbers are not stored anywhere.
 const (
 	None             Kind = iota // no fault
-	Other                        // the request could not be made as asked
-	BadURL                       // the URL is not one that can be fetched
-	Timeout                      // the total or the connect time-out is over
-	Connect                      // no name, no connection, no TLS, or no answer on it
-	Guard                        // the egress guard refused every address of the host
-	BadResponse                  // what answered breaks the rules of HTTP
+	Other                        // the request is invalid
+	BadURL                       // the URL cannot be fetched
+	Timeout                      // the total or the connect timeout is over
+	Connect                      // no address, no connection, failed TLS handshake, or no response
+	Guard                        // the egress guard refuses every address of the host
+	BadResponse                  // the response violates HTTP
 	TooManyRedirects             // more redirects than the request allows
-	RedirectLoop                 // a redirect leads back to where it came from
-	BadRedirect                  // a redirect without a Location that can be followed
-	Refused                      // Allow said no to a redirect, or Memory to a body
-	TooLarge                     // header or decoded body exceed their limit
-	Truncated                    // the connection ended before the body did
+	RedirectLoop                 // a redirect leads back to an earlier URL
+	BadRedirect                  // a redirect without a usable Location
+	Refused                      // Allow refused a redirect, or Memory a body
+	TooLarge                     // the header or the decoded body exceeds its limit
+	Truncated                    // the connection ended within the body
 	BadEncoding                  // broken compression or chunking
 	Cancelled                    // the caller's context ended, or the Client was closed
-	Proxy                        // the proxy cannot be reached, or refuses: another may do
+	Proxy                        // the proxy is unreachable or refuses; another may work
 )
 
 var kinds = [...]struct{ name, text string }{
@@ -65,35 +65,35 @@ func (k Kind) String() string {
 // Fault is the error of Client.Get.
 type Fault struct {
 	Kind Kind
-	URL  string // the hop that failed; for a redirect not followed the one that sent it
-	Err  error  // the cause; nil when the kind says it all
-	Code int    // status of the last answer, 0 if there was none
-	// Partial is what had been received, nil if nothing. Code, Header and
-	// Redirects are as in a Response; Body is what was read before the fault.
+	URL  string // URL that failed; that of the redirect if it is not followed
+	Err  error  // the cause; may be nil
+	Code int    // status of the last response, 0 if there was none
+	// Partial is what was received, nil if nothing. Code, Header and Redirects are as in a
+	// Response; Body is what was read before the fault.
 	Partial *Response
 }
 
-// Error returns URL, without a password, kind and cause.
+// Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
-	text := kinds[Other].text
+	kind := kinds[Other].text
 	if int(f.Kind) < len(kinds) {
-		text = kinds[f.Kind].text
+		kind = kinds[f.Kind].text
 	}
-	where := f.URL
-	if u, err := url.Parse(where); err == nil {
-		where = u.Redacted()
+	page := f.URL
+	if u, err := url.Parse(page); err == nil {
+		page = u.Redacted()
 	}
 	if f.Err == nil {
-		return fmt.Sprintf("fetch %q: %s", where, text)
+		return fmt.Sprintf("fetch %q: %s", page, kind)
 	}
-	return fmt.Sprintf("fetch %q: %s: %v", where, text, f.Err)
+	return fmt.Sprintf("fetch %q: %s: %v", page, kind, f.Err)
 }
 
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// KindOf returns the kind of the Fault in err's chain, None for a nil err, and
-// Other for any other error.
+// KindOf returns the kind of the Fault that err wraps, None for a nil err, and Other for
+// any other error.
 func KindOf(err error) Kind {
 	if err == nil {
 		return None
@@ -105,15 +105,15 @@ func KindOf(err error) Kind {
 	return Other
 }
 
-// headerFlood is how net/http begins its errors about MaxResponseHeaderBytes, for
-// HTTP/1 and HTTP/2. It has no value to compare with.
+// headerFlood lists how errors of net/http about MaxResponseHeaderBytes begin, for HTTP/1
+// and HTTP/2. net/http exports no value for them.
 var headerFlood = []string{
 	"net/http: server response headers exceeded",
 	"http2: response header list larger",
 }
 
-// kindOfTrip returns the kind of an error that came instead of a response
-// header. connected tells whether there was a connection to send on.
+// kindOfTrip returns the kind of an error before the response header. connected reports
+// whether there was a connection.
 func kindOfTrip(err error, connected bool) Kind {
 	var (
 		guard *AddressError
@@ -136,8 +136,7 @@ func kindOfTrip(err error, connected bool) Kind {
 	return BadResponse
 }
 
-// kindOfRead returns the kind of an error in the middle of a body as it came over
-// the wire.
+// kindOfRead returns the kind of an error while a body was read from the connection.
 func kindOfRead(err error, resp *http.Response) Kind {
 	var op *net.OpError
 	switch {
@@ -145,7 +144,7 @@ func kindOfRead(err error, resp *http.Response) Kind {
 		return Timeout
 	case errors.As(err, &op), isHangUp(err):
 		return Truncated
-	case len(resp.TransferEncoding) > 0: // what else chunks can have wrong
+	case len(resp.TransferEncoding) > 0: // other errors of the chunked coding
 		return BadEncoding
 	}
 	return Truncated

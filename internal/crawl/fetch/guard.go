@@ -5,10 +5,10 @@ import (
 	"net/netip"
 )
 
-// AddressError is the refusal of an address by the egress guard.
+// AddressError means that the egress guard refuses an address.
 type AddressError struct {
 	Addr  netip.Addr
-	Block string // what the address belongs to, such as "loopback"
+	Block string // the range of the address, such as "loopback"
 }
 
 // Error returns the address and the reason.
@@ -16,17 +16,17 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("address %s refused: %s", e.Addr, e.Block)
 }
 
-// Refused is true. Packages that may not import this one know the refusal by it.
+// Refused returns true. Packages that cannot import this one recognise the error by it.
 func (e *AddressError) Refused() bool { return true }
 
-// block is a range of addresses that a crawler has no business with.
+// block is a range of addresses that a crawler must not contact.
 type block struct {
 	prefix netip.Prefix
 	name   string
 }
 
-// Ranges of IPv4 that are not public hosts, of the IANA special-purpose registry
-// (RFC 6890 and later) and the class D and E space.
+// IPv4 ranges that are not public hosts: the IANA special-purpose registry (RFC 6890 and
+// later) and classes D and E.
 var blocks4 = []block{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified (this network)"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
@@ -46,8 +46,8 @@ var blocks4 = []block{
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
 }
 
-// Ranges of IPv6. Those outside 2000::/3 are refused anyway and stand here for
-// their names. The first that fits names the reason.
+// IPv6 ranges. Those outside 2000::/3 are refused anyway; they are listed for their names.
+// The first match names the reason.
 var blocks6 = []block{
 	{netip.MustParsePrefix("::/128"), "unspecified"},
 	{netip.MustParsePrefix("::1/128"), "loopback"},
@@ -73,17 +73,15 @@ var blocks6 = []block{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
-// globalUnicast is all of IPv6 that has been given out for public hosts.
+// globalUnicast is the part of IPv6 that is assigned to public hosts.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// Permitted returns nil when a crawler may connect to addr: it lies in one of the
-// allowed networks, or is a public unicast address. Else it returns an
-// *AddressError.
+// Permitted returns nil if a crawler may connect to addr: it is in an allowed network or is
+// a public unicast address. Otherwise it returns an *AddressError.
 //
-// Forms of IPv6 that carry an IPv4 address are refused as forms, whichever
-// address they carry; an allowed IPv4 network does not allow them, and 2000::/3
-// does not hold most of them. A zone does not matter.
-// Source: docs/spec/DECISIONS.md 6.7.
+// IPv6 forms that carry an IPv4 address are refused, whichever address they carry; an
+// allowed IPv4 network does not allow them. Zones are ignored. Source:
+// docs/spec/DECISIONS.md 6.7.
 func Permitted(addr netip.Addr, allowed []netip.Prefix) error {
 	if !addr.IsValid() {
 		return &AddressError{addr, "no address"}

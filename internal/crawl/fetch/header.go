@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// notSent are the fields of Request.Header that are set here or belong to a
-// connection. Some header files of old ask for "Connection: close". What a proxy
-// wants to know stands in its URL, and is for no target.
+// notSent are the fields of Request.Header that the Client sets or that belong to a
+// connection. Old header files contain "Connection: close". Fields for a proxy come from
+// its URL, and no target may see them.
 var notSent = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Host": true,
 	"Keep-Alive": true, "Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true,
 }
 
-// credentials are the fields that stay with the site they were meant for.
+// credentials are the fields that only the first site receives.
 var credentials = map[string]bool{
 	"Authorization": true, "Cookie": true, "Cookie2": true,
 	"Www-Authenticate": true,
 }
 
-// header returns the header of the hop at hand, just as it goes out. net/http
-// takes Host and Content-Length from elsewhere, and leaves them out of what it is
-// given, so they may stand here for the record.
+// header returns the header of the current hop as sent. net/http takes Host and
+// Content-Length from elsewhere and ignores them here; they are in the header for the
+// record.
 func (ch *chain) header() http.Header {
 	h := make(http.Header, len(ch.req.Header)+6)
 	for name, values := range ch.req.Header {

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// errStale is the end of a kept connection before any answer came on it. Most
-// often the server had just closed it; it may also have read the request first.
-var errStale = errors.New("kept connection was closed without an answer")
+// errStale is the end of a kept connection before any response. Usually the server had just
+// closed it, but it may have read the request.
+var errStale = errors.New("kept connection was closed without a response")
 
-// hop travels in the context of one request: what the dialer must know of it, and
-// what the transport tells of it. The transport may still speak, from goroutines
-// of its own, when the request has failed.
+// hop is in the context of one request: settings for the dialer, and events of the
+// transport. The transport may report events, from its own goroutines, after the request
+// has failed.
 type hop struct {
 	connectTimeout time.Duration
 	proxy          *url.URL
 	cancel         context.CancelCauseFunc
-	tunnel         atomic.Bool // a proxy has opened one
+	tunnel         atomic.Bool // the proxy has opened a tunnel
 
 	mu        sync.Mutex
 	connected bool
@@ -33,7 +33,7 @@ type hop struct {
 
 type hopKey struct{}
 
-// hopOf returns the hop that ctx belongs to. All requests of a Client have one.
+// hopOf returns the hop of ctx. All requests of a Client have one.
 func hopOf(ctx context.Context) *hop {
 	return ctx.Value(hopKey{}).(*hop)
 }
@@ -58,13 +58,13 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	w.connected, w.remote = true, remote
 	w.mu.Unlock()
 	if w.proxy != nil && !info.Reused {
-		_ = info.Conn.SetDeadline(time.Time{}) // that of limitProxy
+		_ = info.Conn.SetDeadline(time.Time{}) // set by limitProxy
 	}
 	below := info.Conn
 	if t, ok := below.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
-		return // has many hops, and resends only what the server says it left
+		return // shared by many hops; it resends only requests that the server has not processed
 	}
-	for t, ok := below.(*tls.Conn); ok; t, ok = below.(*tls.Conn) { // two of them through a proxy of https
+	for t, ok := below.(*tls.Conn); ok; t, ok = below.(*tls.Conn) { // two layers through an https proxy
 		below = t.NetConn()
 	}
 	if c, ok := below.(*conn); ok && info.Reused {
@@ -72,10 +72,9 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// broken is told that the hop's kept connection can no longer be read. Without an
-// answer the transport would send the request anew at once, and a host might see
-// two requests without a gap. Cancelling comes before that, for the transport
-// learns of the end only afterwards.
+// broken handles a read error on the hop's kept connection. Without a response the
+// transport would resend the request at once, and the host might see two requests without a
+// gap. The cancel comes first, since the transport sees the error only afterwards.
 func (w *hop) broken() {
 	w.mu.Lock()
 	answered := !w.first.IsZero()
@@ -85,8 +84,8 @@ func (w *hop) broken() {
 	}
 }
 
-// report returns whether there was a connection, to where, and how long after
-// begin the answer began; 0 if it did not.
+// report returns whether there was a connection, its remote address, and the time from
+// begin to the first byte, 0 if there was none.
 func (w *hop) report(begin time.Time) (connected bool, remote string, ttfb time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,10 +95,10 @@ func (w *hop) report(begin time.Time) (connected bool, remote string, ttfb time.
 	return w.connected, w.remote, ttfb
 }
 
-// conn is a connection that tells its hop when it breaks.
+// conn is a connection that reports read errors to its hop.
 type conn struct {
 	net.Conn
-	hop atomic.Pointer[hop] // the last one that found it kept
+	hop atomic.Pointer[hop] // the last hop that reused it
 }
 
 func (c *conn) Read(p []byte) (int, error) {

@@ -5,31 +5,30 @@ import (
 	"time"
 )
 
-// Memory is asked for the bytes that a body takes, so that many bodies together
-// stay within bounds. One request uses it at a time.
+// Memory grants the bytes of bodies, so that many bodies together stay within a limit. A
+// Memory serves one request at a time.
 type Memory interface {
-	// Grow is asked before the body takes size bytes in all, of which there will
-	// be most in the end, or less. It may wait until they are there, or return an
-	// error, which ends the fetch with a Refused fault.
+	// Grow is called before the body takes size bytes in total; it will not take more than
+	// most. It may block until memory is free. Its error ends the fetch with a Refused
+	// fault.
 	Grow(ctx context.Context, size, most int64) error
-	// Keep is told how many bytes the body takes now that it is read. They are
-	// the caller's to give back.
+	// Keep reports the size of the complete body. The caller gives those bytes back later.
 	Keep(size int64)
 }
 
-// meter asks the Memory of a request on behalf of one body. The clock of the
-// request stands while it waits: a server shall not pay for memory that others
-// take. A nil meter, and one of no Memory, grants everything.
+// meter requests memory for one body. The clock of the request is stopped while it waits,
+// since the server is not responsible for that time. A nil meter and one without Memory
+// grant everything.
 type meter struct {
 	memory  Memory
 	ctx     context.Context
 	clock   *clock
 	limit   int64 // of the body
-	extra   int64 // beside the body: what its decoders take
+	extra   int64 // memory of the decoders
 	refused error
 }
 
-// grow asks for size bytes of a body of most bytes at the end.
+// grow requests size bytes for a body of at most most bytes.
 func (m *meter) grow(size, most int64) error {
 	if m == nil || m.memory == nil {
 		return nil
@@ -40,7 +39,7 @@ func (m *meter) grow(size, most int64) error {
 	return m.refused
 }
 
-// window asks for size bytes that a decoder keeps beside the body.
+// window requests size bytes for a decoder.
 func (m *meter) window(size int64) error {
 	if m == nil || size == 0 {
 		return nil
@@ -49,14 +48,14 @@ func (m *meter) window(size int64) error {
 	return m.grow(scratchSize, m.limit+1)
 }
 
-// keep tells that the body takes size bytes, and its decoders nothing any more.
+// keep reports that the body takes size bytes and its decoders are released.
 func (m *meter) keep(size int64) {
 	if m != nil && m.memory != nil {
 		m.memory.Keep(size)
 	}
 }
 
-// err is the refusal that ended the body, nil for none.
+// err returns the error of Memory, or nil.
 func (m *meter) err() error {
 	if m == nil {
 		return nil
@@ -64,11 +63,11 @@ func (m *meter) err() error {
 	return m.refused
 }
 
-// clock ends a hop when its time is over. It can be stopped for a while.
+// clock is the timeout of a hop. It can be stopped and started.
 type clock struct {
 	left    time.Duration
 	started time.Time
-	waited  time.Duration // how long it stood
+	waited  time.Duration // sum of all stops
 	stopped time.Time
 	timer   *time.Timer
 }
@@ -81,7 +80,7 @@ func newClock(left time.Duration, end func()) *clock {
 func (c *clock) stop() {
 	c.stopped = time.Now()
 	if !c.timer.Stop() {
-		c.stopped = time.Time{} // it has rung
+		c.stopped = time.Time{} // it has fired
 	}
 }
 

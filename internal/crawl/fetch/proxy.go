@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// ProxyError is the answer of a proxy that did not open a tunnel, or that wants
-// another name or password.
+// ProxyError is the response of a proxy that refuses a tunnel or wants other credentials.
 type ProxyError struct {
-	Code int // of HTTP, such as 407
+	Code int // HTTP status, such as 407
 }
 
-// Error returns the code and what it means.
+// Error returns the status and its text.
 func (e *ProxyError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("proxy answers %d %s", e.Code, http.StatusText(e.Code)))
+	return strings.TrimSpace(fmt.Sprintf("proxy status %d %s", e.Code, http.StatusText(e.Code)))
 }
 
-// parseProxy reads the URL of a proxy. Its errors do not repeat the text, which
-// may have a password in it.
+// parseProxy parses the URL of a proxy. Its errors do not contain the text, which may hold
+// a password.
 func parseProxy(text string) (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -35,7 +34,7 @@ func parseProxy(text string) (*url.URL, error) {
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 	default:
-		return nil, fmt.Errorf("scheme %q", u.Scheme)
+		return nil, fmt.Errorf("unsupported scheme %q; want http, https, socks5 or socks5h", u.Scheme)
 	}
 	if u.Hostname() == "" {
 		return nil, errors.New("no host")
@@ -52,9 +51,9 @@ func (c *Client) dialPlain(ctx context.Context, network, addr string) (net.Conn,
 	return conn, err
 }
 
-// limitProxy gives a new connection to a proxy the connect time-out once more, to
-// come to terms; net/http waits longer for an answer to CONNECT, and for one of
-// SOCKS without end. gotConn takes the limit off.
+// limitProxy limits the negotiation on a new connection to a proxy by another connect
+// timeout. net/http waits longer for the response to CONNECT, and without limit for SOCKS.
+// gotConn removes the limit.
 func (c *Client) limitProxy(conn net.Conn, w *hop) {
 	if w.proxy == nil {
 		return
@@ -64,8 +63,8 @@ func (c *Client) limitProxy(conn net.Conn, w *hop) {
 	time.AfterFunc(w.connectTimeout, func() { stop() })
 }
 
-// proxyAnswered is the OnProxyConnectResponse of a transport.
-func proxyAnswered(ctx context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+// checkProxyResponse is the OnProxyConnectResponse of a transport.
+func checkProxyResponse(ctx context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
 		return &ProxyError{Code: resp.StatusCode}
 	}
@@ -73,18 +72,17 @@ func proxyAnswered(ctx context.Context, _ *url.URL, _ *http.Request, resp *http.
 	return nil
 }
 
-// socksTarget are the ends of errors by which a SOCKS proxy says that it is the
-// target that cannot be reached (RFC 1928 6).
+// socksTarget lists the ends of errors with which a SOCKS proxy reports that the target is
+// unreachable (RFC 1928 6).
 var socksTarget = []string{"network unreachable", "host unreachable", "connection refused", "TTL expired"}
 
-// overHTTP reports whether there is a proxy that speaks HTTP.
+// overHTTP reports whether there is a proxy and it speaks HTTP.
 func (w *hop) overHTTP() bool {
 	return w.proxy != nil && strings.HasPrefix(w.proxy.Scheme, "http")
 }
 
-// kindOf is kindOfTrip for a hop that may go through a proxy: what went wrong
-// before the proxy had done its part is a Proxy fault. A proxy that says that the
-// target cannot be reached has done it.
+// kindOf is kindOfTrip for a hop that may use a proxy. A failure of the proxy is a Proxy
+// fault. A proxy that reports an unreachable target has worked.
 func (w *hop) kindOf(err error, connected bool, target *url.URL) Kind {
 	kind := kindOfTrip(err, connected)
 	if w.proxy == nil || kind == Guard {
@@ -110,7 +108,7 @@ func (w *hop) kindOf(err error, connected bool, target *url.URL) Kind {
 		return Proxy
 	case !w.overHTTP():
 		return kind
-	case target.Scheme == "http": // there is no other connection than the one to the proxy
+	case target.Scheme == "http": // the only connection is that to the proxy
 		if kind == Connect {
 			return Proxy
 		}

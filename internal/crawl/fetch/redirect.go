@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// target returns where the redirect resp leads.
+// target returns the target of the redirect resp.
 func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
 	location := resp.Header.Get("Location")
 	if location == "" {
@@ -28,15 +28,15 @@ func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
 		next.Fragment, next.RawFragment = ch.url.Fragment, ch.url.RawFragment
 	}
 	if len(ch.resp.Redirects) >= max(ch.req.MaxRedirects, 0) {
-		return nil, ch.fault(TooManyRedirects, fmt.Errorf("after %d", len(ch.resp.Redirects)))
+		return nil, ch.fault(TooManyRedirects, fmt.Errorf("limit %d reached", len(ch.resp.Redirects)))
 	}
 	return next, nil
 }
 
-// follow turns the chain to next, after asking Allow.
+// follow moves the chain to next if Allow permits it.
 func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
 	code := ch.resp.Code
-	if fault := ch.ask(ctx, next); fault != nil {
+	if fault := ch.allow(ctx, next); fault != nil {
 		return fault
 	}
 	ch.resp.Redirects = append(ch.resp.Redirects, Hop{URL: ch.resp.FinalURL, Code: code})
@@ -47,26 +47,26 @@ func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
 		ch.method, ch.body = http.MethodGet, nil
 	}
 	ch.trust = ch.trust && sameSite(ch.url, next)
-	ch.url, ch.again = next, false
+	ch.url, ch.retried = next, false
 	return nil
 }
 
-// mayRepeat reports whether the hop may be sent once more. Only what a server
-// may get twice is repeated, and only once.
-func (ch *chain) mayRepeat() bool {
-	return !ch.again && (ch.method == http.MethodGet || ch.method == http.MethodHead)
+// mayRetry reports whether the hop may be sent once more. Only requests without side
+// effects are retried, once.
+func (ch *chain) mayRetry() bool {
+	return !ch.retried && (ch.method == http.MethodGet || ch.method == http.MethodHead)
 }
 
-// repeat prepares the hop at hand to be sent once more, after asking Allow: the
-// server may have seen it already, so this is a further request.
-func (ch *chain) repeat(ctx context.Context) *Fault {
-	ch.again = true
+// retry prepares the current hop to be sent once more if Allow permits it. The server may
+// have seen the request already, so this counts as a further one.
+func (ch *chain) retry(ctx context.Context) *Fault {
+	ch.retried = true
 	ch.seen = ch.seen[:len(ch.seen)-1]
-	return ch.ask(ctx, ch.url)
+	return ch.allow(ctx, ch.url)
 }
 
-// ask asks Allow for a further request.
-func (ch *chain) ask(ctx context.Context, next *url.URL) *Fault {
+// allow calls Allow for a further request.
+func (ch *chain) allow(ctx context.Context, next *url.URL) *Fault {
 	if ch.req.Allow == nil {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (ch *chain) ask(ctx context.Context, next *url.URL) *Fault {
 	return ch.fault(Refused, err)
 }
 
-// seenKey identifies a hop for the loop check. Cookies belong to it: a page that
-// sets one and sends the visitor back to itself is common and no loop.
+// seenKey identifies a hop for the loop check. It includes cookies: a page that sets a
+// cookie and redirects to itself is common and no loop.
 func (ch *chain) seenKey(h http.Header) string {
 	u := *ch.url
 	u.Fragment, u.RawFragment = "", ""
@@ -106,8 +106,8 @@ const (
 	drainTime  = 500 * time.Millisecond
 )
 
-// drain reads what is left of a body that nobody wants, so that its connection can
-// be used again. A rest that is long or slow is not worth it.
+// drain reads the rest of an unwanted body, so that its connection can be reused. It gives
+// up on a long or slow rest.
 func drain(body io.Reader, cancel context.CancelFunc) {
 	t := time.AfterFunc(drainTime, cancel)
 	defer t.Stop()

@@ -7,62 +7,59 @@ import (
 	"time"
 )
 
-// Request is one URL to fetch. Only URL is needed.
+// Request is one URL to fetch. Only URL is required.
 type Request struct {
-	// URL is absolute, http or https. User and password in it are sent as basic
-	// authorization, to its own site alone; a fragment is not sent. Those in the
-	// URL of a redirect are left out: a server does not choose what to log in with.
+	// URL is an absolute http or https URL. User and password in it are sent as basic
+	// authorization, to its own site only. The fragment is not sent. User and password in
+	// the URL of a redirect are dropped: a server does not choose the login.
 	URL string
 	// Method is GET when empty.
 	Method string
-	// Header is sent along. Host, Accept-Encoding, Content-Length and the fields
-	// that belong to a connection are left out: they are set here.
+	// Header is sent with the request. Host, Accept-Encoding, Content-Length and the fields
+	// of a connection are left out, since the Client sets them.
 	Header http.Header
-	// Cookie is the text of a Cookie field, sent to the host of URL. Cookies that
-	// a redirect sets join it. What goes beyond 8 KiB is left out.
+	// Cookie is the value of a Cookie field for the host of URL. Cookies that a redirect
+	// sets are added. The field is cut at 8 KiB.
 	Cookie string
-	// Jar, when given, is asked for the cookies of each hop, and told of each
-	// answer. Without it a chain keeps those that its redirects set for itself.
+	// Jar supplies the cookies of each hop and receives those of each response. If nil,
+	// cookies of redirects live as long as the call of Get.
 	Jar Jar
-	// Body is sent when the method is neither GET nor HEAD.
+	// Body is sent unless the method is GET or HEAD.
 	Body []byte
-	// Timeout bounds all hops together, from the name look-up to the last byte;
-	// time inside Allow and Memory is not counted. Zero means DefaultTimeout.
+	// Timeout limits all hops together, from the first lookup to the last byte. Time inside
+	// Allow and Memory is not counted. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// ConnectTimeout bounds look-up, TCP and TLS of one connection. Zero means
+	// ConnectTimeout limits lookup, TCP and TLS of one connection. Zero means
 	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
-	// MaxBytes is the most that the decoded body may have. Zero, or more than
-	// Config.MaxBytes, means that.
+	// MaxBytes limits the decoded body. Zero or more than Config.MaxBytes means
+	// Config.MaxBytes.
 	MaxBytes int64
-	// MaxRedirects is how many redirects are followed; with 0 the first one is a
+	// MaxRedirects limits the redirects that are followed. With 0 the first redirect is a
 	// TooManyRedirects fault.
 	MaxRedirects int
-	// InsecureTLS leaves certificates unchecked.
+	// InsecureTLS disables the check of certificates.
 	InsecureTLS bool
-	// Proxy is the URL of a proxy (http, https, socks5 or socks5h), empty for none;
-	// user and password in it are shown to the proxy alone. The environment is
-	// never asked. The guard checks the proxy's address and,
-	// as well as it can be known here, the target's.
+	// Proxy is the URL of a proxy (http, https, socks5 or socks5h), empty for none. Only
+	// the proxy sees the user and password in it. Environment variables are ignored. The
+	// guard checks the proxy's address and, if it can be looked up here, the target's.
 	Proxy string
-	// Allow is asked before each request but the first, once the one before has
-	// ended: for every redirect, of the same host or another, and with the same
-	// URL again when a kept connection broke before an answer, which may mean a
-	// second visit. It may wait. Its error ends the fetch with a Refused fault.
-	// Nil allows all.
+	// Allow is called before each request except the first, after the previous one has
+	// ended: for every redirect, and again for the same URL when a kept connection broke
+	// without a response, since the server may see that request twice. It may block. Its
+	// error ends the fetch with a Refused fault. Nil allows all URLs.
 	Allow func(ctx context.Context, next *url.URL) error
-	// HeaderOnly leaves the body of the answer unread: Body is empty.
+	// HeaderOnly skips the body of the response: Body is empty.
 	HeaderOnly bool
-	// Memory is asked for the bytes that the body takes. Nil grants all.
+	// Memory grants the bytes of the body. Nil grants everything.
 	Memory Memory
 }
 
-// Jar keeps cookies between requests. Where it is given, it alone decides which
-// cookie goes where.
+// Jar keeps cookies between requests. It alone decides which cookies a request carries.
 type Jar interface {
-	// Cookies returns the text of a Cookie field for a request to u, "" for none.
+	// Cookies returns the value of the Cookie field of a request to u, "" for none.
 	Cookies(u *url.URL) string
-	// SetCookies is told of the header of an answer from u.
+	// SetCookies receives the header of a response from u.
 	SetCookies(u *url.URL, h http.Header)
 }
 
@@ -72,33 +69,32 @@ type Hop struct {
 	Code int
 }
 
-// Response is what a fetch brought. The caller owns it, but for RequestHeader,
-// which the connection may still be reading.
+// Response is the result of a fetch. The caller owns it, except RequestHeader, which the
+// connection may still read.
 type Response struct {
-	// FinalURL is the URL that answered in the end. As RFC 9110 10.2.2 asks, it
-	// has the fragment of the URL before unless the Location had its own.
+	// FinalURL is the URL of the last response. If the Location has no fragment, it has
+	// that of the previous URL (RFC 9110 10.2.2).
 	FinalURL  string
 	Redirects []Hop // in order, without the final URL
 	Code      int
 	Proto     string // such as "HTTP/1.1"
-	// Header is the header as received; Content-Encoding and Content-Length tell
-	// of the body before decoding.
+	// Header is the header as received. Content-Encoding and Content-Length describe the
+	// body before decoding.
 	Header http.Header
-	// RequestLine and RequestHeader are what was sent in the last hop. Host is
-	// among the fields.
+	// RequestLine and RequestHeader are what the last hop sent. Host is among the fields.
 	RequestLine   string
 	RequestHeader http.Header
-	// Body is decoded. It is empty, not nil, when the answer had none.
+	// Body is the decoded body. It is empty, not nil, if the response had none.
 	Body []byte
-	// Truncated tells that Body is only the beginning; so in a Fault alone.
+	// Truncated reports that Body is incomplete. Only a Fault contains such a Response.
 	Truncated bool
 	// WireBytes is the size of the body as received, before decoding.
 	WireBytes int64
-	// RemoteAddr is the address and port dialled last, a proxy's if there is one.
+	// RemoteAddr is the last dialled address and port, that of the proxy if there is one.
 	RemoteAddr string
-	// Started is when the first hop began. TTFB is the time from the beginning of
-	// the last hop to its first byte. Total is the time of all hops to the last
-	// byte, without that spent in Allow and Memory.
+	// Started is the start of the first hop. TTFB is the time from the start of the last
+	// hop to its first byte. Total is the time of all hops up to the last byte, without
+	// time inside Allow and Memory.
 	Started time.Time
 	TTFB    time.Duration
 	Total   time.Duration

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxURL bounds the text of one URL, a Location included.
+// maxURL limits the text of one URL or Location.
 const maxURL = 32 << 10
 
-// parseURL reads an absolute http or https URL the way browsers do where net/url
-// is strict: spaces around it, bytes beyond ASCII, loose percent signs and names
-// in Unicode are let pass and made fit to be sent.
+// parseURL parses an absolute http or https URL as browsers do. It accepts and repairs what
+// net/url refuses: surrounding spaces, bytes beyond ASCII, bare percent signs and Unicode
+// host names.
 func parseURL(text string) (*url.URL, error) {
 	return resolveURL(nil, text)
 }
@@ -24,9 +24,9 @@ func parseURL(text string) (*url.URL, error) {
 // resolveURL is parseURL of text that may be relative to base.
 func resolveURL(base *url.URL, text string) (*url.URL, error) {
 	if len(text) > maxURL {
-		return nil, fmt.Errorf("URL of %d bytes", len(text))
+		return nil, fmt.Errorf("URL has %d bytes; the limit is %d", len(text), maxURL)
 	}
-	u, err := url.Parse(mend(text))
+	u, err := url.Parse(repair(text))
 	if err != nil {
 		return nil, err
 	}
@@ -34,20 +34,20 @@ func resolveURL(base *url.URL, text string) (*url.URL, error) {
 		u = base.ResolveReference(u)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("scheme %q", u.Scheme)
+		return nil, fmt.Errorf("unsupported scheme %q", u.Scheme)
 	}
 	if u.Opaque != "" || u.Hostname() == "" {
 		return nil, errors.New("no host")
 	}
-	return u, mendHost(u)
+	return u, repairHost(u)
 }
 
-// mendHost puts the host of u into ASCII and checks its port.
-func mendHost(u *url.URL) error {
+// repairHost converts the host of u to ASCII and checks its port.
+func repairHost(u *url.URL) error {
 	port := u.Port()
 	if port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Errorf("port %q", port)
+			return fmt.Errorf("invalid port %q", port)
 		}
 	}
 	host := u.Hostname()
@@ -55,18 +55,18 @@ func mendHost(u *url.URL) error {
 		return nil
 	}
 	if !utf8.ValidString(host) {
-		return fmt.Errorf("host %q", host)
+		return fmt.Errorf("invalid host %q", host)
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
-		// Names that break the rules, such as with an underscore, exist.
+		// Some real names break the rules, for example with an underscore.
 		if !isASCII(host) {
-			return fmt.Errorf("host: %w", err)
+			return fmt.Errorf("invalid host: %w", err)
 		}
 		ascii = strings.ToLower(host)
 	}
 	if strings.ContainsAny(ascii, "/\\@?# \t") {
-		return fmt.Errorf("host %q", ascii)
+		return fmt.Errorf("invalid host %q", ascii)
 	}
 	u.Host = ascii
 	if port != "" {
@@ -75,9 +75,9 @@ func mendHost(u *url.URL) error {
 	return nil
 }
 
-// mend makes text fit for url.Parse: it drops what browsers drop, and escapes
-// each byte outside the host that may not stand as it is.
-func mend(text string) string {
+// repair prepares text for url.Parse: it drops what browsers drop and escapes invalid bytes
+// outside the host.
+func repair(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	bad := false
 	for i := range len(text) {
@@ -111,8 +111,7 @@ func mend(text string) string {
 	return b.String()
 }
 
-// hostRange returns where the authority of text begins and ends; both are 0 if it
-// has none.
+// hostRange returns the start and end of the authority in text, 0 and 0 if there is none.
 func hostRange(text string) (from, to int) {
 	at := strings.Index(text, "//")
 	if at < 0 || strings.ContainsAny(text[:at], "/?#\\") {
@@ -142,8 +141,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// sameSite reports whether credentials for a may be sent to b: the same host and
-// port, or the same host gone from http to https on their usual ports.
+// sameSite reports whether credentials for a may be sent to b: the same host and port, or
+// the same host changed from http to https on the default ports.
 func sameSite(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
