@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkGet compares one fetch of a page of 20 KB with the plain client of
-// net/http.
+// BenchmarkGet compares one fetch of a 20 KB page with the plain client of net/http.
 func BenchmarkGet(b *testing.B) {
 	page := noise(20_000)
 	plain := serve(b, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Length", "20000"); w.Write(page) })

@@ -20,7 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compress returns data in a coding; "raw" is deflate without the zlib header.
+// compress encodes data; "raw" is deflate without the zlib header.
 func compress(t testing.TB, coding string, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -52,7 +52,7 @@ func compress(t testing.TB, coding string, data []byte) []byte {
 	return out.Bytes()
 }
 
-// noise returns n bytes of text that compresses a little.
+// noise returns n bytes of text that compresses little.
 func noise(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, n)
@@ -123,7 +123,7 @@ func TestBrokenCodings(t *testing.T) {
 				t.Fatalf("fault %+v", f)
 			}
 			if len(f.Partial.Body) == 0 {
-				t.Error("nothing of it was kept")
+				t.Error("the partial body is empty")
 			}
 		})
 		t.Run(coding+" with a connection cut off", func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestBombs(t *testing.T) {
 	})
 }
 
-// allocated returns how many bytes were allocated while f ran.
+// allocated returns the bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -234,7 +234,7 @@ func TestEndlessBody(t *testing.T) {
 	}
 }
 
-// TestHugeLengthIsNotTrusted: memory follows what comes, not what is announced.
+// Memory follows the received bytes, not the announced length.
 func TestHugeLengthIsNotTrusted(t *testing.T) {
 	u := say(t, "HTTP/1.1 200 OK\r\nContent-Length: 500000000\r\n\r\nthat is all")
 	c := newClient(t, Config{})
@@ -263,7 +263,7 @@ func TestSlowDrip(t *testing.T) {
 	if f.Code != 200 || len(f.Partial.Body) == 0 || !f.Partial.Truncated || strings.Trim(string(f.Partial.Body), "x") != "" {
 		t.Errorf("fault %+v, partial %+v", f, f.Partial)
 	}
-	// A header that drips is no different.
+	// The same with a slow header.
 	u = serveRaw(t, func(conn net.Conn) {
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
 		for {
@@ -326,7 +326,7 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// TestHTTP2CutOff: streams that are reset in the middle of a body.
+// Streams that are reset within a body.
 func TestHTTP2CutOff(t *testing.T) {
 	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -340,8 +340,7 @@ func TestHTTP2CutOff(t *testing.T) {
 	}
 }
 
-// TestOneAllocation: a body of known length is read into memory of just that
-// length.
+// A body of known length is read into memory of exactly that length.
 func TestOneAllocation(t *testing.T) {
 	page := noise(20_000)
 	resp := &http.Response{StatusCode: 200, ContentLength: int64(len(page)), Request: &http.Request{Method: "GET"}}
@@ -352,14 +351,13 @@ func TestOneAllocation(t *testing.T) {
 			t.Fatalf("cap %d, %v", cap(body), err)
 		}
 	})
-	// The two readers above, the wire, its one byte at the end, and the body.
+	// Two readers, the wire, its last byte, and the body.
 	if n > 6 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestShortStream: HTTP/2 can end a stream before its announced length without
-// an error of the connection.
+// HTTP/2 can end a stream before the announced length without a connection error.
 func TestShortStream(t *testing.T) {
 	for _, size := range []int64{10, preallocate + 1} {
 		resp := &http.Response{StatusCode: 200, ContentLength: size, Request: &http.Request{Method: "GET"},
@@ -371,7 +369,7 @@ func TestShortStream(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no body breaks a decoder or passes the limit.
+// No body breaks a decoder or exceeds the limit.
 func FuzzDecode(f *testing.F) {
 	for i, coding := range []string{"gzip", "deflate", "br", "zstd", "raw"} {
 		f.Add(uint8(i), compress(f, coding, noise(1000)))

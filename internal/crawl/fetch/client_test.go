@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
 func TestGet(t *testing.T) {
@@ -46,7 +48,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestRequestHeader compares what is reported with what the server saw.
+// The reported header is the one that the server received.
 func TestRequestHeader(t *testing.T) {
 	var seen http.Header
 	h := func(w http.ResponseWriter, r *http.Request) {
@@ -140,10 +142,10 @@ func TestConnectionsAreReused(t *testing.T) {
 			io.WriteString(w, "chunk")
 		case "/gzip", "/deflate", "/br", "/zstd":
 			w.Header().Set("Content-Encoding", r.URL.Path[1:])
-			w.(http.Flusher).Flush() // in chunks, whose end comes after that of the coding
+			w.(http.Flusher).Flush() // in chunks: the last chunk follows the end of the coding
 			w.Write(compress(t, r.URL.Path[1:], []byte("text")))
 			w.(http.Flusher).Flush()
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // no result depends on it
 		case "/none":
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -217,31 +219,31 @@ func TestGuardBeforeEveryDial(t *testing.T) {
 		})
 	}
 	fails(t, c, Request{URL: "http://empty.test" + port}, Connect)
-	// Of a name with several addresses the permitted one is dialled.
+	// Only the permitted address of a name is dialled.
 	f := fails(t, c, Request{URL: "http://half.test" + port + "/?to=/"}, TooManyRedirects)
 	if f.Partial.RemoteAddr != strings.TrimPrefix(u, "http://") {
 		t.Errorf("dialled %s", f.Partial.RemoteAddr)
 	}
 }
 
-// TestRebinding: a name whose address changes after the check does not matter,
-// since it is looked up once for each connection.
+// A name that changes its address after the check is looked up once per connection, so the
+// change has no effect.
 func TestRebinding(t *testing.T) {
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Connection", "close") })
 	r := &fickle{}
 	c := newClient(t, Config{Resolver: r})
 	must(t, c, Request{URL: named(u, "fickle.test")})
 	fails(t, c, Request{URL: named(u, "fickle.test")}, Guard)
-	if n := r.asked.Load(); n != 2 {
+	if n := r.lookups.Load(); n != 2 {
 		t.Errorf("looked up %d times for 2 connections", n)
 	}
 }
 
-// fickle answers with the test server's address once, then with its neighbour's.
-type fickle struct{ asked atomic.Int32 }
+// fickle returns the address of the test server once, then a neighbour of it.
+type fickle struct{ lookups atomic.Int32 }
 
 func (f *fickle) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	if f.asked.Add(1) == 1 {
+	if f.lookups.Add(1) == 1 {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}
 	return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
@@ -262,15 +264,15 @@ func TestNoConnection(t *testing.T) {
 		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	fails(t, c, Request{URL: "http://" + dead.Addr().String()}, Connect)
 	fails(t, c, Request{URL: "http://unknown.test"}, Connect)
-	// One that takes connections and never speaks.
+	// A server that accepts connections and never answers.
 	fails(t, c, Request{URL: "http://" + l.Addr().String(), Timeout: 50 * time.Millisecond}, Timeout)
 	fails(t, c, Request{URL: "https://" + l.Addr().String(), ConnectTimeout: 50 * time.Millisecond}, Timeout)
 	header := newClient(t, Config{HeaderTimeout: 50 * time.Millisecond})
 	fails(t, header, Request{URL: "http://" + l.Addr().String(), Timeout: time.Minute}, Timeout)
-	// A dead address before a live one costs an attempt, not the fetch.
+	// A closed port at the first address costs one attempt, not the fetch.
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) {})
 	must(t, c, Request{URL: named(u, "two.test")})
-	// A resolver that does not answer ends with the connect time-out.
+	// A resolver that does not answer ends with the connect timeout.
 	slow := newClient(t, Config{Resolver: silent{}})
 	fails(t, slow, Request{URL: "http://slow.test", ConnectTimeout: 50 * time.Millisecond}, Timeout)
 }
@@ -282,7 +284,7 @@ func (silent) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, er
 	return nil, &net.DNSError{Err: ctx.Err().Error(), Name: host, IsTimeout: true}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	c := newClient(t, Config{MaxHeaderBytes: 16 << 10})
 	tests := []struct {
 		name, text string
@@ -306,8 +308,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 			}
 		})
 	}
-	// HTTP/2 counts fields as they are before its own compression. A header that
-	// goes on in further frames once it is too long is taken for an attack.
+	// HTTP/2 counts fields before its compression. A header that continues in further
+	// frames above the limit counts as an attack.
 	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.FormValue("n"))
 		for i := range n {
@@ -325,7 +327,7 @@ func TestCancel(t *testing.T) {
 	started := make(chan struct{}, 10)
 	u := serveRaw(t, func(conn net.Conn) {
 		started <- struct{}{}
-		conn.Read(make([]byte, 1)) // until the client hangs up
+		conn.Read(make([]byte, 1)) // until the client disconnects
 	})
 	c := newClient(t, Config{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -333,7 +335,7 @@ func TestCancel(t *testing.T) {
 	if _, err := c.Get(ctx, Request{URL: u}); KindOf(err) != Cancelled || !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want Cancelled", err)
 	}
-	// The caller's own deadline is no fault of the server.
+	// The deadline of the caller is not a fault of the server.
 	ctx, cancel = context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := c.Get(ctx, Request{URL: u}); KindOf(err) != Cancelled {
@@ -344,7 +346,7 @@ func TestCancel(t *testing.T) {
 	fails(t, c, Request{URL: u}, Cancelled)
 }
 
-// TestEverythingEnds: after Close no goroutine is left, whatever the servers did.
+// After Close no goroutine is left, whatever the servers do.
 func TestEverythingEnds(t *testing.T) {
 	hang := serveRaw(t, func(conn net.Conn) { conn.Read(make([]byte, 1)) })
 	ok := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
@@ -356,15 +358,8 @@ func TestEverythingEnds(t *testing.T) {
 		c.Get(context.Background(), Request{URL: "http://slow.test", Timeout: 5 * time.Millisecond})
 	}
 	c.Close()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		// The server keeps goroutines for the connections that it has yet to close.
-		if n := runtime.NumGoroutine(); n <= before {
-			return
-		} else if time.Now().After(deadline) {
-			buf := make([]byte, 1<<16)
-			t.Fatalf("%d goroutines before, %d after:\n%s", before, n, buf[:runtime.Stack(buf, true)])
-		}
-	}
+	// The server keeps goroutines for connections that it has yet to close.
+	testwait.Until(t, "the goroutines of the client end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 func TestNoProxyFromTheEnvironment(t *testing.T) {
@@ -377,9 +372,9 @@ func TestNoProxyFromTheEnvironment(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	var asked []string
+	var requests []string
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Method+" "+r.RequestURI+" "+r.Header.Get("Proxy-Authorization"))
+		requests = append(requests, r.Method+" "+r.RequestURI+" "+r.Header.Get("Proxy-Authorization"))
 		if r.Method == http.MethodConnect {
 			w.WriteHeader(http.StatusForbidden)
 		}
@@ -392,8 +387,8 @@ func TestProxy(t *testing.T) {
 	must(t, c, Request{URL: "http://site.test/y", Proxy: strings.TrimPrefix(proxy, "http://")})
 	fails(t, c, Request{URL: "https://site.test/z", Proxy: proxy}, Proxy)
 	want := []string{"GET http://site.test/x Basic dTpw", "GET http://site.test/y ", "CONNECT site.test:443 "}
-	if !slices.Equal(asked, want) {
-		t.Errorf("proxy was asked %q, want %q", asked, want)
+	if !slices.Equal(requests, want) {
+		t.Errorf("requests to the proxy: %q, want %q", requests, want)
 	}
 	fails(t, c, Request{URL: "http://inside.test/", Proxy: proxy}, Guard)
 	fails(t, c, Request{URL: "http://169.254.169.254/", Proxy: proxy}, Guard)

@@ -98,7 +98,7 @@ func checkBlock(t *testing.T, err error, want string) {
 	}
 }
 
-// FuzzPermitted checks the guard against the predicates of netip.
+// FuzzPermitted compares the guard with the predicates of netip.
 func FuzzPermitted(f *testing.F) {
 	for _, b := range append(append([]block(nil), blocks4...), blocks6...) {
 		f.Add(b.prefix.Addr().AsSlice())
@@ -123,14 +123,14 @@ func BenchmarkPermitted(b *testing.B) {
 	}
 }
 
-// fixedNames answers a name with the addresses given for it, and counts.
+// fixedNames is a Resolver with fixed addresses that counts lookups.
 type fixedNames struct {
-	addrs map[string][]netip.Addr
-	asked int
+	addrs   map[string][]netip.Addr
+	lookups int
 }
 
 func (r *fixedNames) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	r.asked++
+	r.lookups++
 	if found := r.addrs[host]; len(found) > 0 {
 		return found, nil
 	}
@@ -189,10 +189,10 @@ func TestDial(t *testing.T) {
 			}
 		})
 	}
-	before := names.asked
+	before := names.lookups
 	conn, err := c.Dial(t.Context(), "tcp", "open.test:"+port)
-	if err != nil || names.asked != before+1 {
-		t.Fatalf("%v, %d look-ups", err, names.asked-before)
+	if err != nil || names.lookups != before+1 {
+		t.Fatalf("%v, %d lookups", err, names.lookups-before)
 	}
 	conn.Close()
 	c.Close()

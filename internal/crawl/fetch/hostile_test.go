@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// TestHostileAnswers: whatever a server does, the fault is told, and memory is
-// bounded by the limits, not by the server.
-func TestHostileAnswers(t *testing.T) {
+// Whatever a server sends, the fault is reported, and memory stays within the limits.
+func TestHostileResponses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 	endless := func(begin, again string) func(net.Conn) {
@@ -70,7 +69,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestHostileHTTP2: the same for headers, trailers and early hints of HTTP/2.
+// The same for headers, trailers and early hints of HTTP/2.
 func TestHostileHTTP2(t *testing.T) {
 	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -109,19 +108,21 @@ func TestHostileHTTP2(t *testing.T) {
 	}
 }
 
-// jarOfTest is a Jar that remembers what it was told.
-type jarOfTest struct {
+// recordingJar is a Jar that records its calls.
+type recordingJar struct {
 	line string
 	mu   sync.Mutex
-	told []string
+	set  []string
 }
 
-func (j *jarOfTest) Cookies(u *url.URL) string { return strings.ReplaceAll(j.line, "%PATH%", u.Path) }
+func (j *recordingJar) Cookies(u *url.URL) string {
+	return strings.ReplaceAll(j.line, "%PATH%", u.Path)
+}
 
-func (j *jarOfTest) SetCookies(u *url.URL, h http.Header) {
+func (j *recordingJar) SetCookies(u *url.URL, h http.Header) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.told = append(j.told, u.Path+" "+strings.Join(h["Set-Cookie"], "|"))
+	j.set = append(j.set, u.Path+" "+strings.Join(h["Set-Cookie"], "|"))
 }
 
 func TestJar(t *testing.T) {
@@ -134,13 +135,13 @@ func TestJar(t *testing.T) {
 		}
 	})
 	c := newClient(t, Config{})
-	jar := &jarOfTest{line: "path=%PATH%; k=jar"}
+	jar := &recordingJar{line: "path=%PATH%; k=jar"}
 	must(t, c, Request{URL: u + "/1", MaxRedirects: 1, Jar: jar, Cookie: "k=given; other=x"})
 	if want := []string{"/1 other=x; path=/1; k=jar", "/2 other=x; path=/2; k=jar"}; !slices.Equal(seen, want) {
 		t.Errorf("sent %q, want %q", seen, want)
 	}
-	if want := []string{"/1 from=/1", "/2 from=/2"}; !slices.Equal(jar.told, want) {
-		t.Errorf("told %q, want %q", jar.told, want)
+	if want := []string{"/1 from=/1", "/2 from=/2"}; !slices.Equal(jar.set, want) {
+		t.Errorf("SetCookies %q, want %q", jar.set, want)
 	}
 }
 
@@ -169,8 +170,7 @@ func TestJoinCookies(t *testing.T) {
 	}
 }
 
-// TestRedirectUserinfo: names and passwords in a Location are not used, those of
-// the first URL stay on its site.
+// Names and passwords in a Location are ignored. Those of the first URL stay on its site.
 func TestRedirectUserinfo(t *testing.T) {
 	var seen []string
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -211,8 +211,8 @@ func TestRedirectUserinfo(t *testing.T) {
 	}
 }
 
-// TestRedirectBody: 307 and 308 take method and body along, to another host as
-// RFC 9110 15.4 has it, but never what belongs to the first one.
+// 307 and 308 keep method and body, also for another host (RFC 9110 15.4), but not the
+// fields of the first host.
 func TestRedirectBody(t *testing.T) {
 	var seen string
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -234,8 +234,7 @@ func TestRedirectBody(t *testing.T) {
 	}
 }
 
-// FuzzHeaders: what is read of response headers here leads to no panic, no
-// credentials, and nothing that cannot be sent.
+// No response header leads to a panic, to credentials in a URL, or to unsendable values.
 func FuzzHeaders(f *testing.F) {
 	for _, s := range []string{"gzip, br", "x-gzip,,\t deflate", "/a?b#c", "//u:p@h/", "http://u:p@a.test/%zz", "\\\\h\\p", "a=b; Path=/", "a=\"b\"; Domain=test", "?", "", "http://[::1"} {
 		f.Add(s, s)

@@ -18,7 +18,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-// ledger is a Memory that notes what it is asked for.
+// ledger is a Memory that records its calls.
 type ledger struct {
 	sizes []int64
 	most  int64
@@ -42,7 +42,7 @@ func memoryClient(t *testing.T) *Client {
 	return c
 }
 
-func TestMemoryIsAskedBeforeItIsTaken(t *testing.T) {
+func TestMemoryIsRequestedFirst(t *testing.T) {
 	const limit = 4 << 20
 	var packed, small bytes.Buffer
 	b := brotli.NewWriterOptions(&packed, brotli.WriterOptions{Quality: 4, LGWin: 24})
@@ -52,17 +52,17 @@ func TestMemoryIsAskedBeforeItIsTaken(t *testing.T) {
 	_, _ = io.WriteString(z, "<p>A page.")
 	_ = z.Close()
 	for name, c := range map[string]struct {
-		length int // -1: not told
+		length int // Content-Length; -1: none
 		body   []byte
 		coding string
-		least  int64 // of the last size asked for
+		least  int64 // limits of the last requested size
 		most   int64
 	}{
-		"told":           {100_000, make([]byte, 100_000), "", 100_000, 100_000},
-		"told and large": {3 << 20, make([]byte, 3<<20), "", 3 << 20, 3<<20 + 1},
-		"not told":       {-1, make([]byte, 3<<20), "", 3 << 20, limit + 1},
-		"brotli window":  {-1, packed.Bytes(), "br", 16<<20 + 100_000, limit + 1 + 16<<20},
-		"small":          {-1, small.Bytes(), "gzip", 0, 0},
+		"known length":       {100_000, make([]byte, 100_000), "", 100_000, 100_000},
+		"known large length": {3 << 20, make([]byte, 3<<20), "", 3 << 20, 3<<20 + 1},
+		"unknown length":     {-1, make([]byte, 3<<20), "", 3 << 20, limit + 1},
+		"brotli window":      {-1, packed.Bytes(), "br", 16<<20 + 100_000, limit + 1 + 16<<20},
+		"small":              {-1, small.Bytes(), "gzip", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -87,17 +87,16 @@ func TestMemoryIsAskedBeforeItIsTaken(t *testing.T) {
 				last = l.sizes[len(l.sizes)-1]
 			}
 			if last < c.least || last > c.most || l.most != c.most || !slices.IsSorted(l.sizes) {
-				t.Errorf("asked for %d, of %d", l.sizes, l.most)
+				t.Errorf("requested %d, at most %d", l.sizes, l.most)
 			}
 			if l.kept != int64(cap(resp.Body)) {
-				t.Errorf("%d bytes are kept of %d", l.kept, cap(resp.Body))
+				t.Errorf("Keep(%d) for %d bytes", l.kept, cap(resp.Body))
 			}
 		})
 	}
 }
 
-// A wait for memory takes nothing from the time of the server, and its error is
-// the caller's own.
+// Time spent waiting for memory does not count. The error of Memory is returned.
 func TestMemoryWaits(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(make([]byte, 1_000_000))
@@ -109,7 +108,7 @@ func TestMemoryWaits(t *testing.T) {
 	defer s.Close()
 	own := errors.New("none left")
 	const timeout = 300 * time.Millisecond
-	wait := func(context.Context, int64) error { time.Sleep(2 * timeout); return nil } // the wait itself is the test
+	wait := func(context.Context, int64) error { time.Sleep(2 * timeout); return nil } // longer than the timeout
 	for name, c := range map[string]struct {
 		path string
 		grow func(context.Context, int64) error
@@ -131,8 +130,8 @@ func TestMemoryWaits(t *testing.T) {
 	}
 }
 
-// A compressed body that holds nothing ends by its size; one that is honest and
-// cannot be compressed does not.
+// A compressed body that decodes to almost nothing is too large. An honest incompressible
+// one is not.
 func TestHollowBody(t *testing.T) {
 	var empty, dense bytes.Buffer
 	_ = gzip.NewWriter(&empty).Close()

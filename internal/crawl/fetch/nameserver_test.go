@@ -11,8 +11,8 @@ import (
 	"hce/dc/examples/hostileweb/nameserver"
 )
 
-// beside serves on another loopback address with the port of u, and counts.
-func beside(t *testing.T, ip, u string, asked *atomic.Int32) {
+// serveOn serves on another loopback address with the port of u and counts requests.
+func serveOn(t *testing.T, ip, u string, requests *atomic.Int32) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(u[len("http://"):])
 	if err != nil {
@@ -20,26 +20,26 @@ func beside(t *testing.T, ip, u string, asked *atomic.Int32) {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(ip, port))
 	if err != nil {
-		t.Skipf("no second loopback address: %v", err)
+		t.Fatal(err)
 	}
-	s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) })}
+	s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) })}
 	go s.Serve(l)
 	t.Cleanup(func() { s.Close() })
 }
 
-// A real name server that changes its answers, behind the resolver of Go: what is
-// dialled is what was permitted, and a private neighbour is never reached.
-// 127.0.0.1 plays the public address, 127.0.0.2 the private one.
-func TestNameServersThatLie(t *testing.T) {
+// A real name server changes its answers behind Go's resolver. The client dials only
+// permitted addresses and never reaches a private one. 127.0.0.1 is the public address of
+// this test, 127.0.0.2 the private one.
+func TestLyingNameServers(t *testing.T) {
 	public, private := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	answers := func(name string, v6 bool, n int) nameserver.Answer {
 		switch name {
-		case "rebind.test": // one good answer, then the bad one for ever
+		case "rebind.test": // one permitted answer, then refused ones
 			if n == 1 {
 				return nameserver.Answer{Addrs: []netip.Addr{public}}
 			}
 			return nameserver.Answer{Addrs: []netip.Addr{private}}
-		case "turns.test": // good and bad in turn
+		case "turns.test": // alternates
 			if n%2 == 1 {
 				return nameserver.Answer{Addrs: []netip.Addr{public}}
 			}
@@ -75,7 +75,7 @@ func TestNameServersThatLie(t *testing.T) {
 			http.Redirect(w, r, "/there", http.StatusFound)
 		}
 	})
-	beside(t, "127.0.0.2", u, &reached)
+	serveOn(t, "127.0.0.2", u, &reached)
 	fresh := func() *Client {
 		return newClient(t, Config{Resolver: &net.Resolver{PreferGo: true, Dial: names.Dial}})
 	}
@@ -86,7 +86,7 @@ func TestNameServersThatLie(t *testing.T) {
 	if n := names.Asked("rebind.test"); n != 2 {
 		t.Errorf("looked up %d times for 2 connections", n)
 	}
-	// The name turns between the hops of one chain.
+	// The answer changes between the hops of one chain.
 	fails(t, c, Request{URL: named(u, "turns.test") + "/go", MaxRedirects: 5}, Guard)
 	must(t, c, Request{URL: named(u, "mixed.test")})
 	for _, name := range []string{"private.test", "six.test", "mapped.test", "flood.test"} {
@@ -94,7 +94,7 @@ func TestNameServersThatLie(t *testing.T) {
 	}
 	fails(t, c, Request{URL: named(u, "nothing.test")}, Connect)
 	fails(t, c, Request{URL: named(u, "silent.test"), ConnectTimeout: 100 * time.Millisecond}, Timeout)
-	// Many at once over one name that turns: some end well, none goes inside.
+	// Concurrent requests: some succeed, none reaches the private address.
 	done := make(chan Kind, 20)
 	for range cap(done) {
 		go func() {

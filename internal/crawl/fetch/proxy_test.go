@@ -14,20 +14,21 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
-// proxyServer is a forward proxy. It notes what it was asked for, and wants a
-// name and a password when it has one.
+// proxyServer is a forward proxy. It records requests, and requires a login if it has one.
 type proxyServer struct {
 	login string // "Basic ..." or ""
 
-	mu    sync.Mutex
-	asked []string
+	mu       sync.Mutex
+	requests []string
 }
 
 func (p *proxyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	p.asked = append(p.asked, r.Method+" "+r.Host)
+	p.requests = append(p.requests, r.Method+" "+r.Host)
 	p.mu.Unlock()
 	if p.login != "" && r.Header.Get("Proxy-Authorization") != p.login {
 		w.Header().Set("Proxy-Authenticate", "Basic")
@@ -63,7 +64,7 @@ func (p *proxyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(w, resp.Body)
 }
 
-// splice carries bytes both ways until one side ends.
+// splice copies bytes in both directions until one side ends.
 func splice(client net.Conn, from io.Reader, target net.Conn) {
 	go func() {
 		io.Copy(target, from)
@@ -73,9 +74,8 @@ func splice(client net.Conn, from io.Reader, target net.Conn) {
 	client.Close()
 }
 
-// serveSOCKS starts a SOCKS5 proxy that wants a name and a password when login
-// ("name:password") is not empty, and answers requests with reply. It returns its
-// host and port.
+// serveSOCKS starts a SOCKS5 proxy that requires login ("name:password") unless it is
+// empty, and answers requests with reply. It returns host and port.
 func serveSOCKS(t testing.TB, login string, reply byte) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -98,7 +98,7 @@ func serveSOCKS(t testing.TB, login string, reply byte) string {
 	return l.Addr().String()
 }
 
-// talkSOCKS is RFC 1928 and RFC 1929 from the proxy's side.
+// talkSOCKS speaks RFC 1928 and RFC 1929 as a proxy.
 func talkSOCKS(conn net.Conn, login string, reply byte) {
 	read := func(n int) []byte {
 		b := make([]byte, n)
@@ -141,8 +141,8 @@ func talkSOCKS(conn net.Conn, login string, reply byte) {
 	}
 }
 
-// TestProxies fetches http and https through every kind of proxy, with and
-// without a password. No target ever sees the proxy's password.
+// Requests for http and https go through every kind of proxy, with and without a password.
+// No target sees the proxy's password.
 func TestProxies(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Proxy-Authorization") + r.Header.Get("Authorization"); got != "" {
@@ -158,7 +158,7 @@ func TestProxies(t *testing.T) {
 	quiet := func(h http.Handler) *httptest.Server {
 		srv := httptest.NewUnstartedServer(h)
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-		srv.EnableHTTP2 = true // which CONNECT must not fall for
+		srv.EnableHTTP2 = true // CONNECT must not use HTTP/2
 		t.Cleanup(srv.Close)
 		return srv
 	}
@@ -176,45 +176,47 @@ func TestProxies(t *testing.T) {
 	tests := []struct {
 		name, proxy string
 		kind        Kind
+		only        string // scheme of the target; "" for both
 	}{
-		{"http", httpProxy.URL, None},
-		{"http without a scheme", strings.TrimPrefix(httpProxy.URL, "http://"), None},
-		{"http with a password", as("me:secret", httpClosed.URL), None},
-		{"http without its password", httpClosed.URL, Proxy},
-		{"http with a wrong password", as("me:wrong", httpClosed.URL), Proxy},
-		{"https", tlsProxy.URL, None},
-		{"https with a password", as("me:secret", tlsClosed.URL), None},
-		{"https without its password", tlsClosed.URL, Proxy},
-		{"https that is http", strings.Replace(httpProxy.URL, "http:", "https:", 1), Proxy},
-		{"http that is https", strings.Replace(tlsProxy.URL, "https:", "http:", 1), Proxy},
-		{"socks5", "socks5://" + serveSOCKS(t, "", 0), None},
-		{"socks5h", "socks5h://" + serveSOCKS(t, "", 0), None},
-		{"socks5 with a password", "socks5://me:secret@" + serveSOCKS(t, "me:secret", 0), None},
-		{"socks5 without its password", "socks5://" + serveSOCKS(t, "me:secret", 0), Proxy},
-		{"socks5 with a wrong password", "socks5://me:wrong@" + serveSOCKS(t, "me:secret", 0), Proxy},
-		{"socks5, not allowed", "socks5://" + serveSOCKS(t, "", 2), Proxy},
-		{"socks5, target unreachable", "socks5://" + serveSOCKS(t, "", 4), Connect},
-		{"socks5 that is http", strings.Replace(httpProxy.URL, "http:", "socks5:", 1), Proxy},
-		{"nobody there", "http://127.0.0.1:1", Proxy},
-		{"nobody there, https", "https://127.0.0.1:1", Proxy},
-		{"nobody there, socks5", "socks5://127.0.0.1:1", Proxy},
+		{"http", httpProxy.URL, None, ""},
+		{"http without a scheme", strings.TrimPrefix(httpProxy.URL, "http://"), None, ""},
+		{"http with a password", as("me:secret", httpClosed.URL), None, ""},
+		{"http without its password", httpClosed.URL, Proxy, ""},
+		{"http with a wrong password", as("me:wrong", httpClosed.URL), Proxy, ""},
+		{"https", tlsProxy.URL, None, ""},
+		{"https with a password", as("me:secret", tlsClosed.URL), None, ""},
+		{"https without its password", tlsClosed.URL, Proxy, ""},
+		{"https that is http", strings.Replace(httpProxy.URL, "http:", "https:", 1), Proxy, ""},
+		// A TLS server may answer plain HTTP with an error page, so only CONNECT fails for sure.
+		{"http that is https", strings.Replace(tlsProxy.URL, "https:", "http:", 1), Proxy, "https"},
+		{"socks5", "socks5://" + serveSOCKS(t, "", 0), None, ""},
+		{"socks5h", "socks5h://" + serveSOCKS(t, "", 0), None, ""},
+		{"socks5 with a password", "socks5://me:secret@" + serveSOCKS(t, "me:secret", 0), None, ""},
+		{"socks5 without its password", "socks5://" + serveSOCKS(t, "me:secret", 0), Proxy, ""},
+		{"socks5 with a wrong password", "socks5://me:wrong@" + serveSOCKS(t, "me:secret", 0), Proxy, ""},
+		{"socks5, not allowed", "socks5://" + serveSOCKS(t, "", 2), Proxy, ""},
+		{"socks5, target unreachable", "socks5://" + serveSOCKS(t, "", 4), Connect, ""},
+		{"socks5 that is http", strings.Replace(httpProxy.URL, "http:", "socks5:", 1), Proxy, ""},
+		{"closed port", "http://127.0.0.1:1", Proxy, ""},
+		{"closed port, https", "https://127.0.0.1:1", Proxy, ""},
+		{"closed port, socks5", "socks5://127.0.0.1:1", Proxy, ""},
 	}
 	for _, tt := range tests {
 		for _, target := range []string{plain, secure} {
-			name := tt.name + ", target " + target[:5]
-			t.Run(name, func(t *testing.T) {
+			scheme, _, _ := strings.Cut(target, ":")
+			if tt.only != "" && tt.only != scheme {
+				continue
+			}
+			t.Run(tt.name+", target "+scheme, func(t *testing.T) {
 				r := Request{URL: target + "/", Proxy: tt.proxy, ConnectTimeout: 2 * time.Second, Header: http.Header{"Proxy-Authorization": {"mine"}}}
-				if name == "http that is https, target http:" {
-					t.Skip("the server may answer with a page that says so")
-				}
 				if tt.kind != None {
 					f := fails(t, c, r, tt.kind)
 					if strings.Contains(f.Error(), "secret") || strings.Contains(f.Error(), "wrong") {
-						t.Errorf("%v tells the password", f)
+						t.Errorf("%v contains the password", f)
 					}
 					return
 				}
-				for range 2 { // over a kept connection as well
+				for range 2 { // the second one over a kept connection
 					resp := must(t, c, r)
 					if resp.Code == 200 && !strings.HasPrefix(string(resp.Body), "from HTTP/") {
 						t.Errorf("code %d, body %q", resp.Code, resp.Body)
@@ -235,31 +237,30 @@ func TestProxies(t *testing.T) {
 	if !errors.As(f, &answer) || answer.Code != 407 {
 		t.Errorf("fault %+v", f)
 	}
-	// The proxy cannot be blamed for a target that nobody listens at, nor for a
-	// certificate.
+	// A target without a listener, or with a bad certificate, is no failure of the proxy.
 	fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: httpProxy.URL}, Connect)
 	stranger := newClient(t, Config{})
 	fails(t, stranger, Request{URL: secure, Proxy: httpProxy.URL}, Connect)
 	fails(t, stranger, Request{URL: secure, Proxy: "socks5://" + serveSOCKS(t, "", 0)}, Connect)
 	fails(t, stranger, Request{URL: plain, Proxy: tlsProxy.URL}, Proxy) // its own certificate
 	must(t, stranger, Request{URL: secure, Proxy: tlsProxy.URL, InsecureTLS: true})
-	// 407 of a target is an answer like others.
+	// 407 of a target is a normal response.
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) })
 	if resp := must(t, c, Request{URL: u}); resp.Code != 407 {
 		t.Errorf("code %d", resp.Code)
 	}
 	for _, text := range []string{"ftp://me:secret@h/", "http://", "http://me:secret@h:x/", "socks4://h"} {
 		if f := fails(t, c, Request{URL: plain, Proxy: text}, Other); strings.Contains(f.Error(), "secret") {
-			t.Errorf("%v tells the password", f)
+			t.Errorf("%v contains the password", f)
 		}
 	}
-	if len(open.asked) == 0 || len(closed.asked) == 0 {
-		t.Error("no proxy was asked")
+	if len(open.requests) == 0 || len(closed.requests) == 0 {
+		t.Error("a proxy has received no request")
 	}
 }
 
-// TestSilentProxies: a proxy that takes the connection and never speaks costs the
-// connect time-out, and leaves nothing behind.
+// A proxy that accepts the connection and never answers costs the connect timeout and leaks
+// nothing.
 func TestSilentProxies(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -275,7 +276,7 @@ func TestSilentProxies(t *testing.T) {
 			go func() {
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(time.Minute))
-				io.Copy(io.Discard, conn) // until the client hangs up
+				io.Copy(io.Discard, conn) // until the client disconnects
 			}()
 		}
 	}()
@@ -289,32 +290,30 @@ func TestSilentProxies(t *testing.T) {
 		}
 		fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: proxy, ConnectTimeout: 300 * time.Millisecond, Timeout: 50 * time.Millisecond}, Timeout)
 	}
-	// Close ends what is left.
+	// Close ends running dials.
 	fails(t, c, Request{URL: "http://127.0.0.1:1/", Proxy: "socks5://" + l.Addr().String(), ConnectTimeout: time.Minute, Timeout: 50 * time.Millisecond}, Timeout)
 	c.Close()
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			buf := make([]byte, 1<<16)
-			t.Fatalf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
-		}
-	}
+	testwait.Until(t, "the goroutines of the client end", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// TestSlowBodyThroughProxy: the limit on coming to terms with a proxy is off once
-// the tunnel is there.
+// The limit on the negotiation with a proxy ends when the tunnel is open.
 func TestSlowBodyThroughProxy(t *testing.T) {
+	const connectTimeout = 3 * time.Second
 	u, pool := serveTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a")
 		w.(http.Flusher).Flush()
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(connectTimeout * 5 / 4)
 		io.WriteString(w, "b")
 	})
 	proxy := httptest.NewServer(&proxyServer{})
 	t.Cleanup(proxy.Close)
 	c := newClient(t, Config{RootCAs: pool})
-	for _, p := range []string{proxy.URL, "socks5://" + serveSOCKS(t, "", 0)} {
-		if resp := must(t, c, Request{URL: u, Proxy: p, ConnectTimeout: time.Second}); string(resp.Body) != "ab" {
-			t.Errorf("%s: body %q", p, resp.Body)
-		}
+	for name, p := range map[string]string{"http": proxy.URL, "socks5": "socks5://" + serveSOCKS(t, "", 0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if resp := must(t, c, Request{URL: u, Proxy: p, ConnectTimeout: connectTimeout}); string(resp.Body) != "ab" {
+				t.Errorf("body %q", resp.Body)
+			}
+		})
 	}
 }

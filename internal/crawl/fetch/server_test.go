@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// local allows the address that test servers listen on, and no other.
+// local allows the address of test servers, and no other.
 var local = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 
 func newClient(t testing.TB, cfg Config) *Client {
@@ -36,13 +36,12 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return srv.URL
 }
 
-// serveTLS starts a server that speaks HTTP/2 and returns the authorities that
-// vouch for it.
+// serveTLS starts an HTTP/2 server and returns its certificate authorities.
 func serveTLS(t testing.TB, h http.HandlerFunc) (string, *x509.CertPool) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(h)
 	srv.EnableHTTP2 = true
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of hand-shakes that have to fail
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes fail on purpose
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	pool := x509.NewCertPool()
@@ -50,8 +49,8 @@ func serveTLS(t testing.TB, h http.HandlerFunc) (string, *x509.CertPool) {
 	return srv.URL, pool
 }
 
-// serveRaw answers each connection by talk, once the request header was read. The
-// connection is closed when talk returns.
+// serveRaw calls talk for each connection after its request header. It closes the
+// connection when talk returns.
 func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,12 +83,12 @@ func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
-// say is a serveRaw that always says the same.
+// say is serveRaw with a fixed response.
 func say(t testing.TB, text string) string {
 	return serveRaw(t, func(conn net.Conn) { conn.Write([]byte(text)) })
 }
 
-// must fetches what has to succeed.
+// must expects success.
 func must(t testing.TB, c *Client, r Request) *Response {
 	t.Helper()
 	if r.Timeout == 0 {
@@ -102,7 +101,7 @@ func must(t testing.TB, c *Client, r Request) *Response {
 	return resp
 }
 
-// fails fetches what has to fail, and with which kind.
+// fails expects a fault of kind want.
 func fails(t testing.TB, c *Client, r Request, want Kind) *Fault {
 	t.Helper()
 	if r.Timeout == 0 {
@@ -117,7 +116,7 @@ func fails(t testing.TB, c *Client, r Request, want Kind) *Fault {
 		t.Fatalf("error %T", err)
 	}
 	if resp != nil {
-		t.Error("a Response beside a fault")
+		t.Error("Get returns a Response and a fault")
 	}
 	if f.Kind != want {
 		t.Fatalf("fault %v (%v), want %v", f.Kind, f, want)
@@ -125,7 +124,7 @@ func fails(t testing.TB, c *Client, r Request, want Kind) *Fault {
 	return f
 }
 
-// names is a Resolver that knows a few names.
+// names is a Resolver with fixed names.
 type names map[string][]string
 
 func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -140,7 +139,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return addrs, nil
 }
 
-// named returns the URL of a local server under another name.
+// named replaces the host of a local server's URL.
 func named(u, name string) string {
 	return strings.Replace(u, "127.0.0.1", name, 1)
 }

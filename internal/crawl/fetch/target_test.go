@@ -91,8 +91,7 @@ func TestSameSite(t *testing.T) {
 	}
 }
 
-// FuzzParseURL: whatever a page or a server says, the result can be sent, and
-// reading it again changes nothing.
+// A parsed URL can be sent, and parsing it again changes nothing.
 func FuzzParseURL(f *testing.F) {
 	for _, s := range []string{"http://example.com/a?b#c", "http://[::1]:80/", "http://u:p@h/%zz", "//x", "http://\u00fc/\xff\\", "http://h%41/"} {
 		f.Add(s)
@@ -106,7 +105,7 @@ func FuzzParseURL(f *testing.F) {
 			t.Fatalf("%q became %q", s, u)
 		}
 		if uri := u.RequestURI(); !strings.HasPrefix(uri, "/") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			t.Fatalf("%q would be asked for as %q", s, uri)
+			t.Fatalf("%q would be requested as %q", s, uri)
 		}
 		if strings.ContainsAny(u.Host, " \t\r\n/?#@") {
 			t.Fatalf("%q has host %q", s, u.Host)
