@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // Defaults of Config.
@@ -158,7 +160,7 @@ func (b *Browser) check(req *Request) error {
 		err = errors.New("want an http or https URL with a host")
 	}
 	if err == nil && req.Method != "" && req.Method != "GET" && req.Method != "POST" {
-		err = fmt.Errorf("unsupported method %q; want GET or POST", clip(req.Method))
+		err = fmt.Errorf("unsupported method %q; want GET or POST", prop.Clip(req.Method))
 	}
 	req.Timeout = cmp.Or(max(req.Timeout, 0), DefaultTimeout)
 	if err == nil && req.Damping >= req.Timeout {

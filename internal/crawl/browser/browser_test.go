@@ -272,9 +272,9 @@ func TestRedirects(t *testing.T) {
 	})
 	t.Run("http, script and refresh", func(t *testing.T) {
 		t.Parallel()
-		var asked []string
+		var allowed []string
 		p := get(t, Request{URL: where + "/http", Damping: time.Second, Allow: func(_ context.Context, next *url.URL) error {
-			asked = append(asked, next.Path)
+			allowed = append(allowed, next.Path)
 			return nil
 		}})
 		wantText(t, p, "the end")
@@ -282,8 +282,8 @@ func TestRedirects(t *testing.T) {
 		if !slices.Equal(p.Redirects, want) || p.FinalURL != where+"/end" {
 			t.Errorf("%v, then %s", p.Redirects, p.FinalURL)
 		}
-		if !slices.Equal(asked, []string{"/http", "/script", "/meta", "/end"}) {
-			t.Errorf("asked for %v", asked)
+		if !slices.Equal(allowed, []string{"/http", "/script", "/meta", "/end"}) {
+			t.Errorf("calls of Allow: %v", allowed)
 		}
 	})
 	t.Run("refused in the middle", func(t *testing.T) {
@@ -429,13 +429,13 @@ func TestHostilePages(t *testing.T) {
 			w.Header().Set("WWW-Authenticate", "Basic realm=x")
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(401)
-			io.WriteString(w, "<p>who are you</p>")
+			io.WriteString(w, "<p>log in</p>")
 		},
 	})
 	t.Run("pages that end", func(t *testing.T) {
 		for path, want := range map[string]string{
 			"/dialogs": "passed", "/windows": "opened 0", "/frames": "iframe", "/flood": "flooded", "/floods": "loaded",
-			"/log": "logged", "/many": "framed", "/open": "written", "/auth": "who are you",
+			"/log": "logged", "/many": "framed", "/open": "written", "/auth": "log in",
 		} {
 			t.Run(path[1:], func(t *testing.T) {
 				t.Parallel()

@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	cdpio "github.com/chromedp/cdproto/io"
 	"github.com/chromedp/cdproto/network"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // maxWaiting limits the queued requests of a page. Requests above it get no answer.
@@ -42,7 +44,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 	target := ev.Request.URL + ev.Request.URLFragment
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("redirect to unsupported URL %q", clip(target))))
+		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
 		return
 	}
 	first, tooMany := false, false
@@ -60,7 +62,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		}
 	})
 	if tooMany {
-		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, clip(target))))
+		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, prop.Clip(target))))
 		return
 	}
 	if v.req.Allow != nil {

@@ -206,14 +206,14 @@ func parseMacroItem(text string) (MacroItem, error) {
 	case onlyDigits.MatchString(text):
 		n, err := strconv.ParseFloat(trimmed, 64)
 		if err != nil {
-			return MacroItem{}, fmt.Errorf("has no time in %q", clip(text))
+			return MacroItem{}, fmt.Errorf("has no time in %q", prop.Clip(text))
 		}
 		d, err := seconds(n)
 		return MacroItem{Sleep: d}, err
 	case text[0] == '^':
 		xpath, rest, found := strings.Cut(text[1:], "\t")
 		if strings.TrimSpace(xpath) == "" {
-			return MacroItem{}, fmt.Errorf("has no XPath in %q", clip(text))
+			return MacroItem{}, fmt.Errorf("has no XPath in %q", prop.Clip(text))
 		}
 		in := &Input{XPath: strings.TrimSpace(xpath)}
 		if found && rest != "" {
@@ -243,19 +243,19 @@ func parseLoop(text string) (MacroItem, bool, error) {
 	}
 	delay, err := strconv.ParseFloat(parts[1], 64)
 	if err != nil {
-		return MacroItem{}, false, fmt.Errorf("has no delay in %q", clip(text))
+		return MacroItem{}, false, fmt.Errorf("has no delay in %q", prop.Clip(text))
 	}
 	l := &Loop{Every: 1}
 	if l.Delay, err = seconds(delay); err != nil {
 		return MacroItem{}, false, err
 	}
 	if l.Max, err = strconv.Atoi(parts[2]); err != nil || l.Max > maxMacroItems {
-		return MacroItem{}, false, fmt.Errorf("has %s runs in %q, where at most %d are", parts[2], clip(text), maxMacroItems)
+		return MacroItem{}, false, fmt.Errorf("has %s runs in %q, where at most %d are", parts[2], prop.Clip(text), maxMacroItems)
 	}
 	script := parts[3]
 	if check := checkForm.FindStringSubmatch(script); check != nil {
 		if l.Every, err = strconv.Atoi(check[2]); err != nil || l.Every > maxMacroItems {
-			return MacroItem{}, false, fmt.Errorf("has %s iterations in %q, where at most %d are", check[2], clip(text), maxMacroItems)
+			return MacroItem{}, false, fmt.Errorf("has %s iterations in %q, where at most %d are", check[2], prop.Clip(text), maxMacroItems)
 		}
 		l.Every = max(l.Every, 1)
 		script, l.Check = check[1], check[3]
@@ -269,14 +269,6 @@ func seconds(n float64) (time.Duration, error) {
 		return 0, fmt.Errorf("has %v, where 0 to %v seconds is wanted", n, maxSleep.Seconds())
 	}
 	return time.Duration(n * float64(time.Second)), nil
-}
-
-// clip shortens text for a message.
-func clip(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "..."
-	}
-	return text
 }
 
 // SplitURL splits a URL from the script behind "###" in it. The Macro is nil if there is

@@ -19,6 +19,8 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+
+	"hce/dc/internal/wire/prop"
 )
 
 const (
@@ -53,7 +55,7 @@ func (p MacroPolicy) check(m *Macro) error {
 				continue
 			}
 			if file := strings.HasPrefix(strings.ToLower(item.Load), "file:"); file && p.FilesBelow == "" || !file && !p.Remote {
-				return fmt.Errorf("the ini does not allow macros to load %q", clip(item.Load))
+				return fmt.Errorf("the ini does not allow macros to load %q", prop.Clip(item.Load))
 			}
 		}
 	}
@@ -180,7 +182,7 @@ func (r *macroRun) enter(ctx context.Context, in *Input) error {
 		return err
 	}
 	if !isTrue(value) {
-		return fmt.Errorf("no element matches %q", clip(in.XPath))
+		return fmt.Errorf("no element matches %q", prop.Clip(in.XPath))
 	}
 	for _, text := range in.Texts {
 		if _, err := cdp.Call(ctx, r.v.session, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
@@ -311,9 +313,9 @@ func (cfg *Config) loadScript(ctx context.Context, source string, upstream *url.
 	case err != nil:
 		return "", err
 	case len(text) > maxScript:
-		return "", fmt.Errorf("script %q exceeds %d bytes", clip(source), maxScript)
+		return "", fmt.Errorf("script %q exceeds %d bytes", prop.Clip(source), maxScript)
 	case !utf8.Valid(text):
-		return "", fmt.Errorf("script %q is not UTF-8", clip(source))
+		return "", fmt.Errorf("script %q is not UTF-8", prop.Clip(source))
 	}
 	return string(text), nil
 }
@@ -321,7 +323,7 @@ func (cfg *Config) loadScript(ctx context.Context, source string, upstream *url.
 // open opens a script below FilesBelow. It does not follow links that lead out of it.
 func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	if u.Host != "" && u.Host != "localhost" {
-		return nil, fmt.Errorf("file URL %q names another machine", clip(u.String()))
+		return nil, fmt.Errorf("file URL %q names another machine", prop.Clip(u.String()))
 	}
 	below, err := filepath.Abs(p.FilesBelow)
 	if err != nil {
@@ -329,7 +331,7 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	}
 	path, err := filepath.Rel(below, filepath.Clean(u.Path))
 	if err != nil || !filepath.IsLocal(path) {
-		return nil, fmt.Errorf("the ini does not allow macros to load %q", clip(u.String()))
+		return nil, fmt.Errorf("the ini does not allow macros to load %q", prop.Clip(u.String()))
 	}
 	root, err := os.OpenRoot(below)
 	if err != nil {
@@ -337,7 +339,7 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	}
 	defer root.Close()
 	if info, err := root.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is not a regular file", clip(u.String())) // a pipe would block
+		return nil, fmt.Errorf("%q is not a regular file", prop.Clip(u.String())) // a pipe would block
 	}
 	return root.Open(path)
 }
@@ -378,7 +380,7 @@ func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadC
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
-		return nil, fmt.Errorf("script %q: status %d", clip(u.String()), resp.StatusCode)
+		return nil, fmt.Errorf("script %q: status %d", prop.Clip(u.String()), resp.StatusCode)
 	}
 	return resp.Body, nil
 }

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // Limits of the proxy of one page.
@@ -184,7 +186,7 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
-				return &upstreamError{fmt.Errorf("status %s", clip(resp.Status))}
+				return &upstreamError{fmt.Errorf("status %s", prop.Clip(resp.Status))}
 			}
 			return nil
 		},

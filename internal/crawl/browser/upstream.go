@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/net/proxy"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // maxConnectAnswer limits a proxy's response to CONNECT, in bytes.
@@ -41,7 +43,7 @@ func parseUpstream(text string) (*url.URL, error) {
 	}
 	port, known := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 	if !known {
-		return nil, fmt.Errorf("unsupported proxy type %q; want http, https or socks5", clip(u.Scheme))
+		return nil, fmt.Errorf("unsupported proxy type %q; want http, https or socks5", prop.Clip(u.Scheme))
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 	return u, nil
@@ -129,9 +131,9 @@ func (p *pageProxy) openTunnel(ctx context.Context, conn net.Conn, addr string) 
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusBadGateway, http.StatusGatewayTimeout: // the proxy works, the host does not
-		return nil, fmt.Errorf("proxy status %s", clip(resp.Status))
+		return nil, fmt.Errorf("proxy status %s", prop.Clip(resp.Status))
 	default:
-		return nil, &upstreamError{fmt.Errorf("status %s", clip(resp.Status))}
+		return nil, &upstreamError{fmt.Errorf("status %s", prop.Clip(resp.Status))}
 	}
 	if ahead.Buffered() > 0 {
 		return &bufferedConn{conn, withBuffered(ahead, conn)}, nil

@@ -26,6 +26,8 @@ import (
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // phase is the progress of a page's document.
@@ -508,7 +510,7 @@ func (v *visit) commit(f *cdp.Frame) {
 }
 
 // script runs JavaScript in the page's own world and returns its result as JSON, empty if
-// there is none. A text with a "return" outside of functions is run as the body of a
+// it has none. A text with a "return" outside of functions is run as the body of a
 // function, as old drivers did.
 func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error) {
 	value, err := v.evaluate(ctx, text, 0)
@@ -523,7 +525,7 @@ func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error
 // scriptError is an exception of a script.
 type scriptError struct{ text string }
 
-func (e *scriptError) Error() string { return "script failed: " + clip(e.text) }
+func (e *scriptError) Error() string { return "script failed: " + prop.Clip(e.text) }
 
 func (v *visit) evaluate(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
 	on := true
@@ -582,7 +584,7 @@ func (v *visit) drain(ctx context.Context) error {
 		return nil
 	}
 	v.chromium.control.mute(v.session.SessionID)
-	// The reply stands in the queue behind all events. Chromium answers it even if the
+	// The queue holds the reply after all events. Chromium answers it even if the
 	// script of the page hangs.
 	_, err := cdp.Call(ctx, v.session, fetch.Disable, cdp.Empty{})
 	if errors.Is(err, chromedp.ErrTargetDetached) {

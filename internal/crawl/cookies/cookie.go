@@ -9,9 +9,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// cookie is one cookie as a file keeps it. One that is gone stays for a while
-// without its value, so that a process that has it in memory does not bring it
-// back.
+// cookie is one cookie as stored in a file. A removed one stays for a while without its
+// value, so that a process which has it in memory does not restore it.
 type cookie struct {
 	Name     string    `json:"name"`
 	Value    string    `json:"value"`
@@ -25,7 +24,7 @@ type cookie struct {
 	Expires  time.Time `json:"expires"`
 }
 
-// key is what makes a cookie the same.
+// key identifies a cookie.
 type key struct {
 	name, domain, path string
 	hostOnly           bool
@@ -33,11 +32,11 @@ type key struct {
 
 func (c *cookie) key() key { return key{c.Name, c.Domain, c.Path, c.HostOnly} }
 
-// size is what a cookie counts in bytes.
+// size returns the bytes that count for the limits.
 func (c *cookie) size() int { return len(c.Name) + len(c.Value) + len(c.Domain) + len(c.Path) }
 
-// valid refuses what only a file that was changed by hand can hold, and brings
-// times that lie ahead of the clock back to it.
+// valid refuses cookies that only a hand-edited file can contain, and limits times in the
+// future.
 func (c *cookie) valid(now time.Time) bool {
 	if c.Set.After(now) {
 		c.Set = now
@@ -50,8 +49,8 @@ func (c *cookie) valid(now time.Time) bool {
 		strings.HasPrefix(c.Path, "/") && len(c.Path) <= maxAttribute
 }
 
-// newCookie makes the cookie that a line from u sets (RFC 6265bis 5.7). Not ok:
-// u may not set it.
+// newCookie returns the cookie of a line from u (RFC 6265bis 5.7). ok is false if u may not
+// set it.
 func newCookie(line setCookie, u *url.URL, now time.Time) (c *cookie, ok bool) {
 	host := cleanHost(u.Hostname())
 	secure := u.Scheme == "https"
@@ -80,8 +79,8 @@ func newCookie(line setCookie, u *url.URL, now time.Time) (c *cookie, ok bool) {
 	return c, true
 }
 
-// prefixHolds keeps the promises of the name prefixes (RFC 6265bis 4.1.3). A
-// cookie without a name cannot make them with its value.
+// prefixHolds checks the name prefixes (RFC 6265bis 4.1.3). A cookie without a name must
+// not imitate one by its value.
 func prefixHolds(c *cookie, line setCookie) bool {
 	text := c.Name
 	if text == "" {
@@ -104,19 +103,19 @@ func (c *cookie) matches(host, path string, secure bool, now time.Time) bool {
 		(c.Domain == host || !c.HostOnly && domainMatch(host, c.Domain)) && pathMatch(path, c.Path)
 }
 
-// domainMatch reports whether host is domain or lies below it.
+// domainMatch reports whether host is domain or below it.
 func domainMatch(host, domain string) bool {
 	return host == domain ||
 		strings.HasSuffix(host, domain) && host[len(host)-len(domain)-1] == '.' && !isIP(host)
 }
 
-// pathMatch reports whether path is prefix or lies below it.
+// pathMatch reports whether path is prefix or below it.
 func pathMatch(path, prefix string) bool {
 	return strings.HasPrefix(path, prefix) &&
 		(len(path) == len(prefix) || strings.HasSuffix(prefix, "/") || path[len(prefix)] == '/')
 }
 
-// requestPath is the path of u as it is sent.
+// requestPath returns the path of u as sent.
 func requestPath(u *url.URL) string {
 	if path := u.EscapedPath(); strings.HasPrefix(path, "/") {
 		return path
@@ -124,7 +123,7 @@ func requestPath(u *url.URL) string {
 	return "/"
 }
 
-// defaultPath is the folder of u.
+// defaultPath returns the folder of u.
 func defaultPath(u *url.URL) string {
 	path := requestPath(u)
 	if end := strings.LastIndexByte(path, '/'); end > 0 {
@@ -133,7 +132,7 @@ func defaultPath(u *url.URL) string {
 	return "/"
 }
 
-// isSuffix reports whether anybody can register names below domain.
+// isSuffix reports whether domain is a public suffix.
 func isSuffix(domain string) bool {
 	if isIP(domain) {
 		return false
@@ -142,8 +141,8 @@ func isSuffix(domain string) bool {
 	return suffix == domain
 }
 
-// owner is the domain whose cookies share a limit: the registrable one, so that
-// nobody gets room by inventing hosts.
+// owner returns the domain whose cookies share a limit: the registrable one, so that new
+// host names do not give more room.
 func owner(host string) string {
 	if isIP(host) {
 		return host

@@ -96,7 +96,7 @@ func TestParsePropertyErrors(t *testing.T) {
 	}
 }
 
-// one is a response at an address with lines, then a request to another address.
+// one is a response with Set-Cookie lines, then a request to another URL.
 type one struct {
 	name, from string
 	lines      string // separated by |
@@ -112,7 +112,7 @@ func TestJar(t *testing.T) {
 		{"host only", site, "a=1", "http://x.www.example.com/a/c", 0, ""},
 		{"domain", site, "a=1; Domain=example.com", "http://x.example.com/a/b", 0, "a=1"},
 		{"domain with a dot", site, "a=1; Domain=.EXAMPLE.com", "http://example.com/a/b", 0, "a=1"},
-		{"domain is no part of a label", site, "a=1; domain=example.com", "http://badexample.com/a/b", 0, ""},
+		{"domain must match whole labels", site, "a=1; domain=example.com", "http://badexample.com/a/b", 0, ""},
 		{"foreign domain", site, "a=1; Domain=example.org", "http://example.org/a/b", 0, ""},
 		{"domain below", site, "a=1; Domain=x.www.example.com", "http://x.www.example.com/a/b", 0, ""},
 		{"public suffix", site, "a=1; Domain=com", "http://other.com/a/b", 0, ""},
@@ -127,7 +127,7 @@ func TestJar(t *testing.T) {
 		{"empty domain", site, "a=1; Domain=", "http://www.example.com/a/", 0, "a=1"},
 
 		{"default path", site, "a=1", "http://www.example.com/b", 0, ""},
-		{"default path is no prefix of a name", site, "a=1", "http://www.example.com/ab", 0, ""},
+		{"default path must match whole names", site, "a=1", "http://www.example.com/ab", 0, ""},
 		{"default path of the root", "http://example.com", "a=1", "http://example.com/x/y", 0, "a=1"},
 		{"path", site, "a=1; Path=/", "http://www.example.com/b", 0, "a=1"},
 		{"path itself", site, "a=1; path=/b", "http://www.example.com/b", 0, "a=1"},
@@ -137,8 +137,8 @@ func TestJar(t *testing.T) {
 		{"escaped path", site, "a=1; Path=/%62", "http://www.example.com/%62/x", 0, "a=1"},
 
 		{"secure", "https://e.com/", "a=1; Secure", "https://e.com/", 0, "a=1"},
-		{"secure is not sent in the open", "https://e.com/", "a=1; secure=x", "http://e.com/", 0, ""},
-		{"secure from the open", "http://e.com/", "a=1; Secure", "https://e.com/", 0, ""},
+		{"secure cookie over http", "https://e.com/", "a=1; secure=x", "http://e.com/", 0, ""},
+		{"secure cookie set over http", "http://e.com/", "a=1; Secure", "https://e.com/", 0, ""},
 		{"__Secure-", "https://e.com/", "__Secure-a=1; Secure", "https://e.com/", 0, "__Secure-a=1"},
 		{"__Secure- without Secure", "https://e.com/", "__secure-a=1", "https://e.com/", 0, ""},
 		{"__Host-", "https://e.com/", "__Host-a=1; Secure; Path=/", "https://e.com/", 0, "__Host-a=1"},
@@ -154,13 +154,13 @@ func TestJar(t *testing.T) {
 		{"max-age is bounded", site, "a=1; Max-Age=99999999999999999999", site, maxAge, ""},
 		{"max-age 0", site, "a=1|a=1; Max-Age=0", site, 0, ""},
 		{"max-age below 0", site, "a=1|a=1; Max-Age=-5", site, 0, ""},
-		{"max-age that is none", site, "a=1; Max-Age=1h", site, 2 * time.Hour, "a=1"},
+		{"invalid max-age", site, "a=1; Max-Age=1h", site, 2 * time.Hour, "a=1"},
 		{"max-age wins", site, "a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", site, 0, "a=1"},
 		{"expires", site, "a=1; Expires=Tue, 05 Mar 2024 13:00:00 GMT", site, time.Hour - 1, "a=1"},
 		{"expires is over", site, "a=1; Expires=Tue, 05 Mar 2024 13:00:00 GMT", site, time.Hour, ""},
 		{"removed", site, "a=1|a=; expires=Thu, 01-Jan-1970 00:00:01 GMT", site, 0, ""},
 		{"set again", site, "a=1|a=; Max-Age=0|a=2", site, 0, "a=2"},
-		{"expires that is none", site, "a=1; Expires=soon", site, time.Hour, "a=1"},
+		{"invalid expires", site, "a=1; Expires=soon", site, time.Hour, "a=1"},
 
 		{"order", site, "a=1; Path=/|b=2; Path=/a|c=3; Path=/a/b", site, 0, "c=3; b=2; a=1"},
 		{"same name, other path", site, "a=1; Path=/|a=2; Path=/a", site, 0, "a=2; a=1"},
@@ -172,12 +172,12 @@ func TestJar(t *testing.T) {
 		{"signs of equality", site, "a==b=c", site, 0, "a==b=c"},
 		{"JSON", site, `a={"b": [1, 2]}`, site, 0, `a={"b": [1, 2]}`},
 		{"letters beyond ASCII", site, "a=é", site, 0, "a=é"},
-		{"no UTF-8", site, "a=\xff", site, 0, ""},
+		{"invalid UTF-8", site, "a=\xff", site, 0, ""},
 		{"control characters", site, "a=\x01|b\x7f=1|c=\r\n", site, 0, ""},
 		{"spaces", site, "  a  =  1 2  ; Path=/", site, 0, "a=1 2"},
 		{"largest", site, "a=" + strings.Repeat("x", 4095), site, 0, "a=" + strings.Repeat("x", 4095)},
 		{"too large", site, "a=" + strings.Repeat("x", 4096), site, 0, ""},
-		{"path that is no UTF-8 is passed over", site, "a=1; Path=/\xff", site, 0, "a=1"},
+		{"path with invalid UTF-8 is ignored", site, "a=1; Path=/\xff", site, 0, "a=1"},
 		{"long path is passed over", site, "a=1; Path=/" + strings.Repeat("x", 2000), site, 0, "a=1"},
 	} {
 		j := newJar()
@@ -256,7 +256,7 @@ func TestHeaderMergesTheProperty(t *testing.T) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
-	// The very first request, with nothing in the jar (F17).
+	// The first request, with an empty jar (F17).
 	p, _ := ParseProperty("a=own")
 	if got := newJar().Header(p, u, Page, noon); got != "a=own" {
 		t.Error(got)
@@ -299,7 +299,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// jars opens the jars of dir with a clock that stands.
+// jars opens the jars of dir with a stopped clock.
 func openAt(dir string, now *time.Time) *Jars {
 	return Open(dir, Options{Now: func() time.Time { return *now }})
 }
@@ -333,7 +333,7 @@ func TestSave(t *testing.T) {
 		t.Errorf("the file has %q", got)
 	}
 
-	// What is removed stays removed, though another process set it before.
+	// A removed cookie stays removed even if another process has set it before.
 	set(t, a.Site("s"), at, "x=again", now)
 	now = now.Add(time.Second)
 	set(t, b.Site("s"), at, "x=; Max-Age=0", now)
@@ -346,7 +346,7 @@ func TestSave(t *testing.T) {
 		t.Errorf("another site has %q", got)
 	}
 
-	// After a bound nothing is left of either.
+	// After SessionAge neither is left.
 	now = now.Add(2 * SessionAge)
 	set(t, a.Site("s"), at, "z=1", now)
 	save(t, a)
@@ -456,7 +456,7 @@ func FuzzSetCookie(f *testing.F) {
 			t.Errorf("%d cookies of one line", j.count)
 		}
 		kept := newJar()
-		kept.take(j.file(noon), noon)
+		kept.mergeFile(j.file(noon), noon)
 		if kept.count != j.count {
 			t.Errorf("a file loses %v", j.all()[0])
 		}

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Limits of a jar. What goes beyond them goes oldest first.
+// Limits of a jar. Above them the oldest cookies are removed.
 const (
 	maxPerResponse = 100
 	maxPerOwner    = 50   // registrable domain
 	maxPerJar      = 3000 // cookies
 	maxBytes       = 2 << 20
-	maxLine        = 32 << 10 // bytes of the line sent
+	maxLine        = 32 << 10 // bytes of one Cookie field
 )
 
-// Jar holds the cookies of one site. Any number of goroutines may share it.
+// Jar holds the cookies of one site. Goroutines may share it.
 type Jar struct {
 	mu      sync.Mutex
 	owners  map[string]map[key]*cookie // by registrable domain
@@ -32,10 +32,10 @@ func newJar() *Jar {
 	return &Jar{owners: make(map[string]map[key]*cookie), changed: make(map[key]bool)}
 }
 
-// Header returns the Cookie line for a request to u at a stage: the text of p,
-// then the jar's cookies that p does not name, those of longer paths and older
-// ones first. It is "" when there is none, or when p forbids cookies at that
-// stage. A line has at most 32 KiB; what does not fit stays out.
+// Header returns the Cookie field of a request to u at a stage: the text of p, then the
+// jar's cookies that p does not name, longer paths and older cookies first. It returns ""
+// if no cookie matches, or if p forbids cookies at that stage. Cookies beyond 32 KiB are left
+// out.
 func (j *Jar) Header(p Property, u *url.URL, stage Stage, now time.Time) string {
 	host := cleanHost(u.Hostname())
 	text, ok := p.Text(stage, host)
@@ -64,7 +64,7 @@ func (j *Jar) Header(p Property, u *url.URL, stage Stage, now time.Time) string 
 	return string(line)
 }
 
-// matching returns the cookies for a request in the order of sending.
+// matching returns the cookies for a request in the order of the field.
 func (j *Jar) matching(host, path string, secure bool, now time.Time) []cookie {
 	j.mu.Lock()
 	var list []cookie
@@ -80,14 +80,14 @@ func (j *Jar) matching(host, path string, secure bool, now time.Time) []cookie {
 	return list
 }
 
-// SetCookies takes the Set-Cookie lines of a response from u, the first 100 of
-// them. Lines that are malformed, or that u may not send, are passed over.
+// SetCookies stores the cookies of a response from u, from its first 100 Set-Cookie lines.
+// It ignores malformed lines and cookies that u may not set.
 func (j *Jar) SetCookies(u *url.URL, header http.Header, now time.Time) {
 	lines := header["Set-Cookie"]
 	if len(lines) == 0 {
 		return
 	}
-	now = now.Round(0).UTC() // as a file keeps it
+	now = now.Round(0).UTC() // the precision of a file
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, line := range lines[:min(len(lines), maxPerResponse)] {
@@ -106,8 +106,8 @@ func (j *Jar) SetCookies(u *url.URL, header http.Header, now time.Time) {
 	j.trimTo(owner(cleanHost(u.Hostname())), now)
 }
 
-// hidesSecure reports whether c, which came over an open connection, would stand
-// before a secure cookie (RFC 6265bis 5.7, step 16).
+// hidesSecure reports whether c, which came over plain HTTP, would hide a secure cookie
+// (RFC 6265bis 5.7, step 16).
 func (j *Jar) hidesSecure(c *cookie, now time.Time) bool {
 	for _, old := range j.owners[owner(c.Domain)] {
 		if old.Secure && !old.Gone && old.Expires.After(now) && old.Name == c.Name && pathMatch(c.Path, old.Path) &&
@@ -118,7 +118,7 @@ func (j *Jar) hidesSecure(c *cookie, now time.Time) bool {
 	return false
 }
 
-// put adds c in the place of the one with its key, whose age it takes.
+// put stores c. If it replaces a cookie with the same key, it keeps its creation time.
 func (j *Jar) put(c *cookie) {
 	domain, k := owner(c.Domain), c.key()
 	if old := j.owners[domain][k]; old != nil {
@@ -145,8 +145,8 @@ func (j *Jar) remove(domain string, c *cookie) {
 	j.bytes -= c.size()
 }
 
-// merge takes c unless the one with its key was set later; ours says who wins
-// when both were set at the same time.
+// merge stores c unless the cookie with the same key was set later. ours reports whether
+// the old one wins if both were set at the same time.
 func (j *Jar) merge(c cookie, ours bool) {
 	old := j.owners[owner(c.Domain)][c.key()]
 	if old == nil || c.Set.After(old.Set) || !ours && c.Set.Equal(old.Set) {
@@ -154,7 +154,7 @@ func (j *Jar) merge(c cookie, ours bool) {
 	}
 }
 
-// trimTo brings one owner, then the jar, within the limits.
+// trimTo enforces the limits of one owner, then of the jar.
 func (j *Jar) trimTo(domain string, now time.Time) {
 	if cookies := j.owners[domain]; len(cookies) > maxPerOwner {
 		list := make([]*cookie, 0, len(cookies))
@@ -171,7 +171,7 @@ func (j *Jar) trimTo(domain string, now time.Time) {
 	}
 	list := j.all()
 	sortWorstFirst(list, now)
-	// A tenth more than must go, so that a full jar is not sorted for each response.
+	// Remove a tenth more, so that a full jar is not sorted for each response.
 	for _, c := range list {
 		if j.count <= maxPerJar*9/10 && j.bytes <= maxBytes*9/10 {
 			break
@@ -190,7 +190,7 @@ func (j *Jar) all() []*cookie {
 	return list
 }
 
-// sortWorstFirst puts what is over first, then what is gone, then the oldest.
+// sortWorstFirst sorts expired cookies first, then removed ones, then the oldest.
 func sortWorstFirst(list []*cookie, now time.Time) {
 	rank := func(c *cookie) int {
 		switch {

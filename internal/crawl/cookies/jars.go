@@ -20,8 +20,8 @@ type Options struct {
 	Now func() time.Time // nil is time.Now
 }
 
-// Jars are the jars of all sites of a batch. Any number of goroutines may share
-// it; it keeps every jar it has handed out, so make a new one for the next batch.
+// Jars holds the jars of all sites of a batch. Goroutines may share it. It keeps every jar
+// that Site returned, so use a new one for each batch.
 type Jars struct {
 	dir   string
 	now   func() time.Time
@@ -33,8 +33,8 @@ type Jars struct {
 	bySite map[string]*Jar
 }
 
-// Open returns the jars kept in dir, which is made with the first file. An empty
-// dir keeps them in memory only.
+// Open returns the jars of dir, which is created with the first file. An empty dir keeps
+// them in memory only.
 func Open(dir string, o Options) *Jars {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -45,9 +45,8 @@ func Open(dir string, o Options) *Jars {
 	return &Jars{dir: dir, now: o.Now, log: o.Log, files: statefile.Files{Log: o.Log}, bySite: make(map[string]*Jar)}
 }
 
-// Site returns the jar of a site, always the same one. It is read from its file
-// when it is first asked for; a file that cannot be read is warned of, and the
-// jar begins empty.
+// Site returns the jar of a site, always the same one. The first call reads its file. If
+// that fails, the error is logged and the jar starts empty.
 func (js *Jars) Site(id string) *Jar {
 	js.mu.Lock()
 	defer js.mu.Unlock()
@@ -61,10 +60,10 @@ func (js *Jars) Site(id string) *Jar {
 	}
 	var f jarFile
 	if err := js.files.Read(js.path(id), &f); err != nil {
-		js.log.Warn("the cookies of a site cannot be read and begin anew", "site", id, "error", err)
+		js.log.Warn("cannot read the cookies of a site; its jar starts empty", "site", id, "error", err)
 		return j
 	}
-	j.take(f, js.now())
+	j.mergeFile(f, js.now())
 	return j
 }
 
@@ -77,9 +76,9 @@ func (js *Jars) path(id string) string {
 	return filepath.Join(js.dir, statefile.Name(id)+".json")
 }
 
-// Save merges what changed since the last Save into the files of the sites, and
-// takes from there what other processes set. What could not be saved is tried
-// again by the next Save; the errors of all sites come joined.
+// Save merges the changes since the last Save into the files of the sites, and reads what
+// other processes have set. The next Save retries what failed. The error joins those of all
+// sites.
 func (js *Jars) Save(ctx context.Context) error {
 	js.saving.Lock()
 	defer js.saving.Unlock()
@@ -95,7 +94,7 @@ func (js *Jars) Save(ctx context.Context) error {
 	var errs []error
 	for id, j := range jars {
 		if err := js.save(ctx, id, j); err != nil {
-			errs = append(errs, fmt.Errorf("cookies.Save: site %q: %w", id, err))
+			errs = append(errs, fmt.Errorf("save cookies of site %q: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -110,7 +109,7 @@ func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
 	err := js.files.Update(ctx, js.path(id), &f, func() error {
 		now := js.now()
 		merged := newJar()
-		merged.take(f, now)
+		merged.mergeFile(f, now)
 		for _, c := range changed {
 			merged.merge(c, false)
 			merged.trimTo(owner(c.Domain), now)
@@ -122,12 +121,13 @@ func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
 		j.markChanged(changed)
 		return err
 	}
-	j.take(f, js.now())
+	j.mergeFile(f, js.now())
 	return nil
 }
 
-// take merges the cookies of a file; those in memory win at the same time.
-func (j *Jar) take(f jarFile, now time.Time) {
+// mergeFile merges the cookies of a file. If both were set at the same time, the one in
+// memory wins.
+func (j *Jar) mergeFile(f jarFile, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range f.Cookies {
@@ -138,7 +138,7 @@ func (j *Jar) take(f jarFile, now time.Time) {
 	}
 }
 
-// file is the jar as a file, without what is over, in a steady order.
+// file returns the content of the jar's file, without expired cookies, in a stable order.
 func (j *Jar) file(now time.Time) jarFile {
 	f := jarFile{Cookies: []cookie{}}
 	for _, c := range j.all() {
@@ -152,7 +152,7 @@ func (j *Jar) file(now time.Time) jarFile {
 	return f
 }
 
-// takeChanged returns what is to be saved and forgets that it is.
+// takeChanged returns the changed cookies and clears their marks.
 func (j *Jar) takeChanged() []cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -166,7 +166,7 @@ func (j *Jar) takeChanged() []cookie {
 	return list
 }
 
-// markChanged takes back what could not be saved.
+// markChanged marks cookies again that could not be saved.
 func (j *Jar) markChanged(list []cookie) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

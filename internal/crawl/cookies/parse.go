@@ -12,21 +12,21 @@ const (
 	maxAttribute = 1024 // bytes of the value of an attribute
 	maxAge       = 400 * 24 * time.Hour
 
-	// SessionAge is how long a cookie without expiry is kept after it was set. A
-	// crawler has no session of a browser that could end.
+	// SessionAge is the life of a cookie without expiry. A crawler has no browser session
+	// that could end.
 	SessionAge = 24 * time.Hour
 )
 
-// setCookie is one Set-Cookie line as it was read.
+// setCookie is a parsed Set-Cookie line.
 type setCookie struct {
 	name, value  string
-	domain, path string // "": not given
+	domain, path string // "" if not given
 	secure       bool
 	expires      time.Time
 }
 
-// parse reads a Set-Cookie line (RFC 6265bis 5.6). A cookie that is to be removed
-// expires at the zero time. Not ok: the line is to be passed over.
+// parse parses a Set-Cookie line (RFC 6265bis 5.6). A cookie to remove has the zero expiry
+// time. ok is false if the line must be ignored.
 func parse(line string, now time.Time) (c setCookie, ok bool) {
 	pair, attributes, _ := strings.Cut(line, ";")
 	name, value, named := strings.Cut(pair, "=")
@@ -37,7 +37,7 @@ func parse(line string, now time.Time) (c setCookie, ok bool) {
 	if c.name == "" && c.value == "" || !sendable(c.name, c.value) {
 		return c, false
 	}
-	aged := false // Max-Age wins over Expires
+	aged := false // Max-Age overrides Expires
 	for attributes != "" {
 		var attribute string
 		attribute, attributes, _ = strings.Cut(attributes, ";")
@@ -69,7 +69,7 @@ func parse(line string, now time.Time) (c setCookie, ok bool) {
 	return c, true
 }
 
-// sendable reports whether a request can carry the pair, and a file keep it.
+// sendable reports whether a request can carry the pair and a file can store it.
 func sendable(name, value string) bool {
 	return len(name)+len(value) <= maxPair &&
 		!strings.ContainsFunc(name, control) && !strings.ContainsFunc(value, control) &&
@@ -79,7 +79,7 @@ func sendable(name, value string) bool {
 
 func trim(s string) string { return strings.Trim(s, " \t") }
 
-// expiry bounds a time; what is over is the zero time.
+// expiry limits an expiry time. A time in the past becomes the zero time.
 func expiry(at, now time.Time) time.Time {
 	switch latest := now.Add(maxAge); {
 	case !at.After(now):
@@ -90,7 +90,7 @@ func expiry(at, now time.Time) time.Time {
 	return at
 }
 
-// parseAge reads Max-Age: digits, perhaps with a minus sign; at most maxAge.
+// parseAge parses Max-Age: digits after an optional minus sign, limited to maxAge.
 func parseAge(text string) (time.Duration, bool) {
 	digits := strings.TrimPrefix(text, "-")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
@@ -100,7 +100,7 @@ func parseAge(text string) (time.Duration, bool) {
 		return 0, true
 	}
 	seconds, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || seconds > int64(maxAge/time.Second) { // err: a number beyond all bounds
+	if err != nil || seconds > int64(maxAge/time.Second) { // err: more than 64 bits
 		return maxAge, true
 	}
 	return time.Duration(seconds) * time.Second, true
@@ -108,8 +108,8 @@ func parseAge(text string) (time.Duration, bool) {
 
 var months = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
-// parseDate reads the date of Expires as browsers do (RFC 6265bis 5.1.1): words
-// in any order between any signs. Words that mean nothing are passed over.
+// parseDate parses the date of Expires as browsers do (RFC 6265bis 5.1.1): words in any
+// order between delimiters. It ignores unknown words.
 func parseDate(text string) (time.Time, bool) {
 	var hour, minute, second, day, month, year int
 	var clock bool
@@ -147,15 +147,15 @@ func parseDate(text string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	at := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	return at, at.Day() == day // not the 31st of a month that has none
+	return at, at.Day() == day // false for the 31st of a short month
 }
 
-// delimiter separates the words of a date.
+// delimiter reports whether r separates words of a date.
 func delimiter(r rune) bool {
 	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~'
 }
 
-// parseClock reads h:m:s, each of one or two digits.
+// parseClock parses h:m:s, each of one or two digits.
 func parseClock(word string) (hour, minute, second int, ok bool) {
 	parts := strings.SplitN(word, ":", 3)
 	if len(parts) < 3 {
@@ -178,8 +178,8 @@ func parseMonth(word string) int {
 	return 0
 }
 
-// leadingNumber reads a number of least to most digits that no further digit
-// follows, though other signs may.
+// leadingNumber parses least to most digits at the start of word. No further digit may
+// follow them directly.
 func leadingNumber(word string, least, most int) (int, bool) {
 	end := strings.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The test binary starts itself anew as a crawling process when this is set.
+// The test binary runs as a crawling process if this variable is set.
 const childEnv = "COOKIES_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// collectForEver sets one cookie after the other, saves, and says what is saved,
-// until it is killed.
+// collectForEver sets one cookie after the other, saves, and reports what is saved, until
+// it is killed.
 func collectForEver(dir, host string) {
 	js := Open(dir, Options{})
 	u := &url.URL{Scheme: "http", Host: host, Path: "/"}
@@ -40,7 +40,7 @@ func collectForEver(dir, host string) {
 	}
 }
 
-// What a process said to be saved is in the file, however the process died.
+// Every cookie that a killed process has reported is in the file.
 func TestKilledProcesses(t *testing.T) {
 	dir := t.TempDir()
 	const processes, rounds = 3, 4
@@ -61,31 +61,31 @@ func TestKilledProcesses(t *testing.T) {
 			running, outs = append(running, cmd), append(outs, bufio.NewScanner(out))
 		}
 		for i := range running {
-			said := 0
+			reported := 0
 			for range 5 + 7*round + i {
 				if !outs[i].Scan() {
 					t.Fatal("a process ended early")
 				}
-				fmt.Sscan(outs[i].Text(), &said)
+				fmt.Sscan(outs[i].Text(), &reported)
 			}
 			if err := running[i].Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			for outs[i].Scan() {
-				fmt.Sscan(outs[i].Text(), &said)
+				fmt.Sscan(outs[i].Text(), &reported)
 			}
 			_ = running[i].Wait()
 			text, err := os.ReadFile(filepath.Join(dir, "s.json"))
 			if err != nil || !json.Valid(text) {
 				t.Fatalf("%q, %v", text, err)
 			}
-			checkSaved(t, dir, fmt.Sprintf("h%d.d%d.com", i, i), said)
+			checkSaved(t, dir, fmt.Sprintf("h%d.d%d.com", i, i), reported)
 		}
 	}
 }
 
-// checkSaved looks for the last 30 cookies up to the number that was said.
-func checkSaved(t *testing.T, dir, host string, said int) {
+// checkSaved checks the last 30 cookies up to the reported number.
+func checkSaved(t *testing.T, dir, host string, reported int) {
 	t.Helper()
 	kept := map[string]string{}
 	for _, c := range Open(dir, Options{}).Site("s").all() {
@@ -93,11 +93,11 @@ func checkSaved(t *testing.T, dir, host string, said int) {
 			kept[c.Name] = c.Value
 		}
 	}
-	for i := max(1, said-30); i <= said; i++ {
+	for i := max(1, reported-30); i <= reported; i++ {
 		var n int
 		fmt.Sscan(kept[fmt.Sprintf("n%d", i%40)], &n)
 		if n < i {
-			t.Errorf("%s: said %d; n%d is %d", host, said, i%40, n)
+			t.Errorf("%s: reported %d; n%d is %d", host, reported, i%40, n)
 		}
 	}
 }

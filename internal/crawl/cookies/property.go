@@ -10,12 +10,12 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// Stage is what a request is for, a bit of the property's "stage".
+// Stage is the purpose of a request, a bit of the property's "stage".
 type Stage int
 
 // The stages of HTTP_COOKIE.
 const (
-	Links  Stage = 1 // requests for links that are collected: HEAD, resolver
+	Links  Stage = 1 // requests for collected links: HEAD, resolver
 	Page   Stage = 2 // the page and its redirects
 	Robots Stage = 4
 	Feed   Stage = 8
@@ -25,27 +25,27 @@ const (
 
 const (
 	maxText    = 16 << 10 // bytes of a cookie text
-	maxDomains = 1000     // of the property
+	maxDomains = 1000     // domains of one property
 )
 
-// anyDomain is the key of the entry for domains that have none.
+// anyDomain is the key of the entry for all other domains.
 const anyDomain = ".*"
 
-// Property is a value of HTTP_COOKIE. The zero value sends nothing of its own
-// and leaves the jar's cookies to all stages.
+// Property is a value of HTTP_COOKIE. The zero value adds no cookies and allows the jar's
+// cookies at all stages.
 type Property struct{ entries map[string]entry }
 
-// entry is what one domain, or any, gets.
+// entry is the setting of one domain, or of all others.
 type entry struct {
 	stages Stage
 	cookie string
 }
 
-// ParseProperty reads HTTP_COOKIE: a cookie text such as "a=b; c=d", for all
-// hosts and stages, or {"domain or .*": {"stage": bits, "cookie": text}}, where
-// the stage is 15 when it is not given and a text may stand for the inner object.
-// A first { decides. Empty text is the zero Property. Errors read well after
-// "property HTTP_COOKIE "; the Property is then the zero one.
+// ParseProperty parses HTTP_COOKIE: a cookie text such as "a=b; c=d", for all hosts and
+// stages, or {"domain or .*": {"stage": bits, "cookie": text}}. The stage defaults to 15,
+// and a string may replace the inner object. A text that starts with { is an object. An
+// empty text is the zero Property. Errors are meant to follow "property HTTP_COOKIE "; the
+// Property is the zero one then.
 func ParseProperty(text string) (Property, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -68,7 +68,7 @@ func ParseProperty(text string) (Property, error) {
 	for _, m := range members {
 		e, err := parseEntry(m.Value)
 		if err != nil {
-			return Property{}, fmt.Errorf("has for the domain %q an entry that %w", clip(m.Name), err)
+			return Property{}, fmt.Errorf("has for the domain %q an entry that %w", prop.Clip(m.Name), err)
 		}
 		p.entries[domainKey(m.Name)] = e
 	}
@@ -92,7 +92,7 @@ func parseEntry(raw json.RawMessage) (entry, error) {
 	}
 	e := entry{stages: Stage(v.Stage) & allStages}
 	if len(v.Cookie) == 0 || string(v.Cookie) == "null" {
-		return e, nil // it only says at which stages the jar's cookies are sent
+		return e, nil // only the stages of the jar's cookies are set
 	}
 	text, err := prop.Text(v.Cookie)
 	if err != nil {
@@ -102,7 +102,7 @@ func parseEntry(raw json.RawMessage) (entry, error) {
 	return e, checkText(e.cookie)
 }
 
-// checkText refuses what no request can carry.
+// checkText refuses texts that a request cannot carry.
 func checkText(text string) error {
 	switch {
 	case len(text) > maxText:
@@ -113,13 +113,12 @@ func checkText(text string) error {
 	return nil
 }
 
-// control tells the characters that a header field cannot hold.
+// control reports whether a header field cannot contain r.
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// Text returns the text that the property sends to host at a stage. It is not ok
-// when the property forbids cookies at that stage, the jar's included. The entry
-// of the host itself decides, else that of the nearest domain above it, down to
-// the last two labels, else ".*".
+// Text returns the cookies that the property adds for host at a stage. ok is false if the
+// property forbids all cookies at that stage, including the jar's. The entry of the host
+// decides, else that of the nearest parent domain with at least two labels, else ".*".
 func (p Property) Text(stage Stage, host string) (cookie string, ok bool) {
 	e, found := p.find(cleanHost(host))
 	if !found {
@@ -150,7 +149,7 @@ func (p Property) find(host string) (entry, bool) {
 	return e, ok
 }
 
-// domainKey is the form in which domains are compared.
+// domainKey returns the canonical form of a domain of the property.
 func domainKey(name string) string {
 	name = strings.TrimSpace(name)
 	if name == anyDomain || name == "*" {
@@ -159,15 +158,8 @@ func domainKey(name string) string {
 	return cleanHost(strings.TrimPrefix(name, "."))
 }
 
-// cleanHost is a host in lower case without brackets and final dot.
+// cleanHost returns host in lower case, without brackets and final dot.
 func cleanHost(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }

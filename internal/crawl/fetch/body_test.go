@@ -88,7 +88,7 @@ func TestCodings(t *testing.T) {
 		{"zstd", "zstd", z("zstd"), page},
 		{"two", "gzip, br", compress(t, "br", z("gzip")), page},
 		{"identity", "identity", page, page},
-		{"a word that is none", "utf-8", page, page},
+		{"unknown coding", "utf-8", page, page},
 		{"empty gzip", "gzip", nil, nil},
 		{"empty br", "br", nil, nil},
 		{"gzip of nothing", "gzip", compress(t, "gzip", nil), nil},
@@ -130,7 +130,7 @@ func TestBrokenCodings(t *testing.T) {
 			text := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s", coding, len(whole), whole[:len(whole)/2])
 			fails(t, c, Request{URL: say(t, text)}, Truncated)
 		})
-		t.Run(coding+" that is none", func(t *testing.T) {
+		t.Run("invalid "+coding, func(t *testing.T) {
 			fails(t, c, Request{URL: coded(t, coding, []byte("<html>plain text</html>"))}, BadEncoding)
 		})
 		t.Run(coding+" of one byte", func(t *testing.T) {

@@ -30,7 +30,7 @@ type dialer struct {
 
 // Dial opens a TCP connection to addr, a host and a port, for callers with their own HTTP
 // client, such as a browser. It looks up the host once and dials only addresses that the
-// egress guard permits; if there is none, the error is an *AddressError. network must be
+// egress guard permits; otherwise the error is an *AddressError. network must be
 // "tcp". ctx and DefaultConnectTimeout limit the dial. The caller owns the connection,
 // which may outlive the Client.
 func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -77,7 +77,7 @@ func TestPermittedByAllowedNetworks(t *testing.T) {
 		{"mapped form itself listed", "::ffff:127.0.0.1", "::ffff:7f00:1/128", ""},
 		{"all of IPv6", "fe80::1", "::/0", ""},
 		{"zone", "fe80::1%eth0", "fe80::/10", ""},
-		{"public beside a list", "8.8.8.8", "10.0.0.0/8", ""},
+		{"public, not in the list", "8.8.8.8", "10.0.0.0/8", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -111,7 +111,7 @@ func repair(text string) string {
 	return b.String()
 }
 
-// hostRange returns the start and end of the authority in text, 0 and 0 if there is none.
+// hostRange returns the start and end of the authority in text, 0 and 0 without one.
 func hostRange(text string) (from, to int) {
 	at := strings.Index(text, "//")
 	if at < 0 || strings.ContainsAny(text[:at], "/?#\\") {

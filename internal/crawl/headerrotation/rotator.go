@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	// maxPlaces is how many pairs of domain and site are kept in memory when there
-	// are no files that could be asked again.
+	// maxPlaces limits the pairs of domain and site in memory if there are no files.
 	maxPlaces = 10_000
 
-	// maxKept is how many values of a header a file keeps. Beyond it those go that
-	// nobody used of late.
+	// maxKept limits the values of a header in a file. Above it, recently unused values are
+	// removed.
 	maxKept = 2 * maxValues
 )
 
@@ -28,11 +27,10 @@ type Options struct {
 	Log *slog.Logger // nil is slog.Default
 }
 
-// Rotator chooses values and counts their uses. Any number of goroutines may
-// share it.
+// Rotator chooses values and counts their uses. Goroutines may share it.
 type Rotator struct {
 	dir   string
-	dry   bool // nothing is saved
+	dry   bool // Save does nothing
 	log   *slog.Logger
 	files statefile.Files
 
@@ -41,20 +39,20 @@ type Rotator struct {
 	places map[place]*uses
 }
 
-// place is what is counted apart.
+// place is a pair with its own counts.
 type place struct{ domain, site string }
 
-// uses are the uses of values at one place.
+// uses are the counts of one place.
 type uses struct {
-	total counts // all that are known
-	fresh counts // of these, what the file does not have
-	asked bool   // since the last Save
+	total counts // all known uses
+	fresh counts // uses that are not in the file
+	used  bool   // since the last Save
 }
 
-// counts is the file of a place: by name and value.
+// counts is the content of a file: uses by name and value.
 type counts map[string]map[string]int64
 
-// New returns a Rotator. Files are made when they are first written.
+// New returns a Rotator. Files are created by the first Save.
 func New(o Options) *Rotator {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -62,10 +60,9 @@ func New(o Options) *Rotator {
 	return &Rotator{dir: o.Dir, log: o.Log, files: statefile.Files{Log: o.Log}, places: make(map[place]*uses)}
 }
 
-// Headers returns the headers of rule for one request of site to domain, in the
-// order of the rule. Of several values the one least used so far is taken, of
-// those equal the first, and its use is counted. A file list that was not
-// resolved gives no header.
+// Headers returns the headers of rule for one request of site to domain, in the order of
+// the rule. Of several values it chooses the least used one, the first of equals, and
+// counts the use. A file list that was not resolved gives no header.
 func (r *Rotator) Headers(rule Rule, site, domain string) []Header {
 	var list []Header
 	for _, f := range rule.fields {
@@ -79,12 +76,12 @@ func (r *Rotator) Headers(rule Rule, site, domain string) []Header {
 	return list
 }
 
-// pick chooses a value of f and counts it.
+// pick chooses a value of f and counts the use.
 func (r *Rotator) pick(f field, p place) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u := r.use(p)
-	u.asked = true
+	u.used = true
 	best, least := f.values[0], int64(math.MaxInt64)
 	total := u.total[f.name]
 	for _, v := range f.values {
@@ -99,7 +96,7 @@ func (r *Rotator) pick(f field, p place) string {
 	return best
 }
 
-// use returns the uses of a place, from its file when they are not in memory.
+// use returns the uses of a place. It reads the file if they are not in memory.
 func (r *Rotator) use(p place) *uses {
 	if u := r.places[p]; u != nil {
 		return u
@@ -112,7 +109,7 @@ func (r *Rotator) use(p place) *uses {
 	return u
 }
 
-// makeRoom forgets any place when there are too many; counts begin anew there.
+// makeRoom drops arbitrary places above the limit. Their counts start at zero again.
 func (r *Rotator) makeRoom() {
 	for p := range r.places {
 		if len(r.places) < maxPlaces {
@@ -122,15 +119,15 @@ func (r *Rotator) makeRoom() {
 	}
 }
 
-// read returns what the file of p has. One that cannot be read is warned of and
-// counts as empty.
+// read returns the content of the file of p. A read error is logged, and the counts start
+// at zero.
 func (r *Rotator) read(p place) counts {
 	if r.dir == "" {
 		return make(counts)
 	}
 	var known counts
 	if err := r.files.Read(r.path(p), &known); err != nil {
-		r.log.Warn("the uses of header values cannot be read and begin anew", "site", p.site, "domain", p.domain, "error", err)
+		r.log.Warn("cannot read the uses of header values; counts start at zero", "site", p.site, "domain", p.domain, "error", err)
 	}
 	return copyOf(known)
 }
@@ -139,9 +136,9 @@ func (r *Rotator) path(p place) string {
 	return filepath.Join(r.dir, statefile.Name(p.domain), statefile.Name(p.site)+".json")
 }
 
-// Save adds the uses since the last Save to the files, takes from there what
-// other processes counted, and forgets places that were not asked for since. What
-// could not be saved is tried again by the next Save; errors come joined.
+// Save adds the uses since the last Save to the files, reads what other processes have
+// counted, and drops places without uses since then. The next Save retries what failed.
+// Errors are joined.
 func (r *Rotator) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -151,24 +148,23 @@ func (r *Rotator) Save(ctx context.Context) error {
 	var errs []error
 	for p, fresh := range r.takeFresh() {
 		if err := r.save(ctx, p, fresh); err != nil {
-			errs = append(errs, fmt.Errorf("rotation.Save: site %q, domain %q: %w", p.site, p.domain, err))
+			errs = append(errs, fmt.Errorf("save header uses of site %q, domain %q: %w", p.site, p.domain, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Unsaved returns a Rotator that begins with what the files have, and whose uses
-// are never saved.
+// Unsaved returns a Rotator that starts with the content of the files and never saves.
 func (r *Rotator) Unsaved() *Rotator {
 	other := New(Options{Dir: r.dir, Log: r.log})
 	other.dry = true
 	return other
 }
 
-// Close saves a last time.
+// Close calls Save a last time.
 func (r *Rotator) Close() error { return r.Save(context.Background()) }
 
-// takeFresh returns what is to be saved, and forgets places without any.
+// takeFresh returns and clears the unsaved uses. It drops places without uses.
 func (r *Rotator) takeFresh() map[place]counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,10 +174,10 @@ func (r *Rotator) takeFresh() map[place]counts {
 		case len(u.fresh) > 0:
 			all[p] = u.fresh
 			u.fresh = make(counts)
-		case !u.asked:
+		case !u.used:
 			delete(r.places, p)
 		}
-		u.asked = false
+		u.used = false
 	}
 	return all
 }
@@ -201,13 +197,13 @@ func (r *Rotator) save(ctx context.Context, p place, fresh counts) error {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := r.places[p] // only takeFresh forgets it, and saving keeps that off
+	u := r.places[p] // only takeFresh drops it, and not while saving is locked
 	if err != nil {
 		add(u.fresh, fresh)
 		return err
 	}
 	u.total = copyOf(known)
-	add(u.total, u.fresh) // counted meanwhile
+	add(u.total, u.fresh) // uses during the save
 	return nil
 }
 
@@ -220,7 +216,7 @@ func add(c, more counts) {
 	}
 }
 
-// count adds n uses; counts in files may be of any size, or below 0.
+// count adds n uses. Counts in files may have any size or be negative.
 func count(c counts, name, value string, n int64) {
 	if c[name] == nil {
 		c[name] = make(map[string]int64)
@@ -229,7 +225,7 @@ func count(c counts, name, value string, n int64) {
 	c[name][value] = min(max(c[name][value], 0), math.MaxInt64-n) + n
 }
 
-// prune keeps the values of a header from growing with each change of the
+// prune limits the values of a header in a file, which grow with each change of the
 // property.
 func prune(values, fresh map[string]int64) {
 	for v := range values {
@@ -242,7 +238,7 @@ func prune(values, fresh map[string]int64) {
 	}
 }
 
-// copyOf is c with maps of its own.
+// copyOf returns a deep copy of c.
 func copyOf(c counts) counts {
 	all := make(counts, len(c))
 	add(all, c)

@@ -3,6 +3,7 @@ package headerrotation
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,21 +34,22 @@ type Header struct{ Name, Value string }
 // Rule is a value of HTTP_HEADERS. The zero value has no headers.
 type Rule struct{ fields []field }
 
-// field is a header and what it may say.
+// field is a header with its values.
 type field struct {
 	name   string
 	values []string // at least one
-	file   string   // where the values are still to be read from, or ""
+	file   string   // file with the values, "" if they are known
 }
 
-// Parse reads HTTP_HEADERS: lines "Name: value", where empty ones and those that
-// start with # are skipped; or {"Name": "value" or ["value", ...]}, where numbers,
-// true and false are sent as they are written; or `file://path`, lines of
-// User-Agents, which may also be the value of that header. A first { decides. Of
-// equal names, ignoring case, the last counts. Empty text is the zero Rule.
+// Parse parses HTTP_HEADERS, which has one of three forms: lines "Name: value", without
+// empty lines and lines that start with #; an object {"Name": "value" or ["value", ...]},
+// where numbers, true and false are sent as written; or `file://path`, a list of
+// User-Agents, which may also be the value of that header. A text that starts with { is an
+// object. Of equal names, ignoring case, the last one counts. An empty text is the zero
+// Rule.
 //
-// Headers that cannot be sent are left out; the Rule holds the others, and the
-// error, which reads well after "property HTTP_HEADERS ", tells of the first.
+// Headers that cannot be sent are left out of the Rule. The error describes the first of
+// them and is meant to follow "property HTTP_HEADERS ".
 func Parse(text string) (Rule, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -73,11 +75,11 @@ func parseObject(text string) (Rule, error) {
 		var values prop.Texts
 		err := values.UnmarshalJSON(m.Value)
 		if err != nil {
-			err = fmt.Errorf("%w for the header %q", err, clip(m.Name))
+			err = fmt.Errorf("%w for the header %q", err, prop.Clip(m.Name))
 		} else {
 			err = r.add(m.Name, values)
 		}
-		first = firstOf(first, err)
+		first = cmp.Or(first, err)
 	}
 	return r, first
 }
@@ -92,27 +94,19 @@ func parseLines(text string) (Rule, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			first = firstOf(first, fmt.Errorf("has the line %q, which is no header", clip(line)))
+			first = cmp.Or(first, fmt.Errorf("has the line %q, which is not a header", prop.Clip(line)))
 			continue
 		}
-		first = firstOf(first, r.add(name, []string{value}))
+		first = cmp.Or(first, r.add(name, []string{value}))
 	}
 	return r, first
 }
 
-// firstOf is the first of two errors that is one.
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// add takes a header in the place of the one with its name, if there is one.
+// add adds a header. It replaces the one with the same name.
 func (r *Rule) add(name string, values []string) error {
 	f := field{name: strings.TrimSpace(name)}
 	if !validName(f.name) {
-		return fmt.Errorf("has the header name %q, which cannot be sent", clip(name))
+		return fmt.Errorf("has the header name %q, which cannot be sent", prop.Clip(name))
 	}
 	if len(values) == 0 {
 		return fmt.Errorf("gives the header %s no value", f.name)
@@ -149,12 +143,11 @@ func (r *Rule) add(name string, values []string) error {
 	return nil
 }
 
-// Resolve reads the `file://` lists of the Rule: one User-Agent a line, empty
-// lines and those that start with # skipped, at most 2000 lines and 1 MiB. Files
-// lie below folder; an empty folder, a path out of it and a link that leads out
-// are refused. The Rule that comes back is without what could not be read; the
-// error reads well after "property HTTP_HEADERS ". Without such lists the Rule
-// is the same.
+// Resolve reads the `file://` lists of the Rule: one User-Agent per line, without empty
+// lines and lines that start with #, at most 2000 lines and 1 MiB. Files must be below
+// folder; Resolve refuses an empty folder, paths outside of it, and links that lead
+// outside. The returned Rule lacks what could not be read. The error is meant to follow
+// "property HTTP_HEADERS ".
 func (r Rule) Resolve(folder string) (Rule, error) {
 	var resolved Rule
 	var first error
@@ -162,7 +155,7 @@ func (r Rule) Resolve(folder string) (Rule, error) {
 		if f.file != "" {
 			var err error
 			if f.values, err = readLines(folder, f.file); err != nil {
-				first = firstOf(first, fmt.Errorf("names the file %q, %w", clip(f.file), err))
+				first = cmp.Or(first, fmt.Errorf("names the file %q, %w", prop.Clip(f.file), err))
 			}
 			f.file = ""
 		}
@@ -192,7 +185,7 @@ func readLines(folder, path string) ([]string, error) {
 		return nil, fmt.Errorf("which cannot be read: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("which is not a plain file")
+		return nil, errors.New("which is not a regular file")
 	}
 	file, err := root.Open(relative)
 	if err != nil {
@@ -209,7 +202,7 @@ func readLines(folder, path string) ([]string, error) {
 	return agents(text)
 }
 
-// agents are the lines of a list that can be sent.
+// agents returns the lines of a list that can be sent.
 func agents(text []byte) ([]string, error) {
 	var list []string
 	seen := map[string]bool{}
@@ -220,7 +213,7 @@ func agents(text []byte) ([]string, error) {
 		switch {
 		case line == "" || line[0] == '#' || seen[line]:
 		case !validValue(line):
-			return list, fmt.Errorf("whose line %q cannot be sent", clip(line))
+			return list, fmt.Errorf("whose line %q cannot be sent", prop.Clip(line))
 		case len(list) == maxValues:
 			return list, fmt.Errorf("which has more than %d lines; the others are not used", maxValues)
 		default:
@@ -244,11 +237,4 @@ func validValue(value string) bool {
 	return len(value) <= maxValue && !strings.ContainsFunc(value, func(c rune) bool {
 		return c < ' ' && c != '\t' || c == 0x7f
 	})
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }

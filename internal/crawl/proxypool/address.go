@@ -8,18 +8,19 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"hce/dc/internal/wire/prop"
 )
 
-// maxHost is the longest text of a proxy's address in bytes.
+// maxHost is the longest proxy address in bytes.
 const maxHost = 1024
 
-// schemes are the types of proxies and how they are dialled.
+// schemes maps the types of proxies to URL schemes.
 var schemes = map[string]string{"http": "http", "https": "https", "socks5": "socks5", "socks5h": "socks5"}
 
-// ParseAddress reads `host:port`, `type://host:port` or
-// `type://user:password@host:port` with the types http (the default), https and
-// socks5. User and password may be percent-encoded. Errors never hold them, and
-// read well after "property NAME ".
+// ParseAddress parses `host:port`, `type://host:port` or `type://user:password@host:port`
+// with the types http (the default), https and socks5. User and password may be
+// percent-encoded. Errors never contain them, and are meant to follow "property NAME ".
 func ParseAddress(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxHost {
@@ -44,14 +45,14 @@ func ParseAddress(text string) (*url.URL, error) {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("has the proxy address %q, where host:port is wanted", clip(address))
+		return nil, fmt.Errorf("has the proxy address %q, where host:port is wanted", prop.Clip(address))
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || number == 0 {
-		return nil, fmt.Errorf("has the proxy address %q with no port from 1 to 65535", clip(address))
+		return nil, fmt.Errorf("has the proxy address %q with no port from 1 to 65535", prop.Clip(address))
 	}
 	if !validHost(host) {
-		return nil, fmt.Errorf("has the proxy address %q with no valid host", clip(address))
+		return nil, fmt.Errorf("has the proxy address %q with no valid host", prop.Clip(address))
 	}
 	u.Host = net.JoinHostPort(strings.ToLower(host), strconv.FormatUint(number, 10))
 	return u, nil
@@ -63,7 +64,7 @@ func parseUser(text string) (*url.Userinfo, error) {
 		if plain, err := url.PathUnescape(*part); err == nil {
 			*part = plain
 		}
-		if strings.ContainsFunc(*part, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(*part) > 255 { // as SOCKS has it
+		if strings.ContainsFunc(*part, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(*part) > 255 { // limit of SOCKS
 			return nil, errors.New("has a proxy whose user or password is too long or has control characters")
 		}
 	}
@@ -73,18 +74,11 @@ func parseUser(text string) (*url.Userinfo, error) {
 	return url.UserPassword(name, password), nil
 }
 
-// validHost accepts names of ASCII and addresses.
+// validHost accepts ASCII names and IP addresses.
 func validHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
 	return host != "" && len(host) <= 253 && host[0] != '.' && !strings.Contains(host, "..") &&
 		strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == ""
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	maxRows  = 50     // of sites_proxy in a pool
+	maxRows  = 50     // rows of sites_proxy in a pool
 	maxIndex = 10_000 // entries of an index file
 )
 
-// Where an entry of the index file came from. One of these is left out of the
-// pool when the property, or the table, has it no more.
+// Sources of an entry in the index file. An entry is not used if its source does not
+// contain it any more.
 const (
 	fromProperty = "property"
 	fromTable    = "table"
 )
 
-// index is the index file; what an entry has beside our members stays.
+// index is the content of an index file. Unknown members of an entry are kept.
 type index map[string]json.RawMessage
 
-// indexPath is the index file of a site, "" for none: file_path itself, or
-// `<site>.json` in it when it is a folder, ends in a slash, or is not there and
-// has no suffix.
+// indexPath returns the index file of a site, "" for none. It is file_path itself, or
+// `<site>.json` in it if file_path is a folder, ends in a slash, or is missing and has no
+// suffix.
 func indexPath(base, filePath, site string) (string, error) {
 	if filePath == "" {
 		return "", nil
@@ -53,13 +53,13 @@ func indexPath(base, filePath, site string) (string, error) {
 		return filepath.Join(path, statefile.Name(site)+".json"), nil
 	}
 	if suffix := filepath.Ext(path); suffix == ".lock" || suffix == ".tmp" {
-		return "", fmt.Errorf("has in file_path a name that ends in %s, which is for files of our own", suffix)
+		return "", fmt.Errorf("has in file_path a name that ends in %s, which is reserved", suffix)
 	}
 	return path, nil
 }
 
-// fill makes the pool: entries of the index, then new ones of the property, then
-// new ones of rows. Entries of index and table that cannot be used are warned of.
+// fill adds entries of the index, then new ones of the property, then new ones of rows. It
+// logs unusable entries of index and table.
 func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 	inProperty := map[string]bool{}
 	for _, e := range spec.entries {
@@ -69,7 +69,7 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 	for _, name := range slices.Sorted(maps.Keys(ix)) {
 		e, err := readEntry(name, ix[name])
 		if err != nil {
-			p.log.Warn("a proxy of an index file is left out", "site", p.site, "path", p.path, "error", err)
+			p.log.Warn("invalid proxy in an index file; it is not used", "site", p.site, "path", p.path, "error", err)
 			continue
 		}
 		row, inTable := fromRows[e.host]
@@ -77,7 +77,7 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 			continue
 		}
 		if e.source == fromTable && e.state != 1 && (row.faultsMax == 0 || row.faults < row.faultsMax) {
-			e.state, e.faults, e.revived = 1, row.faults, true // the operator switched it on again
+			e.state, e.faults, e.revived = 1, row.faults, true // the operator has enabled it again
 		}
 		p.add(e)
 	}
@@ -91,7 +91,7 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 		}
 	}
 	if p.leftOut > 0 {
-		p.log.Warn("a pool of proxies is full", "site", p.site, "limit", maxProxies, "leftOut", p.leftOut)
+		p.log.Warn("too many proxies; the rest is not used", "site", p.site, "limit", maxProxies, "leftOut", p.leftOut)
 	}
 	for host, row := range fromRows {
 		if e := p.byHost[host]; e != nil {
@@ -100,7 +100,7 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 	}
 }
 
-// add takes e unless its host is known, or the pool is full.
+// add adds e unless its host is known or the pool is full.
 func (p *Pool) add(e entry) {
 	if p.byHost[e.host] != nil {
 		return
@@ -113,13 +113,13 @@ func (p *Pool) add(e entry) {
 	p.byHost[e.host] = &e
 }
 
-// readRows are the usable rows by host.
+// readRows returns the valid rows by host.
 func (p *Pool) readRows(rows []wire.Proxy) map[string]entry {
 	all := make(map[string]entry, len(rows))
 	for _, r := range rows {
 		e, err := readRow(r)
 		if err != nil {
-			p.log.Warn("a row of sites_proxy is left out", "site", p.site, "row", r.ID, "error", err)
+			p.log.Warn("invalid row in sites_proxy; it is not used", "site", p.site, "row", r.ID, "error", err)
 			continue
 		}
 		if _, twice := all[r.Host]; !twice {
@@ -129,8 +129,7 @@ func (p *Pool) readRows(rows []wire.Proxy) map[string]entry {
 	return all
 }
 
-// usableRows are the rows in use for a site, the lowest priority first, 50 at
-// most.
+// usableRows returns the enabled rows for a site, lowest priority first, at most 50.
 func usableRows(rows []wire.Proxy, site string) []wire.Proxy {
 	var list []wire.Proxy
 	for _, r := range rows {
@@ -166,7 +165,7 @@ func readRow(r wire.Proxy) (entry, error) {
 	return e, err
 }
 
-// refresh takes the counts that other processes left in the index.
+// refresh reads the counts of other processes from the index.
 func (e *entry) refresh(ix index) {
 	raw, ok := ix[e.host]
 	if !ok {
@@ -178,7 +177,7 @@ func (e *entry) refresh(ix index) {
 		Faults prop.Int `json:"faults"`
 	}{prop.Int(e.state), prop.Int(e.freq), prop.Int(e.faults)}
 	if prop.Decode(string(raw), &v) != nil {
-		return // an entry that was spoilt since; store writes it anew
+		return // the entry is damaged; store replaces it
 	}
 	e.freq = max(int64(v.Freq), 0)
 	if e.revived {
@@ -187,7 +186,7 @@ func (e *entry) refresh(ix index) {
 	e.state, e.faults = int64(v.State), max(int64(v.Faults), 0)
 }
 
-// store puts the counts of e into the index, and all of e when it is new there.
+// store writes the counts of e to the index, and all of e if it is new there.
 func (e *entry) store(ix index) error {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal(ix[e.host], &members) != nil || len(members) == 0 {
@@ -209,7 +208,7 @@ func (e *entry) store(ix index) error {
 		members[name] = json.RawMessage(fmt.Sprint(n))
 	}
 	if len(ix) >= maxIndex && ix[e.host] == nil {
-		return errors.New("the index file has too many entries for a new one")
+		return errors.New("the index file is full")
 	}
 	text, err := json.Marshal(members)
 	if err != nil {

@@ -14,38 +14,37 @@ import (
 
 // Errors of Pick.
 var (
-	// ErrEmpty says that the pool has no proxies: Spec.StatusEmpty.
-	ErrEmpty = errors.New("proxies: the pool is empty")
-	// ErrNone says that no proxy in use serves the URL, or that all that do were
-	// tried: Spec.StatusNone.
-	ErrNone = errors.New("proxies: no proxy is available")
+	// ErrEmpty means that the pool has no proxies: Spec.StatusEmpty.
+	ErrEmpty = errors.New("the proxy pool is empty")
+	// ErrNone means that no enabled proxy serves the URL, or that all of them were tried:
+	// Spec.StatusNone.
+	ErrNone = errors.New("no proxy is available")
 )
 
-// maxCount is where counts end.
+// maxCount is the highest count.
 const maxCount = 1 << 53
 
 // Options of a Pool. The zero value is ready.
 type Options struct {
 	Log *slog.Logger // nil is slog.Default
 
-	ReadOnly bool // uses and faults are counted in memory only
+	ReadOnly bool // count uses and faults in memory only
 }
 
-// Proxy is a proxy as it was picked.
+// Proxy is a chosen proxy.
 type Proxy struct {
-	Host     string   // its name in property, index file or row; may hold a password
-	URL      *url.URL // http, https or socks5, with port and perhaps user; log it with Redacted
+	Host     string   // name in the property, index file or row; may contain a password
+	URL      *url.URL // http, https or socks5, with port and optional user; log it with Redacted
 	Priority int64
 
-	// Counts after the pick or the fault. State 0: disabled.
+	// Counts after the call. State 0 means disabled.
 	State, Freq, Faults, FaultsMax int64
 
-	// RowSite is the Site_Id of the row in sites_proxy with this Host, or "" when
-	// there is none.
+	// RowSite is the Site_Id of the row in sites_proxy with this Host, or "".
 	RowSite string
 }
 
-// Pool holds the proxies of one site. Any number of goroutines may share it.
+// Pool holds the proxies of one site. Goroutines may share it.
 type Pool struct {
 	site, path string
 	log        *slog.Logger
@@ -54,16 +53,15 @@ type Pool struct {
 	mu      sync.Mutex
 	entries []*entry
 	byHost  map[string]*entry
-	leftOut int // proxies for which there was no room
+	leftOut int // proxies above maxProxies
 }
 
-// Open makes the pool of a site. The index file is file_path of spec, below the
-// folder base; without a file_path counts are in memory only. Of rows, which are
-// not used unless spec.WithTable, those count that are in use for the site.
+// Open returns the pool of a site. The index file is file_path of spec, below the folder
+// base. Without a file_path, counts are in memory only. rows are used only if
+// spec.WithTable is set, and of them only the enabled ones for the site.
 //
-// A file_path that leads out of base is not followed: the error says so, reads
-// well after "property USER_PROXY ", and the Pool, which works all the same, has
-// no index file. An index file that cannot be read is warned of.
+// If file_path leads out of base, the Pool has no index file and is still valid. The error
+// then is meant to follow "property USER_PROXY ". An unreadable index file is logged.
 func Open(spec Spec, site, base string, rows []wire.Proxy, o Options) (*Pool, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -73,7 +71,7 @@ func Open(spec Spec, site, base string, rows []wire.Proxy, o Options) (*Pool, er
 	var ix index
 	if path != "" {
 		if err := p.files.Read(path, &ix); err != nil {
-			p.log.Warn("an index file of proxies cannot be read", "site", site, "path", path, "error", err)
+			p.log.Warn("cannot read the index file of proxies", "site", site, "path", path, "error", err)
 		}
 	}
 	if !spec.WithTable {
@@ -83,11 +81,11 @@ func Open(spec Spec, site, base string, rows []wire.Proxy, o Options) (*Pool, er
 	return p, err
 }
 
-// Pick chooses a proxy for the page at address, none of tried, counts its use,
-// and adds its Host to tried. Of the proxies in use that serve the page it is the
-// one with the lowest product of uses and priority, of equal ones that of the
-// lowest priority, then the first. The error is ErrEmpty or ErrNone. An index
-// file that cannot be changed is warned of, and the use is counted in memory.
+// Pick chooses a proxy that is not in tried for the page at address, counts its use, and
+// adds its Host to tried. It chooses the enabled proxy that serves the page with the lowest
+// product of uses and priority; of equals the one with the lowest priority, then the first.
+// The error is ErrEmpty or ErrNone. If the index file cannot be changed, that is logged,
+// and the use is counted in memory.
 func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) (Proxy, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +109,7 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 		return best
 	})
 	if err != nil {
-		p.log.Warn("the use of a proxy is counted in memory only", "site", p.site, "error", err)
+		p.log.Warn("cannot write the index file of proxies; the use is counted in memory only", "site", p.site, "error", err)
 	}
 	if best == nil {
 		return Proxy{}, ErrNone
@@ -122,17 +120,17 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 	return best.proxy(), nil
 }
 
-// Fault counts a fault of a proxy that Pick returned: a failed alive check or
-// connection, an error of the browser, or a content that Spec.Rotates knows. The
-// proxy that comes back has the new counts, for the caller to write to its row;
-// its State is 0 when it reached its most faults and is disabled. With an error
-// the fault is counted in memory only.
+// Fault counts a fault of a proxy that Pick returned: a failed alive check or connection,
+// an error of the browser, or a content that Spec.Rotates recognises. The returned proxy
+// has the new counts, which the caller writes to its row. Its State is 0 if it has reached
+// its maximum of faults and is disabled. If the error is not nil, the fault is counted in
+// memory only.
 func (p *Pool) Fault(ctx context.Context, proxy Proxy) (Proxy, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.byHost[proxy.Host]
 	if e == nil {
-		return proxy, fmt.Errorf("proxies.Fault: site %q: the proxy is not of this pool", p.site)
+		return proxy, fmt.Errorf("count proxy fault of site %q: the proxy is not in this pool", p.site)
 	}
 	err := p.change(ctx, []*entry{e}, func() *entry {
 		e.faults = min(e.faults, maxCount-1) + 1
@@ -142,13 +140,13 @@ func (p *Pool) Fault(ctx context.Context, proxy Proxy) (Proxy, error) {
 		return e
 	})
 	if err != nil {
-		err = fmt.Errorf("proxies.Fault: site %q: %w", p.site, err)
+		err = fmt.Errorf("count proxy fault of site %q: %w", p.site, err)
 	}
 	return e.proxy(), err
 }
 
-// change brings entries up to date with the index file, lets apply change one of
-// them, and writes that one. Apply is called once, also when the file fails.
+// change updates entries from the index file, lets apply change one of them, and writes
+// that one. It calls apply exactly once, even if the file fails.
 func (p *Pool) change(ctx context.Context, entries []*entry, apply func() *entry) error {
 	if p.path == "" {
 		apply()
@@ -175,7 +173,7 @@ func (p *Pool) change(ctx context.Context, entries []*entry, apply func() *entry
 	return err
 }
 
-// lowest is the entry in use with the lowest product of uses and priority.
+// lowest returns the enabled entry with the lowest product of uses and priority, or nil.
 func lowest(entries []*entry) *entry {
 	var best *entry
 	for _, e := range entries {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The test binary starts itself anew as a crawling process when this is set.
+// The test binary runs as a crawling process if this variable is set.
 const childEnv = "PROXIES_TEST_CHILD"
 
 const childSpec = `{"file_path":"x.json","proxies":{"a:1":{},"b:1":{}}}`
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// useForEver picks proxies, with a fault each, and says so, until it is killed.
+// useForEver picks proxies, each with a fault, and reports them, until it is killed.
 func useForEver(base string) error {
 	s, err := Parse(childSpec)
 	if err != nil {
@@ -47,12 +47,12 @@ func useForEver(base string) error {
 	}
 }
 
-// What a process said to be counted is in the index file, however it died, and
-// the uses stay spread over the proxies.
+// Every use that a killed process has reported is in the index file, and the uses stay
+// spread over the proxies.
 func TestKilledProcesses(t *testing.T) {
 	base := t.TempDir()
 	const processes, rounds = 3, 4
-	said := 0
+	reported := 0
 	for round := range rounds {
 		var running []*exec.Cmd
 		var outs []*bufio.Scanner
@@ -74,13 +74,13 @@ func TestKilledProcesses(t *testing.T) {
 				if !outs[i].Scan() {
 					t.Fatal("a process ended early")
 				}
-				said++
+				reported++
 			}
 			if err := running[i].Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			for outs[i].Scan() {
-				said++
+				reported++
 			}
 			_ = running[i].Wait()
 		}
@@ -89,8 +89,8 @@ func TestKilledProcesses(t *testing.T) {
 	a, b := read(t, path, "a:1"), read(t, path, "b:1")
 	freq := int(a["freq"].(float64) + b["freq"].(float64))
 	faults := int(a["faults"].(float64) + b["faults"].(float64))
-	if most := said + processes*rounds; freq < said || freq > most || faults < said || faults > most {
-		t.Errorf("said %d, uses %d, faults %d", said, freq, faults)
+	if most := reported + processes*rounds; freq < reported || freq > most || faults < reported || faults > most {
+		t.Errorf("reported %d, uses %d, faults %d", reported, freq, faults)
 	}
 	if d := a["freq"].(float64) - b["freq"].(float64); d < -1 || d > 1 {
 		t.Errorf("uses %v and %v", a["freq"], b["freq"])

@@ -21,20 +21,19 @@ const (
 
 	defaultTries    = 1
 	defaultPriority = 10
-	defaultStatus   = 4 // of a URL that no proxy could fetch
+	defaultStatus   = 4 // of a URL that no proxy fetched
 )
 
 // Spec is a value of USER_PROXY. The zero value uses no proxy.
 type Spec struct {
-	// WithTable asks for the rows of sites_proxy: those of State 1 for the site or
-	// for all sites.
+	// WithTable adds the rows of sites_proxy with State 1 for the site or for all sites.
 	WithTable bool
 
-	// Tries is how many proxies are tried after the first; 0 to 100.
+	// Tries is the number of proxies tried after the first one, 0 to 100.
 	Tries int
 
-	// StatusEmpty, StatusNone and StatusTries are the Status, 1 to 7, of a URL for
-	// which the pool was empty, or had no proxy, or whose tries were used up.
+	// StatusEmpty, StatusNone and StatusTries are the Status, 1 to 7, of a URL if the pool
+	// is empty, no proxy is available, or all tries failed.
 	StatusEmpty, StatusNone, StatusTries int
 
 	used     bool
@@ -43,21 +42,20 @@ type Spec struct {
 	content  contentCheck
 }
 
-// contentCheck finds answers of a proxy that come instead of the page.
+// contentCheck recognises content that a proxy sends instead of the page.
 type contentCheck struct {
 	patterns       []*pyregexp.Regexp
 	rotate, faults bool
 }
 
-// Used reports whether requests are to go through a proxy at all.
+// Used reports whether requests use a proxy.
 func (s Spec) Used() bool { return s.used }
 
-// Attempts is how many proxies one URL may try: Tries and the first.
+// Attempts returns how many proxies one URL may use: the first one and Tries.
 func (s Spec) Attempts() int { return s.Tries + 1 }
 
-// Rotates reports whether body, of which the first MiB is looked at, tells that
-// the proxy was refused: then the next one is to be tried, and this one has a
-// fault, each as the property says.
+// Rotates reports whether the first MiB of body shows that the proxy was refused. rotate
+// means that the next proxy must be tried, fault that this one has a fault.
 func (s Spec) Rotates(body []byte) (rotate, fault bool) {
 	if len(s.content.patterns) == 0 {
 		return false, false
@@ -71,7 +69,7 @@ func (s Spec) Rotates(body []byte) (rotate, fault bool) {
 	return false, false
 }
 
-// Parse reads USER_PROXY:
+// Parse parses USER_PROXY:
 //
 //	{"source": 0 or 1, "file_path": text, "tries_count": 1,
 //	 "status_update_empty_proxy_list": 4, "status_update_no_available_proxy": 4,
@@ -79,8 +77,9 @@ func (s Spec) Rotates(body []byte) (rotate, fault bool) {
 //	 "proxies": {host: {"host": text, "domains": ["*"], "priority": 10, "state": 1}},
 //	 "raw_content_check": {"patterns": [regex], "rotate": 1, "faults": 1}}
 //
-// and null, which uses no proxy. Statuses other than 1 to 7 count as 4. Expressions are of the linear kind.
-// Errors read well after "property USER_PROXY " and hold no password.
+// null means no proxy. A status other than 1 to 7 counts as 4. Expressions have no
+// look-around and no back-references. Errors are meant to follow "property USER_PROXY " and
+// contain no password.
 func Parse(text string) (Spec, error) {
 	if strings.TrimSpace(text) == "null" {
 		return Spec{}, nil
@@ -121,9 +120,9 @@ func Parse(text string) (Spec, error) {
 	return s, nil
 }
 
-// Fixed is the Spec of HTTP_PROXY_HOST and HTTP_PROXY_PORT: one proxy for all
-// URLs. The host may have any form of ParseAddress; the port is added where it
-// has none. Empty host: no proxy.
+// Fixed returns the Spec of HTTP_PROXY_HOST and HTTP_PROXY_PORT: one proxy for all URLs.
+// host may have any form of ParseAddress; port is added if it has none. An empty host means
+// no proxy.
 func Fixed(host, port string) (Spec, error) {
 	host, port = strings.TrimSpace(host), strings.TrimSpace(port)
 	if host == "" {
@@ -150,7 +149,7 @@ func status(n prop.Int) int {
 	return int(n)
 }
 
-// rawContent is raw_content_check as it is written.
+// rawContent is raw_content_check as written.
 type rawContent struct {
 	Patterns prop.Texts `json:"patterns"`
 	Rotate   *prop.Bool `json:"rotate"`
@@ -167,28 +166,28 @@ func (r *rawContent) compile() (contentCheck, error) {
 	}
 	for _, text := range r.Patterns {
 		if text == "" {
-			continue // it would be found in every page
+			continue // it would match every page
 		}
 		re, err := pyregexp.Compile(text)
 		if err != nil {
-			return c, fmt.Errorf("has a pattern that is no regular expression: %w", err)
+			return c, fmt.Errorf("has a pattern that is not a regular expression: %w", err)
 		}
 		c.patterns = append(c.patterns, re)
 	}
 	return c, nil
 }
 
-// AliveCheck is a value of HOST_ALIVE_CHECK or HOST_ALIVE_CHECK_PROXY: what is
-// tried before a host or a proxy is used. The zero value tries nothing.
+// AliveCheck is a value of HOST_ALIVE_CHECK or HOST_ALIVE_CHECK_PROXY: a check before a
+// host or a proxy is used. The zero value checks nothing.
 type AliveCheck struct {
-	Resolve bool          // its name has an address
-	Connect bool          // one of its addresses takes a connection
-	Timeout time.Duration // for both together; at most a minute
+	Resolve bool          // look up its name
+	Connect bool          // connect to one of its addresses
+	Timeout time.Duration // for both together; at most one minute
 }
 
-// ParseAliveCheck reads {"method": 0, "domain_name_resolve": 0/1,
-// "connect_resolve": 0/1, "connection_timeout": seconds}. The timeout is half a
-// second when it is not given. Errors read well after "property NAME ".
+// ParseAliveCheck parses {"method": 0, "domain_name_resolve": 0/1, "connect_resolve": 0/1,
+// "connection_timeout": seconds}. The timeout defaults to half a second. Errors are meant
+// to follow "property NAME ".
 func ParseAliveCheck(text string) (AliveCheck, error) {
 	v := struct {
 		Method  prop.Int   `json:"method"`
@@ -200,10 +199,10 @@ func ParseAliveCheck(text string) (AliveCheck, error) {
 		return AliveCheck{}, err
 	}
 	if v.Method != 0 {
-		return AliveCheck{}, fmt.Errorf("has the method %d, where 0 is the only one", v.Method)
+		return AliveCheck{}, fmt.Errorf("has the unknown method %d; want 0", v.Method)
 	}
 	if v.Timeout <= 0 || v.Timeout > 60 {
-		return AliveCheck{}, errors.New("has no connection_timeout of more than 0 and up to 60 seconds")
+		return AliveCheck{}, errors.New("has an invalid connection_timeout; want more than 0 and at most 60 seconds")
 	}
 	return AliveCheck{
 		Resolve: bool(v.Resolve || v.Connect), Connect: bool(v.Connect),
@@ -211,26 +210,26 @@ func ParseAliveCheck(text string) (AliveCheck, error) {
 	}, nil
 }
 
-// On reports whether anything is to be tried.
+// On reports whether there is anything to check.
 func (c AliveCheck) On() bool { return c.Resolve || c.Connect }
 
 // entry is one proxy of a pool.
 type entry struct {
-	host      string // its name; the address too, unless the member "host" has another
+	host      string // its name, and its address unless the member "host" has one
 	address   *url.URL
-	written   []string           // the domains as they are written
-	domains   []*pyregexp.Regexp // the same; none: all
+	written   []string           // the domains as written
+	domains   []*pyregexp.Regexp // the compiled domains; empty means all
 	priority  int64
 	state     int64
 	freq      int64
 	faults    int64
 	faultsMax int64
-	source    string // fromProperty or fromTable; "" was in the index file from the start
-	revived   bool   // switched on again by the operator, which the index does not know yet
-	rowSite   string // site of the row with this host; "": there is none
+	source    string // fromProperty, fromTable, or "" if written by hand
+	revived   bool   // enabled again by the operator; not in the index yet
+	rowSite   string // site of the row with this host, or ""
 }
 
-// readEntry reads a proxy from the property or the index file.
+// readEntry parses a proxy of the property or the index file.
 func readEntry(name string, raw json.RawMessage) (entry, error) {
 	v := struct {
 		Host      string     `json:"host"`
@@ -263,7 +262,7 @@ func readEntry(name string, raw json.RawMessage) (entry, error) {
 	return e, err
 }
 
-// compileDomains prepares the domains of a proxy; none are all.
+// compileDomains compiles the domains of a proxy. An empty result means all.
 func compileDomains(list []string) ([]*pyregexp.Regexp, error) {
 	if len(list) > maxDomains {
 		return nil, fmt.Errorf("has a proxy with %d domains, where at most %d are accepted", len(list), maxDomains)
@@ -275,7 +274,7 @@ func compileDomains(list []string) ([]*pyregexp.Regexp, error) {
 		}
 		re, err := pyregexp.Compile(text)
 		if err != nil {
-			return nil, fmt.Errorf("has a domain of a proxy that is no regular expression: %w", err)
+			return nil, fmt.Errorf("has a domain of a proxy that is not a regular expression: %w", err)
 		}
 		domains = append(domains, re)
 	}

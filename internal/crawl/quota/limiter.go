@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -14,20 +15,20 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// renewAfter is the age at which a count begins anew, so that a burst does not
-// put requests off for ever.
+// renewAfter is the age at which a count restarts, so that a burst does not postpone
+// requests for ever.
 const renewAfter = time.Hour
 
 // Options of a Limiter. The zero value is ready.
 type Options struct {
 	Log    *slog.Logger     // nil is slog.Default
 	Now    func() time.Time // nil is time.Now
-	Random func(n int) int  // nil is math/rand; a number from 0 up to n, without n
+	Random func(n int) int  // returns 0 to n-1; nil is math/rand
 
-	ReadOnly bool // requests are judged and not counted
+	ReadOnly bool // decide about requests without counting them
 }
 
-// Limiter counts requests in files. Any number of goroutines may share it.
+// Limiter counts requests in files. Goroutines may share it.
 type Limiter struct {
 	limits Limits
 	folder string
@@ -36,10 +37,10 @@ type Limiter struct {
 	random func(n int) int
 }
 
-// Answer says whether a request may go.
+// Answer is the decision about a request.
 type Answer struct {
-	Stop bool          // put it off: its URL is New again, with bit 49
-	Wait time.Duration // else, how long to wait before it; at most an hour
+	Stop bool          // postpone it: the URL is New again, with bit 49
+	Wait time.Duration // otherwise the wait before it; at most an hour
 }
 
 // state is the file of a domain and site.
@@ -48,10 +49,9 @@ type state struct {
 	Count prop.Int   `json:"count"`
 }
 
-// Open returns the Limiter of limits, with files below the folder base, which the
-// operator chose, at PATH_CONFIG. A PATH_CONFIG that leads out of base is not
-// followed: the error says so, reads well after "property HTTP_FREQ_LIMITS ", and
-// the Limiter, which works all the same, keeps its files in base itself.
+// Open returns the Limiter of limits, with files in the folder PATH_CONFIG below base,
+// which the operator has configured. If PATH_CONFIG leads out of base, the Limiter uses
+// base and is still valid. The error then is meant to follow "property HTTP_FREQ_LIMITS ".
 func Open(limits Limits, base string, o Options) (*Limiter, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -66,15 +66,14 @@ func Open(limits Limits, base string, o Options) (*Limiter, error) {
 	return &Limiter{limits, folder, statefile.Files{Log: o.Log, ReadOnly: o.ReadOnly}, o.Now, o.Random}, err
 }
 
-// Ask counts a request of site to host and says whether it may go. It stops when
-// the average of the requests before it is above max_freq, where less than a
-// second counts as a second. Else it waits so long that max_delay is over since
-// the average gap, with randomized 1 to max_delay seconds more, but not at all
-// when that is not within 1 second and max_delay. Requests that are put off count
-// too. Counts begin anew after an hour, and when their start lies ahead of the
-// clock. A host without a rule is not counted.
+// Ask counts a request of site to host and decides about it. It stops the request if the
+// average rate of the earlier requests exceeds max_freq; less than a second counts as a
+// second. Otherwise the wait is max_delay less the average gap, plus 1 to max_delay seconds
+// if randomized. A wait below 1 second or above max_delay is dropped. Postponed requests
+// count too. Counts restart after an hour, or if their start is in the future. A host
+// without a rule is not counted.
 //
-// With an error, of the file or of ctx, the answer is that the request may go.
+// If the error is not nil, the request may be sent.
 func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	r, found := l.limits.find(host)
@@ -82,7 +81,7 @@ func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 		return Answer{}, nil
 	}
 	if l.folder == "" {
-		return Answer{}, fmt.Errorf("freq.Ask: no folder for the counts is configured")
+		return Answer{}, errors.New("count requests: no folder is configured")
 	}
 	path := filepath.Join(l.folder, statefile.Name(host), "http_freq_limits_"+statefile.Name(site)+".json")
 	var s state
@@ -92,18 +91,18 @@ func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 		if elapsed := now - float64(s.Start); elapsed < 0 || elapsed >= renewAfter.Seconds() || s.Count < 0 {
 			s = state{Start: prop.Float(now)}
 		}
-		answer = r.judge(now-float64(s.Start), float64(s.Count), l.random)
+		answer = r.decide(now-float64(s.Start), float64(s.Count), l.random)
 		s.Count = min(s.Count, math.MaxInt64-1) + 1
 		return nil
 	})
 	if err != nil {
-		return Answer{}, fmt.Errorf("freq.Ask: site %q, host %q: %w", site, host, err)
+		return Answer{}, fmt.Errorf("count requests of site %q to host %q: %w", site, host, err)
 	}
 	return answer, nil
 }
 
-// judge decides after elapsed seconds with count requests.
-func (r rule) judge(elapsed, count float64, random func(n int) int) Answer {
+// decide returns the answer after count requests in elapsed seconds.
+func (r rule) decide(elapsed, count float64, random func(n int) int) Answer {
 	if count == 0 {
 		return Answer{}
 	}

@@ -14,7 +14,7 @@ const (
 	maxDelay = time.Hour
 )
 
-// pathConfig is the member of the property that is no domain.
+// pathConfig is the member of the property that is not a domain.
 const pathConfig = "PATH_CONFIG"
 
 // Limits is a value of HTTP_FREQ_LIMITS. The zero value limits nothing.
@@ -23,7 +23,7 @@ type Limits struct {
 	folder string // PATH_CONFIG
 }
 
-// rule is what holds for the domains that it matches.
+// rule is the limit of the domains that it matches.
 type rule struct {
 	domain     *pyregexp.Regexp
 	maxFreq    float64 // requests per second; 0: no limit
@@ -31,12 +31,11 @@ type rule struct {
 	randomized bool
 }
 
-// Parse reads {"domainRegex": {"max_freq": requests per second, "max_delay":
-// seconds, "randomized": 0/1}, "PATH_CONFIG": folder}. The first expression in
-// the order of the text that matches at the start of a host decides. Expressions
-// are of the linear kind: without look-around and back-references. What is 0 or
-// not given limits nothing; a longer delay than an hour counts as an hour. Errors
-// read well after "property HTTP_FREQ_LIMITS ".
+// Parse parses {"domainRegex": {"max_freq": requests per second, "max_delay": seconds,
+// "randomized": 0/1}, "PATH_CONFIG": folder}. The first expression, in the order of the
+// text, that matches at the start of a host decides. Expressions have no look-around and no
+// back-references. A value of 0 or a missing one sets no limit; a delay above an hour
+// counts as an hour. Errors are meant to follow "property HTTP_FREQ_LIMITS ".
 func Parse(text string) (Limits, error) {
 	var members prop.Members
 	if err := prop.Decode(text, &members); err != nil {
@@ -57,7 +56,7 @@ func Parse(text string) (Limits, error) {
 			err = l.add(m.Name, m.Value)
 		}
 		if err != nil {
-			return Limits{}, fmt.Errorf("at %q %w", clip(m.Name), err)
+			return Limits{}, fmt.Errorf("at %q %w", prop.Clip(m.Name), err)
 		}
 	}
 	return l, nil
@@ -77,7 +76,7 @@ func (l *Limits) add(domain string, raw json.RawMessage) error {
 	}
 	re, err := pyregexp.CompileFold(domain)
 	if err != nil {
-		return fmt.Errorf("is no regular expression: %w", err)
+		return fmt.Errorf("is not a regular expression: %w", err)
 	}
 	l.rules = append(l.rules, rule{re, float64(v.MaxFreq), min(float64(v.MaxDelay), maxDelay.Seconds()), bool(v.Randomized)})
 	return nil
@@ -91,11 +90,4 @@ func (l Limits) find(host string) (rule, bool) {
 		}
 	}
 	return rule{}, false
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "..."
-	}
-	return s
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"hce/dc/internal/wire/prop"
 )
 
 // maxName is the longest name in bytes. It leaves room for prefixes and suffixes below the
@@ -47,7 +49,7 @@ func unsafe(r rune) bool {
 // operator can create them.
 func Below(base, path string) (string, error) {
 	if base == "" {
-		return "", fmt.Errorf("%q, but no folder for such files is configured", clip(path))
+		return "", fmt.Errorf("%q, but no folder for such files is configured", prop.Clip(path))
 	}
 	relative := path
 	if filepath.IsAbs(path) {
@@ -60,16 +62,9 @@ func Below(base, path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", errors.New("with a NUL byte, which no path can have")
 	case len(path) > 1024:
-		return "", fmt.Errorf("%q of %d bytes, where at most 1024 are accepted", clip(path), len(path))
+		return "", fmt.Errorf("%q of %d bytes, where at most 1024 are accepted", prop.Clip(path), len(path))
 	case relative != "" && !filepath.IsLocal(relative):
-		return "", fmt.Errorf("%q, which leads out of the folder for such files: give it relative to that, without \"..\"", clip(path))
+		return "", fmt.Errorf("%q, which leads out of the folder for such files: give it relative to that, without \"..\"", prop.Clip(path))
 	}
 	return filepath.Join(base, relative), nil
-}
-
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }

@@ -227,10 +227,12 @@ func plain(raw []byte) (text string, given bool, err error) {
 	return text, text != "", nil
 }
 
-// clip cuts a long value for a message.
-func clip(raw []byte) string {
-	if len(raw) > 80 {
-		return strings.ToValidUTF8(string(raw[:80]), "") + "..."
+// Clip shortens text to 80 bytes for an error message.
+func Clip(text string) string {
+	if len(text) > 80 {
+		return strings.ToValidUTF8(text[:80], "") + "..."
 	}
-	return string(raw)
+	return text
 }
+
+func clip(raw []byte) string { return Clip(string(raw)) }

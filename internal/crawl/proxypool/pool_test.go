@@ -102,8 +102,8 @@ func TestParse(t *testing.T) {
 		`{"proxies":["a:1"]}`:                  "is not a JSON object",
 		`{"proxies":{"a":{}}}`:                 `has the proxy address "a", where host:port is wanted`,
 		`{"proxies":{"a:1":{"priority":"x"}}}`: `has "x", where a whole number is wanted`,
-		`{"proxies":{"a:1":{"domains":"("}}}`:  "has a domain of a proxy that is no regular expression",
-		`{"raw_content_check":{"patterns":["("]}}`: "has a pattern that is no regular expression",
+		`{"proxies":{"a:1":{"domains":"("}}}`:  "has a domain of a proxy that is not a regular expression",
+		`{"raw_content_check":{"patterns":["("]}}`: "has a pattern that is not a regular expression",
 	} {
 		if s, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) || s.Used() {
 			t.Errorf("%s: %v", text, err)
@@ -153,9 +153,9 @@ func TestParseAliveCheck(t *testing.T) {
 		`{"method":0,"domain_name_resolve":1}`:           "true true false 500ms",
 		`{"connect_resolve":"1","connection_timeout":2}`: "true true true 2s",
 		`{}`:                          "false false false 500ms",
-		`{"method":1}`:                "error has the method 1",
-		`{"connection_timeout":0}`:    "error has no connection_timeout",
-		`{"connection_timeout":1e9}`:  "error has no connection_timeout",
+		`{"method":1}`:                "error has the unknown method 1",
+		`{"connection_timeout":0}`:    "error has an invalid connection_timeout",
+		`{"connection_timeout":1e9}`:  "error has an invalid connection_timeout",
 		`{"domain_name_resolve":"x"}`: `error has "x", where 0 or 1 is wanted`,
 		`5`:                           "error is a number, where an object is wanted",
 	} {
@@ -183,7 +183,7 @@ func open(t *testing.T, text, base string, rows ...wire.Proxy) *Pool {
 	return p
 }
 
-// picks names the hosts of n picks, each on its own.
+// picks returns the hosts of n separate picks.
 func picks(t *testing.T, p *Pool, address string, n int) string {
 	t.Helper()
 	var list []string
@@ -261,14 +261,14 @@ func TestFault(t *testing.T) {
 		t.Error(got)
 	}
 	if got := picks(t, open(t, text, base, row), "http://x/", 2); got != "b b" {
-		t.Errorf("opened anew: %s", got)
+		t.Errorf("opened again: %s", got)
 	}
-	if got := count("other:1"); !strings.Contains(got, "not of this pool") {
+	if got := count("other:1"); !strings.Contains(got, "not in this pool") {
 		t.Error(got)
 	}
 }
 
-// read returns the members of an entry of an index file.
+// read returns the members of an index entry.
 func read(t *testing.T, path, host string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -334,7 +334,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("entries that are not used are changed: %s", got)
 	}
 
-	// Without the table its rows are no part.
+	// Without the table its rows are not used.
 	p = open(t, `{"file_path":"index.json"}`, base, rows...)
 	got = nil
 	for _, e := range p.entries {
@@ -394,7 +394,7 @@ func TestIndexPath(t *testing.T) {
 		filepath.Join(base, "x.js"): "x.js",
 		"/etc/x.json":               "error leads out",
 		"../x.json":                 "error leads out",
-		"x.json.lock":               "error for files of our own",
+		"x.json.lock":               "error has in file_path a name that ends in .lock, which is reserved",
 	} {
 		path, err := indexPath(base, filePath, "s")
 		problem, wrong := strings.CutPrefix(want, "error ")

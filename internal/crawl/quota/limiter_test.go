@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		{"rule is a number", `{"a":5}`, "", `at "a" is a number, where an object is wanted`},
 		{"no number", `{"a":{"max_freq":"x"}}`, "", `at "a" has "x", where a number is wanted`},
 		{"below 0", `{"a":{"max_delay":-1}}`, "", `at "a" has a number below 0`},
-		{"expression", `{"a(":{}}`, "", `at "a(" is no regular expression`},
+		{"expression", `{"a(":{}}`, "", `at "a(" is not a regular expression`},
 		{"look-around", `{"a(?=b)":{"max_freq":2}}`, "ab.com", "2 0 false"},
 		{"from the start", `{"(?:com|a)":{"max_freq":2}}`, "b.com", "none"},
 		{"path is a list", `{"PATH_CONFIG":[]}`, "", `at "PATH_CONFIG" has [], where a text is wanted`},
@@ -92,7 +92,7 @@ func TestAsk(t *testing.T) {
 		{"put off requests count", `{"max_freq":1}`, 0, []step{{0, "0s"}, {0, "0s"}, {0, "stop"}, {2 * time.Second, "stop"}, {2 * time.Second, "0s"}}},
 		{"delay less the average gap", `{"max_delay":10}`, 0, []step{{0, "0s"}, {4 * time.Second, "6s"}, {8 * time.Second, "4s"}, {time.Minute, "0s"}}},
 		{"at once", `{"max_delay":10}`, 0, []step{{0, "0s"}, {0, "10s"}}},
-		{"less than a second is none", `{"max_delay":10}`, 0, []step{{0, "0s"}, {9500 * time.Millisecond, "0s"}}},
+		{"less than a second is dropped", `{"max_delay":10}`, 0, []step{{0, "0s"}, {9500 * time.Millisecond, "0s"}}},
 		{"random", `{"max_delay":10,"randomized":1}`, 2, []step{{0, "0s"}, {4 * time.Second, "9s"}}},
 		{"random above the delay", `{"max_delay":10,"randomized":1}`, 9, []step{{0, "0s"}, {4 * time.Second, "0s"}}},
 		{"random of half a second", `{"max_delay":0.5,"randomized":1}`, 0, []step{{0, "0s"}, {0, "0s"}}},
@@ -216,7 +216,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		r, _ := limits.find(host)
-		if a := r.judge(max(elapsed, 0), max(count, 0), func(n int) int { return n - 1 }); a.Wait < 0 || a.Wait > maxDelay {
+		if a := r.decide(max(elapsed, 0), max(count, 0), func(n int) int { return n - 1 }); a.Wait < 0 || a.Wait > maxDelay {
 			t.Errorf("%s waits %s", text, a.Wait)
 		}
 	})

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{"broken JSON", `{"a":`, "", "is not valid JSON"},
 		{"no text", `{"a":{"b":1},"c":"d"}`, "c=d", `has {"b":1}, where a text is wanted for the header "a"`},
 		{"no values", `{"a":[],"b":null,"c":"d"}`, "c=d", "gives the header a no value"},
-		{"line without a colon", "abc\nd: e", "d=e", `has the line "abc", which is no header`},
+		{"line without a colon", "abc\nd: e", "d=e", `has the line "abc", which is not a header`},
 		{"name", `{"a b":"c","d\n":"e","":"f","g":"h"}`, "d=e;g=h", `has the header name "a b", which cannot be sent`},
 		{"value", `{"a":"b\r\nHost: c","d":"e"}`, "d=e", "has a value of a that cannot be sent"},
 		{"one of several values", `{"a":["b","\u0000"],"d":"e"}`, "d=e", "has a value of a that cannot be sent"},
@@ -92,7 +92,7 @@ func TestResolve(t *testing.T) {
 		{"absolute outside", filepath.Join(parent, "secret.txt"), "", "leads out"},
 		{"link outside", "link.txt", "", "cannot be read"},
 		{"missing", "none.txt", "", "cannot be read"},
-		{"folder", "sub", "", "not a plain file"},
+		{"folder", "sub", "", "not a regular file"},
 		{"no lines", "empty.txt", "", "no lines"},
 		{"line that cannot be sent", "bad.txt", "User-Agent=A", `whose line "B\x00" cannot be sent`},
 		{"too big", "huge.txt", "", "bigger than"},
@@ -132,7 +132,7 @@ func lines(n int) string {
 	return b.String()
 }
 
-// sent asks n times and joins the values of the last header.
+// sent calls Headers n times and joins the values of the last header.
 func sent(r *Rotator, rule Rule, site, domain string, n int) string {
 	var list []string
 	for range n {
