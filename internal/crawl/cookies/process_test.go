@@ -1,40 +1,32 @@
 package cookies
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"hce/dc/internal/crawl/statefile/killtest"
 )
 
-// The test binary runs as a crawling process if this variable is set.
-const childEnv = "COOKIES_TEST_CHILD"
+func TestMain(m *testing.M) { killtest.Main(m, collectForEver) }
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		collectForEver(dir, os.Getenv("CHILD_HOST"))
-	}
-	os.Exit(m.Run())
-}
-
-// collectForEver sets one cookie after the other, saves, and reports what is saved, until
-// it is killed.
-func collectForEver(dir, host string) {
+// collectForEver sets one cookie after the other in a jar, saves, and
+// reports what is saved. place is the folder followed by the host.
+func collectForEver(place string) error {
+	dir, host := filepath.Split(place)
 	js := Open(dir, Options{})
 	u := &url.URL{Scheme: "http", Host: host, Path: "/"}
 	for i := 1; ; i++ {
 		line := fmt.Sprintf("n%d=%d", i%40, i)
 		js.Site("s").SetCookies(u, http.Header{"Set-Cookie": {line, "all=" + host + "; Domain=example.com"}}, time.Now())
 		if err := js.Save(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return err
 		}
 		fmt.Println(i)
 	}
@@ -43,45 +35,16 @@ func collectForEver(dir, host string) {
 // Every cookie that a killed process has reported is in the file.
 func TestKilledProcesses(t *testing.T) {
 	dir := t.TempDir()
-	const processes, rounds = 3, 4
-	for round := range rounds {
-		var running []*exec.Cmd
-		var outs []*bufio.Scanner
-		for i := range processes {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), childEnv+"="+dir, fmt.Sprintf("CHILD_HOST=h%d.d%d.com", i, i))
-			cmd.Stderr = os.Stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			running, outs = append(running, cmd), append(outs, bufio.NewScanner(out))
+	host := func(i int) string { return fmt.Sprintf("h%d.d%d.com", i, i) }
+	killtest.Run(t, 3, func(i int) string { return filepath.Join(dir, host(i)) }, func(i int, reports []string) {
+		text, err := os.ReadFile(filepath.Join(dir, "s.json"))
+		if err != nil || !json.Valid(text) {
+			t.Fatalf("%q, %v", text, err)
 		}
-		for i := range running {
-			reported := 0
-			for range 5 + 7*round + i {
-				if !outs[i].Scan() {
-					t.Fatal("a process ended early")
-				}
-				fmt.Sscan(outs[i].Text(), &reported)
-			}
-			if err := running[i].Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			for outs[i].Scan() {
-				fmt.Sscan(outs[i].Text(), &reported)
-			}
-			_ = running[i].Wait()
-			text, err := os.ReadFile(filepath.Join(dir, "s.json"))
-			if err != nil || !json.Valid(text) {
-				t.Fatalf("%q, %v", text, err)
-			}
-			checkSaved(t, dir, fmt.Sprintf("h%d.d%d.com", i, i), reported)
-		}
-	}
+		var reported int
+		fmt.Sscan(reports[len(reports)-1], &reported)
+		checkSaved(t, dir, host(i), reported)
+	})
 }
 
 // checkSaved checks the last 30 cookies up to the reported number.

@@ -1,31 +1,19 @@
 package proxypool
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-)
 
-// The test binary runs as a crawling process if this variable is set.
-const childEnv = "PROXIES_TEST_CHILD"
+	"hce/dc/internal/crawl/statefile/killtest"
+)
 
 const childSpec = `{"file_path":"x.json","proxies":{"a:1":{},"b:1":{}}}`
 
-func TestMain(m *testing.M) {
-	if base := os.Getenv(childEnv); base != "" {
-		if err := useForEver(base); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { killtest.Main(m, useForEver) }
 
-// useForEver picks proxies, each with a fault, and reports them, until it is killed.
+// useForEver picks proxies of an index file below base, each with a fault, and reports them.
 func useForEver(base string) error {
 	s, err := Parse(childSpec)
 	if err != nil {
@@ -51,45 +39,13 @@ func useForEver(base string) error {
 // spread over the proxies.
 func TestKilledProcesses(t *testing.T) {
 	base := t.TempDir()
-	const processes, rounds = 3, 4
 	reported := 0
-	for round := range rounds {
-		var running []*exec.Cmd
-		var outs []*bufio.Scanner
-		for range processes {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), childEnv+"="+base)
-			cmd.Stderr = os.Stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			running, outs = append(running, cmd), append(outs, bufio.NewScanner(out))
-		}
-		for i := range running {
-			for range 5 + 7*round + i {
-				if !outs[i].Scan() {
-					t.Fatal("a process ended early")
-				}
-				reported++
-			}
-			if err := running[i].Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			for outs[i].Scan() {
-				reported++
-			}
-			_ = running[i].Wait()
-		}
-	}
+	processes := killtest.Run(t, 3, func(int) string { return base }, func(_ int, reports []string) { reported += len(reports) })
 	path := filepath.Join(base, "x.json")
 	a, b := read(t, path, "a:1"), read(t, path, "b:1")
 	freq := int(a["freq"].(float64) + b["freq"].(float64))
 	faults := int(a["faults"].(float64) + b["faults"].(float64))
-	if most := reported + processes*rounds; freq < reported || freq > most || faults < reported || faults > most {
+	if most := reported + processes; freq < reported || freq > most || faults < reported || faults > most {
 		t.Errorf("reported %d, uses %d, faults %d", reported, freq, faults)
 	}
 	if d := a["freq"].(float64) - b["freq"].(float64); d < -1 || d > 1 {
