@@ -2,12 +2,9 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +15,6 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -26,8 +22,6 @@ import (
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
-
-	"hce/dc/internal/wire/prop"
 )
 
 // phase is the progress of a page's document.
@@ -276,274 +270,6 @@ func (v *visit) setCookies(ctx context.Context) {
 			v.cfg.Log.Warn("the browser refuses a cookie", "url", v.req.URL, "cookie", name, "error", err)
 		}
 	}
-}
-
-// navigate opens the URL of the request and returns when its document is committed.
-func (v *visit) navigate(ctx context.Context) error {
-	answer := make(chan error, 1)
-	go func() {
-		result, err := cdp.Call(ctx, v.session, page.Navigate, page.NavigateParams{URL: v.req.URL})
-		if err == nil && result.ErrorText != "" {
-			err = netError(result.ErrorText)
-		}
-		answer <- err
-	}()
-	// A fault of a redirect, or a complete download, may come first.
-	err := v.wait(ctx, func() bool { return v.phase >= committed }, answer)
-	var failed netError
-	if !errors.As(err, &failed) {
-		return err
-	}
-	return v.netFault(string(failed), kindOfNet(string(failed)))
-}
-
-// netError is an error text of Chromium, such as "net::ERR_TIMED_OUT".
-type netError string
-
-func (e netError) Error() string { return string(e) }
-
-// netFault returns the fault of a request that failed in the network. It returns nil if the
-// response is complete all the same.
-func (v *visit) netFault(text string, kind Kind) error {
-	v.mu.Lock()
-	fault, phase, target, code := v.fault, v.phase, v.url, v.code
-	v.mu.Unlock()
-	switch {
-	case fault != nil:
-		return fault
-	case phase == downloaded:
-		return nil
-	case code >= 400 && phase == answered:
-		// Chromium shows its own error page for empty responses of 400 and above.
-		v.change(func() { v.phase = downloaded; v.body = []byte{} })
-		return nil
-	case code != 0 && phase == answered && strings.HasSuffix(text, "_ABORTED"):
-		return v.faultOf(Empty, nil)
-	}
-	err := error(netError(text))
-	if u, parseErr := url.Parse(target); parseErr == nil {
-		if failure := v.proxy.failure(hostPort(u)); failure != nil {
-			kind, err = kindOfDial(failure, kind), failure
-		}
-	}
-	if v.proxy.full.Load() {
-		kind, err = TooLarge, errTraffic
-	}
-	return v.faultOf(kind, err)
-}
-
-// hostPort returns the host and port of a URL, as Chromium sends them to its proxy.
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
-// kindOfDial returns the kind of an error of Config.Dial. other is the kind of Chromium's
-// error.
-func kindOfDial(err error, other Kind) Kind {
-	var (
-		guard  interface{ Refused() bool }
-		behind *upstreamError
-		name   *net.DNSError
-		late   interface{ Timeout() bool }
-	)
-	switch {
-	case errors.As(err, &guard) && guard.Refused():
-		return Guard
-	case errors.As(err, &behind):
-		return ProxyConnect
-	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return ConnectTimeout
-	case errors.As(err, &name):
-		return NameNotResolved
-	case other == Blocked, other == Empty: // our proxy closed the connection
-		return Connect
-	}
-	return other
-}
-
-// wait returns when cond holds. It calls cond under the lock. It returns early on a fault,
-// the end of ctx or of the browser, or an error from answer, which may be nil.
-func (v *visit) wait(ctx context.Context, cond func() bool, answer <-chan error) error {
-	for {
-		v.mu.Lock()
-		done, fault, changed := cond(), v.fault, v.changed
-		v.mu.Unlock()
-		switch {
-		case fault != nil:
-			return fault
-		case done:
-			return nil
-		}
-		select {
-		case <-changed:
-		case err := <-answer:
-			if err != nil {
-				return err
-			}
-			answer = nil // events report the rest
-		case <-v.chromium.gone:
-			return errors.New("the browser ended")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// waitLoaded returns when the page has loaded, the damping is over, and the page requests
-// no other URL.
-func (v *visit) waitLoaded(ctx context.Context, damping time.Duration) error {
-	for {
-		if err := v.wait(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
-			return err
-		}
-		v.mu.Lock()
-		count, hint, isFile := v.count, time.Until(v.hinted.Add(hintTime)), v.phase == downloaded
-		v.mu.Unlock()
-		if isFile {
-			return nil
-		}
-		calm, cancel := context.WithTimeout(ctx, max(damping, settleTime, hint))
-		err := v.wait(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
-		over := calm.Err() != nil
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err == nil: // the page has navigated
-		case over:
-			v.mu.Lock()
-			hint, still := time.Until(v.hinted.Add(hintTime)), v.count == count
-			v.mu.Unlock()
-			if still && hint <= 0 {
-				return nil
-			}
-			damping = 0
-		default:
-			return err
-		}
-	}
-}
-
-// listen handles the events of the page, in order. It must not block.
-func (v *visit) listen(ev any) {
-	switch ev := ev.(type) {
-	case *fetch.EventRequestPaused:
-		v.mu.Lock()
-		own := ev.ResourceType == network.ResourceTypeDocument && ev.FrameID == v.frame
-		if !own {
-			v.queue(ev)
-		}
-		v.mu.Unlock()
-		if own {
-			go v.document(ev)
-		}
-	case *fetch.EventAuthRequired:
-		// There is no user. The page is what the server sends without a password.
-		go cdp.Call(v.time, v.session, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{RequestID: ev.RequestID,
-			AuthChallengeResponse: &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}})
-	case *page.EventFrameNavigated:
-		if ev.Frame.ParentID == "" {
-			v.change(func() { v.commit(ev.Frame) })
-		}
-	case *page.EventDomContentEventFired:
-		v.change(func() { v.parsed = v.phase >= committed })
-	case *page.EventLoadEventFired:
-		v.change(func() {
-			if v.phase == committed {
-				v.phase = loaded
-			}
-		})
-	case *page.EventFrameStoppedLoading:
-		// A page has no load event if a script stopped it, or if it went to a URL for
-		// another program.
-		v.change(func() {
-			if ev.FrameID == v.frame && v.phase == committed {
-				v.phase, v.parsed = loaded, true
-			}
-		})
-	case *page.EventFrameRequestedNavigation:
-		if ev.Disposition == page.ClientNavigationDispositionCurrentTab {
-			v.hint(ev.FrameID)
-		}
-	case *page.EventFrameStartedNavigating:
-		if ev.NavigationType != page.FrameStartedNavigatingNavigationTypeSameDocument {
-			v.hint(ev.FrameID)
-		}
-	case *page.EventJavascriptDialogOpening:
-		// There is no user to answer a dialog. A page may be left.
-		leave := ev.Type == page.DialogTypeBeforeunload
-		go cdp.Call(v.time, v.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
-	case *inspector.EventTargetCrashed:
-		v.fail(v.crash())
-	}
-}
-
-// crash returns the fault of a page whose process has ended.
-func (v *visit) crash() *Fault {
-	if v.chromium.killed() != v.killed {
-		return v.faultOf(Memory, fmt.Errorf("the browser may use %d MiB", v.cfg.MaxMemory>>20))
-	}
-	return v.faultOf(Driver, errors.New("the process of the page crashed"))
-}
-
-// hint records that the page is about to navigate.
-func (v *visit) hint(frame cdp.FrameID) {
-	v.change(func() {
-		if frame == v.frame && v.phase == loaded {
-			v.hinted = time.Now()
-		}
-	})
-}
-
-// commit records a new document of the page. v.mu must be held.
-func (v *visit) commit(f *cdp.Frame) {
-	if f.UnreachableURL != "" || strings.HasPrefix(f.URL, "chrome-error:") {
-		return // Chromium's error page; navigate reports the fault
-	}
-	if v.phase == answered {
-		v.phase, v.parsed = committed, false
-	}
-}
-
-// script runs JavaScript in the page's own world and returns its result as JSON, empty if
-// it has none. A text with a "return" outside of functions is run as the body of a
-// function, as old drivers did.
-func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error) {
-	value, err := v.evaluate(ctx, text, 0)
-	var thrown *scriptError
-	if errors.As(err, &thrown) && strings.Contains(thrown.text, "Illegal return statement") {
-		// A syntax error: nothing of the script has run.
-		return v.evaluate(ctx, "(async function () {\n"+text+"\n})()", 0)
-	}
-	return value, err
-}
-
-// scriptError is an exception of a script.
-type scriptError struct{ text string }
-
-func (e *scriptError) Error() string { return "script failed: " + prop.Clip(e.text) }
-
-func (v *visit) evaluate(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
-	on := true
-	result, err := cdp.Call(ctx, v.session, runtime.Evaluate, runtime.EvaluateParams{
-		Expression: text, ContextID: world, ReturnByValue: &on, AwaitPromise: &on, UserGesture: &on})
-	switch {
-	case err != nil:
-		return nil, err
-	case result.ExceptionDetails != nil:
-		thrown := result.ExceptionDetails.Text
-		if e := result.ExceptionDetails.Exception; e != nil && e.Description != "" {
-			thrown = e.Description
-		}
-		return nil, &scriptError{thrown}
-	case result.Result == nil:
-		return nil, nil
-	}
-	return json.RawMessage(result.Result.Value), nil
 }
 
 // close closes the page and its browser context. The proxy goes first: Chromium then
