@@ -179,16 +179,22 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 		resume()
 		return
 	}
+	v.takeFile(ev, kind)
+}
+
+// takeFile downloads a response that is not declared as HTML, and ends the page with it.
+// It passes content without a declared type to the page if it looks like HTML.
+func (v *visit) takeFile(ev *fetch.EventRequestPaused, kind string) {
 	body, err := v.download(v.time, ev.RequestID)
 	switch {
+	case err != nil && v.time.Err() != nil:
+		return
 	case err != nil:
-		if v.time.Err() == nil {
-			var f *Fault
-			if !errors.As(err, &f) {
-				f = v.faultOf(Driver, fmt.Errorf("download body: %w", err))
-			}
-			v.refuse(ev, f)
+		var f *Fault
+		if !errors.As(err, &f) {
+			f = v.faultOf(Driver, fmt.Errorf("download body: %w", err))
 		}
+		v.refuse(ev, f)
 		return
 	case kind == "" && isHTML(mediaType(http.DetectContentType(body))):
 		entries := append(ev.ResponseHeaders, &fetch.HeaderEntry{Name: "Content-Type", Value: "text/html"})
@@ -198,7 +204,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 			v.fail(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
 		}
 		return
-	case len(body) == 0 && code < 400:
+	case len(body) == 0 && ev.ResponseStatusCode < 400:
 		v.refuse(ev, v.faultOf(Empty, nil))
 		return
 	}

@@ -164,16 +164,24 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		return nil, fail(w.kindOf(err, connected, ch.url), err)
 	}
 	defer resp.Body.Close()
+	m := &meter{memory: ch.req.Memory, ctx: ctx, clock: clock, limit: ch.req.MaxBytes}
+	return ch.receive(resp, w, m, cancel, fail)
+}
+
+// receive reads a response. cancel ends its request; fail returns the fault of a read error.
+func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), fail func(Kind, error) *Fault) (*url.URL, *Fault) {
+	res := &ch.resp
 	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
-	if resp.StatusCode == http.StatusSwitchingProtocols {
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
 		return nil, ch.fault(BadResponse, errSwitched)
-	}
-	if resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP() {
+	case resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP():
 		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel the status is the target's
 	}
-	ch.keepCookies()
-
+	if len(res.Header["Set-Cookie"]) > 0 {
+		ch.jar.SetCookies(ch.url, res.Header)
+	}
 	if isRedirect(resp.StatusCode) {
 		next, fault := ch.target(resp)
 		if fault == nil {
@@ -186,10 +194,11 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		return nil, nil
 	}
 	var kind Kind
-	res.Body, res.WireBytes, kind, err = readBody(resp, ch.req.MaxBytes, &meter{memory: ch.req.Memory, ctx: ctx, clock: clock, limit: ch.req.MaxBytes})
+	var err error
+	res.Body, res.WireBytes, kind, err = readBody(resp, ch.req.MaxBytes, m)
 	if err != nil {
 		res.Truncated = true
-		if kind == TooLarge || kind == Refused && ctx.Err() == nil {
+		if kind == TooLarge || kind == Refused && m.ctx.Err() == nil {
 			return nil, ch.fault(kind, err)
 		}
 		return nil, fail(kind, err)

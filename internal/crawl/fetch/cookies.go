@@ -38,13 +38,6 @@ func (j *chainJar) SetCookies(u *url.URL, h http.Header) {
 	j.jar.SetCookies(u, cookies)
 }
 
-// keepCookies passes the response of the current hop to the jar.
-func (ch *chain) keepCookies() {
-	if len(ch.resp.Header["Set-Cookie"]) > 0 {
-		ch.jar.SetCookies(ch.url, ch.resp.Header)
-	}
-}
-
 // cookies returns the Cookie field. Cookies of the request are sent only while the chain
 // stays on its site. Those of the jar win.
 func (ch *chain) cookies(requested []string) string {

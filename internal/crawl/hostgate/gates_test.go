@@ -138,7 +138,7 @@ func TestSharedGapFromStartToStart(t *testing.T) {
 			wg.Go(func() {
 				p := acquire(t, all[i%2], "h", delay, 3)
 				mu.Lock()
-				starts = append(starts, p.Began())
+				starts = append(starts, p.state.Start)
 				mu.Unlock()
 				time.Sleep(delay / 2)
 				release(t, p, delay)

@@ -23,9 +23,6 @@ type Pass struct {
 	err  error
 }
 
-// Began returns the start of the request, from which the gap of shared passes counts.
-func (p *Pass) Began() time.Time { return p.state.Start }
-
 // Release ends the Pass. Call it when the response was read or abandoned. delay is the gap
 // before the next request of any caller: the configured delay, or a longer one that
 // robots.txt has named. An error means that the end could not be stored. The host is free
