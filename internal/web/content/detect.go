@@ -16,6 +16,9 @@ type Regexp interface {
 	ReplaceAll(text, with string) (string, error)
 }
 
+// Compiler compiles a pattern.
+type Compiler = func(text string) (Regexp, error)
+
 // AutoDetect is the property MIME_TYPE_AUTO_DETECT: for which pages the type is detected
 // from the content.
 type AutoDetect struct {
@@ -44,46 +47,47 @@ type detectRule struct {
 // ParseAutoDetect parses "0" (off), "1" (detect from content), "2" (as 1, with a HEAD
 // request for each link), or a list of rules, one of which must hold. compile compiles the
 // url_expression of a rule.
-func ParseAutoDetect(text string, compile func(string) (Regexp, error)) (AutoDetect, error) {
+func ParseAutoDetect(text string, compile Compiler) (AutoDetect, error) {
 	if strings.TrimSpace(text) == "" {
 		return AutoDetect{}, nil
 	}
-	var raw json.RawMessage
-	if err := prop.Decode(text, &raw); err != nil {
+	if strings.IndexByte("{[", strings.TrimSpace(text)[0]) >= 0 {
+		rules, err := parseRules(text, maxEntries, compile, parseDetectRule)
+		return AutoDetect{rules: rules}, err
+	}
+	var number prop.Int
+	if err := prop.Decode(text, &number); err != nil {
 		return AutoDetect{}, err
 	}
-	list := []json.RawMessage{raw}
-	switch raw[0] {
-	case '{':
-	case '[':
-		if err := prop.Decode(text, &list); err != nil {
-			return AutoDetect{}, err
-		}
-	default:
-		var number prop.Int
-		if err := number.UnmarshalJSON(raw); err != nil {
-			return AutoDetect{}, err
-		}
-		if number < 0 || number > 2 {
-			return AutoDetect{}, fmt.Errorf("has %d; expected 0, 1, 2 or a list of rules", number)
-		}
-		return AutoDetect{always: number > 0, heads: number == 2}, nil
+	if number < 0 || number > 2 {
+		return AutoDetect{}, fmt.Errorf("has %d; expected 0, 1, 2 or a list of rules", number)
 	}
-	if len(list) > maxEntries {
-		return AutoDetect{}, fmt.Errorf("has more than %d rules", maxEntries)
-	}
-	var detect AutoDetect
-	for i, element := range list {
-		rule, err := parseDetectRule(element, compile)
-		if err != nil {
-			return AutoDetect{}, fmt.Errorf("has a rule %d that %w", i+1, err)
-		}
-		detect.rules = append(detect.rules, rule)
-	}
-	return detect, nil
+	return AutoDetect{always: number > 0, heads: number == 2}, nil
 }
 
-func parseDetectRule(raw json.RawMessage, compile func(string) (Regexp, error)) (detectRule, error) {
+// parseRules parses a list of at most most rules, or a single rule. It returns nil on error.
+func parseRules[T any](text string, most int, compile Compiler, parse func(json.RawMessage, Compiler) (T, error)) ([]T, error) {
+	list := []json.RawMessage{[]byte(text)}
+	if strings.TrimSpace(text) == "" || strings.TrimSpace(text)[0] != '{' {
+		if err := prop.Decode(text, &list); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) > most {
+		return nil, fmt.Errorf("has more than %d rules", most)
+	}
+	var rules []T
+	for i, element := range list {
+		rule, err := parse(element, compile)
+		if err != nil {
+			return nil, fmt.Errorf("has a rule %d that %w", i+1, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
+}
+
+func parseDetectRule(raw json.RawMessage, compile Compiler) (detectRule, error) {
 	var v struct {
 		URL      string     `json:"url_expression"`
 		Mode     prop.Int   `json:"mode"`

@@ -224,16 +224,6 @@ func IsXML(kind string) bool {
 	return kind == typeXML || kind == "application/xml" || strings.HasSuffix(kind, "+xml")
 }
 
-// IsFeed reports whether a body of the type may be a feed: a feed type or generic XML.
-func IsFeed(kind string) bool {
-	switch kind {
-	case typeRSS, typeAtom, typeRDF, typeXML, "application/xml", "text/rss", "text/rss+xml",
-		"text/atom", "application/rss", "application/feed+json":
-		return true
-	}
-	return false
-}
-
 // IsBinary reports whether bodies of the type contain no text to search for words or links.
 func IsBinary(kind string) bool {
 	if IsText(kind) || IsXML(kind) {

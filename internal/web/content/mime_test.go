@@ -96,28 +96,28 @@ func TestDetect(t *testing.T) {
 
 func TestTypeFamilies(t *testing.T) {
 	tests := []struct {
-		kind                            string
-		text, html, xml, feed, isBinary bool
+		kind                      string
+		text, html, xml, isBinary bool
 	}{
-		{"text/html", true, true, false, false, false},
-		{"application/xhtml+xml", true, true, true, false, false},
-		{"text/plain", true, false, false, false, false},
-		{"text/xml", true, false, true, true, false},
-		{"application/xml", false, false, true, true, false},
-		{"application/rss+xml", false, false, true, true, false},
-		{"application/json", false, false, false, false, false},
-		{"application/ld+json", false, false, false, false, false},
-		{"application/x-javascript", false, false, false, false, false},
-		{"image/svg+xml", false, false, true, false, false},
-		{"image/png", false, false, false, false, true},
-		{"application/pdf", false, false, false, false, true},
-		{"application/octet-stream", false, false, false, false, true},
-		{"message/rfc822", false, false, false, false, false},
+		{"text/html", true, true, false, false},
+		{"application/xhtml+xml", true, true, true, false},
+		{"text/plain", true, false, false, false},
+		{"text/xml", true, false, true, false},
+		{"application/xml", false, false, true, false},
+		{"application/rss+xml", false, false, true, false},
+		{"application/json", false, false, false, false},
+		{"application/ld+json", false, false, false, false},
+		{"application/x-javascript", false, false, false, false},
+		{"image/svg+xml", false, false, true, false},
+		{"image/png", false, false, false, true},
+		{"application/pdf", false, false, false, true},
+		{"application/octet-stream", false, false, false, true},
+		{"message/rfc822", false, false, false, false},
 	}
 	for _, tt := range tests {
-		got := [5]bool{IsText(tt.kind), IsHTML(tt.kind), IsXML(tt.kind), IsFeed(tt.kind), IsBinary(tt.kind)}
-		if want := [5]bool{tt.text, tt.html, tt.xml, tt.feed, tt.isBinary}; got != want {
-			t.Errorf("%s: text, HTML, XML, feed, binary = %v, want %v", tt.kind, got, want)
+		got := [4]bool{IsText(tt.kind), IsHTML(tt.kind), IsXML(tt.kind), IsBinary(tt.kind)}
+		if want := [4]bool{tt.text, tt.html, tt.xml, tt.isBinary}; got != want {
+			t.Errorf("%s: text, HTML, XML, binary = %v, want %v", tt.kind, got, want)
 		}
 	}
 }

@@ -33,32 +33,12 @@ type replaceRule struct {
 // ParseReplace parses a list of {"WHERE": "RAW", "WHAT": pattern, "WITH": text,
 // "CONDITION": SQL}, or a single such object. compile compiles a pattern. The condition is
 // not parsed.
-func ParseReplace(text string, compile func(string) (Regexp, error)) (Replace, error) {
-	var raw json.RawMessage
-	if err := prop.Decode(text, &raw); err != nil {
-		return Replace{}, err
-	}
-	list := []json.RawMessage{raw}
-	if raw[0] != '{' {
-		if err := prop.Decode(text, &list); err != nil {
-			return Replace{}, err
-		}
-	}
-	if len(list) > maxRules {
-		return Replace{}, fmt.Errorf("has more than %d rules", maxRules)
-	}
-	var replace Replace
-	for i, element := range list {
-		rule, err := parseReplaceRule(element, compile)
-		if err != nil {
-			return Replace{}, fmt.Errorf("has a rule %d that %w", i+1, err)
-		}
-		replace.rules = append(replace.rules, rule)
-	}
-	return replace, nil
+func ParseReplace(text string, compile Compiler) (Replace, error) {
+	rules, err := parseRules(text, maxRules, compile, parseReplaceRule)
+	return Replace{rules}, err
 }
 
-func parseReplaceRule(raw json.RawMessage, compile func(string) (Regexp, error)) (replaceRule, error) {
+func parseReplaceRule(raw json.RawMessage, compile Compiler) (replaceRule, error) {
 	var v struct {
 		Where, What, With, Condition string
 	}

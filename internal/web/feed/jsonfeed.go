@@ -214,11 +214,7 @@ func jsonStandard(item *jsonfeed.Item, links []link, chosen link) *object {
 	o.set("tags", tagList(tags))
 	o.set("enclosures", linkList(links, "enclosure"))
 	o.set("language", item.Language)
-	if item.Image != "" {
-		image := &object{}
-		image.set("href", item.Image)
-		o.set("image", image)
-	}
+	o.set("image", newObject("href", item.Image))
 	return o
 }
 
@@ -254,13 +250,8 @@ func (x *jsonFeed) finish() {
 	}
 	zero := Entry{URL: f.Link, Title: f.Title}
 	if x.Standard {
-		o := &object{}
-		o.set("title", f.Title)
-		o.set("link", f.Link)
-		o.set("subtitle", text("description"))
-		o.set("language", f.Language)
-		o.set("icon", text("icon"))
-		zero.Data, _ = o.encode()
+		zero.Data, _ = newObject("title", f.Title, "link", f.Link, "subtitle", text("description"),
+			"language", f.Language, "icon", text("icon")).encode()
 	} else {
 		var b bytes.Buffer
 		if writeJSON(&b, x.head) == nil {

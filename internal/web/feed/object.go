@@ -16,6 +16,15 @@ type member struct {
 	value any
 }
 
+// newObject returns an object with the pairs of name and value, without empty values.
+func newObject(pairs ...any) *object {
+	o := &object{}
+	for i := 0; i < len(pairs); i += 2 {
+		o.set(pairs[i].(string), pairs[i+1])
+	}
+	return o
+}
+
 // set sets name to value, unless the value is empty or the name exists.
 func (o *object) set(name string, value any) {
 	if _, taken := o.index[name]; taken || isEmpty(value) {

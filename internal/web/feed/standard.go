@@ -37,10 +37,7 @@ func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, cho
 	o.set("enclosures", linkList(links, "enclosure"))
 	o.set("comments", item.Comments)
 	if item.Source != nil {
-		source := &object{}
-		source.set("title", item.Source.Title)
-		source.set("href", item.Source.URL)
-		o.set("source", source)
+		o.set("source", newObject("title", item.Source.Title, "href", item.Source.URL))
 	}
 	language := n.attr("lang")
 	if dc := item.DublinCoreExt; language == "" && dc != nil && len(dc.Language) > 0 {
@@ -91,10 +88,7 @@ func rssHead(raw *rss.Feed, common *gofeed.Feed) *object {
 	}
 	o.set("tags", tagList(tags))
 	if common.Image != nil {
-		image := &object{}
-		image.set("href", common.Image.URL)
-		image.set("title", common.Image.Title)
-		o.set("image", image)
+		o.set("image", newObject("href", common.Image.URL, "title", common.Image.Title))
 	}
 	o.set("docs", raw.Docs)
 	o.set("ttl", raw.TTL)
@@ -122,12 +116,8 @@ func atomStandard(item *atom.Entry, links []link, chosen link, language string) 
 	o.set("enclosures", linkList(links, "enclosure"))
 	o.set("rights", item.Rights)
 	if s := item.Source; s != nil {
-		source := &object{}
-		source.set("title", s.Title)
-		source.set("id", s.ID)
-		source.set("href", best(atomLinks(s.Links), s.ID).href)
-		source.set("updated", s.Updated)
-		o.set("source", source)
+		href := best(atomLinks(s.Links), s.ID).href
+		o.set("source", newObject("title", s.Title, "id", s.ID, "href", href, "updated", s.Updated))
 	}
 	o.set("language", language)
 	setExtensions(o, item.Extensions)
@@ -165,7 +155,6 @@ func atomTags(categories []*atom.Category) []tag {
 }
 
 func content(mediaType, value string) *object {
-	o := &object{}
 	switch mediaType {
 	case "", "text":
 		mediaType = "text/plain"
@@ -174,9 +163,7 @@ func content(mediaType, value string) *object {
 	case "xhtml":
 		mediaType = "application/xhtml+xml"
 	}
-	o.set("type", mediaType)
-	o.set("value", value)
-	return o
+	return newObject("type", mediaType, "value", value)
 }
 
 // setDate sets the text of a date and, if it is valid, Python's time tuple in UTC.
@@ -197,16 +184,11 @@ func linkList(links []link, rel string) []any {
 		if rel != "" && l.rel != rel {
 			continue
 		}
-		o := &object{}
-		if rel == "" {
-			o.set("rel", l.rel)
+		if rel != "" {
+			l.rel = "" // redundant
 		}
-		o.set("type", l.mediaType)
-		o.set("href", l.href)
-		o.set("title", l.title)
-		o.set("length", l.length)
-		o.set("hreflang", l.language)
-		list = append(list, o)
+		list = append(list, newObject("rel", l.rel, "type", l.mediaType, "href", l.href,
+			"title", l.title, "length", l.length, "hreflang", l.language))
 	}
 	return list
 }
@@ -214,11 +196,7 @@ func linkList(links []link, rel string) []any {
 func tagList(tags []tag) []any {
 	var list []any
 	for _, t := range tags {
-		o := &object{}
-		o.set("term", t.term)
-		o.set("scheme", t.scheme)
-		o.set("label", t.label)
-		if !isEmpty(o) {
+		if o := newObject("term", t.term, "scheme", t.scheme, "label", t.label); !isEmpty(o) {
 			list = append(list, o)
 		}
 	}
@@ -248,10 +226,7 @@ func atomPersons(from []*atom.Person) []person {
 func setPersons(o *object, role string, from []person) {
 	var list []any
 	for _, p := range from {
-		detail := &object{}
-		detail.set("name", p.name)
-		detail.set("email", p.email)
-		detail.set("href", p.href)
+		detail := newObject("name", p.name, "email", p.email, "href", p.href)
 		if isEmpty(detail) {
 			continue
 		}

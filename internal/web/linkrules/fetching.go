@@ -74,22 +74,10 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 	if v.Max != nil {
 		by.Max = int(min(max(*v.Max, 0), maxRedirects))
 	}
-	types, err := elements(v.Types)
-	if err != nil {
+	if types, err := redirectCodes(v.Types); err != nil {
 		return err
-	}
-	if len(types) > 0 {
-		by.Types = nil
-	}
-	for _, t := range types {
-		var code prop.Int
-		if err := code.UnmarshalJSON(t); err != nil {
-			return err
-		}
-		if code < 300 || code > 399 {
-			return fmt.Errorf(`has %d at "TYPES"; expected a code from 300 to 399`, code)
-		}
-		by.Types = append(by.Types, int(code))
+	} else if len(types) > 0 {
+		by.Types = types
 	}
 	urls, err := elements(v.URL)
 	if err != nil {
@@ -118,6 +106,25 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 		}
 	}
 	return nil
+}
+
+// redirectCodes parses TYPES.
+func redirectCodes(raw json.RawMessage) (codes []int, err error) {
+	list, err := elements(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, element := range list {
+		var code prop.Int
+		if err := code.UnmarshalJSON(element); err != nil {
+			return nil, err
+		}
+		if code < 300 || code > 399 {
+			return nil, fmt.Errorf(`has %d at "TYPES"; expected a code from 300 to 399`, code)
+		}
+		codes = append(codes, int(code))
+	}
+	return codes, nil
 }
 
 // For returns how to resolve a link, by the first expression found in it, or nil to keep

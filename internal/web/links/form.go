@@ -48,33 +48,8 @@ func (s *scanner) startOfForm(tag string) {
 		}
 	case "input", "button":
 		s.endField()
-		kind := strings.ToLower(strings.TrimSpace(s.value("type")))
-		if tag == "button" && kind == "" {
-			kind = "submit"
-		}
-		value := s.value("value")
-		switch kind {
-		case "button", "reset", "image", "file":
-			return
-		case "submit":
-			if f.submitted || disabled {
-				return
-			}
-			f.submitted = true
-		case "checkbox", "radio":
-			if !s.has("checked") {
-				return
-			}
-			if !s.has("value") {
-				value = "on"
-			}
-		default:
-			if tag == "button" {
-				return
-			}
-		}
 		if !disabled {
-			f.add(Field{name, value})
+			s.input(tag, name)
 		}
 	case "textarea":
 		s.endField()
@@ -100,6 +75,36 @@ func (s *scanner) startOfForm(tag string) {
 			f.waiting, f.text = true, f.text[:0]
 		}
 	}
+}
+
+// input adds an enabled input or button element that a browser would send.
+func (s *scanner) input(tag, name string) {
+	kind := strings.ToLower(strings.TrimSpace(s.value("type")))
+	if tag == "button" && kind == "" {
+		kind = "submit"
+	}
+	value := s.value("value")
+	switch kind {
+	case "button", "reset", "image", "file":
+		return
+	case "submit":
+		if s.form.submitted {
+			return
+		}
+		s.form.submitted = true
+	case "checkbox", "radio":
+		if !s.has("checked") {
+			return
+		}
+		if !s.has("value") {
+			value = "on"
+		}
+	default:
+		if tag == "button" {
+			return
+		}
+	}
+	s.form.add(Field{name, value})
 }
 
 // endOfForm handles an end tag inside a form.
