@@ -137,7 +137,7 @@ func TestNormalize(t *testing.T) {
 		{"main and www", "HTTP://www.Ex.com", Main | SkipWWW, "http://ex.com/"},
 		{"main keeps a malformed URL", "http://a b/ ", Main, "http://a b/"},
 		{"main and validate", "http://a b/", Main | Validate, "!syntax"},
-		{"validate alone does nothing", "http://a b/", Validate, "http://a b/"},
+		{"validate without main", "http://a b/", Validate, "http://a b/"},
 		{"main keeps a relative URL", "/path/x", Main, "/path/x"},
 		{"relative URL with validate", "/path/x", Main | Validate, "!relative"},
 		{"unlisted scheme", "mailto:x@y", Main, "!scheme"},

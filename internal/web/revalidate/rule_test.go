@@ -177,7 +177,7 @@ func TestETag(t *testing.T) {
 		{"no quotes", `abc`, `abc`, `"abc"`},
 		{"no quotes, several", `abc, def`, `abc`, `"abc"`},
 		{"dashes and suffix", `"2f-5c8-1:gzip"`, `2f-5c8-1:gzip`, `"2f-5c8-1:gzip"`},
-		{"strong that looks weak", `"W/abc"`, `"W/abc"`, `"W/abc"`},
+		{"strong tag like a weak one", `"W/abc"`, `"W/abc"`, `"W/abc"`},
 		{"backslash is literal", `"a\b"`, `a\b`, `"a\b"`},
 		{"spaces around", ` "abc" `, `abc`, `"abc"`},
 		{"empty", `""`, ``, ``},
