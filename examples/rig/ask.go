@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"hce/dc/internal/childprocess"
 )
 
 // response is the ClientResponse of docs/spec/objects.md 3.1, as one node sends it.
@@ -110,7 +112,7 @@ func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, 
 	cmd.WaitDelay = time.Second
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
-	ended, err := launch(cmd)
+	ended, err := childprocess.Start(cmd)
 	if err == nil {
 		err = <-ended
 	}

@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"hce/dc/internal/childprocess"
 )
 
 // Deadlines of single steps.
@@ -88,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	r.daemon = exec.Command(filepath.Join(o.Bin, "dc-daemon"), "-c", filepath.Join(o.Ini, "dc-daemon.ini"))
 	r.daemon.Env = append(r.Env(), o.Env...)
 	r.daemon.Stdout, r.daemon.Stderr = out, out
-	ended, err := launch(r.daemon)
+	ended, err := childprocess.Start(r.daemon)
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}

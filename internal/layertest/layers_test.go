@@ -19,10 +19,11 @@ const module = "hce/dc/"
 
 // row is the place of each group of packages below internal/ in the drawing.
 var row = map[string]int{
-	"files":    0,
-	"testwait": 0,
-	"wire":     0,
-	"web":      1, "config": 1, "task": 1,
+	"files":        0,
+	"childprocess": 0,
+	"testwait":     0,
+	"wire":         0,
+	"web":          1, "config": 1, "task": 1,
 	"storage": 2, "crawl": 2, "process": 2,
 	"daemon":    3,
 	"cli":       4,
@@ -118,7 +119,7 @@ var libraries = map[string][]string{
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
 	"net/http":                                     {"crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "daemon/status", "web/content", "web/revalidate", "wire"},
-	"os/exec":                                      {"daemon/executor", "crawl/browser", "cmd/dc-daemon"},
+	"os/exec":                                      {"childprocess", "daemon/executor", "crawl/browser", "cmd/dc-daemon"},
 }
 
 type listed struct {

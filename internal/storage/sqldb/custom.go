@@ -14,28 +14,27 @@ import (
 
 var (
 	errStatement   = errors.New("is not one statement")
-	errConnections = errors.New("what changes the connection or the transaction is not for a statement from outside")
+	errConnections = errors.New("a client statement must not change the connection or the transaction")
 )
 
-// ownWords begin statements of MySQL about the connection and the transaction.
-var ownWords = regexp.MustCompile(`(?is)^(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(?:BEGIN|COMMIT|ROLLBACK|START|SAVEPOINT|RELEASE|SET|LOCK|UNLOCK|XA|USE|KILL|SHUTDOWN)\b`)
+// sessionWords matches MySQL statements about the connection or the transaction.
+var sessionWords = regexp.MustCompile(`(?is)^(?:\s|/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)*(?:BEGIN|COMMIT|ROLLBACK|START|SAVEPOINT|RELEASE|SET|LOCK|UNLOCK|XA|USE|KILL|SHUTDOWN)\b`)
 
-// Any runs one statement of any kind, in the database's own language and with
-// its own names of tables (SQL_CUSTOM, docs/spec/DECISIONS.md 4). Database is a configured
-// name; on MySQL it is where tables without a database are looked for, on SQLite
-// there is but one. Columns gets the names of the result's columns and their
-// types as the database calls them, once and before the rows; a statement
-// without a result has none. A cancelled context interrupts the statement.
+// Any runs one statement in the language and with the table names of the database
+// (SQL_CUSTOM, docs/spec/DECISIONS.md 4). database is a configured name: on MySQL the
+// default database of the statement, on SQLite unused. Any calls columns once before the
+// rows with the names and database types of the result columns; a statement without a
+// result has none. A cancelled context interrupts the statement.
 //
-// A statement cannot end the transaction, and on SQLite reach no other file; on
-// MySQL it can do what the user of the connection may, which is not used again,
-// and one about tables commits what was done before.
+// A statement cannot end the transaction, and on SQLite it cannot reach another file. On
+// MySQL it has all rights of the connection's user, and a statement that changes tables
+// commits earlier changes. Any does not reuse a MySQL connection.
 func (t *Tx) Any(database, text string, columns func(names, types []string), row func(scan func(...any) error) error) error {
 	if !oneStatement(text) {
 		return errStatement
 	}
 	if t.DB.dialect == expr.MySQL {
-		if ownWords.MatchString(text) {
+		if sessionWords.MatchString(text) {
 			return errConnections
 		}
 		t.mark.strays = true
@@ -44,7 +43,7 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 		}
 		return t.Rows(text, nil, columns, row)
 	}
-	if err := t.authorize(within); err != nil {
+	if err := t.authorize(restrict); err != nil {
 		return err
 	}
 	err := t.Rows(text, nil, columns, row)
@@ -55,8 +54,7 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 	return errors.Join(err, t.authorize(nil))
 }
 
-// Rows is Each for a query whose columns are not known; columns is called as by
-// Any.
+// Rows is Each for a query with unknown columns. It calls columns as Any does.
 func (t *Tx) Rows(text string, args []any, columns func(names, types []string), row func(scan func(...any) error) error) error {
 	defer t.DB.interrupted(t.ctx, t.conn)()
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
@@ -81,8 +79,8 @@ func (t *Tx) Rows(text string, args []any, columns func(names, types []string), 
 	return rows.Err()
 }
 
-// within permits what stays within the file and the transaction.
-func within(action int, _, _, _ string) int {
+// restrict denies statements that leave the file or the transaction.
+func restrict(action int, _, _, _ string) int {
 	switch action {
 	case sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT:
 		return sqlite3.SQLITE_DENY
@@ -90,39 +88,38 @@ func within(action int, _, _, _ string) int {
 	return sqlite3.SQLITE_OK
 }
 
-// authorize sets who may what on the connection; nil permits all.
+// authorize sets the authorizer of the connection. nil permits all statements.
 func (t *Tx) authorize(rule func(int, string, string, string) int) error {
 	return t.conn.Raw(func(c any) error {
 		conn, ok := c.(*sqlite3.SQLiteConn)
 		if !ok {
-			return fmt.Errorf("db.Any: %T is no connection of SQLite: %w", c, driver.ErrBadConn)
+			return fmt.Errorf("set the SQLite authorizer on a %T: %w", c, driver.ErrBadConn)
 		}
 		conn.RegisterAuthorizer(rule)
 		return nil
 	})
 }
 
-// oneStatement reports whether nothing but space follows the first semicolon
-// outside of quotes and comments, and whether anything comes before it: of more
-// statements the driver runs the last alone. A doubled quote is two texts side by
-// side; MySQL's backslash may only make more of the text look like a statement's
-// end.
+// oneStatement reports whether text is exactly one statement, with an optional semicolon
+// at its end. The driver would run only the last of several statements. It ignores
+// semicolons in quotes and comments. It reads a doubled quote as two adjacent texts. It
+// does not know MySQL's backslash escapes, so it may refuse such a text.
 func oneStatement(text string) bool {
-	something := false
+	found := false
 	for text != "" {
 		begin, end := 1, ""
 		switch c := text[0]; {
 		case strings.IndexByte(" \t\r\n\f", c) >= 0:
 		case c == ';':
-			return something && strings.TrimSpace(text[1:]) == ""
+			return found && strings.TrimSpace(text[1:]) == ""
 		case strings.HasPrefix(text, "--"), c == '#':
 			end = "\n"
 		case strings.HasPrefix(text, "/*"):
 			begin, end = 2, "*/"
 		case c == '\'' || c == '"' || c == '`':
-			end, something = string(c), true
+			end, found = string(c), true
 		default:
-			something = true
+			found = true
 		}
 		text = text[begin:]
 		if end == "" {
@@ -130,9 +127,9 @@ func oneStatement(text string) bool {
 		}
 		n := strings.Index(text, end)
 		if n < 0 {
-			return something
+			return found
 		}
 		text = text[n+len(end):]
 	}
-	return something
+	return found
 }

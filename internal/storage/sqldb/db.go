@@ -20,40 +20,40 @@ const (
 const (
 	busyDefault    = 30 * time.Second
 	readersDefault = 2
-	writerBusy     = 100 * time.Millisecond // of one try; Update repeats it up to Config.Busy
+	writerBusy     = 100 * time.Millisecond // of one attempt; Update retries until Config.Busy
 )
 
-// Config says which database to open.
+// Config describes a database.
 type Config struct {
-	Driver string            // DriverSQLite, or DriverMySQL; SQLite when ""
-	Names  map[string]string // names of the databases that differ from the specification's
-	Busy   time.Duration     // how long to wait for a lock of another process; 30 s when 0
+	Driver string            // DriverSQLite or DriverMySQL; "" means SQLite
+	Names  map[string]string // database names that differ from the specification
+	Busy   time.Duration     // longest wait for the lock of another process; 0 means 30 s
 
-	Server Server // of MySQL
+	Server Server // for MySQL
 
-	// Of SQLite.
-	Path        string // the file; its folder is made when it is not there
-	Readers     int    // connections that read at once; 2 when 0
-	Synchronous string // "FULL" when empty: a committed transaction outlives a power cut; "NORMAL" a crash
-	CacheKB     int    // page cache of one connection; 16384 when 0
+	// For SQLite.
+	Path        string // the file; Open creates its folder
+	Readers     int    // concurrent read connections; 0 means 2
+	Synchronous string // "FULL" (the default): commits survive a power cut; "NORMAL": a crash
+	CacheKB     int    // page cache of one connection; 0 means 16384
 }
 
-// DB is an open database. Its methods may be called by several goroutines.
+// DB is an open database. Goroutines may share it.
 type DB struct {
 	cfg      Config
 	writers  *sql.DB
 	readers  *sql.DB
-	definers *sql.DB        // MySQL: one connection that makes and drops tables
-	numbers  sync.Map       // MySQL: of connections, at the server
-	writer   chan *sql.Conn // SQLite: holds the one writing connection; nil in it: not open yet
+	definers *sql.DB        // MySQL: one connection that creates and drops tables
+	numbers  sync.Map       // MySQL: server-side connection ids by driver.Conn
+	writer   chan *sql.Conn // SQLite: holds the write connection, nil until it is open
 	steps    []step
 	dialect  expr.Dialect
 	texts    map[string]text // named statements
 }
 
-// Open opens the database and brings its schema up to date; several processes
-// may do so at the same time. The error answers to Critical when the file cannot
-// be used, and is ErrNewer for a file of a newer program. The caller closes.
+// Open opens the database and migrates its schema. Several processes may do so at the
+// same time. Critical reports true for the error of an unusable file; the error is
+// ErrNewer for the file of a newer program. The caller closes the database.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	d, err := open(ctx, cfg)
 	if err != nil {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		if cfg.Driver == DriverMySQL {
 			where = cfg.Server.driverConfig(0).Addr
 		}
-		return nil, fmt.Errorf("db.Open: %s: %w", where, err)
+		return nil, fmt.Errorf("open database %s: %w", where, err)
 	}
 	return d, nil
 }
@@ -82,7 +82,7 @@ func open(ctx context.Context, cfg Config) (*DB, error) {
 		d.dialect = expr.MySQL
 		openPools = d.openMySQL
 	default:
-		return nil, fmt.Errorf("driver %q is not known, %q and %q are", cfg.Driver, DriverSQLite, DriverMySQL)
+		return nil, fmt.Errorf("unknown driver %q; expected %q or %q", cfg.Driver, DriverSQLite, DriverMySQL)
 	}
 	var err error
 	d.steps, err = loadSteps(cfg.Driver)
@@ -105,7 +105,7 @@ func open(ctx context.Context, cfg Config) (*DB, error) {
 	return d, nil
 }
 
-// Close waits for the transaction that writes, and closes the connections.
+// Close waits for the current write transaction and closes the connections.
 func (d *DB) Close() error {
 	var list []error
 	if d.writer != nil {

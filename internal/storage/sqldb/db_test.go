@@ -32,7 +32,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// number runs a query of one number.
+// number returns the result of a query for one number.
 func (d *DB) number(t testing.TB, text string, args ...any) (n int64) {
 	t.Helper()
 	must(t, d.View(ctx, func(tx *Tx) error {
@@ -91,7 +91,7 @@ func TestAddTexts(t *testing.T) {
 	}
 }
 
-func TestUpdateKeepsAllOrNothing(t *testing.T) {
+func TestUpdateIsAtomic(t *testing.T) {
 	d := openTest(t, fresh(t))
 	put := func(tx *Tx) error {
 		_, err := tx.Do("trash_put", "s", "")
@@ -118,7 +118,7 @@ func TestUpdateKeepsAllOrNothing(t *testing.T) {
 		t.Error("a View could write")
 	}
 	if n := d.number(t, `SELECT COUNT(*) FROM "dc_sites.trash"`); n != 0 {
-		t.Errorf("%d rows, none was committed", n)
+		t.Errorf("%d rows without a commit", n)
 	}
 	must(t, d.Update(ctx, func(tx *Tx) error {
 		part := tx.Try(func() error { return errors.Join(put(tx), failed) })
@@ -128,7 +128,7 @@ func TestUpdateKeepsAllOrNothing(t *testing.T) {
 		return errors.Join(tx.Try(func() error { return put(tx) }), put(tx))
 	}))
 	if n := d.number(t, `SELECT COUNT(*) FROM "dc_sites.trash"`); n != 2 {
-		t.Errorf("%d rows, want those outside of the failed part", n)
+		t.Errorf("%d rows, want only those outside the failed part", n)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestBusy(t *testing.T) {
 			t.Errorf("error = %v", err)
 		}
 		if n := waiter.number(t, `SELECT COUNT(*) FROM "dc_sites.sites"`); n != 1 {
-			t.Errorf("a reader saw %d sites while another wrote", n)
+			t.Errorf("a reader saw %d sites during a write transaction", n)
 		}
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
@@ -212,7 +212,7 @@ func TestBusy(t *testing.T) {
 	}))
 }
 
-func TestSchemaOfAnotherProgram(t *testing.T) {
+func TestNewerSchema(t *testing.T) {
 	path := fresh(t)
 	d := openTest(t, path)
 	must(t, d.Update(ctx, func(tx *Tx) error {
@@ -307,13 +307,13 @@ func TestOpenFile(t *testing.T) {
 		t.Errorf("a reader's write: %v", err)
 	}
 	for name, o := range map[string]FileOptions{"read": {ReadOnly: true}, "write": {}} {
-		if _, err := OpenFile(filepath.Join(t.TempDir(), "none", "x.db"), o); !Critical(err) {
-			t.Errorf("%s in a folder that is not there: %v", name, err)
+		if _, err := OpenFile(filepath.Join(t.TempDir(), "missing", "x.db"), o); !Critical(err) {
+			t.Errorf("%s in a missing folder: %v", name, err)
 		}
 	}
 }
 
-// What a connection is set to is what the package promises.
+// Connections have the documented settings.
 func TestPragmas(t *testing.T) {
 	d := openTest(t, fresh(t))
 	check := func(tx *Tx) error {
@@ -342,7 +342,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A database of an older program is brought up to date, and keeps its rows.
+// Open migrates the database of an older program and keeps its rows.
 func TestOlderSchemaIsMigrated(t *testing.T) {
 	whole := openTest(t, fresh(t))
 	path := fresh(t)

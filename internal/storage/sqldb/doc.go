@@ -1,12 +1,11 @@
-// Package sqldb opens the SQL database the right way: one file for all the
-// specification's databases, schema steps, transactions, named statements.
+// Package sqldb opens the SQL database and runs schema steps, transactions and named
+// statements on it.
 //
-// The specification spreads its tables over several MySQL databases, with a table
-// for each site. On SQLite they live in one file, so that one transaction holds a
-// site and its URLs; a table's name keeps its database in front: "dc_sites.sites".
-// The rows of all sites stand in one table, "dc_urls.urls": SQLite's schema is
-// read whole by each process that opens it, and must not grow with the sites.
-// [DB.Table] alone writes such names.
+// The specification spreads its tables over several MySQL databases, with one table for
+// each site. On SQLite all tables are in one file, so that one transaction covers a site
+// and its URLs; the name of a table starts with its database: "dc_sites.sites". One table
+// holds the rows of all sites, "dc_urls.urls", because every process that opens the file
+// reads the whole schema. Only [DB.Table] writes such names.
 //
 //	d, err := sqldb.Open(ctx, sqldb.Config{Path: "data/dc.db"})
 //	defer d.Close()
@@ -15,7 +14,8 @@
 //		return err
 //	})
 //
-// One connection of the process writes, a few read; several processes share the
-// file (WAL, a busy time-out, write transactions that begin with the lock).
-// Texts live in sql/, found by name. What the rows mean is package sqlstore's.
+// One connection of the process writes, a few read. Several processes share the file by
+// WAL, a busy timeout, and write transactions that take the lock at their start. The
+// named statements are in sql/. Package sqlstore knows the meaning of the rows.
+// Source: docs/spec/storage.md 1.
 package sqldb

@@ -13,15 +13,15 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ErrNewer says that the database was written by a newer program: its schema has
-// steps that this one does not know.
+// ErrNewer means that a newer program wrote the database: its schema has steps that this
+// program does not know.
 var ErrNewer = errors.New("the database has a newer schema than this program knows")
 
-// ErrForeign says that a database of that name holds tables that are not ours,
-// as those of the original service.
-var ErrForeign = errors.New(`has tables "sites" that this program did not make; choose other names of databases (primary_db and its kin), or see docs/switching.md to move the data`)
+// ErrForeign means that a configured database holds tables of another program, for
+// example of the original service.
+var ErrForeign = errors.New(`has a table "sites" that this program did not create; configure other database names (primary_db and the other *_db keys), or see docs/switching.md to move the data`)
 
-// Numbers of MySQL's errors.
+// Error numbers of MySQL.
 const (
 	myTableExists   = 1050
 	myColumnExists  = 1060
@@ -43,13 +43,12 @@ func mysqlNumber(err error) uint16 {
 	return 0
 }
 
-// criticalNumbers: no rights, no such database, disk full, read-only, damaged.
+// criticalNumbers are MySQL errors: no rights, unknown database, disk full, read-only, damaged.
 var criticalNumbers = []uint16{1021, 1030, 1034, 1035, 1044, 1045, 1049, 1114, 1142, 1143, 1194, 1195, 1227, 1290, 1698, 1836}
 
-// Critical reports whether err means that the database itself is unusable (it
-// cannot be opened, is read-only, full, damaged, newer, or fails on input and
-// output), so that every other request would fail as well. A server that is away
-// is not: it comes back.
+// Critical reports whether err means that the database is unusable, so that every other
+// request fails too: it cannot be opened, is read-only, full, damaged, newer, or has I/O
+// errors. An unreachable server is not critical because it may come back.
 func Critical(err error) bool {
 	var e sqlite3.Error
 	if errors.As(err, &e) {
@@ -59,13 +58,12 @@ func Critical(err error) bool {
 			return true
 		}
 	}
-	var file *fs.PathError // of the folder or the file, when it is opened
+	var file *fs.PathError // of the folder or the file at opening
 	return errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) || errors.As(err, &file) ||
 		slices.Contains(criticalNumbers, mysqlNumber(err))
 }
 
-// Denied reports whether err means that the server does not let this user in, or
-// do what is needed.
+// Denied reports whether err means that the server refuses the user or lacks a grant.
 func Denied(err error) bool {
 	switch mysqlNumber(err) {
 	case 1044, 1045, 1142, 1227, 1698:
@@ -74,8 +72,8 @@ func Denied(err error) bool {
 	return false
 }
 
-// badNumbers: NULL where there must be a value, out of range, too long, longer
-// than the server takes at once, no number, no date, a sub-select of several rows.
+// badNumbers are MySQL errors: NULL in a NOT NULL column, out of range, too long, above
+// the packet size, invalid number or date, sub-select of several rows.
 var badNumbers = []uint16{1048, 1153, 1242, 1264, 1265, 1292, 1366, 1406, 1690}
 
 // BadValue reports whether err means that a value does not fit its column.
@@ -87,19 +85,19 @@ func BadValue(err error) bool {
 	return slices.Contains(badNumbers, mysqlNumber(err))
 }
 
-// Busy reports whether err means that another process held the database for
-// longer than Config.Busy; the request may be tried again.
+// Busy reports whether err means that another process held the database for longer than
+// Config.Busy. The caller may retry.
 func Busy(err error) bool {
 	var e sqlite3.Error
 	if errors.As(err, &e) {
 		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
 	}
-	return yields(err)
+	return rolledBack(err)
 }
 
-// yields reports whether err says that a transaction had to give way; nothing of
-// it is left.
-func yields(err error) bool {
+// rolledBack reports whether err means that the server rolled a transaction back because
+// of a conflict with another one.
+func rolledBack(err error) bool {
 	switch mysqlNumber(err) {
 	case myDeadlock, myLockTimeout, mySnapshotGone, myTableChanged:
 		return true
@@ -107,17 +105,16 @@ func yields(err error) bool {
 	return errors.Is(err, errAgain)
 }
 
-// moved reports whether err says that a table of a site came or went meanwhile.
-func moved(err error) bool {
+// tableChanged reports whether err means that a table of a site was created or dropped.
+func tableChanged(err error) bool {
 	n := mysqlNumber(err)
 	return n == myNoTable || n == myTableChanged
 }
 
-// lostNumbers: the server shuts down, or ended the connection.
+// lostNumbers are MySQL errors: the server shuts down or closed the connection.
 var lostNumbers = []uint16{1053, 1077, 1078, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031}
 
-// unreachable reports whether err says that there is no connection to the
-// server, or no more.
+// unreachable reports whether err means that there is no connection to the server.
 func unreachable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -127,7 +124,7 @@ func unreachable(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || slices.Contains(lostNumbers, mysqlNumber(err))
 }
 
-// duplicate reports whether err says that a row with one of the keys is there.
+// duplicate reports whether err means that a row with one of the keys exists.
 func duplicate(err error) bool {
 	var e sqlite3.Error
 	if errors.As(err, &e) {

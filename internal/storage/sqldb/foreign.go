@@ -12,14 +12,12 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// mySyntax is what a server says that does not know read-only sessions (MySQL
-// before 5.6).
+// mySyntax is the error of MySQL before 5.6, which has no read-only sessions.
 const mySyntax = 1064
 
-// OpenForeign opens a MySQL server of others, for reading: a statement that
-// writes fails, where the server can keep it from that. Columns of type
-// TIMESTAMP come in UTC, those of type DATETIME as they were written. Dates are
-// texts. The caller closes the pool.
+// OpenForeign opens the MySQL server of another program for reading. A statement that
+// writes fails if the server supports read-only sessions. TIMESTAMP columns are in UTC,
+// DATETIME columns as written. Dates are texts. The caller closes the pool.
 func OpenForeign(ctx context.Context, s Server) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.User, c.Passwd = s.User, s.Password
@@ -33,7 +31,7 @@ func OpenForeign(ctx context.Context, s Server) (*sql.DB, error) {
 	c.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "''"}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, fmt.Errorf("db.OpenForeign: %w", err)
+		return nil, fmt.Errorf("open foreign server: %w", err)
 	}
 	pool := sql.OpenDB(sessionConnector{Connector: connector, setUp: []string{"SET SESSION TRANSACTION READ ONLY"}, numbers: &sync.Map{}})
 	err = pool.PingContext(ctx)
@@ -44,7 +42,7 @@ func OpenForeign(ctx context.Context, s Server) (*sql.DB, error) {
 	}
 	if err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("db.OpenForeign: %s: %w", c.Addr, err)
+		return nil, fmt.Errorf("open foreign server %s: %w", c.Addr, err)
 	}
 	pool.SetMaxOpenConns(2)
 	pool.SetMaxIdleConns(2)

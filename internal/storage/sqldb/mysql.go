@@ -18,26 +18,25 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// Server says how to reach a MySQL or MariaDB server.
+// Server describes a MySQL or MariaDB server.
 type Server struct {
-	Socket    string // file of a unix socket; then Host and Port mean nothing
+	Socket    string // path of a Unix socket, which replaces Host and Port
 	Host      string
 	Port      int
 	User      string
 	Password  string
-	TLS       bool          // encrypted, and the server's certificate is checked
-	Statement time.Duration // longest statement; 60 s when 0
-	Conns     int           // connections of one process; 4 when 0
+	TLS       bool          // encrypted, with a verified server certificate
+	Statement time.Duration // longest statement; 0 means 60 s
+	Conns     int           // connections of one pool; 0 means 4
 }
 
-// ParseDSN reads a server as drivers are told one: user:password@tcp(host:3306)/
-// or user:password@unix(/path/of/a/socket)/, with ?tls=true for an encrypted
-// connection. A database in it is refused, as are other parameters: names and
-// settings are ours.
+// ParseDSN parses user:password@tcp(host:3306)/ or user:password@unix(/path/of/a/socket)/,
+// with ?tls=true for an encrypted connection. It refuses a database name and other
+// parameters, because this package sets them. Errors never contain the password.
 func ParseDSN(dsn string) (Server, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
-		return Server{}, errors.New("is not of the form user:password@tcp(host:3306)/") // the driver's error may hold the password
+		return Server{}, errors.New("is not of the form user:password@tcp(host:3306)/") // the error of the driver may contain the password
 	}
 	s := Server{User: c.User, Password: c.Passwd}
 	switch c.TLSConfig {
@@ -50,11 +49,11 @@ func ParseDSN(dsn string) (Server, error) {
 	_, query, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/"):], "?")
 	for _, parameter := range strings.Split(query, "&") {
 		if name, _, _ := strings.Cut(parameter, "="); name != "" && name != "tls" {
-			return Server{}, fmt.Errorf("has the parameter %s; only tls is taken", name)
+			return Server{}, fmt.Errorf("has the parameter %s; only tls is supported", name)
 		}
 	}
 	if c.DBName != "" {
-		return Server{}, fmt.Errorf("names the database %s; the names stand in primary_db and its kin", c.DBName)
+		return Server{}, fmt.Errorf("names the database %s; set database names with primary_db and the other *_db keys", c.DBName)
 	}
 	if c.Net == "unix" {
 		s.Socket = c.Addr
@@ -71,9 +70,9 @@ func ParseDSN(dsn string) (Server, error) {
 	return s, nil
 }
 
-// driverConfig is what the driver is told. Literals are put into the text by the
-// driver, which spares a round trip for each statement; it knows the character
-// set, and thus how to quote.
+// driverConfig returns the settings of the driver. The driver inserts literals into the
+// text, which saves one round trip for each statement. It knows the character set and
+// quotes correctly.
 func (s Server) driverConfig(busy time.Duration) *mysql.Config {
 	c := mysql.NewConfig()
 	c.User, c.Passwd = s.User, s.Password
@@ -85,17 +84,17 @@ func (s Server) driverConfig(busy time.Duration) *mysql.Config {
 		c.TLSConfig = "true"
 	}
 	c.InterpolateParams = true
-	c.ClientFoundRows = true // an UPDATE tells the rows that it found, as on SQLite
+	c.ClientFoundRows = true // an UPDATE counts matched rows, as on SQLite
 	c.Collation = "utf8mb4_general_ci"
-	c.MaxAllowedPacket = 0        // as the server says
-	c.Logger = &mysql.NopLogger{} // what it would say is in the errors that it returns
+	c.MaxAllowedPacket = 0        // use the limit of the server
+	c.Logger = &mysql.NopLogger{} // returned errors hold the same information
 	c.Timeout = 10 * time.Second
 	c.ReadTimeout = s.Statement + busy + 10*time.Second
 	c.WriteTimeout = s.Statement
 	seconds := strconv.Itoa(max(1, int(busy.Seconds())))
 	c.Params = map[string]string{
-		// A value that does not fit is an error, never cut; differences may be below
-		// zero, as on SQLite.
+		// A value that does not fit is an error. Differences may be negative, as on
+		// SQLite.
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_UNSIGNED_SUBTRACTION,NO_ENGINE_SUBSTITUTION'",
 		"time_zone":                "'+00:00'",
 		"innodb_lock_wait_timeout": seconds,
@@ -104,12 +103,11 @@ func (s Server) driverConfig(busy time.Duration) *mysql.Config {
 	return c
 }
 
-// sessionConnector runs statements on each new connection, and keeps its number
-// at the server.
+// sessionConnector runs statements on each new connection and stores its connection id.
 type sessionConnector struct {
 	driver.Connector
 	setUp   []string
-	numbers *sync.Map // of driver.Conn
+	numbers *sync.Map // connection ids by driver.Conn
 }
 
 func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -117,7 +115,7 @@ func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := conn.(driver.ExecerContext) // the driver of this file has it
+	run := conn.(driver.ExecerContext) // implemented by the MySQL driver
 	for _, text := range c.setUp {
 		if _, err := run.ExecContext(ctx, text, nil); err != nil {
 			conn.Close()
@@ -139,9 +137,9 @@ func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// interrupted ends the statement that a connection runs when ctx ends. The
-// driver only leaves the connection, and the server would go on with the
-// statement for nobody. Stop is called when the statement has ended.
+// interrupted kills the statement of a connection when ctx ends. The driver only drops
+// the connection, and the server would continue the statement. The caller calls stop
+// after the statement.
 func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 	if d.dialect != expr.MySQL || ctx.Done() == nil {
 		return func() {}
@@ -162,7 +160,7 @@ func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 	return func() { after() }
 }
 
-// textOf is a number as the driver gives it.
+// textOf formats a number from the driver.
 func textOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -170,7 +168,7 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// openMySQL makes the pools of readers and writers.
+// openMySQL creates the pools of readers, writers and definers.
 func (d *DB) openMySQL(ctx context.Context) error {
 	s := &d.cfg.Server
 	if s.Statement == 0 {
@@ -197,7 +195,7 @@ func (d *DB) openMySQL(ctx context.Context) error {
 	if d.readers, err = pool("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err != nil {
 		return err
 	}
-	// What a transaction reads behind a lock is newer than the lock.
+	// A read after a lock must see rows that are newer than the lock.
 	if d.writers, err = pool("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"); err != nil {
 		return err
 	}
@@ -208,8 +206,8 @@ func (d *DB) openMySQL(ctx context.Context) error {
 	return nil
 }
 
-// statementLimit asks which of the two servers it is, and gives the settings of
-// sessions there: each bounds the time of a statement in its own words.
+// statementLimit detects the kind of the server and returns its session settings. MariaDB
+// and MySQL limit the time of a statement by different variables.
 func statementLimit(ctx context.Context, s Server, busy time.Duration) ([]string, error) {
 	c, err := mysql.NewConnector(s.driverConfig(busy))
 	if err != nil {
@@ -224,22 +222,22 @@ func statementLimit(ctx context.Context, s Server, busy time.Duration) ([]string
 	if strings.Contains(strings.ToLower(version), "mariadb") {
 		return []string{
 			fmt.Sprintf("SET SESSION max_statement_time = %.3f", s.Statement.Seconds()),
-			// Its cache takes texts that differ in case for one and the same.
+			// MariaDB's sub-query cache confuses texts that differ only in case.
 			"SET SESSION optimizer_switch = 'subquery_cache=off'",
 		}, nil
 	}
 	return []string{fmt.Sprintf("SET SESSION max_execution_time = %d", s.Statement.Milliseconds())}, nil
 }
 
-// ErrUncertain says that the connection broke while a transaction was committed:
-// it may stand or not.
-var ErrUncertain = errors.New("the connection broke during the commit, which may have been done or not; look before you repeat")
+// ErrUncertain means that the connection broke during a commit: the transaction may be
+// committed or not.
+var ErrUncertain = errors.New("the connection broke during the commit, which may have succeeded or not; check before you retry")
 
-// errAgain makes Update run its change once more.
+// errAgain makes Update repeat its change.
 var errAgain = errors.New("the tables of the site were changed by another request")
 
-// updateMySQL is Update. A change that has to yield to another transaction, or
-// whose connection breaks before the commit, left nothing and runs again.
+// updateMySQL is Update on MySQL. It repeats a change that the server rolled back, or
+// whose connection broke before the commit.
 func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 	deadline := time.Now().Add(d.cfg.Busy)
 	for try, lost := 0, 0; ; try++ {
@@ -247,9 +245,9 @@ func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 		switch {
 		case err == nil || errors.Is(err, ErrUncertain):
 			return err
-		case yields(err):
+		case rolledBack(err):
 		case unreachable(err) && lost < 2:
-			lost++ // a connection that idled through a restart of the server, and once more
+			lost++ // idle connections break at a restart of the server
 		default:
 			return err
 		}
@@ -265,12 +263,12 @@ func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 	conn, err := d.writers.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("db.Update: %w", d.away(err))
+		return fmt.Errorf("connect for a write transaction: %w", d.away(err))
 	}
 	defer conn.Close()
 	whole := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(whole, "START TRANSACTION"); err != nil {
-		return fmt.Errorf("db.Update: %w", d.away(err))
+		return fmt.Errorf("begin write transaction: %w", d.away(err))
 	}
 	done := false
 	t := &Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}
@@ -287,37 +285,37 @@ func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
 		if unreachable(err) {
-			return fmt.Errorf("db.Update: %w (%w)", ErrUncertain, err)
+			return fmt.Errorf("commit: %w (%w)", ErrUncertain, err)
 		}
-		return fmt.Errorf("db.Update: commit: %w", err)
+		return fmt.Errorf("commit: %w", err)
 	}
 	done = true
 	if t.mark.drops {
-		// What is left to drop is written down: whoever opens the database, or needs
-		// the site's name again, goes on with it.
+		// The list of tables to drop is stored: after an error the next Open, or the
+		// next site of that name, drops them.
 		_ = d.sweep(whole)
 	}
 	return nil
 }
 
-// away says in words that the server cannot be reached.
+// away converts err to an AwayError if the server cannot be reached.
 func (d *DB) away(err error) error {
-	var said *AwayError
-	if err == nil || !unreachable(err) || errors.As(err, &said) {
+	var known *AwayError
+	if err == nil || !unreachable(err) || errors.As(err, &known) {
 		return err
 	}
 	return &AwayError{Addr: d.cfg.Server.driverConfig(0).Addr, Err: err}
 }
 
-// AwayError says that the database server cannot be reached, or went away.
+// AwayError means that the database server cannot be reached or closed the connection.
 type AwayError struct {
 	Addr string
 	Err  error
 }
 
 func (e *AwayError) Error() string {
-	return fmt.Sprintf("the database server at %s cannot be reached; nothing was changed, try again when it is back (%v)", e.Addr, e.Err)
+	return fmt.Sprintf("the database server at %s cannot be reached; nothing was changed, retry when it is back (%v)", e.Addr, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *AwayError) Unwrap() error { return e.Err }

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/testwait"
 )
 
-// mysqlConfig is a fresh set of databases on the tests' server.
+// mysqlConfig returns new databases on the test server.
 func mysqlConfig(t testing.TB, s *mariadbtest.Server) Config {
 	return Config{Driver: DriverMySQL, Server: Server{Socket: s.Socket, User: s.User}, Names: s.Names(t), Busy: 10 * time.Second}
 }
@@ -51,7 +52,7 @@ func TestMySQLStatementsCanBePrepared(t *testing.T) {
 	}
 }
 
-// Programs that start at the same moment make one schema.
+// Programs that start at the same time create one schema.
 func TestMySQLSeveralOpenAtOnce(t *testing.T) {
 	c := mysqlConfig(t, mariadbtest.Start(t))
 	var wg sync.WaitGroup
@@ -82,8 +83,7 @@ func TestMySQLSeveralOpenAtOnce(t *testing.T) {
 	}
 }
 
-// A migration that is killed behind any of its statements is finished by the
-// next start.
+// The next start completes a migration that was killed after any of its statements.
 func TestMySQLKilledMigration(t *testing.T) {
 	s := mariadbtest.Start(t)
 	whole := openMySQLTest(t, mysqlConfig(t, s))
@@ -111,13 +111,13 @@ func TestMySQLKilledMigration(t *testing.T) {
 		half.Close()
 		d := openMySQLTest(t, c)
 		if n := d.number(t, "SELECT COUNT(*) FROM "+d.Table(Sites, "sites_filters")+" WHERE Site_Id = '0'"); n != 2 {
-			t.Errorf("behind %d statements: %d filters of the general site", done, n)
+			t.Errorf("after %d statements: %d filters of the general site", done, n)
 		}
 		d.Close()
 	}
 }
 
-func TestMySQLSchemasThatAreRefused(t *testing.T) {
+func TestMySQLRefusedSchemas(t *testing.T) {
 	c := mysqlConfig(t, mariadbtest.Start(t))
 	d := openMySQLTest(t, c)
 	_, err := d.writers.Exec("INSERT INTO " + d.Table(Sites, "schema_steps") + " VALUES (99, 'later', NOW())")
@@ -136,7 +136,7 @@ func TestMySQLSchemasThatAreRefused(t *testing.T) {
 	}
 }
 
-// Transactions that lock each other out run again, and none is lost.
+// Transactions in a deadlock run again. None is lost.
 func TestMySQLDeadlocks(t *testing.T) {
 	d := openMySQLTest(t, mysqlConfig(t, mariadbtest.Start(t)))
 	table := d.Table(Sites, "trash")
@@ -169,8 +169,7 @@ func TestMySQLDeadlocks(t *testing.T) {
 	}
 }
 
-// A site that is made and dropped by several at once has its tables as long as
-// it has its row.
+// A site that several goroutines create and drop has tables as long as it has a row.
 func TestMySQLSiteTablesComeAndGo(t *testing.T) {
 	c := mysqlConfig(t, mariadbtest.Start(t))
 	sites := []string{"a", "b"}
@@ -212,14 +211,14 @@ func TestMySQLSiteTablesComeAndGo(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d := openMySQLTest(t, c) // drops what is left to drop
-	var there, tables []string
+	d := openMySQLTest(t, c) // drops the remaining tables
+	var ids, tables []string
 	must(t, d.View(ctx, func(tx *Tx) (err error) {
-		there = nil
+		ids = nil
 		err = tx.Each("SELECT Id FROM "+d.Table(Sites, "sites")+" ORDER BY Id", nil, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
-			there = append(there, id)
+			ids = append(ids, id)
 			return err
 		})
 		if err == nil {
@@ -227,7 +226,7 @@ func TestMySQLSiteTablesComeAndGo(t *testing.T) {
 		}
 		return err
 	}))
-	for _, site := range there {
+	for _, site := range ids {
 		if !slices.Contains(tables, site) {
 			t.Errorf("site %s has no table", site)
 		}
@@ -240,9 +239,9 @@ func TestMySQLSiteTablesComeAndGo(t *testing.T) {
 	}
 }
 
-// A server that goes away gives errors that say so, leaves nothing half done,
-// and is used again when it is back.
-func TestMySQLGoesAway(t *testing.T) {
+// A server that dies causes an AwayError and no partial change. The database works again
+// after the restart of the server.
+func TestMySQLServerDies(t *testing.T) {
 	s := mariadbtest.New(t, mariadbtest.Options{Durable: true})
 	c := mysqlConfig(t, s)
 	d := openMySQLTest(t, c)
@@ -271,7 +270,7 @@ func TestMySQLGoesAway(t *testing.T) {
 		t.Errorf("a change without the server: %v", err)
 	}
 	if err := d.View(ctx, func(*Tx) error { return nil }); !errors.As(err, &away) {
-		t.Errorf("a look without the server: %v", err)
+		t.Errorf("a read without the server: %v", err)
 	}
 	if _, err := Open(ctx, c); err == nil || Critical(err) {
 		t.Errorf("opening without the server: %v", err)
@@ -290,7 +289,7 @@ func TestMySQLGoesAway(t *testing.T) {
 		})
 	}))
 	if fmt.Sprint(left) != "[before after]" {
-		t.Errorf("what is left = %v", left)
+		t.Errorf("rows = %v", left)
 	}
 }
 
@@ -300,28 +299,21 @@ func TestMySQLQueryIsInterrupted(t *testing.T) {
 	slow := "SELECT COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, information_schema.COLUMNS c"
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	none := func(func(...any) error) error { return nil }
-	if err := d.View(short, func(tx *Tx) error { return tx.Each(slow, nil, none) }); !errors.Is(err, context.DeadlineExceeded) {
+	ignore := func(func(...any) error) error { return nil }
+	if err := d.View(short, func(tx *Tx) error { return tx.Each(slow, nil, ignore) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a cancelled query: %v", err)
 	}
-	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) { // the server stops it, too
-		n := d.number(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT COUNT%COLUMNS a%' AND ID <> CONNECTION_ID()")
-		if n == 0 {
-			break
-		}
-		if time.Since(began) > 30*time.Second {
-			t.Fatal("the server goes on with a cancelled query")
-		}
-	}
+	testwait.Until(t, "the server stops the cancelled query", func() bool {
+		return d.number(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT COUNT%COLUMNS a%' AND ID <> CONNECTION_ID()") == 0
+	})
 	c.Server.Statement = time.Second
 	d = openMySQLTest(t, c)
-	if err := d.View(ctx, func(tx *Tx) error { return tx.Each(slow, nil, none) }); err == nil || Critical(err) {
+	if err := d.View(ctx, func(tx *Tx) error { return tx.Each(slow, nil, ignore) }); err == nil || Critical(err) {
 		t.Errorf("a query beyond the statement time: %v", err)
 	}
 }
 
-// Databases of an older program are brought up to date, the tables of each site
-// too.
+// Open migrates databases of an older program, including the tables of each site.
 func TestMySQLOlderSchemaIsMigrated(t *testing.T) {
 	s := mariadbtest.Start(t)
 	whole := openMySQLTest(t, mysqlConfig(t, s))
@@ -329,7 +321,7 @@ func TestMySQLOlderSchemaIsMigrated(t *testing.T) {
 	old := &DB{cfg: c, steps: whole.steps[:2], dialect: whole.dialect}
 	must(t, old.openMySQL(ctx))
 	must(t, old.migrate(ctx))
-	must(t, old.Update(ctx, func(tx *Tx) error { // a site that is gone, but for what waits for its purge
+	must(t, old.Update(ctx, func(tx *Tx) error { // a deleted site with rows that wait for URL_PURGE
 		if err := tx.MakeSite("gone"); err != nil {
 			return err
 		}
@@ -361,8 +353,8 @@ func TestParseDSN(t *testing.T) {
 		"hce:pw@tcp(db.test:3307)/":             `{"" "db.test" 3307 "hce" "pw" false}`,
 		"hce:p@ss/w?x@tcp(db.test)/?tls=true":   `{"" "db.test" 3306 "hce" "p@ss/w?x" true}`,
 		"root@unix(/run/my.sock)/":              `{"/run/my.sock" "" 0 "root" "" false}`,
-		"hce:secret@tcp(db.test:3307)/dc_sites": "names the database dc_sites; the names stand in primary_db and its kin",
-		"hce:secret@tcp(h)/?sql_mode=ANSI":      "has the parameter sql_mode; only tls is taken",
+		"hce:secret@tcp(db.test:3307)/dc_sites": "names the database dc_sites; set database names with primary_db and the other *_db keys",
+		"hce:secret@tcp(h)/?sql_mode=ANSI":      "has the parameter sql_mode; only tls is supported",
 		"hce:secret@tcp(h)/?tls=skip-verify":    "has tls=skip-verify, which is neither true nor false",
 		"mysql://hce:secret@db.test:3306":       "is not of the form user:password@tcp(host:3306)/",
 		"hce:secret@pipe(x)/":                   "has an address that is neither tcp(host:port) nor unix(path)",

@@ -6,8 +6,8 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// The databases of the specification (docs/spec/storage.md 1), by the names that they have
-// in sql/. Config.Names may give them other names.
+// The databases of the specification (docs/spec/storage.md 1) with their names in sql/.
+// Config.Names may rename them.
 const (
 	Sites      = "dc_sites"
 	URLs       = "dc_urls"
@@ -18,17 +18,16 @@ const (
 	Logs       = "dc_stat_logs"
 )
 
-// siteTables are the tables that the specification has for each site, by
-// database: dc_urls has urls_<site>. On SQLite the rows of all sites stand in
-// one table, as dc_urls.urls.
+// siteTables maps a database to the prefix of its table for each site: dc_urls has
+// urls_<site>. On SQLite one table holds the rows of all sites: dc_urls.urls.
 var siteTables = map[string]string{
 	URLs: "urls", Deleted: "urls", Contents: "contents", Attributes: "att", Freqs: "freq", Logs: "log",
 }
 
-// SiteDatabases are the databases that have a table for each site.
+// SiteDatabases lists the databases with one table for each site.
 var SiteDatabases = []string{URLs, Deleted, Contents, Attributes, Freqs, Logs}
 
-// Name is the configured name of a database; database is one of the constants.
+// Name returns the configured name of a database. database is one of the constants.
 func (d *DB) Name(database string) string {
 	if configured, ok := d.cfg.Names[database]; ok {
 		return configured
@@ -36,14 +35,13 @@ func (d *DB) Name(database string) string {
 	return database
 }
 
-// Table writes the quoted name of a table. Database is one of the constants.
-// The table's name must be checked by the caller: quoting keeps it a name, not
-// a good one.
+// Table returns the quoted name of a table. database is one of the constants. The caller
+// must check the name of the table.
 func (d *DB) Table(database, table string) string { return d.Quote(d.Name(database), table) }
 
-// SiteTable writes the quoted name of the table that holds a site's rows, which
-// may hold those of other sites too. Database is one of SiteDatabases; the
-// site's id must be checked.
+// SiteTable returns the quoted name of the table with the rows of a site. On SQLite the
+// table also holds other sites. database is one of SiteDatabases. The caller must check
+// the id of the site.
 func (d *DB) SiteTable(database, site string) string {
 	return d.Table(database, d.tableOf(database, site))
 }
@@ -55,8 +53,8 @@ func (d *DB) tableOf(database, site string) string {
 	return siteTables[database]
 }
 
-// Quote writes the quoted name of a table by the configured name of its
-// database; it is the Quote of an expr.Scope.
+// Quote returns the quoted name of a table. database is a configured name. It serves as
+// the Quote of an expr.Scope.
 func (d *DB) Quote(database, table string) string {
 	if d.dialect == expr.MySQL {
 		return "`" + strings.ReplaceAll(database, "`", "``") + "`.`" + strings.ReplaceAll(table, "`", "``") + "`"
@@ -64,10 +62,10 @@ func (d *DB) Quote(database, table string) string {
 	return `"` + strings.ReplaceAll(database+"."+table, `"`, `""`) + `"`
 }
 
-// Dialect is the language of the database in use.
+// Dialect returns the SQL dialect of the database.
 func (d *DB) Dialect() expr.Dialect { return d.dialect }
 
-// RowID is the column that tells which row of a list came first.
+// RowID returns the column that orders rows by insertion.
 func (d *DB) RowID() string {
 	if d.dialect == expr.MySQL {
 		return "`Row_Id`"
@@ -75,17 +73,16 @@ func (d *DB) RowID() string {
 	return "rowid"
 }
 
-// Aggregate is the name of one of MySQL's aggregate functions BIT_OR, BIT_AND
-// and BIT_XOR.
-func (d *DB) Aggregate(name string) string {
+// BitOr returns the name of the aggregate function BIT_OR.
+func (d *DB) BitOr() string {
 	if d.dialect == expr.MySQL {
-		return name
+		return "BIT_OR"
 	}
-	return "my_" + strings.ToLower(name)
+	return "my_bit_or"
 }
 
-// ForUpdate ends a SELECT whose rows the transaction will change. On SQLite the
-// whole transaction has the lock already.
+// ForUpdate returns the end of a SELECT whose rows the transaction will change. It is
+// empty on SQLite, where the transaction already holds the lock.
 func (d *DB) ForUpdate() string {
 	if d.dialect == expr.MySQL {
 		return " FOR UPDATE"

@@ -14,8 +14,8 @@ import (
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 )
 
-// The tests below need other processes: the test program starts itself with the
-// part to play in the environment.
+// The tests in this file start the test program as another process. This environment
+// variable selects the code that it runs.
 const partVariable = "DC_DB_TEST_PART"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func command(part, path string) *exec.Cmd {
 	return c
 }
 
-// playOpen opens the database and writes once.
+// playOpen opens the database and writes one row.
 func playOpen(path string) error {
 	d, err := Open(ctx, Config{Path: path})
 	if err != nil {
@@ -48,7 +48,7 @@ func playOpen(path string) error {
 	})
 }
 
-// playHold changes much in a transaction and waits in it to be killed.
+// playHold writes many rows in a transaction and then waits for a kill.
 func playHold(path string) error {
 	d, err := Open(ctx, Config{Path: path, CacheKB: 64}) // spills to the log
 	if err != nil {
@@ -68,7 +68,7 @@ func playHold(path string) error {
 	})
 }
 
-// playNobody tries to write as a user who may only read.
+// playNobody tries to write as a user without write permission.
 func playNobody(path string) error {
 	if err := syscall.Setuid(65534); err != nil {
 		return err
@@ -95,7 +95,7 @@ func TestSeveralProcessesOpenANewFile(t *testing.T) {
 		t.Errorf("%d writes, want %d", n, processes)
 	}
 	if n := d.number(t, `SELECT COUNT(*) FROM "dc_sites.schema_steps"`); n != int64(len(d.steps)) {
-		t.Errorf("%d schema steps are recorded, want each once", n)
+		t.Errorf("%d recorded schema steps, want each step once", n)
 	}
 }
 
@@ -108,11 +108,11 @@ func TestKillInATransaction(t *testing.T) {
 	must(t, c.Start())
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if line != "holding\n" {
-		t.Errorf("the other process says %q", line)
+		t.Errorf("the other process printed %q", line)
 	}
 	must(t, c.Process.Signal(syscall.SIGKILL))
 	c.Wait()
-	must(t, d.Update(ctx, func(*Tx) error { return nil })) // nobody holds the lock
+	must(t, d.Update(ctx, func(*Tx) error { return nil })) // the lock is free
 	for _, handle := range []*DB{d, openTest(t, path)} {
 		if n := handle.number(t, `SELECT COUNT(*) FROM "dc_sites.trash"`); n != 0 {
 			t.Errorf("%d rows of the killed transaction", n)
@@ -123,7 +123,7 @@ func TestKillInATransaction(t *testing.T) {
 	}
 }
 
-// A user who may not write is told so, with a file and without one.
+// A user without write permission gets a critical error, with and without a file.
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Getuid() != 0 {
 		testReadOnly(t, func(path string) string {
@@ -142,7 +142,7 @@ func TestReadOnlyFolder(t *testing.T) {
 }
 
 func testReadOnly(t *testing.T, write func(path string) string) {
-	// Another user must reach the folder.
+	// Other users must be able to read the folder.
 	root, err := os.MkdirTemp("", "dcdb")
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(root) })

@@ -14,16 +14,16 @@ import (
 	sqltext "hce/dc/sql"
 )
 
-// step is one file of the schema.
+// step is one schema file.
 type step struct {
 	number int
 	name   string
-	site   bool // about the tables of a site: run for each one, and for each new one
+	site   bool // runs for each existing and each new site
 	text   template
 }
 
-// stepName: a step about the tables of each site is NNN_name.site.sql. On SQLite
-// sites share tables, and there are none such.
+// stepName matches NNN_name.sql, and NNN_name.site.sql for the tables of each site, which
+// exist only on MySQL.
 var stepName = regexp.MustCompile(`^(\d{3})_(\w+)(\.site)?\.sql$`)
 
 func loadSteps(driver string) ([]step, error) {
@@ -35,11 +35,11 @@ func loadSteps(driver string) ([]step, error) {
 	for i, e := range entries { // sorted by name, thus by number
 		m := stepName.FindStringSubmatch(e.Name())
 		if m == nil {
-			return nil, fmt.Errorf("db.loadSteps: %s is not NNN_name.sql", e.Name())
+			return nil, fmt.Errorf("schema file %s is not named NNN_name.sql", e.Name())
 		}
 		number, err := strconv.Atoi(m[1])
 		if err != nil || number != i+1 {
-			return nil, fmt.Errorf("db.loadSteps: %s is step %d", e.Name(), i+1)
+			return nil, fmt.Errorf("schema file %s must have the number %d", e.Name(), i+1)
 		}
 		raw, err := sqltext.FS.ReadFile(path.Join(driver, "schema", e.Name()))
 		if err != nil {
@@ -50,8 +50,7 @@ func loadSteps(driver string) ([]step, error) {
 	return steps, nil
 }
 
-// migrate runs the steps that the database has not seen, all in one
-// transaction. A database that is up to date is only read.
+// migrate runs the missing steps in one transaction. It only reads an up-to-date database.
 func (d *DB) migrate(ctx context.Context) error {
 	if d.dialect == expr.MySQL {
 		return d.migrateMySQL(ctx)
@@ -73,7 +72,7 @@ func (d *DB) migrate(ctx context.Context) error {
 	return nil
 }
 
-// lastStep is the number of the newest step that was run, 0 in a new file.
+// lastStep returns the number of the newest completed step, 0 in a new file.
 func (t *Tx) lastStep() (int, error) {
 	var n int
 	steps := t.DB.Table(Sites, "schema_steps")
@@ -97,7 +96,7 @@ func (t *Tx) migrate(last *int) error {
 			return err
 		}
 	}
-	// The moment of a schema step is nobody's business date; the real clock does.
+	// No caller depends on the time of a schema step: use the system clock.
 	now := time.Now().UTC().Format(time.DateTime)
 	for _, s := range t.DB.steps {
 		if s.number <= *last {

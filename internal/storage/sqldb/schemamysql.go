@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// migrateMySQL makes the databases that are missing and runs the steps that they
-// have not seen. Each statement about tables is committed by itself: a step that
-// was killed runs again, and finds done what was done. What sites left to be
-// dropped is dropped.
+// migrateMySQL creates missing databases, runs missing steps, and drops the tables of
+// deleted sites. MySQL commits each statement about tables by itself, so a killed step
+// runs again and skips its completed statements.
 func (d *DB) migrateMySQL(ctx context.Context) error {
 	last, err := d.lastStepMySQL(ctx, d.readers)
 	if err != nil {
@@ -46,8 +45,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// lastStepMySQL is the number of the newest step that was run, 0 without any.
-// Tables of others under our names are refused.
+// lastStepMySQL returns the number of the newest completed step, 0 if there is none. It
+// returns ErrForeign for tables of another program.
 func (d *DB) lastStepMySQL(ctx context.Context, q queryer) (int, error) {
 	var steps, sites bool
 	err := q.QueryRowContext(ctx, "SELECT COALESCE(SUM(TABLE_NAME = 'schema_steps'), 0), COALESCE(SUM(TABLE_NAME = 'sites'), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
@@ -65,8 +64,8 @@ func (d *DB) lastStepMySQL(ctx context.Context, q queryer) (int, error) {
 	return last, err
 }
 
-// makeDatabases makes those that are not there, so that a user who may not make
-// any can be given them.
+// makeDatabases creates only missing databases, so that a user without the right to create
+// databases can use existing ones.
 func (d *DB) makeDatabases(ctx context.Context) error {
 	for _, database := range append([]string{Sites}, SiteDatabases...) {
 		name := d.Name(database)
@@ -80,7 +79,7 @@ func (d *DB) makeDatabases(ctx context.Context) error {
 		}
 		text := "CREATE DATABASE IF NOT EXISTS `" + strings.ReplaceAll(name, "`", "``") + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
 		if _, err := d.definers.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("database %s is not there and cannot be made: %w", name, err)
+			return fmt.Errorf("create missing database %s: %w", name, err)
 		}
 	}
 	return nil
@@ -92,7 +91,7 @@ func (d *DB) runSteps(ctx context.Context, conn *sql.Conn, last *int) error {
 	if err != nil {
 		return err
 	}
-	// The moment of a schema step is nobody's business date; the real clock does.
+	// No caller depends on the time of a schema step: use the system clock.
 	now := time.Now().UTC().Format(time.DateTime)
 	for _, s := range d.steps {
 		if s.number <= *last {
@@ -106,8 +105,8 @@ func (d *DB) runSteps(ctx context.Context, conn *sql.Conn, last *int) error {
 	return nil
 }
 
-// runStep runs the statements about tables, then in one transaction the others
-// and the record of the step.
+// runStep runs the statements about tables first. One transaction then runs the others and
+// records the step.
 func (d *DB) runStep(ctx context.Context, conn *sql.Conn, s step, now string) error {
 	sites := map[string]bool{"": true}
 	if s.site {
@@ -148,8 +147,8 @@ func (d *DB) runStep(ctx context.Context, conn *sql.Conn, s step, now string) er
 	return tx.Commit()
 }
 
-// siteIDs are the sites that have tables: those that are known, and those that
-// are gone but for rows that wait for URL_PURGE.
+// siteIDs returns the sites with tables: true for known sites, false for deleted sites with
+// rows that wait for URL_PURGE.
 func (d *DB) siteIDs(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
 	sites := d.Table(Sites, "sites")
 	prefix := siteTables[Deleted] + "_"
@@ -171,7 +170,7 @@ func (d *DB) siteIDs(ctx context.Context, conn *sql.Conn) (map[string]bool, erro
 	return ids, rows.Err()
 }
 
-// define runs a statement about tables; what is done already is done.
+// define runs a statement about tables. It ignores the error of a completed statement.
 func define(ctx context.Context, conn *sql.Conn, text string) error {
 	_, err := conn.ExecContext(ctx, text)
 	switch mysqlNumber(err) {

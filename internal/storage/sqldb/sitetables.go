@@ -10,20 +10,18 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// The tables of a site come and go with the site. On MySQL each such statement
-// ends the transaction it stands in, so they run beside it:
+// MySQL commits the transaction at each statement that creates or drops a table. These
+// statements therefore run outside the transaction:
 //
-//   - tables are made before the site's row, and may stand without it;
-//   - tables are dropped after the site's row: what is to be dropped is written
-//     down in the same transaction, and dropped when that is committed, by the
-//     one who did it or by the next who opens the database.
+//   - MakeSite creates tables before the row of the site exists;
+//   - DropSite records tables in the transaction. After the commit, this process or the
+//     next Open drops them.
 //
-// On SQLite the rows of all sites share tables: making is nothing, dropping
-// deletes rows.
+// On SQLite all sites share tables: MakeSite does nothing, DropSite deletes rows.
 
-// MakeSite makes the tables that a site lacks, those of the given databases
-// alone when there are any. The transaction must not have touched them before;
-// it may be told to run again. The site's id must be checked.
+// MakeSite creates the missing tables of a site, only in the given databases if there are
+// any. The transaction must not have used the tables before. The caller must check the id
+// of the site.
 func (t *Tx) MakeSite(site string, databases ...string) error {
 	if t.DB.dialect != expr.MySQL {
 		return nil
@@ -39,8 +37,8 @@ func (t *Tx) MakeSite(site string, databases ...string) error {
 	return t.DB.makeSite(t.ctx, site, databases)
 }
 
-// SiteMade is asked when the site's row stands: meanwhile another transaction,
-// which deleted a site of that name, may have condemned the tables.
+// SiteMade must follow the insert of the row of the site. If another transaction has
+// meanwhile deleted a site of that name and recorded its tables, Update runs again.
 func (t *Tx) SiteMade(site string) error {
 	if t.DB.dialect != expr.MySQL {
 		return nil
@@ -51,8 +49,7 @@ func (t *Tx) SiteMade(site string) error {
 	return errAgain
 }
 
-// DropSite lets go of a site's rows, and where it has them of its tables, in the
-// given databases.
+// DropSite deletes the rows or drops the tables of a site in the given databases.
 func (t *Tx) DropSite(site string, databases ...string) error {
 	for _, database := range databases {
 		if t.DB.dialect != expr.MySQL {
@@ -74,8 +71,8 @@ func (t *Tx) waitsForDrop(site string) (bool, error) {
 	return t.Row("SELECT 1 FROM "+t.DB.Table(Sites, "dropped")+" WHERE Site_Id = ? LIMIT 1", []any{site}, &one)
 }
 
-// HasSite reports whether there is a table for the site in a database; on SQLite
-// whether there are rows.
+// HasSite reports whether a database has a table for the site, on SQLite whether it has
+// rows.
 func (t *Tx) HasSite(database, site string) (bool, error) {
 	var one int
 	if t.DB.dialect != expr.MySQL {
@@ -85,8 +82,7 @@ func (t *Tx) HasSite(database, site string) (bool, error) {
 		[]any{t.DB.Name(database), t.DB.tableOf(database, site)}, &one)
 }
 
-// SitesWith lists the sites that have a table in a database, in the order of
-// their ids; on SQLite those that have rows.
+// SitesWith lists the sites with a table in a database, on SQLite with rows, sorted by id.
 func (t *Tx) SitesWith(database string) ([]string, error) {
 	var sites []string
 	each := func(scan func(...any) error) error {
@@ -96,8 +92,7 @@ func (t *Tx) SitesWith(database string) ([]string, error) {
 		return err
 	}
 	if t.DB.dialect != expr.MySQL {
-		// One step of the index for each site, not one for each row. The tables have
-		// columns of their own that are named id.
+		// This query reads the index once for each site, not once for each row.
 		table := t.DB.SiteTable(database, "")
 		err := t.Each("WITH RECURSIVE one (site) AS (SELECT MIN(Site_Id) FROM "+table+" UNION ALL SELECT (SELECT MIN(Site_Id) FROM "+table+
 			" WHERE Site_Id > one.site) FROM one WHERE one.site IS NOT NULL) SELECT site FROM one WHERE site IS NOT NULL ORDER BY site", nil, each)
@@ -109,7 +104,7 @@ func (t *Tx) SitesWith(database string) ([]string, error) {
 	return sites, err
 }
 
-// makeSite runs the steps of the schema that are about a site's tables.
+// makeSite runs the schema steps for the tables of a site.
 func (d *DB) makeSite(ctx context.Context, site string, databases []string) error {
 	return d.locked(ctx, func(conn *sql.Conn) error {
 		for _, s := range d.steps {
@@ -124,7 +119,7 @@ func (d *DB) makeSite(ctx context.Context, site string, databases []string) erro
 					continue
 				}
 				if err := define(ctx, conn, text); err != nil {
-					return fmt.Errorf("db.MakeSite: %w", err)
+					return fmt.Errorf("create tables of site %s: %w", site, err)
 				}
 			}
 		}
@@ -132,45 +127,49 @@ func (d *DB) makeSite(ctx context.Context, site string, databases []string) erro
 	})
 }
 
-// sweep drops the tables that are to be dropped.
+// sweep drops all recorded tables.
 func (d *DB) sweep(ctx context.Context) error {
-	return d.locked(ctx, func(conn *sql.Conn) error {
-		type condemned struct{ site, database string }
-		var list []condemned
+	err := d.locked(ctx, func(conn *sql.Conn) error {
+		type recorded struct{ site, database string }
+		var list []recorded
 		dropped := d.Table(Sites, "dropped")
 		rows, err := conn.QueryContext(ctx, "SELECT Site_Id, Base_Name FROM "+dropped)
 		if err != nil {
-			return fmt.Errorf("db.sweep: %w", err)
+			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var c condemned
-			if err := rows.Scan(&c.site, &c.database); err != nil {
-				return fmt.Errorf("db.sweep: %w", err)
+			var r recorded
+			if err := rows.Scan(&r.site, &r.database); err != nil {
+				return err
 			}
-			list = append(list, c)
+			list = append(list, r)
 		}
 		if err := rows.Err(); err != nil {
-			return fmt.Errorf("db.sweep: %w", err)
+			return err
 		}
-		for _, c := range list {
-			if siteTables[c.database] == "" {
+		for _, r := range list {
+			if siteTables[r.database] == "" {
 				continue
 			}
-			if _, err := conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+d.SiteTable(c.database, c.site)); err != nil {
-				return fmt.Errorf("db.sweep: %w", err)
+			if _, err := conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+d.SiteTable(r.database, r.site)); err != nil {
+				return err
 			}
-			if _, err := conn.ExecContext(ctx, "DELETE FROM "+dropped+" WHERE Site_Id = ? AND Base_Name = ?", c.site, c.database); err != nil {
-				return fmt.Errorf("db.sweep: %w", err)
+			if _, err := conn.ExecContext(ctx, "DELETE FROM "+dropped+" WHERE Site_Id = ? AND Base_Name = ?", r.site, r.database); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("drop tables of deleted sites: %w", err)
+	}
+	return nil
 }
 
-// locked runs change while no other process makes or drops tables. The server
-// frees the lock of a connection that breaks. The connection is one of its own:
-// those of the pool may all be waiting for what is done here.
+// locked runs change while no other process creates or drops tables. The server frees the
+// lock if the connection breaks. The pool of definers has its own connection, because all
+// other connections may wait for this change.
 func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
 	conn, err := d.definers.Conn(ctx)
 	if err != nil {
@@ -186,14 +185,14 @@ func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
 		return d.away(err)
 	}
 	if got.Int64 != 1 {
-		return fmt.Errorf("another process makes or drops tables for longer than %s", d.cfg.Busy)
+		return fmt.Errorf("another process has created or dropped tables for more than %s; retry later", d.cfg.Busy)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", name)
 	return change(conn)
 }
 
-// statementsOf are the statements of a step, filled in. They end with a
-// semicolon at the end of a line.
+// statementsOf returns the filled statements of a step. A semicolon at the end of a line
+// ends a statement.
 func (d *DB) statementsOf(s step, site string) []string {
 	var list []string
 	text := strings.ReplaceAll(d.fill(s.text, site), "%SITE%", site)

@@ -17,10 +17,10 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// openSQLite makes the pools of one file, and its folder.
+// openSQLite creates the pools of one file, and its folder.
 func (d *DB) openSQLite(context.Context) error {
 	if d.cfg.Path == "" {
-		return errors.New("no path is given")
+		return errors.New("Config.Path is empty")
 	}
 	if d.cfg.Readers == 0 {
 		d.cfg.Readers = readersDefault
@@ -50,36 +50,35 @@ func (d *DB) openSQLite(context.Context) error {
 	return nil
 }
 
-// FileOptions says how OpenFile opens a file.
+// FileOptions are the options of OpenFile.
 type FileOptions struct {
-	ReadOnly    bool          // the file must be there already
-	Synchronous string        // "FULL" when empty, or "NORMAL", "OFF"
-	Busy        time.Duration // how long to wait for another process; 30 s when 0
-	Conns       int           // connections at once; 1 when 0
-	CacheKB     int           // page cache of one connection; 2048 when 0
+	ReadOnly    bool          // the file must exist
+	Synchronous string        // "FULL" (the default), "NORMAL" or "OFF"
+	Busy        time.Duration // longest wait for another process; 0 means 30 s
+	Conns       int           // number of connections; 0 means 1
+	CacheKB     int           // page cache of one connection; 0 means 2048
 
-	queryOnly bool // may make the file, but not change it
+	queryOnly bool // may create the file but not change it
 }
 
-// OpenFile opens one SQLite file in WAL mode, for stores beside the SQL
-// database (key-value files). The file is made when it is not there, its folder
-// is not. The caller closes the pool. Errors can be asked with Critical.
+// OpenFile opens one SQLite file in WAL mode for other stores (key-value files). It creates
+// the file but not its folder. The caller closes the pool. Critical classifies errors.
 func OpenFile(path string, o FileOptions) (*sql.DB, error) {
 	c, err := newConnector(path, o)
 	if err != nil {
-		return nil, fmt.Errorf("db.OpenFile: %w", err)
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(max(o.Conns, 1))
 	pool.SetMaxIdleConns(max(o.Conns, 1))
 	if err := pool.Ping(); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("db.OpenFile: %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return pool, nil
 }
 
-// connector makes SQLite connections that are set up alike.
+// connector opens SQLite connections with equal settings.
 type connector struct {
 	driver *sqlite3.SQLiteDriver
 	dsn    string
@@ -87,9 +86,8 @@ type connector struct {
 
 func (c *connector) Driver() driver.Driver { return c.driver }
 
-// Connect opens one connection. Turning WAL on needs the file alone, and SQLite
-// gives up on it without waiting: other processes that open the file at the same
-// moment are waited for here.
+// Connect opens one connection. The change to WAL mode needs exclusive access, and SQLite
+// fails at once if another process has the file open. Connect therefore retries.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	deadline := time.Now().Add(busyDefault)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -135,8 +133,8 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 	return &connector{driver: &sqlite3.SQLiteDriver{ConnectHook: o.setUp}, dsn: location.String()}, nil
 }
 
-// setUp prepares a new connection: MySQL's functions for the texts of package
-// expr, and what no DSN parameter sets.
+// setUp registers the functions of package expr on a new connection and sets options that
+// have no DSN parameter.
 func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 	for _, f := range expr.SQLiteFunctions() {
 		register := c.RegisterFunc
@@ -144,7 +142,7 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 			register = c.RegisterAggregator
 		}
 		if err := register(f.Name, f.Impl, true); err != nil {
-			return fmt.Errorf("function %s: %w", f.Name, err)
+			return fmt.Errorf("register function %s: %w", f.Name, err)
 		}
 	}
 	pragmas := "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;"

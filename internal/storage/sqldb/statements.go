@@ -4,34 +4,33 @@ import (
 	"bufio"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"hce/dc/internal/storage/expr"
 	sqltext "hce/dc/sql"
 )
 
-// template is an SQL text in which tables are not filled in yet.
+// template is an SQL text with placeholders for tables.
 type template struct {
 	parts []part
 }
 
-// part is literal text, or a table when database is not "".
+// part is literal text, or a table if database is not "".
 type part struct {
 	text, database string
 }
 
-// perSite reports whether the text names a table that each site has its own of.
+// perSite reports whether the text names a table that exists for each site.
 func (t template) perSite() bool {
 	return slices.ContainsFunc(t.parts, part.perSite)
 }
 
 func (p part) perSite() bool { return p.database != "" && siteTables[p.database] == p.text }
 
-// tablePattern finds {database.table}, and {rowid}, the column that tells the
-// order of a list's rows.
+// tablePattern matches {database.table}.
 var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w.]+)\}`)
 
 func parseTemplate(text string) template {
@@ -48,7 +47,7 @@ func parseTemplate(text string) template {
 	return t
 }
 
-// fill writes the text for a site; "" when it names no table of a site.
+// fill replaces the placeholders. site may be "" if the text names no table of a site.
 func (d *DB) fill(t template, site string) string {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -64,22 +63,22 @@ func (d *DB) fill(t template, site string) string {
 	return b.String()
 }
 
-// Text is the named statement of sql/, for the tables of a site; site is ""
-// where none is named.
+// Text returns the named statement of sql/ for the tables of a site. site may be "" if the
+// statement names no table of a site.
 func (d *DB) Text(name, site string) (string, error) {
 	t, ok := d.texts[name]
 	switch {
 	case !ok:
-		return "", fmt.Errorf("db.Text: statement %q is not in sql/", name)
+		return "", fmt.Errorf("unknown statement %q: not in sql/", name)
 	case t.filled != "":
 		return t.filled, nil
 	case site == "":
-		return "", fmt.Errorf("db.Text: statement %q is about tables of a site, and none is given", name)
+		return "", fmt.Errorf("statement %q needs a site", name)
 	}
 	return d.fill(t.template, site), nil
 }
 
-// text is a named statement; filled is "" when it must be filled for each site.
+// text is a named statement. filled is "" if each site needs its own text.
 type text struct {
 	template
 	filled string
@@ -98,19 +97,14 @@ func (d *DB) setTexts(templates map[string]template) {
 
 // Statements lists the names of all named statements.
 func (d *DB) Statements() []string {
-	names := make([]string, 0, len(d.texts))
-	for name := range d.texts {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(d.texts))
 }
 
 var namePattern = regexp.MustCompile(`^-- name: (\w+)\s*$`)
 
-// loadTexts reads the named statements of both databases and of one driver. A
-// statement starts behind its name's line and ends with a semicolon or the next
-// name; the comment lines right behind the name say what it is for.
+// loadTexts reads the named statements of both databases and of one driver. A statement
+// follows the line with its name and ends with a semicolon or at the next name. Comment
+// lines after the name describe it.
 func loadTexts(driver string) (map[string]template, error) {
 	texts := map[string]template{}
 	for _, folder := range []string{"both", driver} {
@@ -139,15 +133,15 @@ func addTexts(texts map[string]template, file, raw string) error {
 		body.Reset()
 		if name == "" {
 			if text != "" {
-				return fmt.Errorf("db.loadTexts: %s: text before the first name", file)
+				return fmt.Errorf("%s: text before the first statement name", file)
 			}
 			return nil
 		}
 		if _, twice := texts[name]; twice {
-			return fmt.Errorf("db.loadTexts: %s: statement %s is there twice", file, name)
+			return fmt.Errorf("%s: statement %s is defined twice", file, name)
 		}
 		if text == "" || strings.Contains(text, ";") {
-			return fmt.Errorf("db.loadTexts: %s: %s is not one statement", file, name)
+			return fmt.Errorf("%s: %s is not one statement", file, name)
 		}
 		texts[name] = parseTemplate(text)
 		return nil

@@ -12,23 +12,23 @@ import (
 	"hce/dc/internal/storage/expr"
 )
 
-// Tx is a transaction. It is used by one goroutine, within the function that it
-// was given to.
+// Tx is a transaction. Only one goroutine may use it, and only within the function that
+// received it.
 type Tx struct {
 	DB   *DB
 	ctx  context.Context
 	conn *sql.Conn
-	site string // whose tables named statements mean, or ""
-	mark *marks // what is to be done after the commit
+	site string // site of named statements, or ""
+	mark *marks // work after the commit
 }
 
 type marks struct {
-	drops  bool
-	strays bool // a statement from outside may have changed the connection (Any)
+	drops  bool // tables to drop are recorded
+	strays bool // a client statement may have changed the connection (Any)
 }
 
-// Of is the same transaction, in which named statements mean the tables of a
-// site. Its id must be checked.
+// Of returns the same transaction with named statements for the tables of a site. The
+// caller must check the id of the site.
 func (t *Tx) Of(site string) *Tx {
 	c := *t
 	c.site = site
@@ -38,14 +38,13 @@ func (t *Tx) Of(site string) *Tx {
 // ErrClosed is the error of a transaction on a closed DB.
 var ErrClosed = errors.New("the database is closed")
 
-// View runs read in a transaction that sees one state of the database and
-// changes nothing: a statement that writes fails. Its error is the result. Read
-// may run several times, when the server was away or a table came or went: it
-// begins with its results empty.
+// View runs read in a read-only transaction with one snapshot of the database, and returns
+// its error. A statement that writes fails. View may run read several times after a lost
+// connection or a changed table, so read must reset its results first.
 func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 	var err error
 	for try := 0; try < 3; try++ {
-		if err = d.view(ctx, read); err == nil || !moved(err) && !unreachable(err) || ctx.Err() != nil {
+		if err = d.view(ctx, read); err == nil || !tableChanged(err) && !unreachable(err) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -55,7 +54,7 @@ func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
 	conn, err := d.readers.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("db.View: %w", d.away(err))
+		return fmt.Errorf("connect for a read transaction: %w", d.away(err))
 	}
 	defer conn.Close()
 	begin := "BEGIN"
@@ -64,19 +63,19 @@ func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
 	}
 	whole := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(whole, begin); err != nil {
-		return fmt.Errorf("db.View: %w", d.away(err))
+		return fmt.Errorf("begin read transaction: %w", d.away(err))
 	}
 	defer conn.ExecContext(whole, "ROLLBACK")
 	return d.away(read(&Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}))
 }
 
-// Update runs change in a transaction that holds the write lock from its begin,
-// and commits it when change returns nil; otherwise nothing is changed. It waits
-// for other writers, within the process by turn, of other processes up to
-// Config.Busy, then fails with an error that answers to Busy.
+// Update runs change in a write transaction and commits it if change returns nil. Otherwise
+// it changes nothing. On SQLite the transaction holds the write lock from its start. Update
+// waits for its turn in the process and up to Config.Busy for other processes; then Busy
+// reports true for its error.
 //
-// On MySQL transactions run side by side, and lock rows. Change may run several
-// times, when it has to yield: it begins with its results empty.
+// On MySQL transactions run in parallel and lock rows. Update may run change several times
+// after a conflict, so change must reset its results first.
 func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 	if d.dialect == expr.MySQL {
 		return d.updateMySQL(ctx, change)
@@ -86,19 +85,19 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 	select {
 	case conn, open = <-d.writer:
 		if !open {
-			return fmt.Errorf("db.Update: %w", ErrClosed)
+			return fmt.Errorf("begin write transaction: %w", ErrClosed)
 		}
 	case <-ctx.Done():
-		return fmt.Errorf("db.Update: %w", ctx.Err())
+		return fmt.Errorf("wait for the write connection: %w", ctx.Err())
 	}
 	defer func() { d.writer <- conn }()
 	if conn == nil {
 		if conn, err = d.writers.Conn(ctx); err != nil {
-			return fmt.Errorf("db.Update: %w", err)
+			return fmt.Errorf("open write connection: %w", err)
 		}
 	}
 	if err := d.begin(ctx, conn); err != nil {
-		return fmt.Errorf("db.Update: %w", err)
+		return fmt.Errorf("begin write transaction: %w", err)
 	}
 	whole := context.WithoutCancel(ctx)
 	done := false
@@ -106,8 +105,8 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		if done {
 			return
 		}
-		// Also after a panic of change. SQLite rolls back by itself when the disk
-		// is full; then, or when it cannot, the connection is not trusted again.
+		// This also runs after a panic of change. If ROLLBACK fails, for example
+		// because SQLite rolled back on a full disk, replace the connection.
 		if _, e := conn.ExecContext(whole, "ROLLBACK"); e != nil {
 			conn.Raw(func(any) error { return driver.ErrBadConn })
 			conn.Close()
@@ -118,15 +117,14 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		return err
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
-		return fmt.Errorf("db.Update: commit: %w", err)
+		return fmt.Errorf("commit: %w", err)
 	}
 	done = true
 	return nil
 }
 
-// begin takes the write lock. SQLite's own waiting cannot be cancelled, so each
-// try is short; the pauses between tries are uneven, lest two processes meet
-// again and again.
+// begin takes the write lock. SQLite's wait cannot be cancelled, so each attempt is short.
+// Random pauses between attempts avoid repeated collisions of two processes.
 func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 	deadline := time.Now().Add(d.cfg.Busy)
 	for {
@@ -140,27 +138,26 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 	}
 }
 
-// Settle makes the transaction write, though it changes no row. Who was killed in
-// the middle of a commit leaves it in doubt on SQLite: the log holds it, the index of
-// the log does not, so nobody sees it; and when the index is made anew, after
-// another death or by the first who opens the file, it is there after all. A commit
-// that writes takes its place in the log. So what is not seen within a transaction
-// that settles will never be.
+// Settle forces the transaction to write to the log of SQLite. A process that is killed
+// during a commit can leave the commit in the WAL file without an entry in the WAL index.
+// Readers do not see it until a process rebuilds the index. A later commit overwrites that
+// place in the log. After a transaction that settles, commits that it did not see can
+// never appear.
 func (t *Tx) Settle() error {
 	if t.DB.dialect == expr.MySQL {
-		return nil // the server ends each commit, or undoes it
+		return nil // the server completes or rolls back each commit
 	}
 	var n int32
-	if _, err := t.Row("PRAGMA user_version", nil, &n); err != nil { // a number of 32 bits that nobody else uses
+	if _, err := t.Row("PRAGMA user_version", nil, &n); err != nil { // a 32-bit number without another use
 		return err
 	}
 	_, err := t.Exec(fmt.Sprintf("PRAGMA user_version = %d", n&(1<<30-1)+1))
 	return err
 }
 
-// Exec runs one statement and tells how many rows it changed. It looks at the
-// context before, not during: a condition from outside belongs into Each,
-// which a cancelled context interrupts.
+// Exec runs one statement and returns the number of changed rows. It checks the context
+// only at its start. Use Each, which a cancelled context interrupts, for conditions of
+// clients.
 func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, err
@@ -172,8 +169,8 @@ func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	return r.RowsAffected()
 }
 
-// Insert is Exec for an INSERT of one row; it gives the row's number. Inserted is
-// false when a row with one of its keys is there, which stays.
+// Insert runs an INSERT of one row and returns the row id. inserted is false if a row with
+// one of its keys exists; that row stays unchanged.
 func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, false, err
@@ -189,8 +186,8 @@ func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err e
 	return rowid, true, err
 }
 
-// Each calls row for every row of a query, with the scan function of that row,
-// until it returns an error. A cancelled context interrupts the query.
+// Each calls row with the scan function of every row of a query, until row returns an
+// error. A cancelled context interrupts the query.
 func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) error) error {
 	defer t.DB.interrupted(t.ctx, t.conn)()
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
@@ -206,7 +203,7 @@ func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) err
 	return rows.Err()
 }
 
-// Row scans the first row of a query; found is false when there is none.
+// Row scans the first row of a query. found is false if there is no row.
 func (t *Tx) Row(text string, args []any, into ...any) (found bool, err error) {
 	err = t.conn.QueryRowContext(context.WithoutCancel(t.ctx), text, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -239,7 +236,7 @@ func (t *Tx) Get(name string, args []any, into ...any) (found bool, err error) {
 	return found, nil
 }
 
-// All is Each of the named query.
+// All is Each for the named query.
 func (t *Tx) All(name string, args []any, row func(scan func(...any) error) error) error {
 	text, err := t.DB.Text(name, t.site)
 	if err != nil {
@@ -251,8 +248,8 @@ func (t *Tx) All(name string, args []any, row func(scan func(...any) error) erro
 	return nil
 }
 
-// Try runs part, and takes back what it changed when it returns an error, which
-// is the result. The transaction goes on.
+// Try runs part and undoes its changes if it returns an error. It returns that error. The
+// transaction continues.
 func (t *Tx) Try(part func() error) error {
 	if _, err := t.Exec("SAVEPOINT part"); err != nil {
 		return err

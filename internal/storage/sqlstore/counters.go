@@ -54,7 +54,7 @@ func (t *tx) selectTally(site string) string {
 	for _, c := range tallied {
 		b.WriteString("COALESCE(SUM(CASE WHEN " + c.when + " THEN " + c.adds + " ELSE 0 END), 0), ")
 	}
-	return b.String() + "COALESCE(" + t.DB.Aggregate("BIT_OR") + "(CASE WHEN " + ownRows + " THEN ErrorMask ELSE 0 END), 0) FROM " + t.table(sqldb.URLs, site)
+	return b.String() + "COALESCE(" + t.DB.BitOr() + "(CASE WHEN " + ownRows + " THEN ErrorMask ELSE 0 END), 0) FROM " + t.table(sqldb.URLs, site)
 }
 
 func (a *tally) targets() []any {

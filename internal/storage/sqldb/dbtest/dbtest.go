@@ -1,12 +1,8 @@
-// Package dbtest gives tests fresh databases of each kind that the product runs
-// on.
+// Package dbtest creates empty databases of every supported kind for tests.
 //
 //	for _, backend := range dbtest.Backends {
 //		t.Run(backend, func(t *testing.T) {
 //			d, err := sqldb.Open(ctx, dbtest.Config(t, backend))
-//
-// Neighbours: mariadbtest, whose server it uses, and the tests of what is above
-// package sqldb.
 package dbtest
 
 import (
@@ -17,10 +13,10 @@ import (
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 )
 
-// Backends are the drivers that a suite runs on.
+// Backends lists the drivers on which suites run.
 var Backends = []string{sqldb.DriverSQLite, sqldb.DriverMySQL}
 
-// Config is that of a fresh database, which goes with the test.
+// Config returns the settings of a new database, which is removed after the test.
 func Config(t testing.TB, backend string) sqldb.Config {
 	t.Helper()
 	if backend == sqldb.DriverSQLite {

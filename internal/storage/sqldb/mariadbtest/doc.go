@@ -1,6 +1,6 @@
-// Package mariadbtest starts a private MariaDB for tests: a folder, a socket, a
-// port on 127.0.0.1 and a process of its own. It reads no configuration of the
-// system and never meets the system's server. Root and any other user may run it.
+// Package mariadbtest starts a private MariaDB server for tests, with its own folder,
+// socket, port on 127.0.0.1 and process. It reads no system configuration and never uses
+// the system's server. It runs as root and as any other user.
 //
 //	func TestMain(m *testing.M) { os.Exit(mariadbtest.Main(m)) }
 //
@@ -8,18 +8,14 @@
 //	names := mariadbtest.Names(t) // "dc_sites": "t1_sites", ...
 //	pool, err := sql.Open("mysql", s.DSN(""))
 //
-// The tests of one process share a server, which starts with the first Start. A
-// test that lets the database go away (Kill, Stop, Restart) must not run beside
-// others, or takes a server of its own with New.
+// The tests of one process share a server, which the first Start starts. A test that kills,
+// stops or restarts the server must not run in parallel with others, or must start its own
+// server with New.
 //
-// Nothing outlives the test process, however it ends: the system kills the
-// server with it, and a shell that waits for its end removes the folder. Without
-// Debian's mariadb-server-core a test fails; it is not skipped.
+// The server and its folder never outlive the test process: the system kills the server,
+// and a shell that waits for the end of the process removes the folder. A test fails if
+// MariaDB is missing; it is not skipped.
 //
-// Two settings of the server differ from what sessions need, so that a session
-// that forgets its own is noticed: the time zone is +03:00 and the SQL mode is
-// empty. [Settings] are those of the product.
-//
-// Neighbours: the tests of the packages that read SQL. The package knows no
-// table, and package sqldb does not know it.
+// The global time zone of the server is +03:00 and its SQL mode is empty, so that tests
+// notice sessions without their own settings. [Settings] are those of the product.
 package mariadbtest

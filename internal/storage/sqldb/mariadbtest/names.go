@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// databases are the names in sql/, the constants of package sqldb, and their short
-// forms.
+// databases maps the names in sql/, the constants of package sqldb, to short forms.
 var databases = map[string]string{
 	"dc_sites":        "sites",
 	"dc_urls":         "urls",
@@ -21,8 +20,8 @@ var databases = map[string]string{
 
 var tests atomic.Int64
 
-// Names gives the databases of one test on the shared server: "dc_sites" maps to
-// "t17_sites". They are not made; those that exist at the test's end are dropped.
+// Names returns unused database names for one test on the shared server: "dc_sites" maps to
+// "t17_sites". It does not create them. After the test it drops those that exist.
 func Names(t testing.TB) map[string]string {
 	t.Helper()
 	return Start(t).Names(t)
@@ -38,13 +37,13 @@ func (s *Server) Names(t testing.TB) map[string]string {
 	}
 	t.Cleanup(func() {
 		if err := s.drop(names); err != nil {
-			t.Errorf("mariadbtest: drop the test's databases: %v", err)
+			t.Errorf("drop the databases of the test: %v", err)
 		}
 	})
 	return names
 }
 
-// drop removes databases, on a server that a test may have left dead or stopped.
+// drop drops databases. It restarts a server that the test has killed or stopped.
 func (s *Server) drop(names map[string]string) error {
 	if s.stopped || s.process.ended() {
 		if err := s.Restart(); err != nil {

@@ -1,45 +1,34 @@
 package mariadbtest
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"hce/dc/internal/childprocess"
 )
 
 // process is a running mariadbd.
 type process struct {
 	pid  int
-	done chan struct{} // closed when it has ended and was waited for
+	done chan struct{} // closed after the process has ended
 }
 
-// launch starts a program that dies with this process. Linux ends a child with
-// the thread that started it, so one goroutine keeps that thread and waits.
 func launch(cmd *exec.Cmd) (*process, error) {
-	cmd.SysProcAttr = child()
-	started := make(chan error, 1)
-	p := &process{done: make(chan struct{})}
-	go func() {
-		runtime.LockOSThread() // ends with the goroutine, after the child
-		err := cmd.Start()
-		if err == nil {
-			p.pid = cmd.Process.Pid
-		}
-		started <- err
-		if err == nil {
-			cmd.Wait() // how it ended is in its log
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	ended, err := childprocess.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
+	p := &process{pid: cmd.Process.Pid, done: make(chan struct{})}
+	go func() {
+		<-ended // the log of the server holds the reason
+		close(p.done)
+	}()
 	return p, nil
 }
 
@@ -52,16 +41,16 @@ func (p *process) ended() bool {
 	}
 }
 
-// signal does nothing to a process that was waited for: its pid may be another's.
+// signal sends nothing to an ended process: its pid may belong to another process.
 func (p *process) signal(s syscall.Signal) {
 	if !p.ended() {
 		syscall.Kill(p.pid, s)
 	}
 }
 
-// still tells whether every thread of the process stands: a signal is sent at
-// once, but each thread obeys when it next runs.
-func (p *process) still() bool {
+// stopped reports whether every thread of the process has stopped. Each thread handles
+// SIGSTOP only when it next runs.
+func (p *process) stopped() bool {
 	stats, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.pid), "task", "*", "stat"))
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
@@ -77,8 +66,8 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// keeper is a shell that removes a server's folder when this process is gone:
-// then nobody holds the other end of its standard input.
+// keeper is a shell that removes the folder of a server after this process has ended. The
+// end of the process closes the standard input of the shell.
 type keeper struct {
 	cmd  *exec.Cmd
 	hold io.WriteCloser
@@ -100,13 +89,13 @@ func keep(folder string) (*keeper, error) {
 	return k, nil
 }
 
-// finish lets the keeper do its work now.
+// finish makes the keeper remove the folder and waits for it.
 func (k *keeper) finish() {
 	k.hold.Close()
 	k.cmd.Wait()
 }
 
-// program finds a program of MariaDB; servers are not in everyone's PATH.
+// program finds a program of MariaDB. Servers may be in folders outside PATH.
 func program(names ...string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
@@ -121,21 +110,20 @@ func program(names ...string) (string, error) {
 	return "", fmt.Errorf("the program %s is missing: run scripts/setup.sh test", names[0])
 }
 
-// install makes the system tables of a new server: half a second.
+// install creates the system tables of a new server. It takes half a second.
 func install(folder string) error {
 	path, err := program("mariadb-install-db", "mysql_install_db")
 	if err != nil {
 		return err
 	}
 	args := append([]string{"--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir=" + folder}, common(folder)...)
-	out, err := exec.Command(path, args...).CombinedOutput()
-	if err != nil {
-		return errors.Join(err, errors.New(string(out)))
+	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", path, err, out)
 	}
 	return nil
 }
 
-// common are the options that the files of a server are made and used with.
+// common returns the options of both the installation and the server.
 func common(folder string) []string {
 	options := []string{
 		"--datadir=" + filepath.Join(folder, "data"),

@@ -18,11 +18,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// patience is how long a server may take to answer.
+// patience is the longest wait for an answer of the server.
 const patience = 60 * time.Second
 
-// Settings are the session variables of the product's connections, values as
-// SQL writes them. MySQL 8 calls the last one transaction_isolation.
+// Settings returns the session variables of the product's connections, with SQL values.
+// MySQL 8 calls tx_isolation transaction_isolation.
 func Settings() map[string]string {
 	return map[string]string{
 		"sql_mode":     "'STRICT_ALL_TABLES,NO_UNSIGNED_SUBTRACTION,NO_ENGINE_SUBSTITUTION'",
@@ -31,12 +31,12 @@ func Settings() map[string]string {
 	}
 }
 
-// Server is a private MariaDB. Its methods may be called by one goroutine at a
-// time; connections to it are free.
+// Server is a private MariaDB server. Only one goroutine may call its methods at a time.
+// Any number of connections may use it.
 type Server struct {
 	Socket string // path of the Unix socket
 	Port   int    // on 127.0.0.1
-	User   string // may do everything, has no password
+	User   string // has all rights and no password
 
 	folder  string
 	flush   int
@@ -45,10 +45,10 @@ type Server struct {
 	stopped bool
 }
 
-// Options of a server of its own.
+// Options are the options of New.
 type Options struct {
-	// Durable syncs the log at each commit, as production does. Otherwise a
-	// second of commits may be lost when the server is killed.
+	// Durable syncs the log at each commit, as production does. Otherwise a kill of
+	// the server may lose the commits of the last second.
 	Durable bool
 }
 
@@ -58,8 +58,8 @@ var shared struct {
 	err    error
 }
 
-// Main runs the tests of a package and ends the shared server: a TestMain gives
-// its result to os.Exit.
+// Main runs the tests of a package and stops the shared server. TestMain passes the result
+// to os.Exit.
 func Main(m *testing.M) int {
 	code := m.Run()
 	shared.Lock()
@@ -71,9 +71,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start is the server that the tests of this process share. It is started at the
-// first call, and again when a test left it dead or stopped. The test fails when
-// there is no MariaDB.
+// Start returns the shared server of this process. The first call starts it. Later calls
+// restart it if a test has killed or stopped it. The test fails if MariaDB is missing.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
@@ -82,7 +81,7 @@ func Start(t testing.TB) *Server {
 		shared.server, shared.err = start(Options{})
 	}
 	if shared.err != nil {
-		t.Fatalf("mariadbtest: %v", shared.err)
+		t.Fatalf("start MariaDB: %v", shared.err)
 	}
 	if s := shared.server; s.stopped || s.process.ended() {
 		if err := s.Restart(); err != nil {
@@ -92,19 +91,19 @@ func Start(t testing.TB) *Server {
 	return shared.server
 }
 
-// New is a server for one test, ended with it.
+// New starts a server for one test. It stops after the test.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, err := start(o)
 	if err != nil {
-		t.Fatalf("mariadbtest: %v", err)
+		t.Fatalf("start MariaDB: %v", err)
 	}
 	t.Cleanup(s.close)
 	return s
 }
 
-// DSN names a database of the server for the driver "mysql", over the socket,
-// with the session settings of the product. Database may be empty.
+// DSN returns the data source name of a database for the driver "mysql", over the socket and
+// with the session settings of the product. database may be empty.
 func (s *Server) DSN(database string) string { return s.config("unix", s.Socket, database) }
 
 // DSNTCP is DSN over TCP.
@@ -122,25 +121,25 @@ func (s *Server) config(network, address, database string) string {
 	return c.FormatDSN()
 }
 
-// Kill ends the server at once, as a crash would (SIGKILL). Connections break
-// and new ones are refused until Restart.
+// Kill kills the server (SIGKILL), as in a crash. Connections break, and new connections
+// fail until Restart.
 func (s *Server) Kill() {
 	s.process.kill()
 	s.stopped = false
 }
 
-// Stop lets the server stand still (SIGSTOP): when it returns, connections stay
-// and answer nothing until Restart.
+// Stop stops all threads of the server (SIGSTOP). Connections stay open but get no answer
+// until Restart.
 func (s *Server) Stop() {
 	s.process.signal(syscall.SIGSTOP)
 	s.stopped = true
-	for deadline := time.Now().Add(patience); !s.process.still() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); !s.process.stopped() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// Restart brings a server back that was killed or stopped, on the same socket,
-// port and data, and returns when it answers. A running one is killed first.
+// Restart restarts a killed or stopped server with the same socket, port and data, and waits
+// until it answers. It kills a running server first.
 func (s *Server) Restart() error {
 	if s.stopped && !s.process.ended() {
 		s.stopped = false
@@ -149,7 +148,7 @@ func (s *Server) Restart() error {
 	}
 	s.Kill()
 	if err := s.run(); err != nil {
-		return fmt.Errorf("mariadbtest.Restart: %w", err)
+		return fmt.Errorf("restart MariaDB: %w", err)
 	}
 	return nil
 }
@@ -171,7 +170,7 @@ func start(o Options) (*Server, error) {
 		s.close()
 		return nil, err
 	}
-	for range 3 { // a free port may be taken before the server has it
+	for range 3 { // another process may take the free port first
 		if s.Port, err = freePort(); err == nil {
 			err = s.run()
 		}
@@ -183,8 +182,8 @@ func start(o Options) (*Server, error) {
 	return nil, err
 }
 
-// base is the folder for temporary files, or /tmp where its path leaves no room
-// for a socket's, which may have some 107 bytes.
+// base returns the folder for temporary files, or /tmp if its path is too long for a socket.
+// The path of a socket has at most 107 bytes.
 func base() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
@@ -192,8 +191,8 @@ func base() string {
 	return "/tmp"
 }
 
-// freePort finds a port below those that the system gives to connections: it
-// must still be free after a Kill.
+// freePort finds a free port below the range of outgoing connections, so that it is still
+// free after a Kill.
 func freePort() (int, error) {
 	var err error
 	for range 100 {
@@ -256,7 +255,7 @@ func (s *Server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
-		// A socket of before a kill refuses; the driver would try it thrice.
+		// The socket of a killed server refuses connections; the driver would retry.
 		if conn, err := net.Dial("unix", s.Socket); err == nil {
 			conn.Close()
 			if err = pool.PingContext(ctx); err == nil {
@@ -273,7 +272,7 @@ func (s *Server) ready() error {
 	}
 }
 
-// log is the end of the server's own log.
+// log returns the end of the server's log.
 func (s *Server) log() string {
 	text, err := os.ReadFile(filepath.Join(s.folder, "log"))
 	if err != nil {

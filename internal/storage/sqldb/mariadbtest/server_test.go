@@ -13,9 +13,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
-// The test program plays a test process that is killed when this is set.
+// With this environment variable the test program starts a server and waits for its kill.
 const partVariable = "DC_MARIADBTEST_PART"
 
 func TestMain(m *testing.M) {
@@ -98,7 +100,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if n := text(t, pool, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?", first["dc_urls"]); n != "0" {
-		t.Error("the database of a test is left")
+		t.Error("the database of a finished test still exists")
 	}
 }
 
@@ -136,7 +138,7 @@ func TestKillStopRestart(t *testing.T) {
 	}
 }
 
-// Neither the server nor its folder outlives a killed test process.
+// The server and its folder must not outlive a killed test process.
 func TestKilledTestProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), partVariable+"=hold")
@@ -151,27 +153,21 @@ func TestKilledTestProcess(t *testing.T) {
 	var folder string
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if _, err := fmt.Sscan(line, &pid, &folder); err != nil {
-		t.Fatalf("the other process says %q", line)
+		t.Fatalf("the other process printed %q", line)
 	}
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	testwait.Until(t, "the server process ends", func() bool { return gone(pid) })
+	testwait.Until(t, "the folder is removed", func() bool {
 		_, err := os.Stat(folder)
-		if os.IsNotExist(err) && gone(pid) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after 20 s: folder %v, process gone: %t", err, gone(pid))
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return os.IsNotExist(err)
+	})
 }
 
-// gone tells whether a process has ended, waited for by its parent or not yet.
+// gone reports whether a process has ended. It may still be a zombie.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -182,6 +178,6 @@ func gone(pid int) bool {
 
 func TestMissingPrograms(t *testing.T) {
 	if _, err := program("no-such-mariadbd"); err == nil || !strings.Contains(err.Error(), "scripts/setup.sh test") {
-		t.Errorf("error %v, want one that says what to run", err)
+		t.Errorf("error %v, want the setup command in it", err)
 	}
 }

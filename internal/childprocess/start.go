@@ -1,0 +1,33 @@
+// Package childprocess starts programs that never outlive this process.
+//
+//	ended, err := childprocess.Start(exec.Command("mariadbd", args...))
+//	...
+//	err = <-ended // how the child ended
+//
+// Linux kills the child when this process ends, for whatever reason. Other systems do
+// not. The child has its own process group, so Ctrl-C on the terminal does not reach it.
+package childprocess
+
+import (
+	"os/exec"
+	"runtime"
+)
+
+// Start starts cmd and sets its SysProcAttr. ended receives the result of cmd.Wait once.
+// After an error ended never receives a value.
+//
+// Linux kills the child when the thread that started it ends, and Go ends idle threads.
+// One goroutine therefore keeps its thread until the child has ended.
+func Start(cmd *exec.Cmd) (ended <-chan error, err error) {
+	cmd.SysProcAttr = attributes()
+	started, result := make(chan error), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			result <- cmd.Wait()
+		}
+	}()
+	return result, <-started
+}
