@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// cdateLayout is how dates stand in a file: UTC, as SQLite's CURRENT_TIMESTAMP.
+// cdateLayout is the layout of stored dates: UTC, as SQLite's CURRENT_TIMESTAMP.
 const cdateLayout = "2006-01-02 15:04:05"
 
-// selectEntry casts the date to text, so that no driver reads more into it.
+// selectEntry casts the date to text, so that the driver does not parse it.
 const selectEntry = "SELECT id, data, CAST(CDate AS TEXT) FROM articles WHERE id"
 
-// maxIDs bounds the placeholders of one statement.
+// maxIDs limits the placeholders of one statement.
 const maxIDs = 200
 
-// PutAll stores entries in one transaction, each in the place of what had its
-// id, and makes the file of the site when it is missing. inserted tells for each
-// whether its id was new. An id that occurs twice is stored twice; the last
-// stays. When it returns, the entries are in the file that has the site's name;
-// on an error none is. No entries: nothing happens, no file is made.
+// PutAll stores entries in one transaction and replaces entries with the same ids. It creates
+// the file of the site if it is missing. inserted reports for each entry whether its id was
+// new. If an id occurs twice, the last entry wins. When PutAll returns without an error, the
+// entries are in the current file of the site; after an error none of them is. Without
+// entries it does nothing and creates no file.
 func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inserted []bool, err error) {
 	for _, e := range entries {
 		if !nameOK(e.ID) {
@@ -68,12 +68,12 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("kv: put: %w", err)
+		return nil, fmt.Errorf("store processed contents of site %q: %w", site, err)
 	}
 	return inserted, nil
 }
 
-// Get returns the entry of id; false when there is none, the file included.
+// Get returns the entry of id. It returns false if the entry or the file is missing.
 func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
 	all, err := s.GetAll(ctx, site, id)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
 	return e, ok, nil
 }
 
-// GetAll returns the entries of those ids that have one, by id.
+// GetAll returns the existing entries of ids, by id.
 func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[string]Entry, error) {
 	found := make(map[string]Entry, len(ids))
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
@@ -107,7 +107,7 @@ func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[str
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("kv: get: %w", err)
+		return nil, fmt.Errorf("read processed contents of site %q: %w", site, err)
 	}
 	return found, nil
 }
@@ -121,8 +121,8 @@ func scanEntry(rows *sql.Rows) (Entry, error) {
 	return e, err
 }
 
-// Delete removes the entries of ids in one transaction. Missing ones, and a
-// missing file, are no error.
+// Delete removes the entries of ids in one transaction. It ignores missing entries and a
+// missing file.
 func (s *Store) Delete(ctx context.Context, site string, ids ...string) error {
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
 		return err
@@ -134,7 +134,7 @@ func (s *Store) Delete(ctx context.Context, site string, ids ...string) error {
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("kv: delete: %w", err)
+		return fmt.Errorf("delete processed contents of site %q: %w", site, err)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func checkIDs(site string, ids []string) error {
 	return nil
 }
 
-// inChunks calls fn with " IN (?,...)" and its arguments, for maxIDs at a time.
+// inChunks calls fn with " IN (?,...)" and its arguments for at most maxIDs ids at a time.
 func inChunks(ids []string, fn func(list string, args []any) error) error {
 	for len(ids) > 0 {
 		n := min(len(ids), maxIDs)
@@ -167,8 +167,8 @@ func inChunks(ids []string, fn func(list string, args []any) error) error {
 	return nil
 }
 
-// parseDate reads the date of an entry. Other tools wrote fractions and "T";
-// what cannot be read is the zero time.
+// parseDate parses the date of an entry. Other tools wrote fractions and "T". An invalid date
+// gives the zero time.
 func parseDate(text string) time.Time {
 	for _, layout := range []string{cdateLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02"} {
 		if t, err := time.Parse(layout, text); err == nil {

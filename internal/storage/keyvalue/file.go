@@ -10,33 +10,34 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"hce/dc/internal/files"
 )
 
-// file is the key-value file of one site. turn admits one goroutine; it guards
-// db, conn and info.
+// file is the key-value file of one site. turn admits one goroutine and guards db, conn and
+// info.
 type file struct {
 	store *Store
 	path  string
 	turn  chan struct{}
 
 	db   *sql.DB
-	conn *sql.Conn   // the only connection of db; nil when closed
-	info os.FileInfo // of the file that conn has open
+	conn *sql.Conn   // the only connection of db; nil if closed
+	info os.FileInfo // of the file open in conn
 
-	refs int    // goroutines that use it or wait; guarded by Store.mu
+	refs int    // goroutines that use the file or wait for it; guarded by Store.mu
 	used uint64 // Store.clock of the last use; guarded by Store.mu
 }
 
-// schema makes what docs/spec/storage.md 3.1 lists. Files of the first implementation have
-// the table already, some of them no index.
+// schema creates the table and index of docs/spec/storage.md 3.1. Files of the first
+// implementation have the table; some of them lack the index.
 const schema = `
 CREATE TABLE IF NOT EXISTS articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);
 CREATE INDEX IF NOT EXISTS articles_CDate ON articles(CDate);`
 
-// ready makes sure that conn is open on the file that now has the name. It
-// reports fs.ErrNotExist when there is none and create is not set.
+// ready opens conn on the file that currently has the name. It returns fs.ErrNotExist if the
+// file is missing and create is false.
 func (f *file) ready(ctx context.Context, create bool) error {
 	unlock, err := f.prepare(ctx, create, false)
 	if err == nil {
@@ -45,15 +46,15 @@ func (f *file) ready(ctx context.Context, create bool) error {
 	return err
 }
 
-// prepare is ready, with the lock of the folder held until unlock if hold is
-// set: nobody deletes the file meanwhile.
+// prepare is ready. If hold is true, it also holds the lock of the folder until unlock, so
+// that no process deletes the file.
 func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), err error) {
 	open := f.conn != nil && f.alive()
 	if open && !hold {
 		return func() {}, nil
 	}
 	if !open {
-		_ = f.close() // a dead file has nothing to lose
+		_ = f.close() // a deleted file holds no data to keep
 		if !create {
 			if _, err := os.Stat(f.path); err != nil {
 				return nil, err
@@ -81,7 +82,7 @@ func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), e
 func (f *file) open(ctx context.Context, create bool) error {
 	_, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) && create {
-		// A kill in DeleteSite may have left these to a file that is gone.
+		// A kill in DeleteSite may have left these files behind.
 		err = remove(f.path+"-wal", f.path+"-shm")
 	}
 	if err != nil {
@@ -89,31 +90,31 @@ func (f *file) open(ctx context.Context, create bool) error {
 	}
 	db, err := f.store.o.Open(f.path)
 	if err != nil {
-		return fmt.Errorf("kv: open %s: %w", f.path, err)
+		return fmt.Errorf("open %s: %w", f.path, err)
 	}
 	db.SetMaxOpenConns(1)
 	f.db = db
 	if f.conn, err = db.Conn(ctx); err == nil {
-		// The first statement makes SQLite open -wal and -shm as well.
+		// The first statement also opens -wal and -shm.
 		if _, err = f.conn.ExecContext(ctx, schema); err == nil {
 			f.info, err = os.Stat(f.path)
 		}
 	}
 	if err != nil {
 		_ = f.close()
-		return fmt.Errorf("kv: open %s: %w", f.path, err)
+		return fmt.Errorf("open %s: %w", f.path, err)
 	}
 	return nil
 }
 
-// alive tells whether the open file is still the one that has the name.
+// alive reports whether the open file still has its name.
 func (f *file) alive() bool {
 	info, err := os.Stat(f.path)
 	return err == nil && os.SameFile(info, f.info)
 }
 
-// close closes the file if it is open. SQLite leaves -wal and -shm alone when
-// the file has lost its name, so those of a successor are safe.
+// close closes the file if it is open. If the file was deleted, SQLite does not touch -wal
+// and -shm, which may belong to a new file of the same name.
 func (f *file) close() error {
 	if f.db == nil {
 		return nil
@@ -127,19 +128,19 @@ func (f *file) close() error {
 	return err
 }
 
-// maxTries bounds how often a step is repeated because its file was deleted or
-// its connection broke. From the second try on the step holds the lock of the
-// folder, so that deletions, however many, cannot outrun it.
+// maxTries limits the attempts of a step whose file was deleted or whose connection broke.
+// From the second attempt on, the step holds the lock of the folder, so that deletions cannot
+// starve it.
 const maxTries = 5
 
-// read runs fn on the file of a site. Without a file fn does not run.
+// read runs fn on the file of a site. It does not run fn without a file.
 func (s *Store) read(ctx context.Context, site string, fn func(*sql.Conn) error) error {
 	return s.attempt(ctx, site, false, func(f *file) error { return fn(f.conn) })
 }
 
-// write runs fn in one transaction on the file of a site, again if the file was
-// deleted meanwhile. Without a file it is made when create is set, else fn does
-// not run.
+// write runs fn in one transaction on the file of a site, and again if another process
+// deleted the file meanwhile. Without a file it creates one if create is true, and does
+// nothing otherwise.
 func (s *Store) write(ctx context.Context, site string, create bool, fn func(*sql.Conn) error) error {
 	return s.attempt(ctx, site, create, func(f *file) error {
 		if err := f.transact(ctx, fn); err != nil {
@@ -152,10 +153,10 @@ func (s *Store) write(ctx context.Context, site string, create bool, fn func(*sq
 	})
 }
 
-// errDeleted says that a step was done on a file that has lost its name.
-var errDeleted = errors.New("kv: the file was deleted meanwhile")
+// errDeleted means that a step changed a deleted file.
+var errDeleted = errors.New("another process deleted the file during the write")
 
-// attempt runs a step on the file of a site until it held.
+// attempt runs a step on the file of a site until the step succeeds or fails for good.
 func (s *Store) attempt(ctx context.Context, site string, create bool, step func(*file) error) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
@@ -178,7 +179,7 @@ func (s *Store) attempt(ctx context.Context, site string, create bool, step func
 	}
 }
 
-// transact runs fn between BEGIN and COMMIT, or leaves no trace of it.
+// transact runs fn in a transaction.
 func (f *file) transact(ctx context.Context, fn func(*sql.Conn) error) (err error) {
 	if _, err := f.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (f *file) transact(ctx context.Context, fn func(*sql.Conn) error) (err erro
 		if err == nil {
 			return
 		}
-		// ctx may be what failed. Without a rollback the connection is lost.
+		// ctx may have ended. Close a connection whose rollback fails.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		if _, undone := f.conn.ExecContext(undo, "ROLLBACK"); undone != nil {
@@ -198,15 +199,15 @@ func (f *file) transact(ctx context.Context, fn func(*sql.Conn) error) (err erro
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return err // the driver does not always look
+		return err // the driver does not always check
 	}
-	// Not to be interrupted: nobody could tell then whether it was done.
+	// An interrupted COMMIT would have an unknown result.
 	_, err = f.conn.ExecContext(context.WithoutCancel(ctx), "COMMIT")
 	return err
 }
 
-// dropBroken closes the file if err came with its connection or its deletion,
-// and tells whether it may be worth another try.
+// dropBroken closes the file if its connection broke or the file was deleted. It reports
+// whether another attempt may succeed.
 func (f *file) dropBroken(err error) bool {
 	broken := errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 	if !broken && f.conn != nil && f.alive() {
@@ -216,33 +217,14 @@ func (f *file) dropBroken(err error) bool {
 	return broken || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// lock takes the lock of the folder, for this process and against all others.
+// lock takes the lock of the folder, which excludes other stores and processes.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.LockWait)
 	defer cancel()
-	l, err := os.OpenFile(filepath.Join(s.dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("kv: lock: %w", err)
-	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		err := syscall.Flock(int(l.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = l.Close() }, nil // and so unlocks
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = l.Close()
-			return nil, fmt.Errorf("kv: lock: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			_ = l.Close()
-			return nil, fmt.Errorf("kv: lock: %w", ctx.Err())
-		case <-time.After(pause):
-		}
-	}
+	return files.Lock(ctx, filepath.Join(s.dir, ".lock"))
 }
 
-// Create makes the file of a site when it is missing.
+// Create creates the file of a site if it is missing.
 func (s *Store) Create(ctx context.Context, site string) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
@@ -252,9 +234,9 @@ func (s *Store) Create(ctx context.Context, site string) error {
 	return f.ready(ctx, true)
 }
 
-// DeleteSite removes the file of a site and <site>_fields.db beside it, where
-// the first implementation kept more of the site's pages. Other processes
-// notice at their next operation. A site without files is no error.
+// DeleteSite removes the file of a site and <site>_fields.db, in which the first
+// implementation kept further data of the pages. Other processes notice at their next
+// operation. A site without files is not an error.
 func (s *Store) DeleteSite(ctx context.Context, site string) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
@@ -269,20 +251,20 @@ func (s *Store) DeleteSite(ctx context.Context, site string) error {
 		return err
 	}
 	defer unlock()
-	// Removed before it is closed: then SQLite has nothing to write back. The
-	// file goes first: what a kill leaves of the others is of no use to anyone.
+	// Remove the file before closing it, so that SQLite writes nothing back. Remove
+	// it before -wal and -shm, which are useless without it after a kill.
 	defer f.close()
 	names := []string{f.path, f.path + "-wal", f.path + "-shm"}
 	fields := strings.TrimSuffix(f.path, ".db") + "_fields.db"
-	// An error says that it is no database at all; a cancelled context must not.
+	// An error means that the file is not a database. A cancelled context must not cause one.
 	if foreign, err := s.isStore(context.WithoutCancel(ctx), fields); err != nil || !foreign {
 		names = append(names, fields, fields+"-wal", fields+"-shm")
 	}
 	return remove(names...)
 }
 
-// isStore tells whether path is a file of articles, as that of a site whose id
-// happens to end in "_fields" is. The caller holds the lock of the folder.
+// isStore reports whether path is a key-value file. The id of a site may end in "_fields".
+// The caller holds the lock of the folder.
 func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -300,11 +282,11 @@ func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	return n > 0, err
 }
 
-// remove removes files that may be missing.
+// remove removes files and ignores missing ones.
 func remove(names ...string) error {
 	for _, name := range names {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("kv: delete: %w", err)
+			return err
 		}
 	}
 	return nil

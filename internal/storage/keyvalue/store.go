@@ -1,9 +1,8 @@
-// Package keyvalue keeps the processed contents of pages: one SQLite file per site,
-// one record per URL. It is one of the two places of storage.Contents.
+// Package keyvalue stores the processed contents of pages: one SQLite file for each site,
+// one record for each URL.
 //
-// storage owns the store; process hands it what extract made of a page. What a
-// value means (base64 of JSON, docs/spec/storage.md 3.3) is unknown here, and so is which
-// SQLite driver opens a file: cmd puts sqldb.OpenFile into Options.Open.
+// The values are opaque here: they are base64 of JSON (docs/spec/storage.md 3.3). The caller
+// chooses the SQLite driver by Options.Open, usually sqldb.OpenFile.
 //
 //	s, err := keyvalue.Open(dir, keyvalue.Options{Open: open})
 //	defer s.Close()
@@ -12,24 +11,22 @@
 //
 // # Files
 //
-// The file of a site is <dir>/<site>.db, that of no site 0.db, as the first
-// implementation had them (docs/spec/storage.md 3.1); files of its making are read and
-// written on. A file that is missing is made by Create or the first PutAll:
-// SITE_CLEANUP removes it, and the site goes on. Files are in WAL mode, so that
-// readers of other processes never wait; each PutAll is one transaction.
+// The file of a site is <dir>/<site>.db. Contents without a site are in 0.db. Both names and
+// the format are those of the first implementation (docs/spec/storage.md 3.1), whose files
+// stay usable. Create or the first PutAll creates a missing file: SITE_CLEANUP removes the
+// file of a site that continues. Files are in WAL mode, so that readers never wait for other
+// processes. Each PutAll is one transaction.
 //
-// # Deleting under others
+// # Deletion by other processes
 //
-// Processes share the files. A process that has a file open keeps it after
-// another deletes it, and would write where nobody reads. So each operation
-// first compares the file under the name with the one it holds, and a write
-// does so again after its commit, and is repeated if it went to a dead file.
+// Processes share the files. A process can hold a deleted file open and write to it. Each
+// operation therefore first compares the file under the name with its open file. A write
+// compares again after its commit and runs again if it changed a deleted file.
 //
-// Opening and deleting exclude one another across processes by a lock on
-// <dir>/.lock: a file must not lose its -wal between being opened and being
-// used. For the same reason a file has one connection, which database/sql may
-// not replace behind our back. Only os.Stat touches a file beside SQLite:
-// closing a second descriptor would drop SQLite's own locks.
+// A lock on <dir>/.lock excludes opening and deleting across processes: a file must not lose
+// its -wal between its opening and its use. For the same reason a file has one connection,
+// which database/sql must not replace. The package itself only calls os.Stat on an open
+// file: closing a second descriptor would drop SQLite's locks.
 package keyvalue
 
 import (
@@ -52,24 +49,24 @@ const (
 )
 
 var (
-	// ErrName: a site or id that is not 1 to 32 letters, digits, "_" or "-".
-	ErrName = errors.New("kv: bad name")
-	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("kv: store is closed")
+	// ErrName means that a site or id is not 1 to 32 letters, digits, "_" or "-".
+	ErrName = errors.New("invalid name of processed contents")
+	// ErrClosed means that the store is closed.
+	ErrClosed = errors.New("the store of processed contents is closed")
 )
 
 // Options are the settings of a store. Open is mandatory.
 type Options struct {
-	// Open opens the SQLite file at path, and makes it when it is missing: in
-	// WAL mode, synchronous NORMAL or FULL, with a busy time-out.
+	// Open opens or creates the SQLite file at path, in WAL mode, with synchronous
+	// NORMAL or FULL and a busy timeout.
 	Open func(path string) (*sql.DB, error)
-	// MaxOpen is how many files stay open; 0 is DefaultMaxOpen. More are open
-	// only while more are in use at once.
+	// MaxOpen limits the number of idle open files; 0 means DefaultMaxOpen. Files in
+	// use do not count.
 	MaxOpen int
-	// LockWait bounds the wait for other processes that open or delete a file;
-	// 0 is DefaultLockWait.
+	// LockWait limits the wait for other processes that open or delete a file; 0
+	// means DefaultLockWait.
 	LockWait time.Duration
-	// Now dates entries that bring no date; nil is time.Now.
+	// Now is the clock for entries without a date; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -81,17 +78,17 @@ type Store struct {
 	dir string
 	o   Options
 
-	mu     sync.Mutex // guards what follows, and refs and used of each file
+	mu     sync.Mutex // guards the fields below, and refs and used of each file
 	files  map[string]*file
-	clock  uint64 // counts uses, to find the file used longest ago
+	clock  uint64 // counts uses, to find the least recently used file
 	closed bool
 }
 
-// Open opens the store in the folder dir, which is made when it is missing. No
-// file is opened yet. The caller closes the store.
+// Open opens the store in the folder dir and creates the folder. It opens no file. The caller
+// closes the store.
 func Open(dir string, o Options) (*Store, error) {
 	if o.Open == nil {
-		return nil, errors.New("kv: Options.Open is missing")
+		return nil, errors.New("keyvalue.Options.Open is missing")
 	}
 	if o.MaxOpen <= 0 {
 		o.MaxOpen = DefaultMaxOpen
@@ -103,13 +100,13 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("kv: open: %w", err)
+		return nil, fmt.Errorf("open store of processed contents: %w", err)
 	}
 	return &Store{dir: dir, o: o, files: make(map[string]*file)}, nil
 }
 
-// Close closes all files. Operations under way end first, later ones return
-// ErrClosed.
+// Close closes all idle files. Running operations finish and then close their files. Later
+// operations return ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -118,9 +115,8 @@ func (s *Store) Close() error {
 	return closeAll(idle)
 }
 
-// use returns the file of a site for the caller alone, not necessarily open;
-// the caller gives it back to release. It waits for other goroutines that use
-// it until ctx ends.
+// use returns the file of a site, open or closed, for exclusive use. It waits for other
+// goroutines until ctx ends. The caller must release the file.
 func (s *Store) use(ctx context.Context, site string) (*file, error) {
 	name, err := fileName(site)
 	if err != nil {
@@ -146,12 +142,11 @@ func (s *Store) use(ctx context.Context, site string) (*file, error) {
 		return f, nil
 	case <-ctx.Done():
 		s.unref(f)
-		return nil, fmt.Errorf("kv: wait for %s: %w", name, ctx.Err())
+		return nil, fmt.Errorf("wait for the file of site %s: %w", name, ctx.Err())
 	}
 }
 
-// release ends a use, and closes the files used longest ago when more than
-// MaxOpen are known.
+// release ends the use of a file. It closes the least recently used files beyond MaxOpen.
 func (s *Store) release(f *file) {
 	<-f.turn
 	s.unref(f)
@@ -166,11 +161,11 @@ func (s *Store) unref(f *file) {
 	}
 	idle := s.takeIdle(keep)
 	s.mu.Unlock()
-	_ = closeAll(idle) // nothing is unwritten in them
+	_ = closeAll(idle) // they hold no unwritten data
 }
 
-// takeIdle takes files out of the map until keep are left or all others are in
-// use, those used longest ago first. The caller holds mu, and closes them.
+// takeIdle removes idle files from the map, least recently used first, until keep files are
+// left or all others are in use. The caller holds mu and closes the returned files.
 func (s *Store) takeIdle(keep int) []*file {
 	var idle []*file
 	for len(s.files) > keep {
@@ -197,7 +192,7 @@ func closeAll(files []*file) error {
 	return errors.Join(errs...)
 }
 
-// fileName returns the name of the file of a site, without ".db".
+// fileName returns the file name of a site without ".db".
 func fileName(site string) (string, error) {
 	if site == "" {
 		return "0", nil

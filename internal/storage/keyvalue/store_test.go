@@ -50,7 +50,7 @@ func put(t testing.TB, s *Store, site string, pairs ...string) []bool {
 	return inserted
 }
 
-// get returns the text of an entry, "-" when there is none.
+// get returns the text of an entry, "-" if it is missing.
 func get(t testing.TB, s *Store, site, id string) string {
 	t.Helper()
 	e, ok, err := s.Get(ctx, site, id)
@@ -86,8 +86,8 @@ func TestPutGetDelete(t *testing.T) {
 	want(t, put(t, s, "s", "a", "1", "b", "2", "a", "3"), []bool{true, true, false})
 	want(t, put(t, s, "s", "b", "4", "c", ""), []bool{false, true})
 	want(t, put(t, s, "", "a", "other site"), []bool{true})
-	want(t, len(put(t, s, "none")), 0)
-	want(t, exists(filepath.Join(dir, "none.db")), false)
+	want(t, len(put(t, s, "unused")), 0)
+	want(t, exists(filepath.Join(dir, "unused.db")), false)
 	for id, text := range map[string]string{"a": "3", "b": "4", "c": "", "d": "-"} {
 		want(t, get(t, s, "s", id), text)
 	}
@@ -145,11 +145,11 @@ func TestBadNames(t *testing.T) {
 	}
 	want(t, get(t, s, "s", "good"), "-")
 	if _, err := Open(t.TempDir(), Options{}); err == nil {
-		t.Error("a store that cannot open files")
+		t.Error("Open accepts options without Open")
 	}
 }
 
-// A file as the first implementation left it: no index, NULLs, other dates.
+// A file of the first implementation has no index, NULLs and other date formats.
 func TestOldFile(t *testing.T) {
 	dir := t.TempDir()
 	old, err := openFile(filepath.Join(dir, "s.db"))
@@ -175,7 +175,7 @@ func TestOldFile(t *testing.T) {
 	want(t, put(t, s, "s", "a", "new"), []bool{false})
 }
 
-func TestNoDatabase(t *testing.T) {
+func TestCorruptFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "s.db"), []byte(strings.Repeat("no database ", 1000)), 0o644); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestNoDatabase(t *testing.T) {
 	want(t, put(t, s, "s", "a", "1"), []bool{true})
 }
 
-// A failed transaction leaves nothing, and the file usable.
+// A failed transaction changes nothing and leaves the file usable.
 func TestCancelled(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	put(t, s, "s", "a", "1")
@@ -232,10 +232,10 @@ func TestDeleteSite(t *testing.T) {
 	}
 	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, s.DeleteSite(ctx, "s"), nil)
-	want(t, s.DeleteSite(ctx, "none"), nil)
+	want(t, s.DeleteSite(ctx, "unused"), nil)
 	for _, suffix := range []string{".db", ".db-wal", ".db-shm", "_fields.db"} {
 		if exists(filepath.Join(dir, "s"+suffix)) {
-			t.Errorf("s%s is left", suffix)
+			t.Errorf("s%s still exists", suffix)
 		}
 	}
 	want(t, get(t, s, "s", "a"), "-")
@@ -245,7 +245,7 @@ func TestDeleteSite(t *testing.T) {
 	want(t, exists(filepath.Join(dir, "s.db")), true)
 	want(t, put(t, s, "s", "a", "2"), []bool{true})
 
-	// A site whose id ends in _fields is not that file.
+	// The file of a site whose id ends in _fields must stay.
 	put(t, s, "s_fields", "a", "a site")
 	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, get(t, s, "s_fields", "a"), "a site")
@@ -253,7 +253,7 @@ func TestDeleteSite(t *testing.T) {
 	want(t, get(t, s, "s_fields", "a"), "-")
 }
 
-// What a kill in the middle of DeleteSite leaves is not read into a new file.
+// A new file must not read the -wal that a killed DeleteSite left behind.
 func TestLeftoverWAL(t *testing.T) {
 	dir := t.TempDir()
 	other := open(t, dir, Options{})
@@ -315,17 +315,17 @@ func TestLockWaitEnds(t *testing.T) {
 	want(t, waiter.Create(ctx, "s"), nil)
 }
 
-// TestMain lets this binary be the second process. It obeys lines on stdin and
-// answers each with one line.
+// TestMain also runs the second process of some tests. That process executes commands from
+// stdin and prints one line for each.
 func TestMain(m *testing.M) {
-	dir := os.Getenv("KV_TEST_DIR")
+	dir := os.Getenv("DC_KEYVALUE_TEST_DIR")
 	if dir == "" {
 		os.Exit(m.Run())
 	}
 	s, err := Open(dir, Options{Open: openFile})
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		var answer string
-		if answer, err = obey(s, strings.Fields(in.Text())); err == nil {
+		if answer, err = execute(s, strings.Fields(in.Text())); err == nil {
 			fmt.Println(answer)
 		}
 	}
@@ -333,12 +333,12 @@ func TestMain(m *testing.M) {
 		err = s.Close()
 	}
 	if err != nil {
-		fmt.Println("error:", err) // the answer, if one is awaited
+		fmt.Println("error:", err) // the parent may wait for this line
 		os.Exit(1)
 	}
 }
 
-func obey(s *Store, words []string) (string, error) {
+func execute(s *Store, words []string) (string, error) {
 	switch words[0] {
 	case "put":
 		inserted, err := s.PutAll(ctx, words[1], []Entry{{ID: words[2], Data: []byte(words[3])}})
@@ -348,7 +348,7 @@ func obey(s *Store, words []string) (string, error) {
 		return fmt.Sprint(string(e.Data), ok), err
 	case "delete":
 		return "ok", s.DeleteSite(ctx, words[1])
-	case "many": // entries of its own, each in a transaction
+	case "many": // 60 entries, each in its own transaction
 		for i := range 60 {
 			if _, err := s.PutAll(ctx, words[1], []Entry{{ID: fmt.Sprint(words[2], i), Data: []byte("x")}}); err != nil {
 				return "", err
@@ -359,7 +359,7 @@ func obey(s *Store, words []string) (string, error) {
 	return "?", nil
 }
 
-// process is the second process.
+// process is the second process of a test.
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -370,7 +370,7 @@ type process struct {
 func start(t *testing.T, dir string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "KV_TEST_DIR="+dir)
+	cmd.Env = append(os.Environ(), "DC_KEYVALUE_TEST_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -409,7 +409,7 @@ func (p *process) answer() string {
 	return p.out.Text()
 }
 
-// stop ends the process in order: it closes its store.
+// stop makes the process close its store and exit.
 func (p *process) stop() {
 	if p.cmd.ProcessState != nil {
 		return
@@ -429,7 +429,7 @@ func TestTwoProcesses(t *testing.T) {
 	want(t, p.ask("put s a theirs"), "[false]")
 	want(t, get(t, s, "s", "a"), "theirs")
 
-	// Both hold the file; one deletes it.
+	// Both processes hold the file open; one deletes it.
 	want(t, s.DeleteSite(ctx, "s"), nil)
 	want(t, p.ask("get s a"), "false")
 	want(t, p.ask("put s b again"), "[true]")
@@ -440,17 +440,16 @@ func TestTwoProcesses(t *testing.T) {
 	want(t, p.ask("get s c"), "lasttrue")
 }
 
-// The hard case: a process that holds the dead file closes it while its
-// successor lives under the same name. What was committed to the successor is
-// in its -wal, which the closing process must not remove.
-func TestDeadHolderSparesSuccessor(t *testing.T) {
+// A process closes a deleted file while a new file has the same name. The closing process must
+// not remove the -wal of the new file, which holds committed entries.
+func TestCloseOfDeletedFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	p := start(t, dir)
 	want(t, p.ask("put s a old"), "[true]")
 	want(t, s.DeleteSite(ctx, "s"), nil)
 	put(t, s, "s", "b", "new")
-	p.stop() // closes the dead file without a look at it
+	p.stop() // closes the deleted file
 	want(t, exists(filepath.Join(dir, "s.db-wal")), true)
 	q := start(t, dir)
 	want(t, q.ask("get s b"), "newtrue")
@@ -459,8 +458,8 @@ func TestDeadHolderSparesSuccessor(t *testing.T) {
 	want(t, get(t, s, "s", "c"), "both")
 }
 
-// Writers, readers and deletions of three processes at once: no error, no
-// broken file, and after the last deletion nothing is lost.
+// Three processes write, read and delete at the same time: no error, no corrupt file, and no
+// lost entry after the last deletion.
 func TestProcessesTogether(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
@@ -500,7 +499,7 @@ func TestProcessesTogether(t *testing.T) {
 	want(t, n, 180)
 }
 
-// The promises about safety are those of the file's settings.
+// The durability of the store depends on these settings of SQLite.
 func TestSettings(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	put(t, s, "s", "a", "1")

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// pageRows bounds the entries of one page.
+// pageRows limits the entries of one page.
 const pageRows = 500
 
-// named chooses what has the id of an entry. Old tools left other rows, which
-// Get does not find either.
-const named = "typeof(id) = 'text' AND length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^0-9A-Za-z_-]*'"
+// hasID selects rows with the id of an entry. Old tools left other rows, which Get does not
+// find either.
+const hasID = "typeof(id) = 'text' AND length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^0-9A-Za-z_-]*'"
 
-// Sites lists the sites that have entries, in the order of their ids. A file
-// that has the name of a site's and cannot be read is an error.
+// Sites lists the sites with entries, sorted by id. An unreadable file with the name of a site
+// is an error.
 func (s *Store) Sites(ctx context.Context) ([]string, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("kv: sites: %w", err)
+		return nil, fmt.Errorf("list sites with processed contents: %w", err)
 	}
 	var sites []string
 	for _, f := range files {
@@ -32,7 +32,7 @@ func (s *Store) Sites(ctx context.Context) ([]string, error) {
 		}
 		used, err := s.hasEntries(ctx, site)
 		if err != nil {
-			return nil, fmt.Errorf("kv: sites: %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("list sites with processed contents: %s: %w", f.Name(), err)
 		}
 		if used {
 			sites = append(sites, site)
@@ -41,8 +41,8 @@ func (s *Store) Sites(ctx context.Context) ([]string, error) {
 	return sites, nil
 }
 
-// hasEntries tells whether a site has entries. It leaves alone what is no file
-// of articles, as <site>_fields.db.
+// hasEntries reports whether a site has entries. It ignores other files, such as
+// <site>_fields.db.
 func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -54,19 +54,18 @@ func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err er
 		return false, err
 	}
 	err = s.read(ctx, site, func(c *sql.Conn) error {
-		return c.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM articles WHERE "+named+")").Scan(&found)
+		return c.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM articles WHERE "+hasID+")").Scan(&found)
 	})
 	return found, err
 }
 
-// Page returns the entries of a site whose ids come behind after, in the order
-// of ids: at most 500, and no more than the first beyond so many bytes of data.
-// Behind the last one it is empty.
-func (s *Store) Page(ctx context.Context, site, after string, most int) ([]Entry, error) {
+// Page returns the entries of a site with ids greater than after, sorted by id: at most 500
+// entries and maxBytes of data, but at least one entry. It is empty after the last entry.
+func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]Entry, error) {
 	var page []Entry
 	err := s.read(ctx, site, func(c *sql.Conn) error {
 		page = nil
-		rows, err := c.QueryContext(ctx, selectEntry+" > ? AND "+named+" ORDER BY id LIMIT ?", after, pageRows)
+		rows, err := c.QueryContext(ctx, selectEntry+" > ? AND "+hasID+" ORDER BY id LIMIT ?", after, pageRows)
 		if err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (s *Store) Page(ctx context.Context, site, after string, most int) ([]Entry
 			if err != nil {
 				return err
 			}
-			if size += len(e.Data); size > most && len(page) > 0 {
+			if size += len(e.Data); size > maxBytes && len(page) > 0 {
 				break
 			}
 			page = append(page, e)
@@ -85,13 +84,13 @@ func (s *Store) Page(ctx context.Context, site, after string, most int) ([]Entry
 		return rows.Err()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("kv: page: %w", err)
+		return nil, fmt.Errorf("read processed contents of site %q: %w", site, err)
 	}
 	return page, nil
 }
 
-// Dates returns the dates of those ids that have an entry, by id; the zero time
-// for a date that cannot be read.
+// Dates returns the dates of the existing entries of ids, by id. An invalid date gives the
+// zero time.
 func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
 	dates := make(map[string]time.Time, len(ids))
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
@@ -116,13 +115,13 @@ func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[stri
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("kv: dates: %w", err)
+		return nil, fmt.Errorf("read dates of processed contents of site %q: %w", site, err)
 	}
 	return dates, nil
 }
 
-// DropEmpty removes the file of a site when nothing is in it: no article, and
-// no table of other tools. Other processes notice at their next operation.
+// DropEmpty removes the file of a site if it holds no entry and no table of other tools.
+// Other processes notice at their next operation.
 func (s *Store) DropEmpty(ctx context.Context, site string) error {
 	f, err := s.use(ctx, site)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *Store) DropEmpty(ctx context.Context, site string) error {
 		return nil
 	}
 	if err := f.ready(ctx, false); err != nil {
-		return fmt.Errorf("kv: drop: %w", err)
+		return fmt.Errorf("remove empty file of site %q: %w", site, err)
 	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -143,22 +142,22 @@ func (s *Store) DropEmpty(ctx context.Context, site string) error {
 	empty := false
 	err = f.transact(ctx, func(c *sql.Conn) error {
 		if !f.alive() {
-			return nil // deleted meanwhile: what has the name now is another
+			return nil // deleted meanwhile: another file has the name now
 		}
 		err := c.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM articles)
 			AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name <> 'articles')`).Scan(&empty)
 		if err != nil || !empty {
 			return err
 		}
-		// Within the transaction: who waits to write finds afterwards that its
-		// file is dead.
+		// Remove the file within the transaction: a waiting writer then notices
+		// that its file is deleted.
 		return remove(f.path, f.path+"-wal", f.path+"-shm")
 	})
 	if empty || err != nil {
 		_ = f.close()
 	}
 	if err != nil {
-		return fmt.Errorf("kv: drop: %w", err)
+		return fmt.Errorf("remove empty file of site %q: %w", site, err)
 	}
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What is no entry is not listed, and makes a file stay.
+// Sites ignores rows that are not entries. DropEmpty keeps a file with such rows.
 func TestWalkOfOldFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"s.db":          `CREATE TABLE articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME); INSERT INTO articles VALUES('b', 'x', NULL), ('no id', 'x', NULL), (NULL, 'x', NULL), (x'61', 'x', NULL), ('', 'x', NULL)`,
-		"none.db":       `CREATE TABLE articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME); INSERT INTO articles VALUES('no id', 'x', NULL)`,
+		"foreign.db":    `CREATE TABLE articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME); INSERT INTO articles VALUES('no id', 'x', NULL)`,
 		"raw.db":        `CREATE TABLE articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME); CREATE TABLE raw_contents(id VARCHAR(32) PRIMARY KEY, data TEXT)`,
 		"empty.db":      `CREATE TABLE articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME)`,
 		"s_fields.db":   `CREATE TABLE titles(url_id VARCHAR(32) PRIMARY KEY, data TEXT)`,
@@ -36,7 +36,7 @@ func TestWalkOfOldFiles(t *testing.T) {
 	want(t, err, nil)
 	want(t, page, []wire.Entry{{ID: "b", Data: []byte("x")}})
 	want(t, s.Delete(ctx, "s", "b"), nil)
-	for _, site := range []string{"s", "none", "raw", "empty"} {
+	for _, site := range []string{"s", "foreign", "raw", "empty"} {
 		want(t, s.DropEmpty(ctx, site), nil)
 		want(t, exists(filepath.Join(dir, site+".db")), site != "empty")
 	}
@@ -48,7 +48,7 @@ func TestWalkOfOldFiles(t *testing.T) {
 	want(t, n, 0)
 }
 
-func TestSitesOfNoDatabase(t *testing.T) {
+func TestSitesOfCorruptFile(t *testing.T) {
 	dir := t.TempDir()
 	want(t, os.WriteFile(filepath.Join(dir, "s.db"), make([]byte, 5000), 0o644), nil)
 	if sites, err := open(t, dir, Options{}).Sites(ctx); err == nil {
@@ -56,7 +56,7 @@ func TestSitesOfNoDatabase(t *testing.T) {
 	}
 }
 
-// A process that has the file open writes into its successor.
+// A process that holds the deleted file open writes to the new file.
 func TestDropEmptyUnderOthers(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
@@ -71,7 +71,7 @@ func TestDropEmptyUnderOthers(t *testing.T) {
 	want(t, p.ask("put s b new"), "[true]")
 	want(t, get(t, s, "s", "b"), "new")
 
-	// While it writes: nothing that it was told is stored gets lost.
+	// Deletions during its writes must not lose a stored entry.
 	p.send("many t p")
 	for range 50 {
 		want(t, s.DropEmpty(ctx, "t"), nil)

@@ -1,17 +1,16 @@
-// Package rawfiles keeps the raw bytes of pages on disk, by site and URL key.
+// Package rawfiles stores the raw bytes of pages on disk, by site and URL key.
 //
-// A fetch of a URL is a version: a body and its companions (headers, request,
-// cookies and so on), files of one folder whose names share the time of the
-// fetch. storage owns the cache and writes what crawl fetched before it commits
-// the rows; process reads. What is in a file is unknown to this package, and so
-// are rows and HTTP.
+// Each fetch of a URL is a version: a body and its companions (headers, request, cookies and
+// so on). The files of a version are in one folder, and their names contain the time of the
+// fetch. Files must be committed before the rows that refer to them. The contents of files
+// are opaque here.
 //
 //	c, err := rawfiles.Open(rawDataDir, rawfiles.Options{})
 //	st := c.Stage()
 //	defer st.Abort() // does nothing after Commit
 //	err = st.Put("s1", key, fetchedAt, rawfiles.Raw, body)
 //	err = st.Put("s1", key, fetchedAt, rawfiles.Headers, headers)
-//	err = st.Commit() // now both are there, also after a power cut
+//	err = st.Commit() // both files now survive a power cut
 //
 //	v, ok, err := c.Newest("s1", key, rawfiles.Raw)
 //	body, err := c.Read(v)
@@ -20,20 +19,19 @@
 //
 //	<root>/<site or 0>/<md5[0:2]>/<md5[2:]>/<md5>_<time>.<suffix>
 //
-// with the time as UTC YYYYMMDDThhmmss.mmmZ, so that names sort by age. With
-// Options.Subdir (CONTENT_STORE_PATH) one more level lies below that folder.
+// The time is UTC YYYYMMDDThhmmss.mmmZ, so that names sort by age. Options.Subdir
+// (CONTENT_STORE_PATH) adds one level below that folder.
 // Source: docs/spec/DECISIONS.md 5.2, docs/spec/storage.md 2, docs/spec/objects.md 4.4.
 //
-// # What a crash leaves
+// # Crash safety
 //
-// A file is written under a temporary name beside its place and renamed when
-// its bytes are safe. A crash leaves temporary files, which readers pass over
-// and the next Put into that folder removes when they are old, or whole files
-// of a version that no row knows. Nothing old is removed for something new.
+// A file is written under a temporary name in its folder and renamed after its bytes are
+// synced. A crash leaves temporary files or complete files without a row. Readers ignore
+// temporary files, and a later Put into the folder removes old ones. Commit never removes an
+// old version.
 //
-// All access goes through os.Root: no name and no symbolic link leads out of
-// the root. Processes may share a cache; they need no lock, as a name is given
-// to one file by one rename.
+// All access uses os.Root: no name and no symbolic link leads out of the root. Processes may
+// share a cache without a lock, because each file gets its name by one rename.
 package rawfiles
 
 import (
@@ -51,31 +49,30 @@ const (
 	DefaultTempAge = time.Hour
 )
 
-// Errors about what the caller asked for. All others are those of the file
-// system, wrapped: a full or read-only disk is found by errors.Is.
+// Errors of wrong arguments. All other errors wrap errors of the file system, for example of a
+// full or read-only disk.
 var (
-	// ErrName: a site, key, suffix or kind that cannot be part of a name.
-	ErrName = errors.New("rawcache: bad name")
-	// ErrTooLarge: more bytes than Options.MaxFile.
-	ErrTooLarge = errors.New("rawcache: file too large")
-	// ErrDone: the stage was committed or aborted before.
-	ErrDone = errors.New("rawcache: stage is finished")
+	// ErrName means that a site, key, label or kind cannot be part of a file name.
+	ErrName = errors.New("invalid name of a raw file")
+	// ErrTooLarge means that a file exceeds Options.MaxFile.
+	ErrTooLarge = errors.New("raw file too large")
+	// ErrDone means that the stage is already committed or aborted.
+	ErrDone = errors.New("the stage of raw files is finished")
 )
 
-// Options are the settings of a cache; the zero value is ready.
+// Options are the settings of a cache. The zero value is valid.
 type Options struct {
-	// Subdir is one more level below the folder of a URL, for writers and
-	// readers alike: the value of CONTENT_STORE_PATH. Empty for none.
+	// Subdir is an additional level below the folder of a URL, for writers and
+	// readers: the value of CONTENT_STORE_PATH. "" means none.
 	Subdir string
-	// MaxFile bounds a file in bytes, written or read; 0 is DefaultMaxFile.
+	// MaxFile limits a written or read file in bytes; 0 means DefaultMaxFile.
 	MaxFile int64
-	// TempAge is how old a temporary file must be to be taken for a leftover;
-	// 0 is DefaultTempAge. A stage must be committed sooner.
+	// TempAge is the age from which a temporary file counts as an orphan; 0 means
+	// DefaultTempAge. A stage must end sooner.
 	TempAge time.Duration
-	// NoSync leaves it to the kernel when bytes reach the disk: a power cut
-	// may then lose or empty files that Commit reported.
+	// NoSync disables syncs: a power cut may then lose or empty committed files.
 	NoSync bool
-	// Now is the clock that temporary files age by; nil is time.Now.
+	// Now is the clock for the age of temporary files; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -83,11 +80,10 @@ type Options struct {
 type Cache struct {
 	root *os.Root
 	o    Options
-	temp atomic.Uint64 // numbers the temporary names of this process
+	temp atomic.Uint64 // counter for temporary names of this process
 }
 
-// Open opens the cache in the folder root, which is made when it is missing.
-// The caller closes it.
+// Open opens the cache in the folder root and creates the folder. The caller closes the cache.
 func Open(root string, o Options) (*Cache, error) {
 	if o.Subdir != "" && (!filepath.IsLocal(o.Subdir) || filepath.Clean(o.Subdir) == ".") {
 		return nil, fmt.Errorf("%w: subfolder %.100q", ErrName, o.Subdir)
@@ -102,14 +98,14 @@ func Open(root string, o Options) (*Cache, error) {
 		o.Now = time.Now
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, fmt.Errorf("rawcache: open: %w", err)
+		return nil, fmt.Errorf("create folder of raw files: %w", err)
 	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("rawcache: open: %w", err)
+		return nil, fmt.Errorf("open folder of raw files: %w", err)
 	}
 	return &Cache{root: r, o: o}, nil
 }
 
-// Close frees the root folder. Stages under way fail.
+// Close closes the root folder. Unfinished stages fail.
 func (c *Cache) Close() error { return c.root.Close() }

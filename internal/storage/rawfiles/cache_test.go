@@ -49,7 +49,7 @@ func put(t testing.TB, c *Cache, site, md5 string, at time.Time, k Kind, data st
 	}
 }
 
-// plant writes a file as somebody else would have.
+// plant writes a file without the cache.
 func plant(t testing.TB, root, name, data string, at time.Time) {
 	t.Helper()
 	name = filepath.Join(root, name)
@@ -167,7 +167,7 @@ func TestBadNames(t *testing.T) {
 			t.Errorf("subfolder %q: %v", sub, err)
 		}
 	}
-	// A bad name is the caller's slip and spoils nothing.
+	// The stage stays usable after an invalid name.
 	if err := s.Put("s", key, t1, Raw, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -178,12 +178,12 @@ func TestBadNames(t *testing.T) {
 func TestVersionsAndCompanions(t *testing.T) {
 	c, root := open(t, Options{})
 	dir := "s1/01/23456789abcdef0123456789abcdef/"
-	// As the first implementation left them: no time, or the old one.
+	// Names of the first implementation: without a time, or with the old layout.
 	plant(t, root, dir+key+".bin", "old", t1.Add(-2*time.Hour))
 	plant(t, root, dir+key+".requests.txt", "old request", t1)
 	plant(t, root, dir+key+"_20200102030405.cookies.txt", "old cookies", t1)
 	plant(t, root, dir+key+"_part2.bin", "labelled", t1.Add(-time.Hour))
-	// What is no file of the cache.
+	// Names that are not files of the cache.
 	plant(t, root, dir+"."+key+"_20240506T070809.123Z.bin.1-2-3.tmp", "half", t1)
 	plant(t, root, dir+key+"x.bin", "?", t1)
 	plant(t, root, dir+key+".txt", "?", t1)
@@ -251,7 +251,7 @@ func TestSame(t *testing.T) {
 	put(t, c, "s", key, t1, Raw, "one")
 	put(t, c, "s", key, t2, Raw, "two")
 	want(t, same("two"), true)
-	want(t, same("one"), false) // it was, but is not the newest
+	want(t, same("one"), false) // an older version, not the newest
 	want(t, same("twoo"), false)
 }
 
@@ -313,7 +313,7 @@ func TestSizeLimit(t *testing.T) {
 	want(t, ok && errors.Is(err, ErrTooLarge), true)
 }
 
-// Each file and folder synced by itself: the road without syncfs.
+// TestSyncEach covers systems without syncfs.
 func TestSyncEach(t *testing.T) {
 	c, root := open(t, Options{})
 	s := c.Stage()
@@ -331,10 +331,10 @@ func TestSyncEach(t *testing.T) {
 	want(t, len(tree(t, root)), 3*syncers)
 }
 
-// An error of the disk spoils the stage as a whole.
+// After an error of the disk Commit stores nothing.
 func TestDiskErrorLeavesNothing(t *testing.T) {
 	c, root := open(t, Options{})
-	plant(t, root, "blocked", "a file where the site's folder should be", t1)
+	plant(t, root, "blocked", "a file with the name of the site's folder", t1)
 	s := c.Stage()
 	want(t, s.Put("s", key, t1, Raw, []byte("x")), nil)
 	err := s.Put("blocked", key, t1, Raw, []byte("x"))
@@ -344,7 +344,7 @@ func TestDiskErrorLeavesNothing(t *testing.T) {
 	want(t, tree(t, root), []string{"blocked"})
 }
 
-// A link out of the root is not followed, neither for reading nor writing.
+// Neither reads nor writes follow a link out of the root.
 func TestLinksOut(t *testing.T) {
 	c, root := open(t, Options{})
 	outside := t.TempDir()
@@ -395,7 +395,7 @@ func TestTrim(t *testing.T) {
 	}
 	n, err = c.Trim("s", key, 9)
 	want(t, fmt.Sprint(n, err), "0 <nil>")
-	n, err = c.Trim("none", key, 1)
+	n, err = c.Trim("unused", key, 1)
 	want(t, fmt.Sprint(n, err), "0 <nil>")
 }
 
@@ -408,14 +408,14 @@ func TestDelete(t *testing.T) {
 	}
 	want(t, c.DeleteURL("s", keys[0]), nil)
 	want(t, c.DeleteURL("s", keys[0]), nil)
-	want(t, c.DeleteURL("none", keys[0]), nil)
+	want(t, c.DeleteURL("unused", keys[0]), nil)
 	entries, _ := os.ReadDir(filepath.Join(root, "s"))
 	want(t, len(entries), 3) // 00 holds another URL
 	want(t, c.DeleteURLs("s", keys[1:3]), nil)
 	entries, _ = os.ReadDir(filepath.Join(root, "s"))
 	want(t, len(entries), 1)
 
-	// A kill left this one.
+	// The orphan of a killed DeleteSite.
 	plant(t, root, deletedPrefix+"s-2-1-1/00/x/y", "x", t1)
 	want(t, c.DeleteSite("s"), nil)
 	want(t, c.DeleteSite("s"), nil)
@@ -424,7 +424,7 @@ func TestDelete(t *testing.T) {
 	want(t, len(tree(t, root)), 4)
 }
 
-// What was deleted between Put and Commit stays deleted.
+// Commit does not restore files that were deleted after Put.
 func TestDeleteDuringStage(t *testing.T) {
 	c, root := open(t, Options{})
 	s := c.Stage()
@@ -438,7 +438,7 @@ func TestDeleteDuringStage(t *testing.T) {
 	want(t, s.Commit(), nil)
 	want(t, tree(t, root), []string{"s/ff/" + key[2:] + "/" + other + "_20240506T070809.123Z.bin"})
 
-	// But a file that is lost while its folder stands is an error.
+	// A missing file in an existing folder is an error.
 	s = c.Stage()
 	want(t, s.Put("s", other, t2, Raw, []byte("y")), nil)
 	if err := os.Remove(filepath.Join(root, s.files[0].dir, s.files[0].temp)); err != nil {
@@ -473,7 +473,7 @@ func TestDeleteAndPutTogether(t *testing.T) {
 	wg.Wait()
 	for _, name := range tree(t, root) {
 		if isTemp(filepath.Base(name)) {
-			t.Errorf("%s is left", name)
+			t.Errorf("%s still exists", name)
 		}
 	}
 }
@@ -485,7 +485,7 @@ func TestClean(t *testing.T) {
 	plant(t, root, dir+".old.bin.tmp", "x", now.Add(-2*time.Hour))
 	plant(t, root, dir+".new.bin.tmp", "x", now.Add(-time.Minute))
 	plant(t, root, deletedPrefix+"s-1-1/a/b", "x", now)
-	put(t, c, "s", key, t1, Raw, "x") // sweeps this folder
+	put(t, c, "s", key, t1, Raw, "x") // removes orphans in this folder
 	names := tree(t, root)
 	want(t, len(names), 3)
 	want(t, slices.Contains(names, dir+".new.bin.tmp"), true)
@@ -497,26 +497,26 @@ func TestClean(t *testing.T) {
 	want(t, tree(t, root), []string{dir + key + "_20240506T070809.123Z.bin"})
 }
 
-// TestMain lets this binary be the process that is killed or runs out of disk.
+// TestMain also runs the process that is killed or has a full disk.
 func TestMain(m *testing.M) {
-	root := os.Getenv("RAWCACHE_TEST_ROOT")
+	root := os.Getenv("DC_RAWFILES_TEST_ROOT")
 	if root == "" {
 		os.Exit(m.Run())
 	}
-	if err := child(os.Getenv("RAWCACHE_TEST_ACT"), root); err != nil {
+	if err := child(os.Getenv("DC_RAWFILES_TEST_ACTION"), root); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 }
 
-func child(act, root string) error {
+func child(action, root string) error {
 	c, err := Open(root, Options{})
 	if err != nil {
 		return err
 	}
 	s := c.Stage()
-	if act == "full" {
-		// A file that cannot grow is what a full disk looks like to a writer.
+	if action == "full" {
+		// A limit on the file size causes the same write errors as a full disk.
 		signal.Ignore(syscall.SIGXFSZ)
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
 			return err
@@ -540,10 +540,10 @@ func child(act, root string) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-func runChild(t *testing.T, act, root string) (string, error) {
+func runChild(t *testing.T, action, root string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "RAWCACHE_TEST_ACT="+act, "RAWCACHE_TEST_ROOT="+root)
+	cmd.Env = append(os.Environ(), "DC_RAWFILES_TEST_ACTION="+action, "DC_RAWFILES_TEST_ROOT="+root)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

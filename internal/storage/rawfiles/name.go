@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Kind says what a file holds. The numbers are those of contentType in URL_PUT
-// and of typeId in answers. Source: docs/spec/objects.md 4.4, 5.4.
+// Kind is the content of a file. Its values are those of contentType in URL_PUT and of typeId
+// in answers. Source: docs/spec/objects.md 4.4, 5.4.
 type Kind int
 
-// The kinds. 10 is processed content, which is no file (kv).
+// The kinds. Kind 10, processed content, is in package keyvalue.
 const (
 	Raw      Kind = 0  // the body
-	Tidy     Kind = 1  // HTML, repaired
+	Tidy     Kind = 1  // repaired HTML
 	Headers  Kind = 2  // response header lines
 	Requests Kind = 3  // request lines
-	Meta     Kind = 4  // whatever a client puts
+	Meta     Kind = 4  // any content of a client
 	Cookies  Kind = 5  // cookies
 	Dynamic  Kind = 9  // the page after rendering
 	Chain    Kind = 11 // keys of the parts of a chain, one per line
 )
 
-// suffixes are the ends of names; the first of a kind is written, all are read.
+// suffixes are the ends of file names. Writers use the first suffix of a kind.
 var suffixes = []struct {
 	kind   Kind
 	suffix string
@@ -48,20 +48,20 @@ func (k Kind) suffix() (string, bool) {
 	return "", false
 }
 
-// Valid tells whether k is a kind of file.
+// Valid reports whether k is a kind of file.
 func (k Kind) Valid() bool {
 	_, ok := k.suffix()
 	return ok
 }
 
-// The times in names: ours, and that of cookie files of the first
-// implementation (docs/spec/storage.md 2).
+// Layouts of times in names. The first implementation used oldTimeLayout for cookie files
+// (docs/spec/storage.md 2).
 const (
 	timeLayout    = "20060102T150405.000Z"
 	oldTimeLayout = "20060102150405"
 )
 
-// siteDir returns the folder of a site below the root: its id, "0" for "".
+// siteDir returns the folder of a site below the root: its id, or "0" for "".
 func siteDir(site string) (string, error) {
 	if site == "" {
 		return "0", nil
@@ -90,7 +90,7 @@ func urlDir(site, md5 string) (string, error) {
 	return dir + "/" + md5[:2] + "/" + md5[2:], nil
 }
 
-// fileDir returns the folder that holds the files of a URL.
+// fileDir returns the folder of the files of a URL.
 func (c *Cache) fileDir(site, md5 string) (string, error) {
 	dir, err := urlDir(site, md5)
 	if err == nil && c.o.Subdir != "" {
@@ -99,22 +99,22 @@ func (c *Cache) fileDir(site, md5 string) (string, error) {
 	return dir, err
 }
 
-// labelOK tells whether label can be the fileStorageSuffix of URL_PUT.
+// labelOK reports whether label is a valid fileStorageSuffix of URL_PUT.
 func labelOK(label string) bool {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-."
 	return label != "" && len(label) <= 64 && strings.Trim(label, letters) == ""
 }
 
-// parsed is what a file name says.
+// parsed holds the parts of a file name.
 type parsed struct {
 	kind  Kind
 	base  string    // the name without the suffix of its kind
-	label string    // between the key and the suffix, when it is no time
-	time  time.Time // zero when the name has none
+	label string    // text between key and suffix unless it is a time
+	time  time.Time // zero if the name contains no time
 }
 
-// parseName reads the name of a file of the URL md5; false for names that are
-// not of the cache, temporary ones included.
+// parseName parses the name of a file of the URL md5. It returns false for temporary names and
+// names of other programs.
 func parseName(md5, name string) (parsed, bool) {
 	rest, ok := strings.CutPrefix(name, md5)
 	if !ok {
@@ -144,11 +144,11 @@ func parseName(md5, name string) (parsed, bool) {
 	return parsed{}, false
 }
 
-// Temporary names begin and end so that no reader takes them for a file.
+// parseName accepts no name with this prefix.
 const (
 	tempPrefix    = "."
 	tempSuffix    = ".tmp"
-	deletedPrefix = ".deleted-" // sites on their way out
+	deletedPrefix = ".deleted-" // folders of deleted sites
 )
 
 func isTemp(name string) bool {

@@ -14,19 +14,19 @@ import (
 
 // Version is one stored file.
 type Version struct {
-	Path string    // below the root of the cache, with "/"
-	Time time.Time // of the fetch, UTC: from the name, else when it was changed
+	Path string    // relative to the root of the cache, with "/"
+	Time time.Time // of the fetch in UTC, from the name or else the modification time
 	Kind Kind
-	// Label is the text between key and suffix of a file that URL_PUT named,
-	// or that the first implementation did; "" for the versions of crawls.
+	// Label is the text between key and suffix of a file named by URL_PUT or by the
+	// first implementation. It is "" for versions of crawls.
 	Label string
 
 	base string // the name without the suffix of its kind
 }
 
-// Versions returns the files of one kind of a URL, oldest first, labelled ones
-// included. It is empty when there is none, the folder included. Links and
-// other things that are no plain files are passed over. Source: docs/spec/DECISIONS.md 5.2.
+// Versions returns the files of one kind of a URL, oldest first, with labelled files. It
+// returns none if the folder is missing. It ignores symbolic links and other special files.
+// Source: docs/spec/DECISIONS.md 5.2.
 func (c *Cache) Versions(site, md5 string, kind Kind) ([]Version, error) {
 	if !kind.Valid() {
 		return nil, fmt.Errorf("%w: kind %d", ErrName, kind)
@@ -38,7 +38,7 @@ func (c *Cache) Versions(site, md5 string, kind Kind) ([]Version, error) {
 	return slices.DeleteFunc(all, func(v Version) bool { return v.Kind != kind }), nil
 }
 
-// Newest returns the last of Versions; false when there is none.
+// Newest returns the last of Versions, or false if there is none.
 func (c *Cache) Newest(site, md5 string, kind Kind) (Version, bool, error) {
 	vs, err := c.Versions(site, md5, kind)
 	if err != nil || len(vs) == 0 {
@@ -47,33 +47,33 @@ func (c *Cache) Newest(site, md5 string, kind Kind) (Version, bool, error) {
 	return vs[len(vs)-1], true, nil
 }
 
-// Read returns the bytes of v, ErrTooLarge when they are more than
-// Options.MaxFile, fs.ErrNotExist when v was deleted meanwhile.
+// Read returns the bytes of v. The error is ErrTooLarge above Options.MaxFile and
+// fs.ErrNotExist if v was deleted.
 func (c *Cache) Read(v Version) ([]byte, error) {
 	f, err := c.root.Open(v.Path)
 	if err != nil {
-		return nil, fmt.Errorf("rawcache: read: %w", err)
+		return nil, fmt.Errorf("read raw file: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("rawcache: read: %w", err)
+		return nil, fmt.Errorf("read raw file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is no file", ErrName, v.Path)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrName, v.Path)
 	}
 	if info.Size() > c.o.MaxFile {
 		return nil, fmt.Errorf("%w: %s has %d bytes", ErrTooLarge, v.Path, info.Size())
 	}
 	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, fmt.Errorf("rawcache: read %s: %w", v.Path, err)
+		return nil, fmt.Errorf("read raw file %s: %w", v.Path, err)
 	}
 	return data, nil
 }
 
-// Companion returns the file of another kind that belongs to v: the one whose
-// name differs by the suffix alone. False when there is none.
+// Companion returns the file of another kind in the same version: its name differs from v only
+// in the suffix. It returns false if there is none.
 func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 	if !kind.Valid() {
 		return Version{}, false, fmt.Errorf("%w: kind %d", ErrName, kind)
@@ -87,7 +87,7 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return Version{}, false, fmt.Errorf("rawcache: companion: %w", err)
+			return Version{}, false, fmt.Errorf("find companion of raw file: %w", err)
 		case info.Mode().IsRegular():
 			v.Path, v.Kind = name, kind
 			return v, true, nil
@@ -96,9 +96,9 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 	return Version{}, false, nil
 }
 
-// Same tells whether the newest file of a kind has just these bytes: a fetch
-// that brings what is there makes no new version (docs/spec/DECISIONS.md 5.3), so the
-// caller asks before Put, and then leaves out the companions too.
+// Same reports whether the newest file of a kind holds exactly data. A fetch of unchanged bytes
+// must not create a version (docs/spec/DECISIONS.md 5.3): callers then omit the body and its
+// companions.
 func (c *Cache) Same(site, md5 string, kind Kind, data []byte) (bool, error) {
 	v, ok, err := c.Newest(site, md5, kind)
 	if err != nil || !ok {
@@ -109,7 +109,7 @@ func (c *Cache) Same(site, md5 string, kind Kind, data []byte) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("rawcache: same: %w", err)
+		return false, fmt.Errorf("compare raw file: %w", err)
 	}
 	if info.Size() != int64(len(data)) {
 		return false, nil
@@ -129,7 +129,7 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 	}
 	entries, err := c.readDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("rawcache: list: %w", err)
+		return nil, fmt.Errorf("list raw files: %w", err)
 	}
 	var vs []Version
 	for _, e := range entries {
@@ -153,7 +153,7 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 	return vs, nil
 }
 
-// readDir returns what is in a folder, nothing when it is missing.
+// readDir returns the entries of a folder, none if it is missing.
 func (c *Cache) readDir(dir string) ([]fs.DirEntry, error) {
 	f, err := c.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {

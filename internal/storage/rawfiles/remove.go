@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Trim keeps the newest max versions of a URL and removes the older ones, each
-// with its companions; of chains it keeps max as well. Labelled files stay, and
-// max <= 0 keeps all. It returns how many files it removed. Source: docs/spec/DECISIONS.md
-// 5.3, RAW_VERSIONS_MAX.
-func (c *Cache) Trim(site, md5 string, max int) (int, error) {
-	if max <= 0 {
+// Trim keeps the newest keep versions of a URL with their companions, and the newest keep
+// chains. It removes the older ones and returns the number of removed files. It never removes
+// labelled files. keep <= 0 keeps everything.
+// Source: docs/spec/DECISIONS.md 5.3, RAW_VERSIONS_MAX.
+func (c *Cache) Trim(site, md5 string, keep int) (int, error) {
+	if keep <= 0 {
 		return 0, nil
 	}
 	all, err := c.list(site, md5)
@@ -35,7 +35,7 @@ func (c *Cache) Trim(site, md5 string, max int) (int, error) {
 			chains = append(chains, v)
 		}
 	}
-	pages, chains = pages[:len(pages)-min(max, len(pages))], chains[:len(chains)-min(max, len(chains))]
+	pages, chains = pages[:len(pages)-min(keep, len(pages))], chains[:len(chains)-min(keep, len(chains))]
 	old := make(map[string]bool, len(pages))
 	for _, v := range pages {
 		old[v.base] = true
@@ -46,28 +46,27 @@ func (c *Cache) Trim(site, md5 string, max int) (int, error) {
 			doomed = append(doomed, v)
 		}
 	}
-	doomed = append(doomed, pages...) // last: a kill leaves what the next Trim finds
+	doomed = append(doomed, pages...) // last: the next Trim needs them after a kill
 	removed := 0
 	for _, v := range doomed {
 		switch err := c.root.Remove(v.Path); {
 		case err == nil:
 			removed++
 		case !errors.Is(err, fs.ErrNotExist):
-			return removed, fmt.Errorf("rawcache: trim: %w", err)
+			return removed, fmt.Errorf("remove old raw file: %w", err)
 		}
 	}
 	return removed, nil
 }
 
-// DeleteURL removes the folder of a URL with all that is in it, then the
-// folder above when that is empty. A URL without files is no error.
-// Source: docs/spec/storage.md 2.
+// DeleteURL removes the folder of a URL, then its parent folder if that is empty. A URL without
+// files is not an error. Source: docs/spec/storage.md 2.
 func (c *Cache) DeleteURL(site, md5 string) error {
 	return c.DeleteURLs(site, []string{md5})
 }
 
-// DeleteURLs is DeleteURL for many URLs of a site. All names are checked first;
-// after that an error of one does not keep the others, and all are returned.
+// DeleteURLs is DeleteURL for many URLs of a site. It checks all names first. Then it continues
+// after errors and returns all of them.
 func (c *Cache) DeleteURLs(site string, md5s []string) error {
 	dirs := make([]string, len(md5s))
 	for i, md5 := range md5s {
@@ -81,22 +80,22 @@ func (c *Cache) DeleteURLs(site string, md5s []string) error {
 	parents := make(map[string]bool)
 	for _, dir := range dirs {
 		if err := c.removeAll(dir); err != nil {
-			errs = append(errs, fmt.Errorf("rawcache: delete: %w", err))
+			errs = append(errs, fmt.Errorf("delete raw files of a URL: %w", err))
 		}
 		parents[path.Dir(dir)] = true
 	}
 	for dir := range parents {
 		err := c.root.Remove(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrExist) {
-			errs = append(errs, fmt.Errorf("rawcache: delete: %w", err))
+			errs = append(errs, fmt.Errorf("delete raw files of a URL: %w", err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// DeleteSite removes all files of a site. Its folder is renamed first, so that
-// readers see either all or nothing and a new site of that id starts empty.
-// What a kill leaves of it, the next DeleteSite of any site or Clean removes.
+// DeleteSite removes all files of a site. It renames the folder first, so that readers see all
+// files or none and a new site with this id starts empty. After a kill, the next DeleteSite or
+// Clean removes the renamed folder.
 func (c *Cache) DeleteSite(site string) error {
 	dir, err := siteDir(site)
 	if err != nil {
@@ -104,13 +103,13 @@ func (c *Cache) DeleteSite(site string) error {
 	}
 	aside := deletedPrefix + dir + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatUint(c.temp.Add(1), 36)
 	if err := c.root.Rename(dir, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("rawcache: delete site: %w", err)
+		return fmt.Errorf("delete raw files of site %s: %w", dir, err)
 	}
 	return c.sweepSites()
 }
 
-// Clean removes the leftovers of kills: sites half deleted, and temporary files
-// older than Options.TempAge. It looks into every folder; ctx ends it early.
+// Clean removes orphans of kills: partly deleted sites, and temporary files older than
+// Options.TempAge. It reads every folder until ctx ends.
 func (c *Cache) Clean(ctx context.Context) error {
 	if err := c.sweepSites(); err != nil {
 		return err
@@ -123,7 +122,7 @@ func (c *Cache) Clean(ctx context.Context) error {
 			return nil // deleted meanwhile
 		}
 		if err != nil {
-			return fmt.Errorf("rawcache: clean: %w", err)
+			return fmt.Errorf("clean raw files: %w", err)
 		}
 		if e.Type().IsRegular() && isTemp(e.Name()) {
 			return c.sweepTemp(name, e)
@@ -132,18 +131,18 @@ func (c *Cache) Clean(ctx context.Context) error {
 	})
 }
 
-// sweepSites removes the folders that DeleteSite has put aside.
+// sweepSites removes the folders that DeleteSite has renamed.
 func (c *Cache) sweepSites() error {
 	entries, err := c.readDir(".")
 	if err != nil {
-		return fmt.Errorf("rawcache: delete site: %w", err)
+		return fmt.Errorf("list deleted sites: %w", err)
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), deletedPrefix) {
 			continue
 		}
 		if err := c.removeAll(e.Name()); err != nil {
-			return fmt.Errorf("rawcache: delete site: %w", err)
+			return fmt.Errorf("remove deleted site: %w", err)
 		}
 	}
 	return nil
@@ -168,16 +167,15 @@ func (c *Cache) sweepTemps(dir string) error {
 func (c *Cache) sweepTemp(name string, e fs.DirEntry) error {
 	info, err := e.Info()
 	if err != nil || c.o.Now().Sub(info.ModTime()) < c.o.TempAge {
-		return nil // gone, or of a stage under way
+		return nil // removed, or part of an unfinished stage
 	}
 	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("rawcache: clean: %w", err)
+		return fmt.Errorf("remove orphan file: %w", err)
 	}
 	return nil
 }
 
-// removeAll removes a folder. A Put elsewhere may add a file meanwhile, so it
-// tries again.
+// removeAll removes a folder. It retries because a concurrent Put may add a file.
 func (c *Cache) removeAll(dir string) (err error) {
 	for range folderTries {
 		if err = c.root.RemoveAll(dir); err == nil {

@@ -9,39 +9,37 @@ import (
 	"time"
 )
 
-// Stage gathers files that become visible together with Commit, or not at all
-// with Abort. Together is meant for the disk: readers may see the first file
-// before the last is renamed. One goroutine uses a stage; a cache may have
-// many.
+// Stage collects files. Commit makes all of them durable and visible, Abort none. The renames
+// are not atomic: readers may see the first file before the last one. A stage belongs to one
+// goroutine. A cache may have many stages.
 type Stage struct {
 	c     *Cache
-	disk  *os.File // the root folder, as handle of its file system
+	disk  *os.File // the root folder, a handle for syncfs
 	files []staged
-	dirs  map[string]bool // folders seen: made, and swept of old leftovers
-	err   error           // the first failure of the disk; no Commit after it
+	dirs  map[string]bool // known folders: they exist and hold no orphans
+	err   error           // the first error of the disk, after which Commit fails
 	done  bool
 }
 
-// staged is one file that waits for its name.
+// staged is one file under its temporary name.
 type staged struct{ dir, temp, name string }
 
-// Stage begins a stage. It must end with Commit or Abort.
+// Stage begins a stage. The caller must end it with Commit or Abort.
 func (c *Cache) Stage() *Stage {
 	return &Stage{c: c, dirs: make(map[string]bool)}
 }
 
-// Put writes one file of the version of a URL that was fetched at at, in
-// milliseconds UTC. A second Put of the same kind and time takes the place of
-// the first. ErrName and ErrTooLarge leave the stage as it was; after an error
-// of the disk only Abort is left. site "" is "0". data is not kept.
+// Put writes one file of the version of a URL that was fetched at at, rounded down to
+// milliseconds. A second Put of the same kind and time replaces the first. The stage stays
+// usable after ErrName and ErrTooLarge. After an error of the disk Commit fails with that
+// error. site "" means "0". Put does not keep data.
 func (s *Stage) Put(site, md5 string, at time.Time, kind Kind, data []byte) error {
 	return s.put(site, md5, at.UTC().Format(timeLayout), kind, data)
 }
 
-// PutLabelled writes <md5>_<label>.<suffix>, or <md5>.<suffix> for an empty
-// label, over what has that name: a file apart from the versions that crawls
-// make, as URL_PUT with fileStorageSuffix asks for. A label is 1 to 64 letters,
-// digits, "_", "-" and ".".
+// PutLabelled writes <md5>_<label>.<suffix>, or <md5>.<suffix> for an empty label, and replaces
+// a file with that name. URL_PUT with fileStorageSuffix creates such files, which are not
+// versions of crawls. A label is 1 to 64 letters, digits, "_", "-" and ".".
 func (s *Stage) PutLabelled(site, md5, label string, kind Kind, data []byte) error {
 	if label != "" && !labelOK(label) {
 		return fmt.Errorf("%w: label %.100q", ErrName, label)
@@ -74,19 +72,19 @@ func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
 	f.temp = tempPrefix + f.name + "." + strconv.Itoa(os.Getpid()) + "-" +
 		strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatUint(s.c.temp.Add(1), 36) + tempSuffix
 	if err := s.write(f, data); err != nil {
-		s.err = fmt.Errorf("rawcache: put: %w", err)
+		s.err = fmt.Errorf("stage raw file %s: %w", f.name, err)
 		return s.err
 	}
 	s.files = append(s.files, f)
 	return nil
 }
 
-// write makes the temporary file, or leaves nothing.
+// write writes the temporary file. After an error it leaves no file.
 func (s *Stage) write(f staged, data []byte) error {
 	root := s.c.root
 	if s.disk == nil {
-		// Opened before the first write: syncfs reports the failures that
-		// came after its handle was opened.
+		// Open the handle before the first write: syncfs reports only errors after
+		// that.
 		disk, err := root.Open(".")
 		if err != nil {
 			return err
@@ -113,11 +111,11 @@ func (s *Stage) write(f staged, data []byte) error {
 	return err
 }
 
-// folderTries is how often a Put and a DeleteURL of two processes may take a
-// folder away from each other, or fill it again, before one of them gives up.
+// folderTries limits the attempts of a Put and a DeleteURL that create and remove one folder at
+// the same time.
 const folderTries = 100
 
-// create opens the temporary file and makes its folder when that is missing.
+// create creates the temporary file, and its folder if that is missing.
 func (s *Stage) create(f staged) (*os.File, error) {
 	for try := 0; ; try++ {
 		file, err := s.c.root.OpenFile(f.dir+"/"+f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -130,11 +128,10 @@ func (s *Stage) create(f staged) (*os.File, error) {
 	}
 }
 
-// Commit makes the files of the stage durable and gives them their names; the
-// stage is finished then. It syncs the bytes of all files at once, renames, and
-// syncs the folders. On an error files not yet renamed are removed; those that
-// were are whole, and harmless without their rows. A URL or site that was
-// deleted since Put keeps no file, and that is no error. An empty stage costs
+// Commit makes the files of the stage durable under their names and finishes the stage. It syncs
+// the bytes of all files, renames them, and syncs the folders. After an error it removes files
+// that are not yet renamed. Renamed files are complete and harmless without rows. If a URL or
+// site was deleted since Put, Commit drops its files without an error. An empty stage costs
 // nothing.
 func (s *Stage) Commit() error {
 	if s.done {
@@ -148,23 +145,23 @@ func (s *Stage) Commit() error {
 		return nil
 	}
 	if err := s.syncFiles(); err != nil {
-		return fmt.Errorf("rawcache: sync files: %w", err)
+		return fmt.Errorf("sync raw files: %w", err)
 	}
 	for len(s.files) > 0 {
 		f := s.files[0]
 		err := s.c.root.Rename(f.dir+"/"+f.temp, f.dir+"/"+f.name)
 		if err != nil && !s.deleted(f, err) {
-			return fmt.Errorf("rawcache: rename: %w", err)
+			return fmt.Errorf("rename raw file: %w", err)
 		}
 		s.files = s.files[1:]
 	}
 	if err := s.syncDirs(); err != nil {
-		return fmt.Errorf("rawcache: sync folders: %w", err)
+		return fmt.Errorf("sync folders of raw files: %w", err)
 	}
 	return nil
 }
 
-// deleted tells whether a rename failed because the whole folder is gone.
+// deleted reports whether a rename failed because its folder was deleted.
 func (s *Stage) deleted(f staged, err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -173,8 +170,7 @@ func (s *Stage) deleted(f staged, err error) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Abort removes what the stage has written and finishes it. After Commit, or
-// a second time, it does nothing.
+// Abort removes the temporary files and finishes the stage. It does nothing on a finished stage.
 func (s *Stage) Abort() {
 	if s.done {
 		return

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// fewFiles is the number of files up to which each is synced by itself. One
-// sync of the whole file system costs a few of those, and writes whatever
-// others have left to write there as well.
+// fewFiles is the largest number of files with a sync for each file. A sync of the file system
+// costs as much as a few of those, and also writes the data of other processes.
 const fewFiles = 4
 
-// syncers bounds how many files are synced at once. The file system joins
-// syncs that come together into one turn of its journal.
+// syncers limits concurrent syncs. The file system combines concurrent syncs in one journal
+// commit.
 const syncers = 16
 
-// syncFiles brings the bytes of all temporary files to the disk.
+// syncFiles makes the bytes of all temporary files durable.
 func (s *Stage) syncFiles() error {
 	if s.c.o.NoSync {
 		return nil
@@ -33,8 +32,7 @@ func (s *Stage) syncFiles() error {
 	return s.syncEach(names)
 }
 
-// syncDirs brings the names of all files to the disk, and those of the folders
-// on the way to them.
+// syncDirs makes the names of all files and of their folders durable.
 func (s *Stage) syncDirs() error {
 	if s.c.o.NoSync {
 		return nil
@@ -54,8 +52,7 @@ func (s *Stage) syncDirs() error {
 	return s.syncEach(names)
 }
 
-// syncEach syncs files and folders one by one, some at a time. What is gone
-// was deleted meanwhile and needs no sync.
+// syncEach syncs each file and folder, at most syncers at a time. It ignores deleted ones.
 func (s *Stage) syncEach(names []string) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(names))

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncFS writes everything that the file system of disk has not written yet,
-// and tells whether it can do that at all. Since Linux 5.8 it also reports
-// what failed to be written since disk was opened.
+// syncFS syncs the file system of disk. It returns false if the system does not support that.
+// Since Linux 5.8 it also reports write errors since disk was opened.
 func syncFS(disk *os.File) (done bool, err error) {
 	conn, err := disk.SyscallConn()
 	if err != nil {

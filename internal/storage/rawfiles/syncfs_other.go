@@ -4,5 +4,5 @@ package rawfiles
 
 import "os"
 
-// syncFS is not to be had here: files are synced one by one.
+// syncFS is not available on this system: syncEach syncs each file.
 func syncFS(*os.File) (done bool, err error) { return false, nil }

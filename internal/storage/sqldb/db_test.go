@@ -70,7 +70,7 @@ func TestAddTexts(t *testing.T) {
 	cases := map[string]struct{ raw, fail string }{
 		"two":            {"-- about the file\n\n-- name: a\n-- about a\nSELECT 1;\n\n-- name: b\nSELECT {dc_urls.urls}", ""},
 		"twice":          {"-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;", "twice"},
-		"text before":    {"SELECT 1;\n-- name: a\nSELECT 1;", "before the first name"},
+		"text before":    {"SELECT 1;\n-- name: a\nSELECT 1;", "before the first statement name"},
 		"two statements": {"-- name: a\nSELECT 1; SELECT 2;", "not one statement"},
 		"empty":          {"-- name: a\n-- name: b\nSELECT 1;", "not one statement"},
 	}
