@@ -5,7 +5,7 @@ DELETE FROM {dc_attributes.att} WHERE Site_Id = ?;
 SELECT 1 FROM {dc_attributes.att} WHERE Site_Id = ? LIMIT 1;
 
 -- name: attribute_named
--- A name at any URL of the site.
+-- Whether any URL of the site has an attribute with this name.
 SELECT 1 FROM {dc_attributes.att} WHERE Site_Id = ? AND Name = ? LIMIT 1;
 
 -- name: attribute_set

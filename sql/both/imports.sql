@@ -11,10 +11,10 @@ DELETE FROM {dc_sites.imports} WHERE Site_Id = ? AND Part = ?;
 INSERT INTO {dc_sites.imports} (Site_Id, Part, Last_Key, Last_Rows, Done, UDate) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: import_deleted
--- Rows that were added to dc_urls_deleted.
+-- Counts rows added to dc_urls_deleted.
 UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + (?) WHERE Id = ?;
 
 -- name: import_used
--- Whether the general site was used: then nothing is put in its place.
+-- Whether the general site has data: then the import does not replace it.
 SELECT 1 FROM {dc_sites.sites} s WHERE s.Id = ?
 AND (s.OwnURLs > 0 OR s.DeletedURLs > 0 OR s.NewURLs > 0 OR EXISTS (SELECT 1 FROM {dc_sites.sites_urls} u WHERE u.Site_Id = s.Id));

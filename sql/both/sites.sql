@@ -2,7 +2,7 @@
 DELETE FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_touch
--- A batch crawled pages of the site; bits are those of the site itself.
+-- A batch has crawled pages of the site. The bits are errors of the site, not of a row.
 UPDATE {dc_sites.sites} SET TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ? WHERE Id = ?;
 
 -- name: site_hold
@@ -22,19 +22,19 @@ UPDATE {dc_sites.sites} SET State = 1, UDate = ?, Iterations = Iterations + 1, S
 UPDATE {dc_sites.sites} SET TcDate = ?, Iterations = 0, State = ?, SiteMask = 0 WHERE Id = ?;
 
 -- name: site_room
--- Limits and what counts against them: rows, those of other nodes left out, and
--- resources. And the period of known links, in minutes.
+-- Limits, the numbers of rows (without rows of other nodes) and resources, and the recrawl
+-- period in minutes.
 SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: sites_in_work
--- Sites with rows that a batch holds.
+-- Sites with rows in a batch.
 SELECT Id FROM {dc_sites.sites} WHERE InFlight > 0 OR InProcess > 0 ORDER BY Id;
 
 -- name: site_own_mask
 SELECT SiteMask FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_mask_above
--- The next larger error mask of a site's rows of this node.
+-- The next larger error mask among the site's rows of this node.
 SELECT ErrorMask FROM {dc_urls.urls} WHERE Site_Id = ? AND ErrorMask > ? AND ErrorMask <> 0 AND (Status <> 4 OR Crawled <> 0)
 ORDER BY ErrorMask LIMIT 1;
 
@@ -51,16 +51,16 @@ DELETE FROM {dc_sites.sites_filters} WHERE Site_Id = ?;
 DELETE FROM {dc_sites.sites_properties} WHERE Site_Id = ?;
 
 -- name: site_statistics
--- What switches a site's statistics; the first row of a name comes last (docs/spec/objects.md 2.4).
+-- The switches of a site's statistics. The first row of a name comes last (docs/spec/objects.md 2.4).
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('STATS_FREQ_ENABLED', 'STATS_LOG_ENABLED')
 ORDER BY {rowid} DESC;
 
 -- name: site_property
--- A site's properties with a name, the first row first (docs/spec/objects.md 2.4).
+-- The values of one property of a site, the first row first (docs/spec/objects.md 2.4).
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name = ? ORDER BY {rowid};
 
 -- name: site_counter_properties
--- Conditions of counters; the first row of a name comes last.
+-- The conditions of counters. The first row of a name comes last.
 SELECT Name, Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name IN ('COUNTER_CRIT_RESOURCES',
   'COUNTER_CRIT_CONTENTS', 'COUNTER_CRIT_CLURLS', 'COUNTER_CRIT_NURLS', 'COUNTER_CRIT_DURLS', 'COUNTER_CRIT_ERRORS')
 ORDER BY {rowid} DESC;
@@ -78,22 +78,22 @@ SELECT Id, Site_Id, URLMd5 FROM {dc_sites.trash} ORDER BY Id LIMIT ?;
 SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_url_defaults
--- What a new URL takes from its site (docs/spec/storage.md 4.7 step 2).
+-- The defaults of a new URL from its site (docs/spec/storage.md 4.7 step 2).
 SELECT RequestDelay, HTTPTimeout, URLType FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_recrawl_period
 SELECT RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: site_deleted_more
--- Rows came to those that wait for URL_PURGE.
+-- Counts rows that now wait for URL_PURGE.
 UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + ? WHERE Id = ?;
 
 -- name: site_deleted_less
--- Rows were purged. A condition of the site's own may have counted fewer.
+-- Counts purged rows. A counter condition of the site may have counted fewer rows.
 UPDATE {dc_sites.sites} SET DeletedURLs = CASE WHEN DeletedURLs > ? THEN DeletedURLs - ? ELSE 0 END WHERE Id = ?;
 
 -- name: site_deleted_count
--- Rows that wait for URL_PURGE since a site of the id was deleted.
+-- Counts rows of a deleted site of this id that wait for URL_PURGE.
 UPDATE {dc_sites.sites} SET DeletedURLs = (SELECT COUNT(*) FROM {dc_urls_deleted.urls} WHERE Site_Id = ?) WHERE Id = ?;
 
 -- name: site_claim

@@ -62,7 +62,7 @@ func TestChange(t *testing.T) {
 			}
 		})
 	}
-	// The text is the same for MySQL but for its comparisons.
+	// Only comparisons differ in the text for MySQL.
 	change, err := Scope{Dialect: MySQL, Now: testNow, Find: find}.Change("UPDATE sites SET State=2 WHERE Id='a'")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 type rule struct {
 	min, max int                                  // number of arguments
 	sqlite   func(w *sqliteWriter, c *call) piece // nil for CAST and aggregates, which have their own nodes
-	source   string                               // who needs the function
+	source   string                               // the reason for its support
 }
 
 // functions is the complete table of supported functions. The parser refuses all

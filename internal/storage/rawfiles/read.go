@@ -38,7 +38,7 @@ func (c *Cache) Versions(site, md5 string, kind Kind) ([]Version, error) {
 	return slices.DeleteFunc(all, func(v Version) bool { return v.Kind != kind }), nil
 }
 
-// Newest returns the last of Versions, or false if there is none.
+// Newest returns the last of Versions, or false if there is no version.
 func (c *Cache) Newest(site, md5 string, kind Kind) (Version, bool, error) {
 	vs, err := c.Versions(site, md5, kind)
 	if err != nil || len(vs) == 0 {
@@ -73,7 +73,7 @@ func (c *Cache) Read(v Version) ([]byte, error) {
 }
 
 // Companion returns the file of another kind in the same version: its name differs from v only
-// in the suffix. It returns false if there is none.
+// in the suffix. It returns false if there is no such file.
 func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 	if !kind.Valid() {
 		return Version{}, false, fmt.Errorf("%w: kind %d", ErrName, kind)

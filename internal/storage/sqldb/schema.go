@@ -32,7 +32,7 @@ func loadSteps(driver string) ([]step, error) {
 		return nil, err
 	}
 	var steps []step
-	for i, e := range entries { // sorted by name, thus by number
+	for i, e := range entries { // sorted by name and number
 		m := stepName.FindStringSubmatch(e.Name())
 		if m == nil {
 			return nil, fmt.Errorf("schema file %s is not named NNN_name.sql", e.Name())

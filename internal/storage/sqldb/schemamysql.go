@@ -45,7 +45,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// lastStepMySQL returns the number of the newest completed step, 0 if there is none. It
+// lastStepMySQL returns the number of the newest completed step, 0 for a new database. It
 // returns ErrForeign for tables of another program.
 func (d *DB) lastStepMySQL(ctx context.Context, q queryer) (int, error) {
 	var steps, sites bool

@@ -1,6 +1,5 @@
--- Sites and their lists (docs/spec/storage.md 1.1-1.4, 1.6). Row_Id tells which row of a list
--- came first. Each step may be killed and run again: MySQL ends a transaction at
--- each statement here.
+-- Sites and their lists (docs/spec/storage.md 1.1-1.4, 1.6). Row_Id orders the rows of a list by
+-- insertion. A killed step runs again, because MySQL commits at each statement here.
 
 CREATE TABLE IF NOT EXISTS {dc_sites.sites} (
   Id              VARCHAR(32) NOT NULL PRIMARY KEY,
@@ -122,8 +121,7 @@ CREATE TABLE IF NOT EXISTS {dc_sites.sites_urls} (
   KEY md5 (URLMd5, Site_Id) COMMENT 'the site of a URL, by the keys of its beginnings: URL_NEW'
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- Files to remove after a commit: those of one URL, or of the whole site when
--- URLMd5 is ''.
+-- Files to remove after a commit: files of one URL, or of the whole site if URLMd5 is ''.
 CREATE TABLE IF NOT EXISTS {dc_sites.trash} (
   Id      BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   Site_Id VARCHAR(32) NOT NULL,
@@ -137,7 +135,7 @@ CREATE TABLE IF NOT EXISTS {dc_sites.dropped} (
   PRIMARY KEY (Site_Id, Base_Name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- The general site: URLs that belong to no other (docs/spec/storage.md 1.1-1.3).
+-- The general site: URLs without another site (docs/spec/storage.md 1.1-1.3).
 INSERT INTO {dc_sites.sites_properties} (Site_Id, Name, Value, CDate)
 SELECT '0', 'PROCESS_CTYPES', 'text/html,text/xml,application/rss+xml,text/json', '%NOW%'
 FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM {dc_sites.sites} WHERE Id = '0');

@@ -1,6 +1,6 @@
--- The tables of one site (docs/spec/storage.md 1.5, 1.8), under the specification's names;
--- %SITE% is its id. Site_Id is in each of them, as on SQLite, so that both
--- databases read the same statements.
+-- The tables of one site (docs/spec/storage.md 1.5, 1.8) with the names of the specification.
+-- %SITE% is the id of the site. Each table has Site_Id, as on SQLite, so that both databases
+-- use the same statements.
 
 CREATE TABLE IF NOT EXISTS {dc_urls.urls} (
   Site_Id         VARCHAR(32) NOT NULL DEFAULT '%SITE%',
@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS {dc_urls.urls} (
   KEY errors (ErrorMask, Status, Crawled) COMMENT 'a new OR of the masks'
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- Rows that wait for URL_PURGE; one URL may wait several times.
+-- Rows that wait for URL_PURGE. A URL may occur several times.
 CREATE TABLE IF NOT EXISTS {dc_urls_deleted.urls} (
   Site_Id         VARCHAR(32) NOT NULL DEFAULT '%SITE%',
   URL             VARCHAR(4096) NOT NULL DEFAULT '',
@@ -108,7 +108,7 @@ CREATE TABLE IF NOT EXISTS {dc_contents.contents} (
   CDate   DATETIME DEFAULT CURRENT_TIMESTAMP
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- Names are bytes: two that differ in case are two.
+-- Names are bytes: names that differ only in case are different.
 CREATE TABLE IF NOT EXISTS {dc_attributes.att} (
   Id      BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   Site_Id VARCHAR(32) NOT NULL DEFAULT '%SITE%',

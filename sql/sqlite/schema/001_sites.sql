@@ -1,5 +1,5 @@
 -- Sites and their lists (docs/spec/storage.md 1.1-1.4). Site ids ignore case, as table names
--- do on SQLite: "a" and "A" cannot both be sites.
+-- on SQLite do: "a" and "A" are the same site.
 
 CREATE TABLE {dc_sites.sites} (
   Id              TEXT NOT NULL PRIMARY KEY COLLATE NOCASE,
@@ -37,7 +37,7 @@ CREATE TABLE {dc_sites.sites} (
   Category_Id     INTEGER NOT NULL DEFAULT 1,
   -- Ours. The re-crawl lock is not a state (docs/spec/DECISIONS.md 3.6).
   RecrawlLock     INTEGER NOT NULL DEFAULT 0,
-  -- Ours, kept by the triggers of the site's tables beside the counters above.
+  -- Not in the specification: further counters, kept by the triggers of the tables.
   SpeedSum        INTEGER NOT NULL DEFAULT 0,  -- of Size * 1000 / CrawlingTime, rows of this node
   OwnURLs         INTEGER NOT NULL DEFAULT 0,  -- rows of this node
   InFlight        INTEGER NOT NULL DEFAULT 0,  -- rows in Status 2, 3, 8
@@ -122,15 +122,14 @@ CREATE TABLE {dc_sites.sites_urls} (
 -- The longest root URL that is a prefix of a URL: root_before.
 CREATE INDEX {dc_sites.sites_urls.url} ON {dc_sites.sites_urls} (URL);
 
--- Files to remove after a commit (architecture, "What a kill leaves"): those of
--- one URL, or of the whole site when URLMd5 is ''.
+-- Files to remove after a commit: files of one URL, or of the whole site if URLMd5 is ''.
 CREATE TABLE {dc_sites.trash} (
   Id      INTEGER PRIMARY KEY,
   Site_Id TEXT NOT NULL,
   URLMd5  TEXT NOT NULL DEFAULT ''
 );
 
--- The general site: URLs that belong to no other (docs/spec/storage.md 1.1-1.3).
+-- The general site: URLs without another site (docs/spec/storage.md 1.1-1.3).
 INSERT INTO {dc_sites.sites} (Id, Description, CDate, UDate, TcDate, RequestDelay, ProcessingDelay, URLType)
 VALUES ('0', 'System default', '%NOW%', '%NOW%', '%NOW%', 0, 0, 1);
 

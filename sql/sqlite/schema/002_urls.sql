@@ -1,10 +1,10 @@
--- The rows of all sites (docs/spec/storage.md 1.5, 1.8), and the triggers that keep the
--- counters of their sites rows (docs/spec/storage.md 4.0.4, docs/spec/DECISIONS.md 5.6). "This node" is
--- not (Status 4 and Crawled 0): such rows mark what another node crawled.
+-- The rows of all sites (docs/spec/storage.md 1.5, 1.8) and the triggers for the counters of
+-- their sites (docs/spec/storage.md 4.0.4, docs/spec/DECISIONS.md 5.6). Rows with Status 4 and Crawled 0
+-- belong to another node.
 --
--- The specification has a table for each site. SQLite reads its whole schema
--- when a file is opened, so that a thousand sites would cost each process half a
--- second before its first row: here a site is a column, which begins each key.
+-- The specification has one table for each site. SQLite reads the whole schema when it opens
+-- a file, which takes half a second for a thousand sites. Here the site is the first column of
+-- each key.
 
 CREATE TABLE {dc_urls.urls} (
   Site_Id         TEXT NOT NULL,
@@ -51,13 +51,13 @@ CREATE TABLE {dc_urls.urls} (
   Attempts        INTEGER NOT NULL DEFAULT 0,  -- ours: batches that lost the row, since it last left one
   UNIQUE (Site_Id, URLMd5)
 );
--- Rows in the daemon's order: roots first, Priority, Depth, UDate (a fetch with
--- Status and State given); rows that a batch holds (urls_in_work).
+-- Rows in the order of the daemon: roots first, Priority, Depth, UDate (a fetch by Status and
+-- State), and rows in a batch (urls_in_work).
 CREATE INDEX {dc_urls.urls.status} ON {dc_urls.urls}
   (Site_Id, Status, State, octet_length(ParentMd5), Priority DESC, Depth, UDate DESC);
--- Rows in URL_FETCH's own order (a fetch without a condition).
+-- Rows in the default order of URL_FETCH (a fetch without a condition).
 CREATE INDEX {dc_urls.urls.cdate} ON {dc_urls.urls} (Site_Id, CDate);
--- Rows with error bits, for a new OR of them (site_masks).
+-- Rows with error bits, to compute the error mask of the site (site_mask_above).
 CREATE INDEX {dc_urls.urls.errors} ON {dc_urls.urls} (Site_Id, ErrorMask, Status, Crawled) WHERE ErrorMask <> 0;
 
 CREATE TRIGGER {dc_urls.urls.inserted} AFTER INSERT ON {dc_urls.urls} BEGIN
@@ -113,7 +113,7 @@ AFTER UPDATE OF Status, Crawled, Processed, Size, ErrorMask, ContentType, TagsCo
   WHERE Id = NEW.Site_Id;
 END;
 
--- Rows that wait for URL_PURGE; one URL may wait several times (docs/spec/storage.md 1.5).
+-- Rows that wait for URL_PURGE. A URL may occur several times (docs/spec/storage.md 1.5).
 CREATE TABLE {dc_urls_deleted.urls} (
   Site_Id         TEXT NOT NULL,
   URL             TEXT NOT NULL DEFAULT '',

@@ -1,5 +1,5 @@
--- Proxies of sites (docs/spec/storage.md 1.6). Here a site has a host once: the original read
--- and changed rows by both, though nothing made them unique. Both ignore case.
+-- Proxies of sites (docs/spec/storage.md 1.6). Site and host are unique and ignore case. The
+-- original selected rows by both but did not enforce uniqueness.
 CREATE TABLE {dc_sites.sites_proxy} (
   Id          INTEGER PRIMARY KEY,
   Site_Id     TEXT NOT NULL DEFAULT '0' COLLATE NOCASE,  -- '0' and '*': any site

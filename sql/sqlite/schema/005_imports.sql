@@ -1,6 +1,6 @@
--- Ours: how far each table of a site was brought here from the databases of the
--- original service (dc-import). The row stands in the transaction of
--- the rows that it speaks of. Rows of a site go with it.
+-- Not in the specification: the progress of the import of each table of a site from the
+-- databases of the original service (dc-import). The transaction of the imported rows also
+-- writes this row. Deleting a site deletes its rows.
 CREATE TABLE {dc_sites.imports} (
   Site_Id   TEXT NOT NULL COLLATE NOCASE,
   Part      TEXT NOT NULL,

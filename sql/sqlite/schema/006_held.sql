@@ -1,3 +1,3 @@
--- Ours: until when the hosts of a site want to be left alone, as its last batch
--- found; no batch is made of the site before. NULL: no such wish is known.
+-- Not in the specification: the time until which the hosts of a site asked for a pause in the
+-- last batch. No batch selects the site before that time. NULL: no pause.
 ALTER TABLE {dc_sites.sites} ADD COLUMN HeldUntil TEXT NULL;
