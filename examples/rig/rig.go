@@ -10,7 +10,7 @@
 //
 // The demo, the benchmark and tests use it. It depends only on the programs and their JSON.
 // No process that it starts outlives it: the daemon has its own process group, is killed
-// with its parent on Linux (child_linux.go), and Close kills its whole process tree.
+// with its parent on Linux (package childprocess), and Close kills its whole process tree.
 package rig
 
 import (
