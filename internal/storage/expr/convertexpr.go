@@ -91,7 +91,7 @@ func (c *converter) expr(e ast.ExprNode, depth int) node {
 		return c.cast(e, depth)
 	case *ast.SetCollationExpr:
 		name := strings.ToLower(e.Collate)
-		return &collate{x: c.expr(e.Expr, depth), exact: name == "binary" || strings.HasSuffix(name, "_bin"), name: name}
+		return &collate{x: c.expr(e.Expr, depth), exact: name == "binary" || strings.HasSuffix(name, "_bin")}
 	case *ast.CaseExpr:
 		return c.choice(e, depth)
 	case *ast.AggregateFuncExpr:

@@ -84,7 +84,6 @@ type (
 	collate struct {
 		x     node
 		exact bool
-		name  string
 	}
 	choice struct { // CASE
 		value node // nil for a searched CASE

@@ -2,7 +2,6 @@ package rawfiles
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -237,24 +236,6 @@ func TestVersionsAndCompanions(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
-	c, _ := open(t, Options{})
-	same := func(data string) bool {
-		t.Helper()
-		ok, err := c.Same("s", key, Raw, []byte(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ok
-	}
-	want(t, same(""), false)
-	put(t, c, "s", key, t1, Raw, "one")
-	put(t, c, "s", key, t2, Raw, "two")
-	want(t, same("two"), true)
-	want(t, same("one"), false) // an older version, not the newest
-	want(t, same("twoo"), false)
-}
-
 func TestStage(t *testing.T) {
 	c, root := open(t, Options{})
 	s := c.Stage()
@@ -363,10 +344,9 @@ func TestLinksOut(t *testing.T) {
 		t.Error("written outside")
 	}
 	s.Abort()
-	if err := c.DeleteURL("s", key); err == nil {
+	if err := c.DeleteURLs("s", []string{key}); err == nil {
 		t.Error("deleted outside")
 	}
-	want(t, c.Clean(context.Background()), nil)
 	want(t, c.DeleteSite("s"), nil) // the link itself
 	want(t, len(tree(t, outside)), 1)
 	want(t, len(tree(t, root)), 0)
@@ -406,9 +386,9 @@ func TestDelete(t *testing.T) {
 		put(t, c, "s", k, t1, Raw, "x")
 		put(t, c, "s-2", k, t1, Raw, "x")
 	}
-	want(t, c.DeleteURL("s", keys[0]), nil)
-	want(t, c.DeleteURL("s", keys[0]), nil)
-	want(t, c.DeleteURL("unused", keys[0]), nil)
+	want(t, c.DeleteURLs("s", []string{keys[0]}), nil)
+	want(t, c.DeleteURLs("s", []string{keys[0]}), nil)
+	want(t, c.DeleteURLs("unused", []string{keys[0]}), nil)
 	entries, _ := os.ReadDir(filepath.Join(root, "s"))
 	want(t, len(entries), 3) // 00 holds another URL
 	want(t, c.DeleteURLs("s", keys[1:3]), nil)
@@ -434,7 +414,7 @@ func TestDeleteDuringStage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want(t, c.DeleteURL("s", key), nil)
+	want(t, c.DeleteURLs("s", []string{key}), nil)
 	want(t, s.Commit(), nil)
 	want(t, tree(t, root), []string{"s/ff/" + key[2:] + "/" + other + "_20240506T070809.123Z.bin"})
 
@@ -454,7 +434,7 @@ func TestDeleteAndPutTogether(t *testing.T) {
 		wg.Go(func() {
 			for i := range 100 {
 				if g%2 == 0 {
-					if err := c.DeleteURL("s", key); err != nil {
+					if err := c.DeleteURLs("s", []string{key}); err != nil {
 						t.Error(err)
 					}
 					continue
@@ -478,22 +458,21 @@ func TestDeleteAndPutTogether(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
+// Put removes orphans in its folder, DeleteSite the folders of a killed DeleteSite.
+func TestOrphans(t *testing.T) {
 	now := time.Now()
 	c, root := open(t, Options{Now: func() time.Time { return now }})
 	dir := "s/01/" + key[2:] + "/"
 	plant(t, root, dir+".old.bin.tmp", "x", now.Add(-2*time.Hour))
 	plant(t, root, dir+".new.bin.tmp", "x", now.Add(-time.Minute))
 	plant(t, root, deletedPrefix+"s-1-1/a/b", "x", now)
-	put(t, c, "s", key, t1, Raw, "x") // removes orphans in this folder
+	put(t, c, "s", key, t1, Raw, "x")
 	names := tree(t, root)
 	want(t, len(names), 3)
 	want(t, slices.Contains(names, dir+".new.bin.tmp"), true)
 	now = now.Add(2 * time.Hour)
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	want(t, errors.Is(c.Clean(cancelled), context.Canceled), true)
-	want(t, c.Clean(context.Background()), nil)
+	put(t, c, "s", key, t1, Raw, "x")
+	want(t, c.DeleteSite("unused"), nil)
 	want(t, tree(t, root), []string{dir + key + "_20240506T070809.123Z.bin"})
 }
 
@@ -571,8 +550,10 @@ func TestKilledBeforeCommit(t *testing.T) {
 	vs, _ := c.Versions("s", first, Raw)
 	want(t, texts(t, c, vs), []string{"before"})
 	now = now.Add(2 * DefaultTempAge)
-	want(t, c.Clean(context.Background()), nil)
-	want(t, len(tree(t, root)), 1)
+	for i := range 10 { // each Put removes the orphan in its folder
+		put(t, c, "s", fmt.Sprintf("%032x", i), t3, Raw, "after")
+	}
+	want(t, len(tree(t, root)), 11)
 }
 
 func FuzzParseName(f *testing.F) {

@@ -1,7 +1,6 @@
 package rawfiles
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -94,31 +93,6 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 		}
 	}
 	return Version{}, false, nil
-}
-
-// Same reports whether the newest file of a kind holds exactly data. A fetch of unchanged bytes
-// must not create a version (docs/spec/DECISIONS.md 5.3): callers then omit the body and its
-// companions.
-func (c *Cache) Same(site, md5 string, kind Kind, data []byte) (bool, error) {
-	v, ok, err := c.Newest(site, md5, kind)
-	if err != nil || !ok {
-		return false, err
-	}
-	info, err := c.root.Lstat(v.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("compare raw file: %w", err)
-	}
-	if info.Size() != int64(len(data)) {
-		return false, nil
-	}
-	old, err := c.Read(v)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && bytes.Equal(old, data), err
 }
 
 // list returns all files of a URL, oldest first.

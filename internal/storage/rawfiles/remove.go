@@ -1,7 +1,6 @@
 package rawfiles
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,14 +58,9 @@ func (c *Cache) Trim(site, md5 string, keep int) (int, error) {
 	return removed, nil
 }
 
-// DeleteURL removes the folder of a URL, then its parent folder if that is empty. A URL without
-// files is not an error. Source: docs/spec/storage.md 2.
-func (c *Cache) DeleteURL(site, md5 string) error {
-	return c.DeleteURLs(site, []string{md5})
-}
-
-// DeleteURLs is DeleteURL for many URLs of a site. It checks all names first. Then it continues
-// after errors and returns all of them.
+// DeleteURLs removes the folders of URLs, then their parent folders if empty. A URL without
+// files is not an error. DeleteURLs checks all names first. Then it continues after errors and
+// returns all of them. Source: docs/spec/storage.md 2.
 func (c *Cache) DeleteURLs(site string, md5s []string) error {
 	dirs := make([]string, len(md5s))
 	for i, md5 := range md5s {
@@ -94,8 +88,8 @@ func (c *Cache) DeleteURLs(site string, md5s []string) error {
 }
 
 // DeleteSite removes all files of a site. It renames the folder first, so that readers see all
-// files or none and a new site with this id starts empty. After a kill, the next DeleteSite or
-// Clean removes the renamed folder.
+// files or none and a new site with this id starts empty. After a kill, the next DeleteSite
+// removes the renamed folder.
 func (c *Cache) DeleteSite(site string) error {
 	dir, err := siteDir(site)
 	if err != nil {
@@ -106,29 +100,6 @@ func (c *Cache) DeleteSite(site string) error {
 		return fmt.Errorf("delete raw files of site %s: %w", dir, err)
 	}
 	return c.sweepSites()
-}
-
-// Clean removes orphans of kills: partly deleted sites, and temporary files older than
-// Options.TempAge. It reads every folder until ctx ends.
-func (c *Cache) Clean(ctx context.Context) error {
-	if err := c.sweepSites(); err != nil {
-		return err
-	}
-	return fs.WalkDir(c.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted meanwhile
-		}
-		if err != nil {
-			return fmt.Errorf("clean raw files: %w", err)
-		}
-		if e.Type().IsRegular() && isTemp(e.Name()) {
-			return c.sweepTemp(name, e)
-		}
-		return nil
-	})
 }
 
 // sweepSites removes the folders that DeleteSite has renamed.

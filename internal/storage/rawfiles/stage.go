@@ -111,7 +111,7 @@ func (s *Stage) write(f staged, data []byte) error {
 	return err
 }
 
-// folderTries limits the attempts of a Put and a DeleteURL that create and remove one folder at
+// folderTries limits the attempts of a Put and a DeleteURLs that create and remove one folder at
 // the same time.
 const folderTries = 100
 

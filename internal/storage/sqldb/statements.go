@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io/fs"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,11 +92,6 @@ func (d *DB) setTexts(templates map[string]template) {
 		}
 		d.texts[name] = x
 	}
-}
-
-// Statements lists the names of all named statements.
-func (d *DB) Statements() []string {
-	return slices.Sorted(maps.Keys(d.texts))
 }
 
 var namePattern = regexp.MustCompile(`^-- name: (\w+)\s*$`)
