@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkJob crawls one host without a delay: pages of 20 KB with 100 links,
-// of which a tenth is new. One operation is one page.
+// BenchmarkJob crawls one host without a delay: pages of 20 KB with 100 links, a tenth of them
+// new. One operation is one page.
 func BenchmarkJob(b *testing.B) {
 	for _, concurrency := range []int{1, 8} {
 		b.Run(fmt.Sprint("requests at once ", concurrency), func(b *testing.B) {

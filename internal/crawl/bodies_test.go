@@ -9,8 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Bodies that cannot all be in memory at once wait for each other, and all of them
-// are stored, whether or not their length is told, and while links are probed.
+// Bodies that do not fit in memory together wait for each other, and all of them are stored: with
+// and without a Content-Length, and while links are requested.
 func TestBodiesShareMemory(t *testing.T) {
 	const size = 900 << 10
 	for name, properties := range map[string][]string{
@@ -33,7 +33,7 @@ func TestBodiesShareMemory(t *testing.T) {
 			w.addSite("s", properties...)
 			batch := batchOf()
 			for i := range 24 {
-				batch.Items = append(batch.Items, w.item("s", fmt.Sprintf("http://h%d.test:%s/%d/%s", i, port, i, []string{"told", "untold"}[i%2])))
+				batch.Items = append(batch.Items, w.item("s", fmt.Sprintf("http://h%d.test:%s/%d/%s", i, port, i, []string{"told", "without a length"}[i%2])))
 			}
 			answer := w.run(batch)
 			if len(answer.Items) != len(batch.Items) {

@@ -12,7 +12,7 @@ import (
 
 const chainRule = `{"url_pattern": "part=\\d", "tags_name": [], "delimiter": " "}`
 
-// story is a host of two pages that go on in others.
+// story is a host with two pages that continue in others.
 func story(t *testing.T) *server {
 	return pages(t, map[string]string{
 		"/a":  `<a href="/a2?part=2">on</a> <a href="/other">x</a>`,
@@ -23,8 +23,8 @@ func story(t *testing.T) *server {
 	})
 }
 
-// TestChain: the first page's row is held to the end of the batch; then the list
-// of the pages that continue it stands beside it.
+// TestChain: the row of the first page is held until the batch ends; then the list of its parts is
+// stored with it.
 func TestChain(t *testing.T) {
 	s, w := story(t), newWorld(t)
 	w.addSite("s", "URL_CHAIN", chainRule)
@@ -74,8 +74,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// hold watches the status that a row has after the first pass was saved. It tells
-// the last one before the row ended.
+// hold returns a function that reports the last status of a row before its outcome.
 func (w *world) hold(it wire.BatchItem) func() int64 {
 	var last int64
 	w.watch = func() {
@@ -86,11 +85,11 @@ func (w *world) hold(it wire.BatchItem) func() int64 {
 	return func() int64 { return last }
 }
 
-// TestChainOfOnePass: with one pass the parts are rows, and nothing is held.
+// TestChainOfOnePass: with one pass, parts become rows and nothing is held.
 func TestChainOfOnePass(t *testing.T) {
 	s, w := story(t), newWorld(t)
 	site := w.addSite("s", "URL_CHAIN", chainRule)
-	// Neither filters nor limits are asked for parts.
+	// Filters and limits do not apply to parts.
 	site.Filters = append(site.Filters, wire.SiteFilter{Pattern: "part=2", Stage: 5, Action: -1, State: 1})
 	site.MaxURLsFromPage = 1
 	a := w.item("s", s.URL+"/a?part=1")
@@ -107,8 +106,8 @@ func TestChainOfOnePass(t *testing.T) {
 	}
 }
 
-// TestChainPartsOfTheBatch: a part that is an item of the batch itself belongs to
-// the list as well; one that cannot be had does not.
+// TestChainPartsOfTheBatch: the list includes a part that is an item of the batch itself, but not a
+// part that cannot be fetched.
 func TestChainPartsOfTheBatch(t *testing.T) {
 	s := pages(t, map[string]string{"/a": `<a href="/2?part=2">2</a><a href="/3?part=3">3</a><a href="/4?part=4">4</a>`, "/2": "x", "/4": "x"})
 	w := newWorld(t)
@@ -122,8 +121,8 @@ func TestChainPartsOfTheBatch(t *testing.T) {
 	}
 }
 
-// TestChainThatIsKilled: when the task dies between passes, the first page is still
-// held, and whoever frees it has it crawled again.
+// TestChainThatIsKilled: if the task dies between passes, the first page is still held; after
+// URL_RETURN it is crawled again.
 func TestChainThatIsKilled(t *testing.T) {
 	s, w := story(t), newWorld(t)
 	w.addSite("s", "URL_CHAIN", chainRule)
@@ -142,7 +141,7 @@ func TestChainThatIsKilled(t *testing.T) {
 		t.Fatalf("row %+v", row)
 	}
 	w.watch, w.fails = nil, map[string]error{}
-	w.run(batch) // the same batch once more
+	w.run(batch) // the same batch again
 	if row := w.row(a); row.Status != wire.StatusCrawled || w.file(a, wire.ContentChain) == "" {
 		t.Errorf("row %+v, chain %q", row, w.file(a, wire.ContentChain))
 	}

@@ -22,7 +22,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// newBrowser is a browser behind the guard of the tests, with its files in folder.
+// newBrowser starts a browser behind the guard of the tests, with its files in folder.
 func newBrowser(t *testing.T, folder string, change func(*browser.Config)) *browser.Browser {
 	t.Helper()
 	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: names{}})
@@ -36,7 +36,7 @@ func newBrowser(t *testing.T, folder string, change func(*browser.Config)) *brow
 	return b
 }
 
-// acquisitions counts how often gates are taken.
+// acquisitions counts how often gates are acquired.
 type acquisitions struct {
 	crawl.Gates
 	mu sync.Mutex
@@ -50,7 +50,7 @@ func (a *acquisitions) Acquire(ctx context.Context, host string, delay time.Dura
 	return a.Gates.Acquire(ctx, host, delay, n)
 }
 
-// scripted is a host whose pages are made by scripts.
+// scripted is a host whose pages are built by scripts.
 func scripted(t *testing.T) *server {
 	other := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -103,8 +103,8 @@ func scripted(t *testing.T) *server {
 	})
 }
 
-// TestDynamic renders pages in a real browser, which must be installed. The cases
-// share one, as its start takes a second.
+// TestDynamic renders pages in a real browser. The cases share one, because its start takes a
+// second.
 func TestDynamic(t *testing.T) {
 	folder := t.TempDir()
 	seen := newBrowser(t, folder, nil)
@@ -183,7 +183,7 @@ func TestDynamic(t *testing.T) {
 			path   string
 			change func(*wire.URL)
 			bits   wire.ErrorMask
-			asked  string // path that must not be asked for
+			asked  string // path that must not be requested
 			base   string
 		}{
 			{"/to-page", child, 0, "", "/page"},
@@ -235,7 +235,7 @@ func TestDynamic(t *testing.T) {
 			name, path, macro string
 			browser           crawl.Browser
 			bits              wire.ErrorMask
-			raw               string // is in it
+			raw               string // expected in the body
 			kind              string
 			links             []string
 		}{
@@ -348,7 +348,7 @@ func TestDynamic(t *testing.T) {
 				o.checkRelayed(t, 1)
 			})
 		}
-		t.Run("none is left", func(t *testing.T) {
+		t.Run("no proxy is left", func(t *testing.T) {
 			o := newOrigin(t, ok)
 			w := world(t, "USER_PROXY", pool(1, "127.0.0.1:1", "socks5://127.0.0.1:2", "127.0.0.1:3"))
 			it := w.item("s", o.URL+"/page")
@@ -360,7 +360,7 @@ func TestDynamic(t *testing.T) {
 		})
 	})
 
-	// What is left when the browser is closed.
+	// Files that remain after the browser was closed.
 	seen.Close()
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v %v", left, err)

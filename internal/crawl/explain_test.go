@@ -109,12 +109,12 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// checkUntouched fails when anything was stored.
+// checkUntouched fails if anything was stored.
 func checkUntouched(t *testing.T, w *world) {
 	t.Helper()
 	for _, call := range w.calls {
 		if !slices.Contains([]string{"Site", "Rows", "SiteOf", "KnownURLs"}, call) {
-			t.Errorf("the data owner was asked for %s", call)
+			t.Errorf("the repository got a call of %s", call)
 		}
 	}
 }

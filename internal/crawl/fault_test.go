@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// hostile is a server with one path for each way to misbehave.
+// hostile is a server with one path for each fault.
 func hostile(t *testing.T) *server {
 	return newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		raw := func(text string) {
@@ -99,15 +99,15 @@ func hostile(t *testing.T) *server {
 	})
 }
 
-// TestFaults brings each error of docs/spec/steps.md 1 #11 to #15: bits, HTTP code,
-// and that the item leaves the batch (step 16).
+// TestFaults covers each error of docs/spec/steps.md 1 #11 to #15: bits, HTTP code, and the removal
+// of the item from the batch (#16).
 func TestFaults(t *testing.T) {
 	const both = "+ site"
 	tests := []struct {
-		name, target string // a target without host is on the hostile server
+		name, target string // a target without a host is on the hostile server
 		bits         wire.ErrorMask
 		code         int64
-		site         string // both: the site gets the bits as well
+		site         string // both: the site gets the bits too
 		properties   []string
 		change       func(*wire.Site, *wire.URL)
 	}{
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 		{name: "address inside", target: "http://10.1.2.3/", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
 		{name: "redirect to an address inside", target: "/inside", bits: wire.ErrConnection | wire.ErrGuard, code: 400},
 		{name: "no HTTP scheme", target: "ftp://127.0.0.1/x", bits: wire.ErrBadURL, code: 400},
-		{name: "port that is none", target: "http://127.0.0.1:99999/", bits: wire.ErrBadURL, code: 400},
+		{name: "invalid port", target: "http://127.0.0.1:99999/", bits: wire.ErrBadURL, code: 400},
 		{name: "401", target: "/401", bits: wire.ErrHTTP | wire.ErrAuthorization, code: 401, site: both},
 		{name: "403", target: "/403", bits: wire.ErrHTTP | wire.ErrForbidden, code: 403, site: both},
 		{name: "404", target: "/404", bits: wire.ErrHTTP, code: 404, site: both},
@@ -204,7 +204,7 @@ func TestBrokenCharsetIsAMarkOnly(t *testing.T) {
 	}
 }
 
-// TestFailedItemsStayInRealTime: the client waits for their bits (docs/spec/crawling.md 7.1 #2).
+// TestFailedItemsStayInRealTime: the client needs their bits (docs/spec/crawling.md 7.1 #2).
 func TestFailedItemsStayInRealTime(t *testing.T) {
 	s, w := hostile(t), newWorld(t)
 	w.addSite("s").State = wire.SiteSuspended

@@ -11,8 +11,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// feedServer answers with a feed at /feed and with a small page elsewhere. Each
-// entry is the path it leads to and its date, apart by a space.
+// feedServer serves a feed at /feed and a small page elsewhere. An entry is the path of its link
+// and its date, separated by a space.
 func feedServer(t *testing.T, entries ...string) *server {
 	return newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/feed" {
@@ -34,7 +34,7 @@ const (
 	tuesday = "Tue, 06 Jan 2026 12:30:00 +0200"
 )
 
-// linkPaths are the paths of the URLs that were found on an item's page.
+// linkPaths returns the paths of the links of an item's page.
 func (w *world) linkPaths(it wire.BatchItem) []string {
 	var list []string
 	for _, l := range w.links(it) {
@@ -43,8 +43,8 @@ func (w *world) linkPaths(it wire.BatchItem) []string {
 	return list
 }
 
-// TestFeedParser: entries are rows that are crawled already, with the entry as
-// their content; of the feed itself nothing is kept.
+// TestFeedParser: entries become crawled rows with the entry as their content. The feed itself is
+// not stored.
 func TestFeedParser(t *testing.T) {
 	s, w := feedServer(t, "/1 "+monday, "/2 "+tuesday, "/3", "/1"), newWorld(t)
 	w.addSite("s", "PROCESSOR_NAME", "FEED_PARSER")
@@ -99,7 +99,7 @@ func TestFeedParser(t *testing.T) {
 	}
 }
 
-// TestFeedEntriesAreLinks: what holds for links holds for the entries of feeds.
+// TestFeedEntriesAreLinks: the rules of links apply to entries.
 func TestFeedEntriesAreLinks(t *testing.T) {
 	sql := func(action int64, pattern string) func(*wire.Site) {
 		return func(s *wire.Site) {
@@ -142,14 +142,14 @@ func TestFeedEntriesAreLinks(t *testing.T) {
 	}
 }
 
-// realTime makes a batch that a client waits for.
+// realTime makes a real-time batch.
 func realTime(b wire.Batch) wire.Batch {
 	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	return b
 }
 
-// TestFeedParserInRealTime: one item for each entry stands for the feed, as many
-// as maxItems has room for (docs/spec/crawling.md 1.6, F36).
+// TestFeedParserInRealTime: one item for each entry replaces the feed, within maxItems
+// (docs/spec/crawling.md 1.6, F36).
 func TestFeedParserInRealTime(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -197,14 +197,17 @@ func TestFeedParserInRealTime(t *testing.T) {
 	}
 }
 
-// TestRSS: entries are rows to be crawled, in the next pass if there is one, and
-// whatever the depth; those that were known are not crawled again.
+// TestRSS: entries become rows that are crawled, in the next pass if there is one, at any depth.
+// Known entries are not crawled again.
 func TestRSS(t *testing.T) {
 	s, w := feedServer(t, "/1 "+monday, "/known", "/2"), newWorld(t)
 	w.addSite("s", "PROCESSOR_NAME", "RSS")
 	root := w.item("s", s.URL+"/feed")
 	known := w.item("s", s.URL+"/known", func(u *wire.URL) { u.Status, u.BatchID, u.Crawled = wire.StatusCrawled, 3, 1 })
 	answer := w.run(batchOf(root))
+	if row := w.row(known); row.Crawled != 1 || row.BatchID != 3 {
+		t.Errorf("with one pass: the known entry %+v", row)
+	}
 	if got := s.paths(); !slices.Equal(got, []string{"/feed"}) {
 		t.Errorf("with one pass: visited %v", got)
 	}
@@ -245,8 +248,7 @@ func TestRSS(t *testing.T) {
 	}
 }
 
-// TestRSSInRealTime: the entries stand for the feed; where there are none it stays,
-// with bit 45.
+// TestRSSInRealTime: the entries replace the feed; a feed without entries stays, with bit 45.
 func TestRSSInRealTime(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -273,7 +275,7 @@ func TestRSSInRealTime(t *testing.T) {
 	}
 }
 
-// TestEmptyFeeds: what a feed's page says when it has no entry.
+// TestEmptyFeeds: the bits of a feed without entries.
 func TestEmptyFeeds(t *testing.T) {
 	const empty = `<rss version="2.0"><channel><title>t</title></channel></rss>`
 	tests := []struct {
@@ -307,13 +309,13 @@ func TestEmptyFeeds(t *testing.T) {
 	}
 }
 
-// TestFeedModes: how the entry is told, and the feed as its own first entry.
+// TestFeedModes: forms of an entry's document, and the feed itself as first entry.
 func TestFeedModes(t *testing.T) {
 	tests := []struct {
 		name       string
 		properties []string
 		links      []string
-		entry      string // a part of the last document
+		entry      string // part of the last document
 	}{
 		{"as written", nil, []string{"/1"}, `"pubDate"`},
 		{"RSS_FEEDPARSER_MODE", []string{"RSS_FEEDPARSER_MODE", "1"}, []string{"/1"}, `"published"`},
@@ -336,7 +338,7 @@ func TestFeedModes(t *testing.T) {
 	}
 }
 
-// TestFeedsOfOtherSites: without PROCESSOR_NAME a feed's links are links.
+// TestFeedsOfOtherSites: without PROCESSOR_NAME, links of a feed are ordinary links.
 func TestFeedsOfOtherSites(t *testing.T) {
 	s, w := feedServer(t, "/1 "+monday, "/2"), newWorld(t)
 	w.addSite("s")
@@ -368,7 +370,7 @@ func TestFetchedEntryIsNotParsed(t *testing.T) {
 	}
 }
 
-// TestResolvedEntries: an entry stays one when its link leads elsewhere.
+// TestResolvedEntries: an entry whose link redirects remains an entry.
 func TestResolvedEntries(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestEveryRequestIsPolite: requests of all kinds to one host come one after the
-// other, a delay apart, as the host sees it.
+// TestEveryRequestIsPolite: requests of all kinds to one host arrive one after the other, a delay
+// apart, by the clock of the host.
 func TestEveryRequestIsPolite(t *testing.T) {
 	const delay = 30 * time.Millisecond
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +69,8 @@ func TestEveryRequestIsPolite(t *testing.T) {
 	s.checkGaps(t, delay)
 }
 
-// TestBusyHostIsLeftAlone: an answer that says later, to a request of any kind,
-// holds the host that gave it, and no other.
+// TestBusyHostIsLeftAlone: a Retry-After in the answer to any kind of request pauses its host, and
+// no other host.
 func TestBusyHostIsLeftAlone(t *testing.T) {
 	const hold = 100 * time.Second
 	busyAt := func(path, wait string) func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func TestBusyHostIsLeftAlone(t *testing.T) {
 	}
 	at := time.Now().Add(hold + time.Minute).UTC().Format(http.TimeFormat)
 	for _, tt := range []struct {
-		name, busy string // path that the busy host is busy for
+		name, busy string // path that is busy
 		wait       string // Retry-After
 		quick      string // path of the other host's item
 		backoff    time.Duration
@@ -149,8 +149,8 @@ func TestBusyHostIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A batch with a patience hands back at once what a busy host would let it ask only
-// later, and says until when; what its own gaps need, it waits for.
+// A batch with MaxHostWait hands items of a busy host back at once, with the time of the next
+// request. It waits for its own gaps.
 func TestBatchDoesNotWaitForBusyHosts(t *testing.T) {
 	busy := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "100")
@@ -168,7 +168,7 @@ func TestBatchDoesNotWaitForBusyHosts(t *testing.T) {
 	robotsAndPage := w.item("s2", slow.URL+"/x", func(u *wire.URL) { u.RequestDelay = 300 })
 	b := batchOf(later, robotsAndPage)
 	b.MaxHostWait = 100
-	b.MaxExecutionTime = 60 // it would wait as long as that
+	b.MaxExecutionTime = 60 // otherwise it would wait that long
 	w.run(b)
 	if row := w.row(later); row.Status != wire.StatusNew || slices.Contains(busy.paths(), "/later") {
 		t.Errorf("status %d, asked for %q", row.Status, busy.paths())

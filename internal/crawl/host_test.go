@@ -18,8 +18,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestDelay is judged by the server's own clock: robots.txt, pages and redirect
-// hops of two sites are all a delay apart.
+// TestDelay uses the server's clock: robots.txt, pages and redirects of two sites are a delay apart.
 func TestDelay(t *testing.T) {
 	const gap = 40 * time.Millisecond
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +47,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses of the same gates keep the delay together.
+// TestTwoProcesses: two processes with the same gates keep the delay together.
 func TestTwoProcesses(t *testing.T) {
 	const gap = 30 * time.Millisecond
 	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") })
@@ -104,8 +103,7 @@ func TestHostConcurrency(t *testing.T) {
 	}
 }
 
-// TestSlowHostHoldsNoOther: while one host does not answer, all of another are
-// fetched.
+// TestSlowHostHoldsNoOther: while one host does not answer, all pages of another are fetched.
 func TestSlowHostHoldsNoOther(t *testing.T) {
 	const pages = 5
 	var served atomic.Int32
@@ -134,8 +132,8 @@ func TestSlowHostHoldsNoOther(t *testing.T) {
 	}
 }
 
-// TestWaitingHostHoldsNoSlot: with one slot, a host that waits a day for its gap
-// keeps no other from being asked.
+// TestWaitingHostHoldsNoSlot: with one slot, a host that waits a day for its gap does not delay
+// another.
 func TestWaitingHostHoldsNoSlot(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -143,7 +141,7 @@ func TestWaitingHostHoldsNoSlot(t *testing.T) {
 	answer := func(w http.ResponseWriter, _ *http.Request) {
 		page(w, "<p>x")
 		if served.Add(1) == 1+3 {
-			time.AfterFunc(200*time.Millisecond, stop) // the pages are on their way
+			time.AfterFunc(200*time.Millisecond, stop) // all requests are running
 		}
 	}
 	slow, quick := newServer(t, answer), newServer(t, answer)
@@ -234,7 +232,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestDeepestLinks: a limit of depth that let a link in lets it be fetched too.
+// TestDeepestLinks: a link that passed the limit of depth is also fetched.
 func TestDeepestLinks(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/1" {
@@ -257,7 +255,7 @@ func TestDeepestLinks(t *testing.T) {
 	}
 }
 
-// fetcher stands for a client where no server could do what the test needs.
+// fetcher replaces a client where no server can do what the test needs.
 type fetcher func(context.Context, fetch.Request) (*fetch.Response, error)
 
 func (f fetcher) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error) { return f(ctx, r) }
@@ -268,8 +266,8 @@ func (fetcher) Dial(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no network")
 }
 
-// TestEndOfTheBatchCutsRequests: a request may outlive the batch's limit by
-// seconds alone. One that is cut by that, not by its own time-out, tells nothing.
+// TestEndOfTheBatchCutsRequests: a request may outlive the batch's limit by seconds only. An item
+// whose request that limit cut off is handed back.
 func TestEndOfTheBatchCutsRequests(t *testing.T) {
 	w := newWorld(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -294,8 +292,8 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 	}
 }
 
-// TestDeletedSiteIsAskedNoMore: once a save finds the site gone, the rest of its
-// items are not fetched. Each request waits until those before it were saved.
+// TestDeletedSiteIsAskedNoMore: after a save finds the site deleted, its other items are not
+// fetched. Each request waits until the ones before were saved.
 func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.job.Config.ChunkItems = 1
@@ -323,7 +321,7 @@ func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 	}
 }
 
-// TestPanicOfAFetchIsTheItemsOwn, and its host can be asked again.
+// TestPanicOfAFetchIsTheItemsOwn: a panic fails its item only, and its host can be requested again.
 func TestPanicOfAFetchIsTheItemsOwn(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	client := w.job.Fetch

@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// An expression of a kilobyte that stands for a million steps costs a site little,
-// wherever it is written, and its pages are crawled.
+// An expression of a kilobyte that takes a million steps costs a site little in any property, and
+// its pages are crawled.
 func TestHostileExpressions(t *testing.T) {
 	text, err := json.Marshal(strings.Repeat(`(?:`+strings.Repeat("x", 50)+`){1000}`, 20))
 	if err != nil {

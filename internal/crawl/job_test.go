@@ -44,7 +44,7 @@ func TestSites(t *testing.T) {
 		status int64          // of the row
 		bits   wire.ErrorMask // of the item and the batch
 		left   int
-		limits wire.ErrorMask // that the site is suspended for
+		limits wire.ErrorMask // reason of the suspension
 	}{
 		{"active", func(*wire.Site) {}, wire.StatusCrawled, 0, 1, 0},
 		{"disabled", func(s *wire.Site) { s.State = wire.SiteDisabled }, wire.StatusNew, wire.ErrSiteState, 1, 0},
@@ -88,7 +88,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// TestOverlay: siteObj of an item is laid over the site of that item alone.
+// TestOverlay: siteObj of an item changes the site for that item only.
 func TestOverlay(t *testing.T) {
 	seen := make(chan string, 10)
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +160,7 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestSecondRun of the same batch does nothing over again.
+// TestSecondRun: a second run of the same batch does nothing.
 func TestSecondRun(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.addSite("s")
@@ -176,7 +176,7 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// TestReadOnly: without the write bit nothing is stored, by any road.
+// TestReadOnly: without the write bit no row is stored in any way.
 func TestReadOnly(t *testing.T) {
 	s, w := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/404" {
@@ -202,7 +202,7 @@ func TestReadOnly(t *testing.T) {
 		t.Error("a row is stored")
 	}
 	if w.file(b.Items[0], wire.ContentRaw) == "" || w.file(b.Items[1], wire.ContentHeaders) == "" {
-		t.Errorf("files %v", w.files) // whoever waits for the batch reads them
+		t.Errorf("files %v", w.files) // the client of the batch reads them
 	}
 	if got := left(answer); !slices.Equal(got, []string{"/1", "/2", "/3"}) || answer.Items[0].URL.Status != wire.StatusCrawled {
 		t.Errorf("left %v", got)
@@ -216,7 +216,7 @@ func TestTimeLimit(t *testing.T) {
 			var later atomic.Int64
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/2" {
-					later.Store(int64(time.Hour)) // the batch's time ends with this request under way
+					later.Store(int64(time.Hour)) // the batch's time ends while this request runs
 				}
 				page(w, "<p>x")
 			})
@@ -256,8 +256,8 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestLimitOfTheIni holds for a batch that names none; an item that waits for its
-// gap when the time ends is handed back.
+// TestLimitOfTheIni: the ini's limit applies to a batch without one. An item that waits for its gate
+// at the end is handed back.
 func TestLimitOfTheIni(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.job.Config.MaxExecutionTime = 300 * time.Millisecond
@@ -270,8 +270,8 @@ func TestLimitOfTheIni(t *testing.T) {
 	}
 }
 
-// TestStop: when the task is told to stop, what was fetched is stored and all
-// else, the request under way included, is handed back.
+// TestStop: when the task is told to stop, fetched pages are stored, and all others are handed back,
+// including the running request.
 func TestStop(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -300,7 +300,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("item %d: status %d, answered %d", i, row.Status, answer.Items[i].URL.Status)
 		}
 	}
-	// A job that is stopped before it begins hands all back.
+	// A job that is stopped before it begins hands everything back.
 	b = batchOf(w.item("s", s.URL+"/9"))
 	if _, err := w.try(ctx, b); err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestDataOwnerFails: the batch ends with a critical error, soon.
+// TestDataOwnerFails: the batch ends soon with a critical error.
 func TestDataOwnerFails(t *testing.T) {
 	broken := errors.New("disk is full")
 	for _, method := range []string{"Site", "Suspend", "MarkCrawling", "SaveCrawl"} {
@@ -336,7 +336,7 @@ func TestDataOwnerFails(t *testing.T) {
 	}
 }
 
-// TestSiteIsDeletedMeanwhile: that is no failure, and no harm to other sites.
+// TestSiteIsDeletedMeanwhile: a deleted site is no failure and does not affect others.
 func TestSiteIsDeletedMeanwhile(t *testing.T) {
 	for _, method := range []string{"MarkCrawling", "SaveCrawl"} {
 		t.Run(method, func(t *testing.T) {
@@ -351,8 +351,7 @@ func TestSiteIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestGatesFail: without its files nothing keeps hosts apart, so nothing may be
-// fetched.
+// TestGatesFail: without its files nothing keeps requests to a host apart, so nothing may be fetched.
 func TestGatesFail(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.addSite("s")
@@ -383,9 +382,8 @@ func TestMaxItems(t *testing.T) {
 	}
 }
 
-// TestEachItemLeavesOnce is the law: whatever the servers do and whenever the
-// batch is stopped, each row that was taken gets one outcome and one state, and
-// the answer says the same.
+// TestEachItemLeavesOnce is the law: whatever the servers do and whenever the batch is stopped, each
+// row that was taken gets one outcome and one state, and the answer agrees.
 func TestEachItemLeavesOnce(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -450,7 +448,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 		b.Items = append(b.Items, w.item(site, target, func(u *wire.URL) {
 			u.HTTPTimeout, u.RequestDelay = 50, random.Int64N(3)
 			if random.IntN(10) == 0 {
-				u.Status, u.BatchID = wire.StatusCrawling, 99 // another batch's
+				u.Status, u.BatchID = wire.StatusCrawling, 99 // of another batch
 			}
 		}))
 	}
@@ -493,8 +491,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// TestNothingIsLeftBehind: no goroutine, gate file or memory of a batch outlives
-// it.
+// TestNothingIsLeftBehind: no goroutine, gate file or memory outlives a batch.
 func TestNothingIsLeftBehind(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
 	w := newWorld(t)
@@ -505,7 +502,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for range 20 {
 		crawlOnce()
 	}
-	for range 100 { // connections end in their own time
+	for range 100 { // connections close asynchronously
 		if runtime.NumGoroutine() <= before+2 {
 			return
 		}

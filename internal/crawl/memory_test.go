@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// However many bodies grow step by step, each to a size of its own, all of them
-// end, and never is more granted than there is.
+// Many bodies grow in steps, each to its own size. All of them finish, and the budget is never
+// exceeded.
 func TestBudgetEndsAndHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		total, free, most int64
@@ -57,8 +57,8 @@ func TestBudgetEndsAndHolds(t *testing.T) {
 	}
 }
 
-// Two that hold half each would wait for each other; the second step is not granted
-// before the first body ended.
+// Two bodies that hold half each would wait for each other. The second step is granted only after the
+// first body finished.
 func TestBudgetKeepsAWayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(10)
@@ -80,10 +80,10 @@ func TestBudgetKeepsAWayOut(t *testing.T) {
 		if err := first.Grow(t.Context(), 10, 10); err != nil {
 			t.Fatal(err)
 		}
-		first.Keep(5) // smaller than announced: half is free now, and the rest will be
+		first.Keep(5) // smaller than announced: half is free now, the rest later
 		synctest.Wait()
 		if !granted {
-			t.Error("what is given back helps nobody")
+			t.Error("returned memory is too small for any")
 		}
 	})
 }

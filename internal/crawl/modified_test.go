@@ -10,8 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestDetectModified: what is asked of a server for a page that was crawled before,
-// and what becomes of the row.
+// TestDetectModified: the conditional request for a known page, and its effect on the row.
 func TestDetectModified(t *testing.T) {
 	const (
 		body   = `<a href="/found">old</a>`
@@ -24,7 +23,7 @@ func TestDetectModified(t *testing.T) {
 		at, err := http.ParseTime(r.Header.Get("If-Modified-Since"))
 		return err == nil && !changed.After(at)
 	}
-	// Each server answers 304 when its condition holds, else the page of that body.
+	// Each server answers 304 if its condition holds, otherwise the page with that body.
 	serve := func(holds func(http.ResponseWriter, *http.Request) bool, modified time.Time, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if !modified.IsZero() {
@@ -144,7 +143,7 @@ func TestDetectModified(t *testing.T) {
 	}
 }
 
-// TestUnchangedRows: what DETECT_MODIFIED makes of a row whose page is as it was.
+// TestUnchangedRows: the effect of DETECT_MODIFIED on the row of an unchanged page.
 func TestUnchangedRows(t *testing.T) {
 	const before = "2024-05-17 10:00:00"
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotModified) })

@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 		{name: "not the page itself", body: `<a href="">1</a><a href="page">2</a><a href="#top">3</a>`},
 		{name: "base element", body: `<base href="/other/"><a href="a">1</a>`, want: []string{"/other/a"}, in: 1},
 		{name: "base on another host", body: `<base href="http://else.test/x/"><a href="a">1</a>`, want: []string{"http://else.test/x/a"}, ex: 1},
-		{name: "base that is none", body: `<base href="data:,x"><a href="a">1</a>`, want: []string{"/dir/a"}, in: 1},
+		{name: "base without a host", body: `<base href="data:,x"><a href="a">1</a>`, want: []string{"/dir/a"}, in: 1},
 		{name: "all elements", body: `<img src=i srcset="s1 1x, s2 2x"><iframe src=f></iframe><link href=l><script src=j></script><form action=o></form><meta http-equiv=refresh content="0;url=r">`,
 			want: []string{"/dir/i", "/dir/s1", "/dir/s2", "/dir/f", "/dir/l", "/dir/j", "/dir/o", "/dir/r"}, in: 8},
 		{name: "schemes", body: `<a href="mailto:a@b">1</a><a href="javascript:x()">2</a><a href="ftp://x.test/">3</a><a href="https://x.test/">4</a>`, want: []string{"https://x.test/"}, ex: 1},
@@ -77,7 +77,7 @@ func TestLinks(t *testing.T) {
 			w := newWorld(t)
 			site := w.addSite("s", tt.properties...)
 			it := w.item("s", s.URL+"/dir/page", func(u *wire.URL) {
-				u.LinksI, u.LinksE = 70, 70 // of the crawl before
+				u.LinksI, u.LinksE = 70, 70 // of the previous crawl
 				if tt.change != nil {
 					tt.change(site, u)
 				}
@@ -106,7 +106,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinkIsOfferedByEachPage: the data owner counts on how many pages it stands.
+// TestLinkIsOfferedByEachPage: the repository counts the pages that contain a link.
 func TestLinkIsOfferedByEachPage(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		page(w, `<a href="/common">1</a><a href="`+r.URL.Path+`/own">2</a>`)
@@ -145,10 +145,10 @@ func TestNewRow(t *testing.T) {
 	}
 }
 
-// TestPageRowAndFiles looks at all that a page leaves, in its first crawl and in
-// a second one that brings the same bytes.
+// TestPageRowAndFiles checks everything that a page leaves, in its first crawl and in a second one
+// with the same bytes.
 func TestPageRowAndFiles(t *testing.T) {
-	var again atomic.Bool // then the other value of the header takes its turn
+	var again atomic.Bool // then the other value of the header is used
 	const body = "<html><head><title>\xcf\xf0\xe8\xe2\xe5\xf2</title></head><a href=/a>x</a></html>"
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/from" {
@@ -292,7 +292,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestHostileHeaders: what a server says becomes texts that fit their columns.
+// TestHostileHeaders: texts of a server are cut to the size of their columns.
 func TestHostileHeaders(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		kind, err := url.QueryUnescape(r.URL.RawQuery)

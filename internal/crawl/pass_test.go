@@ -26,9 +26,9 @@ func TestPasses(t *testing.T) {
 		maxItems   int64
 		depth      int64
 		kind, mode int64
-		known      string // a link that is a row already
+		known      string // a link that has a row
 		want       string // paths of the answer, in order
-		rows       int    // of the site, afterwards
+		rows       int    // of the site, after the batch
 		cut        bool
 	}{
 		{"one pass", 1, 0, 1, wire.CrawlNormal, 3, "", "/", 4, false},
@@ -65,7 +65,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// Every page names the same links: each is an item once.
+// Every page contains the same links: each becomes an item once.
 func TestFurtherItemsOnce(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) { page(w, `<a href="/x">x</a><a href="/y">y</a>`) })
 	w := newWorld(t)
@@ -115,8 +115,7 @@ func TestGivenContent(t *testing.T) {
 	})
 }
 
-// A stored result answers a client without a request, unless a recrawl is asked
-// for.
+// A stored result answers a client without a request, unless a recrawl is requested.
 func TestCachedInRealTime(t *testing.T) {
 	for _, recrawl := range []string{"", "0", "1"} {
 		s, w := tree(t), newWorld(t)
@@ -134,7 +133,7 @@ func TestCachedInRealTime(t *testing.T) {
 	}
 }
 
-// A client may ask for a page of a site that is not stored.
+// A client may request a page of a site that is not stored.
 func TestUnknownSiteInRealTime(t *testing.T) {
 	s, w := tree(t), newWorld(t)
 	it := w.item("none", s.URL+"/")

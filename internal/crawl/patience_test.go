@@ -35,7 +35,7 @@ func TestTroubles(t *testing.T) {
 		{"too long", "a", answer(429, "999999999"), fetch.None, 24 * time.Hour},
 		{"below zero", "a", answer(429, "-5"), fetch.None, 64 * time.Second},
 		{"not found", "a", answer(404, ""), fetch.None, 0},
-		{"anew", "a", answer(503, ""), fetch.None, time.Second},
+		{"first again", "a", answer(503, ""), fetch.None, time.Second},
 		{"refused", "a", nil, fetch.Connect, 0},
 	}
 	for _, s := range steps {

@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestLinkProperties shows which links properties and filters take from a page.
+// TestLinkProperties: the links that properties and filters accept.
 func TestLinkProperties(t *testing.T) {
 	filters := func(list ...wire.SiteFilter) func(*wire.Site, *wire.URL) {
 		return func(s *wire.Site, _ *wire.URL) { s.Filters = append(s.Filters, list...) }
@@ -22,15 +22,15 @@ func TestLinkProperties(t *testing.T) {
 		more       map[string]reply
 		change     func(*wire.Site, *wire.URL)
 		want       []string
-		requests   []string // beside the page; nil: not looked at
+		requests   []string // besides the page; nil: not checked
 	}{
 		{name: "rel", page: reply{body: `<a href=/1 rel="x NoFollow">1</a><a href=/2 rel=ugc>2</a><a href=/3 rel=sponsored>3</a><a href=/4 rel=next>4</a>`}, want: []string{"/4"}},
 		{name: "rel of the site's choice", properties: []string{"ROBOTS_REL", "ugc, next"}, page: reply{body: `<a href=/1 rel=nofollow>1</a><a href=/2 rel=ugc>2</a><a href=/4 rel=next>4</a>`}, want: []string{"/1"}},
 		{name: "any rel", properties: []string{"ROBOTS_REL", "0"}, page: reply{body: `<a href=/1 rel=nofollow>1</a>`}, want: []string{"/1"}},
 		{name: "meta robots", page: reply{body: `<meta name=robots content="nofollow"><a href=/1>1</a>`}},
-		{name: "meta robots not asked", properties: []string{"ROBOTS_META", "0"}, page: reply{body: `<meta name=robots content="nofollow"><a href=/1>1</a>`}, want: []string{"/1"}},
+		{name: "meta robots turned off", properties: []string{"ROBOTS_META", "0"}, page: reply{body: `<meta name=robots content="nofollow"><a href=/1>1</a>`}, want: []string{"/1"}},
 		{name: "robots header", page: reply{header: map[string]string{"X-Robots-Tag": "nofollow"}, body: many}},
-		{name: "robots header not asked", properties: []string{"ROBOTS_HEADER", "0"}, page: reply{header: map[string]string{"X-Robots-Tag": "nofollow"}, body: `<a href=/1>1</a>`}, want: []string{"/1"}},
+		{name: "robots header turned off", properties: []string{"ROBOTS_HEADER", "0"}, page: reply{header: map[string]string{"X-Robots-Tag": "nofollow"}, body: `<a href=/1>1</a>`}, want: []string{"/1"}},
 		{name: "kept robots.txt for links", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, page: reply{body: `<a href=/1>1</a><a href=/kept>2</a>`}, want: []string{"/1"}, requests: []string{}},
 		{name: "kept robots.txt, links are not judged", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1", "ROBOTS_COLLECT", "0"}, page: reply{body: `<a href=/1>1</a><a href=/kept>2</a>`}, want: []string{"/1", "/kept"}},
 		{name: "XPath alone", properties: []string{"COLLECT_URLS_XPATH_LIST", `{"sets": {"/list/": ["//h2/a/@href", "//p/text()"], "/none/": ["//a/@href"]}}`},
@@ -97,7 +97,7 @@ func TestLinkProperties(t *testing.T) {
 	}
 }
 
-// TestNewRowProperties: what properties write into the rows of links.
+// TestNewRowProperties: the values that properties set in rows of links.
 func TestNewRowProperties(t *testing.T) {
 	sc := newScene(t, map[string]reply{"/": {body: `<form action=/f method=post><input name=q value=v><input name=known value=x></form><a href=/news/1>1</a><a href=/2>2</a>`, header: map[string]string{"X-Robots-Tag": "noindex"}}}, withHeader(""))
 	w := newWorld(t)
@@ -124,7 +124,7 @@ func TestNewRowProperties(t *testing.T) {
 	}
 }
 
-// TestLinksElsewhere: of URLs of type 2 and 3, links to other sites are for those.
+// TestLinksElsewhere: URLs of type 2 and 3 add links to other sites to those sites.
 func TestLinksElsewhere(t *testing.T) {
 	for kind, choose := range map[int64]int64{wire.TypeRegular: 0, wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto} {
 		sc := newScene(t, map[string]reply{"/": {body: `<a href=/1>1</a><a href="http://x.test/2">2</a>`}}, withHeader(""))
@@ -145,7 +145,7 @@ func TestLinksElsewhere(t *testing.T) {
 	}
 }
 
-// TestContentProperties shows what properties and filters make of a page.
+// TestContentProperties: the effect of properties and filters on a page.
 func TestContentProperties(t *testing.T) {
 	filters := func(list ...wire.SiteFilter) func(*wire.Site, *wire.URL) {
 		return func(s *wire.Site, _ *wire.URL) {
@@ -208,7 +208,7 @@ func TestContentProperties(t *testing.T) {
 		{name: "headers are not there", change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: wire.ErrFiltersBreak, raw: "-"},
 		{name: "young enough", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-02-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
 		{name: "too old", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
-		{name: "filters of other stages are not asked", change: func(s *wire.Site, _ *wire.URL) {
+		{name: "filters of other stages do not apply", change: func(s *wire.Site, _ *wire.URL) {
 			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: "a p", Stage: 2, Action: -1, Type: 1, State: 1})
 		}},
 	}
@@ -257,7 +257,7 @@ func TestContentProperties(t *testing.T) {
 	}
 }
 
-// TestReplaceThatFails marks the site, and the page is stored without it.
+// TestReplaceThatFails: an invalid REPLACE marks the site, and the page is stored without it.
 func TestReplaceThatFails(t *testing.T) {
 	sc := newScene(t, map[string]reply{"/": {body: strings.Repeat("a", 3000)}}, withHeader(""))
 	w := newWorld(t)
@@ -269,7 +269,7 @@ func TestReplaceThatFails(t *testing.T) {
 	}
 }
 
-// TestStoredFiles: each of the files of an exchange can be left out alone.
+// TestStoredFiles: each file of an exchange can be turned off.
 func TestStoredFiles(t *testing.T) {
 	kinds := map[string]int{"STORE_HTTP_HEADERS": wire.ContentHeaders, "STORE_HTTP_REQUEST": wire.ContentRequests, "STORE_COOKIES": wire.ContentCookies}
 	for off := range kinds {
@@ -286,7 +286,7 @@ func TestStoredFiles(t *testing.T) {
 	}
 }
 
-// TestSitemapProperty: which sitemaps become rows with a root page.
+// TestSitemapProperty: the sitemaps that become rows with a root page.
 func TestSitemapProperty(t *testing.T) {
 	for value, want := range map[string][]string{
 		"":                         {"{own}/named.xml"},
@@ -310,7 +310,7 @@ func TestSitemapProperty(t *testing.T) {
 	}
 }
 
-// TestRulesForTheDataOwner: what the data owner follows comes to it with the page.
+// TestRulesForTheDataOwner: the rules that the repository applies arrive with the page.
 func TestRulesForTheDataOwner(t *testing.T) {
 	sc := newScene(t, nil, withHeader(""))
 	w := newWorld(t)
@@ -324,7 +324,7 @@ func TestRulesForTheDataOwner(t *testing.T) {
 	if out.Rules == nil || *out.Rules != want {
 		t.Errorf("rules %+v", out.Rules)
 	}
-	// The good part of the expressions is followed.
+	// The valid part of the expressions applies.
 	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.siteBits != wire.ErrInitialization {
 		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.siteBits))
 	}

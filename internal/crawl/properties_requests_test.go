@@ -23,7 +23,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// scene is a server that answers from a table, and notes what it was asked.
+// scene is a server that answers from a table and records its requests.
 type scene struct {
 	*server
 	other string // the same server by another name
@@ -32,15 +32,15 @@ type scene struct {
 	seen []string
 }
 
-// reply is what a path answers: a page, with a type, a code, headers.
+// reply is the answer of a path: a page, with a type, a code, headers.
 type reply struct {
 	body, kind string
 	code       int
 	header     map[string]string
 }
 
-// newScene answers paths by replies, "" for all others; show makes a line of each
-// request. In bodies and headers {own} and {other} are the server's names.
+// newScene answers paths from replies, and others with an empty page. show makes a line of each
+// request. In bodies and headers, {own} and {other} are the server's names.
 func newScene(t *testing.T, replies map[string]reply, show func(*http.Request) string) *scene {
 	t.Helper()
 	sc := &scene{}
@@ -94,10 +94,10 @@ func redirectTo(target string) reply {
 	return reply{code: http.StatusFound, header: map[string]string{"Location": target}}
 }
 
-// skipRow are bits of no row: the first item is replaced by another.
+// skipRow are bits that no row has: the first item is replaced by another.
 const skipRow = ^wire.ErrorMask(0)
 
-// TestRequestProperties shows what properties make of the requests of a site.
+// TestRequestProperties: the effect of properties on the requests of a site.
 func TestRequestProperties(t *testing.T) {
 	lines := func(r *http.Request) string { return withHeader("")(r) }
 	feed := reply{kind: "application/rss+xml", body: `<rss version="2.0"><channel><item><link>{own}/entry</link></item></channel></rss>`}
@@ -105,7 +105,7 @@ func TestRequestProperties(t *testing.T) {
 		name       string
 		properties []string
 		replies    map[string]reply
-		paths      []string // of the items, "/" without
+		paths      []string // of the items, "/" by default
 		change     func(*wire.Site, *wire.URL)
 		show       func(*http.Request) string
 		realTime   bool
@@ -220,7 +220,7 @@ func TestRequestProperties(t *testing.T) {
 				want = append(want, sc.fill(line))
 			}
 			got := sc.requests()
-			if len(tt.paths) > 1 { // hosts go side by side
+			if len(tt.paths) > 1 { // hosts run concurrently
 				slices.Sort(got)
 				slices.Sort(want)
 			}
@@ -237,8 +237,7 @@ func TestRequestProperties(t *testing.T) {
 	}
 }
 
-// keepRobots puts a robots.txt beside the crawler for site s, and one that is used
-// less.
+// keepRobots writes a robots.txt for ROBOTS_CACHE of site s, and one with fewer uses.
 func (w *world) keepRobots(t *testing.T, sc *scene, text string) {
 	t.Helper()
 	w.job.Config.RobotsDir = t.TempDir()
@@ -259,7 +258,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestPropertiesAsJSON: in items and in siteObj, JSON values may stand as they are.
+// TestPropertiesAsJSON: in items and in siteObj, values may be JSON objects and lists.
 func TestPropertiesAsJSON(t *testing.T) {
 	const properties = `{"HTTP_HEADERS": {"X-A": "json"}, "PROTOCOLS": ["https"], "REFERER_SELF_URL": 0, "REPLACE": [{"WHAT": "one", "WITH": "two"}],
 		"URL_LIMITS": [{"max_items": 2}, {"max_items": 1}, {"offset": 0}], "HTTP_AUTH_NAME": ["s", "text", ""]}`
@@ -295,8 +294,8 @@ func TestPropertiesAsJSON(t *testing.T) {
 	}
 }
 
-// TestMalformedMarksTheSite: bit 50 at the site and a warning with both names, and
-// the page is crawled.
+// TestMalformedMarksTheSite: the site gets bit 50, a warning names site and property, and the page is
+// crawled.
 func TestMalformedMarksTheSite(t *testing.T) {
 	for name, value := range map[string]string{
 		"HTTP_HEADERS": "none", "REPLACE": "[", "URLS_SCHEMA": "x", "HTML_RECOVER": "9", "FETCHER_MACRO": "{", "HTTP_FREQ_LIMITS": "x", "RECRAWL_URL_UPDATE_STATUS": "3",
@@ -318,7 +317,7 @@ func TestMalformedMarksTheSite(t *testing.T) {
 	}
 }
 
-// asking is a fetcher that notes the requests.
+// asking is a fetcher that records requests.
 type asking struct {
 	crawl.Fetcher
 	asked []fetch.Request
@@ -359,8 +358,8 @@ func TestTLSVerify(t *testing.T) {
 	}
 }
 
-// TestFrequency: a URL above the frequency is New again, with bit 49 in the answer
-// alone; the delay is waited for.
+// TestFrequency: a URL above the frequency is New again, with bit 49 in the answer only; the delay is
+// waited for.
 func TestFrequency(t *testing.T) {
 	sc := newScene(t, nil, withHeader(""))
 	w := newWorld(t)
@@ -394,8 +393,7 @@ func TestFrequencyWaits(t *testing.T) {
 	sc.checkGaps(t, 900*time.Millisecond)
 }
 
-// TestProjectLog: what happens to the URLs of a site with LOGGER stands in its own
-// log.
+// TestProjectLog: a site with LOGGER has its own log.
 func TestProjectLog(t *testing.T) {
 	sc := newScene(t, map[string]reply{"/gone": redirectTo("/gone")}, withHeader(""))
 	w := newWorld(t)

@@ -13,14 +13,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// propertiesPage is the table that users read.
+// propertiesPage is the table for users.
 const propertiesPage = "../../docs/properties.md"
 
-// documented is a property as the page tells of it.
+// documented is a property as the page describes it.
 type documented struct{ form, def, effect, example string }
 
-// readPage gives the properties of the page by name; one of a prefix has the name
-// of the prefix.
+// readPage returns the properties of the page by name; a property with a prefix has the name of the
+// prefix.
 func readPage(t *testing.T) map[string]documented {
 	t.Helper()
 	raw, err := os.ReadFile(propertiesPage)
@@ -64,7 +64,7 @@ func readPage(t *testing.T) map[string]documented {
 	return all
 }
 
-// asked are the properties that readSettings asks for.
+// asked returns the properties that readSettings reads.
 func asked() []string {
 	p := propertiesOf(&wire.Site{ID: "s"}, nil)
 	p.settings("s", Config{})
@@ -114,8 +114,7 @@ func TestPageExamplesAreGood(t *testing.T) {
 	}
 }
 
-// TestPageDefaults: where the page states a number, a site without the property
-// has it.
+// TestPageDefaults: a site without a property has the default that the page states.
 func TestPageDefaults(t *testing.T) {
 	s, _ := readSettings(&wire.Site{ID: "s"}, nil, Config{})
 	values := map[string]any{
@@ -154,14 +153,14 @@ func TestPageDefaults(t *testing.T) {
 	}
 }
 
-// anyText are properties of which every text can be meant. SQL is read by the data
-// owner, which says what it refuses.
+// anyText lists properties that accept every text. SQL is parsed by the repository, which reports what
+// it refuses.
 var anyText = []string{
 	"HTTP_AUTH_NAME", "HTTP_AUTH_PWD", formPrefix, "PROCESSOR_NAME", "RECRAWL_URL_AGE_EXPRESSION", "RECRAWL_URL_UPDATE_TCDATE",
 	"RECRAWL_URL_UPDATE_UDATE", "RECRAWL_URL_UPDATE_CDATE", "AUTO_REMOVE_WHERE", "AUTO_REMOVE_ORDER", "AUTO_REMOVE_WHERE_ACTIVE",
 }
 
-// malformed has values that cannot be meant; of the other properties "x y" is one.
+// malformed has invalid values; "x y" is invalid for all other properties.
 var malformed = map[string][]string{
 	"HTTP_HEADERS":                         {"no header", `{"A": {}}`, "{", "file://../x"},
 	"HTTP_COOKIE":                          {"{", `{".*": {"stage": "two"}}`, "a\x01b"},
@@ -204,8 +203,8 @@ var malformed = map[string][]string{
 	"SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER": {"5", `[{"URL": {"Color": {"1": 0}}}]`, `[{"URL": {"Depth": {"1": 9}}}]`},
 }
 
-// TestMalformedStopsOnlyItself: each property with a value that cannot be meant
-// gives one error with its name; all others are read as if it were not there.
+// TestMalformedStopsOnlyItself: an invalid value gives one error with the property's name. All other
+// properties are read as if it were absent.
 func TestMalformedStopsOnlyItself(t *testing.T) {
 	page := readPage(t)
 	def := Config{FreqDir: t.TempDir()}
@@ -238,7 +237,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 				t.Errorf("%s = %s: bits %v", name, value, got.bits.Names())
 			}
 			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
-				if field.Name == "freq" || field.Name == "bits" || field.Name == "badMacro" { // holds a clock; say what is wrong
+				if field.Name == "freq" || field.Name == "bits" || field.Name == "badMacro" { // contains a clock; name the difference
 					continue
 				}
 				a, b := reflect.ValueOf(got).Elem().Field(i), reflect.ValueOf(want).Elem().Field(i)
@@ -250,8 +249,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 	}
 }
 
-// plain is a value as text, behind its pointers; functions and what runs are left
-// out.
+// plain returns a value as text, with pointers followed; functions and running parts are left out.
 func plain(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -290,7 +288,7 @@ func plain(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// TestNumbersKeepTheirBounds: numbers that are too large count as the largest.
+// TestNumbersKeepTheirBounds: numbers that are too large become the maximum.
 func TestNumbersKeepTheirBounds(t *testing.T) {
 	s, errs := readSettings(siteOfProperties(map[string]string{
 		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",

@@ -14,8 +14,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestProxies: pages come through the proxy that the site wants, and the server
-// sees nobody else.
+// TestProxies: pages come through the site's proxy, and the server sees only the proxy.
 func TestProxies(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -29,7 +28,7 @@ func TestProxies(t *testing.T) {
 		{"https through socks", true, func(p *relay) []string { return []string{"USER_PROXY", pool(0, p.socks())} }, "SOCKS"},
 		{"fixed, http", false, fixedProxy, "GET /page"},
 		{"fixed, https", true, fixedProxy, "CONNECT"},
-		{"fixed, beside a pool", false, func(p *relay) []string {
+		{"fixed, with a pool", false, func(p *relay) []string {
 			return []string{"HTTP_PROXY_HOST", "127.0.0.1", "HTTP_PROXY_PORT", "1", "USER_PROXY", pool(0, p.http())}
 		}, "GET /page"},
 		{"password", false, func(p *relay) []string {
@@ -66,8 +65,8 @@ func fixedProxy(p *relay) []string {
 	return []string{"HTTP_PROXY_HOST", host, "HTTP_PROXY_PORT", port}
 }
 
-// TestProxyRotation: a proxy that fails is followed by the next, as often as the
-// property allows, and its fault is counted.
+// TestProxyRotation: after a proxy that fails comes the next, as often as the property allows, and the
+// fault is counted.
 func TestProxyRotation(t *testing.T) {
 	const dead, dead2 = "127.0.0.1:1", "socks5://127.0.0.1:2"
 	aliveCheck := []string{"HOST_ALIVE_CHECK_PROXY", `{"connect_resolve": 1}`}
@@ -97,9 +96,9 @@ func TestProxyRotation(t *testing.T) {
 		{name: "no try", members: map[string]any{"tries_count": 0}, hosts: []func(*relay) string{at(dead), good}, bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 0}},
 		{name: "tries are used up", members: map[string]any{"tries_count": 1, "status_update_tries_limit": 1}, hosts: []func(*relay) string{at(dead), at(dead2), good},
 			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{1, 1, 0}},
-		{name: "none is left", members: map[string]any{"tries_count": 5, "status_update_no_available_proxy": 7}, hosts: []func(*relay) string{at(dead), at(dead2)},
+		{name: "no proxy is left", members: map[string]any{"tries_count": 5, "status_update_no_available_proxy": 7}, hosts: []func(*relay) string{at(dead), at(dead2)},
 			bits: wire.ErrNoProxy, code: 504, status: 7, faults: []int{1, 1}},
-		{name: "none serves the page", members: map[string]any{"status_update_no_available_proxy": 1, "domains": "other"}, hosts: []func(*relay) string{good},
+		{name: "no proxy serves the page", members: map[string]any{"status_update_no_available_proxy": 1, "domains": "other"}, hosts: []func(*relay) string{good},
 			bits: wire.ErrNoProxy, code: 504, status: 1, faults: []int{0}},
 		{name: "empty", members: map[string]any{"status_update_empty_proxy_list": 1}, bits: wire.ErrNoProxy, code: 504, status: 1},
 		{name: "it wants a password", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{wantsLogin, good}, code: 200, status: 4, faults: []int{1, 0}},
@@ -110,7 +109,7 @@ func TestProxyRotation(t *testing.T) {
 		{name: "alive check", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), good}, code: 200, status: 4, faults: []int{1, 0}},
 		{name: "alive check fails for all", members: map[string]any{"tries_count": 1}, properties: aliveCheck, hosts: []func(*relay) string{at(dead), at("127.0.0.1:3")},
 			bits: wire.ErrNoProxy, code: 504, status: 4, faults: []int{1, 1}},
-		{name: "the page's own error is none of the proxy", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{func(p *relay) string { p.code = 404; return p.http() }, good},
+		{name: "an error of the page is not a fault of the proxy", members: map[string]any{"tries_count": 1}, hosts: []func(*relay) string{func(p *relay) string { p.code = 404; return p.http() }, good},
 			bits: wire.ErrHTTP, code: 404, status: 4, faults: []int{0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,7 +142,7 @@ func TestProxyRotation(t *testing.T) {
 	}
 }
 
-// domainsOf takes the domains of a case's proxies out of its members.
+// domainsOf removes and returns the domains of a case's proxies from its members.
 func domainsOf(members map[string]any) string {
 	text, _ := members["domains"].(string)
 	return text
@@ -156,8 +155,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// TestPoolIsShared: uses and faults of a proxy outlive the batch, in its index file,
-// and a proxy with too many faults is used no more.
+// TestPoolIsShared: uses and faults of a proxy outlive the batch in its index file. A proxy with too
+// many faults is not used again.
 func TestPoolIsShared(t *testing.T) {
 	o, p := newOrigin(t, ok), newRelay(t)
 	w := newWorld(t)
@@ -182,7 +181,7 @@ func TestPoolIsShared(t *testing.T) {
 	o.checkRelayed(t, 1)
 }
 
-// TestNothingGoesPastTheProxy: requests for a page's sake go where its own goes.
+// TestNothingGoesPastTheProxy: further requests for a page use the proxy of the page.
 func TestNothingGoesPastTheProxy(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -284,8 +283,8 @@ func TestNothingGoesPastTheProxy(t *testing.T) {
 	})
 }
 
-// TestRobotsOfARedirectByADeadProxy: a proxy that fails at the robots.txt of a
-// redirect's host has failed, and the next is tried.
+// TestRobotsOfARedirectByADeadProxy: a proxy that fails at the robots.txt of a redirect's host gets a
+// fault, and the next one is tried.
 func TestRobotsOfARedirectByADeadProxy(t *testing.T) {
 	away := newOrigin(t, ok)
 	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, away.URL+"/x", http.StatusFound) })
@@ -305,8 +304,8 @@ func TestRobotsOfARedirectByADeadProxy(t *testing.T) {
 	away.checkRelayed(t, 1)
 }
 
-// TestProxyBehindTheGuard: a proxy at an address that is not public is refused,
-// unless it is allowed, as those of the other tests are.
+// TestProxyBehindTheGuard: a proxy at an address that is not public is refused, unless it is allowed, as
+// in the other tests.
 func TestProxyBehindTheGuard(t *testing.T) {
 	for _, host := range []string{"10.0.0.1:3128", "socks5://192.168.0.1:1080"} {
 		o, w := newOrigin(t, ok), newWorld(t)

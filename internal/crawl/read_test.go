@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// reader is a batch without servers, for the page stage alone.
+// reader returns a batch without servers, for the page stage only.
 func reader(t testing.TB) (*batchRun, *item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -41,8 +41,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	return r, &item{BatchItem: wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: set, url: u, row: u, started: true}
 }
 
-// TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and harms no
-// other.
+// TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and does not affect others.
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
 	out := r.read(t.Context(), page{item: it}) // without a response
@@ -51,7 +50,7 @@ func TestPanicIsTheItemsOwn(t *testing.T) {
 	}
 }
 
-// FuzzPage holds what is read of any page to its promises.
+// FuzzPage checks the promises of the page stage for any page.
 func FuzzPage(f *testing.F) {
 	for _, seed := range []struct{ kind, body string }{
 		{"text/html", `<base href="//x.test/"><a href="a">1</a><a href="/closed/b">2</a><a href="c.exe">3</a>`},
@@ -130,7 +129,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestLinksSeen: beyond its bound the memory of links starts anew.
+// TestLinksSeen: the memory of links is cleared at its limit.
 func TestLinksSeen(t *testing.T) {
 	var seen seenLinks
 	key := [16]byte{1}

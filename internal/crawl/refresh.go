@@ -51,8 +51,8 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 	}
 }
 
-// refresh returns the absolute target of a page's meta refresh, or "" if there is none or it is
-// the page itself.
+// refresh returns the absolute target of a page's meta refresh, or "" if the page has
+// none or reloads itself.
 func (v *visit) refresh(response *fetch.Response) string {
 	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""

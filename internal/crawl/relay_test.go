@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -16,19 +17,18 @@ import (
 	"time"
 )
 
-// relayAddr is where relays connect from, so that an origin can tell them from who
-// comes by himself.
+// relayAddr is the source address of relays, so that an origin can recognise them.
 var relayAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
 
-// relay is a proxy: of HTTP, with CONNECT, and of SOCKS5.
+// relay is a proxy: HTTP with CONNECT, and SOCKS5.
 type relay struct {
 	web   *httptest.Server
 	sock  net.Listener
-	code  int    // of its own answer to everything; 0: it does its work
+	code  int    // of its own answer to everything; 0: it relays
 	text  string // of that answer
-	login string // "Basic ..." that it wants; "" for nothing
+	login string // "Basic ..." that it requires; "" for nothing
 
-	onlyTo string // host and port; for others it is no proxy. "" for all
+	onlyTo string // host and port; it refuses others. "" for all
 
 	mu    sync.Mutex
 	asked []string
@@ -58,11 +58,11 @@ func newRelay(t *testing.T) *relay {
 	return p
 }
 
-// http and socks are the addresses of the proxy as USER_PROXY has them.
+// http and socks return the addresses of the proxy for USER_PROXY.
 func (p *relay) http() string  { return strings.TrimPrefix(p.web.URL, "http://") }
 func (p *relay) socks() string { return "socks5://" + p.sock.Addr().String() }
 
-// requests are what it was asked for: method and host, or path of plain HTTP.
+// requests returns the requests that it received: method and host, or path of plain HTTP.
 func (p *relay) requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	one := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
-	one.Dial = func(string, string) (net.Conn, error) { return server, nil }
+	one.DialContext = func(context.Context, string, string) (net.Conn, error) { return server, nil }
 	r.RequestURI = ""
 	r.Header.Del("Proxy-Authorization")
 	resp, err := one.RoundTrip(r)
@@ -131,7 +131,7 @@ func (p *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(w, resp.Body)
 }
 
-// serveSOCKS is RFC 1928 without a login.
+// serveSOCKS implements RFC 1928 without a login.
 func (p *relay) serveSOCKS(conn net.Conn) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
@@ -162,7 +162,7 @@ func (p *relay) serveSOCKS(conn net.Conn) {
 	splice(conn, conn, server)
 }
 
-// dialFrom connects to target, on this machine whatever its name, as a relay.
+// dialFrom connects to target as a relay, on this machine for any name.
 func dialFrom(target string) (net.Conn, error) {
 	_, port, err := net.SplitHostPort(target)
 	if err != nil {
@@ -172,7 +172,7 @@ func dialFrom(target string) (net.Conn, error) {
 	return d.Dial("tcp", "127.0.0.1:"+port)
 }
 
-// splice carries bytes both ways until one side ends.
+// splice copies bytes both ways until one side ends.
 func splice(client net.Conn, from io.Reader, server net.Conn) {
 	go func() {
 		io.Copy(server, from)
@@ -182,7 +182,7 @@ func splice(client net.Conn, from io.Reader, server net.Conn) {
 	client.Close()
 }
 
-// origin is a server that knows whether a connection came from a relay.
+// origin is a server that counts the connections that came from a relay.
 type origin struct {
 	*httptest.Server
 
@@ -199,7 +199,7 @@ func newOrigin(t *testing.T, handler http.HandlerFunc) *origin {
 	return o
 }
 
-// newSecureOrigin speaks TLS, with a certificate that nobody knows.
+// newSecureOrigin serves TLS with an unknown certificate.
 func newSecureOrigin(t *testing.T, handler http.HandlerFunc) *origin {
 	t.Helper()
 	o := unstarted(handler)
@@ -232,8 +232,7 @@ func unstarted(handler http.HandlerFunc) *origin {
 	return o
 }
 
-// checkRelayed fails unless at least so many connections came from relays, and
-// none from elsewhere.
+// checkRelayed fails unless at least so many connections came from relays, and none from elsewhere.
 func (o *origin) checkRelayed(t *testing.T, least int) {
 	t.Helper()
 	o.mu.Lock()
@@ -249,7 +248,7 @@ func (o *origin) requests() []string {
 	return append([]string(nil), o.asked...)
 }
 
-// pool is a USER_PROXY of proxies that are taken in that order.
+// pool returns a USER_PROXY of proxies that are used in this order.
 func pool(tries int, hosts ...string) string {
 	return poolWith(map[string]any{"tries_count": tries}, hosts...)
 }
@@ -268,7 +267,7 @@ func poolWith(members map[string]any, hosts ...string) string {
 	return string(text)
 }
 
-// forget empties the log of a server.
+// forget clears the log of a server.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

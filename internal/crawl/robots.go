@@ -74,7 +74,7 @@ func (r *batchRun) known(origin string) *robots.Rules {
 	return r.valid(e)
 }
 
-// valid returns the rules of an entry, or nil if there are none or they expired. Rules that were
+// valid returns the rules of an entry, or nil if it is empty or expired. Rules that were
 // fetched for this batch stay valid until it ends (docs/spec/steps.md 1 #11).
 func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
 	a := e.stored.Load()

@@ -41,7 +41,7 @@ func TestRobots(t *testing.T) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(long)))
 			fmt.Fprint(w, long)
 		}, denied, allowed, 1, false},
-		{"gzip that is none", func(w http.ResponseWriter, _ *http.Request) {
+		{"not gzip", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			fmt.Fprint(w, "User-agent: *\nDisallow: /private")
 		}, allowed, allowed, 1, true},
@@ -107,8 +107,8 @@ func status(code int) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// TestDeadHostIsAskedOnce: an origin without robots.txt for want of an answer is
-// left alone for the batch, and asked again by the next one.
+// TestDeadHostIsAskedOnce: an origin that does not answer gets no further request in the batch. The next
+// batch tries again.
 func TestDeadHostIsAskedOnce(t *testing.T) {
 	s := newServer(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	w := newWorld(t)
@@ -128,8 +128,8 @@ func TestDeadHostIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestRobotsAreKept for as long as the ini says, those of a failing server for
-// minutes, and for the batch in any case.
+// TestRobotsAreKept: rules are kept as long as the ini says, those of a failing server for minutes, and
+// always until the batch ends.
 func TestRobotsAreKept(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -192,8 +192,8 @@ func TestCrawlDelay(t *testing.T) {
 	s.checkGaps(t, 150*time.Millisecond)
 }
 
-// TestCrawlDelayOfOneHostIsNotThatOfAnother: what the first host of a redirect
-// asks for does not hold for the second.
+// TestCrawlDelayOfOneHostIsNotThatOfAnother: the Crawl-delay of a redirect's first host does not apply to
+// the second.
 func TestCrawlDelayOfOneHostIsNotThatOfAnother(t *testing.T) {
 	target := newServer(t, func(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") })
 	from := newServer(t, func(w http.ResponseWriter, r *http.Request) {

@@ -16,12 +16,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// schema makes a URLS_SCHEMA of the values of one list, with more members.
+// schemaOf makes a URLS_SCHEMA with the values of one list and more members.
 func schemaOf(more string, values ...string) string {
 	return fmt.Sprintf(`{"type":1,"mode":1,"parameters":{"q":["%s"]}%s}`, strings.Join(values, `","`), more)
 }
 
-// queries are the values of q in the requests that a server saw, in order.
+// queries returns the values of q in the requests that a server received, in order.
 func queries(t *testing.T) (*server, func() []string) {
 	var list []string
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -37,8 +37,8 @@ func queries(t *testing.T) (*server, func() []string) {
 	}
 }
 
-// TestSchema: the first URL takes the place of the template, the others are rows,
-// and items as batch_insert says.
+// TestSchema: the first URL replaces the template, the others become rows, and items as batch_insert
+// says.
 func TestSchema(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -49,7 +49,7 @@ func TestSchema(t *testing.T) {
 	}{
 		{"one", `{"type":1,"mode":0,"parameters":{"q":["a","b"]}}`, nil, []string{"a"}, nil},
 		{"a list", schemaOf("", "a", "b", "c"), nil, []string{"a"}, []string{"b", "c"}},
-		{"none joins", schemaOf(`,"batch_insert":0`, "a", "b", "c"), nil, []string{"a"}, []string{"b", "c"}},
+		{"no URL joins", schemaOf(`,"batch_insert":0`, "a", "b", "c"), nil, []string{"a"}, []string{"b", "c"}},
 		{"all join", schemaOf(`,"batch_insert":1`, "a", "b", "c"), nil, []string{"a", "b", "c"}, nil},
 		{"the first joins", schemaOf(`,"batch_insert":2`, "a", "b", "c"), nil, []string{"a", "b"}, []string{"c"}},
 		{"max_items", schemaOf(`,"max_items":2`, "a", "b", "c"), nil, []string{"a"}, []string{"b"}},
@@ -71,7 +71,7 @@ func TestSchema(t *testing.T) {
 			answer := w.run(batchOf(template))
 			got := asked()
 			for i, q := range got {
-				if strings.HasPrefix(q, "%") || q == "" { // a macro is no escape
+				if strings.HasPrefix(q, "%") || q == "" { // a macro is not an escape
 					got[i] = "%q%"
 				}
 			}
@@ -109,7 +109,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaMaxItems: items that a schema makes count.
+// TestSchemaMaxItems: items of a schema count.
 func TestSchemaMaxItems(t *testing.T) {
 	s, asked := queries(t)
 	w := newWorld(t)
@@ -125,8 +125,7 @@ func TestSchemaMaxItems(t *testing.T) {
 	}
 }
 
-// TestSchemaUsesValuesOnce: over batches, and when the task is killed after the
-// values were written down.
+// TestSchemaUsesValuesOnce: across batches, and if the task is killed after the values were stored.
 func TestSchemaUsesValuesOnce(t *testing.T) {
 	s, asked := queries(t)
 	w := newWorld(t)
@@ -146,7 +145,7 @@ func TestSchemaUsesValuesOnce(t *testing.T) {
 	if got, want := asked(), []string{"a", "b", "d"}; !slices.Equal(got, want) {
 		t.Errorf("asked for %v, want %v", got, want)
 	}
-	// What cannot be written down is not used, and the template is not asked for.
+	// Values that cannot be stored are not used, and the template is not requested.
 	w.job.Config.SchemaDir = filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(w.job.Config.SchemaDir, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -157,8 +156,8 @@ func TestSchemaUsesValuesOnce(t *testing.T) {
 	}
 }
 
-// TestSchemaSources: parameters from elsewhere; the first good source wins, and is
-// asked through its host's gate like a page.
+// TestSchemaSources: external parameters. The first valid source is used; it is requested through its
+// host's gate.
 func TestSchemaSources(t *testing.T) {
 	tests := []struct {
 		name, schema string // SOURCE is the host of the sources
@@ -170,8 +169,8 @@ func TestSchemaSources(t *testing.T) {
 		{"the first", `{"type":1,"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
 		{"the second", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/good","http://SOURCE/more"]}`, "", []string{"far"}, []string{"/missing", "/good"}, 0},
 		{"over those of the property", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/good"]}`, "", []string{"far"}, []string{"/good"}, 0},
-		{"none is good", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, wire.ErrURLsSchema},
-		{"none is good, but the property has some", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, wire.ErrURLsSchema},
+		{"no valid value", `{"type":1,"urls":["http://SOURCE/missing","http://SOURCE/broken"]}`, "", nil, []string{"/missing", "/broken"}, wire.ErrURLsSchema},
+		{"no valid source, but own values", `{"type":1,"parameters":{"q":["near"]},"urls":["http://SOURCE/missing"]}`, "", []string{"near"}, []string{"/missing"}, wire.ErrURLsSchema},
 		{"a file", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, `{"q":["filed"]}`, []string{"filed"}, nil, 0},
 		{"a file that is not there", `{"type":1,"urls":["http://SOURCE/good"],"file_path":"list.json"}`, "", []string{"far"}, []string{"/good"}, 0},
 		{"a file outside", `{"type":1,"file_path":"../list.json"}`, "", nil, nil, wire.ErrURLsSchema},
@@ -214,7 +213,7 @@ func TestSchemaSources(t *testing.T) {
 	}
 }
 
-// TestSchemaSourceIsAskedOnce in a batch, whatever the number of templates.
+// TestSchemaSourceIsAskedOnce: one request per batch for any number of templates.
 func TestSchemaSourceIsAskedOnce(t *testing.T) {
 	s, asked := queries(t)
 	source := pages(t, map[string]string{"/good": `{"q":["a","b","c"]}`})
@@ -230,7 +229,7 @@ func TestSchemaSourceIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestSchemaInRealTime: siteObj of a site that nobody has stored may have one.
+// TestSchemaInRealTime: siteObj of a site that is not stored may have a schema.
 func TestSchemaInRealTime(t *testing.T) {
 	s, asked := queries(t)
 	w := newWorld(t)

@@ -17,8 +17,8 @@ import (
 
 const sitemapType = "application/sitemap+xml"
 
-// pages is a host of fixed texts by path; those of paths that end with .html are
-// HTML. HOST in them becomes its name.
+// pages is a host with fixed texts by path; paths without another suffix are HTML. HOST in a text is
+// replaced by its name.
 func pages(t *testing.T, texts map[string]string) *server {
 	return newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		text, ok := texts[r.URL.Path]
@@ -51,7 +51,7 @@ func gzipped(text string) string {
 	return b.String()
 }
 
-// urlset is a sitemap of pages, each as its path and more elements.
+// urlset returns a sitemap of pages, each given as its path and more elements.
 func urlset(entries ...string) string {
 	text := `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`
 	for _, e := range entries {
@@ -61,7 +61,7 @@ func urlset(entries ...string) string {
 	return text + "</urlset>"
 }
 
-// TestNamedSitemaps: SITEMAPS says which sitemaps become rows with a root page.
+// TestNamedSitemaps: the sitemaps of SITEMAPS that become rows with a root page.
 func TestNamedSitemaps(t *testing.T) {
 	const robots = "User-agent: *\nDisallow:\nSitemap: http://HOST/a.xml\nSitemap: /b.xml\nSitemap: http://other.test/c.xml\n"
 	tests := []struct {
@@ -85,7 +85,7 @@ func TestNamedSitemaps(t *testing.T) {
 			if tt.sitemaps != "" {
 				site.Properties = append(site.Properties, wire.SiteProperty{Name: "SITEMAPS", Value: strings.ReplaceAll(tt.sitemaps, "HOST", s.host)})
 			}
-			// What the filters say is meant for pages.
+			// Filters apply to pages only.
 			site.Filters = append(site.Filters, wire.SiteFilter{Pattern: `\.(xml|txt)`, Stage: 5, Action: -1, State: 1})
 			root := w.item("s", s.URL+"/", func(u *wire.URL) {
 				u.Priority = 7
@@ -106,7 +106,7 @@ func TestNamedSitemaps(t *testing.T) {
 	}
 }
 
-// next makes an item of a row that an earlier batch brought.
+// next makes an item of a row that an earlier batch added.
 func (w *world) next(site, target string) wire.BatchItem {
 	w.Helper()
 	row, ok := w.rows[site+" "+wire.Md5(target)]
@@ -118,7 +118,7 @@ func (w *world) next(site, target string) wire.BatchItem {
 	return wire.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row}
 }
 
-// TestSitemapsBecomePages: from robots.txt over an index to the rows of pages.
+// TestSitemapsBecomePages: from robots.txt through an index to the rows of pages.
 func TestSitemapsBecomePages(t *testing.T) {
 	s := pages(t, map[string]string{
 		"/robots.txt": "Sitemap: http://HOST/index.xml",
@@ -130,7 +130,7 @@ func TestSitemapsBecomePages(t *testing.T) {
 		"/5.xml":      `<rss version="2.0"><channel><item><link>http://HOST/news</link><pubDate>` + monday + `</pubDate></item></channel></rss>`,
 	})
 	w := newWorld(t)
-	// Neither types nor filters of content are about sitemaps.
+	// Types and filters of content do not apply to sitemaps.
 	site := w.addSite("s", "ROBOTS_MODE", "1", "SITEMAPS", "1", "ALLOWED_CTYPES", "text/html")
 	site.FetchType = 1
 	site.Filters = append(site.Filters,
@@ -173,8 +173,7 @@ func TestSitemapsBecomePages(t *testing.T) {
 	}
 }
 
-// TestSitemapStaysOne: a sitemap is read as one however often it is crawled, and
-// whatever came in between.
+// TestSitemapStaysOne: a sitemap remains a sitemap over many crawls and errors.
 func TestSitemapStaysOne(t *testing.T) {
 	round := 0
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +202,7 @@ func TestSitemapStaysOne(t *testing.T) {
 	}
 }
 
-// TestBrokenSitemaps: what cannot be read marks its own row.
+// TestBrokenSitemaps: an invalid sitemap marks its own row.
 func TestBrokenSitemaps(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -213,7 +212,7 @@ func TestBrokenSitemaps(t *testing.T) {
 		{"a page", "<html><body>not found</body></html>", wire.ErrUnsupportedType, nil},
 		{"breaks off", `<urlset><url><loc>http://HOST/1</loc></url><url><loc>http://HO`, 0, []string{"/1"}},
 		{"noise", "\x00\xff\x01\x02", wire.ErrUnsupportedType, nil},
-		{"links that are none", urlset("/1") + "<url><loc>javascript:x</loc></url>", 0, []string{"/1"}},
+		{"invalid links", urlset("/1") + "<url><loc>javascript:x</loc></url>", 0, []string{"/1"}},
 		{"an empty one", urlset(), 0, nil},
 	}
 	for _, tt := range tests {
@@ -237,7 +236,7 @@ func TestBrokenSitemaps(t *testing.T) {
 	}
 }
 
-// TestSitemapThatIsALink: a sitemap that pages link to is a sitemap all the same.
+// TestSitemapThatIsALink: a sitemap that pages link to remains a sitemap.
 func TestSitemapThatIsALink(t *testing.T) {
 	s := pages(t, map[string]string{"/": `<link rel="sitemap" href="/s.xml"><a href="/page">x</a>`, "/other": `<a href="/t.xml">x</a>`})
 	w := newWorld(t)
@@ -256,7 +255,7 @@ func TestSitemapThatIsALink(t *testing.T) {
 	}
 }
 
-// TestSitemapsNeedNoBrowser: on a site of dynamic pages they are asked for plainly.
+// TestSitemapsNeedNoBrowser: a site of dynamic pages requests them by plain HTTP.
 func TestSitemapsNeedNoBrowser(t *testing.T) {
 	s := pages(t, map[string]string{"/s.xml": urlset("/1")})
 	w := newWorld(t)
@@ -268,7 +267,7 @@ func TestSitemapsNeedNoBrowser(t *testing.T) {
 	}
 }
 
-// TestSitemapsOfKeptRobots: ROBOTS_CACHE takes the place of the host's own file.
+// TestSitemapsOfKeptRobots: ROBOTS_CACHE replaces the host's own file.
 func TestSitemapsOfKeptRobots(t *testing.T) {
 	s := pages(t, map[string]string{"/": "x"})
 	w := newWorld(t)

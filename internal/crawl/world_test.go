@@ -28,8 +28,7 @@ import (
 // batchID is the batch of all tests.
 const batchID = 7
 
-// memory is a data owner that keeps everything in maps, by the rules that store
-// promises.
+// memory is a repository in maps, with the rules that the real one promises.
 type memory struct {
 	mu    sync.Mutex
 	sites map[string]*wire.Site
@@ -46,7 +45,7 @@ type memory struct {
 	siteBits  wire.ErrorMask
 	fails     map[string]error // by method
 	watch     func()           // called after each SaveCrawl
-	called    func(string)     // called with the name of each method, unless it is nil
+	called    func(string)     // called with the name of each method; may be nil
 }
 
 func newMemory() *memory {
@@ -56,7 +55,7 @@ func newMemory() *memory {
 	}
 }
 
-// begin notes the call of a method. Like a real data owner, it fails when ctx is over.
+// begin records the call of a method. It fails if ctx is over, as the real repository does.
 func (m *memory) begin(ctx context.Context, method string) (func(), error) {
 	m.mu.Lock()
 	m.calls = append(m.calls, method)
@@ -208,7 +207,7 @@ func (m *memory) HasContents(ctx context.Context, site string, md5s []string) (m
 	return has, err
 }
 
-// Condition knows "1", "0" and comparisons of two texts in quotes with >.
+// Condition supports "1", "0" and comparisons of two quoted texts with >.
 func (m *memory) Condition(ctx context.Context, _, _, expression string) (wire.Verdict, error) {
 	end, err := m.begin(ctx, "Condition")
 	defer end()
@@ -259,15 +258,15 @@ type visitLog struct {
 	start, end time.Time
 }
 
-// server is a host that remembers who came when.
+// server is a host that records its requests.
 type server struct {
 	*httptest.Server
 	host string
 
 	mu     sync.Mutex
 	visits []visitLog
-	now    int // requests under way
-	most   int // the most that there were
+	now    int // running requests
+	most   int // maximum of now
 }
 
 func newServer(t testing.TB, handler http.HandlerFunc) *server {
@@ -305,8 +304,7 @@ func (s *server) paths() []string {
 	return list
 }
 
-// checkGaps fails when a request began sooner than gap after the end of the one
-// before it.
+// checkGaps fails if a request began sooner than gap after the end of the one before.
 func (s *server) checkGaps(t *testing.T, gap time.Duration) {
 	t.Helper()
 	s.mu.Lock()
@@ -325,7 +323,7 @@ func page(w http.ResponseWriter, body string) {
 	fmt.Fprint(w, body)
 }
 
-// names resolves what ends in .test to this machine and nothing else.
+// names resolves names that end in .test to this machine, and no others.
 type names struct{}
 
 func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -335,7 +333,7 @@ func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// world is a job and everything around it.
+// world is a job with everything that it needs.
 type world struct {
 	testing.TB
 	*memory
@@ -375,8 +373,8 @@ func newWorld(t testing.TB) *world {
 	}}
 }
 
-// addSite stores a site that takes every link, without robots.txt; properties are
-// pairs of name and value and may say otherwise.
+// addSite stores a site that accepts every link, without robots.txt. properties are pairs of name and
+// value and override that.
 func (w *world) addSite(id string, properties ...string) *wire.Site {
 	s := &wire.Site{
 		ID: id, State: wire.SiteActive, HTTPTimeout: 5000,
@@ -390,7 +388,7 @@ func (w *world) addSite(id string, properties ...string) *wire.Site {
 	return s
 }
 
-// item makes a selected row of a site and an item of it.
+// item adds a selected row to a site and returns its item.
 func (w *world) item(site, target string, change ...func(*wire.URL)) wire.BatchItem {
 	u := wire.NewURL(site, target)
 	u.RequestDelay, u.HTTPTimeout, u.Status, u.BatchID, u.MaxURLsFromPage = 0, 60000, wire.StatusSelectedCrawling, batchID, 0
@@ -412,7 +410,7 @@ func (w *world) file(it wire.BatchItem, kind int) string {
 	return ""
 }
 
-// links are the URLs found on an item's page, in order.
+// links returns the links of an item's page, in order.
 func (w *world) links(it wire.BatchItem) []string {
 	var list []string
 	for _, l := range w.last[it.SiteID+" "+it.URLID].Links {
@@ -448,7 +446,7 @@ func (w *world) try(ctx context.Context, b wire.Batch) (wire.Batch, error) {
 	return answer.(wire.Batch), nil
 }
 
-// left are the URLs of the items of an answer.
+// left returns the URLs of the items of an answer.
 func left(b wire.Batch) []string {
 	var list []string
 	for _, it := range b.Items {
@@ -463,7 +461,7 @@ func left(b wire.Batch) []string {
 
 func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
-// recorder notes which delay each host was last asked with.
+// recorder records the last delay of each host.
 type recorder struct {
 	crawl.Gates
 	mu     sync.Mutex
