@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/task"
 )
 
+// open is Program.Open for batches.
 func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
 	job, closeJob, err := openJob(ctx, f, app, log, flags)
 	if err != nil {
@@ -30,28 +31,27 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	return job, closeJob, nil
 }
 
+// openJob reads the settings and opens storage, fetcher and browser. The returned function
+// closes them.
 func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (*crawl.Job, func(), error) {
 	s := f.Section("CrawlerTask")
 	cfg := readConfig(s, app, flags)
 	networks := s.Networks("AllowedNetworks")
 	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
-	counts := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
-	seen := readBrowser(f)
+	headerDir := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
+	browserConfig := readBrowser(f)
 	headersFile, cookieFile := s.Path("headers_file", "crawler-task_headers.txt"), s.Path("cookie_file", "crawler-task_cookie.txt")
-	stores, err := taskprogram.DBTaskFile(f, s)
+	dbTask, err := taskprogram.DBTaskFile(f, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	data := storage.ReadConfig(stores, app.DataDir)
-	if err := taskprogram.Checked(f, log); err != nil {
-		return nil, nil, err
-	}
-	if err := stores.Err(); err != nil {
+	data := storage.ReadConfig(dbTask, app.DataDir)
+	if err := taskprogram.Checked(f, log, dbTask); err != nil {
 		return nil, nil, err
 	}
 	// Pages are stored as UTF-8, which can take three times their bytes.
 	if cfg.MaxResourceSize > data.MaxFile/3 {
-		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d of the stores", cfg.MaxResourceSize, data.MaxFile)
+		return nil, nil, fmt.Errorf("max_resource_size = %d is above a third of raw_file_max = %d in db-task.ini", cfg.MaxResourceSize, data.MaxFile)
 	}
 	if cfg.MaxResourceSize > cfg.MaxMemory/2 {
 		return nil, nil, fmt.Errorf("max_resource_size = %d is above half of max_memory = %d", cfg.MaxResourceSize, cfg.MaxMemory)
@@ -63,15 +63,15 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	if err != nil {
 		return nil, nil, err
 	}
-	repo, closeStores, err := storage.Open(ctx, data, log)
+	repo, closeStorage, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	go sweep(ctx, hosts, log)
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
-	seen.Dial, seen.Resolve, seen.Log = client.Dial, client.Resolve, log
-	chromium := browser.New(seen)
-	rotator := headerrotation.New(headerrotation.Options{Dir: counts, Log: log})
+	browserConfig.Dial, browserConfig.Resolve, browserConfig.Log = client.Dial, client.Resolve, log
+	chromium := browser.New(browserConfig)
+	rotator := headerrotation.New(headerrotation.Options{Dir: headerDir, Log: log})
 	projects := openProjects(app, log)
 	closeAll := func() {
 		chromium.Close()
@@ -80,7 +80,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 			log.Warn("cannot close header rotation or host gates", "error", err)
 		}
 		projects.close()
-		closeStores()
+		closeStorage()
 	}
 	return &crawl.Job{
 		Data: repo, Scratch: storage.NewScratch(repo, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,

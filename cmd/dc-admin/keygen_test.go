@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-// The keys of the ini file are used: this daemon has none, and says so.
+// dc-admin uses the keys of the ini file: a daemon without keys refuses it.
 func TestKeysOfTheIniFile(t *testing.T) {
 	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
@@ -55,7 +55,7 @@ func TestKeygen(t *testing.T) {
 		}
 	}
 	if strings.Contains(stdout, pair.Secret) || strings.Contains(stdout, "%!") {
-		t.Errorf("it tells the secret, or less than nothing:\n%s", stdout)
+		t.Errorf("stdout shows the secret key or a format error:\n%s", stdout)
 	}
 	before, _ := os.ReadFile(secret)
 
@@ -65,16 +65,16 @@ func TestKeygen(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		"public key of a secret one": {args: []string{"--public", secret}, stdout: pair.Public + "\n"},
+		"public key of a secret key": {args: []string{"--public", secret}, stdout: pair.Public + "\n"},
 		"exists":                     {args: []string{"--out", "new/keys", "--name", "alice"}, status: 1, stderr: "--force"},
 		"no name":                    {args: []string{"--out", "new"}, status: 2, stderr: "--name is missing"},
-		"nothing":                    {status: 2, stderr: "--name is missing"},
-		"a path for a name":          {args: []string{"--name", "../alice"}, status: 1, stderr: "letters"},
+		"no options":                 {status: 2, stderr: "--name is missing"},
+		"name is a path":             {args: []string{"--name", "../alice"}, status: 1, stderr: "letters"},
 		"folder is a file":           {args: []string{"--out", "new/keys/alice.pub", "--name", "bob"}, status: 1, stderr: "alice.pub"},
 		"unknown option":             {args: []string{"--nam", "x", "--what"}, status: 2, stderr: "--what is unknown"},
 		"public with others":         {args: []string{"--public", secret, "--name", "x"}, status: 2, stderr: "cannot be combined"},
-		"public of a public one":     {args: []string{"--public", public}, status: 1, stderr: "alice.pub"},
-		"public of nothing":          {args: []string{"--public", "none.key"}, status: 1, stderr: "none.key"},
+		"public of a public key":     {args: []string{"--public", public}, status: 1, stderr: "alice.pub"},
+		"public of missing file":     {args: []string{"--public", "none.key"}, status: 1, stderr: "none.key"},
 		"help":                       {args: []string{"-h"}, stdout: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +97,6 @@ func TestKeygen(t *testing.T) {
 		t.Errorf("not replaced: %v", err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(folder, "new", "keys")); len(left) != 2 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("unexpected files: %v", left)
 	}
 }

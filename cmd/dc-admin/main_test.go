@@ -149,7 +149,7 @@ func TestTop(t *testing.T) {
 		"no daemon, JSON":    {args: []string{"top", "-c", "unreachable.ini", "--json", "-n", "2", "-i", "0.1"}, status: 1, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
 		"help":               {args: []string{"top", "--help"}, says: "Usage: dc-admin top"},
 		"wrong interval":     {args: []string{"top", "-i", "0"}, status: 2, stderr: "0.1 to 3600 seconds"},
-		"no number":          {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},
+		"not a number":       {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},
 		"count without json": {args: []string{"top", "-n", "2"}, status: 2, stderr: "is for --json"},
 		"wrong option":       {args: []string{"top", "--cmd", "STAT"}, status: 2, stderr: "--cmd is unknown"},
 		"no such command":    {args: []string{"bottom"}, status: 2, stderr: `sub-command "bottom" is unknown`},

@@ -75,14 +75,14 @@ func TestExitStatus(t *testing.T) {
 		"neither file nor field": {args: status(), status: 2, code: 2, says: "Absent [--file] or [--fields] arg with [--commands] arg"},
 		"wrong mode":             {args: status("-f", "site.json", "-mode", "3"), status: 2, code: 2, says: "[--mode]"},
 		"file is missing":        {args: status("-f", "none.json"), status: 1, code: 1, says: "[--file] wrong filename"},
-		"file is no JSON":        {args: status("-f", "broken.json"), status: 1, code: 1, says: "Wrong JSON format"},
-		"fields are no JSON":     {args: status("-ff", "{"), status: 1, code: 1, says: "DCC exception msg="},
+		"file is not JSON":       {args: status("-f", "broken.json"), status: 1, code: 1, says: "Wrong JSON format"},
+		"fields are not JSON":    {args: status("-ff", "{"), status: 1, code: 1, says: "DCC exception msg="},
 		"object is refused":      {args: []string{"-cmd", "URL_STATUS", "-f", "site.json"}, status: 1, code: 1, says: "DCC exception msg="},
 		"no answer in time":      {args: []string{"-cmd", "SITE_FIND", "-ff", `{"url":"http://x"}`, "--dcc_timeout", "100"}, status: 1, code: 1, says: "Network communicate timeout=100 mls"},
-		"timeout of other signs": {args: status("-f", "site.json", "--dcc_timeout", "-1"), says: `"id": "a"`},
-		"timeout beyond all":     {args: status("-f", "site.json", "--dcc_timeout", "9223372036854775807"), says: `"id": "a"`},
-		"answer of other shape":  {args: []string{"-cmd", "SITE_CLEANUP", "-ff", `{"id":"a"}`}, status: 1, code: 1, says: "Wrong Response eventObject type for SITE_CLEANUP must be ClientResponse"},
-		"output cannot be made":  {args: status("-f", "site.json", "-o", "no/such/folder/x"), status: 5, stderr: "no/such/folder"},
+		"timeout is not digits":  {args: status("-f", "site.json", "--dcc_timeout", "-1"), says: `"id": "a"`},
+		"timeout is too long":    {args: status("-f", "site.json", "--dcc_timeout", "9223372036854775807"), says: `"id": "a"`},
+		"answer has wrong shape": {args: []string{"-cmd", "SITE_CLEANUP", "-ff", `{"id":"a"}`}, status: 1, code: 1, says: "Wrong Response eventObject type for SITE_CLEANUP must be ClientResponse"},
+		"output not writable":    {args: status("-f", "site.json", "-o", "no/such/folder/x"), status: 5, stderr: "no/such/folder"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestExitStatus(t *testing.T) {
 				t.Errorf("error_code %v, want %d", answer.Code, c.code)
 			}
 			if strings.HasSuffix(stdout, "\n") {
-				t.Error("a final newline")
+				t.Error("the output ends with a newline")
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestFiles(t *testing.T) {
 		status, code float64
 		message      string
 	}{
-		"fine":    {`{"id":"a"}`, 0, 0, ""},
+		"success": {`{"id":"a"}`, 0, 0, ""},
 		"refused": {`[]`, 1, 1, "DCC exception msg="},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Only 0 and false ask for one item per node; without --merge the service decides.
+// --merge 0 and false request one item per node. Without --merge the service decides.
 func TestMergeOption(t *testing.T) {
 	port := clitest.Serve(t, func(e wire.Event) []wire.Event {
 		object := `{"errorCode":0,"errorMessage":"cookie ` + string(e.Cookie["MERGE_RESULTS"]) + `.","itemsList":[]}`
@@ -185,7 +185,7 @@ func TestMergeOption(t *testing.T) {
 	}
 }
 
-// The keys of the ini file are used: this daemon has none, and says so.
+// The client uses the keys of the ini file: a daemon without keys refuses it.
 func TestKeysOfTheIniFile(t *testing.T) {
 	port := daemon(t)
 	folder := t.TempDir()

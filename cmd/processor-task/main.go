@@ -58,15 +58,12 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if flags.MaxTime > 0 {
 		cfg.MaxExecutionTime = flags.MaxTime
 	}
-	stores, err := taskprogram.DBTaskFile(f, s)
+	dbTask, err := taskprogram.DBTaskFile(f, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	data := storage.ReadConfig(stores, app.DataDir)
-	if err := taskprogram.Checked(f, log); err != nil {
-		return nil, nil, err
-	}
-	if err := stores.Err(); err != nil {
+	data := storage.ReadConfig(dbTask, app.DataDir)
+	if err := taskprogram.Checked(f, log, dbTask); err != nil {
 		return nil, nil, err
 	}
 	repo, closeAll, err := storage.Open(ctx, data, log)

@@ -150,10 +150,10 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Log: log}), nil
 }
 
-// Checked returns the errors in the values of f and logs its unknown keys. Open calls
-// it after it has read everything and before it opens anything: with --check-config it
-// returns an error that ends the start.
-func Checked(f *config.File, log *slog.Logger) error {
+// Checked returns the first error in the values of f and others, and logs the unknown keys
+// of f. Open calls it after it has read everything and before it opens anything: with
+// --check-config it returns an error that ends the start.
+func Checked(f *config.File, log *slog.Logger, others ...*config.File) error {
 	if f == checkedFile {
 		return errCheckOnly
 	}
@@ -162,6 +162,11 @@ func Checked(f *config.File, log *slog.Logger) error {
 	}
 	for _, u := range f.Unknown() {
 		log.Warn("configuration: " + u)
+	}
+	for _, other := range others {
+		if err := other.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

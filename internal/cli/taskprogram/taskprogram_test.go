@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// open makes a job that answers with its settings.
+// open returns a job that answers with its settings.
 func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (task.Job, func(), error) {
 	s := f.Section("Task")
 	n, m, fails := s.Int("n", 1, 1, 9), s.Int("m", 1, 1, 9), s.Bool("fails", false)
@@ -54,7 +54,7 @@ func turn(_ context.Context, f *config.File, _ config.Application, log *slog.Log
 		return err
 	}
 	if word == "" {
-		return errors.New("nothing to turn")
+		return errors.New("no word to turn")
 	}
 	fmt.Println(n, word)
 	fmt.Fprintln(os.Stderr, "turned")
@@ -78,29 +78,29 @@ func TestRun(t *testing.T) {
 		args   []string
 		status int
 		out    string
-		says   string // one line on stderr; "" for nothing said
+		says   string // part of the line on stderr
 	}{
 		"answer":                     {ini: good, out: `["x",3,1,0]`, says: "closed"},
 		"explicit file":              {args: []string{"-c", "given.ini"}, out: `["x",5,1,0]`, says: "closed"},
 		"maxtime":                    {ini: good, kind: "batches", args: []string{"--maxtime", "90"}, out: `["x",3,1,90]`, says: "closed"},
-		"maxtime of one dash":        {ini: good, kind: "batches", args: []string{"-m=1"}, out: `["x",3,1,1]`, says: "closed"},
+		"maxtime, one dash":          {ini: good, kind: "batches", args: []string{"-m=1"}, out: `["x",3,1,1]`, says: "closed"},
 		"maxtime is 0":               {ini: good, kind: "batches", args: []string{"--maxtime", "0"}, status: 1, says: "--maxtime"},
-		"maxtime is no number":       {ini: good, kind: "batches", args: []string{"--maxtime", "1s"}, status: 1, says: `"1s"`},
+		"maxtime is not a number":    {ini: good, kind: "batches", args: []string{"--maxtime", "1s"}, status: 1, says: `"1s"`},
 		"maxtime is more than a day": {ini: good, kind: "batches", args: []string{"--maxtime", "86401"}, status: 1, says: "86400"},
-		"maxtime of no batches":      {ini: good, args: []string{"--maxtime", "9"}, status: 1, says: "--maxtime is unknown"},
+		"maxtime without batches":    {ini: good, args: []string{"--maxtime", "9"}, status: 1, says: "--maxtime is unknown"},
 		"command":                    {ini: good, args: []string{"--turn", "it"}, out: "3 it", says: "turned"},
-		"command that fails":         {ini: good, args: []string{"--turn="}, status: 1, says: "test-task: nothing to turn"},
+		"command that fails":         {ini: good, args: []string{"--turn="}, status: 1, says: "test-task: no word to turn"},
 		"command without a value":    {ini: good, args: []string{"--turn"}, status: 1, says: "--turn needs a value (WORD)"},
 		"unknown option":             {ini: good, args: []string{"--no-such"}, status: 1, says: "--no-such is unknown"},
 		"no ini file":                {status: 1, says: "no configuration file"},
 		"explicit file is missing":   {ini: good, args: []string{"--config", "none.ini"}, status: 1, says: "none.ini"},
 		"explicit file is a folder":  {ini: good, args: []string{"--config", "."}, status: 1, says: "folder"},
-		"no ini text":                {ini: "[Task\nn = 1", status: 1, says: "is not an ini file"},
+		"invalid ini text":           {ini: "[Task\nn = 1", status: 1, says: "is not an ini file"},
 		"one wrong value":            {ini: good + "m = many\n", status: 1, says: "many"},
 		"two wrong values":           {ini: "[Application]\nlog = stderr\n[Task]\nn = 0\nm = many\n", status: 1, says: "; "},
 		"log cannot be written":      {ini: "[Application]\nlog = given.ini/x.log\ndata_dir = .\n", status: 1, says: "log: "},
 		"start fails":                {ini: good + "fails = 1\n", status: 1, says: "test-task: no database"},
-		"start fails, with a log":    {ini: logFile, status: 1, says: "test-task: no database"},
+		"start fails, log file":      {ini: logFile, status: 1, says: "test-task: no database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -120,12 +120,12 @@ func TestRun(t *testing.T) {
 				t.Errorf("status %d, answer %q; want %d, %q", status, stdout, c.status, c.out)
 			}
 			if strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.says) {
-				t.Errorf("said %q, want one line with %q", stderr, c.says)
+				t.Errorf("stderr %q, want one line with %q", stderr, c.says)
 			}
 			if c.status != 0 && !strings.HasPrefix(stderr, "test-task: ") {
-				t.Errorf("said %q without its name", stderr)
+				t.Errorf("stderr %q without the program's name", stderr)
 			}
-			if name == "start fails, with a log" {
+			if name == "start fails, log file" {
 				log, err := os.ReadFile(filepath.Join(folder, "task.log"))
 				if err != nil || !strings.Contains(string(log), "no database") {
 					t.Errorf("log %q %v", log, err)
@@ -155,7 +155,7 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 	}
 }
 
-// --check-config reads what the program reads, opens nothing and makes no file.
+// --check-config reads what the program reads and creates no file.
 func TestCheckConfig(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text, stdout, stderr string
@@ -176,7 +176,7 @@ func TestCheckConfig(t *testing.T) {
 				t.Errorf("status %d\n%s\n%s", status, stdout, stderr)
 			}
 			if files, _ := os.ReadDir(folder); len(files) != 1 {
-				t.Errorf("it made %v", files)
+				t.Errorf("--check-config created %v", files)
 			}
 		})
 	}
