@@ -60,7 +60,7 @@ func (b *bench) checkCounters(site, after string) {
 	want := b.counts(site)
 	for _, name := range countedColumns {
 		if p[name] != want[name] {
-			b.Errorf("after %s: %s = %v, the rows say %d", after, name, p[name], want[name])
+			b.Errorf("after %s: %s = %v, want %d from the rows", after, name, p[name], want[name])
 		}
 	}
 	b.must(b.view(ctx, "test", func(t *tx) error {
@@ -70,7 +70,7 @@ func (b *bench) checkCounters(site, after string) {
 				return err
 			}
 			if n != want[name] {
-				b.Errorf("after %s: %s = %d, the rows say %d", after, name, n, want[name])
+				b.Errorf("after %s: %s = %d, want %d from the rows", after, name, n, want[name])
 			}
 		}
 		return nil

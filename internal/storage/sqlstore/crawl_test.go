@@ -135,7 +135,7 @@ func TestFinishCrawl(t *testing.T) {
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 }
 
-func TestMaxURLsLeavesOutForeignRows(t *testing.T) {
+func TestMaxURLsIgnoresRowsOfOtherNodes(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxURLs":3}`)
 	for i := range 5 {

@@ -51,7 +51,7 @@ func crawlForever(config string) error {
 
 // When a process is killed, each page is either stored with all its links and counted, or
 // still held by its batch, which can be returned.
-func TestKilledWhileItCrawls(t *testing.T) {
+func TestKillDuringCrawl(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
 	config, err := json.Marshal(b.config)
@@ -65,7 +65,7 @@ func TestKilledWhileItCrawls(t *testing.T) {
 		said := bufio.NewScanner(out)
 		for i := 0; i < lines && said.Scan(); i++ {
 			if len(said.Text()) > 3 {
-				t.Errorf("the crawler says %q", said.Text())
+				t.Errorf("the crawler printed %q", said.Text())
 			}
 		}
 		b.must(c.Process.Signal(syscall.SIGKILL))

@@ -92,7 +92,7 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 }
 
 // Concurrent processes that fetch and mark never get the same row.
-func TestFetchesShareNothing(t *testing.T) {
+func TestConcurrentFetchesGetDifferentRows(t *testing.T) {
 	b := newBench(t)
 	b.fill(2, 50)
 	other, err := sqldb.Open(ctx, b.config)

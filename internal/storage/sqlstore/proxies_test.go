@@ -47,7 +47,7 @@ func proxyNames(list []wire.Proxy) string {
 }
 
 // docs/spec/storage.md 6.2 #10: an update changed columns that it did not name.
-func TestProxyUpdateChangesWhatItNames(t *testing.T) {
+func TestProxyUpdateChangesOnlyGivenColumns(t *testing.T) {
 	const all = `"domains":["*"],"priority":2,"state":1,"countryCode":"DE","countryName":"Germany","regionCode":3,"regionName":"r","cityName":"Köln 🏙",
 		"zipCode":"50667","timeZone":"CET","latitude":50.9,"longitude":6.9,"metroCode":4,"faults":5,"faultsMax":6,"categoryId":7,"limits":{"a":1},"description":"d"`
 	b := newBench(t)
@@ -103,7 +103,7 @@ func TestProxyNewFails(t *testing.T) {
 }
 
 // Concurrent requests insert one row (docs/spec/storage.md 6.2 #27).
-func TestProxyNewAtOnce(t *testing.T) {
+func TestConcurrentProxyNew(t *testing.T) {
 	b := newBench(t)
 	var wg sync.WaitGroup
 	inserted := make(chan any, 8)
@@ -212,7 +212,7 @@ func TestProxyFind(t *testing.T) {
 }
 
 // The proxies of a deleted site stay (docs/spec/storage.md 4.5).
-func TestProxiesOutliveTheirSite(t *testing.T) {
+func TestProxiesOfDeletedSiteStay(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s1"}`)
 	b.newProxies(`[{"siteId":"s1","host":"a"}]`)

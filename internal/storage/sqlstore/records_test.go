@@ -246,7 +246,7 @@ func TestNoteContents(t *testing.T) {
 
 // A COUNTER_CRIT property for deleted URLs does not keep the purge from counting
 // (docs/spec/storage.md 4.0.4).
-func TestPurgeWithACounterOfItsOwn(t *testing.T) {
+func TestPurgeWithCounterProperty(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"COUNTER_CRIT_DURLS":"Depth=9","COUNTER_CRIT_NURLS":"Depth=9"}}`)
 	b.newURLs(`[{"siteId":"s","url":"u1"},{"siteId":"s","url":"u2","depth":9},{"siteId":"s","url":"u3"}]`)

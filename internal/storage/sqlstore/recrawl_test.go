@@ -81,7 +81,7 @@ func TestNextRecrawlDate(t *testing.T) {
 		}
 		ahead, ok := got[0].Next.Time()
 		if period := time.Duration(tc.period) * time.Minute; ok && tc.expression == onGrid && (ahead.Sub(b.now) < period || ahead.Sub(b.now) > 2*period) {
-			t.Errorf("at %s, period %d: %s is not one to two periods ahead", tc.now, tc.period, got[0].Next)
+			t.Errorf("at %s, period %d: %s is not one to two periods in the future", tc.now, tc.period, got[0].Next)
 		}
 		s := b.site(id)
 		if s.RecrawlDate != tc.want || !s.RecrawlLock || s.Iterations != 5 || s.TcDate != wire.Date(tc.now) || s.UDate != wire.Date(tc.now) || s.State != wire.SiteActive {
@@ -245,7 +245,7 @@ func TestRecrawlRules(t *testing.T) {
 			id, tc.name, tc.value))
 		got := b.begin(due(1))
 		if ids(got) != id {
-			t.Fatalf("picked %q", ids(got))
+			t.Fatalf("selected %q", ids(got))
 		}
 		raw, err := json.Marshal(got[0].Rules)
 		b.must(err)
@@ -274,7 +274,7 @@ func TestLockedSite(t *testing.T) {
 		b.newSite(fmt.Sprintf(`{"id":%q,"recrawlPeriod":60,"recrawlDate":"2020-01-01 00:00:00","urls":["http://%s.example.test/"]}`, id, id))
 	}
 	if got := ids(b.begin(due(3))); got != "clean gone kept" {
-		t.Fatalf("picked %q", got)
+		t.Fatalf("selected %q", got)
 	}
 	for _, id := range []string{"kept", "gone", "clean"} {
 		if known, err := b.RecrawlOptimize(ctx, id); !known || err != nil {
@@ -305,7 +305,7 @@ func TestLockedSite(t *testing.T) {
 			t.Errorf("end %s: %v, %v", id, known, err)
 		}
 		if b.site(id).RecrawlLock {
-			t.Errorf("%s is locked still", id)
+			t.Errorf("%s is still locked", id)
 		}
 	}
 	if s := b.site("kept"); s.State != wire.SiteSuspended {
@@ -314,6 +314,6 @@ func TestLockedSite(t *testing.T) {
 	// A new site of the same id is not locked.
 	b.newSite(`{"id":"gone","recrawlPeriod":60,"recrawlDate":"2020-01-01 00:00:00"}`)
 	if got := ids(b.begin(due(3))); got != "gone" {
-		t.Errorf("picked %q", got)
+		t.Errorf("selected %q", got)
 	}
 }

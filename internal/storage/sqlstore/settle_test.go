@@ -14,7 +14,7 @@ import (
 // A process dies after it wrote a commit to SQLite's write-ahead log, but before its index:
 // no process sees the commit. After URL_RETURN the commit does not reappear when the index
 // is rebuilt.
-func TestReturnSettlesCommitsInDoubt(t *testing.T) {
+func TestReturnSettlesUncertainCommits(t *testing.T) {
 	if backend != sqldb.DriverSQLite {
 		return // only SQLite has this log
 	}
@@ -33,7 +33,7 @@ func TestReturnSettlesCommitsInDoubt(t *testing.T) {
 	b.must(err)
 	same(t, "selected", len(urls), 1)
 	b.must(os.WriteFile(index, before, 0o644)) // the process dies before it writes the index
-	same(t, "what the others see", b.row("s", "u").Status, int64(wire.StatusNew))
+	same(t, "visible to other processes", b.row("s", "u").Status, int64(wire.StatusNew))
 	inDoubt := b.again()
 	same(t, "after the index is rebuilt", inDoubt.row("s", "u").Status, int64(wire.StatusSelectedCrawling))
 

@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func TestSiteNewStoresAllThatItGives(t *testing.T) {
+func TestSiteNewStoresAllFields(t *testing.T) {
 	b := newBench(t)
 	answer := b.newSite(`{"id":"s1","description":"d","recrawlPeriod":60,"urlType":1,"requestDelay":7,"uDate":"NOW()","tcDate":"2025-12-31 23:59:59",
 		"recrawlDate":"DATE_ADD(NOW(), INTERVAL ` + "`RecrawlPeriod`" + ` MINUTE)","resources":99,"avgSpeed":5,"maxURLsFromPage":3,

@@ -40,7 +40,7 @@ func TestSiteUpdateFields(t *testing.T) {
 	same(t, "NULL", b.site("s").RecrawlDate, wire.Date(""))
 }
 
-func TestSiteUpdateChoosesSites(t *testing.T) {
+func TestSiteUpdateSelectsSites(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"a1", "a2", "b1"} {
 		b.newSite(`{"id":"` + id + `","priority":1,"properties":{"P":"1"}}`)
@@ -258,7 +258,7 @@ func TestSiteUpdateRootDefaults(t *testing.T) {
 }
 
 // Attributes and events of replaced root URLs.
-func TestSiteUpdateForgetsReplacedRoots(t *testing.T) {
+func TestSiteUpdateDeletesReplacedRoots(t *testing.T) {
 	b := rootBench(t, `"STATS_FREQ_ENABLED":"1","STATS_LOG_ENABLED":"1"`)
 	b.newURLs(`[{"siteId":"s","url":"http://r/","attributes":[{"k":"v"}]}]`) // a root URL: it has no parent
 	b.change(`{"id":"s","urls":[]}`)
@@ -304,7 +304,7 @@ func TestFetchUpdatesListsOfSites(t *testing.T) {
 }
 
 // Results of a crawl are adapted to the columns, equally on both databases.
-func TestCrawlsAreMadeToFit(t *testing.T) {
+func TestResultsFitTheirColumns(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["http://a/"]}`)
 	u := b.row("s", "http://a/")

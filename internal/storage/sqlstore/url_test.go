@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func TestURLNewChoosesTheSite(t *testing.T) {
+func TestURLNewSelectsTheSite(t *testing.T) {
 	cases := map[string]struct {
 		raw    string
 		status int
@@ -63,7 +63,7 @@ func TestURLNewChoosesTheSite(t *testing.T) {
 		[]any{int64(100), int64(0), int64(0), 1, 5, "http://auto.x/", int64(2)})
 }
 
-func TestURLNewOfAKnownURL(t *testing.T) {
+func TestURLNewOfExistingURL(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["http://a/"]}`)
 	answer := b.newURLs(`[{"siteId":"s","url":"http://a/1","attributes":[{"k":"v"},{"two":2}]},{"siteId":"s","url":"http://a/1","status":7},

@@ -151,7 +151,7 @@ func (b *bench) log(site, url string, code int) []string {
 	return list
 }
 
-func TestReasonOfADeletionIsJournaled(t *testing.T) {
+func TestJournalHasReasonOfDeletion(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["root"],"properties":{"STATS_LOG_ENABLED":"1"}}`)
 	b.newURLs(`[{"siteId":"s","url":"u","parentMd5":"` + wire.Md5("root") + `"}]`)
@@ -167,7 +167,7 @@ func TestReasonOfADeletionIsJournaled(t *testing.T) {
 }
 
 // A request for more rows than pageRows changes all of them, with each kind of selection.
-func TestManyRowsTakeSeveralSteps(t *testing.T) {
+func TestManyRowsTakeSeveralTransactions(t *testing.T) {
 	const rows = 2*pageRows + 100
 	b := newBench(t)
 	fill := func() {
@@ -315,8 +315,8 @@ func TestURLAge(t *testing.T) {
 	b.newSite(`{"id":"good","urls":["v","w","x"],"properties":{"AGING_URL_CRITERION":" ","STATS_LOG_ENABLED":"1"}}`)
 	_, err := b.URLAge(ctx, []wire.URLAgeRequest{{URLsCriterion: wire.Criterion{Where: "Depth=0", OrderBy: "URL", Limit: "2"}, SitesCriterion: wire.Criterion{OrderBy: "Id"}, MaxURLs: 1}})
 	b.must(err)
-	same(t, "a refused property leaves its site out", []string{b.row("bad", "u").URL, b.row("good", "v").URL, b.row("good", "w").URL}, []string{"u", "", "w"})
-	same(t, "seen beyond the limit", []int{len(b.log("good", "v", 24)), len(b.log("good", "w", 24)), len(b.log("good", "x", 24))}, []int{1, 1, 0})
+	same(t, "site with invalid property skipped", []string{b.row("bad", "u").URL, b.row("good", "v").URL, b.row("good", "w").URL}, []string{"u", "", "w"})
+	same(t, "above the limit", []int{len(b.log("good", "v", 24)), len(b.log("good", "w", 24)), len(b.log("good", "x", 24))}, []int{1, 1, 0})
 	for raw, part := range map[string]string{`{}`: "WHERE", `{"urlsCriterions":{"LIMIT":3}}`: "urlsCriterions.WHERE", `{"urlsCriterions":{"WHERE":"x("}}`: "WHERE", `{"urlsCriterions":{"WHERE":"1=1"},"sitesCriterions":{"WHERE":"Nope=1"}}`: "Nope"} {
 		list, err := wire.ReadURLAge(json.RawMessage("["+raw+"]"), nil)
 		if err == nil {

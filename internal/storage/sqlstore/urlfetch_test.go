@@ -80,7 +80,7 @@ func TestURLFetchMarks(t *testing.T) {
 	same(t, "stored", []any{u.Status, u.BatchID, u.UDate}, []any{int64(2), int64(7), wire.Date("2026-01-05 10:00:00")})
 	same(t, "gave rows", []wire.Date{b.site("s0").TcDate, b.site("s2").TcDate, b.site("empty").TcDate}, []wire.Date{"2026-01-05 10:00:00", "", ""})
 	urls = b.fetch(request) // s0 and s1 have rows in flight
-	same(t, "busy sites are left out", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
+	same(t, "busy sites are skipped", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
 	same(t, "nothing is due", b.fetch(request), []wire.URL{})
 }
 
@@ -107,7 +107,7 @@ func TestURLFetchRefusals(t *testing.T) {
 
 // A site whose hosts ask for a delay is not selected until the delay, a crawled page or a
 // minute has passed.
-func TestURLFetchLeavesHeldSitesAlone(t *testing.T) {
+func TestURLFetchSkipsHeldSites(t *testing.T) {
 	const request = `[{"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
 	for name, c := range map[string]struct {
 		until   wire.Date

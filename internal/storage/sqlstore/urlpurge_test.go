@@ -78,7 +78,7 @@ func TestURLPurge(t *testing.T) {
 		}
 	}
 	if _, err := wire.ReadURLPurge(json.RawMessage(`[{"siteId":"a","url":"","urlType":1}]`), nil); err == nil {
-		t.Error("an empty key is no criterion")
+		t.Error("an empty key is accepted")
 	}
 }
 
@@ -93,7 +93,7 @@ func sorted(list []string) []string {
 
 // Contents of a URL that was crawled after its deletion stay; those of an unchanged URL are
 // removed.
-func TestPurgeOfWhatIsAlive(t *testing.T) {
+func TestPurgeOfExistingURLs(t *testing.T) {
 	cases := map[string]struct {
 		deleted, back, trash string
 	}{
@@ -198,7 +198,7 @@ func second(_ any, err error) error { return err }
 
 // SITE_NEW of an id that waits for its purge, the purge and another deletion may run in any
 // order: an existing site is complete, a deleted site has only rows that wait.
-func TestPurgeAndSiteNewTogether(t *testing.T) {
+func TestConcurrentPurgeAndSiteNew(t *testing.T) {
 	b := newBench(t)
 	other, err := sqldb.Open(ctx, b.config)
 	b.must(err)
