@@ -241,7 +241,7 @@ func seal(t *testing.T, dir string) {
 	})
 }
 
-// unprivileged runs a command as nobody if the test runs as root, who may write everywhere.
+// unprivileged runs a command as nobody if the test runs as root, which may write everywhere.
 func unprivileged(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if os.Getuid() == 0 {

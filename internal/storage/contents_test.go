@@ -297,7 +297,10 @@ func TestContents(t *testing.T) {
 		},
 	} {
 		for kind, open := range places {
-			t.Run(name+"/"+kind, func(t *testing.T) { test(t, open(t, newHome(t))) })
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				test(t, open(t, newHome(t)))
+			})
 		}
 	}
 }

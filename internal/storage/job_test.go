@@ -122,6 +122,7 @@ func TestSampleRequests(t *testing.T) {
 		}
 		for _, sample := range samples {
 			t.Run(op.String()+"/"+filepath.Base(sample), func(t *testing.T) {
+				t.Parallel()
 				raw, err := os.ReadFile(sample)
 				if err != nil {
 					t.Fatal(err)

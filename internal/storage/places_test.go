@@ -16,6 +16,7 @@ func inPlaces(t *testing.T, run func(t *testing.T, n *node)) {
 	t.Helper()
 	for _, kind := range []string{PlaceFiles, PlaceSQL} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			n := newNode(t)
 			if kind == PlaceSQL {
 				n.Contents = n.Store.Contents()

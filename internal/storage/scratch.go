@@ -19,7 +19,7 @@ import (
 // Scratch keeps the raw files of real-time batches, one folder per batch: the crawler of
 // the batch writes them, its last stage reads and removes them (docs/spec/crawling.md 1.4,
 // 6.3). The manager of such batches names the folders. Each name starts with the name of
-// the manager's run, so that orphan folders of a killed run can be told from current ones.
+// the manager's run, so that orphan folders of a killed run are distinguishable.
 //
 // No file outlives its batch, so nothing is synced. Goroutines and processes may share it.
 type Scratch struct {

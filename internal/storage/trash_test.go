@@ -29,6 +29,7 @@ func TestContentsAreDeletedWithTheURL(t *testing.T) {
 		"URL_AGE delayed":     {`["URL_AGE",[{"sitesCriterions":{"WHERE":"Id='%s'"},"urlsCriterions":{"WHERE":"URL='%s'"},"delayedType":0}]]`, "1 raw, 1 processed"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := withPage(t)
 			n.fill()
 			n.good(fmt.Sprintf(c.request, site, page))
@@ -132,6 +133,7 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 		"concurrent": func(n *node) error { return twice(func() error { return n.EmptyTrash(n.t.Context()) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := withPage(t)
 			n.fill()
 			list, err := wire.ReadSiteCleanup(json.RawMessage(fmt.Sprintf(`{"id":%q}`, site)), nil)

@@ -15,7 +15,7 @@ const (
 )
 
 // siteIDs lists ids of sites after a bookmark, as stored. An id may be invalid in this
-// service; wire.CheckSiteID tells.
+// service (wire.CheckSiteID).
 func (s *source) siteIDs(ctx context.Context, from wire.Bookmark) ([]string, wire.Bookmark, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", key: "Id", columns: wire.SiteColumns[:1]}
 	page, next, err := s.page(ctx, t, from, sitesPage, nil)
