@@ -82,22 +82,25 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	// No write timeout: slow answers are a purpose of this server.
-	server := &http.Server{
-		Handler:           site.Handler(options),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-	}
 	fmt.Fprintf(stdout, "listening on http://%s/\n", listener.Addr())
-
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if *exitOnStdin {
-		// ends with stdin
-		go func() {
+		go func() { // ends with stdin
 			_, _ = io.Copy(io.Discard, stdin)
 			cancel()
 		}()
+	}
+	return serve(ctx, listener, site.Handler(options))
+}
+
+// serve serves until ctx ends.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	// No write timeout: slow answers are a purpose of this server.
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -66,52 +66,55 @@ func Start(o Options) (_ *Web, err error) {
 		}
 		byHost[t.Host] = append(byHost[t.Host], t)
 	}
-	certificates := map[string]tlsHost{}
-	for _, h := range tlsTraps() {
-		certificates[h.name] = h
-	}
-	robots := map[string]http.HandlerFunc{}
-	for _, f := range robotsFiles() {
-		robots[f.name] = f.serve
-	}
 	for i, name := range w.order {
 		at := 0
 		if port != 0 {
 			at = port + i
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(at)))
-		if err != nil {
-			return nil, fmt.Errorf("listen for host %q: %w", name, err)
-		}
-		listener = &tracked{listener, w}
-		scheme := "http://"
-		if strings.HasPrefix(name, "tls-") {
-			scheme = "https://"
-		}
-		w.hosts[name] = scheme + listener.Addr().String()
-		if talk := plainTalk[name]; talk != nil {
-			w.raws = append(w.raws, listener)
-			w.group.Go(func() { answer(listener, talk) })
-			continue
-		}
-		if h, ok := certificates[name]; ok {
-			cert, err := w.signer.issue(h, ip)
-			if err != nil {
-				listener.Close()
-				return nil, err
-			}
-			listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}})
-		}
-		var h http.Handler = w.handler(name, byHost[name], robots[name])
+		var h http.Handler = w.handler(name, byHost[name])
 		if o.Log != nil {
 			h = site.Logged(h, o.Log)
 		}
-		// No write timeout: slow answers are a purpose of this server.
-		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-		w.servers = append(w.servers, server)
-		w.group.Go(func() { _ = server.Serve(listener) })
+		if err := w.startHost(name, ip, at, h); err != nil {
+			return nil, fmt.Errorf("start host %q: %w", name, err)
+		}
 	}
 	return w, nil
+}
+
+// startHost listens on a port, 0 for a free one, and serves one host.
+func (w *Web) startHost(name string, ip net.IP, port int, h http.Handler) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	listener = &tracked{listener, w}
+	scheme := "http://"
+	if strings.HasPrefix(name, "tls-") {
+		scheme = "https://"
+	}
+	w.hosts[name] = scheme + listener.Addr().String()
+	if talk := plainTalk[name]; talk != nil {
+		w.raws = append(w.raws, listener)
+		w.group.Go(func() { answer(listener, talk) })
+		return nil
+	}
+	for _, t := range tlsTraps() {
+		if t.name != name {
+			continue
+		}
+		cert, err := w.signer.issue(t, ip)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}})
+	}
+	// No write timeout: slow answers are a purpose of this server.
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	w.servers = append(w.servers, server)
+	w.group.Go(func() { _ = server.Serve(listener) })
+	return nil
 }
 
 // listenAddress parses a numeric address, which the certificates contain.
@@ -145,13 +148,15 @@ func answer(l net.Listener, talk func(c net.Conn)) {
 }
 
 // handler serves one host.
-func (w *Web) handler(name string, traps []Trap, robots http.HandlerFunc) http.Handler {
+func (w *Web) handler(name string, traps []Trap) http.Handler {
 	routes := map[string]http.HandlerFunc{}
 	for _, t := range traps {
 		routes[t.Path] = t.serve
 	}
-	if robots != nil {
-		routes["/robots.txt"] = robots
+	for _, f := range robotsFiles() {
+		if f.name == name {
+			routes["/robots.txt"] = f.serve
+		}
 	}
 	if name == "" {
 		routes["/"] = w.index
