@@ -16,7 +16,7 @@ import (
 // with it. It starts nothing and makes no file.
 func check(f *config.File, app config.Application, cfg daemon.Config, stdout, stderr io.Writer) bool {
 	faults := slices.Concat(classes(cfg.Sequence), programs(f.Programs()), app.Unwritable())
-	if err := config.Writable(cfg.Env.Dir); err != nil {
+	if err := config.Writable(cfg.Executor.Dir); err != nil {
 		faults = append(faults, fmt.Errorf("[Environment] spool_dir: %w", err))
 	}
 	return f.Report("dc-daemon", stdout, stderr, faults...)

@@ -17,7 +17,7 @@ import (
 func TestEnvironmentKeys(t *testing.T) {
 	plain := func() executor.LocalConfig {
 		cfg, _ := read(t, "[Application]\n")
-		return cfg.Env
+		return cfg.Executor
 	}
 	slots := func(kind string, n int) func(*executor.LocalConfig) {
 		return func(c *executor.LocalConfig) { c.Slots = maps.Clone(c.Slots); c.Slots[kind] = n }
@@ -46,8 +46,8 @@ func TestEnvironmentKeys(t *testing.T) {
 		cfg, f := read(t, "[Application]\n[Environment]\n"+tt.line+"\n")
 		want := plain()
 		tt.want(&want)
-		if f.Err() != nil || len(f.Unknown()) > 0 || !reflect.DeepEqual(cfg.Env, want) {
-			t.Errorf("%s: %+v, want %+v, %v %q", tt.line, cfg.Env, want, f.Err(), f.Unknown())
+		if f.Err() != nil || len(f.Unknown()) > 0 || !reflect.DeepEqual(cfg.Executor, want) {
+			t.Errorf("%s: %+v, want %+v, %v %q", tt.line, cfg.Executor, want, f.Err(), f.Unknown())
 		}
 	}
 	if got := plain().Slots; !maps.Equal(got, map[string]int{"age": 1, "purge": 1}) {

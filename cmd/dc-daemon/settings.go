@@ -64,7 +64,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		MinFree:       s.Int("StatusMinFree", 1<<30, 0, 1<<50),
 	}
 	cfg.Sites = sitesManager(f, int(nodes))
-	cfg.Env = environment(f.Section("Environment"), dataDir)
+	cfg.Executor = environment(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
 	cfg.RealTime = realTime(f)
 	return cfg

@@ -44,8 +44,8 @@ func TestShippedIni(t *testing.T) {
 	if !reflect.DeepEqual(shipped.Process, defaults.Process) {
 		t.Errorf("[BatchTasksManagerProcess]\nshipped %+v\ndefault %+v", shipped.Process, defaults.Process)
 	}
-	if !reflect.DeepEqual(shipped.Env, defaults.Env) {
-		t.Errorf("[Environment]\nshipped %+v\ndefault %+v", shipped.Env, defaults.Env)
+	if !reflect.DeepEqual(shipped.Executor, defaults.Executor) {
+		t.Errorf("[Environment]\nshipped %+v\ndefault %+v", shipped.Executor, defaults.Executor)
 	}
 }
 

@@ -35,9 +35,9 @@ type Config struct {
 	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
 	// the daemon's, and as many slots for each
 	// kind of task as its manager has at once.
-	Env executor.LocalConfig
-	// OpenEnv opens another environment instead; nil for the local one.
-	OpenEnv func() (Pool, error)
+	Executor executor.LocalConfig
+	// OpenExecutor opens another environment instead; nil for the local one.
+	OpenExecutor func() (Pool, error)
 	// PollTimeout is PollingTimeout of each class, by class name; default 200 ms.
 	PollTimeout map[string]time.Duration
 
@@ -62,7 +62,7 @@ type Config struct {
 
 // Pool is an environment that this process runs. Close ends its tasks.
 type Pool interface {
-	executor.Environment
+	executor.Executor
 	Close(ctx context.Context) error
 }
 
@@ -84,21 +84,21 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Name != "" {
 		c.Log = c.Log.With("name", c.Name)
 	}
-	c.Env.Dir = cmp.Or(c.Env.Dir, filepath.Join(c.DataDir, "env"))
-	if c.Env.Log == nil {
-		c.Env.Log = c.Log
+	c.Executor.Dir = cmp.Or(c.Executor.Dir, filepath.Join(c.DataDir, "env"))
+	if c.Executor.Log == nil {
+		c.Executor.Log = c.Log
 	}
 	c.Sites.Workers = cmp.Or(c.Sites.Workers, sites.DefaultWorkers)
-	c.Env.Slots = withSlots(c.Env.Slots, map[string]int{
+	c.Executor.Slots = withSlots(c.Executor.Slots, map[string]int{
 		sites.TaskType:      c.Sites.Workers,
 		batches.CrawlTask:   int(c.Crawl.MaxTasks),
 		batches.ProcessTask: int(c.Process.MaxTasks),
 		realtime.TaskType:   c.RealTime.MaxThreads,
 		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // sites are picked beside
 	})
-	if c.OpenEnv == nil {
-		local := c.Env
-		c.OpenEnv = func() (Pool, error) { return executor.OpenLocal(local) }
+	if c.OpenExecutor == nil {
+		local := c.Executor
+		c.OpenExecutor = func() (Pool, error) { return executor.OpenLocal(local) }
 	}
 	if len(c.Sequence) == 0 {
 		c.Sequence = DefaultSequence

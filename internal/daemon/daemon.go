@@ -31,9 +31,9 @@ type builder struct {
 
 // builders are the classes that there are. What each one is given beside the
 // bus stands here and nowhere else.
-func builders(cfg Config, pool executor.Environment, stop func()) []builder {
+func builders(cfg Config, pool executor.Executor, stop func()) []builder {
 	cfg.Admin.Stop = stop
-	cfg.Sites.Env, cfg.Crawl.Env, cfg.Process.Env, cfg.RealTime.Env = pool, pool, pool, pool
+	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
 	return []builder{
 		{admin.Name, func(base manager.Config) runner { return admin.New(base, cfg.Admin) }},
 		{sites.Name, func(base manager.Config) runner { return sites.New(base, cfg.Sites) }},
@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	defer folder.release()
 
-	pool, err := cfg.OpenEnv()
+	pool, err := cfg.OpenExecutor()
 	if err != nil {
 		return fmt.Errorf("daemon: environment: %w", err)
 	}

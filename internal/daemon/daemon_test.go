@@ -77,12 +77,12 @@ func config(t testing.TB) (Config, *journal) {
 	t.Helper()
 	j := &journal{}
 	return Config{
-		DataDir:  t.TempDir(),
-		Sequence: []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // batches have tests of their own
-		OpenEnv:  func() (Pool, error) { return managertest.Env{RunFunc: dbTask}, nil },
-		Admin:    admin.Config{Port: -1},
-		Clients:  gateway.Config{Port: -1},
-		Sites:    sites.Config{DBTask: executor.Stage{Program: "db-task"}},
+		DataDir:      t.TempDir(),
+		Sequence:     []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // batches have tests of their own
+		OpenExecutor: func() (Pool, error) { return managertest.Executor{RunFunc: dbTask}, nil },
+		Admin:        admin.Config{Port: -1},
+		Clients:      gateway.Config{Port: -1},
+		Sites:        sites.Config{DBTask: executor.Stage{Program: "db-task"}},
 		// A stop is seen after one wait at the latest.
 		PollTimeout: map[string]time.Duration{
 			admin.Name: 10 * time.Millisecond, sites.Name: 10 * time.Millisecond,
@@ -338,7 +338,7 @@ func TestRefusedConfigs(t *testing.T) {
 		}, "data folder"},
 		{"class twice", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
 		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
-		{"environment", func(c *Config) { c.OpenEnv = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
+		{"environment", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
 		{"port in use", func(c *Config) { c.Clients.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
 		{"open to all", func(c *Config) { c.Clients.Host = "0.0.0.0" }, "insecure"},
 	}

@@ -58,7 +58,7 @@ func has(f *dto.MetricFamily, class string) bool {
 // Every statistic of every manager that exists is a metric with a HELP.
 func TestEveryStatisticIsAMetric(t *testing.T) {
 	cfg, _ := config(t)
-	cfg.Sequence, cfg.OpenEnv = nil, nil // all classes, a real environment
+	cfg.Sequence, cfg.OpenExecutor = nil, nil // all classes, a real environment
 	cfg.Status = status.Config{Port: -1}
 	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = executor.Stage{Program: "true"}, executor.Stage{Program: "true"}, executor.Stage{Program: "true"}
 	cfg.Sites.DBTask.Program = "true"

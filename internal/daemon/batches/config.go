@@ -10,7 +10,7 @@ import (
 // Common is what both managers of batches need.
 type Common struct {
 	// Env runs the tasks; the daemon fills it in.
-	Env executor.Environment
+	Executor executor.Executor
 	// Sites is the inproc name of SitesManager; clientSitesManager.
 	Sites string
 	// SitesTimeout bounds one request to SitesManager; DTMDTimeout, ms.

@@ -69,7 +69,7 @@ func (q *queue) readResult(b *batch) {
 		}
 	}
 	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-		res, err := q.Env.Result(ctx, id)
+		res, err := q.Executor.Result(ctx, id)
 		switch {
 		case errors.Is(err, executor.ErrUnknown):
 			return r.Send(q.report(outcomeReport), lost(id))
@@ -200,7 +200,7 @@ func (q *queue) forget(b *batch) {
 		q.postpone(b)
 	}
 	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		return q.Env.Delete(ctx, b.task)
+		return q.Executor.Delete(ctx, b.task)
 	}, func(err error) {
 		if err != nil {
 			failed(err)

@@ -26,7 +26,7 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // fakeEnv is an environment whose tasks end when the test says so.
 type fakeEnv struct {
-	executor.Environment // Run, Cancel and Nodes are not there
+	executor.Executor // Run, Cancel and Nodes are not there
 
 	mu        sync.Mutex
 	tasks     map[string]executor.Task
@@ -539,7 +539,7 @@ func (r *rig) base(ready chan struct{}) manager.Config {
 
 func (r *rig) common() Common {
 	return Common{
-		Env: r.env, Sites: SitesSocket, SitesTimeout: 30 * time.Second, MaxAttempts: 3, QueuePeriod: time.Hour,
+		Executor: r.env, Sites: SitesSocket, SitesTimeout: 30 * time.Second, MaxAttempts: 3, QueuePeriod: time.Hour,
 		Limits: Limits{TaskTTL: time.Minute, TaskTime: time.Minute, MaxTasks: 2}, BatchTime: 50 * time.Second, MaxURLs: 10,
 	}
 }

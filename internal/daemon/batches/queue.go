@@ -96,9 +96,9 @@ func (q *queue) watch() {
 	q.HandleReport(q.report(knownReport), q.known)
 	q.HandleReport(q.report(stateReport), q.state)
 	q.HandleReport(q.report(outcomeReport), q.outcome)
-	q.Tend("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
-	q.Tend("watch "+q.kind, func() time.Duration { return time.Second }, q.startWatcher())
-	q.Tend("ends "+q.kind, func() time.Duration { return time.Second }, q.tend)
+	q.Maintain("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
+	q.Maintain("watch "+q.kind, func() time.Duration { return time.Second }, q.startWatcher())
+	q.Maintain("ends "+q.kind, func() time.Duration { return time.Second }, q.tend)
 }
 
 // startWatcher gives the timer that keeps one watcher running: the environment's
@@ -110,11 +110,11 @@ func (q *queue) startWatcher() func(time.Time) {
 			return
 		}
 		_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-			changes, err := q.Env.Watch(ctx, executor.Filter{Types: []string{q.kind}})
+			changes, err := q.Executor.Watch(ctx, executor.Filter{Types: []string{q.kind}})
 			if err != nil {
 				return err
 			}
-			all, err := q.Env.Status(ctx)
+			all, err := q.Executor.Status(ctx)
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ func (q *queue) submit(b *batch, t executor.Task) {
 	t.Attempts, t.Start, t.ResultTTL = 1, q.Start.conditions(), max(q.ResultTTL, 0)
 	q.batches[b.task] = b
 	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		return q.Env.Submit(ctx, t)
+		return q.Executor.Submit(ctx, t)
 	}, func(err error) {
 		if err != nil {
 			q.refused(b, err)
@@ -280,7 +280,7 @@ func (q *queue) check() {
 		return
 	}
 	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-		states, err := q.Env.Status(ctx, ids...)
+		states, err := q.Executor.Status(ctx, ids...)
 		if err != nil {
 			return err
 		}

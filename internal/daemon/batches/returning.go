@@ -46,7 +46,7 @@ func (c *Crawl) findStuck() {
 		}
 	}
 	_, err := c.Go(func(ctx context.Context, r *manager.Reporter) error {
-		all, err := c.Env.Status(ctx)
+		all, err := c.Executor.Status(ctx)
 		if err != nil {
 			return err
 		}

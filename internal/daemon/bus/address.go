@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Errors of addresses, to be tested with errors.Is.
+// Errors of Bind; test them with errors.Is.
 var (
-	// ErrAddress: Bind was asked to listen at what is no address.
+	// ErrAddress: the host is not an IP address, localhost or *.
 	ErrAddress = errors.New("not an address to listen at")
-	// ErrExposed: Bind was asked to listen to other machines in the open.
-	ErrExposed = errors.New("listening beyond this machine needs CURVE keys or the explicit leave to be insecure")
+	// ErrExposed: other machines could connect without encryption.
+	ErrExposed = errors.New("listening beyond this machine needs CURVE keys or AllowInsecure")
 )
 
-// TCP is the endpoint of host and port; port 0 lets the system choose one,
-// which [Socket.Endpoint] then tells. The name localhost means 127.0.0.1, as
-// a socket is bound to an address, never to a name.
+// TCP returns the endpoint of host and port. With port 0 the system chooses the port;
+// [Socket.Endpoint] returns it after Bind. The name localhost becomes 127.0.0.1.
 func TCP(host string, port int) string {
 	if strings.EqualFold(host, "localhost") {
 		host = "127.0.0.1"
@@ -31,14 +30,12 @@ func TCP(host string, port int) string {
 	return fmt.Sprintf("tcp://%s:%d", host, port)
 }
 
-// Inproc is the endpoint of that name inside one bus.
+// Inproc returns the endpoint with that name inside one bus.
 func Inproc(name string) string { return "inproc://" + name }
 
-// Local reports whether only this machine reaches a socket that listens at host,
-// which may be an IPv4 or IPv6 address (with or without brackets), localhost, or
-// * for all IPv4 addresses; :: are all addresses of both kinds. Names of
-// machines and interfaces are refused with ErrAddress: what they mean is decided
-// elsewhere, and may change.
+// Local reports whether host is reachable from this machine only. The host is an IPv4 or
+// IPv6 address (with or without brackets), localhost, or * for all IPv4 addresses. Other
+// names give ErrAddress, because their meaning can change after the check.
 func Local(host string) (bool, error) {
 	if host == "*" {
 		return false, nil
@@ -57,8 +54,8 @@ func Local(host string) (bool, error) {
 	return a.Unmap().IsLoopback(), nil
 }
 
-// exposed refuses a TCP endpoint that other machines can reach in the open.
-func (o Options) exposed(endpoint string) error {
+// checkExposure refuses a TCP endpoint that other machines can reach without encryption.
+func (o Options) checkExposure(endpoint string) error {
 	host, tcp := tcpHost(endpoint)
 	if !tcp {
 		return nil
@@ -73,15 +70,15 @@ func (o Options) exposed(endpoint string) error {
 	return fmt.Errorf("address %q: %w", host, ErrExposed)
 }
 
-// known refuses the other transports of libzmq, whose rules nobody has thought of.
-func known(endpoint string) error {
+// checkTransport refuses the other transports of libzmq: their access rules are not checked here.
+func checkTransport(endpoint string) error {
 	if strings.HasPrefix(endpoint, "tcp://") || strings.HasPrefix(endpoint, "inproc://") {
 		return nil
 	}
 	return errors.New("neither a TCP nor an inproc endpoint")
 }
 
-// tcpHost is the host of a TCP endpoint, with the brackets of IPv6.
+// tcpHost returns the host of a TCP endpoint, with the brackets of IPv6.
 func tcpHost(endpoint string) (host string, tcp bool) {
 	rest, tcp := strings.CutPrefix(endpoint, "tcp://")
 	if !tcp {

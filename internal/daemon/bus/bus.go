@@ -12,54 +12,48 @@ import (
 	zmq "github.com/pebbe/zmq4"
 )
 
-// Errors of sockets, to be tested with errors.Is.
+// Errors of sockets; test them with errors.Is.
 var (
-	// ErrBusy: the queue to the peer is full, or nobody is connected.
-	ErrBusy = errors.New("the queue of the peer is full")
-	// ErrGone: the peer of that route is not connected any more.
-	ErrGone = errors.New("the peer has gone")
-	// ErrNone: no message waits.
-	ErrNone = errors.New("no message")
-	// ErrRefused: the server ends the handshakes, on account of keys.
-	ErrRefused = errors.New("the server refuses the connection")
+	ErrBusy    = errors.New("the queue to the peer is full") // also: no peer is connected
+	ErrGone    = errors.New("the peer has disconnected")
+	ErrNone    = errors.New("no message")
+	ErrRefused = errors.New("the server refuses the connection") // its keys and ours do not match
 )
 
-// Bus is the messaging of one process: a ZMQ context of its own. It is safe for
-// use by several goroutines; its sockets are not.
+// Bus is the ZMQ context of one process. It is safe for concurrent use; its sockets are not.
 type Bus struct {
 	ctx  *zmq.Context
 	open atomic.Int64
 
-	door     door           // who may come in
+	zap      zapHandler
 	watchers sync.WaitGroup // one goroutine for each binding socket with keys
 	monitors atomic.Int64   // numbers the endpoints of monitors
 
 	ending  sync.Once
-	ended   chan struct{} // closed when Term is through
-	failure error         // of Term; to be read after ended
+	ended   chan struct{} // closed when Term is done
+	failure error         // of Term; read it after ended
 }
 
-// New starts a bus with one I/O thread. [Bus.Term] ends it.
+// New starts a bus with one I/O thread. Call [Bus.Term] at the end.
 func New() (*Bus, error) {
-	seed()
+	seedRoutingIDs()
 	ctx, err := zmq.NewContext()
 	if err != nil {
-		return nil, fmt.Errorf("bus.New: %w", err)
+		return nil, fmt.Errorf("create ZMQ context: %w", err)
 	}
-	// A poll that starts again in full after each signal would stretch a turn.
+	// A restart of poll after each signal would extend its timeout.
 	ctx.SetRetryAfterEINTR(false)
-	// A linger of 0 for sockets that somebody forgets to set or to close.
+	// Without it, a socket that is never closed would block Term.
 	if err := ctx.SetBlocky(false); err != nil {
 		_ = ctx.Term()
-		return nil, fmt.Errorf("bus.New: %w", err)
+		return nil, fmt.Errorf("set options of ZMQ context: %w", err)
 	}
 	return &Bus{ctx: ctx, ended: make(chan struct{})}, nil
 }
 
-// Term ends the bus. All sockets must have been closed; what they still had to
-// send gets at most their linger. Term itself never waits longer than limit: it
-// then answers an error that says how many sockets nobody closed. It may be
-// called again to wait longer.
+// Term ends the bus after all sockets were closed; unsent messages get their linger time.
+// It waits at most limit, then returns an error with the number of open sockets. A second
+// call continues to wait.
 func (b *Bus) Term(limit time.Duration) error {
 	b.ending.Do(func() {
 		go func() {
@@ -72,29 +66,29 @@ func (b *Bus) Term(limit time.Duration) error {
 	select {
 	case <-b.ended:
 		if b.failure != nil {
-			return fmt.Errorf("bus.Term: %w", b.failure)
+			return fmt.Errorf("end message bus: %w", b.failure)
 		}
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("bus.Term: not ended after %v, %d sockets are open", limit, b.open.Load())
+		return fmt.Errorf("end message bus: not ended after %v, %d sockets are open", limit, b.open.Load())
 	}
 }
 
-// term waits for the sockets with keys before it shuts the door, as libzmq lets
-// everybody in where there is none.
+// term ends the ZAP handler after the last socket with keys: without a handler libzmq
+// accepts every client.
 func (b *Bus) term() error {
 	b.watchers.Wait()
-	err := b.shutDoor()
+	err := b.stopZAP()
 	b.ctx.SetRetryAfterEINTR(true)
 	return errors.Join(err, b.ctx.Term())
 }
 
-// Open is the number of open sockets.
+// Open returns the number of open sockets.
 func (b *Bus) Open() int { return int(b.open.Load()) }
 
-// NewUID is a fresh uid for an event: 128 random bits in hexadecimal.
+// NewUID returns a new uid for an event: 128 random bits in hexadecimal.
 func NewUID() string {
 	var bits [16]byte
-	_, _ = rand.Read(bits[:]) // it never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(bits[:]) // crypto/rand never returns an error
 	return hex.EncodeToString(bits[:])
 }

@@ -13,10 +13,11 @@ import (
 
 	zmq "github.com/pebbe/zmq4"
 
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
-// patience is how long a test waits for what must come; it decides nothing else.
+// patience bounds a test that hangs; no result depends on it.
 const patience = 20 * time.Second
 
 func newBus(t *testing.T) *Bus {
@@ -33,11 +34,7 @@ func newBus(t *testing.T) *Bus {
 		if b.Open() != 0 {
 			t.Errorf("%d sockets are open", b.Open())
 		}
-		for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%d goroutines at the end, %d at the start", runtime.NumGoroutine(), before)
-			}
-		}
+		testwait.Until(t, "the goroutines of the bus end", func() bool { return runtime.NumGoroutine() <= before })
 	})
 	return b
 }
@@ -66,7 +63,7 @@ func event(uid string) wire.Event {
 	return wire.Event{Class: wire.ClassClient, UID: uid, Type: 1, Object: []byte(`{"a":1}`)}
 }
 
-// next waits for one message, or for the error that is not ErrNone.
+// next waits for one message, or for an error other than ErrNone.
 func next(t *testing.T, s *Socket) (Message, error) {
 	t.Helper()
 	if err := s.refusal(); err != nil {
@@ -82,11 +79,11 @@ func next(t *testing.T, s *Socket) (Message, error) {
 			continue
 		}
 		if ready[0] != s {
-			t.Fatal("the poller answered another socket")
+			t.Fatal("the poller returned another socket")
 		}
 		m, err := s.Recv()
 		if s.monitor != nil && errors.Is(err, ErrNone) {
-			continue // it was news of the handshake
+			continue // a handshake event of the monitor
 		}
 		return m, err
 	}
@@ -94,21 +91,18 @@ func next(t *testing.T, s *Socket) (Message, error) {
 	return Message{}, nil
 }
 
-func TestThereAndBack(t *testing.T) {
-	for _, endpoint := range []string{Inproc("a"), TCP("127.0.0.1", 0), TCP("localhost", 0), TCP("::1", 0)} {
+func TestRoundTrip(t *testing.T) {
+	endpoints := []string{Inproc("a"), TCP("127.0.0.1", 0), TCP("localhost", 0)}
+	if hasIPv6() {
+		endpoints = append(endpoints, TCP("::1", 0))
+	}
+	for _, endpoint := range endpoints {
 		t.Run(endpoint, func(t *testing.T) {
-			if strings.Contains(endpoint, "::1") {
-				l, err := net.Listen("tcp", "[::1]:0")
-				if err != nil {
-					t.Skip("no IPv6 here")
-				}
-				l.Close()
-			}
 			b := newBus(t)
 			server := bind(t, b, endpoint, Options{})
 			client := connect(t, b, server.Endpoint())
 			if _, err := server.Recv(); !errors.Is(err, ErrNone) {
-				t.Errorf("an empty socket: %v", err)
+				t.Errorf("empty socket: %v", err)
 			}
 			sent, err := client.Send(nil, event("u1"))
 			if err != nil {
@@ -149,13 +143,13 @@ func TestBusyAndGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 4 { // the marks of both ends add up on inproc
+	for range 4 { // on inproc the limits of both ends add up
 		if _, err := client.Send(nil, event("u")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := client.Send(nil, event("u")); !errors.Is(err, ErrBusy) {
-		t.Errorf("a full queue: %v", err)
+		t.Errorf("full queue: %v", err)
 	}
 	m, err := next(t, server)
 	if err != nil {
@@ -165,23 +159,21 @@ func TestBusyAndGone(t *testing.T) {
 		_, err = server.Send(m.Route, event("u"))
 	}
 	if !errors.Is(err, ErrBusy) {
-		t.Errorf("a peer that does not read: %v", err)
+		t.Errorf("peer that does not read: %v", err)
 	}
 	client.Close()
-	client.Close() // a second time does nothing
-	for end := time.Now().Add(patience); !errors.Is(err, ErrGone) && time.Now().Before(end); {
-		_, _ = server.Recv() // lets the socket see the end of its peer
+	client.Close() // a second call does nothing
+	testwait.Until(t, "Send returns ErrGone after the peer disconnects", func() bool {
+		_, _ = server.Recv() // processes the disconnect
 		_, err = server.Send(m.Route, event("u"))
-	}
-	if !errors.Is(err, ErrGone) {
-		t.Errorf("a peer that left: %v", err)
-	}
+		return errors.Is(err, ErrGone)
+	})
 	if _, err := server.Send(nil, event("u")); err == nil {
 		t.Error("sent without a route")
 	}
 }
 
-// raw is a peer that speaks ZMQ but no events.
+// raw returns a function that sends arbitrary ZMQ frames.
 func raw(t *testing.T, b *Bus, endpoint string) func(frames ...string) {
 	t.Helper()
 	s := connect(t, b, endpoint)
@@ -209,16 +201,16 @@ func TestMalformed(t *testing.T) {
 		bad        bool
 		answerable bool
 	}{
-		{"an event", []string{good}, false, false},
-		{"an event behind a delimiter", []string{"", good}, false, false},
+		{"event", []string{good}, false, false},
+		{"event after a delimiter", []string{"", good}, false, false},
 		{"empty", []string{""}, true, false},
 		{"not JSON", []string{"\x00\xff"}, true, false},
-		{"half", []string{good[:20]}, true, false},
+		{"truncated", []string{good[:20]}, true, false},
 		{"list", []string{"[]"}, true, false},
 		{"no class", []string{`{"uid":"u7","eventType":1}`}, true, true},
 		{"unknown class", []string{`{"class":"root","uid":"u7","eventType":1}`}, true, true},
 		{"no uid", []string{`{"class":"client","eventType":1}`}, true, false},
-		{"odd uid", []string{`{"class":"client","uid":"a b","eventType":1}`}, true, false},
+		{"invalid uid", []string{`{"class":"client","uid":"a b","eventType":1}`}, true, false},
 		{"long uid", []string{`{"class":"client","uid":"` + strings.Repeat("a", 65) + `","eventType":1}`}, true, false},
 		{"type is a text", []string{`{"class":"client","uid":"u7","eventType":"1"}`}, true, true},
 		{"deep", []string{strings.Repeat("[", 100000)}, true, false},
@@ -239,7 +231,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// What a plain TCP peer does must not disturb the others.
+// A misbehaving TCP peer does not disturb other peers.
 func TestHostilePeers(t *testing.T) {
 	b := newBus(t)
 	server := bind(t, b, TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 20})
@@ -272,7 +264,7 @@ func TestHostilePeers(t *testing.T) {
 	}
 }
 
-// The largest messages that wait for a slow reader do not fill the memory.
+// The unread messages of a slow reader are limited in bytes.
 func TestUnread(t *testing.T) {
 	b := newBus(t)
 	for _, c := range []struct {
@@ -295,7 +287,7 @@ func TestUnread(t *testing.T) {
 		}
 		s.Close()
 	}
-	// A peer that is ahead of the reader waits, and loses nothing.
+	// A sender that is faster than the reader waits; nothing is lost.
 	const n = 200
 	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
 	c := connect(t, b, s.Endpoint())
@@ -324,15 +316,15 @@ func TestTermDoesNotHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.Term(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "1 sockets") {
-		t.Errorf("an open socket: %v", err)
+		t.Errorf("open socket: %v", err)
 	}
 	s.Close()
 }
 
-// A peer that brings the id which the ROUTER gives out next would end the
-// process, so no two processes may begin with the same one.
-func TestRoutesAreNotForeseeable(t *testing.T) {
-	const asked = "TEST_TELLS_ITS_ROUTE"
+// A peer that brings the ROUTER's next routing id would end the process, so that id must
+// differ between processes.
+func TestRoutingIDsAreUnpredictable(t *testing.T) {
+	const asked = "TEST_PRINT_ROUTE"
 	if os.Getenv(asked) != "" {
 		b := newBus(t)
 		s := bind(t, b, TCP("127.0.0.1", 0), Options{})
@@ -354,14 +346,14 @@ func TestRoutesAreNotForeseeable(t *testing.T) {
 		_, route, _ := strings.Cut(string(out), "route ")
 		route, _, ok := strings.Cut(route, ".")
 		if err != nil || !ok || seen[route] {
-			t.Fatalf("route %q, before %v, %v\n%s", route, seen, err, out)
+			t.Fatalf("route %q, earlier routes %v, %v\n%s", route, seen, err, out)
 		}
 		seen[route] = true
 	}
 }
 
-// The id of a peer that is there is not given to another one.
-func TestIDInUse(t *testing.T) {
+// The routing id of a connected peer is not given to another peer.
+func TestRoutingIDInUse(t *testing.T) {
 	b := newBus(t)
 	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
 	named := func() *Socket {
@@ -386,7 +378,7 @@ func TestIDInUse(t *testing.T) {
 	if _, err := named().Send(nil, event("second")); err != nil {
 		t.Fatal(err)
 	}
-	// Whatever comes in meanwhile, the answer is the first one's.
+	// Other messages may arrive first; the answer still goes to the first peer.
 	if _, err := s.Send(m.Route, event("answer")); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +387,7 @@ func TestIDInUse(t *testing.T) {
 	}
 }
 
-func TestOtherTransports(t *testing.T) {
+func TestUnsupportedTransports(t *testing.T) {
 	b := newBus(t)
 	for _, endpoint := range []string{"ipc:///tmp/x", "ws://127.0.0.1:*", "udp://127.0.0.1:1", "127.0.0.1:1", ""} {
 		if s, err := b.Bind(endpoint, Options{}); err == nil {

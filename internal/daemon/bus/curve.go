@@ -7,39 +7,37 @@ import (
 	zmq "github.com/pebbe/zmq4"
 )
 
-// Curve holds the keys of one side, Z85 text of 40 characters each. A binding
-// socket needs Secret and Allowed; a connecting one the three keys. It prints
-// without the secret one, so that whoever shows a configuration does not tell it.
+// Curve holds the keys of one side, Z85 text of 40 characters each. Binding needs Secret
+// and Allowed; connecting needs the three keys. Printing it omits the secret key.
 type Curve struct {
 	Public string
 	Secret string `json:"-"`
-	// ServerPublic is the key that the server must have, for connecting.
+	// ServerPublic is the expected public key of the server; for connecting only.
 	ServerPublic string
-	// Allowed is who may come in, for binding. It is asked at each handshake and
-	// at each message, so that a client that is taken off the list is out at once,
-	// however long its connection has been open.
+	// Allowed lists the clients; for binding only. It is checked at each handshake and at
+	// each message, so that removing a client also ends its open connections.
 	Allowed Allower
 }
 
-// Allower knows the clients. Allowed reports whether the one with that public
-// key may come in; an error goes to the log beside the answer. Several goroutines
-// ask it, often: it must be quick.
+// Allower checks clients. Allowed reports whether the client with that public key may
+// connect; an error is logged and does not change the result. It is called often and
+// concurrently, so it must be quick.
 type Allower interface {
 	Allowed(public string) (bool, error)
 }
 
-// String names the public keys that there are.
+// String returns the public keys.
 func (c Curve) String() string { return fmt.Sprintf("keys %q for %q", c.Public, c.ServerPublic) }
 
-// GoString is String, for %#v.
+// GoString is String; it keeps the secret key out of %#v.
 func (c Curve) GoString() string { return c.String() }
 
-// hasCurve tells whether libzmq can encrypt; tests replace it.
+// hasCurve reports whether libzmq supports CURVE; tests replace it.
 var hasCurve = zmq.HasCurve
 
-var errNoCurve = errors.New("keys are given, but this libzmq was built without CURVE; it needs libsodium")
+var errNoCurve = errors.New("keys are configured, but this libzmq was built without CURVE (libsodium)")
 
-// server sets the keys of a binding socket in that domain of the door.
+// server sets the keys of a binding socket and its ZAP domain.
 func (c *Curve) server(s *zmq.Socket, domain string) error {
 	err := errors.Join(s.SetCurveServer(1), s.SetCurveSecretkey(c.Secret), s.SetZapDomain(domain))
 	if err != nil {

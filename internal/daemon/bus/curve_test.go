@@ -8,15 +8,18 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	zmq "github.com/pebbe/zmq4"
+
+	"hce/dc/internal/testwait"
 )
 
-// party is one who has keys.
+// party is a holder of keys.
 type party struct{ public, secret string }
 
 func newParty(t *testing.T) party {
@@ -32,7 +35,7 @@ func (p party) to(server party) *Curve {
 	return &Curve{Public: p.public, Secret: p.secret, ServerPublic: server.public}
 }
 
-// guests is a list of clients.
+// guests is an Allower that tests change.
 type guests struct {
 	mu    sync.Mutex
 	keys  map[string]bool
@@ -67,7 +70,7 @@ func (g *guests) questions() int {
 	return g.asked
 }
 
-// journal is a log that a test reads while others write.
+// journal is a log that a test reads while goroutines write.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -85,27 +88,21 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// await waits until the log has all these words in one line.
+// await waits until one line of the log has all words.
 func (j *journal) await(t *testing.T, words ...string) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	testwait.Until(t, fmt.Sprintf("a log line has %q", words), func() bool {
 		for line := range strings.Lines(j.String()) {
-			found := 0
-			for _, w := range words {
-				if strings.Contains(line, w) {
-					found++
-				}
-			}
-			if found == len(words) {
-				return
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+				return true
 			}
 		}
-	}
-	t.Fatalf("no line with %q in\n%s", words, j)
+		return false
+	})
 }
 
-// fortress binds a socket with keys.
-func fortress(t *testing.T, b *Bus, server party, allowed Allower) (*Socket, *journal) {
+// bindWithKeys binds a socket with keys.
+func bindWithKeys(t *testing.T, b *Bus, server party, allowed Allower) (*Socket, *journal) {
 	t.Helper()
 	j := &journal{}
 	return bind(t, b, TCP("127.0.0.1", 0), Options{
@@ -121,14 +118,14 @@ func visit(t *testing.T, b *Bus, s *Socket, keys *Curve, uid string) *Socket {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	// A server may be quick to refuse.
+	// A server may refuse before the send.
 	if _, err := c.Send(nil, event(uid)); err != nil && !errors.Is(err, ErrRefused) {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// receives takes the next message, which must be that one, and answers it.
+// receives takes the next message, checks its uid and answers it.
 func receives(t *testing.T, s, client *Socket, uid string) {
 	t.Helper()
 	m, err := next(t, s)
@@ -146,10 +143,10 @@ func receives(t *testing.T, s, client *Socket, uid string) {
 	}
 }
 
-// refused waits for the refusal of a client.
+// refused waits for the refusal of a connection.
 func refused(t *testing.T, c *Socket, want string) {
 	t.Helper()
-	for range 2 { // it stays refused
+	for range 2 { // the refusal is permanent
 		if _, err := next(t, c); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Fatalf("%v, want %q", err, want)
 		}
@@ -159,36 +156,36 @@ func refused(t *testing.T, c *Socket, want string) {
 func TestCurve(t *testing.T) {
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
 	b := newBus(t)
-	s, _ := fortress(t, b, server, invite(alice))
+	s, _ := bindWithKeys(t, b, server, invite(alice))
 	receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
 
 	cases := []struct {
 		name   string
 		keys   *Curve
-		client string   // what the client is told
-		log    []string // what the server's log tells
+		client string   // the error of the client
+		log    []string // words in the server's log
 	}{
-		{"unlisted", bob.to(server), "does not list", []string{"not listed", "address=127.0.0.1", bob.public}},
-		{"another key of the server", alice.to(bob), "it has another public key", []string{"another public key", "address="}},
+		{"unlisted key", bob.to(server), "does not list", []string{"not listed", "address=127.0.0.1", bob.public}},
+		{"wrong server key", alice.to(bob), "it has another public key", []string{"another public key", "address="}},
 		{"no keys", nil, "want", []string{"address="}},
-		{"a public key without its secret one", &Curve{Public: alice.public, Secret: bob.secret, ServerPublic: server.public}, "it has another public key", []string{"another public key", "address="}},
+		{"public key without its secret", &Curve{Public: alice.public, Secret: bob.secret, ServerPublic: server.public}, "it has another public key", []string{"another public key", "address="}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			list := invite(alice)
-			s, log := fortress(t, b, server, list)
+			s, log := bindWithKeys(t, b, server, list)
 			refused(t, visit(t, b, s, tc.keys, "refused"), tc.client)
 			log.await(t, append(tc.log, "client refused")...)
-			// The first message that comes in is that of the one who may.
+			// The refused message was dropped: the next one is alice's.
 			receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
 		})
 	}
-	t.Run("keys for a server without", func(t *testing.T) {
+	t.Run("keys for a server without keys", func(t *testing.T) {
 		plain := bind(t, b, TCP("127.0.0.1", 0), Options{})
 		refused(t, visit(t, b, plain, alice.to(server), "refused"), "uses no keys")
 		receives(t, plain, visit(t, b, plain, nil, "plain"), "plain")
 	})
-	t.Run("inproc needs none", func(t *testing.T) {
+	t.Run("inproc ignores keys", func(t *testing.T) {
 		inner := bind(t, b, Inproc("x"), Options{Curve: &Curve{Secret: server.secret, Allowed: invite()}})
 		c, err := b.Connect(Inproc("x"), Options{Curve: alice.to(server)})
 		if err != nil {
@@ -225,28 +222,28 @@ func TestCurveKeepsItsSecret(t *testing.T) {
 	}
 }
 
-// Each port has a list of its own.
-func TestListsAreApart(t *testing.T) {
+// Each socket has its own list.
+func TestListsAreSeparate(t *testing.T) {
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
 	b := newBus(t)
-	operators, _ := fortress(t, b, server, invite(alice))
-	clients, _ := fortress(t, b, server, invite(alice, bob))
+	operators, _ := bindWithKeys(t, b, server, invite(alice))
+	clients, _ := bindWithKeys(t, b, server, invite(alice, bob))
 	refused(t, visit(t, b, operators, bob.to(server), "bob"), "does not list")
 	receives(t, clients, visit(t, b, clients, bob.to(server), "bob"), "bob")
 	receives(t, operators, visit(t, b, operators, alice.to(server), "alice"), "alice")
 
-	// The guard of a socket goes with it; the others stay.
+	// Closing one socket does not affect the handshakes of the other.
 	clients.Close()
 	receives(t, operators, visit(t, b, operators, alice.to(server), "alice"), "alice")
 	refused(t, visit(t, b, operators, bob.to(server), "bob"), "does not list")
 }
 
-// Who is taken off the list is out, with an open connection as with a new one.
+// A client removed from the list is refused, on open and on new connections.
 func TestListedThenRemoved(t *testing.T) {
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
 	b := newBus(t)
 	list := invite(alice, bob)
-	s, _ := fortress(t, b, server, list)
+	s, _ := bindWithKeys(t, b, server, list)
 	c := visit(t, b, s, alice.to(server), "before")
 	receives(t, s, c, "before")
 	list.set(alice, false)
@@ -268,29 +265,29 @@ type broken struct{}
 
 func (broken) Allowed(string) (bool, error) { panic("no list") }
 
-// A list that fails says so, and what it answers counts.
-func TestListsThatFail(t *testing.T) {
+// A list that returns an error still decides; the error is logged.
+func TestFailingLists(t *testing.T) {
 	server, alice := newParty(t), newParty(t)
 	b := newBus(t)
-	t.Run("in part", func(t *testing.T) {
+	t.Run("error", func(t *testing.T) {
 		list := invite(alice)
 		list.err = errors.New("line 7 is no key")
-		s, log := fortress(t, b, server, list)
+		s, log := bindWithKeys(t, b, server, list)
 		receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
 		log.await(t, "level=WARN", "list of clients", "line 7 is no key")
 	})
-	t.Run("with a panic", func(t *testing.T) {
-		s, log := fortress(t, b, server, broken{})
+	t.Run("panic", func(t *testing.T) {
+		s, log := bindWithKeys(t, b, server, broken{})
 		refused(t, visit(t, b, s, alice.to(server), "alice"), "does not list")
 		log.await(t, "list of clients", "no list")
 	})
 }
 
-// Requests of RFC 27 that libzmq would not make are refused, too.
-func TestDoorReplies(t *testing.T) {
+// The handler refuses malformed requests of RFC 27, which libzmq would not send.
+func TestZAPReplies(t *testing.T) {
 	b := newBus(t)
 	public := strings.Repeat("k", 32)
-	g, err := b.enter(&guests{keys: map[string]bool{zmq.Z85encode(public): true}}, nil)
+	g, err := b.addAuthenticator(&guests{keys: map[string]bool{zmq.Z85encode(public): true}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +323,7 @@ func TestDoorReplies(t *testing.T) {
 			for _, f := range tc.frames {
 				frames = append(frames, []byte(f))
 			}
-			got := b.door.reply(frames)
+			got := b.zap.reply(frames)
 			want := []string{"1.0", "", "400", "no access", "", ""}
 			if tc.yes {
 				want = []string{"1.0", "", "200", "", zmq.Z85encode(public), ""}
@@ -339,19 +336,19 @@ func TestDoorReplies(t *testing.T) {
 			}
 		})
 	}
-	b.door.leave(g)
-	if got := b.door.reply([][]byte{[]byte("1.0"), []byte("7"), []byte(g.domain), nil, nil, []byte("CURVE"), []byte(public)}); string(got[2]) != "400" {
-		t.Errorf("the socket is closed: %q", got)
+	b.zap.remove(g)
+	if got := b.zap.reply([][]byte{[]byte("1.0"), []byte("7"), []byte(g.domain), nil, nil, []byte("CURVE"), []byte(public)}); string(got[2]) != "400" {
+		t.Errorf("closed socket: %q", got)
 	}
 }
 
-// A thousand who may not come keep none from coming, and fill no log.
+// A thousand refused connections do not block listed clients and do not fill the log.
 func TestManyRefused(t *testing.T) {
 	const strangers, each, visits = 4, 250, 100
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
 	outside, b := newBus(t), newBus(t)
 	list := invite(alice)
-	s, log := fortress(t, b, server, list)
+	s, log := bindWithKeys(t, b, server, list)
 	regular := visit(t, outside, s, alice.to(server), "0")
 	receives(t, s, regular, "0")
 
@@ -396,7 +393,7 @@ func TestManyRefused(t *testing.T) {
 		t.Error(err)
 	}
 	if n := list.questions(); n < strangers*each {
-		t.Errorf("the list was asked %d times", n)
+		t.Errorf("the list was checked %d times", n)
 	}
 	if n := strings.Count(log.String(), "not listed"); n == 0 || n > 10 {
 		t.Errorf("%d lines in the log", n)
@@ -404,21 +401,21 @@ func TestManyRefused(t *testing.T) {
 	receives(t, s, visit(t, outside, s, alice.to(server), "end"), "end")
 }
 
-// greeting is what a client with CURVE says first (ZMTP 3.0).
+// greeting is the first message of a client with CURVE (ZMTP 3.0).
 const greeting = "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x03\x00CURVE\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
 	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// What is no client does no harm, and does not stay.
+// Arbitrary bytes on the port do no harm, and the connection is closed.
 func TestGarbageOnThePort(t *testing.T) {
 	server, alice := newParty(t), newParty(t)
 	b := newBus(t)
-	s, log := fortress(t, b, server, invite(alice))
+	s, log := bindWithKeys(t, b, server, invite(alice))
 	regular := visit(t, b, s, alice.to(server), "before")
 	receives(t, s, regular, "before")
 	hello := "\x04\xc8\x05HELLO\x01\x00" + strings.Repeat("\x00", 192)
 	acts := map[string]string{
 		"silent":           "",
-		"bytes":            "\x01\x02\x03 nothing that anybody knows \xff\xfe",
+		"bytes":            "\x01\x02\x03 not a known protocol \xff\xfe",
 		"HTTP":             "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"TLS":              "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\x00", 508),
 		"zeros":            strings.Repeat("\x00", 10<<20),
@@ -440,7 +437,7 @@ func TestGarbageOnThePort(t *testing.T) {
 		defer c.Close()
 		joined.Go(func() {
 			_ = c.SetDeadline(time.Now().Add(patience))
-			_, _ = c.Write([]byte(text)) // it may hang up in the middle
+			_, _ = c.Write([]byte(text)) // the server may close the connection meanwhile
 			for buffer := make([]byte, 4096); ; {
 				if _, err := c.Read(buffer); err != nil {
 					if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -469,11 +466,11 @@ func TestGarbageOnThePort(t *testing.T) {
 	log.await(t, "it does not speak the protocol", "address=")
 }
 
-// A large frame of one who may come ends that connection alone.
+// A frame above the limit ends only the connection of its sender.
 func TestLargeFrameWithKeys(t *testing.T) {
 	server, alice := newParty(t), newParty(t)
 	b := newBus(t)
-	s, _ := fortress(t, b, server, invite(alice))
+	s, _ := bindWithKeys(t, b, server, invite(alice))
 	big := visit(t, b, s, alice.to(server), "small")
 	receives(t, s, big, "small")
 	if _, err := big.zmq.SendBytes(make([]byte, 8<<20), zmq.DONTWAIT); err != nil {
@@ -482,20 +479,20 @@ func TestLargeFrameWithKeys(t *testing.T) {
 	receives(t, s, visit(t, b, s, alice.to(server), "other"), "other")
 }
 
-// A socket that nobody has closed keeps its door: it lets nobody in instead of all.
+// A socket that is never closed keeps the ZAP handler running: clients are still checked.
 func TestTermWithAnOpenSocket(t *testing.T) {
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
-	outside, b := newBus(t), newBus(t) // newBus sees that b ends after all
-	s, _ := fortress(t, b, server, invite(alice))
+	outside, b := newBus(t), newBus(t) // newBus checks at the end that b has ended
+	s, _ := bindWithKeys(t, b, server, invite(alice))
 	if err := b.Term(10 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "1 sockets") {
-		t.Errorf("an open socket: %v", err)
+		t.Errorf("open socket: %v", err)
 	}
 	refused(t, visit(t, outside, s, bob.to(server), "bob"), "does not list")
 	s.Close()
 }
 
-// What the log tells of an early failure is put together from several events.
-func TestWitness(t *testing.T) {
+// A log line about an early failure joins several events.
+func TestHandshakeLog(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -513,20 +510,20 @@ func TestWitness(t *testing.T) {
 	defer file.Close()
 	fd := int(file.Fd())
 	j := &journal{}
-	w := witness{guard: &guard{log: slog.New(slog.NewTextHandler(j, nil))}, peers: map[int]string{}}
-	w.see(zmq.EVENT_ACCEPTED, fd)
-	w.see(zmq.EVENT_ACCEPTED, -1)
-	w.see(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongMechanism)
-	w.see(zmq.EVENT_DISCONNECTED, fd)
-	w.see(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongCrypto)
-	w.see(zmq.EVENT_DISCONNECTED, -1) // one that has left before it was looked at
-	w.see(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0)
-	w.see(zmq.EVENT_DISCONNECTED, 76)
-	w.see(zmq.EVENT_DISCONNECTED, 77) // an ordinary end
+	w := handshakeLog{auth: &authenticator{log: slog.New(slog.NewTextHandler(j, nil))}, peers: map[int]string{}}
+	w.record(zmq.EVENT_ACCEPTED, fd)
+	w.record(zmq.EVENT_ACCEPTED, -1)
+	w.record(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongMechanism)
+	w.record(zmq.EVENT_DISCONNECTED, fd)
+	w.record(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongCrypto)
+	w.record(zmq.EVENT_DISCONNECTED, -1) // disconnected before its address was read
+	w.record(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0)
+	w.record(zmq.EVENT_DISCONNECTED, 76)
+	w.record(zmq.EVENT_DISCONNECTED, 77) // without a failure
 	want := []string{
 		`level=WARN msg="client refused" reason="it has no keys" address=` + l.Addr().String() + " ",
 		`reason="it has another public key for this server" address=unknown `,
-		`level=INFO msg="client refused" reason="it has left in the handshake, or was too slow" address=`,
+		`level=INFO msg="client refused" reason="it disconnected in the handshake, or was too slow" address=`,
 	}
 	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[2], want[2]) || !strings.Contains(lines[0], want[0]) || !strings.Contains(lines[1], want[1]) || len(w.peers) != 0 {
@@ -535,7 +532,7 @@ func TestWitness(t *testing.T) {
 }
 
 func TestThrottle(t *testing.T) {
-	var c throttle
+	var c Throttle
 	at := time.Unix(1000, 0)
 	steps := []struct {
 		kind     string
@@ -544,11 +541,11 @@ func TestThrottle(t *testing.T) {
 		ok       bool
 	}{
 		{"a", 0, 0, true}, {"a", 0, 0, false}, {"b", 0, 0, true}, {"a", time.Second, 0, false},
-		{"a", complaintGap - time.Nanosecond, 0, false}, {"a", complaintGap, 3, true}, {"a", complaintGap, 0, false},
-		{"b", complaintGap, 0, true}, {"a", 2 * complaintGap, 1, true},
+		{"a", throttleGap - time.Nanosecond, 0, false}, {"a", throttleGap, 3, true}, {"a", throttleGap, 0, false},
+		{"b", throttleGap, 0, true}, {"a", 2 * throttleGap, 1, true},
 	}
 	for i, s := range steps {
-		if heldBack, ok := c.allow(s.kind, at.Add(s.after)); heldBack != s.heldBack || ok != s.ok {
+		if heldBack, ok := c.Allow(s.kind, at.Add(s.after)); heldBack != s.heldBack || ok != s.ok {
 			t.Errorf("step %d: %d, %t", i, heldBack, ok)
 		}
 	}

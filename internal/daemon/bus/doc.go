@@ -1,9 +1,7 @@
-// Package bus carries events between goroutines and between machines: one ZMQ
-// context per daemon, its ROUTER and DEALER sockets, the frames of an event and
-// one turn of waiting for several sockets.
+// Package bus carries events between goroutines and machines over ZMQ.
 //
-// A message is any routing frames and then exactly one frame, the JSON of a
-// [wire.Event] (docs/spec/DECISIONS.md 1.1). What an event means is not known here.
+// A message is routing frames and one last frame, the JSON of a [wire.Event]
+// (docs/spec/DECISIONS.md 1.1). ROUTER sockets bind, DEALER sockets connect.
 //
 //	b, err := bus.New()
 //	server, err := b.Bind("tcp://127.0.0.1:5504", bus.Options{})
@@ -17,25 +15,19 @@
 //
 //	server.Close()
 //	client.Close()
-//	err = b.Term(5 * time.Second)     // last of all
+//	err = b.Term(5 * time.Second)     // after all sockets
 //
-// A socket belongs to one goroutine; it may be handed over by a go statement
-// before its first use. A Bus may be used by all. A send never waits: a full
-// queue is [ErrBusy], a peer that left is [ErrGone].
+// A Bus is safe for concurrent use. A socket belongs to one goroutine; a go statement may
+// hand it over before its first use. A send never waits: it returns [ErrBusy] if the queue
+// is full and [ErrGone] if the peer has disconnected.
 //
-// With keys ([Curve]) a TCP connection is encrypted, and a binding socket knows
-// its clients: libzmq asks the door of the bus in each handshake (ZeroMQ RFC 27),
-// which asks the list of that socket by the client's public key, and each message
-// is checked against the list again. Who is refused gets no answer, and leaves a
-// line in the log, but not a line each. An address that other machines reach needs
-// keys or AllowInsecure; names are no addresses ([Local]).
+// With keys ([Curve]) TCP is encrypted. libzmq asks the ZAP handler of the bus in each
+// handshake (ZeroMQ RFC 27); each message is checked again. A refused client gets no answer.
+// Refusals are logged at a limited rate. An address that other machines can reach needs keys
+// or AllowInsecure.
 //
-// What a TCP peer can do is bounded by the size of one frame and by the
-// high-water mark. libzmq counts whole messages, so a peer that never ends a
-// message of many frames is held by nothing; and it lets a peer bring a routing id
-// of its own, which nobody must be able to guess (see seed). For both, sockets
-// listen on the loopback address or to those who have keys, unless told otherwise.
-//
-// Neighbours: manager, which builds the loop of a manager on it, and client; keys
-// reads the files of keys and lists.
+// Limits: the frame size and the high-water mark bound a TCP peer. libzmq counts whole
+// messages, so a peer that never ends a message of many frames is not bounded. A peer may
+// also choose its routing id (see seedRoutingIDs). Both are reasons to listen on loopback or
+// with keys only.
 package bus

@@ -9,29 +9,26 @@ import (
 	zmq "github.com/pebbe/zmq4"
 )
 
-// Options are the settings of one socket. The zero value is right for inproc
-// and for TCP on the loopback address.
+// Options are the settings of one socket. The zero value fits inproc and TCP on loopback.
 type Options struct {
-	// Linger is how long a closed socket may go on sending; default 1 s,
-	// negative for not at all.
+	// Linger is how long a closed socket continues to send; default 1 s, negative for 0.
 	Linger time.Duration
-	// HighWater bounds the messages that wait per peer and direction; default 1000.
-	// From a TCP peer no more are kept than 1 GiB of the largest ones, or 16.
+	// HighWater limits the waiting messages per peer and direction; default 1000. Unread
+	// messages of a TCP peer are also limited to 1 GiB of the largest ones, but at least 16.
 	HighWater int
-	// MaxFrame bounds one frame from a TCP peer in bytes; default 64 MiB. A peer
-	// that sends more is disconnected. It does not bind inproc.
+	// MaxFrame limits one frame of a TCP peer in bytes; default 64 MiB. A peer that sends
+	// more is disconnected. It has no effect on inproc.
 	MaxFrame int64
-	// AllowInsecure lets Bind listen on addresses other machines can reach,
-	// without keys (docs/spec/DECISIONS.md 8.2).
+	// AllowInsecure lets Bind listen for other machines without keys
+	// (docs/spec/DECISIONS.md 8.2).
 	AllowInsecure bool
-	// Curve encrypts TCP and says who may come; nil for plain. It does not bind
-	// inproc.
+	// Curve encrypts TCP and lists the clients; nil for plain text. It has no effect on inproc.
 	Curve *Curve
-	// Watch makes Recv of a connecting socket answer ErrRefused as soon as the
-	// handshake fails for good, instead of nothing for ever.
+	// Watch makes a connecting socket return ErrRefused when handshakes fail for good.
+	// Otherwise it waits for ever.
 	Watch bool
-	// Log gets a line, at most one in ten seconds for each reason, about clients
-	// that a binding socket with keys has refused; nil for none.
+	// Log gets refused clients of a binding socket with keys, at most one line in ten
+	// seconds for each reason; nil for no log.
 	Log *slog.Logger
 }
 
@@ -40,15 +37,15 @@ const (
 	defaultHighWater = 1000
 	defaultMaxFrame  = 64 << 20
 
-	// What one TCP peer may make us keep unread, in bytes, but never fewer than
-	// that many messages: it waits then, and nothing is lost.
+	// Limits of the unread bytes of one TCP peer, and the least number of messages. A peer
+	// at its limit waits; nothing is lost.
 	maxUnread = 1 << 30
 	minUnread = 16
 
-	handshake         = 5 * time.Second  // a TCP peer that says nothing is dropped
-	heartbeat         = 10 * time.Second // between pings of a TCP connection
-	heartbeatPatience = 30 * time.Second // without any answer, until it is dropped
-	backlog           = 256
+	handshake        = 5 * time.Second  // a TCP peer that sends nothing is disconnected
+	heartbeat        = 10 * time.Second // between pings of a TCP connection
+	heartbeatTimeout = 30 * time.Second // a peer without any answer is disconnected
+	backlog          = 256
 )
 
 func (o Options) withDefaults(endpoint string) Options {
@@ -70,7 +67,7 @@ func (o Options) withDefaults(endpoint string) Options {
 	return o
 }
 
-// unread is how many messages of one peer wait to be received.
+// unread returns how many messages of one peer may wait to be received.
 func (o Options) unread(endpoint string) int {
 	if _, tcp := tcpHost(endpoint); !tcp {
 		return o.HighWater
@@ -78,7 +75,7 @@ func (o Options) unread(endpoint string) int {
 	return min(o.HighWater, max(minUnread, int(maxUnread/o.MaxFrame)))
 }
 
-// apply sets the options that both kinds of sockets have.
+// apply sets the options that binding and connecting sockets share.
 func (o Options) apply(s *zmq.Socket, endpoint string) error {
 	errs := []error{
 		s.SetLinger(o.Linger),
@@ -90,7 +87,7 @@ func (o Options) apply(s *zmq.Socket, endpoint string) error {
 			s.SetMaxmsgsize(o.MaxFrame),
 			s.SetHandshakeIvl(handshake),
 			s.SetHeartbeatIvl(heartbeat),
-			s.SetHeartbeatTimeout(heartbeatPatience),
+			s.SetHeartbeatTimeout(heartbeatTimeout),
 			s.SetBacklog(backlog),
 			s.SetIpv6(strings.Contains(host, ":")),
 		)

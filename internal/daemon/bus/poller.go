@@ -7,13 +7,13 @@ import (
 	zmq "github.com/pebbe/zmq4"
 )
 
-// Poller waits for several sockets of one goroutine at once.
+// Poller waits for several sockets of one goroutine.
 type Poller struct {
 	zmq     *zmq.Poller
 	sockets map[*zmq.Socket]*Socket
 }
 
-// NewPoller is a poller of those sockets, which must stay open while it is used.
+// NewPoller returns a poller of sockets, which must stay open while it is used.
 func NewPoller(sockets ...*Socket) *Poller {
 	p := &Poller{zmq: zmq.NewPoller(), sockets: map[*zmq.Socket]*Socket{}}
 	for _, s := range sockets {
@@ -30,24 +30,24 @@ func (p *Poller) add(s *Socket, one *zmq.Socket) {
 	p.sockets[one] = s
 }
 
-// Wait answers the sockets that have a message or, when they are watched, perhaps
-// a refusal, in the order of NewPoller, as soon as there is one; an empty list after limit, or earlier when a signal
-// came in between. A limit of 0 or less only looks.
+// Wait returns the sockets that may have a message or, if watched, a refusal, in the order
+// of NewPoller. The list is empty after limit, or earlier after a signal. A limit of 0 or
+// less does not wait.
 func (p *Poller) Wait(limit time.Duration) ([]*Socket, error) {
 	limit = max(limit, 0)
-	// ZMQ counts milliseconds and would make a busy loop of the last fraction.
+	// ZMQ counts milliseconds; a limit below 1 ms would become a busy loop.
 	limit = (limit + time.Millisecond - 1).Truncate(time.Millisecond)
 	polled, err := p.zmq.Poll(limit)
 	if err != nil {
 		if interrupted(err) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("bus.Wait: %w", err)
+		return nil, fmt.Errorf("wait for messages: %w", err)
 	}
 	ready := make([]*Socket, 0, len(polled))
 	for _, one := range polled {
 		s := p.sockets[one.Socket]
-		if len(ready) == 0 || ready[len(ready)-1] != s { // once, with its monitor
+		if len(ready) == 0 || ready[len(ready)-1] != s { // once, even if its monitor is ready, too
 			ready = append(ready, s)
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// maxRoute bounds the routing frames of a message: the identity that a ROUTER
-// puts in front, and what proxies and REQ sockets add.
+// maxRoute limits the routing frames of a message: the identity of a ROUTER's peer and
+// what proxies and REQ sockets add.
 const maxRoute = 4
 
-// Route is the way back to a peer: the routing frames of its message. It is nil
-// for messages of a DEALER socket.
+// Route is the return path to a peer: the routing frames of its message. It is nil for
+// messages of a DEALER socket.
 type Route [][]byte
 
 // Message is one received event.
@@ -25,8 +25,8 @@ type Message struct {
 	Size  int // bytes of the event's frame
 }
 
-// BadMessage is the error of Recv for a message that is no event. It has been
-// taken from the queue. Event holds what could be read of it.
+// BadMessage is the error of Recv for a message that is not an event. The message has left
+// the queue. Event holds the fields that could be parsed.
 type BadMessage struct {
 	Route Route
 	Event wire.Event
@@ -36,11 +36,10 @@ type BadMessage struct {
 
 func (b *BadMessage) Error() string { return b.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (b *BadMessage) Unwrap() error { return b.Err }
 
-// Answerable reports whether the sender can be told: its message had a uid that
-// an answer can carry.
+// Answerable reports whether a reply can reach the sender: its uid is known and well formed.
 func (b *BadMessage) Answerable() bool { return usableUID(b.Event.UID) }
 
 func usableUID(uid string) bool {
@@ -54,40 +53,39 @@ func usableUID(uid string) bool {
 	return len(uid) > 0 && len(uid) <= 64
 }
 
-// Socket sends and receives events. It belongs to one goroutine, which closes it.
+// Socket sends and receives events. It belongs to one goroutine, which also closes it.
 type Socket struct {
 	bus      *Bus
 	zmq      *zmq.Socket
 	router   bool
 	endpoint string
 
-	guard   *guard      // of a binding socket with keys
-	monitor *zmq.Socket // of a connecting one that is watched
-	keys    bool        // it connects with keys
-	hungUp  int         // handshakes that the server has ended without a word
-	refused error       // ErrRefused, once it is known
+	auth    *authenticator // of a binding socket with keys
+	monitor *zmq.Socket    // of a connecting socket with Options.Watch
+	keys    bool           // it connects with keys
+	hangUps int            // consecutive handshakes that the server ended without a reason
+	refused error          // ErrRefused, once it is known
 }
 
-// Bind opens a ROUTER socket that listens on endpoint, "tcp://127.0.0.1:5504" or
-// "inproc://name". A TCP address that other machines can reach is refused with
-// ErrExposed unless the options allow it, and what is no address with ErrAddress.
+// Bind opens a ROUTER socket on "tcp://127.0.0.1:5504" or "inproc://name". It returns
+// ErrAddress for a wrong host and ErrExposed for a public address without keys or leave.
 func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
 	s, err := b.bind(endpoint, o.withDefaults(endpoint))
 	if err != nil {
-		return nil, fmt.Errorf("bus.Bind %s: %w", endpoint, err)
+		return nil, fmt.Errorf("listen on %s: %w", endpoint, err)
 	}
 	return s, nil
 }
 
 func (b *Bus) bind(endpoint string, o Options) (*Socket, error) {
-	if err := o.exposed(endpoint); err != nil {
+	if err := o.checkExposure(endpoint); err != nil {
 		return nil, err
 	}
 	s, err := b.socket(zmq.ROUTER, endpoint, o)
 	if err != nil {
 		return nil, err
 	}
-	// Without it a ROUTER drops what it cannot deliver and says nothing.
+	// Without it a ROUTER silently drops messages that it cannot deliver.
 	err = s.zmq.SetRouterMandatory(1)
 	if err == nil && o.Curve != nil {
 		err = s.protect(o)
@@ -105,28 +103,27 @@ func (b *Bus) bind(endpoint string, o Options) (*Socket, error) {
 	return s, nil
 }
 
-// protect posts a guard before a socket that is to listen.
+// protect registers a socket with the ZAP handler before it listens.
 func (s *Socket) protect(o Options) (err error) {
 	if o.Curve.Allowed == nil {
 		return errors.New("keys without a list of clients")
 	}
-	s.guard, err = s.bus.enter(o.Curve.Allowed, o.Log)
+	s.auth, err = s.bus.addAuthenticator(o.Curve.Allowed, o.Log)
 	if err != nil {
 		return err
 	}
-	if err := o.Curve.server(s.zmq, s.guard.domain); err != nil {
+	if err := o.Curve.server(s.zmq, s.auth.domain); err != nil {
 		return err
 	}
-	return s.bus.watch(s.zmq, s.guard)
+	return s.bus.watch(s.zmq, s.auth)
 }
 
-// Connect opens a DEALER socket to endpoint. It does not wait for a peer: what
-// is sent before one answers waits in the queue. On inproc the peer may bind
-// later.
+// Connect opens a DEALER socket to endpoint. It does not wait for the peer: sent messages
+// queue up until the peer answers. An inproc peer may bind later.
 func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
 	s, err := b.connect(endpoint, o.withDefaults(endpoint))
 	if err != nil {
-		return nil, fmt.Errorf("bus.Connect %s: %w", endpoint, err)
+		return nil, fmt.Errorf("connect to %s: %w", endpoint, err)
 	}
 	return s, nil
 }
@@ -154,8 +151,8 @@ func (b *Bus) connect(endpoint string, o Options) (*Socket, error) {
 	return s, nil
 }
 
-// uninterrupted repeats a call that a signal has cut off before it did anything.
-// Go's own scheduler sends signals all the time.
+// uninterrupted repeats a call that a signal has interrupted before it did anything.
+// The Go scheduler sends signals all the time.
 func uninterrupted(call func() error) error {
 	for {
 		if err := call(); !interrupted(err) {
@@ -165,7 +162,7 @@ func uninterrupted(call func() error) error {
 }
 
 func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {
-	if err := known(endpoint); err != nil {
+	if err := checkTransport(endpoint); err != nil {
 		return nil, err
 	}
 	if o.Curve != nil && !hasCurve() {
@@ -184,47 +181,44 @@ func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error)
 	return s, nil
 }
 
-// Endpoint is the address of the socket; after Bind to port 0 with the port
-// that the system chose.
+// Endpoint returns the address of the socket. After Bind to port 0 it has the chosen port.
 func (s *Socket) Endpoint() string { return s.endpoint }
 
-// Close closes the socket; a second call does nothing. What is queued for
-// sending has the linger time to leave, in the background.
+// Close closes the socket; a second call does nothing. Unsent messages have the linger time.
 func (s *Socket) Close() {
 	if s.zmq == nil {
 		return
 	}
-	_ = s.zmq.Close() // fails only for what is no socket
+	_ = s.zmq.Close() // fails only for an invalid socket
 	s.zmq = nil
 	if s.monitor != nil {
 		_ = s.monitor.Close()
 	}
-	if s.guard != nil {
-		s.bus.door.leave(s.guard)
+	if s.auth != nil {
+		s.bus.zap.remove(s.auth)
 	}
 	s.bus.open.Add(-1)
 }
 
-// Send queues one event and answers the bytes of its frame. A ROUTER needs the
-// route of the peer, a DEALER none. It never waits: ErrBusy when the queue is
-// full, ErrGone when the peer has left, ErrRefused as for Recv; nothing is sent
-// then.
+// Send queues one event and returns the bytes of its frame. A ROUTER needs the route of the
+// peer, a DEALER nil. It never waits and sends nothing after an error: ErrBusy if the queue
+// is full, ErrGone if the peer has disconnected, ErrRefused as for Recv.
 func (s *Socket) Send(route Route, e wire.Event) (int, error) {
 	frame, err := e.Frame()
 	if err != nil {
-		return 0, fmt.Errorf("bus.Send: %w", err)
+		return 0, fmt.Errorf("encode event: %w", err)
 	}
 	if s.router != (len(route) > 0) {
-		return 0, fmt.Errorf("bus.Send: %d routing frames for the socket of %s", len(route), s.endpoint)
+		return 0, fmt.Errorf("send event: %d routing frames for the socket of %s", len(route), s.endpoint)
 	}
-	// The first frame finds the peer and its room; the others then always pass.
+	// Only the first frame can fail: it selects the peer and reserves the room.
 	for _, part := range route {
 		if err := s.send(part, zmq.SNDMORE); err != nil {
-			return 0, fmt.Errorf("bus.Send: %w", err)
+			return 0, fmt.Errorf("send event: %w", err)
 		}
 	}
 	if err := s.send(frame, 0); err != nil {
-		return 0, fmt.Errorf("bus.Send: %w", err)
+		return 0, fmt.Errorf("send event: %w", err)
 	}
 	return len(frame), nil
 }
@@ -236,7 +230,7 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 		case zmq.Errno(syscall.EINTR):
 			continue
 		case zmq.Errno(syscall.EAGAIN):
-			// There is no queue any more to a server that refuses.
+			// The queue to a server that refuses is gone, too.
 			if err := s.refusal(); err != nil {
 				return err
 			}
@@ -248,10 +242,8 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 	}
 }
 
-// Recv takes one message. It never waits: ErrNone when none is there. A message
-// that is no event gives a *BadMessage; the socket goes on. Any other error
-// means that the socket is of no more use; for a watched one that may be
-// ErrRefused.
+// Recv takes one message. It never waits: ErrNone if the queue is empty. A *BadMessage
+// leaves the socket usable. After any other error, ErrRefused included, it is unusable.
 func (s *Socket) Recv() (Message, error) {
 	if err := s.refusal(); err != nil {
 		return Message{}, err
@@ -264,27 +256,27 @@ func (s *Socket) Recv() (Message, error) {
 	route, frame := Route(p.frames[:last]), p.frames[last]
 	switch {
 	case p.tooMany:
-		return Message{}, &BadMessage{Err: fmt.Errorf("bus.Recv: more than %d routing frames", maxRoute)}
+		return Message{}, &BadMessage{Err: fmt.Errorf("receive event: more than %d routing frames", maxRoute)}
 	case s.router && last == 0:
-		return Message{}, &BadMessage{Err: errors.New("bus.Recv: no event frame")}
-	case s.guard != nil && !s.guard.allows(p.user):
-		return Message{}, &BadMessage{Size: len(frame), Err: fmt.Errorf("bus.Recv: client %s at %s is not listed any more", p.user, p.address)}
+		return Message{}, &BadMessage{Err: errors.New("receive event: no event frame")}
+	case s.auth != nil && !s.auth.allows(p.user):
+		return Message{}, &BadMessage{Size: len(frame), Err: fmt.Errorf("receive event: client %s at %s is not listed any more", p.user, p.address)}
 	case !s.router:
 		route = nil
 	}
 	e, err := wire.ParseEvent(frame)
 	if err != nil {
-		return Message{}, &BadMessage{Route: route, Event: e, Size: len(frame), Err: fmt.Errorf("bus.Recv: %w", err)}
+		return Message{}, &BadMessage{Route: route, Event: e, Size: len(frame), Err: fmt.Errorf("receive event: %w", err)}
 	}
 	return Message{Route: route, Event: e, Size: len(frame)}, nil
 }
 
-// parcel is one message as it was taken from the socket.
+// parcel is one message with the metadata of its sender.
 type parcel struct {
 	frames  [][]byte // at most maxRoute+1
 	tooMany bool
-	user    string // the public key, when the socket has a guard
-	address string // as well
+	user    string // the public key; only if the socket has an authenticator
+	address string // as user
 }
 
 // take reads all frames of a message.
@@ -302,7 +294,7 @@ func (s *Socket) take() (parcel, error) {
 		}
 		more, err := s.zmq.GetRcvmore()
 		if err != nil {
-			return parcel{}, fmt.Errorf("bus.Recv: %w", err)
+			return parcel{}, fmt.Errorf("receive event: %w", err)
 		}
 		if !more {
 			p.user, p.address = about[zapUser], about[peerAddress]
@@ -311,16 +303,16 @@ func (s *Socket) take() (parcel, error) {
 	}
 }
 
-// What libzmq knows about a frame.
+// Metadata of a frame in libzmq.
 const (
-	zapUser     = "User-Id" // as the door has answered
+	zapUser     = "User-Id" // the user id in the reply of the ZAP handler
 	peerAddress = "Peer-Address"
 )
 
-// recv reads one frame and, for a socket with a guard, whom it is from.
+// recv reads one frame and, for a socket with an authenticator, the sender's metadata.
 func (s *Socket) recv() (frame []byte, about map[string]string, err error) {
 	for {
-		if s.guard != nil {
+		if s.auth != nil {
 			frame, about, err = s.zmq.RecvBytesWithMetadata(zmq.DONTWAIT, zapUser, peerAddress)
 		} else {
 			frame, err = s.zmq.RecvBytes(zmq.DONTWAIT)
@@ -332,7 +324,7 @@ func (s *Socket) recv() (frame []byte, about map[string]string, err error) {
 		case zmq.AsErrno(err) == zmq.Errno(syscall.EAGAIN):
 			return nil, nil, ErrNone
 		default:
-			return nil, nil, fmt.Errorf("bus.Recv: %w", err)
+			return nil, nil, fmt.Errorf("receive event: %w", err)
 		}
 	}
 }

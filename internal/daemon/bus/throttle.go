@@ -5,39 +5,38 @@ import (
 	"time"
 )
 
-// complaintGap is the least time between two log lines about one kind of refusal.
-const complaintGap = 10 * time.Second
+// throttleGap is the least time between two log lines of one kind.
+const throttleGap = 10 * time.Second
 
-// throttle lets one complaint of a kind pass per complaintGap and counts the
-// others: what peers bring about must not fill a disk. Several goroutines may
-// share it.
-type throttle struct {
+// Throttle limits log lines that peers can cause: one of a kind passes per ten seconds, the
+// others are counted. The zero value is ready. It is safe for concurrent use.
+type Throttle struct {
 	mu    sync.Mutex
-	kinds map[string]*complaints
+	kinds map[string]*throttled
 }
 
-type complaints struct {
+type throttled struct {
 	last   time.Time
 	silent int
 }
 
-// allow reports whether a complaint of that kind may be logged at now, and how
-// many were held back since the last one. Kinds are few, and never a peer's words.
-func (t *throttle) allow(kind string, now time.Time) (heldBack int, ok bool) {
+// Allow reports whether a line of that kind may be logged at now, and how many were
+// suppressed since the last one. The set of kinds must be small: never use a peer's text.
+func (t *Throttle) Allow(kind string, now time.Time) (suppressed int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kinds == nil {
-		t.kinds = map[string]*complaints{}
+		t.kinds = map[string]*throttled{}
 	}
 	c := t.kinds[kind]
 	if c == nil {
-		c = &complaints{}
+		c = &throttled{}
 		t.kinds[kind] = c
 	}
-	if !c.last.IsZero() && now.Sub(c.last) < complaintGap {
+	if !c.last.IsZero() && now.Sub(c.last) < throttleGap {
 		c.silent++
 		return 0, false
 	}
-	heldBack, c.silent, c.last = c.silent, 0, now
-	return heldBack, true
+	suppressed, c.silent, c.last = c.silent, 0, now
+	return suppressed, true
 }

@@ -74,7 +74,7 @@ func (l *Local) publish(j *job, st Status) {
 	}
 }
 
-// Submit implements Environment.
+// Submit implements Executor.
 func (l *Local) Submit(ctx context.Context, t Task) error {
 	t, err := t.prepare()
 	if err != nil {
@@ -270,7 +270,7 @@ func (l *Local) claim(j *job) bool {
 	return false
 }
 
-// Cancel implements Environment.
+// Cancel implements Executor.
 func (l *Local) Cancel(ctx context.Context, id string, grace time.Duration) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (l *Local) cancelJob(ctx context.Context, j *job, grace time.Duration) erro
 	}
 }
 
-// Delete implements Environment.
+// Delete implements Executor.
 func (l *Local) Delete(ctx context.Context, id string) error {
 	if err := l.enter(); err != nil {
 		return err
@@ -359,7 +359,7 @@ func (l *Local) forget(j *job) error {
 	return nil
 }
 
-// Result implements Environment.
+// Result implements Executor.
 func (l *Local) Result(_ context.Context, id string) (Result, error) {
 	if err := l.enter(); err != nil {
 		return Result{}, err

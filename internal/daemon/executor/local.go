@@ -76,7 +76,7 @@ func (c LocalConfig) withDefaults() (LocalConfig, error) {
 	return c, nil
 }
 
-// Local is an Environment of one node, this machine. Its processes run in
+// Local is an Executor of one node, this machine. Its processes run in
 // groups of their own. Close ends the groups; when the process that opened the
 // pool is killed, the kernel kills the children with it, while children of
 // theirs are for them to tie to themselves in the same way.
@@ -102,7 +102,7 @@ type Local struct {
 	queued   int // jobs in state Queued or Waiting, and those being saved
 }
 
-var _ Environment = (*Local)(nil)
+var _ Executor = (*Local)(nil)
 
 // errClosing is the cause of the end of everything in a closing pool.
 var errClosing = &stopped{state: Lost, reason: "the environment was closed"}
@@ -243,7 +243,7 @@ func (l *Local) foreign(t Target) []string {
 	return slices.DeleteFunc(slices.Clone(t.Nodes), func(name string) bool { return name == l.cfg.NodeName })
 }
 
-// Run implements Environment. It has one result, since there is one node; a
+// Run implements Executor. It has one result, since there is one node; a
 // target that names others, too, is refused with ErrNode.
 func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	t, err := t.prepare()
@@ -367,7 +367,7 @@ func (s *Status) settle(o *outcome, now time.Time) {
 	s.MaxRSS, s.CPU = o.rss, o.cpu
 }
 
-// Status implements Environment.
+// Status implements Executor.
 func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -396,7 +396,7 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	return all, nil
 }
 
-// Watch implements Environment. A reader that falls behind by more than 1024
+// Watch implements Executor. A reader that falls behind by more than 1024
 // changes gets only the latest one of each task.
 func (l *Local) Watch(ctx context.Context, f Filter) (<-chan Status, error) {
 	w := newWatcher(f)
@@ -415,7 +415,7 @@ func (l *Local) Watch(ctx context.Context, f Filter) (<-chan Status, error) {
 	return w.to, nil
 }
 
-// Nodes implements Environment: this machine.
+// Nodes implements Executor: this machine.
 func (l *Local) Nodes(context.Context) ([]Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

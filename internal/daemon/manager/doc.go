@@ -1,9 +1,8 @@
-// Package manager is the loop of one manager: one goroutine that owns its
-// sockets, its timers and its state, and talks to the others by messages alone.
+// Package manager is the loop of one manager: a goroutine that owns its sockets, timers and
+// state, and talks to other managers by messages only.
 //
-// A turn of the loop waits for messages until the next timer is due, takes a
-// bounded number of messages from each socket, lets requests without an answer
-// expire, and runs the timers that are due, however much traffic there is.
+// One turn waits for messages until the next timer is due, takes a limited number of messages
+// from each socket, expires requests without an answer, and runs the due timers.
 //
 //	type Sites struct {
 //		*manager.Loop
@@ -26,15 +25,11 @@
 //
 //	err := New(cfg).Run(ctx)
 //
-// The law: New opens nothing. Everything before Run declares; everything after
-// it is called from the loop's own goroutine: handlers, timers, the functions
-// given to Ask and Go. So a manager needs no mutex. None of them may block: slow
-// work goes to a worker (Go), which reports by message. One request, one
-// answer: a result, an error, "unknown", or a time-out.
+// Before Run, methods only declare; New opens nothing. After that, all code runs in the
+// loop's goroutine: handlers, timers, the callbacks of Ask and Go. So a manager needs no
+// mutex, and no callback may block: slow work goes to a worker (Go), which reports by message.
+// Each request gets exactly one answer: a result, an error, "unknown", or a timeout.
 //
-// The loop also serves the operator (docs/spec/daemon.md 4): it announces itself to
-// AdminInterfaceServer and answers STAT, GET, SET, STATE and SUSPEND from the
-// variables and statistics that were declared.
-//
-// Neighbours: bus below; admin, clients, sites, realtime and batches above.
+// The loop also serves operators (docs/spec/daemon.md 4): it registers with
+// AdminInterfaceServer and answers STAT, GET, SET, STATE and SUSPEND.
 package manager

@@ -12,56 +12,49 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// AdminSocket is the name of the connection to AdminInterfaceServer.
+// AdminSocket is the name of the socket that connects to AdminInterfaceServer.
 const AdminSocket = "Admin"
 
 const (
-	maxWait      = 200 * time.Millisecond // a turn: how soon the end of ctx is seen
+	maxWait      = 200 * time.Millisecond // the longest turn, and so the delay until the end of ctx is seen
 	maxPerSocket = 64                     // messages of one socket in one turn
-	maxLastWords = 10000                  // requests of one socket that a stopping loop still answers
+	maxRefused   = 10000                  // requests of one socket that a stopping loop still refuses
 )
 
 // Config is what every manager needs. Name, Bus and Log are mandatory.
 type Config struct {
-	// Name is the class name, as SitesManager.
-	Name string
+	Name string // the class name, such as SitesManager
 	Bus  *bus.Bus
-	// Admin is the endpoint of AdminInterfaceServer; "" for a loop that is not
-	// administered from there, as that server itself.
+	// Admin is the endpoint of AdminInterfaceServer; "" for that server itself.
 	Admin string
-	// PollTimeout is the longest wait of a turn, variable POLL_TIMEOUT (ms) and
-	// ini key PollingTimeout. Default and upper bound of its effect: 200 ms;
-	// timers and messages do not depend on it.
+	// PollTimeout is the longest wait of a turn: variable POLL_TIMEOUT (ms), ini key
+	// PollingTimeout. Default and effective maximum: 200 ms. Timers and messages do not
+	// depend on it.
 	PollTimeout time.Duration
-	// MaxWorkers bounds the workers that run at once; default 16.
-	MaxWorkers int
-	// MaxPending bounds the requests of Ask that wait for an answer; default 10000.
-	MaxPending int
-	// StatDir is the folder where cumulative statistics outlive the process,
-	// <StatDir>/<Name>_stat_vars.json; "" keeps none.
+	MaxWorkers  int // workers that run at once; default 16
+	MaxPending  int // requests of Ask without an answer; default 10000
+	// StatDir keeps the counters over restarts in <StatDir>/<Name>_stat_vars.json; "" for none.
 	StatDir string
-	// Ready, if set, is called once from the loop's goroutine when all sockets
-	// are open.
+	// Ready, if not nil, is called once from the loop's goroutine when all sockets are open.
 	Ready func()
 	Log   *slog.Logger
-	// Level is what LOG_LEVEL shows and sets; nil for a level that moves nothing.
+	// Level is what LOG_LEVEL shows and sets; nil for a level without effect.
 	Level *slog.LevelVar
-	// Now is the clock; default time.Now.
-	Now func() time.Time
+	Now   func() time.Time // default time.Now
 }
 
 // Handler serves one message. It runs in the loop's goroutine and must not block.
 type Handler func(from Peer, e wire.Event)
 
-// Peer is where a message came from and where its answer goes: a socket of the
-// loop by name and, for a binding socket, the route.
+// Peer is the sender of a message and the address of its answer: a socket of the loop by
+// name and, for a binding socket, the route.
 type Peer struct {
 	Socket string
 	Route  bus.Route
 }
 
-// Loop is one manager's loop. All methods but Run belong to the goroutine that
-// calls Run, and to the one that declares before.
+// Loop is the loop of one manager. All methods but Run belong to the goroutine that calls
+// Run, or that declares before Run.
 type Loop struct {
 	cfg Config
 	log *slog.Logger
@@ -80,7 +73,7 @@ type Loop struct {
 	started   time.Time
 	suspended bool
 	leaving   bool
-	complaint throttle
+	throttle  bus.Throttle
 }
 
 type handlerKey struct {
@@ -90,7 +83,7 @@ type handlerKey struct {
 
 type classKey struct{ socket, class string }
 
-// New makes a loop; it opens nothing.
+// New returns a loop and opens nothing.
 func New(cfg Config) *Loop {
 	if cfg.PollTimeout <= 0 {
 		cfg.PollTimeout = maxWait
@@ -125,47 +118,45 @@ func New(cfg Config) *Loop {
 	return l
 }
 
-// Name is the class name.
+// Name returns the class name.
 func (l *Loop) Name() string { return l.cfg.Name }
 
-// Log is the loop's logger, which names the manager.
+// Log returns the logger of the manager.
 func (l *Loop) Log() *slog.Logger { return l.log }
 
-// Now is the loop's clock.
+// Now returns the time of the loop's clock.
 func (l *Loop) Now() time.Time { return l.cfg.Now() }
 
-// Suspended reports whether an operator has suspended the manager: its Every
-// timers rest then.
+// Suspended reports whether an operator has suspended the manager. Its Every timers pause.
 func (l *Loop) Suspended() bool { return l.suspended }
 
 // Leave makes Run return nil after this turn.
 func (l *Loop) Leave() { l.leaving = true }
 
-// OnStop declares a function that the loop calls when it is left, in reverse
-// order of declaration, while the sockets are still open: the last words.
+// OnStop declares a function that runs when the loop stops, while the sockets are still
+// open. Functions run in reverse order of declaration.
 func (l *Loop) OnStop(f func()) { l.onStop = append(l.onStop, f) }
 
 // Handle declares the handler for one event type of a class on a socket.
 func (l *Loop) Handle(socket, class string, eventType int, h Handler) {
-	l.mustHave(socket)
+	l.requireSocket(socket)
 	l.handlers[handlerKey{socket, class, eventType}] = h
 }
 
-// HandleClass declares the handler for all events of a class on a socket that
-// have none of their own. What no handler serves is answered with an error at
-// once when it is a request.
+// HandleClass declares the handler for all other event types of a class on a socket. A
+// request without any handler is answered with an error.
 func (l *Loop) HandleClass(socket, class string, h Handler) {
-	l.mustHave(socket)
+	l.requireSocket(socket)
 	l.classes[classKey{socket, class}] = h
 }
 
-// Run opens the sockets, serves until ctx is done or the manager is told to
-// leave, joins its workers and closes. It returns nil for an ordinary end, and
-// an error when a socket cannot be opened or breaks. It may be called once.
+// Run opens the sockets, serves until ctx is done or the manager leaves, waits for its
+// workers and closes. It returns nil after an ordinary end, and an error if a socket cannot
+// be opened or breaks. Call it once.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.closeSockets()
 	if err := l.openSockets(); err != nil {
-		return fmt.Errorf("manager.Run %s: %w", l.cfg.Name, err)
+		return fmt.Errorf("start manager %s: %w", l.cfg.Name, err)
 	}
 	l.started = l.Now()
 	l.loadStats()
@@ -182,15 +173,15 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.stop()
 	if err != nil {
-		return fmt.Errorf("manager.Run %s: %w", l.cfg.Name, err)
+		return fmt.Errorf("run manager %s: %w", l.cfg.Name, err)
 	}
 	l.log.Info("manager has stopped")
 	return nil
 }
 
-// stop gives the requests that wait an end, says the last words, closes the
-// doors at once behind them, and joins the workers. A request that falls
-// between the last look and the close is lost; its asker's time-out answers.
+// stop ends the pending requests, runs the OnStop functions, closes the binding sockets and
+// waits for the workers. A request that arrives in the moment before the close is lost; its
+// sender sees a timeout.
 func (l *Loop) stop() {
 	for _, w := range l.pending.all() {
 		l.guard("answer", func() { w.done(wire.Event{}, ErrStopped) })
@@ -208,16 +199,16 @@ func (l *Loop) stop() {
 	l.saveStats()
 }
 
-// refuseRest answers the requests that came too late to be served.
+// refuseRest answers the requests that arrived too late to be served.
 func (l *Loop) refuseRest(s *socket) {
-	for range maxLastWords {
+	for range maxRefused {
 		m, err := s.open.Recv()
 		var bad *bus.BadMessage
 		switch {
 		case errors.As(err, &bad):
 		case err != nil:
 			return
-		case m.Event.Class != wire.ClassInternal && !late(s, m.Event):
+		case m.Event.Class != wire.ClassInternal && !isAnswer(s, m.Event):
 			l.ReplyError(Peer{s.name, m.Route}, m.Event, l.cfg.Name+" stops")
 		}
 	}
@@ -241,7 +232,7 @@ func (l *Loop) turn(poller *bus.Poller) error {
 	return nil
 }
 
-// wait is how long the loop may sleep at now.
+// wait returns how long the loop may sleep at now.
 func (l *Loop) wait(now time.Time) time.Duration {
 	d := min(l.cfg.PollTimeout, maxWait)
 	if next, ok := l.pending.next(); ok {
@@ -250,8 +241,7 @@ func (l *Loop) wait(now time.Time) time.Duration {
 	return max(0, min(d, l.untilTimer(now)))
 }
 
-// drain takes the messages that wait on one socket, no more than the share of a
-// turn.
+// drain takes the waiting messages of one socket, at most maxPerSocket.
 func (l *Loop) drain(raw *bus.Socket) error {
 	s := l.opened(raw)
 	for range maxPerSocket {
@@ -276,8 +266,7 @@ func (l *Loop) drain(raw *bus.Socket) error {
 	return nil
 }
 
-// dispatch finds who an event is for: the request that waits for it, a handler,
-// or nobody.
+// dispatch passes an event to the request that it answers, to its handler, or to unknown.
 func (l *Loop) dispatch(s *socket, from Peer, e wire.Event) {
 	if w, ok := l.pending.take(s.name, e.UID); ok {
 		l.guard("answer", func() { w.done(e, nil) })
@@ -293,8 +282,8 @@ func (l *Loop) dispatch(s *socket, from Peer, e wire.Event) {
 	l.guard("event", func() { h(from, e) })
 }
 
-// guard keeps a fault in one handler from taking the manager's state along: the
-// others go on, and the asker's time-out speaks for the request.
+// guard logs a panic of a handler and keeps the manager running. The sender of the request
+// sees a timeout.
 func (l *Loop) guard(what string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -304,20 +293,19 @@ func (l *Loop) guard(what string, f func()) {
 	f()
 }
 
-// unknown answers what no handler serves. Answers that come too late are
-// dropped, so that two managers never answer each other for ever.
+// unknown refuses a request without a handler. It drops late answers, so that two managers
+// never answer each other in a loop.
 func (l *Loop) unknown(from Peer, e wire.Event) {
-	if late(l.byName[from.Socket], e) {
+	if isAnswer(l.byName[from.Socket], e) {
 		l.log.Debug("answer came too late", "uid", e.UID, "op", e.Type)
 		return
 	}
 	l.ReplyError(from, e, fmt.Sprintf("%s does not serve eventType %d of class %s here", l.cfg.Name, e.Type, e.Class))
 }
 
-// late reports whether e is an answer rather than a request: any client or
-// internal event on a connection of ours, as requests come to binding sockets,
-// and the answers among the admin events.
-func late(s *socket, e wire.Event) bool {
+// isAnswer reports whether e is an answer rather than a request: an answer type of class
+// admin, or any other event on a connecting socket, because requests go to binding sockets.
+func isAnswer(s *socket, e wire.Event) bool {
 	if e.Class == wire.ClassAdmin {
 		switch e.Type {
 		case wire.AdminStatAns, wire.AdminGetAns, wire.AdminSetAns, wire.AdminStateAns, wire.AdminSuspendAns:
@@ -328,8 +316,7 @@ func late(s *socket, e wire.Event) bool {
 	return !s.bind
 }
 
-// refuse answers a message that is no event if its sender can be told, else
-// leaves a line in the log.
+// refuse answers a message that is not an event, or logs it if no answer is possible.
 func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
 	if s.bind && bad.Answerable() {
 		e := bad.Event
@@ -341,13 +328,12 @@ func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
 		l.ReplyError(Peer{s.name, bad.Route}, e, bad.Error())
 		return
 	}
-	l.complain("message dropped", "socket", s.name, "error", bad.Err)
+	l.warn("message dropped", "socket", s.name, "error", bad.Err)
 }
 
-// complain logs what a peer can bring about at will, and so at most one line in
-// complaintGap.
-func (l *Loop) complain(message string, args ...any) {
-	if n, ok := l.complaint.allow(l.Now()); ok {
+// warn logs what a peer can cause, at a limited rate.
+func (l *Loop) warn(message string, args ...any) {
+	if n, ok := l.throttle.Allow("", l.Now()); ok {
 		l.log.Warn(message, append(args, "unlogged", n)...)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// run runs the loop until the test ends or the returned function is called.
+// run runs the loop until the test ends or stop is called.
 func run(t *testing.T, l *Loop) (stop func()) {
 	t.Helper()
 	ready := make(chan struct{})
@@ -31,10 +31,10 @@ func echo(b *bus.Bus, name string) *Loop {
 	return l
 }
 
-func TestOneRequestOneAnswer(t *testing.T) {
+func TestEachRequestHasOneAnswer(t *testing.T) {
 	b := managertest.Bus(t)
 	l := echo(b, "Echo")
-	l.Handle("in", wire.ClassClient, 2, func(Peer, wire.Event) { panic("a fault in a handler") })
+	l.Handle("in", wire.ClassClient, 2, func(Peer, wire.Event) { panic("handler panic") })
 	run(t, l)
 	c := managertest.Call(t, b, bus.Inproc("Echo"))
 
@@ -61,7 +61,7 @@ func TestOneRequestOneAnswer(t *testing.T) {
 	}
 }
 
-// asker is a loop whose timer asks once and hands the outcome to the test.
+// asker is a loop whose timer sends one request; the channel receives the outcome.
 func asker(b *bus.Bus, endpoint string, timeout time.Duration) (*Loop, chan error) {
 	l := New(Config{Name: "Asker", Bus: b, Log: managertest.Quiet()})
 	l.Connect("out", endpoint, bus.Options{})
@@ -98,7 +98,7 @@ func TestAsk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("too many", func(t *testing.T) {
+	t.Run("too many pending", func(t *testing.T) {
 		b := managertest.Bus(t)
 		l, outcome := asker(b, bus.Inproc("Nobody"), managertest.Patience)
 		l.pending.limit = 0
@@ -119,12 +119,12 @@ func TestAsk(t *testing.T) {
 			t.Error(err)
 		}
 		if len(outcome) != 0 {
-			t.Error("the function was called twice")
+			t.Error("the callback ran twice")
 		}
 	})
 }
 
-// A manager under steady traffic must still run its timers (docs/spec/daemon.md F10).
+// Timers run under steady traffic (docs/spec/daemon.md F10).
 func TestTimersUnderTraffic(t *testing.T) {
 	b := managertest.Bus(t)
 	l := echo(b, "Echo")
@@ -136,7 +136,7 @@ func TestTimersUnderTraffic(t *testing.T) {
 	})
 	run(t, l)
 	c := managertest.Call(t, b, bus.Inproc("Echo"))
-	// More messages always wait than one turn takes.
+	// Keep more messages waiting than one turn takes.
 	for range 4 * maxPerSocket {
 		c.Send(managertest.Event(t, wire.ClassClient, 1, nil))
 	}
@@ -144,7 +144,7 @@ func TestTimersUnderTraffic(t *testing.T) {
 		select {
 		case n := <-got:
 			if n == 0 {
-				t.Error("no message came meanwhile")
+				t.Error("no message arrived before the timer ran")
 			}
 			return
 		default:
@@ -168,7 +168,7 @@ func TestTimerClock(t *testing.T) {
 		runs   int
 	}{
 		{"at the start", func() {}, 1},
-		{"not twice", func() {}, 1},
+		{"second check at the same time", func() {}, 1},
 		{"before the period", func() { now = now.Add(59 * time.Second) }, 1},
 		{"after the period", func() { now = now.Add(time.Second) }, 2},
 		{"late", func() { now = now.Add(10 * time.Minute) }, 3},
@@ -177,7 +177,7 @@ func TestTimerClock(t *testing.T) {
 		{"kicked while off", func() { l.Kick("job") }, 4},
 		{"on again", func() { period = time.Minute }, 5},
 		{"suspended", func() { l.Suspend(true); now = now.Add(time.Hour) }, 5},
-		{"let run", func() { l.Suspend(false) }, 6},
+		{"resumed", func() { l.Suspend(false) }, 6},
 		{"clock set back", func() { now = now.Add(-24 * time.Hour) }, 6},
 	}
 	for _, s := range steps {
@@ -213,19 +213,19 @@ func TestWorkers(t *testing.T) {
 		_ = start(func(_ context.Context, r *Reporter) error {
 			return errors.Join(r.Send(wire.InternalTaskDone, 1), r.Send(wire.InternalTaskDone, 2))
 		})
-		_ = start(func(context.Context, *Reporter) error { panic("a fault in a worker") })
+		_ = start(func(context.Context, *Reporter) error { panic("worker panic") })
 		overflow <- start(func(context.Context, *Reporter) error { return nil })
 	})
 	stop := run(t, l)
 	if err := <-overflow; !errors.Is(err, bus.ErrBusy) {
-		t.Errorf("third of two workers: %v", err)
+		t.Errorf("worker above MaxWorkers: %v", err)
 	}
 	var fine, failed int
 	for range 2 {
 		switch o := <-outcomes; {
 		case o.err == nil && strings.Join(o.reports, " ") == "1 2":
 			fine++
-		case o.err != nil && strings.Contains(o.err.Error(), "a fault in a worker"):
+		case o.err != nil && strings.Contains(o.err.Error(), "worker panic"):
 			failed++
 		default:
 			t.Errorf("outcome %+v", o)
@@ -237,7 +237,7 @@ func TestWorkers(t *testing.T) {
 	stop()
 }
 
-// Run returns only after its workers have, and tells them to end.
+// Run cancels its workers and returns after the last one.
 func TestWorkersAreJoined(t *testing.T) {
 	b := managertest.Bus(t)
 	l := New(Config{Name: "Boss", Bus: b, Log: managertest.Quiet()})
@@ -254,7 +254,7 @@ func TestWorkersAreJoined(t *testing.T) {
 	<-running
 	stop()
 	if !ended {
-		t.Error("the worker still runs")
+		t.Error("the worker is still running")
 	}
 }
 
@@ -303,7 +303,7 @@ func TestOperator(t *testing.T) {
 	}
 	hello := recv()
 	if c := managertest.Object[wire.AdminCommand](t, hello.Event); hello.Event.Type != wire.InternalReady || c.ClassName != "Sites" {
-		t.Fatalf("announced by %+v", hello.Event)
+		t.Fatalf("registration %+v", hello.Event)
 	}
 	ask := func(eventType int, object any) wire.Event {
 		t.Helper()
@@ -313,7 +313,7 @@ func TestOperator(t *testing.T) {
 		}
 		m := recv()
 		if m.Event.UID != e.UID {
-			t.Fatalf("answer to %s, asked %s", m.Event.UID, e.UID)
+			t.Fatalf("answer has uid %s, request has %s", m.Event.UID, e.UID)
 		}
 		return m.Event
 	}
@@ -327,7 +327,7 @@ func TestOperator(t *testing.T) {
 			}
 		}
 		if all["served"] != 40.0 {
-			t.Errorf("served %v, saved was 40", all["served"])
+			t.Errorf("served %v, want the saved 40", all["served"])
 		}
 		some := managertest.Object[wire.AdminFields](t, ask(wire.AdminStat, fields(map[string]any{"served": nil, "no such": nil}))).Fields
 		if v, ok := some["no such"]; some["served"] != 40.0 || !ok || v != nil || some["START_DATE"] != nil {
@@ -383,13 +383,13 @@ func TestOperator(t *testing.T) {
 			t.Errorf("answer %+v", got)
 		}
 		if e := ask(wire.AdminSuspend, nil); e.Type != wire.AdminStateAns {
-			t.Errorf("an empty request was answered by %d %s", e.Type, e.Object)
+			t.Errorf("answer to an empty request: %d %s", e.Type, e.Object)
 		}
 	})
 	t.Run("STATE", func(t *testing.T) {
 		for _, wrong := range []any{nil, 5, wire.AdminCommand{ClassName: "Other", Command: 2}, wire.AdminCommand{ClassName: "Sites", Command: 1}} {
 			if c := managertest.Object[wire.AdminCommand](t, ask(wire.AdminState, wrong)); c.Command != wire.CommandError {
-				t.Errorf("%v was answered by %+v", wrong, c)
+				t.Errorf("answer to %v: %+v", wrong, c)
 			}
 		}
 		c := managertest.Object[wire.AdminCommand](t, ask(wire.AdminState, wire.AdminCommand{ClassName: "Sites", Command: wire.CommandShutdown}))
@@ -406,13 +406,13 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// STAT tells when each schedule ran and when it is due.
+// STAT shows the last and the next run of each schedule.
 func TestSchedules(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	period := time.Minute
 	l := New(Config{Name: "Clock", Bus: managertest.Bus(t), Log: managertest.Quiet(), Now: func() time.Time { return now }})
 	l.Every("work", func() time.Duration { return period }, func(time.Time) {})
-	l.Tend("ends", func() time.Duration { return time.Second }, func(time.Time) {})
+	l.Maintain("ends", func() time.Duration { return time.Second }, func(time.Time) {})
 	shows := func(want string) {
 		t.Helper()
 		got, err := json.Marshal(l.stats.values(map[string]any{"schedules": nil})["schedules"])

@@ -7,16 +7,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Suspension is the object of SUSPEND: 0 suspends, 1 lets run (docs/spec/daemon.md 4.2).
+// Suspension is the object of SUSPEND (docs/spec/daemon.md 4.2).
 type Suspension struct {
-	SuspendType int `json:"suspendType"`
-	// Classes are the managers that are meant, in the order of the answer; none,
-	// or "*", for all. A manager does not look at it.
+	SuspendType int `json:"suspendType"` // 0 suspends, 1 resumes
+	// Classes are the managers, in the order of the answer; empty or "*" for all. Only
+	// AdminInterfaceServer reads it.
 	Classes []string `json:"classes,omitempty"`
 }
 
-// ReadSuspension reads the object of SUSPEND. The type must be given: nobody
-// suspends a daemon by an empty request.
+// ReadSuspension reads the object of SUSPEND. The type is mandatory, so that an empty request
+// does not suspend a daemon.
 func ReadSuspension(object json.RawMessage) (Suspension, error) {
 	s := Suspension{SuspendType: -1}
 	if err := json.Unmarshal(object, &s); err != nil || s.SuspendType < 0 || s.SuspendType > 1 {
@@ -25,7 +25,7 @@ func ReadSuspension(object json.RawMessage) (Suspension, error) {
 	return s, nil
 }
 
-// serveAdmin declares the answers to the operator's five requests on a socket.
+// serveAdmin declares the handlers of the operator's five requests on a socket.
 func (l *Loop) serveAdmin(socket string) {
 	for eventType, serve := range map[int]Handler{
 		wire.AdminStat:    l.AnswerStat,
@@ -38,7 +38,7 @@ func (l *Loop) serveAdmin(socket string) {
 	}
 }
 
-// announce tells AdminInterfaceServer that this manager serves.
+// announce reports to AdminInterfaceServer that this manager is ready.
 func (l *Loop) announce() {
 	if l.cfg.Admin != "" {
 		l.Tell(AdminSocket, wire.InternalReady, wire.AdminCommand{ClassName: l.cfg.Name, Command: wire.CommandReady})
@@ -47,63 +47,63 @@ func (l *Loop) announce() {
 
 // AnswerStat answers STAT about this manager.
 func (l *Loop) AnswerStat(from Peer, e wire.Event) {
-	if asked, ok := l.readFields(from, e); ok {
-		l.Reply(from, e, wire.AdminStatAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.stats.values(asked.Fields)})
+	if request, ok := l.readFields(from, e); ok {
+		l.Reply(from, e, wire.AdminStatAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.stats.values(request.Fields)})
 	}
 }
 
 // AnswerGet answers GET about this manager.
 func (l *Loop) AnswerGet(from Peer, e wire.Event) {
-	if asked, ok := l.readFields(from, e); ok {
-		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.vars.get(asked.Fields)})
+	if request, ok := l.readFields(from, e); ok {
+		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.vars.get(request.Fields)})
 	}
 }
 
-// AnswerSet does and answers SET on this manager.
+// AnswerSet changes variables of this manager and answers SET.
 func (l *Loop) AnswerSet(from Peer, e wire.Event) {
-	if asked, ok := l.readFields(from, e); ok {
-		values, refused := l.vars.set(asked.Fields)
+	if request, ok := l.readFields(from, e); ok {
+		values, refused := l.vars.set(request.Fields)
 		l.log.Info("variables set", "uid", e.UID, "values", values, "refused", refused)
 		l.Reply(from, e, wire.AdminSetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: values, Errors: refused})
 	}
 }
 
 func (l *Loop) readFields(from Peer, e wire.Event) (wire.AdminFields, bool) {
-	var asked wire.AdminFields
-	if err := json.Unmarshal(e.Object, &asked); err != nil {
+	var request wire.AdminFields
+	if err := json.Unmarshal(e.Object, &request); err != nil {
 		l.ReplyError(from, e, "the object is not {className, fields}: "+err.Error())
-		return asked, false
+		return request, false
 	}
-	return asked, true
+	return request, true
 }
 
-// answerState leaves the loop when told so, after the answer (docs/spec/daemon.md 1.4).
+// answerState answers STATE and then leaves the loop (docs/spec/daemon.md 1.4).
 func (l *Loop) answerState(from Peer, e wire.Event) {
-	var asked wire.AdminCommand
-	err := json.Unmarshal(e.Object, &asked)
+	var request wire.AdminCommand
+	err := json.Unmarshal(e.Object, &request)
 	switch {
 	case err != nil:
 		l.ReplyError(from, e, "the object is not {className, command}: "+err.Error())
-	case asked.ClassName != l.cfg.Name || asked.Command != wire.CommandShutdown:
+	case request.ClassName != l.cfg.Name || request.Command != wire.CommandShutdown:
 		l.ReplyError(from, e, "only command 2 (shutdown) to "+l.cfg.Name+" is served")
 	default:
 		l.Reply(from, e, wire.AdminStateAns, wire.AdminCommand{ClassName: l.cfg.Name, Command: wire.CommandShutdown})
-		l.log.Info("told to stop", "uid", e.UID)
+		l.log.Info("stop requested", "uid", e.UID)
 		l.Leave()
 	}
 }
 
 func (l *Loop) answerSuspend(from Peer, e wire.Event) {
-	asked, err := ReadSuspension(e.Object)
+	request, err := ReadSuspension(e.Object)
 	if err != nil {
 		l.ReplyError(from, e, err.Error())
 		return
 	}
-	l.Suspend(asked.SuspendType == 0)
+	l.Suspend(request.SuspendType == 0)
 	l.Reply(from, e, wire.AdminSuspendAns, wire.GeneralResponse{Statuses: []any{l.SuspendedText()}})
 }
 
-// Suspend makes the Every timers rest, or go on.
+// Suspend pauses or resumes the Every timers.
 func (l *Loop) Suspend(on bool) {
 	if l.suspended != on {
 		l.suspended = on
@@ -111,7 +111,7 @@ func (l *Loop) Suspend(on bool) {
 	}
 }
 
-// SuspendedText is the state of the manager in words: suspended or running.
+// SuspendedText returns the state of the manager, "suspended" or "running".
 func (l *Loop) SuspendedText() string {
 	if l.suspended {
 		return "suspended"

@@ -8,17 +8,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Errors that the function of Ask gets instead of an answer, beside bus.ErrBusy
-// and bus.ErrGone.
+// Errors of a request without an answer, in addition to bus.ErrBusy and bus.ErrGone.
 var (
 	ErrNoAnswer = errors.New("no answer in time")
 	ErrStopped  = errors.New("the manager stops")
 )
 
-// Ask sends a request under a uid of its own and calls done exactly once, from
-// the loop and never from inside Ask: with the answer, or with the error
-// ErrNoAnswer after timeout, bus.ErrBusy or bus.ErrGone when the request could
-// not be sent or too many wait already, ErrStopped when the loop is left first.
+// Ask sends a request with a new uid and calls done exactly once, from the loop and never
+// from inside Ask. done gets the answer or an error: ErrNoAnswer after timeout, bus.ErrBusy
+// or bus.ErrGone if the request cannot be sent or too many are pending, ErrStopped if the
+// loop stops first.
 func (l *Loop) Ask(to Peer, class string, eventType int, object any, timeout time.Duration, done func(answer wire.Event, err error)) {
 	e, err := newEvent(class, eventType, object)
 	if err != nil {
@@ -28,8 +27,8 @@ func (l *Loop) Ask(to Peer, class string, eventType int, object any, timeout tim
 	l.Forward(to, e, timeout, done)
 }
 
-// Forward is Ask with an event at hand. Its uid is replaced by one of our own,
-// so that uids chosen by two clients cannot meet; its cookie is sent along.
+// Forward is Ask for an existing event. It replaces the uid, so that equal uids of two
+// clients cannot collide, and keeps the cookie.
 func (l *Loop) Forward(to Peer, e wire.Event, timeout time.Duration, done func(answer wire.Event, err error)) {
 	e.UID = bus.NewUID()
 	w := waiting{uid: e.UID, socket: to.Socket, deadline: l.Now().Add(timeout), done: done, err: ErrNoAnswer}
@@ -41,10 +40,10 @@ func (l *Loop) Forward(to Peer, e wire.Event, timeout time.Duration, done func(a
 	l.pending.add(w)
 }
 
-// Waiting is the number of requests without an answer yet.
+// Waiting returns the number of requests without an answer.
 func (l *Loop) Waiting() int { return len(l.pending.byUID) }
 
-// waiting is one request under way.
+// waiting is one pending request.
 type waiting struct {
 	uid      string
 	socket   string
@@ -53,12 +52,11 @@ type waiting struct {
 	err      error // what done gets at the deadline
 }
 
-// pending is the table of requests under way, up to limit of them.
+// pending is the table of pending requests.
 type pending struct {
 	limit int
 	byUID map[string]waiting
-	// soonest is no later than the earliest deadline: the table is searched only
-	// when it has passed.
+	// soonest is not later than the earliest deadline. The table is searched only after it.
 	soonest time.Time
 }
 
@@ -74,7 +72,7 @@ func (p *pending) add(w waiting) {
 	p.byUID[w.uid] = w
 }
 
-// take removes the request that an event of that socket answers.
+// take removes and returns the request that an event of that socket answers.
 func (p *pending) take(socket, uid string) (waiting, bool) {
 	w, ok := p.byUID[uid]
 	if !ok || w.socket != socket {
@@ -84,7 +82,7 @@ func (p *pending) take(socket, uid string) (waiting, bool) {
 	return w, true
 }
 
-// expire removes the requests whose deadline is not after now.
+// expire removes and returns the requests whose deadline is not after now.
 func (p *pending) expire(now time.Time) []waiting {
 	if len(p.byUID) == 0 || now.Before(p.soonest) {
 		return nil
@@ -112,5 +110,5 @@ func (p *pending) all() []waiting {
 	return all
 }
 
-// next is a time before which nothing expires; false when nothing waits.
+// next returns a time before which nothing expires; false if nothing is pending.
 func (p *pending) next() (time.Time, bool) { return p.soonest, len(p.byUID) > 0 }

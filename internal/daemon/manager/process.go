@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// processUsage is what the whole process uses: memory RAMV and RAMR in bytes,
-// processor time CPUU (own code) and CPUS (system) in seconds, operating system
-// THREADS (docs/spec/daemon.md 4.4). What the system does not tell is 0.
+// processUsage returns the usage of this process (docs/spec/daemon.md 4.4): memory RAMV and
+// RAMR in bytes, processor time CPUU (user) and CPUS (system) in seconds, THREADS. Values
+// that the system does not provide are 0.
 func processUsage() map[string]any {
 	var virtual, resident int64
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {

@@ -9,12 +9,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// socket is one declared socket and, while the loop runs, the open one.
+// socket is a declared socket. open is nil unless the loop runs.
 type socket struct {
 	name     string
 	endpoint string
 	bind     bool
-	class    string // of answers to messages whose own class is unreadable
+	class    string // of answers to messages whose own class cannot be read
 	options  bus.Options
 	open     *bus.Socket
 
@@ -26,13 +26,13 @@ func (s *socket) received(size int) {
 	s.recvBytes += int64(size)
 }
 
-// Bind declares a socket that others connect to and ask. Requests that cannot
-// be read are answered in class client.
+// Bind declares a socket for requests of other peers. Unreadable requests are answered in
+// class client.
 func (l *Loop) Bind(name, endpoint string, o bus.Options) {
 	l.declare(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassClient, options: o})
 }
 
-// BindAdmin is Bind for a socket whose peers speak class admin.
+// BindAdmin is Bind for peers that use class admin.
 func (l *Loop) BindAdmin(name, endpoint string, o bus.Options) {
 	l.declare(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassAdmin, options: o})
 }
@@ -54,16 +54,16 @@ func (l *Loop) declare(s *socket) {
 	l.Counter(s.name+"_recv_bytes", &s.recvBytes)
 }
 
-// mustHave stops a program that declares a handler for no socket: a slip of the
-// programmer, found by the first test.
-func (l *Loop) mustHave(name string) {
+// requireSocket panics if a handler is declared for an undeclared socket. That is a
+// programming error, which the first test of the manager finds.
+func (l *Loop) requireSocket(name string) {
 	if l.byName[name] == nil {
 		panic(fmt.Sprintf("manager %s: no socket %s", l.cfg.Name, name))
 	}
 }
 
-// Endpoint is the address of an open socket, with the port that the system
-// chose; the declared one before.
+// Endpoint returns the address of a socket; while it is open, with the port that the system
+// has chosen. It returns "" for an undeclared socket.
 func (l *Loop) Endpoint(name string) string {
 	s := l.byName[name]
 	switch {
@@ -93,7 +93,7 @@ func (l *Loop) openSockets() error {
 func (l *Loop) closeSockets() {
 	for _, s := range l.sockets {
 		if s.open != nil {
-			s.open.Close() // a second time for some; that does nothing
+			s.open.Close() // harmless if stop has closed it
 			s.open = nil
 		}
 	}
@@ -113,15 +113,15 @@ func (l *Loop) opened(raw *bus.Socket) *socket {
 			return s
 		}
 	}
-	return nil // the poller knows no others
+	return nil // unreachable: the poller has only these sockets
 }
 
-// Send queues an event to a peer; for a connection the route is nil. It never
-// waits: bus.ErrBusy, bus.ErrGone.
+// Send queues an event for a peer; a connecting socket has no route. It never waits and
+// returns bus.ErrBusy or bus.ErrGone.
 func (l *Loop) Send(to Peer, e wire.Event) error {
 	s := l.byName[to.Socket]
 	if s == nil || s.open == nil {
-		return fmt.Errorf("manager.Send: socket %s is not open", to.Socket)
+		return fmt.Errorf("send event: socket %s is not open", to.Socket)
 	}
 	n, err := s.open.Send(to.Route, e)
 	if err != nil {
@@ -132,8 +132,8 @@ func (l *Loop) Send(to Peer, e wire.Event) error {
 	return nil
 }
 
-// Tell sends a message that nobody answers to the manager behind a connection.
-// What cannot be delivered is dropped, as such messages are hints.
+// Tell sends a message without an answer to the manager behind a connection. A message that
+// cannot be delivered is dropped.
 func (l *Loop) Tell(socket string, eventType int, object any) {
 	e, err := newEvent(wire.ClassInternal, eventType, object)
 	if err == nil {
@@ -144,8 +144,8 @@ func (l *Loop) Tell(socket string, eventType int, object any) {
 	}
 }
 
-// Reply answers e with an object; a json.RawMessage is passed on as it is. A
-// peer that left or does not read loses its answer; the log tells.
+// Reply answers e with an object; a json.RawMessage passes unchanged. An answer to a peer
+// that has disconnected or does not read is logged and lost.
 func (l *Loop) Reply(to Peer, e wire.Event, eventType int, object any) {
 	raw, err := encoded(object)
 	if err == nil {
@@ -155,13 +155,12 @@ func (l *Loop) Reply(to Peer, e wire.Event, eventType int, object any) {
 	case errors.Is(err, bus.ErrGone):
 		l.log.Debug("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	case err != nil:
-		l.complain("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
+		l.warn("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	}
 }
 
-// ReplyError refuses e: with a ClientResponse that holds the message as its one
-// item, in the event type of the operation's answer; in class admin with an
-// AdminCommand of command 7 as the answer of STATE.
+// ReplyError refuses e. Class client gets a ClientResponse with the message as its only item,
+// in the event type of the operation's answer. Class admin gets an AdminCommand of command 7.
 func (l *Loop) ReplyError(to Peer, e wire.Event, message string) {
 	if e.Class == wire.ClassAdmin {
 		l.Reply(to, e, wire.AdminStateAns, wire.AdminCommand{ClassName: l.cfg.Name, Command: wire.CommandError, Message: message})
@@ -173,13 +172,13 @@ func (l *Loop) ReplyError(to Peer, e wire.Event, message string) {
 func newEvent(class string, eventType int, object any) (wire.Event, error) {
 	raw, err := encoded(object)
 	if err != nil {
-		return wire.Event{}, fmt.Errorf("manager: event %d: %w", eventType, err)
+		return wire.Event{}, fmt.Errorf("encode event %d: %w", eventType, err)
 	}
 	return wire.Event{Class: class, UID: bus.NewUID(), Type: eventType, Object: raw}, nil
 }
 
-// encoded is the JSON of an object. What is JSON already, often megabytes of a
-// node's answer, is not read through again.
+// encoded returns the JSON of an object. A json.RawMessage, often megabytes of a node's
+// answer, is not parsed again.
 func encoded(object any) (json.RawMessage, error) {
 	if raw, ok := object.(json.RawMessage); ok {
 		return raw, nil

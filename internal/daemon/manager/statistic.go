@@ -15,20 +15,20 @@ const (
 	savePeriod      = time.Minute
 )
 
-// statistics are the named numbers that STAT shows.
+// statistics are the named values of STAT.
 type statistics struct {
-	counters map[string]*int64     // cumulative over restarts
-	gauges   map[string]func() any // of this moment
+	counters map[string]*int64     // kept over restarts
+	gauges   map[string]func() any // computed for each STAT
 }
 
-// Counter declares a number of the manager that is counted up in place and
-// lives on over restarts when the configuration names a folder for it.
+// Counter declares a counter. The manager increments it in place; it is kept over restarts
+// if Config.StatDir is set.
 func (l *Loop) Counter(name string, p *int64) {
 	l.freeStat(name)
 	l.stats.counters[name] = p
 }
 
-// Gauge declares a value of the moment: a number, a text, a list.
+// Gauge declares a value that is computed for each STAT: a number, a text, a list.
 func (l *Loop) Gauge(name string, value func() any) {
 	l.freeStat(name)
 	l.stats.gauges[name] = value
@@ -44,7 +44,7 @@ func (l *Loop) freeStat(name string) {
 	}
 }
 
-// declareCommon declares what every manager has (docs/spec/daemon.md 4.4).
+// declareCommon declares the variables and statistics of every manager (docs/spec/daemon.md 4.4).
 func (l *Loop) declareCommon() {
 	l.Var(
 		Span("POLL_TIMEOUT", &l.cfg.PollTimeout, time.Millisecond, time.Millisecond, time.Hour),
@@ -53,12 +53,12 @@ func (l *Loop) declareCommon() {
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
 	l.Gauge("schedules", func() any { return l.schedules() })
-	l.Gauge("workers", func() any { return l.Working() }) // slow work under way, watches of the environment included
-	l.Tend("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
+	l.Gauge("workers", func() any { return l.Working() }) // includes the watches of the executor
+	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
 }
 
-// values answers the named statistics; all when no name or "*" is given. An
-// unknown one is null. What the process uses is always added.
+// values returns the named statistics, or all if names is empty or has "*". An unknown name
+// is null. The usage of the process is always included.
 func (st *statistics) values(names map[string]any) map[string]any {
 	_, all := names["*"]
 	out := map[string]any{}
@@ -91,8 +91,7 @@ func (l *Loop) statFile() string {
 	return filepath.Join(l.cfg.StatDir, l.cfg.Name+"_stat_vars.json")
 }
 
-// loadStats takes the counters over from the last run. A missing or broken file
-// costs the history, not the start.
+// loadStats restores the counters of the last run. Without a readable file they start at 0.
 func (l *Loop) loadStats() {
 	if l.cfg.StatDir == "" {
 		return
@@ -104,7 +103,7 @@ func (l *Loop) loadStats() {
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			l.log.Warn("saved statistics not read", "error", err)
+			l.log.Warn("cannot read saved statistics", "error", err)
 		}
 		return
 	}
@@ -122,7 +121,7 @@ func (l *Loop) saveStats() {
 		err = replaceFile(l.statFile(), append(b, '\n'))
 	}
 	if err != nil {
-		l.log.Warn("statistics not saved", "error", err)
+		l.log.Warn("cannot save statistics", "error", err)
 	}
 }
 

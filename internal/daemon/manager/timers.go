@@ -11,22 +11,21 @@ type timer struct {
 	period func() time.Duration
 	do     func(now time.Time)
 	last   time.Time // zero: due as soon as the period is above 0
-	began  time.Time // of the last run; zero: none yet
-	tend   bool      // goes on while suspended
+	began  time.Time // of the last run; zero before the first
+	always bool      // runs also while suspended
 }
 
-// Every declares a job that starts new work: do runs first when the loop
-// starts and then once per period, measured from start to start by the clock,
-// busy or not. The period is asked at every turn, so that it may change; 0 or
-// less means off. The job rests while the manager is suspended.
+// Every declares a periodic job that starts new work. do runs at the start of the loop and
+// then once per period, from start to start, regardless of traffic. The period is read at
+// every turn; 0 or less turns the job off. The job pauses while the manager is suspended.
 func (l *Loop) Every(name string, period func() time.Duration, do func(now time.Time)) {
 	l.addTimer(&timer{name: name, period: period, do: do})
 }
 
-// Tend is Every for a job that looks after work that runs already; it goes on
-// while the manager is suspended.
-func (l *Loop) Tend(name string, period func() time.Duration, do func(now time.Time)) {
-	l.addTimer(&timer{name: name, period: period, do: do, tend: true})
+// Maintain is Every for a job that handles running work. It continues while the manager is
+// suspended.
+func (l *Loop) Maintain(name string, period func() time.Duration, do func(now time.Time)) {
+	l.addTimer(&timer{name: name, period: period, do: do, always: true})
 }
 
 func (l *Loop) addTimer(t *timer) {
@@ -36,8 +35,7 @@ func (l *Loop) addTimer(t *timer) {
 	l.timers = append(l.timers, t)
 }
 
-// Kick makes a timer due now; it runs in this turn or the next, unless it is
-// off or rests. Its next period counts from then.
+// Kick makes a timer due now, unless it is off or paused. Its next period starts then.
 func (l *Loop) Kick(name string) {
 	if t := l.timer(name); t != nil {
 		t.last = time.Time{}
@@ -53,16 +51,16 @@ func (l *Loop) timer(name string) *timer {
 	return nil
 }
 
-// due is the time that is left until t runs; false when it is off.
+// due returns the time until t runs; false if it is off or paused.
 func (l *Loop) due(t *timer, now time.Time) (time.Duration, bool) {
 	period := t.period()
 	switch {
-	case period <= 0, l.suspended && !t.tend:
+	case period <= 0, l.suspended && !t.always:
 		return 0, false
 	case t.last.IsZero():
 		return 0, true
 	}
-	// A clock that was set back must not stop the timer for that long.
+	// A clock that is set back must not delay the timer by more than a period.
 	return min(period, period-now.Sub(t.last)), true
 }
 
@@ -75,15 +73,15 @@ func (l *Loop) runTimers(now time.Time) {
 	}
 }
 
-// Schedule is what STAT tells of an Every timer under "schedules". Times are
-// UTC, in the form of START_DATE; next is null when the job is off or rests.
+// Schedule is the entry of an Every timer under "schedules" in STAT. Times are UTC, in the
+// layout of START_DATE; next is null if the job is off or paused.
 type Schedule struct {
 	PeriodSeconds float64 `json:"periodSeconds"`
 	Last          *string `json:"last"`
 	Next          *string `json:"next"`
 }
 
-// schedules are the Every timers by name.
+// schedules returns the Every timers by name.
 func (l *Loop) schedules() map[string]Schedule {
 	now := l.Now()
 	text := func(t time.Time) *string {
@@ -92,7 +90,7 @@ func (l *Loop) schedules() map[string]Schedule {
 	}
 	all := map[string]Schedule{}
 	for _, t := range l.timers {
-		if t.tend {
+		if t.always {
 			continue
 		}
 		s := Schedule{PeriodSeconds: max(0, t.period().Seconds())}
@@ -107,7 +105,7 @@ func (l *Loop) schedules() map[string]Schedule {
 	return all
 }
 
-// untilTimer is the time until the next timer is due, at most maxWait.
+// untilTimer returns the time until the next timer is due, at most maxWait.
 func (l *Loop) untilTimer(now time.Time) time.Duration {
 	wait := maxWait
 	for _, t := range l.timers {

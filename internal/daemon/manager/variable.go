@@ -15,19 +15,16 @@ import (
 	"hce/dc/internal/config"
 )
 
-// Variable is one configuration variable that GET shows and SET may change. Its
-// values belong to the loop.
+// Variable is a configuration variable of a manager. Its value belongs to the loop.
 type Variable struct {
 	Name string
-	// Get answers a value of JSON: a number, a text, a list, an object.
-	Get func() any
-	// Set takes a value as decoded from JSON (float64, string, bool, nil,
-	// []any, map[string]any) or refuses it with the reason. Nil: the variable
-	// cannot be changed while the daemon runs.
+	Get  func() any // returns a JSON value: a number, a text, a list, an object
+	// Set takes a decoded JSON value (float64, string, bool, nil, []any, map[string]any) or
+	// refuses it with the reason. Nil: the variable is read-only while the daemon runs.
 	Set func(v any) error
 }
 
-// Fixed is v without leave to change it.
+// Fixed returns v as a read-only variable.
 func (v Variable) Fixed() Variable {
 	v.Set = nil
 	return v
@@ -35,8 +32,7 @@ func (v Variable) Fixed() Variable {
 
 var errFixed = errors.New("cannot be changed while the daemon runs")
 
-// Object is a value that is written as a JSON object, and may be set as one or as its
-// text; set gets the text, and refuses what it cannot mean.
+// Object is a JSON object. SET accepts an object or its text; set parses the text.
 func Object(name string, get func() any, set func(text string) error) Variable {
 	return Variable{
 		Name: name,
@@ -55,15 +51,14 @@ func Object(name string, get func() any, set func(text string) error) Variable {
 	}
 }
 
-// Program shows a program with its arguments as the ini file has it. It cannot be
-// set, though the first implementation let it be: whoever reaches the operators'
-// port would choose what runs here.
+// Program is a program with its arguments, as in the ini file. It is read-only: otherwise
+// everyone who reaches the operators' port could choose what runs here.
 func Program(name, program string, args ...string) Variable {
 	line := strings.Join(append([]string{program}, args...), " ")
 	return Variable{Name: name, Get: func() any { return line }}
 }
 
-// variables are the declared ones by name.
+// variables are the declared variables by name.
 type variables map[string]Variable
 
 // Var declares variables.
@@ -76,7 +71,7 @@ func (l *Loop) Var(vars ...Variable) {
 	}
 }
 
-// Int is a whole number within lowest and highest.
+// Int is a whole number from lowest to highest.
 func Int[T ~int | ~int64](name string, p *T, lowest, highest int64) Variable {
 	return Variable{
 		Name: name,
@@ -92,8 +87,8 @@ func Int[T ~int | ~int64](name string, p *T, lowest, highest int64) Variable {
 	}
 }
 
-// Span is a duration, on the wire a whole number of units (time.Second,
-// time.Millisecond, time.Minute) within lowest and highest.
+// Span is a duration, on the wire a whole number of units (time.Millisecond, time.Second,
+// time.Minute) from lowest to highest.
 func Span(name string, p *time.Duration, unit, lowest, highest time.Duration) Variable {
 	return Variable{
 		Name: name,
@@ -134,7 +129,7 @@ func Switch(name string, p *bool) Variable {
 	}
 }
 
-// Text is a text; check, which may be nil, refuses a wrong one.
+// Text is a text. check may be nil; otherwise it refuses invalid texts.
 func Text(name string, p *string, check func(string) error) Variable {
 	return Variable{
 		Name: name,
@@ -155,8 +150,8 @@ func Text(name string, p *string, check func(string) error) Variable {
 	}
 }
 
-// whole reads a whole number: a JSON number, or its decimal digits as text, as
-// an operator's name:value pair brings it.
+// whole reads a whole number: a JSON number, or decimal digits as text from an operator's
+// name:value pair.
 func whole(v any) (int64, error) {
 	switch v := v.(type) {
 	case float64:
@@ -171,7 +166,7 @@ func whole(v any) (int64, error) {
 	return 0, fmt.Errorf("is %s, must be a whole number", shown(v))
 }
 
-// within reads a whole number of lowest to highest; the error names both.
+// within reads a whole number from lowest to highest; the error names both.
 func within(v any, lowest, highest int64) (int64, error) {
 	n, err := whole(v)
 	switch {
@@ -183,7 +178,7 @@ func within(v any, lowest, highest int64) (int64, error) {
 	return n, nil
 }
 
-// shown is v for a message, cut to a sane length.
+// shown returns v for a message, cut to 60 bytes.
 func shown(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -195,8 +190,7 @@ func shown(v any) string {
 	return string(b)
 }
 
-// get answers the named variables; all when no name or "*" is given. An unknown
-// one is null.
+// get returns the named variables, or all if names is empty or has "*". An unknown name is null.
 func (vs variables) get(names map[string]any) map[string]any {
 	_, all := names["*"]
 	values := map[string]any{}
@@ -215,9 +209,8 @@ func (vs variables) get(names map[string]any) map[string]any {
 	return values
 }
 
-// set changes variables, each on its own and in the order of their names, and
-// answers their new values. A refused one keeps its value; its answer is null,
-// with the reason.
+// set changes variables independently, in the order of their names, and returns the new
+// values. A refused variable keeps its value; its answer is null with the reason.
 func (vs variables) set(wanted map[string]any) (values map[string]any, refused map[string]string) {
 	values, refused = map[string]any{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
@@ -239,8 +232,7 @@ func (vs variables) set(wanted map[string]any) (values map[string]any, refused m
 	return values, refused
 }
 
-// suggestion is the known name that is nearest to an unknown one, in words; "" when
-// none is near.
+// suggestion returns a hint with the nearest known name, or "".
 func (vs variables) suggestion(name string) string {
 	if near := config.Nearest(name, slices.Collect(maps.Keys(vs))); near != "" {
 		return "; did you mean " + near + "?"
@@ -248,12 +240,12 @@ func (vs variables) suggestion(name string) string {
 	return ""
 }
 
-// levels are the numbers of LOG_LEVEL (docs/spec/daemon.md 3.1) and what they mean here.
+// levels maps the numbers of LOG_LEVEL (docs/spec/daemon.md 3.1) to slog levels.
 var levels = map[int64]slog.Level{
 	10: slog.LevelDebug, 20: slog.LevelInfo, 30: slog.LevelWarn, 40: slog.LevelError, 50: slog.LevelError + 4,
 }
 
-// levelNames are the words that SET of LOG_LEVEL takes, in any case.
+// levelNames are the names that SET of LOG_LEVEL accepts, in any case.
 var levelNames = map[string]int64{"debug": 10, "info": 20, "warning": 30, "warn": 30, "error": 40, "critical": 50}
 
 func levelVariable(level *slog.LevelVar) Variable {
@@ -271,7 +263,7 @@ func levelVariable(level *slog.LevelVar) Variable {
 			word, _ := v.(string)
 			n, named := levelNames[strings.ToLower(strings.TrimSpace(word))]
 			if !named {
-				n, _ = whole(v) // 0, for what is no number, is no level
+				n, _ = whole(v) // 0, which is not a level, for other values
 			}
 			l, ok := levels[n]
 			if !ok {

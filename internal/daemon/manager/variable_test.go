@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// One wrong value of several keeps what it had; the others are set. The reason
-// names the variable, the value and what is allowed.
+// A refused variable keeps its value; the others are set. The reason names the variable, the
+// value and the allowed range.
 func TestSetOfSeveral(t *testing.T) {
 	var urls, tasks int64 = 5, 2
 	period, mode := 20*time.Second, true
@@ -31,7 +31,7 @@ func TestSetOfSeveral(t *testing.T) {
 			map[string]any{"BatchDefaultMaxURLs": nil, "RegularCrawlingPeriod": int64(7), "RegularCrawlingMode": 0},
 			map[string][]string{"BatchDefaultMaxURLs": {"BatchDefaultMaxURLs is 101", "1 to 100"}},
 		},
-		"no number": {
+		"not a number": {
 			map[string]any{"BatchDefaultMaxURLs": "many", "RegularCrawlingPeriod": nil},
 			map[string]any{"BatchDefaultMaxURLs": nil, "RegularCrawlingPeriod": nil},
 			map[string][]string{"BatchDefaultMaxURLs": {`is "many"`, "1 to 100"}, "RegularCrawlingPeriod": {"is null", "0 to 3600"}},
@@ -40,21 +40,21 @@ func TestSetOfSeveral(t *testing.T) {
 			map[string]any{"BatchDefaultMaxTasks": 3.0}, map[string]any{"BatchDefaultMaxTasks": nil},
 			map[string][]string{"BatchDefaultMaxTasks": {"cannot be changed while"}},
 		},
-		"a slip": {
+		"misspelled name": {
 			map[string]any{"BatchDefaultMaxURL": 3.0}, map[string]any{"BatchDefaultMaxURL": nil},
 			map[string][]string{"BatchDefaultMaxURL": {"is not a variable", "did you mean BatchDefaultMaxURLs?"}},
 		},
-		"another case": {
+		"wrong case": {
 			map[string]any{"log_level": 10.0}, map[string]any{"log_level": nil},
 			map[string][]string{"log_level": {"did you mean LOG_LEVEL?"}},
 		},
-		"nothing near": {
+		"no similar name": {
 			map[string]any{strings.Repeat("x", 100000): 3.0}, map[string]any{strings.Repeat("x", 100000): nil},
 			map[string][]string{strings.Repeat("x", 100000): {"is not a variable of this class"}},
 		},
-		"a level by name":   {map[string]any{"LOG_LEVEL": " Warning "}, map[string]any{"LOG_LEVEL": int64(30)}, nil},
-		"a level by number": {map[string]any{"LOG_LEVEL": "40"}, map[string]any{"LOG_LEVEL": int64(40)}, nil},
-		"no level": {
+		"level by name":   {map[string]any{"LOG_LEVEL": " Warning "}, map[string]any{"LOG_LEVEL": int64(30)}, nil},
+		"level by number": {map[string]any{"LOG_LEVEL": "40"}, map[string]any{"LOG_LEVEL": int64(40)}, nil},
+		"unknown level": {
 			map[string]any{"LOG_LEVEL": "loud"}, map[string]any{"LOG_LEVEL": nil},
 			map[string][]string{"LOG_LEVEL": {`LOG_LEVEL is "loud"`, "10, 20, 30, 40, 50", "debug, info, warning"}},
 		},
@@ -68,12 +68,12 @@ func TestSetOfSeveral(t *testing.T) {
 			for variable, words := range c.words {
 				for _, w := range words {
 					if !strings.Contains(refused[variable], w) {
-						t.Errorf("%q does not say %q", refused[variable], w)
+						t.Errorf("%q does not contain %q", refused[variable], w)
 					}
 				}
 			}
 			if urls != 5 {
-				t.Errorf("a refused value was kept: %d", urls)
+				t.Errorf("a refused value was set: %d", urls)
 			}
 		})
 	}

@@ -13,14 +13,13 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Workers is the name of the socket on which workers report.
+// Workers is the name of the socket that receives the reports of workers.
 const Workers = "workers"
 
-// workerEnded is the event type of a worker's last message, below the types
-// that managers use.
+// workerEnded is the event type of a worker's last message. Managers use higher types.
 const workerEnded = 0
 
-// sendPause is how long a worker waits when the loop does not keep up.
+// sendPause is how long a worker waits if the queue to the loop is full.
 const sendPause = 5 * time.Millisecond
 
 // workers are the goroutines of one loop that do slow work.
@@ -29,7 +28,7 @@ type workers struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	joined  sync.WaitGroup
-	running map[string]func(error) // by uid: what to call when it ends
+	running map[string]func(error) // by uid: the callback at the end
 }
 
 func (w *workers) init(l *Loop) {
@@ -39,8 +38,8 @@ func (w *workers) init(l *Loop) {
 	l.Handle(Workers, wire.ClassInternal, workerEnded, w.ended)
 }
 
-// start makes the workers' ctx. It ends in join, not with the loop's, so that
-// nobody reports "cancelled" for a request before the last words are said.
+// start creates the workers' context. join ends it, after pending requests were answered:
+// a worker must not report "cancelled" for them first.
 func (w *workers) start(ctx context.Context) {
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 }
@@ -50,22 +49,19 @@ func (w *workers) join() {
 	w.joined.Wait()
 }
 
-// Go starts a worker: a goroutine that runs work, with one socket of its own to
-// report on. Its ctx is done when the loop is left; Run waits for its return.
-// ended, which may be nil, is called from the loop after the last report, with
-// work's error (as a text of it) or that of its panic; it is not called once
-// the loop has been left. Go answers the worker's uid, which is the uid of its
-// reports, or bus.ErrBusy when as many workers run as may.
+// Go starts a worker: a goroutine that runs work with its own socket for reports. Its ctx
+// ends when the loop stops; Run waits for it. ended may be nil; the loop calls it after the
+// last report with the text of work's error or panic, but not after the loop has stopped.
+// Go returns the uid of the worker's reports, or bus.ErrBusy if MaxWorkers run.
 func (l *Loop) Go(work func(ctx context.Context, r *Reporter) error, ended func(err error)) (uid string, err error) {
 	w := &l.workers
 	if len(w.running) >= l.cfg.MaxWorkers {
-		return "", fmt.Errorf("manager.Go: %d workers run: %w", len(w.running), bus.ErrBusy)
+		return "", fmt.Errorf("start worker: %d workers run: %w", len(w.running), bus.ErrBusy)
 	}
-	// Opened here, so that the lack of a socket is an answer at once; the go
-	// statement hands it over for good.
+	// Opened here to return its error; the go statement hands it over.
 	s, err := l.cfg.Bus.Connect(l.Endpoint(Workers), bus.Options{})
 	if err != nil {
-		return "", fmt.Errorf("manager.Go: %w", err)
+		return "", fmt.Errorf("start worker: %w", err)
 	}
 	r := &Reporter{ctx: w.ctx, socket: s, uid: bus.NewUID()}
 	if ended == nil {
@@ -78,15 +74,15 @@ func (l *Loop) Go(work func(ctx context.Context, r *Reporter) error, ended func(
 		if err := protect(func() error { return work(w.ctx, r) }); err != nil {
 			failure = err.Error()
 		}
-		_ = r.Send(workerEnded, failure) // fails only when nobody listens any more
+		_ = r.Send(workerEnded, failure) // fails only if the loop has stopped
 	})
 	return r.uid, nil
 }
 
-// Working is the number of workers that run.
+// Working returns the number of running workers.
 func (l *Loop) Working() int { return len(l.workers.running) }
 
-// HandleReport declares the handler for one type of the workers' reports.
+// HandleReport declares the handler for one event type of the workers' reports.
 func (l *Loop) HandleReport(eventType int, h func(uid string, object json.RawMessage)) {
 	l.Handle(Workers, wire.ClassInternal, eventType, func(_ Peer, e wire.Event) { h(e.UID, e.Object) })
 }
@@ -108,8 +104,7 @@ func (w *workers) ended(_ Peer, e wire.Event) {
 	ended(nil)
 }
 
-// protect turns a panic of f into an error: one worker's fault is not the
-// daemon's end.
+// protect turns a panic of f into an error.
 func protect(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -119,16 +114,15 @@ func protect(f func() error) (err error) {
 	return f()
 }
 
-// Reporter is how a worker talks to its manager. It belongs to the worker's
-// goroutine and is dead when that returns.
+// Reporter sends a worker's reports to its manager. It belongs to the worker's goroutine.
 type Reporter struct {
 	ctx    context.Context
 	socket *bus.Socket
 	uid    string
 }
 
-// Send reports an object. It waits while the manager does not keep up, and
-// fails when the manager stops meanwhile or the object has no JSON.
+// Send reports an object. It waits while the queue is full. It fails if the manager stops
+// meanwhile or the object has no JSON form.
 func (r *Reporter) Send(eventType int, object any) error {
 	e, err := newEvent(wire.ClassInternal, eventType, object)
 	if err != nil {
@@ -142,7 +136,7 @@ func (r *Reporter) Send(eventType int, object any) error {
 		}
 		select {
 		case <-r.ctx.Done():
-			return fmt.Errorf("manager.Reporter.Send: %w", r.ctx.Err())
+			return fmt.Errorf("send report: %w", r.ctx.Err())
 		case <-time.After(sendPause):
 		}
 	}

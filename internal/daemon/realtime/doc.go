@@ -3,7 +3,7 @@
 // contents of its URLs; nothing is stored (docs/spec/daemon.md 2.13, docs/spec/crawling.md 6.3).
 //
 //	m := realtime.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint}, realtime.Config{
-//		Env:     pool,
+//		Executor:     pool,
 //		Crawler: executor.Stage{Program: "crawler-task"},
 //		Finalizer: executor.Stage{Program: "processor-task", Args: []string{"--finalize"}},
 //	})

@@ -49,7 +49,7 @@ const (
 // Config is the section [BatchTasksManagerRealTime].
 type Config struct {
 	// Env runs the stages. Mandatory.
-	Env executor.Environment
+	Executor executor.Executor
 	// Server is the inproc name (server); default the class name.
 	Server string
 	// Crawler and Finalizer are the stages (DRCECrawlerAppName,
@@ -124,8 +124,8 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
 	m.HandleReport(wire.InternalWork, m.count)
 	m.HandleReport(wire.InternalTaskDone, m.done)
-	m.Tend("queue", func() time.Duration { return time.Second }, m.expire)
-	m.Tend("clean", m.cleanPeriod, m.clean)
+	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
+	m.Maintain("clean", m.cleanPeriod, m.clean)
 	m.OnStop(m.lastWords)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, Longest),

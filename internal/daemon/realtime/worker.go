@@ -105,7 +105,7 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 			ErrorCode: 0, Port: 0, Time: 0, ID: batch.ID, ItemObject: json.RawMessage("[]"),
 		}}}, figures{}
 	}
-	nodes, err := w.Env.Nodes(ctx)
+	nodes, err := w.Executor.Nodes(ctx)
 	if err != nil {
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "the environment does not tell its nodes: " + err.Error()}, figures{}
 	}
@@ -211,7 +211,7 @@ func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit 
 	within, cancel := context.WithTimeout(ctx, hard+killGrace)
 	defer cancel()
 	target := executor.Target{Nodes: []string{node}}
-	results, err := w.Env.Run(within, executor.Task{
+	results, err := w.Executor.Run(within, executor.Task{
 		ID:        bus.NewUID(),
 		Name:      fmt.Sprintf("BATCH %d", batch.ID),
 		Type:      TaskType,
@@ -251,7 +251,7 @@ func (w worker) forget(ctx context.Context, target executor.Target, what forgett
 	}
 	ctx, cancel := context.WithTimeout(ctx, forgetTime+killGrace)
 	defer cancel()
-	results, err := w.Env.Run(ctx, executor.Task{
+	results, err := w.Executor.Run(ctx, executor.Task{
 		ID: bus.NewUID(), Name: "forget files", Type: TaskType, Stages: []executor.Stage{w.Finalizer}, Stdin: stdin, Target: target, TimeLimit: forgetTime,
 	})
 	for _, r := range results {

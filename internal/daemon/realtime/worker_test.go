@@ -75,7 +75,7 @@ func TestShares(t *testing.T) {
 
 // cluster is an environment of several nodes; answer is what a node does of a batch.
 type cluster struct {
-	managertest.Env
+	managertest.Executor
 	list []executor.Node
 	err  error
 }
@@ -177,7 +177,7 @@ func TestNodes(t *testing.T) {
 			}
 			w := worker{
 				Config: Config{
-					Env: cluster{Env: managertest.Env{RunFunc: run}, list: tt.nodes}, MaxURLs: 3, MaxIterations: 4,
+					Executor: cluster{Executor: managertest.Executor{RunFunc: run}, list: tt.nodes}, MaxURLs: 3, MaxIterations: 4,
 					MaxExecution: time.Minute, Timeout: time.Hour,
 				},
 				run: "run", now: time.Now, log: managertest.Quiet(),
@@ -268,7 +268,7 @@ func TestSecondRound(t *testing.T) {
 				return []executor.Result{r}, err
 			}
 			w := worker{
-				Config: Config{Env: cluster{Env: managertest.Env{RunFunc: run}, list: nodes("n")}, MaxURLs: 3, MaxIterations: 4, MaxExecution: tt.time, Timeout: time.Hour},
+				Config: Config{Executor: cluster{Executor: managertest.Executor{RunFunc: run}, list: nodes("n")}, MaxURLs: 3, MaxIterations: 4, MaxExecution: tt.time, Timeout: time.Hour},
 				run:    "run", now: time.Now, log: managertest.Quiet(),
 			}
 			object, err := json.Marshal(wire.Batch{Items: items(3), CrawlerType: wire.CrawlRealTime})

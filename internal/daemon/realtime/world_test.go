@@ -65,7 +65,7 @@ func (w *world) startDaemon(change func(*realtime.Config)) (stop func()) {
 	cfg := daemon.Config{
 		DataDir:  home,
 		Sequence: []string{admin.Name, realtime.Name, gateway.Name},
-		Env:      executor.LocalConfig{KillGrace: 200 * time.Millisecond},
+		Executor: executor.LocalConfig{KillGrace: 200 * time.Millisecond},
 		Admin:    admin.Config{Port: -1},
 		Clients:  gateway.Config{Port: -1},
 		Sites:    sites.Config{DBTask: executor.Stage{Program: "db-task"}},
@@ -78,7 +78,7 @@ func (w *world) startDaemon(change func(*realtime.Config)) (stop func()) {
 	if change != nil {
 		change(&cfg.RealTime)
 	}
-	cfg.Env.Slots = map[string]int{realtime.TaskType: 16}
+	cfg.Executor.Slots = map[string]int{realtime.TaskType: 16}
 	ready, done := make(chan struct{}), make(chan error, 1)
 	cfg.Ready = func(e map[string]string) { w.endpoints = e; close(ready) }
 	ctx, cancel := context.WithCancel(context.Background())

@@ -61,7 +61,7 @@ const (
 
 func common(p *pool, urls int64) batches.Common {
 	return batches.Common{
-		Env: p, Sites: sites.Name, SitesTimeout: time.Hour, MaxAttempts: 5, QueuePeriod: time.Hour, BatchTime: 240 * time.Second, MaxURLs: urls,
+		Executor: p, Sites: sites.Name, SitesTimeout: time.Hour, MaxAttempts: 5, QueuePeriod: time.Hour, BatchTime: 240 * time.Second, MaxURLs: urls,
 		Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: 300 * time.Second, MaxTasks: 1},
 	}
 }
@@ -102,7 +102,7 @@ func processConfig(p *pool) batches.ProcessConfig {
 }
 
 func sitesConfig(p *pool) sites.Config {
-	return sites.Config{Env: p, DBTask: dbStage, Timeout: time.Hour, Recrawl: sites.RecrawlConfig{
+	return sites.Config{Executor: p, DBTask: dbStage, Timeout: time.Hour, Recrawl: sites.RecrawlConfig{
 		Mode: true, Period: recrawlEvery * time.Minute, Max: 3, MaxThreads: 2,
 		Criterion: wire.Criterion{Where: recrawlSites, OrderBy: "`RecrawlDate` ASC"}, DateExpression: recrawlDate,
 		LockState: 4, Timeout: time.Hour, Renew: "`ParentMd5`=''", DeleteOld: true, DeleteWhere: recrawlDelete, Optimize: true,

@@ -4,7 +4,7 @@
 // gets its share of the limits in SITE_NEW and SITE_UPDATE (docs/spec/objects.md 2.1).
 //
 //	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
-//		sites.Config{Env: pool, DBTask: executor.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})
+//		sites.Config{Executor: pool, DBTask: executor.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})
 //	err := m.Run(ctx)
 //
 // Clients (through clients) and the daemon's own managers speak to it alike:
@@ -51,7 +51,7 @@ const DefaultWorkers = 8
 // Config is the section [SitesManager].
 type Config struct {
 	// Env runs db-task. Mandatory.
-	Env executor.Environment
+	Executor executor.Executor
 	// Server is the inproc name (server); default SitesManager.
 	Server string
 	// Crawl is the inproc name of the manager that is told of new work; default
@@ -117,7 +117,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.HandleClass(Name, wire.ClassClient, m.request)
 	m.HandleReport(wire.InternalTaskDone, m.done)
 	m.HandleReport(wire.InternalWork, func(string, json.RawMessage) { m.Tell(crawl, wire.InternalWork, nil) })
-	m.Tend("queue", func() time.Duration { return time.Second }, m.expire)
+	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
 	m.OnStop(m.lastWords)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
@@ -214,7 +214,7 @@ func (m *Manager) start(j *job) {
 
 // runner runs db-task with the slots of a kind of task.
 func (m *Manager) runner(kind string, limit time.Duration) runner {
-	return runner{env: m.cfg.Env, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
+	return runner{env: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
 }
 
 // done answers a request with the ClientResponse that its worker brings.

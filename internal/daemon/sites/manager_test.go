@@ -21,7 +21,7 @@ type runFunc = func(context.Context, executor.Task) ([]executor.Result, error)
 // start runs a manager on an environment that is a function.
 func start(t *testing.T, b *bus.Bus, cfg Config, run runFunc) (stop func()) {
 	t.Helper()
-	cfg.Env, cfg.DBTask = managertest.Env{RunFunc: run}, executor.Stage{Program: "db-task", Args: []string{"--config", "x.ini"}}
+	cfg.Executor, cfg.DBTask = managertest.Executor{RunFunc: run}, executor.Stage{Program: "db-task", Args: []string{"--config", "x.ini"}}
 	ready := make(chan struct{})
 	m := New(manager.Config{Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }}, cfg)
 	return managertest.Run(t, m, ready)
@@ -95,7 +95,7 @@ func TestAnswersOfNodes(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			r := runner{
-				env:     managertest.Env{RunFunc: func(context.Context, executor.Task) ([]executor.Result, error) { return tc.results, tc.err }},
+				env:     managertest.Executor{RunFunc: func(context.Context, executor.Task) ([]executor.Result, error) { return tc.results, tc.err }},
 				program: executor.Stage{Program: "db-task"}, limit: time.Minute,
 			}
 			got := r.do(context.Background(), wire.Call{Op: wire.SiteNew, Object: json.RawMessage("{}")})

@@ -98,7 +98,7 @@ func (m *Manager) declareRecrawl() {
 		}
 		return c.Period
 	}, m.recrawlTurn)
-	m.Tend("recrawl threads", func() time.Duration {
+	m.Maintain("recrawl threads", func() time.Duration {
 		if len(r.sites) == 0 {
 			return 0
 		}

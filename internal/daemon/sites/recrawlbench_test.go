@@ -79,8 +79,8 @@ func newRig(t *testing.T, cfg RecrawlConfig, answer runFunc) *rig {
 
 func (r *rig) start(cfg Config, answer runFunc) {
 	r.Helper()
-	if cfg.Env == nil {
-		cfg.Env = managertest.Env{RunFunc: func(ctx context.Context, task executor.Task) ([]executor.Result, error) {
+	if cfg.Executor == nil {
+		cfg.Executor = managertest.Executor{RunFunc: func(ctx context.Context, task executor.Task) ([]executor.Result, error) {
 			r.mu.Lock()
 			r.calls, r.tasks = append(r.calls, named(call(task))), append(r.tasks, task)
 			r.mu.Unlock()

@@ -135,7 +135,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 	cfg.DeleteOld = true
 	program := executor.Stage{Program: os.Args[0], Env: []string{killFolder + "=" + folder, killPoint + "=" + point}}
 	r := &rig{T: t, bus: first}
-	r.start(Config{Recrawl: cfg, DBTask: program, Env: managertest.Env{RunFunc: run}}, nil)
+	r.start(Config{Recrawl: cfg, DBTask: program, Executor: managertest.Executor{RunFunc: run}}, nil)
 	select {
 	case <-deaths:
 	case <-time.After(managertest.Patience):
@@ -149,7 +149,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 			want = "4/0"
 		}
 		r.bus = second
-		r.start(Config{Recrawl: cfg, DBTask: program, Env: managertest.Env{RunFunc: run}}, nil)
+		r.start(Config{Recrawl: cfg, DBTask: program, Executor: managertest.Executor{RunFunc: run}}, nil)
 	}
 	r.await("the unlock", func() bool {
 		s := d.site("n", "s")

@@ -26,7 +26,7 @@ const answerShown = 300
 // runner runs db-task on all data nodes for one request. It is used in a worker
 // goroutine.
 type runner struct {
-	env     executor.Environment
+	env     executor.Executor
 	program executor.Stage
 	kind    string // of the task: whose slots it takes
 	target  executor.Target

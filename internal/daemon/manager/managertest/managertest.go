@@ -1,14 +1,11 @@
-// Package managertest is what the tests of managers share: a bus that must be
-// left clean, a manager that runs until the test ends, a peer that asks it, a
-// server and an environment that are functions.
+// Package managertest holds the helpers of the managers' tests: a bus that checks for leaks,
+// a manager that runs until the test ends, a client, a server and a fake executor.
 //
 //	b := managertest.Bus(t)
 //	ready := make(chan struct{})
 //	m := sites.New(manager.Config{Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }}, cfg)
 //	stop := managertest.Run(t, m, ready)
 //	answer := managertest.Call(t, b, bus.Inproc("SitesManager")).Ask(wire.ClassClient, 1, nil)
-//
-// Neighbours: bus and env; the tests of the packages above manager.
 package managertest
 
 import (
@@ -23,17 +20,18 @@ import (
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
-// Patience is how long a test waits for what must come; it decides nothing else.
+// Patience bounds a test that hangs; no result depends on it.
 const Patience = 20 * time.Second
 
-// Quiet is a logger that says nothing.
+// Quiet returns a logger that discards everything.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Bus is a bus for one test. At the test's end all its sockets must be closed
-// and no goroutine more must run than at the start.
+// Bus returns a bus for one test. At the end of the test all its sockets must be closed and
+// no new goroutine may be running.
 func Bus(t testing.TB) *bus.Bus {
 	t.Helper()
 	NoLeaks(t)
@@ -49,17 +47,11 @@ func Bus(t testing.TB) *bus.Bus {
 	return b
 }
 
-// NoLeaks fails the test when more goroutines run at its end than now.
+// NoLeaks fails the test if more goroutines run at its end than now.
 func NoLeaks(t testing.TB) {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		for end := time.Now().Add(Patience); runtime.NumGoroutine() > before; {
-			if time.Now().After(end) {
-				t.Errorf("%d goroutines at the end, %d at the start", runtime.NumGoroutine(), before)
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
+		testwait.Until(t, "the goroutines of the test end", func() bool { return runtime.NumGoroutine() <= before })
 	})
 }
 
@@ -68,8 +60,8 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// Run runs m until the test ends or stop is called, which waits for its end. It
-// returns when ready is closed.
+// Run starts m and returns when ready is closed. stop stops m and waits for its end; the end
+// of the test calls it, too.
 func Run(t testing.TB, m Runner, ready <-chan struct{}) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -96,9 +88,9 @@ func Run(t testing.TB, m Runner, ready <-chan struct{}) (stop func()) {
 	return stop
 }
 
-// Serve binds an endpoint and sends what answer gives for each event, in a
-// goroutine of its own, until the test ends. A peer that left meanwhile is no
-// fault. It gives the endpoint, with its port where the system chose that.
+// Serve binds an endpoint and sends the results of answer for each event until the test ends.
+// It calls answer from its own goroutine and ignores peers that have disconnected. It returns
+// the endpoint with the chosen port.
 func Serve(t testing.TB, b *bus.Bus, endpoint string, answer func(e wire.Event) []wire.Event) string {
 	t.Helper()
 	s, err := b.Bind(endpoint, bus.Options{})
@@ -144,14 +136,14 @@ func Serve(t testing.TB, b *bus.Bus, endpoint string, answer func(e wire.Event) 
 	return s.Endpoint()
 }
 
-// Caller is a peer of the test's goroutine.
+// Caller is a client. It belongs to the goroutine of the test.
 type Caller struct {
 	t    testing.TB
 	s    *bus.Socket
 	poll *bus.Poller
 }
 
-// Call connects a peer to an endpoint.
+// Call connects a client to an endpoint.
 func Call(t testing.TB, b *bus.Bus, endpoint string) *Caller {
 	t.Helper()
 	s, err := b.Connect(endpoint, bus.Options{})
@@ -162,7 +154,7 @@ func Call(t testing.TB, b *bus.Bus, endpoint string) *Caller {
 	return &Caller{t, s, bus.NewPoller(s)}
 }
 
-// Event makes an event with a fresh uid.
+// Event returns an event with a new uid.
 func Event(t testing.TB, class string, eventType int, object any) wire.Event {
 	t.Helper()
 	raw, err := json.Marshal(object)
@@ -172,7 +164,7 @@ func Event(t testing.TB, class string, eventType int, object any) wire.Event {
 	return wire.Event{Class: class, UID: bus.NewUID(), Type: eventType, Object: raw}
 }
 
-// Send sends one event, waiting while the queue is full.
+// Send sends one event. It waits while the queue is full.
 func (c *Caller) Send(e wire.Event) {
 	c.t.Helper()
 	for end := time.Now().Add(Patience); ; time.Sleep(time.Millisecond) {
@@ -196,7 +188,7 @@ func (c *Caller) Recv() wire.Event {
 	return e
 }
 
-// Poll waits for one event, at most that long.
+// Poll waits at most limit for one event.
 func (c *Caller) Poll(limit time.Duration) (wire.Event, bool) {
 	c.t.Helper()
 	for end := time.Now().Add(limit); ; {
@@ -224,12 +216,12 @@ func (c *Caller) Ask(class string, eventType int, object any) wire.Event {
 	c.Send(e)
 	answer := c.Recv()
 	if answer.UID != e.UID || answer.Class != class {
-		c.t.Fatalf("answer of class %s to %s, asked %s", answer.Class, answer.UID, e.UID)
+		c.t.Fatalf("answer has class %s and uid %s, request has uid %s", answer.Class, answer.UID, e.UID)
 	}
 	return answer
 }
 
-// Object reads the object of an event.
+// Object decodes the object of an event.
 func Object[T any](t testing.TB, e wire.Event) T {
 	t.Helper()
 	var v T
@@ -239,21 +231,21 @@ func Object[T any](t testing.TB, e wire.Event) T {
 	return v
 }
 
-// Env is an environment whose Run is a function. It has no other operation.
-type Env struct {
-	executor.Environment
+// Executor is an executor whose Run is a function. Its other operations panic.
+type Executor struct {
+	executor.Executor
 	RunFunc func(ctx context.Context, t executor.Task) ([]executor.Result, error)
 }
 
 // Run calls RunFunc.
-func (e Env) Run(ctx context.Context, t executor.Task) ([]executor.Result, error) {
+func (e Executor) Run(ctx context.Context, t executor.Task) ([]executor.Result, error) {
 	return e.RunFunc(ctx, t)
 }
 
 // Close does nothing.
-func (e Env) Close(context.Context) error { return nil }
+func (e Executor) Close(context.Context) error { return nil }
 
-// Finished is the result of a task that wrote stdout on a node.
+// Finished returns the result of a task that wrote stdout on a node.
 func Finished(node, stdout string) executor.Result {
 	now := time.Now()
 	return executor.Result{

@@ -17,9 +17,9 @@ var (
 	ErrNode    = errors.New("no such node")          // a target names nobody; always with ErrRefused
 )
 
-// Environment runs tasks on one or more nodes. All methods may be called by
+// Executor runs tasks on one or more nodes. All methods may be called by
 // any number of goroutines at once.
-type Environment interface {
+type Executor interface {
 	// Run runs t and waits for it: exactly one Result for each node that the
 	// target names and the environment knows, an item with an error state for
 	// a node that is silent. A task that failed, was killed or ran out of time
