@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,24 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 // TryLock is Lock without a wait. The error wraps ErrLocked if another holder exists.
 func TryLock(path string) (unlock func(), err error) {
 	return try(path, (*flock.Flock).TryLock)
+}
+
+// TryLockPID is TryLock that writes the id of this process into the file. The error of a
+// lock with another holder names the process of that holder.
+func TryLockPID(path string) (unlock func(), err error) {
+	unlock, err = TryLock(path)
+	if errors.Is(err, ErrLocked) {
+		pid, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("%w: process %.20s", err, bytes.TrimSpace(pid))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o640); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // TryShare is TryLock for a shared lock: many may hold it, but none together with an

@@ -40,7 +40,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	if err := file.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return SyncFolder(dir)
 }
 
 // WriteUnsynced is Write for the only writer of a path, for example the holder of its
@@ -63,8 +63,8 @@ func WriteUnsynced(path string, data []byte, perm fs.FileMode) error {
 	return err
 }
 
-// syncFolder makes a rename in dir durable.
-func syncFolder(dir string) error {
+// SyncFolder makes the renames and new entries in dir durable.
+func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ const module = "hce/dc/"
 var row = map[string]int{
 	"files":        0,
 	"childprocess": 0,
+	"testlog":      0,
 	"testwait":     0,
 	"wire":         0,
 	"web":          1, "config": 1, "task": 1,

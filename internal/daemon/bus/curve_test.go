@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	zmq "github.com/pebbe/zmq4"
 
+	"hce/dc/internal/testlog"
 	"hce/dc/internal/testwait"
 )
 
@@ -70,41 +70,16 @@ func (g *guests) questions() int {
 	return g.asked
 }
 
-// journal is a log that a test reads while goroutines write.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-// await waits until one line of the log has all words.
-func (j *journal) await(t *testing.T, words ...string) {
+// awaitLine waits until one line of the log has all words.
+func awaitLine(t *testing.T, log *testlog.Recorder, words ...string) {
 	t.Helper()
-	testwait.Until(t, fmt.Sprintf("a log line has %q", words), func() bool {
-		for line := range strings.Lines(j.String()) {
-			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
-				return true
-			}
-		}
-		return false
-	})
+	testwait.Until(t, fmt.Sprintf("a log line has %q", words), func() bool { return log.Count(words...) > 0 })
 }
 
 // bindWithKeys binds a socket with keys.
-func bindWithKeys(t *testing.T, b *Bus, server party, allowed Allower) (*Socket, *journal) {
+func bindWithKeys(t *testing.T, b *Bus, server party, allowed Allower) (*Socket, *testlog.Recorder) {
 	t.Helper()
-	j := &journal{}
+	j := &testlog.Recorder{}
 	return bind(t, b, TCP("127.0.0.1", 0), Options{
 		Curve: &Curve{Secret: server.secret, Allowed: allowed}, Log: slog.New(slog.NewTextHandler(j, nil)), MaxFrame: 1 << 20,
 	}), j
@@ -175,7 +150,7 @@ func TestCurve(t *testing.T) {
 			list := invite(alice)
 			s, log := bindWithKeys(t, b, server, list)
 			refused(t, visit(t, b, s, tc.keys, "refused"), tc.client)
-			log.await(t, append(tc.log, "client refused")...)
+			awaitLine(t, log, append(tc.log, "client refused")...)
 			// The refused message was dropped: the next one is alice's.
 			receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
 		})
@@ -274,12 +249,12 @@ func TestFailingLists(t *testing.T) {
 		list.err = errors.New("line 7 is no key")
 		s, log := bindWithKeys(t, b, server, list)
 		receives(t, s, visit(t, b, s, alice.to(server), "alice"), "alice")
-		log.await(t, "level=WARN", "list of clients", "line 7 is no key")
+		awaitLine(t, log, "level=WARN", "list of clients", "line 7 is no key")
 	})
 	t.Run("panic", func(t *testing.T) {
 		s, log := bindWithKeys(t, b, server, broken{})
 		refused(t, visit(t, b, s, alice.to(server), "alice"), "does not list")
-		log.await(t, "list of clients", "no list")
+		awaitLine(t, log, "list of clients", "no list")
 	})
 }
 
@@ -463,7 +438,7 @@ func TestGarbageOnThePort(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n > 20 {
 		t.Errorf("%d lines in the log\n%s", n, log)
 	}
-	log.await(t, "it does not speak the protocol", "address=")
+	awaitLine(t, log, "it does not speak the protocol", "address=")
 }
 
 // A frame above the limit ends only the connection of its sender.
@@ -509,7 +484,7 @@ func TestHandshakeLog(t *testing.T) {
 	}
 	defer file.Close()
 	fd := int(file.Fd())
-	j := &journal{}
+	j := &testlog.Recorder{}
 	w := handshakeLog{auth: &authenticator{log: slog.New(slog.NewTextHandler(j, nil))}, peers: map[int]string{}}
 	w.record(zmq.EVENT_ACCEPTED, fd)
 	w.record(zmq.EVENT_ACCEPTED, -1)

@@ -9,41 +9,44 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testlog"
+	"hce/dc/internal/testwait"
 )
 
-// Whatever lies in the spool, a pool opens, says one line about it, and tasks
-// go on around it.
+// A pool opens whatever the spool contains, logs one line about a broken entry, and runs
+// other tasks.
 func TestBrokenSpool(t *testing.T) {
 	const whole = `{"ID":"x","Type":"test","Stages":[{"Program":"true"}],"Labels":{"batch":"7"},"Stdin":{},"Queued":"2026-01-02T03:04:05Z"}`
 	tests := []struct {
 		name  string
-		files map[string]string // below the spool; "" for a folder
-		state State             // of x afterwards
-		kind  string            // its type
-		log   string            // part of the one line; "" for none
+		files map[string]string // in the spool; "" for a folder
+		state State             // of x after opening
+		kind  string            // the type of x
+		log   string            // in the only log line; "" for no line
 	}{
-		{name: "a whole task", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"lost"}`}, state: Lost, kind: "test"},
-		{name: "what a kill leaves", files: map[string]string{".new-x/task.json": whole[:20], ".old-y/task.json": whole}, state: Unknown},
+		{name: "complete task", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"lost"}`}, state: Lost, kind: "test"},
+		{name: "remains of a killed pool", files: map[string]string{".new-x/task.json": whole[:20], ".old-y/task.json": whole}, state: Unknown},
 		{name: "foreign file", files: map[string]string{"x": "hello"}, state: Unknown, log: "name=x"},
 		{name: "foreign file with a dot", files: map[string]string{"core.4711": "hello"}, state: Unknown, log: "name=core.4711"},
 		{name: "foreign folder", files: map[string]string{"lost+found": ""}, state: Unknown, log: "name=lost+found"},
 		{name: "hidden file", files: map[string]string{".nfs0001": "x"}, state: Unknown},
 		{name: "empty folder", files: map[string]string{"x": ""}, state: Lost, log: "task=x"},
-		{name: "task half written", files: map[string]string{"x/task.json": whole[:40]}, state: Lost, log: "task=x"},
+		{name: "truncated task", files: map[string]string{"x/task.json": whole[:40]}, state: Lost, log: "task=x"},
 		{name: "task of zeros", files: map[string]string{"x/task.json": strings.Repeat("\x00", 100)}, state: Lost, log: "task=x"},
 		{name: "task empty", files: map[string]string{"x/task.json": ""}, state: Lost, log: "task=x"},
-		{name: "another JSON", files: map[string]string{"x/task.json": `[1,2]`}, state: Lost, log: "task=x"},
-		{name: "another's task", files: map[string]string{"x/task.json": strings.Replace(whole, `"x"`, `"z"`, 1)}, state: Lost, log: "task=x"},
-		{name: "a task nobody may submit", files: map[string]string{"x/task.json": strings.Replace(whole, "true", "", 1)}, state: Lost, log: "task=x"},
+		{name: "other JSON", files: map[string]string{"x/task.json": `[1,2]`}, state: Lost, log: "task=x"},
+		{name: "task with another id", files: map[string]string{"x/task.json": strings.Replace(whole, `"x"`, `"z"`, 1)}, state: Lost, log: "task=x"},
+		{name: "invalid task", files: map[string]string{"x/task.json": strings.Replace(whole, "true", "", 1)}, state: Lost, log: "task=x"},
 		{name: "task is a folder", files: map[string]string{"x/task.json/y": "1"}, state: Lost, log: "task=x"},
-		{name: "state half written", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"runn`}, state: Lost, kind: "test", log: "task=x"},
-		{name: "state empty", files: map[string]string{"x/task.json": whole, "x/state.json": " "}, state: Lost, kind: "test", log: "task=x"},
-		{name: "state of another world", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"dreaming"}`}, state: Lost, kind: "test", log: "task=x"},
-		{name: "no state in it", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":""}`}, state: Lost, kind: "test", log: "task=x"},
+		{name: "truncated state", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"runn`}, state: Lost, kind: "test", log: "task=x"},
+		{name: "blank state", files: map[string]string{"x/task.json": whole, "x/state.json": " "}, state: Lost, kind: "test", log: "task=x"},
+		{name: "unknown state", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"dreaming"}`}, state: Lost, kind: "test", log: "task=x"},
+		{name: "empty state", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":""}`}, state: Lost, kind: "test", log: "task=x"},
 		{name: "state that is never stored", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"unknown"}`}, state: Lost, kind: "test", log: "task=x"},
 		{name: "state is a folder", files: map[string]string{"x/task.json": whole, "x/state.json/y": "1"}, state: Lost, kind: "test", log: "task=x"},
-		{name: "over without its output", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"finished"}`}, state: Finished, kind: "test"},
-		{name: "state aside, half written", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"cancelled"}`, "x/.new-state.json": "{"}, state: Cancelled, kind: "test"},
+		{name: "finished without output", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"finished"}`}, state: Finished, kind: "test"},
+		{name: "orphan temporary file", files: map[string]string{"x/task.json": whole, "x/state.json": `{"State":"cancelled"}`, "x/.state.json4711": "{"}, state: Cancelled, kind: "test"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,17 +66,17 @@ func TestBrokenSpool(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var j journal
-			l := open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&j, nil))})
+			var log testlog.Recorder
+			l := open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			st := status(t, l, "x")
 			if st.State != tt.state || st.Type != tt.kind || tt.kind != "" && st.Labels["batch"] != "7" {
 				t.Errorf("%+v", st)
 			}
-			bad := j.count("level=ERROR") + j.count("level=WARN")
-			if tt.log == "" && bad != 0 || tt.log != "" && (bad != 1 || j.count(tt.log) != 1) {
-				t.Errorf("log: %s", j.text.String())
+			bad := log.Count("level=ERROR") + log.Count("level=WARN")
+			if tt.log == "" && bad != 0 || tt.log != "" && (bad != 1 || log.Count(tt.log) != 1) {
+				t.Errorf("log: %s", &log)
 			}
-			answer(t, run(t, l, worker("t", ask{Do: "echo"})))
+			answer(t, run(t, l, worker("t", request{Do: "echo"})))
 			if tt.state == Unknown {
 				return
 			}
@@ -86,14 +89,14 @@ func TestBrokenSpool(t *testing.T) {
 			if err := l.Delete(bg, "x"); err != nil || fileExists(filepath.Join(dir, "x")) {
 				t.Errorf("delete: %v", err)
 			}
-			submit(t, l, worker("x", ask{Do: "echo"})) // the id is free
+			submit(t, l, worker("x", request{Do: "echo"})) // the id can be used again
 			answer(t, over(t, l, "x"))
 		})
 	}
 }
 
-// A disk that takes no more keeps no pool from opening.
-func TestRestoreOnAFullDisk(t *testing.T) {
+// A pool opens on a full disk.
+func TestRestoreOnFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	l := open(t, LocalConfig{Dir: dir})
 	hold, file := gate(t, "hold")
@@ -102,22 +105,20 @@ func TestRestoreOnAFullDisk(t *testing.T) {
 	if err := l.Close(bg); err != nil {
 		t.Fatal(err)
 	}
-	// The file aside is a folder: nothing can be written there.
-	if err := os.MkdirAll(filepath.Join(dir, "hold", newPrefix+"state.json", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	var j journal
-	l = open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&j, nil))})
+	var log testlog.Recorder
+	restore := limitFileSize(16) // enough for the process id in the lock
+	l = open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	restore()
 	if st := status(t, l, "hold"); st.State != Lost {
 		t.Errorf("%+v", st)
 	}
-	if j.count("cannot store what became of a task") != 1 {
-		t.Errorf("log: %s", j.text.String())
+	if log.Count("cannot store the state of a restored task") != 1 {
+		t.Errorf("log: %s", &log)
 	}
 }
 
-// Every end outlives the pool: with its reason, its attempts, its output and its
-// time to live. A known id is not run again.
+// The end of a task survives a restart with its reason, attempts, output and ResultTTL. Its id
+// does not run again.
 func TestEndsSurviveARestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	counts := t.TempDir()
@@ -125,7 +126,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 	cfg := LocalConfig{Dir: dir, DefaultSlots: 1, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }}
 	l := open(t, cfg)
 	tasks := map[string]Task{}
-	end := func(id string, a ask, change func(*Task)) {
+	end := func(id string, a request, change func(*Task)) {
 		task := worker(id, a)
 		task.ResultTTL = time.Hour
 		if change != nil {
@@ -134,10 +135,10 @@ func TestEndsSurviveARestart(t *testing.T) {
 		tasks[id] = task
 		submit(t, l, task)
 	}
-	end("finished", ask{Do: "fail until", Text: counts + "/finished", N: 2}, func(t *Task) { t.Attempts = 3 })
-	end("failed", ask{Do: "exit", N: 7, Text: "why"}, func(t *Task) { t.Attempts = 2 })
-	end("killed", ask{Do: "kill self"}, nil)
-	end("timed-out", ask{Do: "sleep", Text: counts + "/slow"}, func(t *Task) { t.TimeLimit = 10 * time.Millisecond })
+	end("finished", request{Do: "fail until", Text: counts + "/finished", N: 2}, func(t *Task) { t.Attempts = 3 })
+	end("failed", request{Do: "exit", N: 7, Text: "why"}, func(t *Task) { t.Attempts = 2 })
+	end("killed", request{Do: "kill self"}, nil)
+	end("timed-out", request{Do: "sleep", Text: counts + "/slow"}, func(t *Task) { t.TimeLimit = 10 * time.Millisecond })
 	for id := range tasks {
 		over(t, l, id)
 	}
@@ -145,13 +146,13 @@ func TestEndsSurviveARestart(t *testing.T) {
 	hold.ResultTTL, tasks["cancelled"] = time.Hour, hold
 	submit(t, l, hold)
 	begun(t, file)
-	end("expired", ask{Do: "echo"}, func(t *Task) { t.QueueTTL = time.Minute })
-	end("withdrawn", ask{Do: "echo"}, nil)
+	end("expired", request{Do: "echo"}, func(t *Task) { t.QueueTTL = time.Minute })
+	end("withdrawn", request{Do: "echo"}, nil)
 	if err := l.Cancel(bg, "withdrawn", 0); err != nil {
 		t.Fatal(err)
 	}
 	offset.Store(int64(2 * time.Minute))
-	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "expired").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "expired").State.Over() })
 	if err := l.Cancel(bg, "cancelled", time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 		}
 		l = open(t, cfg)
 		for id, was := range before {
-			submit(t, l, tasks[id]) // known, whatever its end was
+			submit(t, l, tasks[id]) // already known
 			got, err := l.Result(bg, id)
 			if err != nil {
 				t.Fatal(err)
@@ -189,7 +190,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 		t.Errorf("%d runs", len(b))
 	}
 	offset.Store(int64(2 * time.Hour))
-	eventually(t, "the results go", func() bool {
+	testwait.Until(t, "the results are removed", func() bool {
 		l.sweep(l.cfg.Now())
 		all, err := l.Status(bg)
 		return err == nil && len(all) == 0
@@ -199,15 +200,14 @@ func TestEndsSurviveARestart(t *testing.T) {
 	}
 }
 
-// shown is all of a result, without the clock's own reading.
+// shown formats a result without monotonic clock readings.
 func shown(r Result) string {
 	return fmt.Sprintf("%s %d %d %q %s %s %s %d %q %q", r.State, r.Attempt, r.ExitStatus, r.Reason,
 		r.Queued.UTC().Round(0), r.Started.UTC().Round(0), r.Ended.UTC().Round(0), r.MaxRSS, r.Stdout, r.Stderr)
 }
 
-// A task that is lost in each of its attempts comes to an end, over any number
-// of restarts.
-func TestAttemptsAreLostOneByOne(t *testing.T) {
+// A task that is lost in every attempt ends after its last one.
+func TestLostAttemptsAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	hold, file := gate(t, "t")
 	hold.Attempts = 3

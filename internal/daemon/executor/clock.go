@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock ends what has waited too long and queues again what has waited long
-// enough, until the pool closes.
+// clock ends jobs whose time is up and queues waiting jobs that are due. It returns when the
+// pool closes.
 func (l *Local) clock() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -19,8 +19,8 @@ func (l *Local) clock() {
 		}
 		now := l.cfg.Now()
 		next := earliest(l.sweep(now), l.warm.sweep(now))
-		// A minute at most, since clocks may be set while we sleep. Processes
-		// that fall idle raise no alarm, so they may live twice their time.
+		// At most a minute, because the clock may be set meanwhile. Processes that become
+		// idle do not wake this loop, so they may live twice their IdleTimeout.
 		wait := min(time.Minute, l.cfg.IdleTimeout)
 		if !next.IsZero() {
 			wait = min(wait, max(next.Sub(l.cfg.Now()), time.Millisecond))
@@ -29,7 +29,7 @@ func (l *Local) clock() {
 	}
 }
 
-// earliest is the first of two times that are not zero.
+// earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -37,8 +37,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// sweep does what is due for jobs at now and tells when the next is; zero for
-// never.
+// sweep does what is due for jobs at now and returns the time of the next job; zero for never.
 func (l *Local) sweep(now time.Time) (next time.Time) {
 	var expired, stale []*job
 	l.mu.Lock()
@@ -46,7 +45,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 		l.mu.Unlock()
 		return next
 	}
-	// Close waits for the files that are about to be written.
+	// Close waits for the files written below.
 	l.work.Add(1)
 	defer l.work.Done()
 	for _, j := range l.jobs {
@@ -66,7 +65,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 			st := j.status
 			st.State = Queued
 			if !j.since.IsZero() {
-				st.Reason = "" // it looks again
+				st.Reason = "" // its start conditions are checked again
 			}
 			l.publish(j, st)
 			l.enqueue(j)
@@ -94,7 +93,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	}
 	for _, j := range stale {
 		if err := l.forget(j); err != nil {
-			l.log.Error("cannot remove an old result", "op", "env.sweep", "task", j.task.ID, "error", err)
+			l.log.Error("cannot remove an expired result", "op", "executor.sweep", "task", j.task.ID, "error", err)
 		}
 	}
 	return next

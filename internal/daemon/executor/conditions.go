@@ -10,10 +10,10 @@ import (
 	"hce/dc/internal/daemon/load"
 )
 
-// held is why a task may not begin now; without a reason it may.
-type held struct {
+// shortage is why a task cannot start now; an empty reason means that it can.
+type shortage struct {
 	reason    string
-	measuring bool // only because the node has not been measured yet: it is no look
+	measuring bool // only because there is no measurement yet; it does not count as a look
 }
 
 const (
@@ -21,9 +21,9 @@ const (
 	triesExceeded = "schedule tries exceeded: "
 )
 
-// hold tells what c finds too little of in f. A figure that the system does not
-// tell is enough: a machine without /proc still crawls.
-func (c Conditions) hold(f load.Figures) held {
+// shortage compares f with the conditions. An unknown figure passes: a machine without /proc
+// can still crawl.
+func (c Conditions) shortage(f load.Figures) shortage {
 	var lacks []string
 	if c.MinRAM > 0 && f.FreeRAM != load.Unknown && f.FreeRAM < c.MinRAM {
 		lacks = append(lacks, fmt.Sprintf("%s of memory are free, at least %s", bytesText(f.FreeRAM), bytesText(c.MinRAM)))
@@ -36,15 +36,15 @@ func (c Conditions) hold(f load.Figures) held {
 	}
 	switch {
 	case len(lacks) > 0:
-		return held{reason: strings.Join(lacks, "; ")}
+		return shortage{reason: strings.Join(lacks, "; ")}
 	case f.Measuring && (c.MaxCPU > 0 || c.MaxIOWait > 0):
-		return held{reason: "the use of the processors is being measured", measuring: true}
+		return shortage{reason: "the use of the processors is being measured", measuring: true}
 	}
-	return held{}
+	return shortage{}
 }
 
-// pause is the time from a look with outcome h to the next.
-func (c Conditions) pause(h held) time.Duration {
+// pause returns the time until the next look after a look with result h.
+func (c Conditions) pause(h shortage) time.Duration {
 	if h.measuring {
 		return load.Interval
 	}
@@ -54,20 +54,20 @@ func (c Conditions) pause(h held) time.Duration {
 	return time.Second
 }
 
-// exceeded tells whether so many looks were the last.
+// exceeded reports whether a task that failed so many looks must be refused.
 func (c Conditions) exceeded(looks int) bool { return c.Retries > 0 && looks >= c.Retries }
 
-// givenUp is the reason of a refusal after the last look.
-func (h held) givenUp(looks int) string {
+// givenUp returns the reason of the refusal after the last look.
+func (h shortage) givenUp(looks int) string {
 	return fmt.Sprintf("%s%d looks, at the last one %s", triesExceeded, looks, h.reason)
 }
 
-// percentText shows a share with one decimal at most.
+// percentText formats a percentage with at most one decimal.
 func percentText(share float64) string {
 	return strconv.FormatFloat(math.Round(share*10)/10, 'f', -1, 64) + "%"
 }
 
-// bytesText shows an amount of memory in MB (10^6 bytes), a small one in bytes.
+// bytesText formats an amount of memory in MB (10^6 bytes), or in bytes below 1 MB.
 func bytesText(n int64) string {
 	const mega = 1e6
 	if n < mega {
@@ -76,12 +76,11 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%s MB", strconv.FormatFloat(math.Floor(float64(n)/mega*10)/10, 'f', -1, 64))
 }
 
-// look tells whether j, for which a slot is free, may begin. If not, j leaves
-// the lane with it: it waits for the next look without a slot, or is refused.
-// l.mu is held, the pool is not closing.
+// look reports whether j, for which a slot is free, may start. Otherwise j has left the lane:
+// it waits for its next look, or is refused. Call it with l.mu held and the pool open.
 func (l *Local) look(j *job) bool {
 	start := j.task.Start
-	h := start.hold(l.cfg.Load.Figures())
+	h := start.shortage(l.cfg.Load.Figures())
 	if h.reason == "" {
 		return true
 	}
@@ -98,19 +97,19 @@ func (l *Local) look(j *job) bool {
 	}
 	st.State, st.Reason, st.Ended = Refused, h.givenUp(j.looks), l.cfg.Now()
 	l.work.Add(1)
-	go func() { // the owner of j from here on
+	go func() { // this goroutine owns j now
 		defer l.work.Done()
 		l.finish(j, st, nil, nil)
 	}()
 	return false
 }
 
-// measure samples the machine until the pool closes, once per interval for all
-// tasks. What cannot be read is told once, until it can be read again.
-func (l *Local) measure(told bool) {
+// measure samples the machine once per interval until the pool closes. failed is the result
+// of the previous sample: a failure is logged once, until a sample succeeds.
+func (l *Local) measure(failed bool) {
 	ticker := time.NewTicker(load.Interval)
 	defer ticker.Stop()
-	for ; ; told = l.sample(told) {
+	for ; ; failed = l.sample(failed) {
 		select {
 		case <-l.ctx.Done():
 			return
@@ -119,11 +118,11 @@ func (l *Local) measure(told bool) {
 	}
 }
 
-// sample takes one sample and tells whether something is unreadable now.
-func (l *Local) sample(told bool) (unreadable bool) {
+// sample takes one sample, logs its first failure and reports whether it failed.
+func (l *Local) sample(failedBefore bool) (failed bool) {
 	err := l.cfg.Load.Sample()
-	if err != nil && !told {
-		l.log.Warn("this machine's load cannot be read: start conditions that need it hold", "op", "env.measure", "error", err)
+	if err != nil && !failedBefore {
+		l.log.Warn("cannot read the load of this machine; start conditions without a figure pass", "op", "executor.measure", "error", err)
 	}
 	return err != nil
 }

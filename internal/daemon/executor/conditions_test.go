@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,15 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"hce/dc/internal/daemon/load"
+	"hce/dc/internal/testlog"
+	"hce/dc/internal/testwait"
 )
 
-// box is a machine as busy as a test wants it: the files that a sampler reads.
+// box is a fake machine: files that the load sampler reads.
 type box struct {
 	t       testing.TB
 	root    string
@@ -38,7 +38,7 @@ func newBox(t testing.TB) *box {
 	return b
 }
 
-// write replaces a file at once, since pools read it at any time.
+// write replaces a file atomically, because pools read it at any time.
 func (b *box) write(name, text string) {
 	b.t.Helper()
 	full := filepath.Join(b.root, "proc", name)
@@ -47,7 +47,7 @@ func (b *box) write(name, text string) {
 	}
 }
 
-// set makes the machine as busy as told, for longer than the sampler looks back.
+// set changes the load for longer than the sampler's window.
 func (b *box) set(cpu, iowait int, free int64) {
 	b.t.Helper()
 	b.write("meminfo", fmt.Sprintf("MemAvailable: %d kB\n", free/1024))
@@ -62,22 +62,22 @@ func (b *box) set(cpu, iowait int, free int64) {
 	}
 }
 
-// choosy is a task that asks for something.
+// choosy returns a task with start conditions.
 func choosy(id string, c Conditions) Task {
-	t := worker(id, ask{Do: "echo"})
+	t := worker(id, request{Do: "echo"})
 	t.Start = c
 	return t
 }
 
 func waits(t testing.TB, l *Local, id, reason string) {
 	t.Helper()
-	eventually(t, id+" waits", func() bool { return status(t, l, id).State == Waiting })
+	testwait.Until(t, id+" waits", func() bool { return status(t, l, id).State == Waiting })
 	if st := status(t, l, id); st.Reason != reason || st.Node != "" || st.Attempt != 0 || !st.Ended.IsZero() {
 		t.Errorf("%+v, want %q", st, reason)
 	}
 }
 
-func TestHold(t *testing.T) {
+func TestShortage(t *testing.T) {
 	all := Conditions{MaxCPU: 60, MaxIOWait: 30, MinRAM: 32e6}
 	fine := load.Figures{CPU: 59.9, IOWait: 30, FreeRAM: 32e6}
 	figures := func(change func(*load.Figures)) load.Figures { f := fine; change(&f); return f }
@@ -88,22 +88,22 @@ func TestHold(t *testing.T) {
 		want string
 	}{
 		{name: "all at the limit", c: all, f: fine},
-		{name: "nothing asked", f: load.Figures{CPU: 100, IOWait: 100}},
+		{name: "no conditions", f: load.Figures{CPU: 100, IOWait: 100}},
 		{name: "not set", c: Conditions{MaxCPU: -1, MaxIOWait: -1, MinRAM: -1}, f: load.Figures{CPU: 100, IOWait: 100, Measuring: true}},
 		{name: "processors", c: all, f: figures(func(f *load.Figures) { f.CPU = 91 }), want: "91% of the processors are in use, at most 60%"},
-		{name: "as much as allowed is too much", c: all, f: figures(func(f *load.Figures) { f.CPU = 60 }), want: "60% of the processors are in use, at most 60%"},
+		{name: "processors at the limit", c: all, f: figures(func(f *load.Figures) { f.CPU = 60 }), want: "60% of the processors are in use, at most 60%"},
 		{name: "disks", c: all, f: figures(func(f *load.Figures) { f.IOWait = 30.06 }), want: "30.1% of the time is spent waiting for disks, at most 30%"},
 		{name: "memory", c: all, f: figures(func(f *load.Figures) { f.FreeRAM = 32e6 - 1 }), want: "31.9 MB of memory are free, at least 32 MB"},
 		{name: "little memory", c: Conditions{MinRAM: 5000}, f: load.Figures{FreeRAM: 0}, want: "0 bytes of memory are free, at least 5000 bytes"},
 		{name: "everything", c: all, f: load.Figures{CPU: 100, IOWait: 99, FreeRAM: 1e6},
 			want: "1 MB of memory are free, at least 32 MB; 100% of the processors are in use, at most 60%; 99% of the time is spent waiting for disks, at most 30%"},
-		{name: "unknown is enough", c: all, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: load.Unknown}},
+		{name: "unknown figures", c: all, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: load.Unknown}},
 		{name: "not measured yet", c: all, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: 1e9, Measuring: true}, want: "the use of the processors is being measured"},
 		{name: "memory needs no second sample", c: Conditions{MinRAM: 1}, f: load.Figures{CPU: load.Unknown, IOWait: load.Unknown, FreeRAM: 1, Measuring: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := tt.c.hold(tt.f)
+			h := tt.c.shortage(tt.f)
 			if h.reason != tt.want || h.measuring != strings.Contains(tt.want, "measured") {
 				t.Errorf("%+v, want %q", h, tt.want)
 			}
@@ -111,9 +111,9 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// A task that lacks something holds no slot and lets those pass that ask for
-// less; it begins when there is enough, in its old place of the queue.
-func TestAHeldTaskBlocksNobody(t *testing.T) {
+// A waiting task holds no slot and lets less demanding tasks pass. When the conditions hold,
+// it starts from its old place in the queue.
+func TestWaitingTaskBlocksNoOther(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{DefaultSlots: 1, Load: b.sampler})
 	b.set(91, 5, 10e6)
@@ -128,7 +128,7 @@ func TestAHeldTaskBlocksNobody(t *testing.T) {
 		t.Errorf("%+v", r.Status)
 	}
 	var n Node
-	eventually(t, "no slot is held", func() bool {
+	testwait.Until(t, "no slot is held", func() bool {
 		nodes, err := l.Nodes(bg)
 		if err != nil {
 			t.Fatal(err)
@@ -142,15 +142,15 @@ func TestAHeldTaskBlocksNobody(t *testing.T) {
 	hold, file := gate(t, "hold")
 	submit(t, l, hold)
 	begun(t, file)
-	b.set(10, 0, 1e9) // they find enough, but no slot
+	b.set(10, 0, 1e9) // the conditions hold, but no slot is free
 	for _, id := range []string{"cpu", "disk", "ram"} {
-		eventually(t, id+" is queued", func() bool { st := status(t, l, id); return st.State == Queued && st.Reason == "" })
+		testwait.Until(t, id+" is queued", func() bool { st := status(t, l, id); return st.State == Queued && st.Reason == "" })
 	}
 	changes, err := l.Watch(bg, Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	submit(t, l, worker("young", ask{Do: "echo"}))
+	submit(t, l, worker("young", request{Do: "echo"}))
 	os.Remove(file)
 	var order []string
 	for len(order) < 4 {
@@ -177,9 +177,9 @@ func TestLooksAreCounted(t *testing.T) {
 	if want := "schedule tries exceeded: 3 looks, at the last one 100% of the processors are in use, at most 60%"; r.State != Refused || r.Reason != want || r.Attempt != 0 || r.Ended.IsZero() {
 		t.Errorf("%+v, want %q", r.Status, want)
 	}
-	// A second attempt has looks of its own.
+	// A second attempt has its own looks.
 	file := filepath.Join(t.TempDir(), "f")
-	again := worker("again", ask{Do: "fail until", Text: file, N: 2})
+	again := worker("again", request{Do: "fail until", Text: file, N: 2})
 	again.Attempts, again.Start = 2, Conditions{MinRAM: 500e6, RetryDelay: time.Millisecond, Retries: 1}
 	submit(t, l, again)
 	if r := over(t, l, "again"); r.State != Finished || r.Attempt != 2 {
@@ -187,8 +187,7 @@ func TestLooksAreCounted(t *testing.T) {
 	}
 }
 
-// Before the second sample nobody knows how busy the processors are. That is no
-// look.
+// A look before the second sample of the processors does not count.
 func TestNotMeasuredYet(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{Load: b.sampler})
@@ -200,8 +199,8 @@ func TestNotMeasuredYet(t *testing.T) {
 	}
 }
 
-// The time to live goes on while a task waits for resources, over all its looks.
-func TestAHeldTaskExpires(t *testing.T) {
+// QueueTTL continues while a task waits for resources.
+func TestWaitingTaskExpires(t *testing.T) {
 	b := newBox(t)
 	var offset atomic.Int64
 	l := open(t, LocalConfig{Load: b.sampler, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }})
@@ -215,7 +214,7 @@ func TestAHeldTaskExpires(t *testing.T) {
 		return l.jobs["t"].looks
 	}
 	for n := 1; n <= 3; n++ {
-		eventually(t, "it looks again", func() bool { l.sweep(l.cfg.Now()); return looks() == n })
+		testwait.Until(t, "the next look", func() bool { l.sweep(l.cfg.Now()); return looks() == n })
 		if st := status(t, l, "t"); st.State != Waiting {
 			t.Fatalf("%+v", st)
 		}
@@ -224,7 +223,7 @@ func TestAHeldTaskExpires(t *testing.T) {
 		}
 	}
 	offset.Add(int64(15 * time.Minute))
-	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
 	st := status(t, l, "t")
 	if want := "expired: no start within 1h0m0s, it waits for resources: 100% of the processors are in use, at most 60%"; st.State != Refused || st.Reason != want {
 		t.Errorf("%+v, want %q", st, want)
@@ -234,8 +233,8 @@ func TestAHeldTaskExpires(t *testing.T) {
 	}
 }
 
-// Nor does a restart of the pool give it more time.
-func TestTimeToLiveGoesOnOverARestart(t *testing.T) {
+// QueueTTL continues over restarts.
+func TestQueueTTLContinuesAfterRestart(t *testing.T) {
 	b := newBox(t)
 	var offset atomic.Int64
 	cfg := LocalConfig{Dir: filepath.Join(t.TempDir(), "spool"), Load: b.sampler, Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }}
@@ -245,28 +244,28 @@ func TestTimeToLiveGoesOnOverARestart(t *testing.T) {
 	task.QueueTTL = time.Hour
 	submit(t, l, task)
 	for range 2 {
-		eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+		testwait.Until(t, "the task waits", func() bool { return status(t, l, "t").State == Waiting })
 		if err := l.Close(bg); err != nil {
 			t.Fatal(err)
 		}
 		offset.Add(int64(29 * time.Minute))
 		l = open(t, cfg)
 	}
-	eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+	testwait.Until(t, "the task waits", func() bool { return status(t, l, "t").State == Waiting })
 	offset.Add(int64(3 * time.Minute))
-	eventually(t, "it expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
 	if st := status(t, l, "t"); st.State != Refused || !strings.HasPrefix(st.Reason, "expired: no start within 1h0m0s") {
 		t.Errorf("%+v", st)
 	}
 }
 
-func TestAHeldTaskCanBeCalledOff(t *testing.T) {
+func TestCancelOfWaitingTask(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{Load: b.sampler})
 	b.set(100, 0, 1e9)
 	for _, id := range []string{"cancel", "delete"} {
 		submit(t, l, choosy(id, Conditions{MaxCPU: 60, RetryDelay: time.Hour}))
-		eventually(t, "it waits", func() bool { return status(t, l, id).State == Waiting })
+		testwait.Until(t, "the task waits", func() bool { return status(t, l, id).State == Waiting })
 	}
 	if err := l.Cancel(bg, "cancel", 0); err != nil || status(t, l, "cancel").State != Cancelled {
 		t.Errorf("%v, %+v", err, status(t, l, "cancel"))
@@ -281,20 +280,20 @@ func TestAHeldTaskCanBeCalledOff(t *testing.T) {
 	}
 }
 
-func TestAHeldTaskSurvivesARestart(t *testing.T) {
+func TestWaitingTaskSurvivesRestart(t *testing.T) {
 	b := newBox(t)
 	dir := filepath.Join(t.TempDir(), "spool")
 	l := open(t, LocalConfig{Dir: dir, Load: b.sampler})
 	b.set(100, 0, 1e9)
 	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: time.Hour, Retries: 2})
 	submit(t, l, task)
-	for range 3 { // a look for each life, none of which is the second
-		eventually(t, "it waits", func() bool { return status(t, l, "t").State == Waiting })
+	for range 3 { // each restart resets the looks
+		testwait.Until(t, "the task waits", func() bool { return status(t, l, "t").State == Waiting })
 		if err := l.Close(bg); err != nil {
 			t.Fatal(err)
 		}
 		l = open(t, LocalConfig{Dir: dir, Load: b.sampler})
-		submit(t, l, task) // known
+		submit(t, l, task) // already known
 	}
 	if err := l.Close(bg); err != nil {
 		t.Fatal(err)
@@ -329,7 +328,7 @@ func TestRunHasStartConditions(t *testing.T) {
 	cancel()
 
 	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
-	answer(t, run(t, l, choosy("t", Conditions{MinRAM: 1}))) // whether the other looked before or looks now
+	answer(t, run(t, l, choosy("t", Conditions{MinRAM: 1}))) // passes the waiting run
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -345,7 +344,7 @@ func TestRunHasStartConditions(t *testing.T) {
 	b.set(100, 0, 1e9)
 	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
 	defer cancel()
-	eventually(t, "it is at work", func() bool {
+	testwait.Until(t, "the run has looked", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.age >= 5
@@ -358,50 +357,26 @@ func TestRunHasStartConditions(t *testing.T) {
 	}
 }
 
-// Without /proc the conditions hold, which is said once each time it goes away.
+// Without /proc the conditions pass. A warning is logged once per outage.
 func TestUnreadableLoad(t *testing.T) {
 	b := newBox(t)
 	b.write("stat", "")
 	b.write("meminfo", "")
-	var j journal
-	l := open(t, LocalConfig{Load: b.sampler, Log: slog.New(slog.NewTextHandler(&j, nil))})
+	var log testlog.Recorder
+	l := open(t, LocalConfig{Load: b.sampler, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if r := run(t, l, choosy("t", Conditions{MaxCPU: 1, MaxIOWait: 1, MinRAM: 1 << 50})); r.State != Finished {
 		t.Errorf("%+v", r.Status)
 	}
-	if n := j.count("cannot be read"); n != 1 {
+	const warning = "cannot read the load"
+	if n := log.Count(warning); n != 1 {
 		t.Errorf("%d warnings at the start", n)
 	}
-	if !l.sample(true) || j.count("cannot be read") != 1 {
-		t.Errorf("%d warnings later", j.count("cannot be read"))
+	if !l.sample(true) || log.Count(warning) != 1 {
+		t.Errorf("%d warnings later", log.Count(warning))
 	}
 	b.write("stat", "cpu 0 0 0 0 0 0 0 0\n")
 	b.write("meminfo", "MemAvailable: 1 kB\n")
 	if l.sample(true) {
-		t.Error("readable again, but not seen")
+		t.Error("sample reports a failure for readable files")
 	}
-}
-
-// journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-// count tells how many lines hold text.
-func (j *journal) count(text string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	n := 0
-	for line := range strings.Lines(j.text.String()) {
-		if strings.Contains(line, text) {
-			n++
-		}
-	}
-	return n
 }

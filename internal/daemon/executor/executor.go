@@ -6,66 +6,59 @@ import (
 	"time"
 )
 
-// Errors that callers tell apart with errors.Is. They come wrapped with the
-// task's id and the reason.
+// Errors of an Executor; test them with errors.Is. They wrap the task's id and the reason.
 var (
-	ErrRefused = errors.New("task refused")          // malformed, or the queue is full
-	ErrClosed  = errors.New("environment is closed") // no further work is taken
-	ErrUnknown = errors.New("unknown task")          // never submitted, or deleted
-	ErrNotOver = errors.New("task is not over")      // there is no result yet
-	ErrLocked  = errors.New("spool is in use")       // another pool works in the folder
-	ErrNode    = errors.New("no such node")          // a target names nobody; always with ErrRefused
+	ErrRefused = errors.New("task refused")       // invalid task, or the queue is full
+	ErrClosed  = errors.New("executor is closed") // no new work is accepted
+	ErrUnknown = errors.New("unknown task")       // never submitted, or deleted
+	ErrNotOver = errors.New("task is not over")   // there is no result yet
+	ErrLocked  = errors.New("spool is in use")    // another pool works in the folder
+	ErrNode    = errors.New("no such node")       // in a target; always with ErrRefused
 )
 
-// Executor runs tasks on one or more nodes. All methods may be called by
-// any number of goroutines at once.
+// Executor runs tasks on one or more nodes. It is safe for concurrent use.
 type Executor interface {
-	// Run runs t and waits for it: exactly one Result for each node that the
-	// target names and the environment knows, an item with an error state for
-	// a node that is silent. A task that failed, was killed or ran out of time
-	// is a Result too. The error is for tasks that did not begin: ErrRefused,
-	// also when the start conditions did not hold in the looks it may take,
-	// ErrNode, ErrClosed, or the end of ctx before a slot was free. The end of
-	// ctx later kills the task. Run is not durable, its id is known to nobody
-	// else, and attempts, delays and time to live in the queue do not apply.
+	// Run runs t and waits for it. It returns one Result for each known node of the target,
+	// with an error state for a node that does not answer. A task that failed, was killed or
+	// timed out is a Result. The error is for a task that did not start: ErrRefused (also if
+	// the start conditions failed in all looks), ErrNode, ErrClosed, or the end of ctx before
+	// a slot was free. A later end of ctx kills the task. Run is not durable. Other calls do
+	// not see its id. Attempts, RetryDelay and QueueTTL have no effect.
 	Run(ctx context.Context, t Task) ([]Result, error)
 
-	// Submit accepts t: when it returns nil, t survives a crash of the
-	// environment. A known id is accepted again and does not run twice, over
-	// or not, until it is deleted. Errors: ErrRefused, ErrClosed, or that of the
-	// disk, after which nothing of t is left.
+	// Submit accepts t. After nil, t survives a crash of the executor. A known id is accepted
+	// again but does not run twice until it is deleted. Errors: ErrRefused, ErrClosed, or a
+	// disk error, after which nothing of t remains.
 	Submit(ctx context.Context, t Task) error
 
-	// Status answers in the order of ids, State Unknown for an id that is not
-	// known; without ids all known tasks, oldest first. It is cheap and asks
-	// no node.
+	// Status returns the statuses of ids in that order, with State Unknown for unknown ids.
+	// Without ids it returns all tasks, oldest first. It is cheap and contacts no node.
 	Status(ctx context.Context, ids ...string) ([]Status, error)
 
-	// Watch sends every change of state of the submitted tasks that f lets
-	// through, from now on, in order for each task. The channel is closed when
-	// ctx or the environment ends. A slow reader never delays a task.
+	// Watch sends each later change of state of the submitted tasks that f selects, in order
+	// for each task. The channel closes when ctx or the executor ends. A slow reader never
+	// delays a task.
 	Watch(ctx context.Context, f Filter) (<-chan Status, error)
 
-	// Result gives what a task wrote; it is kept until Delete or the task's
+	// Result returns the output of a task. It is kept until Delete or the end of the task's
 	// ResultTTL. Errors: ErrUnknown, ErrNotOver.
 	Result(ctx context.Context, id string) (Result, error)
 
-	// Cancel stops a task: a queued one at once, a running one with SIGTERM
-	// and, after grace, SIGKILL to its process groups (0: the environment's own
-	// grace). It returns when the task is over; if ctx ends first the
-	// cancelling goes on. A task that is over stays as it is and is no error;
-	// ErrUnknown for one that is not known.
+	// Cancel stops a task and returns when it is over. A running task gets SIGTERM and, after
+	// grace, SIGKILL for its process groups; grace 0 means the executor's default. If ctx ends
+	// first, cancelling continues. A task that is over does not change. Error: ErrUnknown.
 	Cancel(ctx context.Context, id string, grace time.Duration) error
 
-	// Delete forgets a task and its result; a task that is not over is
-	// cancelled first. It is no error to delete an unknown id.
+	// Delete removes a task and its result, after Cancel if it is not over. An unknown id is
+	// no error.
 	Delete(ctx context.Context, id string) error
 
+	// Nodes returns the known nodes, sorted by name.
 	// Nodes lists the known nodes, in the order of their names.
 	Nodes(ctx context.Context) ([]Node, error)
 }
 
-// Filter picks tasks. Empty lists pick all; two lists must both agree.
+// Filter selects tasks. An empty list selects all; both lists must match.
 type Filter struct {
 	Types []string
 	IDs   []string
@@ -73,19 +66,19 @@ type Filter struct {
 
 // Node is a machine that runs tasks.
 type Node struct {
-	Name     string         // stable: nodes own data
+	Name     string         // stable, because nodes own data
 	Address  string         // "local" for the local pool
 	State    string         // NodeReady or NodeClosing
-	Slots    map[string]int // by task type: how many may run at once
-	Busy     map[string]int // by task type: how many run now
+	Slots    map[string]int // by task type: maximum of running tasks
+	Busy     map[string]int // by task type: running tasks
 	Queued   int            // submitted tasks that wait
 	LastSeen time.Time
 
-	// What start conditions look at; load.Unknown (-1) for what is not known.
+	// Figures for start conditions; load.Unknown (-1) if not known.
 	Load    float64 // load average over one minute
-	CPU     float64 // percent of all processors in use, of the last seconds
+	CPU     float64 // percent of all processors in use, over the last seconds
 	IOWait  float64 // percent of the time in which processors wait for disks
-	FreeRAM int64   // bytes of memory that programs can still get
+	FreeRAM int64   // bytes of memory available to programs
 }
 
 // States of a node.

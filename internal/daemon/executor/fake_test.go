@@ -16,11 +16,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hce/dc/internal/testwait"
 )
 
-// asFake names the variable that turns the test binary into another program:
-// "worker" is a task binary that obeys, "pool" opens a pool and is killed.
-const asFake = "ENV_TEST_FAKE"
+// asFake names the variable that makes the test binary another program: "worker" is a task
+// program that follows its requests, "pool" opens a pool and waits to be killed.
+const asFake = "EXECUTOR_TEST_FAKE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(asFake) {
@@ -32,22 +34,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ask is a request to the fake worker.
-type ask struct {
+// request is a request to the fake worker.
+type request struct {
 	Do   string `json:"do"`
 	Text string `json:"text,omitempty"`
 	N    int    `json:"n,omitempty"`
 }
 
-// told is its answer.
-type told struct {
+// reply is the answer of the fake worker.
+type reply struct {
 	Pid, Child int
 	Text       string
 	Args       []string
 	Dir, Var   string
 }
 
-// fakeWorker obeys one ask per line.
+// fakeWorker serves one request per line.
 func fakeWorker() {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -55,20 +57,20 @@ func fakeWorker() {
 		if err != nil {
 			os.Exit(0)
 		}
-		var a ask
+		var a request
 		if err := json.Unmarshal(line, &a); err != nil {
 			fmt.Fprintln(os.Stderr, "bad request:", err)
 			os.Exit(1)
 		}
 		dir, _ := os.Getwd()
-		answer := told{Pid: os.Getpid(), Text: a.Text, Args: os.Args[1:], Dir: dir, Var: os.Getenv("FAKE_VAR")}
+		answer := reply{Pid: os.Getpid(), Text: a.Text, Args: os.Args[1:], Dir: dir, Var: os.Getenv("FAKE_VAR")}
 		switch a.Do {
 		case "stderr": // N bytes and the text, then answer
 			os.Stderr.WriteString(strings.Repeat("x", a.N) + a.Text)
 		case "exit":
 			os.Stderr.WriteString(a.Text)
 			os.Exit(a.N)
-		case "exit later": // answer now, be gone afterwards
+		case "exit later": // answer, then exit
 			os.Stdout.Write(append(mustJSON(answer), '\n'))
 			os.Exit(0)
 		case "half":
@@ -94,7 +96,7 @@ func fakeWorker() {
 			}
 		case "close stdout":
 			os.Stdout.Close()
-			time.Sleep(time.Hour)
+			sleepForever()
 		case "grow":
 			block := bytes.Repeat([]byte{1}, a.N)
 			answer.Text = fmt.Sprint(len(block), block[len(block)-1])
@@ -104,14 +106,12 @@ func fakeWorker() {
 			for r.Utime.Nano() < int64(a.N)*1e6 {
 				syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 			}
-		case "gate": // announce the pid, then wait until the file is gone
+		case "gate": // wait until the file is removed
 			os.WriteFile(a.Text+".begun", nil, 0o600)
-			for fileExists(a.Text) {
-				time.Sleep(time.Millisecond)
-			}
-		case "sleep": // for ever
+			await(func() bool { return !fileExists(a.Text) })
+		case "sleep":
 			os.WriteFile(a.Text, mustJSON(answer), 0o600)
-			time.Sleep(time.Hour)
+			sleepForever()
 		case "hand back": // wait for SIGTERM, then answer
 			term := make(chan os.Signal, 1)
 			signal.Notify(term, syscall.SIGTERM)
@@ -121,15 +121,15 @@ func fakeWorker() {
 			os.Exit(0)
 		case "stubborn": // ignore SIGTERM, with a child that does the same
 			signal.Ignore(syscall.SIGTERM)
-			child := exec.Command("sleep", "3600") // inherits what is ignored
+			child := exec.Command("sleep", "3600") // inherits the ignored signals
 			if err := child.Start(); err != nil {
 				os.Exit(9)
 			}
 			answer.Child = child.Process.Pid
 			os.WriteFile(a.Text+".new", mustJSON(answer), 0o600)
 			os.Rename(a.Text+".new", a.Text)
-			time.Sleep(time.Hour)
-		case "leave a child": // in a session of its own for N = 1
+			sleepForever()
+		case "leave a child": // in its own session for N = 1
 			child := exec.Command("sleep", "3600")
 			child.Stdout, child.Stderr = os.Stdout, os.Stderr
 			child.SysProcAttr = &syscall.SysProcAttr{Setsid: a.N == 1}
@@ -141,9 +141,7 @@ func fakeWorker() {
 			os.Exit(5)
 		case "late line":
 			os.Stdout.Write(append(mustJSON(answer), '\n'))
-			for !fileExists(a.Text + ".go") { // at once it were "two lines"
-				time.Sleep(time.Millisecond)
-			}
+			await(func() bool { return fileExists(a.Text + ".go") }) // otherwise it would be "two lines"
 			os.Stdout.WriteString("{}\n")
 			os.WriteFile(a.Text, mustJSON(answer), 0o600)
 			continue
@@ -159,8 +157,22 @@ func fakeWorker() {
 	}
 }
 
-// fakePool runs a pool in $FAKE_DIR with one slot and two tasks, and waits to
-// be killed.
+// await polls in a fake worker. The worker exits if the condition fails for a minute.
+func await(condition func() bool) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			os.Exit(8)
+		}
+	}
+}
+
+func sleepForever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// fakePool runs a pool in $FAKE_DIR with one slot and two tasks, and waits to be killed.
 func fakePool() {
 	dir := os.Getenv("FAKE_DIR")
 	if os.Getenv("FAKE_FILE_LIMIT") != "" {
@@ -171,9 +183,9 @@ func fakePool() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	again := worker("again", ask{Do: "sleep", Text: dir + "/again"})
+	again := worker("again", request{Do: "sleep", Text: dir + "/again"})
 	again.Attempts, again.Type = 2, "other"
-	for _, t := range []Task{worker("runs", ask{Do: "sleep", Text: dir + "/runs"}), worker("queued", ask{Do: "echo", Text: "later"}), again} {
+	for _, t := range []Task{worker("runs", request{Do: "sleep", Text: dir + "/runs"}), worker("queued", request{Do: "echo", Text: "later"}), again} {
 		if err := l.Submit(context.Background(), t); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -182,27 +194,31 @@ func fakePool() {
 	select {}
 }
 
-// fakeFullDisk lets every file end at 4 KiB, as a full disk would, and tells
-// what Submit makes of it.
-func fakeFullDisk(dir string) {
+// limitFileSize makes writes beyond size bytes fail, as on a full disk, until restore.
+func limitFileSize(size uint64) (restore func()) {
 	signal.Ignore(syscall.SIGXFSZ)
+	var limit unix.Rlimit
+	unix.Getrlimit(unix.RLIMIT_FSIZE, &limit)
+	unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: limit.Max})
+	return func() { unix.Setrlimit(unix.RLIMIT_FSIZE, &limit) }
+}
+
+// fakeFullDisk prints the results of Submit on a full disk.
+func fakeFullDisk(dir string) {
 	l, err := OpenLocal(LocalConfig{Dir: dir + "/spool"})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	var limit unix.Rlimit
-	unix.Getrlimit(unix.RLIMIT_FSIZE, &limit)
 	defer os.Exit(0)
-	defer unix.Setrlimit(unix.RLIMIT_FSIZE, &limit) // coverage writes a file at the exit
-	unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: limit.Max})
-	big := worker("big", ask{Do: "echo", Text: strings.Repeat("x", 100_000)})
+	defer limitFileSize(4096)() // coverage writes a file at the exit
+	big := worker("big", request{Do: "echo", Text: strings.Repeat("x", 100_000)})
 	fmt.Println("big:", l.Submit(context.Background(), big) != nil)
 	st, _ := l.Status(context.Background(), "big")
 	fmt.Println("state:", st[0].State)
 	entries, _ := os.ReadDir(dir + "/spool")
 	fmt.Println("files:", len(entries))
-	fmt.Println("small:", l.Submit(context.Background(), worker("small", ask{Do: "echo"})))
+	fmt.Println("small:", l.Submit(context.Background(), worker("small", request{Do: "echo"})))
 	l.Close(context.Background())
 }
 
@@ -219,7 +235,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// stage is one that runs the fake worker.
+// stage returns a stage that runs the fake worker.
 func stage(args ...string) Stage {
 	exe, err := os.Executable()
 	if err != nil {
@@ -229,12 +245,12 @@ func stage(args ...string) Stage {
 	return Stage{Program: exe, Args: args, Env: []string{asFake + "=worker", "GORACE=atexit_sleep_ms=0"}}
 }
 
-// worker is a task of one request to the fake worker.
-func worker(id string, a ask) Task {
+// worker returns a task with one request to the fake worker.
+func worker(id string, a request) Task {
 	return Task{ID: id, Type: "test", Stages: []Stage{stage()}, Stdin: mustJSON(a)}
 }
 
-// alive tells whether a process exists and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -244,22 +260,11 @@ func alive(pid int) bool {
 	return i > 0 && len(stat) > i+2 && stat[i+2] != 'Z' && stat[i+2] != 'X'
 }
 
-// eventually waits for something that must come to pass; how long it takes
-// decides nothing.
-func eventually(t testing.TB, what string, cond func() bool) {
+// announced waits for the file that a fake worker writes and decodes it.
+func announced(t testing.TB, name string) reply {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// announced waits for the file a fake writes and reads it.
-func announced(t testing.TB, name string) told {
-	t.Helper()
-	var v told
-	eventually(t, "file "+name, func() bool {
+	var v reply
+	testwait.Until(t, "file "+name, func() bool {
 		b, err := os.ReadFile(name)
 		return err == nil && json.Unmarshal(b, &v) == nil
 	})

@@ -7,33 +7,31 @@ import (
 	"time"
 )
 
-// job is a submitted task in a pool. Local.mu guards its fields but task, which
-// stays as it is until the job is over.
+// job is a submitted task in a pool. Local.mu guards its fields except task, which does not
+// change until the job is over.
 //
-// A job has one owner at a time: a lane while it waits for a slot, the clock
-// while it waits for its next attempt or look, else the goroutine that runs, finishes
-// or forgets it. Who wants to end a waiting job claims it first. So the files
-// of a task have one writer, and states follow one another in one order on
-// disk, in memory and in watches.
+// A job has one owner at a time: a lane while it waits for a slot, the clock while it waits
+// for an attempt or a look, otherwise the goroutine that runs, finishes or deletes it. Ending
+// a waiting job requires claim. So the files of a task have one writer, and states have the
+// same order on disk, in memory and in watches.
 type job struct {
 	task   Task
 	status Status // State is empty until the spool has the task
 	age    uint64
 
 	wait   *waiter                 // while in a lane's queue
-	since  time.Time               // while it waits for its start, be it without what it asks for: QueueTTL counts from here
-	parked time.Time               // when its next attempt, or look, is due; zero when not Waiting for the clock
-	looks  int                     // how often its start conditions did not hold
+	since  time.Time               // start of the current wait, including looks; QueueTTL counts from it
+	parked time.Time               // when the next attempt or look is due; zero if not waiting for the clock
+	looks  int                     // how often the start conditions failed
 	cancel context.CancelCauseFunc // while it runs
 
-	saved chan struct{} // closed when Submit has its answer
-	over  chan struct{} // closed when the state is over, or the pool let go of it
-	gone  chan struct{} // while it is being deleted; closed afterwards
-	kept  *Result       // the result, when the spool could not take it
+	saved chan struct{} // closed when the spool has accepted or refused the task
+	over  chan struct{} // closed when the state is final
+	gone  chan struct{} // not nil while the job is being deleted; closed afterwards
+	kept  *Result       // the output, if the spool could not store it
 }
 
-// known finds a job that is in the spool and not about to leave it. l.mu is
-// held.
+// known returns a job that is stored and not being deleted, or nil. Call it with l.mu held.
 func (l *Local) known(id string) *job {
 	if j := l.jobs[id]; j != nil && j.unsettled() == nil {
 		return j
@@ -41,14 +39,14 @@ func (l *Local) known(id string) *job {
 	return nil
 }
 
-// snapshot copies the status. l.mu is held.
+// snapshot copies the status. Call it with l.mu held.
 func (j *job) snapshot() Status {
 	st := j.status
 	st.Labels = maps.Clone(st.Labels)
 	return st
 }
 
-// publish makes st the job's status and tells the watchers. l.mu is held.
+// publish sets the job's status and notifies the watchers. Call it with l.mu held.
 func (l *Local) publish(j *job, st Status) {
 	waits := func(s State) bool { return s == Queued || s == Waiting }
 	if was, is := waits(j.status.State) || j.status.State == "", waits(st.State); was && !is {
@@ -58,7 +56,7 @@ func (l *Local) publish(j *job, st Status) {
 	}
 	j.status = st
 	if st.State.Over() {
-		j.task.Stdin = nil // may be large, and is not needed again
+		j.task.Stdin = nil // may be large and is not needed any more
 	}
 	for w := range l.watchers {
 		w.add(j.snapshot())
@@ -68,7 +66,7 @@ func (l *Local) publish(j *job, st Status) {
 	}
 	if st.State == Waiting || st.State == Queued && j.task.QueueTTL > 0 || st.State.Over() && j.task.ResultTTL > 0 {
 		select {
-		case l.wake <- struct{}{}: // the clock has a deadline more
+		case l.wake <- struct{}{}: // the clock has a new deadline
 		default:
 		}
 	}
@@ -100,7 +98,7 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 	if err != nil {
 		l.queued--
 		delete(l.jobs, t.ID)
-		return fmt.Errorf("env.Submit: task %s: %w", t.ID, err)
+		return fmt.Errorf("store task %s: %w", t.ID, err)
 	}
 	l.publish(j, st)
 	l.enqueue(j)
@@ -110,9 +108,8 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 	return nil
 }
 
-// reserve makes a job for t that nobody sees yet. It returns nil without an
-// error when the id is known already. An id on its way in or out is waited
-// for: what is known afterwards decides.
+// reserve creates a job for t that other calls do not see yet. It returns nil without an
+// error if the id is known. If the id is being stored or deleted, it waits for the outcome.
 func (l *Local) reserve(ctx context.Context, t Task) (*job, error) {
 	for {
 		l.mu.Lock()
@@ -140,8 +137,8 @@ func (l *Local) reserve(ctx context.Context, t Task) (*job, error) {
 	}
 }
 
-// unsettled is nil for a job that is plainly there, else the channel that is
-// closed when its coming or going is settled. l.mu is held.
+// unsettled returns nil for a stored job. For a job being stored or deleted it returns the
+// channel that closes at the end of that. Call it with l.mu held.
 func (j *job) unsettled() <-chan struct{} {
 	if j.gone != nil {
 		return j.gone
@@ -152,7 +149,7 @@ func (j *job) unsettled() <-chan struct{} {
 	return nil
 }
 
-// enqueue puts j into its lane. l.mu is held.
+// enqueue puts j into its lane. Call it with l.mu held.
 func (l *Local) enqueue(j *job) {
 	if j.since.IsZero() {
 		j.since = l.cfg.Now()
@@ -162,8 +159,7 @@ func (l *Local) enqueue(j *job) {
 	l.lane(j.task.Type).join(j.wait)
 }
 
-// begin starts an attempt in a slot of its own. l.mu is held, the pool is not
-// closing.
+// begin starts an attempt in the slot that j has. Call it with l.mu held and the pool open.
 func (l *Local) begin(j *job) {
 	j.wait, j.since, j.looks = nil, time.Time{}, 0
 	ctx, cancel := context.WithCancelCause(l.ctx)
@@ -180,11 +176,11 @@ func (l *Local) begin(j *job) {
 	}()
 }
 
-// runAttempt runs j once, stores what came of it and gives the slot back.
+// runAttempt runs j once, stores the outcome and releases the slot.
 func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
 	if err := l.spool.saveStatus(&st); err != nil {
-		// The task runs all the same: after a crash it would run again.
-		l.log.Error("cannot store that a task runs", "op", "env.run", "task", st.ID, "error", err)
+		// The task runs anyway; after a crash it would run again.
+		l.log.Error("cannot store the start of a task", "op", "executor.run", "task", st.ID, "error", err)
 	}
 	o := l.attempt(ctx, &j.task)
 	st.settle(&o, l.cfg.Now())
@@ -194,8 +190,8 @@ func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
 		l.mu.Unlock()
 	}()
 	if o.state == Lost {
-		// The pool closes. In the spool the task runs on; the next pool
-		// decides whether it has an attempt left.
+		// The pool closes. The task is still running in the spool; the next pool decides
+		// whether it has an attempt left.
 		l.mu.Lock()
 		l.publish(j, st)
 		l.mu.Unlock()
@@ -208,14 +204,14 @@ func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
 	l.finish(j, st, o.stdout, o.stderr)
 }
 
-// park lets a failed job wait for its next attempt, unless ctx has ended.
+// park makes a failed job wait for its next attempt, unless ctx has ended.
 func (l *Local) park(ctx context.Context, j *job, st Status) {
 	failed := st
 	st.State = Waiting
 	st.Reason = fmt.Sprintf("attempt %d of %d: %s", st.Attempt, j.task.Attempts, st.Reason)
 	st.Ended = time.Time{}
 	if err := l.spool.saveStatus(&st); err != nil {
-		l.log.Error("cannot store that a task waits", "op", "env.run", "task", st.ID, "error", err)
+		l.log.Error("cannot store the retry of a task", "op", "executor.run", "task", st.ID, "error", err)
 	}
 	l.mu.Lock()
 	if ctx.Err() == nil {
@@ -229,21 +225,21 @@ func (l *Local) park(ctx context.Context, j *job, st Status) {
 	failed.State, failed.Reason = cause.state, cause.reason
 	if cause.state == Lost {
 		defer l.mu.Unlock()
-		l.publish(j, failed) // on disk it waits for the next pool
+		l.publish(j, failed) // in the spool it waits for the next pool
 		return
 	}
 	l.mu.Unlock()
 	l.finish(j, failed, nil, nil)
 }
 
-// finish stores the end of a job its caller owns, then makes it known. When
-// the disk does not take it, the result is kept in memory and the error
-// returned: after a crash the task would be lost, or run again.
+// finish stores the end of a job that the caller owns, then publishes it. If the spool fails,
+// the result stays in memory and finish returns the error. After a crash the task would then
+// be lost or run again.
 func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 	err := l.spool.saveResult(&st, stdout, stderr)
 	if err != nil {
 		err = fmt.Errorf("store the end of task %s: %w", st.ID, err)
-		l.log.Error("cannot store the end of a task", "op", "env.finish", "task", st.ID, "error", err)
+		l.log.Error("cannot store the end of a task", "op", "executor.finish", "task", st.ID, "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,8 +251,8 @@ func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 	return err
 }
 
-// claim takes a job that waits for a slot, an attempt or a look from whoever
-// holds it, so that the caller may finish it. l.mu is held.
+// claim takes a job that waits for a slot, an attempt or a look, so that the caller may finish
+// it. It reports false for any other job. Call it with l.mu held.
 func (l *Local) claim(j *job) bool {
 	if j.wait != nil {
 		l.leave(j.task.Type, j.wait)
@@ -285,7 +281,7 @@ func (l *Local) Cancel(ctx context.Context, id string, grace time.Duration) erro
 	return l.cancelJob(ctx, j, grace) // unlocks
 }
 
-// cancelJob ends j and waits for it. l.mu is held at the call, not afterwards.
+// cancelJob ends j and waits for it. Call it with l.mu held; it unlocks.
 func (l *Local) cancelJob(ctx context.Context, j *job, grace time.Duration) error {
 	const reason = "cancelled on request"
 	if grace <= 0 {
@@ -343,8 +339,7 @@ func (l *Local) Delete(ctx context.Context, id string) error {
 	}
 }
 
-// forget removes a job that is over and whose gone channel the caller has just
-// made.
+// forget removes a job that is over and whose gone channel the caller has just created.
 func (l *Local) forget(j *job) error {
 	id := j.task.ID
 	err := l.spool.remove(id)
@@ -353,7 +348,7 @@ func (l *Local) forget(j *job) error {
 	close(j.gone)
 	if err != nil {
 		j.gone = nil
-		return fmt.Errorf("env.Delete: task %s: %w", id, err)
+		return fmt.Errorf("delete task %s: %w", id, err)
 	}
 	delete(l.jobs, id)
 	return nil
@@ -381,10 +376,10 @@ func (l *Local) Result(_ context.Context, id string) (Result, error) {
 	}
 	stdout, stderr, err := l.spool.output(id)
 	if err != nil {
-		return Result{}, fmt.Errorf("env.Result: task %s: %w", id, err)
+		return Result{}, fmt.Errorf("read result of task %s: %w", id, err)
 	}
 	if stdout == nil && stderr == nil {
-		// Deleted while we read, or a task that wrote nothing?
+		// Either the task wrote nothing, or it was deleted meanwhile.
 		l.mu.Lock()
 		still := l.known(id) == j
 		l.mu.Unlock()

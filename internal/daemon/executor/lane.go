@@ -2,27 +2,26 @@ package executor
 
 import "container/heap"
 
-// lane is the queue and the slots of one type of task. Its owner locks it.
+// lane is the queue and the slots of one type of task. Local.mu guards it.
 type lane struct {
 	limit int // slots
 	busy  int // slots taken
 	queue waiters
 }
 
-// waiter stands in a lane's queue until it is begun or leaves. Its functions are
-// called under the owner's lock and must not block.
+// waiter is an entry in a lane's queue. Its functions run with Local.mu held and must not block.
 type waiter struct {
 	priority int
 	age      uint64      // smaller is older
-	look     func() bool // may it begin? nil: yes. If not, it has left the lane
-	begin    func()      // called with the slot taken
-	place    int         // in the heap, -1 outside
+	look     func() bool // reports whether it may start; if not, it has left the lane
+	begin    func()      // runs after the slot was taken
+	place    int         // index in the heap, -1 outside
 }
 
 // join puts w into the queue.
 func (l *lane) join(w *waiter) { heap.Push(&l.queue, w) }
 
-// leave takes w out of the queue; it is false when w has been begun already.
+// leave removes w from the queue; it returns false if w is not in it.
 func (l *lane) leave(w *waiter) bool {
 	if w.place < 0 {
 		return false
@@ -31,12 +30,12 @@ func (l *lane) leave(w *waiter) bool {
 	return true
 }
 
-// fill begins waiters while slots are free: by priority, then by age. Who looks
-// and may not begin gives way to the next.
+// fill starts waiters while slots are free: by priority, then by age. A waiter that may not
+// start yields to the next one.
 func (l *lane) fill() {
 	for l.busy < l.limit && len(l.queue) > 0 {
 		w := heap.Pop(&l.queue).(*waiter)
-		if w.look != nil && !w.look() {
+		if !w.look() {
 			continue
 		}
 		l.busy++
@@ -44,7 +43,7 @@ func (l *lane) fill() {
 	}
 }
 
-// waiters is a heap.Interface with the next one to begin at its head.
+// waiters is a heap.Interface; its head starts next.
 type waiters []*waiter
 
 func (q waiters) Len() int { return len(q) }

@@ -15,27 +15,26 @@ import (
 	"hce/dc/internal/daemon/load"
 )
 
-// LocalConfig describes a pool on this machine. Only Dir has no default.
+// LocalConfig configures a pool on this machine. Only Dir is mandatory.
 type LocalConfig struct {
-	Dir          string         // the spool: a folder for this pool alone, made if missing
-	NodeName     string         // "" is "local"
-	Slots        map[string]int // tasks at once by type
-	DefaultSlots int            // tasks at once of each type that Slots does not name; 0: one per processor
-	MaxQueue     int            // submitted tasks that wait, all types; 0: 1000
-	MaxOutput    int64          // bytes of one answer; 0: 256 MiB
+	Dir          string         // the spool: a folder for this pool only; created if missing
+	NodeName     string         // default "local"
+	Slots        map[string]int // running tasks by type
+	DefaultSlots int            // running tasks of each other type; default one per processor
+	MaxQueue     int            // submitted tasks that wait, all types; default 1000
+	MaxOutput    int64          // bytes of one answer; default 256 MiB
 
-	MaxRequests int           // a process is replaced after so many; 0: 1000, < 0: never
+	MaxRequests int           // a process is replaced after so many; default 1000, < 0: never
 	MaxRSS      int64         // a process that holds more bytes after a request is replaced; 0: no limit
-	IdleTimeout time.Duration // an unused process is ended after it; 0: 1 min
-	// Nice are the nice values (1 to 19) of the programs of a type of task: what can
-	// wait leaves the processors to what somebody waits for. Others have that of this
+	IdleTimeout time.Duration // an unused process ends after it; default 1 min
+	// Nice are the nice values (1 to 19) of a task type's programs; default that of this
 	// process.
 	Nice      map[string]int
-	KillGrace time.Duration // from SIGTERM, or the end of its input, to SIGKILL; 0: 5 s
+	KillGrace time.Duration // from SIGTERM or the end of input to SIGKILL; default 5 s
 
-	Load *load.Sampler    // what start conditions look at; nil: this machine's
-	Now  func() time.Time // for times shown and times to live; nil: time.Now
-	Log  *slog.Logger     // nil: silent
+	Load *load.Sampler    // figures for start conditions; default this machine's
+	Now  func() time.Time // for shown times and lifetimes; default time.Now
+	Log  *slog.Logger     // default: discard
 }
 
 func (c LocalConfig) withDefaults() (LocalConfig, error) {
@@ -76,21 +75,20 @@ func (c LocalConfig) withDefaults() (LocalConfig, error) {
 	return c, nil
 }
 
-// Local is an Executor of one node, this machine. Its processes run in
-// groups of their own. Close ends the groups; when the process that opened the
-// pool is killed, the kernel kills the children with it, while children of
-// theirs are for them to tie to themselves in the same way.
+// Local is an Executor with one node, this machine. Each of its processes has its own process
+// group, which Close ends. If this process is killed, the kernel kills the children; they must
+// tie their own children to themselves in the same way.
 type Local struct {
 	cfg   LocalConfig
 	log   *slog.Logger
 	spool *spool
 	warm  *warm
 
-	ctx    context.Context // ends, with a cause, when Close begins
+	ctx    context.Context // ends with a cause when Close begins
 	end    context.CancelCauseFunc
-	work   sync.WaitGroup // attempts, runs and everything that touches the spool
-	pumps  sync.WaitGroup // watchers, the clock and the samples of the machine
-	wake   chan struct{}  // a token for the clock: a deadline may have come nearer
+	work   sync.WaitGroup // attempts, runs and everything that uses the spool
+	pumps  sync.WaitGroup // watchers, the clock and the load sampler
+	wake   chan struct{}  // holds a token if a deadline may have moved closer
 	closed chan struct{}  // closed when Close is done
 
 	mu       sync.Mutex
@@ -104,21 +102,20 @@ type Local struct {
 
 var _ Executor = (*Local)(nil)
 
-// errClosing is the cause of the end of everything in a closing pool.
-var errClosing = &stopped{state: Lost, reason: "the environment was closed"}
+// errClosing is the cause that stops all work of a closing pool.
+var errClosing = &stopped{state: Lost, reason: "the executor was closed"}
 
-// OpenLocal opens the spool and goes on with what it holds: queued tasks are
-// queued again, and what ran when the last pool ended is Lost, or queued once
-// more when it has attempts left. Who needs to know reads Status. The error
-// wraps ErrLocked when another pool has the spool.
+// OpenLocal opens the spool and continues its tasks. Queued tasks are queued again. A task
+// that was running is Lost, or queued again if it has attempts left. The error wraps
+// ErrLocked if another pool uses the spool.
 func OpenLocal(cfg LocalConfig) (*Local, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
-		return nil, fmt.Errorf("env.OpenLocal: %w", err)
+		return nil, fmt.Errorf("open executor: %w", err)
 	}
 	s, err := openSpool(cfg.Dir, cfg.Log)
 	if err != nil {
-		return nil, fmt.Errorf("env.OpenLocal: %w", err)
+		return nil, fmt.Errorf("open executor: %w", err)
 	}
 	l := &Local{
 		cfg: cfg, log: cfg.Log, spool: s,
@@ -127,13 +124,13 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	if err := l.restore(); err != nil {
-		s.close()
-		return nil, fmt.Errorf("env.OpenLocal: %w", err)
+		s.unlock()
+		return nil, fmt.Errorf("open executor: %w", err)
 	}
 	l.warm = newWarm(cfg)
-	unreadable := l.sample(false) // memory is known from here on
+	failed := l.sample(false) // memory is known from here on
 	l.pumps.Go(l.clock)
-	l.pumps.Go(func() { l.measure(unreadable) })
+	l.pumps.Go(func() { l.measure(failed) })
 	l.mu.Lock()
 	for kind := range l.lanes {
 		l.fill(kind)
@@ -142,12 +139,10 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	return l, nil
 }
 
-// Close takes no new work, cancels what runs and returns when no child process
-// is left. Runs that still wait get ErrClosed, watchers the end of their
-// channel. Tasks that were running stay so in the spool: the next OpenLocal
-// declares them lost. The end of ctx only cuts the grace of the processes
-// short. All other methods answer ErrClosed afterwards; a second Close waits
-// for the first.
+// Close accepts no new work, cancels running tasks and returns when no child process is left.
+// Waiting Runs return ErrClosed, and watch channels close. Running tasks stay "running" in the
+// spool; the next OpenLocal declares them lost. The end of ctx only shortens the grace of the
+// processes. Later calls of other methods return ErrClosed; a second Close waits for the first.
 func (l *Local) Close(ctx context.Context) error {
 	l.mu.Lock()
 	first := !l.closing
@@ -166,14 +161,11 @@ func (l *Local) Close(ctx context.Context) error {
 	l.work.Wait()
 	l.warm.close()
 	l.pumps.Wait()
-	if err := l.spool.close(); err != nil {
-		return fmt.Errorf("env.Close: %w", err)
-	}
+	l.spool.unlock()
 	return nil
 }
 
-// enter registers a piece of work that Close must wait for. The caller calls
-// l.work.Done if it gets nil.
+// enter registers work that Close must wait for. After nil the caller calls l.work.Done.
 func (l *Local) enter() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,7 +176,7 @@ func (l *Local) enter() error {
 	return nil
 }
 
-// lane finds or makes the lane of a type. l.mu is held.
+// lane returns the lane of a type and creates it if missing. Call it with l.mu held.
 func (l *Local) lane(kind string) *lane {
 	ln := l.lanes[kind]
 	if ln == nil {
@@ -198,7 +190,7 @@ func (l *Local) lane(kind string) *lane {
 	return ln
 }
 
-// release gives a slot back and begins the next waiter. l.mu is held.
+// release returns a slot and starts the next waiter. Call it with l.mu held.
 func (l *Local) release(kind string) {
 	l.lanes[kind].busy--
 	if !l.closing {
@@ -207,35 +199,34 @@ func (l *Local) release(kind string) {
 	l.prune(kind)
 }
 
-// fill begins what may begin of a type. l.mu is held, the pool is not closing.
+// fill starts the waiters of a type that may start. Call it with l.mu held and the pool open.
 func (l *Local) fill(kind string) {
 	l.lane(kind).fill()
-	l.prune(kind) // all may have left it, to look again later
+	l.prune(kind) // all waiters may have left for a later look
 }
 
-// leave takes w out of the queue of its type; it is false when w has been
-// begun already. l.mu is held.
+// leave removes w from the queue of its type; it returns false if w is not in it. Call it
+// with l.mu held.
 func (l *Local) leave(kind string, w *waiter) bool {
 	left := l.lane(kind).leave(w)
 	l.prune(kind)
 	return left
 }
 
-// prune forgets a lane that nobody uses, so that made-up types do not pile up.
-// l.mu is held.
+// prune deletes an unused lane, so that arbitrary types do not accumulate. Call it with l.mu held.
 func (l *Local) prune(kind string) {
 	if ln := l.lanes[kind]; ln != nil && ln.busy == 0 && len(ln.queue) == 0 {
 		delete(l.lanes, kind)
 	}
 }
 
-// nextAge numbers waiters. l.mu is held.
+// nextAge numbers waiters. Call it with l.mu held.
 func (l *Local) nextAge() uint64 {
 	l.age++
 	return l.age
 }
 
-// foreign lists the nodes of a target that this pool is not.
+// foreign returns the nodes of a target that are not this one.
 func (l *Local) foreign(t Target) []string {
 	if t.All {
 		return nil
@@ -243,8 +234,8 @@ func (l *Local) foreign(t Target) []string {
 	return slices.DeleteFunc(slices.Clone(t.Nodes), func(name string) bool { return name == l.cfg.NodeName })
 }
 
-// Run implements Executor. It has one result, since there is one node; a
-// target that names others, too, is refused with ErrNode.
+// Run implements Executor. It has one result, because there is one node. A target with other
+// nodes is refused with ErrNode.
 func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	t, err := t.prepare()
 	if err != nil {
@@ -273,7 +264,7 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })()
 	o := l.attempt(runCtx, &t)
-	if o.state == Lost { // closing; nobody will come to find it
+	if o.state == Lost { // the pool closes; this task is not in the spool
 		o.state = Cancelled
 	}
 	r.settle(&o, l.cfg.Now())
@@ -281,10 +272,10 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// await waits until the start conditions of t hold and it has a slot.
+// await waits until the start conditions of t hold and a slot is taken for it.
 func (l *Local) await(ctx context.Context, t *Task) error {
 	l.mu.Lock()
-	age := l.nextAge() // its place in the queue, however often it looks
+	age := l.nextAge() // keeps its place in the queue over all looks
 	l.mu.Unlock()
 	for looks := 0; ; {
 		h, err := l.slot(ctx, t, age)
@@ -311,15 +302,15 @@ func (l *Local) await(ctx context.Context, t *Task) error {
 	}
 }
 
-// slot waits for a slot of t's type. It gets none when the start conditions do
-// not hold in its turn, and tells why.
-func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h held, err error) {
+// slot waits for a slot of t's type. If the start conditions fail at its turn, it takes no
+// slot and returns the shortage.
+func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h shortage, err error) {
 	var begun bool // guarded by l.mu
-	turn := make(chan held, 1)
+	turn := make(chan shortage, 1)
 	l.mu.Lock()
 	w := &waiter{priority: t.Priority, age: age,
 		look: func() bool {
-			h := t.Start.hold(l.cfg.Load.Figures())
+			h := t.Start.shortage(l.cfg.Load.Figures())
 			if h.reason != "" {
 				turn <- h
 			}
@@ -327,7 +318,7 @@ func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h held, err erro
 		},
 		begin: func() {
 			begun = true
-			turn <- held{}
+			turn <- shortage{}
 		}}
 	l.lane(t.Type).join(w)
 	if !l.closing {
@@ -344,13 +335,13 @@ func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h held, err erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.leave(t.Type, w) && begun { // meanwhile
+	if !l.leave(t.Type, w) && begun { // it got the slot meanwhile
 		l.release(t.Type)
 	}
-	return held{}, err
+	return shortage{}, err
 }
 
-// attempt runs the stages of t once within its time limit.
+// attempt runs the stages of t once, within its time limit.
 func (l *Local) attempt(ctx context.Context, t *Task) outcome {
 	if t.TimeLimit > 0 {
 		var cancel context.CancelFunc
@@ -361,7 +352,7 @@ func (l *Local) attempt(ctx context.Context, t *Task) outcome {
 	return l.warm.pipeline(ctx, t)
 }
 
-// settle writes how an attempt went.
+// settle sets the outcome of an attempt.
 func (s *Status) settle(o *outcome, now time.Time) {
 	s.State, s.ExitStatus, s.Reason, s.Ended = o.state, o.exit, o.reason, now
 	s.MaxRSS, s.CPU = o.rss, o.cpu
@@ -396,8 +387,8 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	return all, nil
 }
 
-// Watch implements Executor. A reader that falls behind by more than 1024
-// changes gets only the latest one of each task.
+// Watch implements Executor. A reader that is more than 1024 changes behind gets only the
+// latest change of each task.
 func (l *Local) Watch(ctx context.Context, f Filter) (<-chan Status, error) {
 	w := newWatcher(f)
 	l.mu.Lock()
@@ -415,7 +406,7 @@ func (l *Local) Watch(ctx context.Context, f Filter) (<-chan Status, error) {
 	return w.to, nil
 }
 
-// Nodes implements Executor: this machine.
+// Nodes implements Executor.
 func (l *Local) Nodes(context.Context) ([]Node, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
 var bg = context.Background()
 
-// open makes a pool that the test closes, with a grace that a loaded machine
-// does not overrun.
+// open opens a pool for one test. The grace is long enough for a loaded machine.
 func open(t testing.TB, cfg LocalConfig) *Local {
 	t.Helper()
 	if cfg.Dir == "" {
@@ -42,7 +43,7 @@ func open(t testing.TB, cfg LocalConfig) *Local {
 	return l
 }
 
-// children lists the living children of this process.
+// children returns the running children of this process.
 func children(t testing.TB) []int {
 	t.Helper()
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -73,9 +74,9 @@ func run(t testing.TB, l *Local, task Task) Result {
 	return rs[0]
 }
 
-func answer(t testing.TB, r Result) told {
+func answer(t testing.TB, r Result) reply {
 	t.Helper()
-	var v told
+	var v reply
 	if err := json.Unmarshal(r.Stdout, &v); err != nil || r.State != Finished {
 		t.Fatalf("%s (%s), answer %q: %v", r.State, r.Reason, r.Stdout, err)
 	}
@@ -100,7 +101,7 @@ func status(t testing.TB, l *Local, id string) Status {
 
 func over(t testing.TB, l *Local, id string) Result {
 	t.Helper()
-	eventually(t, id+" is over", func() bool { return status(t, l, id).State.Over() })
+	testwait.Until(t, id+" is over", func() bool { return status(t, l, id).State.Over() })
 	r, err := l.Result(bg, id)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func over(t testing.TB, l *Local, id string) Result {
 
 func TestRefused(t *testing.T) {
 	l := open(t, LocalConfig{MaxQueue: 1})
-	good := worker("good", ask{Do: "echo"})
+	good := worker("good", request{Do: "echo"})
 	tests := []struct {
 		name string
 		task func(*Task)
@@ -152,17 +153,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// gate returns a task that waits until the file is removed, and the file.
+// gate returns a task that waits until a file is removed, and the file.
 func gate(t *testing.T, id string) (Task, string) {
 	name := filepath.Join(t.TempDir(), id)
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return worker(id, ask{Do: "gate", Text: name}), name
+	return worker(id, request{Do: "gate", Text: name}), name
 }
 
 func begun(t *testing.T, gate string) {
-	eventually(t, "task begins", func() bool { return fileExists(gate + ".begun") })
+	testwait.Until(t, "task begins", func() bool { return fileExists(gate + ".begun") })
 }
 
 func TestSlotsPriorityAndNodes(t *testing.T) {
@@ -187,8 +188,8 @@ func TestSlotsPriorityAndNodes(t *testing.T) {
 	if n := nodes[0]; n.Name != "n1" || n.State != NodeReady || n.Slots["test"] != 2 || n.Busy["test"] != 2 || n.Queued != 4 || n.LastSeen.IsZero() {
 		t.Errorf("%+v", n)
 	}
-	answer(t, run(t, l, func() Task { x := worker("t", ask{Do: "echo"}); x.Type = "free"; return x }()))
-	for _, g := range gates[1:] { // one slot stays taken by a
+	answer(t, run(t, l, func() Task { x := worker("t", request{Do: "echo"}); x.Type = "free"; return x }()))
+	for _, g := range gates[1:] { // a keeps its slot
 		os.Remove(g)
 	}
 	var order []string
@@ -222,10 +223,10 @@ func TestRunWaitsForASlotUntilItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(bg)
 	done := make(chan error, 1)
 	go func() {
-		_, err := l.Run(ctx, worker("t", ask{Do: "echo"}))
+		_, err := l.Run(ctx, worker("t", request{Do: "echo"}))
 		done <- err
 	}()
-	eventually(t, "it queues", func() bool {
+	testwait.Until(t, "the run is queued", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.lanes["test"].queue) == 1
@@ -236,7 +237,7 @@ func TestRunWaitsForASlotUntilItsContextEnds(t *testing.T) {
 	}
 	os.Remove(file)
 	over(t, l, "holder")
-	answer(t, run(t, l, worker("t", ask{Do: "echo"})))
+	answer(t, run(t, l, worker("t", request{Do: "echo"})))
 }
 
 func TestRunIsKilledWithItsContext(t *testing.T) {
@@ -247,7 +248,7 @@ func TestRunIsKilledWithItsContext(t *testing.T) {
 		announced(t, file)
 		cancel()
 	}()
-	rs, err := l.Run(ctx, worker("t", ask{Do: "sleep", Text: file}))
+	rs, err := l.Run(ctx, worker("t", request{Do: "sleep", Text: file}))
 	if err != nil || rs[0].State != Cancelled {
 		t.Errorf("%+v, %v", rs, err)
 	}
@@ -256,7 +257,7 @@ func TestRunIsKilledWithItsContext(t *testing.T) {
 func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	l := open(t, LocalConfig{DefaultSlots: 1, MaxQueue: 2})
 	file := filepath.Join(t.TempDir(), "count")
-	count := worker("count", ask{Do: "fail until", Text: file, N: 1})
+	count := worker("count", request{Do: "fail until", Text: file, N: 1})
 	count.Labels = map[string]string{"kind": "crawl"}
 	count.Name = "Crawl"
 	var wg sync.WaitGroup
@@ -269,7 +270,7 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	}
 	wg.Wait()
 	r := over(t, l, "count")
-	submit(t, l, count) // over: still no second run
+	submit(t, l, count) // over: it does not run again
 	if b, _ := os.ReadFile(file); len(b) != 1 || r.State != Finished || r.Labels["kind"] != "crawl" || r.Name != "Crawl" {
 		t.Errorf("%d runs, %+v", len(b), r.Status)
 	}
@@ -284,9 +285,9 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 		t.Errorf("result while running: %v", err)
 	}
 	for _, id := range []string{"q1", "q2"} {
-		submit(t, l, worker(id, ask{Do: "echo"}))
+		submit(t, l, worker(id, request{Do: "echo"}))
 	}
-	if err := l.Submit(bg, worker("q3", ask{Do: "echo"})); !errors.Is(err, ErrRefused) {
+	if err := l.Submit(bg, worker("q3", request{Do: "echo"})); !errors.Is(err, ErrRefused) {
 		t.Errorf("full queue: %v", err)
 	}
 	for range 2 {
@@ -297,7 +298,7 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	if r := over(t, l, "q1"); r.State != Cancelled || r.Attempt != 0 || r.Stdout != nil {
 		t.Errorf("%+v", r)
 	}
-	// Delete works on every state, and once more.
+	// Delete works in every state and twice.
 	for _, id := range []string{"count", "q1", "q2", "hold", "hold", "nobody"} {
 		if err := l.Delete(bg, id); err != nil {
 			t.Errorf("delete %s: %v", id, err)
@@ -315,7 +316,7 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	if left, _ := filepath.Glob(l.cfg.Dir + "/[^.]*"); len(left) > 0 {
 		t.Errorf("left in the spool: %v", left)
 	}
-	submit(t, l, count) // a deleted id is free again
+	submit(t, l, count) // a deleted id can be used again
 	over(t, l, "count")
 	if b, _ := os.ReadFile(file); len(b) != 2 {
 		t.Errorf("%d runs", len(b))
@@ -329,7 +330,7 @@ func TestAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	twice := worker("twice", ask{Do: "fail until", Text: dir + "/twice", N: 2})
+	twice := worker("twice", request{Do: "fail until", Text: dir + "/twice", N: 2})
 	twice.Attempts = 3
 	submit(t, l, twice)
 	var states []State
@@ -341,17 +342,17 @@ func TestAttempts(t *testing.T) {
 	if want := []State{Queued, Running, Waiting, Queued, Running, Finished}; !slices.Equal(states, want) || st.Attempt != 2 {
 		t.Errorf("%v, attempt %d", states, st.Attempt)
 	}
-	never := worker("never", ask{Do: "exit", N: 7})
+	never := worker("never", request{Do: "exit", N: 7})
 	never.Attempts = 2
 	submit(t, l, never)
 	if r := over(t, l, "never"); r.State != Failed || r.Attempt != 2 || r.ExitStatus != 7 {
 		t.Errorf("%+v", r.Status)
 	}
 	// A task that waits for its next attempt can be cancelled.
-	later := worker("later", ask{Do: "exit", N: 7})
+	later := worker("later", request{Do: "exit", N: 7})
 	later.Attempts, later.RetryDelay = 2, time.Hour
 	submit(t, l, later)
-	eventually(t, "it waits", func() bool { return status(t, l, "later").State == Waiting })
+	testwait.Until(t, "the task waits", func() bool { return status(t, l, "later").State == Waiting })
 	if st := status(t, l, "later"); !strings.Contains(st.Reason, "attempt 1 of 2") || st.ExitStatus != 7 {
 		t.Errorf("%+v", st)
 	}
@@ -366,7 +367,7 @@ func TestTimesToLive(t *testing.T) {
 	hold, file := gate(t, "hold")
 	submit(t, l, hold)
 	begun(t, file)
-	short := worker("short", ask{Do: "echo"})
+	short := worker("short", request{Do: "echo"})
 	short.QueueTTL, short.ResultTTL = time.Hour, 3*time.Hour
 	submit(t, l, short)
 	l.sweep(l.cfg.Now())
@@ -374,14 +375,14 @@ func TestTimesToLive(t *testing.T) {
 		t.Errorf("before: %s", s)
 	}
 	offset.Store(int64(2 * time.Hour))
-	l.sweep(l.cfg.Now()) // or the pool's own clock, which runs beside
-	eventually(t, "it expires", func() bool { return status(t, l, "short").State.Over() })
+	l.sweep(l.cfg.Now()) // the pool's own clock may be faster
+	testwait.Until(t, "the task expires", func() bool { return status(t, l, "short").State.Over() })
 	if st := status(t, l, "short"); st.State != Refused || !strings.Contains(st.Reason, "expired") {
 		t.Errorf("after: %+v", st)
 	}
 	offset.Store(int64(6 * time.Hour))
 	l.sweep(l.cfg.Now())
-	eventually(t, "the result goes", func() bool { return status(t, l, "short").State == Unknown })
+	testwait.Until(t, "the result is removed", func() bool { return status(t, l, "short").State == Unknown })
 	os.Remove(file)
 	if r := over(t, l, "hold"); r.State != Finished {
 		t.Errorf("%+v", r.Status)
@@ -392,13 +393,13 @@ func TestCloseLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	l := open(t, LocalConfig{})
 	file := filepath.Join(t.TempDir(), "f")
-	submit(t, l, worker("t", ask{Do: "stubborn", Text: file}))
+	submit(t, l, worker("t", request{Do: "stubborn", Text: file}))
 	p := announced(t, file)
 	for i := range 20 {
-		submit(t, l, worker(fmt.Sprint("e", i), ask{Do: "echo"}))
+		submit(t, l, worker(fmt.Sprint("e", i), request{Do: "echo"}))
 	}
 	for range 3 {
-		if _, err := l.Watch(bg, Filter{}); err != nil { // nobody reads
+		if _, err := l.Watch(bg, Filter{}); err != nil { // without a reader
 			t.Fatal(err)
 		}
 	}
@@ -414,8 +415,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	wg.Wait()
 	if alive(p.Pid) || len(children(t)) > 0 {
-		t.Errorf("children live: %v", children(t))
+		t.Errorf("running children: %v", children(t))
 	}
-	eventually(t, "its grandchild is gone", func() bool { return !alive(p.Child) })
-	eventually(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+	testwait.Until(t, "the grandchild exits", func() bool { return !alive(p.Child) })
+	testwait.Until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= before })
 }

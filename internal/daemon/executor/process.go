@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastOutput is how long the pipes of a process that has ended are read on.
-// Only a descendant that left the process group can hold them open that long.
+// lastOutput is how long the pipes of an ended process are still read. Only a descendant
+// outside of the process group can hold them open that long.
 const lastOutput = time.Second
 
-// stopped is why work was stopped: the cause of a cancelled context.
+// stopped is the cause of a cancelled context: why work was stopped.
 type stopped struct {
 	state  State
 	reason string
@@ -29,8 +29,7 @@ type stopped struct {
 
 func (s *stopped) Error() string { return s.reason }
 
-// causeOf tells why ctx ended. The end of a caller's own context has no grace
-// of its own and takes the given one.
+// causeOf returns why ctx ended. The end of a caller's own context has the given grace.
 func causeOf(ctx context.Context, grace time.Duration) *stopped {
 	cause := context.Cause(ctx)
 	var s *stopped
@@ -43,7 +42,7 @@ func causeOf(ctx context.Context, grace time.Duration) *stopped {
 	return &stopped{Cancelled, "cancelled by the caller", grace}
 }
 
-// outcome is what became of one request to one process, or of a pipeline.
+// outcome is the result of one request to one process, or of a pipeline.
 type outcome struct {
 	state  State // Finished, Failed, or that of the cause that stopped it
 	exit   int
@@ -53,12 +52,12 @@ type outcome struct {
 	usage
 }
 
-// process is a child in a process group of its own. request is for one
-// goroutine at a time, the rest for any.
+// process is a child in its own process group. Only one goroutine at a time may call request;
+// the other methods are safe for concurrent use.
 type process struct {
 	cmd   *exec.Cmd
 	pid   int
-	key   string // of the Stage it runs
+	key   string // see keyOf
 	in    *os.File
 	out   *os.File
 	lines *bufio.Reader // of out
@@ -66,12 +65,12 @@ type process struct {
 	meter *meter
 	last  usage // after the previous request
 
-	served    int       // requests so far; of the goroutine that uses it
-	idleSince time.Time // guarded by the owner of the idle list
+	served    int       // requests so far; belongs to the goroutine that uses the process
+	idleSince time.Time // guarded by warm.mu
 
 	mu     sync.Mutex
-	reaped bool          // the pid may belong to somebody else
-	exited chan struct{} // closed when reaped and all output is read
+	reaped bool          // the pid may belong to another process
+	exited chan struct{} // closed when the process is reaped and its output is read
 }
 
 // startProcess starts the program of stage with three pipes.
@@ -122,11 +121,11 @@ func startProcess(s *starter, stage Stage, key string) (p *process, err error) {
 	return p, nil
 }
 
-// wait reaps the process and whatever is left of its group. It must run in a
-// goroutine of its own from the start on.
+// wait reaps the process and the rest of its group. Start it in a goroutine right after the
+// process.
 func (p *process) wait() {
-	// Wait without reaping first: as long as the leader is a zombie, its pid,
-	// and so the name of the group, cannot pass to another process.
+	// Wait without reaping first: while the leader is a zombie, its pid and so the id of the
+	// group cannot be reused.
 	for {
 		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if err != unix.EINTR {
@@ -147,13 +146,13 @@ func (p *process) wait() {
 	close(p.exited)
 }
 
-// close frees the output pipes. The process must have exited, nobody may read.
+// close closes the output pipes. The process must have exited and must have no reader.
 func (p *process) close() {
 	p.out.Close()
 	p.errs.file.Close()
 }
 
-// signal sends sig to the whole group unless the process is gone.
+// signal sends sig to the whole group unless the process was reaped.
 func (p *process) signal(sig unix.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,15 +161,13 @@ func (p *process) signal(sig unix.Signal) {
 	}
 }
 
-// terminate asks the group to end and kills it after grace. It returns when
-// the process is gone.
+// terminate sends SIGTERM, after grace SIGKILL, and returns when the process has exited.
 func (p *process) terminate(grace time.Duration) {
 	p.signal(unix.SIGTERM)
 	p.awaitExit(grace)
 }
 
-// awaitExit gives the process until grace to end by itself, then kills the
-// group. It returns when the process is gone.
+// awaitExit waits for the exit of the process and kills the group after grace.
 func (p *process) awaitExit(grace time.Duration) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -182,15 +179,15 @@ func (p *process) awaitExit(grace time.Duration) {
 	}
 }
 
-// dirty tells whether the process, while it was idle, wrote something nobody
-// asked for, or closed its output, as it does when it ends.
+// dirty reports whether an idle process wrote output without a request or closed its output,
+// as it does when it ends.
 func (p *process) dirty() bool {
 	events := int16(0)
 	raw, err := p.out.SyscallConn()
 	if err == nil {
 		err = raw.Control(func(fd uintptr) {
 			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			unix.Poll(poll, 0) // on failure the request will show
+			unix.Poll(poll, 0) // a failure shows in the next request
 			events = poll[0].Revents
 		})
 	}
@@ -204,17 +201,16 @@ var (
 	errUnread     = errors.New("answered before it read its request")
 )
 
-// request sends line, which ends in a newline, and waits for the answer. When
-// ctx ends the group is terminated with the grace of its cause; an answer
-// handed back within that is in the outcome. After any other state than
-// Finished the process is gone.
+// request sends line, which ends in a newline, and waits for the answer. If ctx ends, the
+// group is terminated with the grace of the cause; an answer within the grace is in the
+// outcome. After any state other than Finished the process has exited.
 func (p *process) request(ctx context.Context, line []byte, maxOutput int64, grace time.Duration) outcome {
 	p.served++
 	p.errs.reset()
 	stop := context.AfterFunc(ctx, func() { p.terminate(causeOf(ctx, grace).grace) })
 
-	// The write has a goroutine of its own: a program that answers before it
-	// has read all would else wait for us as we wait for it.
+	// A separate goroutine writes: a program that answers before it has read everything would
+	// otherwise deadlock with us.
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := p.in.Write(line)
@@ -247,8 +243,8 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 		return o
 	}
 
-	// From here on the process is lost; an end of output is one of the process
-	// in most cases, so let it tell its own exit status.
+	// The process cannot be used again. The end of its output usually means that it is
+	// exiting, so wait for its own exit status.
 	if interrupted {
 		<-p.exited
 	} else {
@@ -273,14 +269,14 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 	return o
 }
 
-// isProtocol tells whether err is a break of the rules of Stage by a process
-// that may well be alive.
+// isProtocol reports whether err is a violation of the rules of Stage. The process may still
+// be running.
 func isProtocol(err error) bool {
 	return err == errOutputSize || err == errOutputJSON || err == errOutputMore || err == errUnread
 }
 
-// readAnswer reads one line of at most limit bytes and checks that it is JSON
-// and all there is. With an error it returns what there was of the line.
+// readAnswer reads one line of at most limit bytes and checks that it is JSON and the only
+// output. With an error it returns the part of the line that was read.
 func (p *process) readAnswer(limit int64) ([]byte, error) {
 	var line []byte
 	for {
@@ -307,7 +303,7 @@ func (p *process) readAnswer(limit int64) ([]byte, error) {
 	return line, nil
 }
 
-// exitStatus tells how an exited process ended, in a number and in words.
+// exitStatus returns how an exited process ended, as a number and as text.
 func (p *process) exitStatus() (int, string) {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
@@ -317,12 +313,12 @@ func (p *process) exitStatus() (int, string) {
 	return code, fmt.Sprintf("exited with status %d", code)
 }
 
-// finalUsage is the usage of an exited process since the last request.
+// finalUsage returns the usage of an exited process since the last request.
 func (p *process) finalUsage() usage {
 	state := p.cmd.ProcessState
 	u := usage{cpu: max(0, state.UserTime()+state.SystemTime()-p.last.cpu)}
 	if r, ok := state.SysUsage().(*syscall.Rusage); ok {
-		u.rss = r.Maxrss << 10 // counted in KiB
+		u.rss = r.Maxrss << 10 // from KiB
 	}
 	return u
 }

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hce/dc/internal/testwait"
 )
 
 func TestRunOutcomes(t *testing.T) {
 	l := open(t, LocalConfig{MaxOutput: 300_000})
-	one := func(a ask) Task { return worker("t", a) }
-	limited := func(a ask) Task { x := one(a); x.TimeLimit = 300 * time.Millisecond; return x }
+	one := func(a request) Task { return worker("t", a) }
+	limited := func(a request) Task { x := one(a); x.TimeLimit = 300 * time.Millisecond; return x }
 	tests := []struct {
 		name   string
 		task   Task
@@ -23,24 +25,24 @@ func TestRunOutcomes(t *testing.T) {
 		reason string // part of it
 		stderr string
 	}{
-		{name: "echo", task: one(ask{Do: "echo"}), state: Finished},
-		{name: "long request", task: one(ask{Do: "echo", Text: strings.Repeat("x", 250_000)}), state: Finished},
-		{name: "stderr before the answer", task: one(ask{Do: "stderr", Text: "warning"}), state: Finished, stderr: "warning"},
-		{name: "stderr beyond the tail", task: one(ask{Do: "stderr", N: 500_000, Text: "end"}), state: Finished,
+		{name: "echo", task: one(request{Do: "echo"}), state: Finished},
+		{name: "long request", task: one(request{Do: "echo", Text: strings.Repeat("x", 250_000)}), state: Finished},
+		{name: "stderr before the answer", task: one(request{Do: "stderr", Text: "warning"}), state: Finished, stderr: "warning"},
+		{name: "stderr beyond the tail", task: one(request{Do: "stderr", N: 500_000, Text: "end"}), state: Finished,
 			stderr: strings.Repeat("x", stderrTail-3) + "end"},
-		{name: "exit status and stderr", task: one(ask{Do: "exit", N: 1, Text: "no database"}), state: Failed, exit: 1,
+		{name: "exit status and stderr", task: one(request{Do: "exit", N: 1, Text: "no database"}), state: Failed, exit: 1,
 			reason: "exited with status 1 instead of answering", stderr: "no database"},
-		{name: "exit 0 is no answer", task: one(ask{Do: "exit"}), state: Failed, reason: "exited with status 0 instead of answering"},
-		{name: "crash in the middle", task: one(ask{Do: "half"}), state: Failed, exit: 3, reason: "exited with status 3 in the middle of its answer"},
-		{name: "killed", task: one(ask{Do: "kill self"}), state: Failed, exit: 137, reason: "killed by signal 9"},
-		{name: "garbage", task: one(ask{Do: "garbage"}), state: Failed, exit: 137, reason: "answer is not JSON"},
-		{name: "empty line", task: one(ask{Do: "empty line"}), state: Failed, exit: 137, reason: "answer is not JSON"},
-		{name: "two lines", task: one(ask{Do: "two lines"}), state: Failed, exit: 137, reason: "more than one line"},
-		{name: "largest answer", task: one(ask{Do: "huge", N: 299_998}), state: Finished},
-		{name: "huge answer", task: one(ask{Do: "huge", N: 300_000}), state: Failed, exit: 137, reason: "larger than the limit"},
-		{name: "endless answer", task: one(ask{Do: "flood"}), state: Failed, exit: 137, reason: "larger than the limit"},
-		{name: "closed stdout", task: one(ask{Do: "close stdout"}), state: Failed, exit: 137, reason: "killed by signal 9"},
-		{name: "time limit", task: limited(ask{Do: "sleep"}), state: TimedOut, exit: 143, reason: "time limit of 300ms"},
+		{name: "exit 0 without an answer", task: one(request{Do: "exit"}), state: Failed, reason: "exited with status 0 instead of answering"},
+		{name: "exit within the answer", task: one(request{Do: "half"}), state: Failed, exit: 3, reason: "exited with status 3 in the middle of its answer"},
+		{name: "killed", task: one(request{Do: "kill self"}), state: Failed, exit: 137, reason: "killed by signal 9"},
+		{name: "garbage", task: one(request{Do: "garbage"}), state: Failed, exit: 137, reason: "answer is not JSON"},
+		{name: "empty line", task: one(request{Do: "empty line"}), state: Failed, exit: 137, reason: "answer is not JSON"},
+		{name: "two lines", task: one(request{Do: "two lines"}), state: Failed, exit: 137, reason: "more than one line"},
+		{name: "largest answer", task: one(request{Do: "huge", N: 299_998}), state: Finished},
+		{name: "huge answer", task: one(request{Do: "huge", N: 300_000}), state: Failed, exit: 137, reason: "larger than the limit"},
+		{name: "endless answer", task: one(request{Do: "flood"}), state: Failed, exit: 137, reason: "larger than the limit"},
+		{name: "closed stdout", task: one(request{Do: "close stdout"}), state: Failed, exit: 137, reason: "killed by signal 9"},
+		{name: "time limit", task: limited(request{Do: "sleep"}), state: TimedOut, exit: 143, reason: "time limit of 300ms"},
 		{name: "no such program", task: Task{ID: "t", Stdin: []byte("1"), Stages: []Stage{{Program: "/no/such/program"}}}, state: Failed, exit: 127, reason: "cannot start"},
 		{name: "no such folder", task: Task{ID: "t", Stdin: []byte("1"), Stages: []Stage{{Program: "cat", Dir: "/no/such/folder"}}}, state: Failed, exit: 127, reason: "cannot start"},
 		{name: "not a task binary", task: Task{ID: "t", Stdin: []byte("1"), Stages: []Stage{{Program: "true"}}}, state: Failed, reason: "exited with status 0"},
@@ -77,8 +79,8 @@ func TestRunPassesTheCommand(t *testing.T) {
 
 func TestPipeline(t *testing.T) {
 	l := open(t, LocalConfig{})
-	// The second stage gets the answer of the first: it knows its text.
-	two := Task{ID: "t", Stages: []Stage{stage("first"), stage("second")}, Stdin: mustJSON(ask{Do: "stderr", Text: "hello"})}
+	// The input of the second stage is the answer of the first, including its text.
+	two := Task{ID: "t", Stages: []Stage{stage("first"), stage("second")}, Stdin: mustJSON(request{Do: "stderr", Text: "hello"})}
 	r := run(t, l, two)
 	if got := answer(t, r); got.Text != "hello" || got.Args[0] != "second" || string(r.Stderr) != "hello" {
 		t.Errorf("%+v, stderr %q", got, r.Stderr)
@@ -92,7 +94,7 @@ func TestPipeline(t *testing.T) {
 func TestTheWholeGroupIsKilled(t *testing.T) {
 	l := open(t, LocalConfig{})
 	file := filepath.Join(t.TempDir(), "f")
-	submit(t, l, worker("t", ask{Do: "stubborn", Text: file}))
+	submit(t, l, worker("t", request{Do: "stubborn", Text: file}))
 	p := announced(t, file)
 	if !alive(p.Pid) || !alive(p.Child) {
 		t.Fatal("not running")
@@ -101,9 +103,9 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if alive(p.Pid) {
-		t.Error("the process lives")
+		t.Error("the process is still running")
 	}
-	eventually(t, "its child is gone", func() bool { return !alive(p.Child) })
+	testwait.Until(t, "the child exits", func() bool { return !alive(p.Child) })
 	r := over(t, l, "t")
 	if r.State != Cancelled || r.ExitStatus != 137 {
 		t.Errorf("%+v", r.Status)
@@ -114,36 +116,36 @@ func TestLeftoversOfAnEndedProcess(t *testing.T) {
 	l := open(t, LocalConfig{})
 	t.Run("in its group", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "f")
-		if r := run(t, l, worker("t", ask{Do: "leave a child", Text: file})); r.State != Failed || r.ExitStatus != 5 {
+		if r := run(t, l, worker("t", request{Do: "leave a child", Text: file})); r.State != Failed || r.ExitStatus != 5 {
 			t.Errorf("%+v", r.Status)
 		}
 		child := announced(t, file).Child
-		eventually(t, "it is killed", func() bool { return !alive(child) })
+		testwait.Until(t, "the child is killed", func() bool { return !alive(child) })
 	})
-	// It cannot be found, but must not hold up the answer.
+	// Such a child cannot be found, but it must not delay the answer.
 	t.Run("outside its group, holding the pipes", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "f")
-		if r := run(t, l, worker("t", ask{Do: "leave a child", Text: file, N: 1})); r.State != Failed || r.ExitStatus != 5 {
+		if r := run(t, l, worker("t", request{Do: "leave a child", Text: file, N: 1})); r.State != Failed || r.ExitStatus != 5 {
 			t.Errorf("%+v", r.Status)
 		}
 		child := announced(t, file).Child
 		if !alive(child) {
-			t.Error("the test tests nothing")
+			t.Error("the child has exited before the answer")
 		}
 		unix.Kill(child, unix.SIGKILL)
 	})
 }
 
-func TestCancelKeepsWhatIsHandedBack(t *testing.T) {
+func TestCancelKeepsTheAnswer(t *testing.T) {
 	l := open(t, LocalConfig{KillGrace: 20 * time.Second})
 	file := filepath.Join(t.TempDir(), "f")
-	submit(t, l, worker("t", ask{Do: "hand back", Text: file}))
+	submit(t, l, worker("t", request{Do: "hand back", Text: file}))
 	p := announced(t, file)
 	if err := l.Cancel(bg, "t", 0); err != nil {
 		t.Fatal(err)
 	}
 	r := over(t, l, "t")
-	var got told
+	var got reply
 	if err := json.Unmarshal(r.Stdout, &got); err != nil || r.State != Cancelled || got.Pid != p.Pid {
 		t.Errorf("%+v, %q", r.Status, r.Stdout)
 	}

@@ -7,10 +7,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
-// next lists the states that may follow each state. After an end comes a
-// second life only by Delete and a new Submit.
+// next lists the possible next states of each state. A final state is followed only by Delete
+// and a new Submit.
 var next = map[State][]State{
 	"":        {Queued},
 	Queued:    {Running, Waiting, Cancelled, Refused},
@@ -23,9 +25,8 @@ var next = map[State][]State{
 	Refused:   {Queued},
 }
 
-// Many callers do whatever they like with the same few ids. The states of each
-// task must follow one another as drawn above, and in the end every slot and
-// every place in the queue must have been given back.
+// Random calls by many goroutines with few ids: states follow the table above, and at the end
+// all slots and places in the queue are free.
 func TestRandomUse(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{DefaultSlots: 2, MaxQueue: 6, MaxRequests: 5, Load: b.sampler})
@@ -52,7 +53,7 @@ func TestRandomUse(t *testing.T) {
 		watched <- n
 	}()
 
-	asks := []ask{{Do: "echo"}, {Do: "exit", N: 1}, {Do: "sleep"}, {Do: "garbage"}, {Do: "exit later"}}
+	requests := []request{{Do: "echo"}, {Do: "exit", N: 1}, {Do: "sleep"}, {Do: "garbage"}, {Do: "exit later"}}
 	var callers sync.WaitGroup
 	for caller := range 6 {
 		callers.Go(func() {
@@ -62,7 +63,7 @@ func TestRandomUse(t *testing.T) {
 				var err error
 				switch r.IntN(8) {
 				case 0, 1, 2:
-					task := worker(id, asks[r.IntN(len(asks))])
+					task := worker(id, requests[r.IntN(len(requests))])
 					task.Type = fmt.Sprint("type", r.IntN(2))
 					task.TimeLimit = time.Duration(1+r.IntN(20)) * time.Millisecond
 					task.Priority, task.Attempts = r.IntN(3), r.IntN(3)
@@ -79,7 +80,7 @@ func TestRandomUse(t *testing.T) {
 				case 6:
 					_, err = l.Status(bg)
 				case 7:
-					task := worker(id, asks[r.IntN(len(asks))])
+					task := worker(id, requests[r.IntN(len(requests))])
 					task.TimeLimit = 10 * time.Millisecond
 					task.Start = Conditions{MinRAM: int64(r.IntN(3)) * 60e6, RetryDelay: time.Millisecond, Retries: 2}
 					_, err = l.Run(bg, task)
@@ -96,8 +97,8 @@ func TestRandomUse(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A slot is given back just after the end of its task is told.
-	eventually(t, "all slots are free", func() bool {
+	// A slot is released shortly after the end of its task is published.
+	testwait.Until(t, "all slots are free", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.lanes) == 0

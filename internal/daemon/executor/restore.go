@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// restore makes jobs of what the spool holds. Nothing else knows l yet.
+// restore creates jobs from the spool, before l is shared.
 func (l *Local) restore() error {
 	all, err := l.spool.load()
 	if err != nil {
@@ -24,28 +24,28 @@ func (l *Local) restore() error {
 		changed := true
 		switch {
 		case s.err != nil:
-			l.log.Error("a task in the spool cannot be read", "op", "env.OpenLocal", "task", s.id, "error", s.err)
-			st.State, st.Reason, st.Ended = Lost, "the spool cannot be read: "+s.err.Error(), l.cfg.Now()
-			// A state can be written anew. A task that nobody can read stays as
-			// it is, for people: it has no type, so that no manager asks for it.
+			l.log.Error("cannot read a task in the spool", "op", "executor.OpenLocal", "task", s.id, "error", s.err)
+			st.State, st.Reason, st.Ended = Lost, "cannot read the spool: "+s.err.Error(), l.cfg.Now()
+			// A broken state is replaced. A broken task.json stays for inspection; the job has
+			// no type, so no manager collects it.
 			changed = len(s.task.Stages) > 0
 		case st.State == Running && st.Attempt < s.task.Attempts:
-			st.State, st.Reason = Waiting, fmt.Sprintf("attempt %d of %d was lost when the environment ended", st.Attempt, s.task.Attempts)
+			st.State, st.Reason = Waiting, fmt.Sprintf("attempt %d of %d was lost when the executor ended", st.Attempt, s.task.Attempts)
 		case st.State == Running:
-			st.State, st.Reason, st.Ended = Lost, "the environment ended while the task ran", l.cfg.Now()
+			st.State, st.Reason, st.Ended = Lost, "the executor ended while the task ran", l.cfg.Now()
 		default:
 			changed = false
 		}
 		if changed {
-			if err := l.spool.saveStatus(&st); err != nil && s.err == nil { // the next start comes to the same end
-				l.log.Error("cannot store what became of a task", "op", "env.OpenLocal", "task", s.id, "error", err)
+			if err := l.spool.saveStatus(&st); err != nil && s.err == nil { // the next start decides the same
+				l.log.Error("cannot store the state of a restored task", "op", "executor.OpenLocal", "task", s.id, "error", err)
 			}
 		}
 		l.queued++ // as Submit does before the first publish
 		l.publish(j, st)
 		switch st.State {
 		case Queued:
-			j.since = st.Queued // its time to live goes on
+			j.since = st.Queued // QueueTTL continues
 			l.enqueue(j)
 		case Waiting:
 			j.parked = l.cfg.Now().Add(j.task.RetryDelay)

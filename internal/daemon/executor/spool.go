@@ -5,32 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"hce/dc/internal/files"
 )
 
-// spool is the durable memory of a local pool: one folder for each task, named
-// by its id.
+// spool stores the tasks of a local pool: one folder for each task, named by its id.
 //
-//	task.json   what was submitted, and when; the folder appears with it, whole
-//	state.json  the latest status; none before the first attempt
-//	stdout      the answer, stderr the tail, both written before the state
+//	task.json   the submitted task and its time; the folder appears together with it
+//	state.json  the latest status; missing before the first attempt
+//	stdout      the answer, and stderr, its tail; both are written before the final state
 //
-// Every file is written aside, synced and renamed, and the folder is synced.
-// Names with a leading dot are no tasks: the lock, and folders being made or
-// removed. Calls for different ids may run at once. What is broken or foreign is
-// one line in the log and keeps no pool from opening.
+// Every file is synced and replaced atomically. Names with a leading dot are not tasks: the
+// lock, and folders being created or removed. Calls for different ids may run concurrently.
+// A broken or foreign entry is logged and does not prevent opening.
 type spool struct {
-	dir  string
-	lock *os.File
-	log  *slog.Logger
+	dir    string
+	unlock func()
+	log    *slog.Logger
 }
 
 const (
@@ -39,67 +35,43 @@ const (
 	oldPrefix = ".old-"
 )
 
-// openSpool makes the folder, takes its lock and removes what an interrupted
-// create or remove has left. The error wraps ErrLocked and names the process
-// when another one holds the lock.
+// openSpool creates the folder, locks it and removes the remains of an interrupted create or
+// remove. The error wraps ErrLocked and names the process if another one holds the lock.
 func openSpool(dir string, log *slog.Logger) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	unlock, err := files.TryLockPID(filepath.Join(dir, lockName))
+	if errors.Is(err, files.ErrLocked) {
+		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &spool{dir: dir, lock: lock, log: log}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		defer lock.Close()
-		if err != unix.EWOULDBLOCK {
-			return nil, fmt.Errorf("lock spool %s: %w", dir, err)
-		}
-		pid, _ := io.ReadAll(io.LimitReader(lock, 20))
-		return nil, fmt.Errorf("%w: %s is held by process %s", ErrLocked, dir, bytes.TrimSpace(pid))
-	}
-	if err := s.claim(); err != nil {
-		lock.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *spool) claim() error {
-	if err := s.lock.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := s.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return err
+		unlock()
+		return nil, err
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), newPrefix) || strings.HasPrefix(e.Name(), oldPrefix) {
-			if err := os.RemoveAll(filepath.Join(s.dir, e.Name())); err != nil {
-				s.log.Error("what was half made or removed in the spool stays", "op", "env.OpenLocal", "name", e.Name(), "error", err)
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				log.Error("cannot remove a partial entry of the spool", "op", "executor.OpenLocal", "name", e.Name(), "error", err)
 			}
 		}
 	}
-	return nil
+	return &spool{dir: dir, unlock: unlock, log: log}, nil
 }
 
-// close gives the lock back; the file stays, since removing it would let two
-// pools lock two different files of one name.
-func (s *spool) close() error { return s.lock.Close() }
-
-// record is task.json: the task, its input as JSON and not as base64.
+// record is task.json: the task with its input as JSON instead of base64.
 type record struct {
 	Task
 	Stdin  json.RawMessage
 	Queued time.Time
 }
 
-// saved is a task as the spool holds it. err says what of it cannot be read: the
-// state, or the task, too, which has no stages then.
+// saved is a task in the spool. err says what cannot be read: the state, or also the task,
+// which then has no stages.
 type saved struct {
 	id     string
 	task   Task
@@ -107,7 +79,7 @@ type saved struct {
 	err    error
 }
 
-// create makes t durable. After an error nothing of it is left.
+// create makes t durable. After an error nothing of it remains.
 func (s *spool) create(t *Task, queued time.Time) (err error) {
 	aside := filepath.Join(s.dir, newPrefix+t.ID)
 	if err := os.Mkdir(aside, 0o700); err != nil {
@@ -122,17 +94,14 @@ func (s *spool) create(t *Task, queued time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(aside, "task.json"), text); err != nil {
-		return err
-	}
-	if err := syncDir(aside); err != nil {
+	if err := files.Write(filepath.Join(aside, "task.json"), text, 0o600); err != nil {
 		return err
 	}
 	final := filepath.Join(s.dir, t.ID)
 	if err := os.Rename(aside, final); err != nil {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := files.SyncFolder(s.dir); err != nil {
 		os.RemoveAll(final)
 		return err
 	}
@@ -163,7 +132,7 @@ func (s *spool) saveResult(st *Status, stdout, stderr []byte) error {
 	return s.saveStatus(st)
 }
 
-// output reads back what saveResult stored; nil for what there is not.
+// output returns what saveResult stored; nil for a missing file.
 func (s *spool) output(id string) (stdout, stderr []byte, err error) {
 	read := func(name string) []byte {
 		b, e := os.ReadFile(filepath.Join(s.dir, id, name))
@@ -175,20 +144,20 @@ func (s *spool) output(id string) (stdout, stderr []byte, err error) {
 	return read("stdout"), read("stderr"), err
 }
 
-// remove forgets a task. It goes from sight at once, whole.
+// remove deletes a task: its folder disappears atomically.
 func (s *spool) remove(id string) error {
 	old := filepath.Join(s.dir, oldPrefix+id)
 	err := os.Rename(filepath.Join(s.dir, id), old)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := files.SyncFolder(s.dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(old)
 }
 
-// load reads all tasks, in no order, and leaves what is none alone.
+// load reads all tasks, unordered, and ignores other entries.
 func (s *spool) load() ([]saved, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -201,7 +170,7 @@ func (s *spool) load() ([]saved, error) {
 		case validID(e.Name()) && e.IsDir():
 			all = append(all, s.loadTask(e.Name()))
 		default:
-			s.log.Warn("something in the spool is no task", "op", "env.OpenLocal", "name", e.Name())
+			s.log.Warn("ignored an entry of the spool that is not a task", "op", "executor.OpenLocal", "name", e.Name())
 		}
 	}
 	return all, nil
@@ -222,7 +191,7 @@ func (s *spool) loadTask(id string) saved {
 		return bad(fmt.Errorf("task.json: %w", err))
 	}
 	if r.Task.ID != id {
-		return bad(fmt.Errorf("task.json is that of %q", r.Task.ID))
+		return bad(fmt.Errorf("task.json has the id %q", r.Task.ID))
 	}
 	one := saved{id: id, task: r.Task, status: r.Task.queued(r.Queued)}
 	text, err = os.ReadFile(filepath.Join(s.dir, id, "state.json"))
@@ -234,7 +203,7 @@ func (s *spool) loadTask(id string) saved {
 		err = json.Unmarshal(text, &st)
 	}
 	if err == nil && !st.State.stored() {
-		err = fmt.Errorf("no task has the state %.80q", st.State)
+		err = fmt.Errorf("unknown state %.80q", st.State)
 	}
 	if err != nil {
 		one.err = fmt.Errorf("state.json: %w", err)
@@ -246,19 +215,10 @@ func (s *spool) loadTask(id string) saved {
 
 // replace writes one file of a task's folder.
 func (s *spool) replace(id, name string, text []byte) error {
-	dir := filepath.Join(s.dir, id)
-	aside := filepath.Join(dir, newPrefix+name)
-	if err := writeSynced(aside, text); err != nil {
-		os.Remove(aside)
-		return err
-	}
-	if err := os.Rename(aside, filepath.Join(dir, name)); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return files.Write(filepath.Join(s.dir, id, name), text, 0o600)
 }
 
-// encode is json.Marshal, but leaves the input's own text as it is.
+// encode is json.Marshal without escaping HTML in the input of a task.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -267,24 +227,4 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-func writeSynced(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

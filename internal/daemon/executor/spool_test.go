@@ -10,25 +10,27 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"hce/dc/internal/testwait"
 )
 
 func TestReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	l := open(t, LocalConfig{Dir: dir, DefaultSlots: 1})
-	submit(t, l, worker("done", ask{Do: "stderr", Text: "<said>"}))
+	submit(t, l, worker("done", request{Do: "stderr", Text: "<said>"}))
 	before := over(t, l, "done")
 	hold, file := gate(t, "runs")
 	submit(t, l, hold)
 	begun(t, file)
-	queued := worker("queued", ask{Do: "echo", Text: "a<b\u2028"})
+	queued := worker("queued", request{Do: "echo", Text: "a<b\u2028"})
 	queued.Labels = map[string]string{"k": "v"}
 	submit(t, l, queued)
 	waitingRun := make(chan error, 1)
 	go func() {
-		_, err := l.Run(bg, worker("t", ask{Do: "echo"}))
+		_, err := l.Run(bg, worker("t", request{Do: "echo"}))
 		waitingRun <- err
 	}()
-	eventually(t, "the run waits", func() bool {
+	testwait.Until(t, "the run is queued", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.lanes["test"].queue) == 2
@@ -53,7 +55,7 @@ func TestReopen(t *testing.T) {
 	if err := l.Submit(bg, queued); !errors.Is(err, ErrClosed) {
 		t.Errorf("submit: %v", err)
 	}
-	// What an interrupted create and remove leave, and a folder that rotted.
+	// Remains of an interrupted create and remove, and an empty task folder.
 	os.Mkdir(filepath.Join(dir, newPrefix+"x"), 0o700)
 	os.Mkdir(filepath.Join(dir, oldPrefix+"y"), 0o700)
 	os.Mkdir(filepath.Join(dir, "rotten"), 0o700)
@@ -82,7 +84,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// startPool starts a pool in another process.
+// startPool returns the command of a pool in another process.
 func startPool(t *testing.T, dir string, env ...string) *exec.Cmd {
 	exe, err := os.Executable()
 	if err != nil {
@@ -100,13 +102,13 @@ func TestKilledPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, again := announced(t, dir+"/runs"), announced(t, dir+"/again")
-	eventually(t, "all are stored", func() bool { return fileExists(dir + "/spool/queued/task.json") })
+	testwait.Until(t, "all tasks are stored", func() bool { return fileExists(dir + "/spool/queued/task.json") })
 	if _, err := OpenLocal(LocalConfig{Dir: dir + "/spool"}); !errors.Is(err, ErrLocked) {
-		t.Errorf("open beside: %v", err)
+		t.Errorf("open of a locked spool: %v", err)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	eventually(t, "the children die with the pool", func() bool { return !alive(runs.Pid) && !alive(again.Pid) })
+	testwait.Until(t, "the children exit with the pool", func() bool { return !alive(runs.Pid) && !alive(again.Pid) })
 	os.Remove(dir + "/again")
 
 	l := open(t, LocalConfig{Dir: dir + "/spool", DefaultSlots: 1})
@@ -133,14 +135,14 @@ func BenchmarkSubmitDurable(b *testing.B) {
 	for _, callers := range []int{1, 16} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			l := open(b, LocalConfig{MaxQueue: 1 << 30, DefaultSlots: 1})
-			submit(b, l, worker("hold", ask{Do: "sleep"}))
+			submit(b, l, worker("hold", request{Do: "sleep"}))
 			var next atomic.Int64
 			var wg sync.WaitGroup
 			b.ResetTimer()
 			for range callers {
 				wg.Go(func() {
 					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						if err := l.Submit(bg, worker(fmt.Sprint(i), ask{Do: "echo"})); err != nil {
+						if err := l.Submit(bg, worker(fmt.Sprint(i), request{Do: "echo"})); err != nil {
 							b.Error(err)
 						}
 					}

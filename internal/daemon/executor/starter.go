@@ -7,11 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// starter starts processes from one operating system thread that lives as
-// long as the pool does. The kernel sends a child its parent-death signal when
-// the thread that forked it ends, not the process; Go ends threads when it
-// likes, so a start from any goroutine would kill children at random. Children
-// inherit the nice value of the thread.
+// starter starts processes from one operating system thread that lives as long as the pool.
+// The kernel sends a child its parent-death signal when the forking thread ends, and Go may
+// end a thread at any time. Children inherit the nice value of the thread.
 type starter struct {
 	orders chan order
 	done   chan struct{}
@@ -22,14 +20,14 @@ type order struct {
 	started chan<- error
 }
 
-// newStarter makes a starter of children with a nice value, 0 to 19.
+// newStarter returns a starter of children with a nice value of 0 to 19.
 func newStarter(nice int) *starter {
 	s := &starter{orders: make(chan order), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		runtime.LockOSThread() // for good: a thread of another nice value is of no use to others
+		runtime.LockOSThread() // never unlocked: other goroutines must not get its nice value
 		if nice > 0 {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, nice) // of this thread; nobody is refused to be nicer
+			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, nice) // of this thread; raising it is always allowed
 		}
 		for o := range s.orders {
 			o.started <- o.cmd.Start()
@@ -44,7 +42,7 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// stop ends the thread. Every child must be gone, no start may follow.
+// stop ends the thread. All children must have exited, and start must not be called again.
 func (s *starter) stop() {
 	close(s.orders)
 	<-s.done

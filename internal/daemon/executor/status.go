@@ -2,7 +2,7 @@ package executor
 
 import "time"
 
-// State is where a task stands.
+// State is the state of a task.
 type State string
 
 // States of a task. Source: docs/spec/daemon.md 5.3.
@@ -11,16 +11,15 @@ const (
 	Waiting   State = "waiting"   // waits for its next attempt, or until its start conditions hold
 	Running   State = "running"   // holds a slot
 	Finished  State = "finished"  // every stage answered
-	Failed    State = "failed"    // a stage ended, or broke the rules, instead of answering
+	Failed    State = "failed"    // a stage exited or broke the protocol
 	TimedOut  State = "timed out" // killed at its time limit
 	Cancelled State = "cancelled" // stopped on request
-	Lost      State = "lost"      // the environment ended while the task ran
-	Refused   State = "refused"   // accepted, but not begun within its QueueTTL or its looks
+	Lost      State = "lost"      // the executor ended while the task ran
+	Refused   State = "refused"   // accepted, but not started within its QueueTTL or its looks
 	Unknown   State = "unknown"   // no such task
 )
 
-// Over tells whether a task in state s will never change again. Unknown is
-// not over: it is the state of no task.
+// Over reports whether s is final. Unknown is not final: it is the state of a missing task.
 func (s State) Over() bool {
 	switch s {
 	case Finished, Failed, TimedOut, Cancelled, Lost, Refused:
@@ -29,37 +28,36 @@ func (s State) Over() bool {
 	return false
 }
 
-// stored tells whether a task in the spool may be in state s.
+// stored reports whether a task in the spool may have state s.
 func (s State) stored() bool {
 	return s.Over() || s == Queued || s == Waiting || s == Running
 }
 
-// Status is what is known of a task at one moment. Times are zero until the
-// moment has come; Started is that of the latest attempt.
+// Status describes a task at one moment. A time is zero until its event; Started is that of
+// the latest attempt.
 type Status struct {
 	ID, Name, Type string
 	State          State
 	Node           string // that runs or ran it; empty before
 	Attempt        int    // 1 for the first run; 0 before it
-	ExitStatus     int    // of the process that failed; 128 + n when signal n killed it, ours included
-	Reason         string // why it is in this state; empty where that is plain
+	ExitStatus     int    // of the failed process; 128 + n after signal n
+	Reason         string // of the state; empty if obvious
 	Queued         time.Time
 	Started        time.Time
 	Ended          time.Time
 
-	// MaxRSS is the largest resident set of a stage in bytes, taken when it
-	// had answered or, of a process that ended, its peak. CPU is user and
-	// system time spent on the latest attempt, in steps of 10 ms. What helper
-	// processes used counts only once they have ended.
+	// MaxRSS is the largest resident set of a stage in bytes, measured after its answer, or
+	// the peak of a process that ended. CPU is the user and system time of the latest
+	// attempt in steps of 10 ms. Helper processes count only after they have ended.
 	MaxRSS int64
 	CPU    time.Duration
 
 	Labels map[string]string
 }
 
-// Result is the end of a task.
+// Result is the final status and the output of a task.
 type Result struct {
 	Status
-	Stdout []byte // the last stage's answer without its newline; nil when there is none
+	Stdout []byte // the last stage's answer without its newline; nil without an answer
 	Stderr []byte // of all stages in order, the last 64 KiB of each
 }

@@ -8,13 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stderrTail is how much of what a process writes to its standard error is
-// kept for one request: the end of it, in bytes.
+// stderrTail is how many of the last bytes of standard error are kept for one request.
 const stderrTail = 64 << 10
 
-// drain reads a pipe as soon as something is in it, so that its writer never
-// blocks, and keeps the tail. Two goroutines read: the drain's own, and the
-// one that has an answer in hand and wants all that was written before it.
+// drain reads a pipe continuously, so that its writer never blocks, and keeps the tail. Two
+// goroutines read: the drain's own, and tail, which needs everything written so far.
 type drain struct {
 	file *os.File
 	raw  syscall.RawConn
@@ -45,8 +43,7 @@ func newDrain(file *os.File) (*drain, error) {
 	return d, nil
 }
 
-// take reads once, without waiting, and tells whether there was nothing to
-// read, or never will be.
+// take reads once without waiting. empty: nothing to read now. ended: the pipe is closed.
 func (d *drain) take(fd int) (empty, ended bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,11 +64,11 @@ func (d *drain) take(fd int) (empty, ended bool) {
 	return false, false
 }
 
-// tail returns a copy of the end of what was written since reset, nil for
-// nothing. All that the process wrote before tail was called is in it.
+// tail returns a copy of the last bytes written since reset, nil for none. It includes all
+// bytes that the process wrote before the call.
 func (d *drain) tail() []byte {
-	// A pipe holds 64 KiB: what comes after that many bytes was written later,
-	// and a writer who never stops must not keep the reader here.
+	// A pipe holds 64 KiB. Later bytes were written after the call; without this limit a
+	// busy writer would keep the reader here.
 	d.raw.Control(func(fd uintptr) {
 		for range (64<<10)/len(d.tmp) + 1 {
 			if empty, ended := d.take(int(fd)); empty || ended {
@@ -84,7 +81,7 @@ func (d *drain) tail() []byte {
 	return append([]byte(nil), d.buf[max(0, len(d.buf)-stderrTail):]...)
 }
 
-// reset forgets what was written so far.
+// reset discards what was written so far.
 func (d *drain) reset() {
 	d.mu.Lock()
 	d.buf = d.buf[:0]

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// Stage is one program of a task. No shell is involved, ever.
+// Stage is one program of a task, started without a shell.
 //
-// A program is not started for each task but kept warm and asked again: it
-// reads one line of JSON from its standard input and answers with exactly one
-// line of JSON on its standard output, until its input ends.
+// Programs are kept warm and reused: a program reads one line of JSON from standard input,
+// answers with exactly one line of JSON on standard output, and repeats until its input ends.
 type Stage struct {
-	Program string   // a path, or a name to be found in PATH
+	Program string   // a path, or a name to look up in PATH
 	Args    []string // without the program's own name
-	Env     []string // "name=value", on top of the environment of this process
-	Dir     string   // working directory; empty is that of this process
+	Env     []string // "name=value", added to the environment of this process
+	Dir     string   // working directory; default that of this process
 }
 
-// Policy says how one node is chosen among several.
+// Policy selects one node among several.
 type Policy string
 
 // Policies of a Target. The zero value is LeastLoaded.
@@ -33,8 +32,8 @@ const (
 	Random      Policy = "random"
 )
 
-// Target names the nodes that run a task. The zero value is one node, the
-// least loaded. All and Nodes are never moved to other nodes.
+// Target selects the nodes that run a task. The zero value is the least loaded node. A task
+// for All or Nodes never moves to other nodes.
 type Target struct {
 	All    bool     `json:",omitempty"`
 	Nodes  []string `json:",omitempty"`
@@ -45,40 +44,38 @@ type Target struct {
 type Task struct {
 	ID       string // unique, chosen by the caller, ^[0-9A-Za-z_-]{1,64}$
 	Name     string // for people
-	Type     string // picks the slots
-	Priority int    // higher ones leave the queue first, then older ones
+	Type     string // selects the slots
+	Priority int    // higher priorities start first, then older tasks
 
-	// Stages run one after the other; the answer of one is the input of the
-	// next and the last answer is the task's. The first failure ends the task.
-	// A slot is held for the whole pipeline.
+	// Stages run in sequence; the answer of one is the input of the next, and the last answer
+	// is that of the task. The first failure ends the task. One slot covers all stages.
 	Stages []Stage
 	Stdin  []byte // the first stage's input: one JSON value
 	Target Target
 
-	TimeLimit  time.Duration // for one attempt, all stages; 0 is none
-	QueueTTL   time.Duration // longest wait for its start, over restarts; 0 is for ever
-	ResultTTL  time.Duration // a result is kept that long; 0 is until Delete
-	Attempts   int           // runs in all when one fails or is lost; 0 is 1
+	TimeLimit  time.Duration // for one attempt, all stages; 0: none
+	QueueTTL   time.Duration // longest wait for the start, over restarts; 0: no limit
+	ResultTTL  time.Duration // how long the result is kept; 0: until Delete
+	Attempts   int           // runs in total if one fails or is lost; default 1
 	RetryDelay time.Duration // from the end of an attempt to the next
 
-	// Start is what the node that would run the task must have left for it.
+	// Start is what the node must have available.
 	Start Conditions
 
 	Labels map[string]string // kept with the task and shown by Status
 }
 
-// Conditions are what a node must have left before an attempt begins there. A
-// limit of 0 or below is none. Without enough the task is Waiting, without a slot,
-// and looks again after RetryDelay; after Retries looks it is Refused. Its QueueTTL
-// goes on meanwhile. It looks when a slot is free for it, so others of its type that
-// ask for less go on; a restart of the environment lets the looks begin anew. A
-// figure that the node cannot read is enough. Source: docs/spec/daemon.md 5.2, Strategy.
+// Conditions are what a node must have available before an attempt starts there; a limit of
+// 0 or less has no effect. If they fail, the task is Waiting without a slot and looks again
+// after RetryDelay. After Retries looks it is Refused. Its QueueTTL continues. A look happens
+// when a slot is free, so other tasks of the type may start first. A restart of the executor
+// resets the looks. An unknown figure passes. Source: docs/spec/daemon.md 5.2, Strategy.
 type Conditions struct {
-	MaxCPU     float64       // percent of all processors in use, of the last seconds; start below it
-	MaxIOWait  float64       // percent of the time in which processors wait for disks; start up to it
-	MinRAM     int64         // bytes of memory that programs can still get
-	RetryDelay time.Duration // between two looks; 0 is one second
-	Retries    int           // looks in all; 0 is without end
+	MaxCPU     float64       // percent of all processors in use, over the last seconds; must be below
+	MaxIOWait  float64       // percent of the time in which processors wait for disks; must not be above
+	MinRAM     int64         // bytes of memory available to programs
+	RetryDelay time.Duration // between two looks; default one second
+	Retries    int           // looks in total; 0: no limit
 }
 
 const (
@@ -86,8 +83,8 @@ const (
 	maxStages = 16
 )
 
-// prepare checks t and returns a copy that shares no memory with it, its
-// Stdin compacted to one line. Errors wrap ErrRefused.
+// prepare checks t and returns a deep copy with Stdin compacted to one line. Errors wrap
+// ErrRefused.
 func (t Task) prepare() (Task, error) {
 	refuse := func(format string, args ...any) (Task, error) {
 		return Task{}, fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
@@ -132,12 +129,12 @@ func (t Task) prepare() (Task, error) {
 	return t, nil
 }
 
-// queued is the status of a task accepted at the given time.
+// queued returns the status of a task accepted at that time.
 func (t *Task) queued(at time.Time) Status {
 	return Status{ID: t.ID, Name: t.Name, Type: t.Type, State: Queued, Queued: at, Labels: t.Labels}
 }
 
-// validID keeps ids usable as names of files: it knows no dot and no slash.
+// validID reports whether id is valid, and so usable as a file name.
 func validID(id string) bool {
 	if len(id) == 0 || len(id) > maxID {
 		return false

@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// clockTick is the unit of times in /proc/<pid>/stat: 1/100 s for every Linux
-// program, whatever the kernel's own rate.
+// clockTick is the unit of times in /proc/<pid>/stat: 1/100 s for every Linux program.
 const clockTick = 10 * time.Millisecond
 
-// usage is what a process holds and has used so far.
+// usage is the memory of a process and the processor time it has used.
 type usage struct {
 	rss int64 // bytes
 	cpu time.Duration
 }
 
-// meter reads the usage of a living process. The file stays open, since a read
-// at its beginning gives fresh numbers each time.
+// meter reads the usage of a running process. Each read at the start of the open file returns
+// current numbers.
 type meter struct{ stat *os.File }
 
 func newMeter(pid int) (*meter, error) {
@@ -30,7 +29,7 @@ func newMeter(pid int) (*meter, error) {
 	return &meter{stat}, nil
 }
 
-// read fails once the process is gone.
+// read fails after the process was reaped.
 func (m *meter) read() (usage, error) {
 	var buf [1024]byte
 	n, err := m.stat.ReadAt(buf[:], 0)
@@ -40,9 +39,8 @@ func (m *meter) read() (usage, error) {
 	return parseStat(buf[:n])
 }
 
-// parseStat reads proc_pid_stat(5). The second field is the program's name in
-// parentheses and may hold anything, parentheses too, so fields count from the
-// last closing one.
+// parseStat parses proc_pid_stat(5). The second field is the program's name in parentheses,
+// which may contain parentheses, so fields count from the last closing one.
 func parseStat(stat []byte) (usage, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 22 {

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// warm owns all child processes: the ones at work and the idle ones that wait
-// for the next request to the same program. How many there are at once is the
-// business of its caller.
+// warm owns all child processes: the busy ones and the idle ones that wait for the next request
+// to the same program. Its caller limits how many run at once.
 type warm struct {
 	cfg      LocalConfig
 	log      *slog.Logger
 	starters map[int]*starter // by nice value
-	running  sync.WaitGroup   // one for each process not yet reaped
+	running  sync.WaitGroup   // one for each process that is not forgotten yet
 
 	mu   sync.Mutex
 	all  map[*process]bool
-	idle map[string][]*process // by key, the latest used last
+	idle map[string][]*process // by key, most recently used last
 }
 
 func newWarm(cfg LocalConfig) *warm {
@@ -36,8 +35,7 @@ func newWarm(cfg LocalConfig) *warm {
 		all: map[*process]bool{}, idle: map[string][]*process{}}
 }
 
-// keyOf names what a process runs: two stages with one key are one command, run
-// alike.
+// keyOf identifies a command: processes with the same key are interchangeable.
 func keyOf(s Stage, nice int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %q %q", nice, s.Dir, s.Program)
@@ -51,9 +49,8 @@ func keyOf(s Stage, nice int) string {
 	return b.String()
 }
 
-// pipeline runs the stages of t, the answer of one being the input of the next.
-// It ends at the first that does not finish. No process is at work for it when
-// it returns.
+// pipeline runs the stages of t; the answer of one is the input of the next. It stops at the
+// first stage that does not finish. When it returns, no process works for it.
 func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 	var total outcome
 	line := append(t.Stdin[:len(t.Stdin):len(t.Stdin)], '\n')
@@ -79,7 +76,7 @@ func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 	return total
 }
 
-// stage sends one request to a warm process, or to a new one.
+// stage sends one request to a warm process, or starts one.
 func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcome {
 	if ctx.Err() != nil {
 		cause := causeOf(ctx, w.cfg.KillGrace)
@@ -100,7 +97,7 @@ func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcom
 	}
 	spent := w.cfg.MaxRequests > 0 && p.served >= w.cfg.MaxRequests
 	if spent || w.cfg.MaxRSS > 0 && o.rss > w.cfg.MaxRSS {
-		w.log.Debug("recycling a process", "op", "env.recycle", "program", s.Program,
+		w.log.Debug("recycling a process", "op", "executor.recycle", "program", s.Program,
 			"pid", p.pid, "requests", p.served, "rss", o.rss)
 		go w.retire(p)
 		return o
@@ -112,12 +109,10 @@ func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcom
 	return o
 }
 
-// exitNotStarted is the exit status told for a program that could not be
-// started; shells use the same.
+// exitNotStarted is the exit status of a program that cannot be started, as in a shell.
 const exitNotStarted = 127
 
-// take removes the latest used idle process of key from the list, nil when
-// there is none that is fit for a request.
+// take returns the most recently used idle process of key that is fit for a request, or nil.
 func (w *warm) take(key string) *process {
 	for {
 		w.mu.Lock()
@@ -132,12 +127,12 @@ func (w *warm) take(key string) *process {
 		if !p.dirty() {
 			return p
 		}
-		w.log.Warn("an idle process ended or wrote unasked", "op", "env.take", "pid", p.pid, "command", key)
+		w.log.Warn("an idle process exited or wrote without a request", "op", "executor.take", "pid", p.pid, "command", key)
 		go w.retire(p)
 	}
 }
 
-// setIdle replaces the list of key and forgets empty ones. w.mu is held.
+// setIdle replaces the list of key. Call it with w.mu held.
 func (w *warm) setIdle(key string, list []*process) {
 	if len(list) == 0 {
 		delete(w.idle, key)
@@ -159,7 +154,7 @@ func (w *warm) start(s Stage, nice int, key string) (*process, error) {
 	return p, nil
 }
 
-// forget drops a process that has exited.
+// forget removes a process after its exit.
 func (w *warm) forget(p *process) {
 	<-p.exited
 	p.close()
@@ -169,16 +164,16 @@ func (w *warm) forget(p *process) {
 	w.running.Done()
 }
 
-// retire ends a process that has no request: the end of its input asks it to
-// go, and after the grace it is killed. It returns when the process is gone.
+// retire ends an idle process: it closes its input and kills it after the grace. It returns
+// when the process has exited.
 func (w *warm) retire(p *process) {
 	p.in.Close()
 	p.awaitExit(w.cfg.KillGrace)
 	w.forget(p)
 }
 
-// sweep retires the processes that have been idle for too long and tells when
-// the next one will be; zero for never.
+// sweep retires the processes that were idle for too long and returns when the next one is
+// due; zero for never.
 func (w *warm) sweep(now time.Time) (next time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,7 +194,7 @@ func (w *warm) sweep(now time.Time) (next time.Time) {
 	return next
 }
 
-// kill ends every process at once.
+// kill sends SIGKILL to every process.
 func (w *warm) kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,8 +203,8 @@ func (w *warm) kill() {
 	}
 }
 
-// close retires the idle processes and returns when no child is left. No
-// request may be under way or follow.
+// close retires the idle processes and returns when no child is left. No request may be
+// running or follow.
 func (w *warm) close() {
 	w.mu.Lock()
 	for key, list := range w.idle {

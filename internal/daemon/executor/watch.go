@@ -6,17 +6,15 @@ import (
 	"sync"
 )
 
-// watchBacklog is how many undelivered changes a watcher holds before it keeps
-// only the latest one of each task. Up to there a slow reader sees every
-// change; beyond it every task's last one, which is what decides.
+// watchBacklog is how many undelivered changes a watcher keeps. A slower reader then gets only
+// the latest change of each task.
 const watchBacklog = 1024
 
-// watcher carries changes from the pool, which never waits, to one reader,
-// which may.
+// watcher passes changes from the pool, which never waits, to one reader.
 type watcher struct {
 	filter Filter
 	to     chan Status
-	more   chan struct{} // holds one token when backlog may have grown
+	more   chan struct{} // holds a token if backlog may have grown
 
 	mu      sync.Mutex
 	backlog []Status
@@ -32,7 +30,7 @@ func (f Filter) passes(st *Status) bool {
 		(len(f.IDs) == 0 || slices.Contains(f.IDs, st.ID))
 }
 
-// add takes a change. It does not block.
+// add appends a change without blocking.
 func (w *watcher) add(st Status) {
 	if !w.filter.passes(&st) {
 		return
@@ -58,8 +56,7 @@ func (w *watcher) put(st Status) {
 	w.backlog = append(w.backlog, st)
 }
 
-// deliver sends changes until one of the contexts ends, then closes the
-// channel.
+// deliver sends changes until one of the contexts ends, then closes the channel.
 func (w *watcher) deliver(reader, pool context.Context) {
 	defer close(w.to)
 	for {
@@ -69,7 +66,7 @@ func (w *watcher) deliver(reader, pool context.Context) {
 		if some {
 			st = w.backlog[0]
 			if w.backlog = w.backlog[1:]; len(w.backlog) == 0 {
-				w.backlog = nil // give the grown array back
+				w.backlog = nil // release the grown array
 			}
 		}
 		w.mu.Unlock()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"hce/dc/internal/files"
 )
 
 const (
@@ -118,22 +120,12 @@ func (l *Loop) saveStats() {
 	}
 	b, err := json.MarshalIndent(l.stats.counters, "", "\t")
 	if err == nil {
-		err = replaceFile(l.statFile(), append(b, '\n'))
+		err = os.MkdirAll(l.cfg.StatDir, 0o755)
+	}
+	if err == nil {
+		err = files.WriteUnsynced(l.statFile(), append(b, '\n'), 0o644)
 	}
 	if err != nil {
 		l.log.Warn("cannot save statistics", "error", err)
 	}
-}
-
-// replaceFile writes a file so that a reader, or the next start after a kill,
-// sees the old or the new content.
-func replaceFile(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, content, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
 }
