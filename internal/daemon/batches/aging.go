@@ -11,15 +11,15 @@ import (
 // AgingConfig is the part of [BatchTasksManager] about aging (docs/spec/daemon.md 2.11).
 type AgingConfig struct {
 	SweepConfig
-	MaxURLs        int64          // of a task; AgingBatchDefaultMaxURLsTotal
-	MaxURLsSite    int64          // of a site; AgingBatchDefaultMaxURLsSite
-	MaxSites       int64          // of a task, 0: all; AgingBatchDefaultMaxSites
+	MaxURLs        int64          // per task; AgingBatchDefaultMaxURLsTotal
+	MaxURLsSite    int64          // per site; AgingBatchDefaultMaxURLsSite
+	MaxSites       int64          // per task, 0: all; AgingBatchDefaultMaxSites
 	SitesCriterion wire.Criterion // AgingBatchSitesCriterion
 	URLsCriterion  wire.Criterion // AgingBatchURLsCriterion
 }
 
-// newAging declares the aging of old pages: they are deleted with delay, and
-// purging takes them later. The nodes have their turns.
+// newAging declares the aging of old pages: db-task deletes them with delay, and purging
+// removes them later. Tasks go to the nodes in turn.
 func newAging(c *Crawl) *sweep {
 	cfg := &c.cfg.Aging
 	s := &sweep{
@@ -41,9 +41,8 @@ func newAging(c *Crawl) *sweep {
 	return s
 }
 
-// Request is the URL_AGE of the n-th task. With a limit of sites each task takes
-// others: their order is another one each time, so that none is left out for ever
-// (docs/spec/daemon.md F21).
+// Request returns the URL_AGE of the n-th task. With a limit of sites, n changes the order of
+// the sites, so that every site has its turn (docs/spec/daemon.md F21).
 func (cfg *AgingConfig) Request(n int64) map[string]any {
 	sites, urls := cfg.SitesCriterion, cfg.URLsCriterion
 	urls.Limit = fmt.Sprint(cfg.MaxURLsSite)

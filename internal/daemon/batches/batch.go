@@ -3,119 +3,113 @@ package batches
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"time"
 
 	"hce/dc/internal/daemon/executor"
 )
 
-// key names a URL.
+// key identifies a URL.
 type key struct{ Site, Md5 string }
 
-// stage is where a batch stands on its way through the queue. It only grows.
+// stage is the progress of a batch through the queue. It only grows.
 type stage int
 
 const (
-	submitting stage = iota // on its way to the environment
-	running                 // accepted there
+	submitting stage = iota // not yet accepted by the executor
+	running                 // accepted by the executor
 	over                    // the task has ended; its result is being read
-	returning               // its rows go back
-	forgetting              // the environment is told to forget the task
+	returning               // its rows are being returned
+	forgetting              // its task is being deleted
 )
 
-// batch is one batch under way, from its submission until nothing of it is left.
+// batch is one active batch, from its submission until its task is deleted.
 type batch struct {
+	id    int64
+	task  string
+	stage stage
+	sites []string // of its rows; empty: unknown, so any site
 	id    int64
 	task  string
 	stage stage
 	sites []string // of its rows; none: not known, look everywhere
 	urls  int
 	nodes int          // that answered its selection
-	extra bool         // beside the slots: of a schedule that has one of its own
+	extra bool         // uses no slot: of a schedule with its own limit
 	keys  map[key]bool // of its items
 
-	// end is how the task ended; it is set from returning on.
-	end outcome
-	// attempt says that the end counts against the URLs whose rows it holds.
-	attempt bool
-	// after, when set, is called when the copies of its rows stand on the other
-	// nodes. They are on their way while spreading is true.
+	end     outcome // of its task; set from returning on
+	attempt bool    // the end counts as an attempt of the URLs whose rows it holds
+	// spreading is true while the rows are copied to the other nodes. after, if not nil,
+	// runs when that is done.
 	spreading bool
 	after     func()
 
-	// A step of the end that fails is tried again, ever more seldom.
-	busy  bool // the step is under way
+	// A failed step of the end is retried with growing pauses.
+	busy  bool // the step is running
 	due   time.Time
 	pause time.Duration
-	late  bool // its rows could not be returned: it keeps its slot
+	late  bool // returning its rows has failed: it keeps its slot
 
-	// stray is a selection that brought no answer, and so no task: there may be
-	// rows to return. Until until it may mark more of them.
-	stray bool
-	until time.Time
+	// stray marks a selection without an answer, and so without a task. It may have
+	// marked rows, and may mark more until mayMarkUntil.
+	stray        bool
+	mayMarkUntil time.Time
 }
 
-// takesSlot reports whether the batch counts against MaxTasks. One whose rows
-// cannot be returned does, so that a database out of order stops new work
-// instead of piling up old.
+// takesSlot reports whether the batch counts against MaxTasks. A batch whose rows cannot be
+// returned does, so that a broken database stops new work.
 func (b *batch) takesSlot() bool { return !b.extra && (b.stage <= over || b.late) }
 
-// onSite notes where rows of the batch are.
-func (b *batch) onSite(site string) {
-	for _, s := range b.sites {
-		if s == site {
-			return
-		}
+// addSite records a site of the batch's rows.
+func (b *batch) addSite(site string) {
+	if !slices.Contains(b.sites, site) {
+		b.sites = append(b.sites, site)
 	}
-	b.sites = append(b.sites, site)
 }
 
-// outcome is how a task ended, as its worker saw it.
+// outcome is the end of a task.
 type outcome struct {
 	Task    string
 	State   executor.State
 	Reason  string
 	Exit    int
-	Batch   bool  // the answer is a Batch, or whatever the queue's tasks answer
+	Batch   bool  // the answer is valid: a Batch, or what tasks of the queue answer
 	Items   int   // of the answer
-	Crawled []key // items of the answer that are crawled, when other nodes are to know
+	Crawled []key // crawled items of the answer, if other nodes must learn of them
 
-	// Unsubmitted says that the environment did not even take the task.
-	Unsubmitted bool
+	Unsubmitted bool // the executor did not accept the task
 }
 
 func (o outcome) good() bool { return o.State == executor.Finished && o.Batch }
 
-// expired reports whether the task waited for its start longer than its time to
-// live.
+// expired reports whether the task waited for its start longer than its TTL.
 func (o outcome) expired() bool { return o.State == executor.Refused && !o.Unsubmitted }
 
-// attempt reports whether the end counts as an attempt of the URLs that the
-// batch still holds (docs/spec/DECISIONS.md 3.5). An end on request does not, nor does that of
-// the environment: a daemon that is restarted often must not turn pages that it
-// never asked for into errors.
+// attempt reports whether the end counts as an attempt of the URLs that the batch still holds
+// (docs/spec/DECISIONS.md 3.5). A cancelled task and a stop of the executor do not count:
+// frequent restarts must not turn pages that were never requested into errors.
 func (o outcome) attempt() bool { return o.State != executor.Cancelled && o.State != executor.Lost }
 
-// hopeless reports whether the next batch would most likely end in the same
-// way, and at once.
+// hopeless reports whether the next batch would probably fail in the same way at once.
 func (o outcome) hopeless() bool {
 	return !o.good() && (o.State == executor.Failed || o.State == executor.Refused || o.State == executor.Finished)
 }
 
-// newBatchID is a random unsigned 32-bit number, never 0: the column's width
+// newBatchID returns a random id that fits the column: 32 bits unsigned, not 0
 // (docs/spec/daemon.md 2.3).
 func newBatchID() int64 {
 	var b [4]byte
 	for {
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program first
+		_, _ = rand.Read(b[:]) // crypto/rand never returns an error
 		if id := binary.BigEndian.Uint32(b[:]); id != 0 {
 			return int64(id)
 		}
 	}
 }
 
-// label is the task label that holds the batch's id, typeLabel the one of its
-// type's number.
+// Labels of a task: the id of its batch, and the number of its type.
 const (
 	label     = "batch"
 	typeLabel = "type"
@@ -125,7 +119,7 @@ func taskID(kind string, id int64) string { return kind + "-" + labelOf(id) }
 
 func labelOf(id int64) string { return strconv.FormatInt(id, 10) }
 
-// batchOf is the batch's id in a task's labels; 0 when there is none.
+// batchOf returns the batch id in a task's labels, or 0.
 func batchOf(labels map[string]string) int64 {
 	id, err := strconv.ParseUint(labels[label], 10, 32)
 	if err != nil {

@@ -7,54 +7,45 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Common is what both managers of batches need.
+// Common is the configuration of both batch managers.
 type Common struct {
-	// Env runs the tasks; the daemon fills it in.
-	Executor executor.Executor
-	// Sites is the inproc name of SitesManager; clientSitesManager.
-	Sites string
-	// SitesTimeout bounds one request to SitesManager; DTMDTimeout, ms.
-	SitesTimeout time.Duration
-	// MaxAttempts is how often a URL may be in a batch that fails before it
-	// becomes an error (docs/spec/DECISIONS.md 3.5); 0: no limit.
+	Executor     executor.Executor // runs the tasks; set by the daemon
+	Sites        string            // inproc name of SitesManager; clientSitesManager
+	SitesTimeout time.Duration     // of one request to SitesManager; DTMDTimeout, ms
+	// MaxAttempts is how many failed batches a URL may be in before it becomes an error
+	// (docs/spec/DECISIONS.md 3.5); 0: no limit.
 	MaxAttempts int64
-	// QueuePeriod is how often the tasks under way are asked for, beside the
-	// watch; ini key BatchQueueProcessingPeriod, s.
+	// QueuePeriod is how often the states of active tasks are checked, in addition to the
+	// watch; BatchQueueProcessingPeriod, s.
 	QueuePeriod time.Duration
 	Limits
-	// BatchTime is the task's own limit, which must be below TaskTime, so that
-	// what was not started is handed back; BatchMaxExecutionTime, s.
-	BatchTime time.Duration
-	// MaxURLs is the number of URLs of a batch, per node; BatchDefaultMaxURLs.
-	MaxURLs int64
-	// RemoveUnprocessed is RemoveUnprocessedBatchItems.
-	RemoveUnprocessed bool
-	// Start is what the node of a task must have left; keys BatchTask_*.
-	Start Start
-	// ResultTTL is how long the environment keeps a result that nobody fetches;
-	// 0 or less: for ever; BatchTask_autocleanup_TTL, s.
+	// BatchTime is the limit inside the task. It must be below TaskTime, so that the task
+	// can hand back what it did not start; BatchMaxExecutionTime, s.
+	BatchTime         time.Duration
+	MaxURLs           int64 // URLs of a batch, per node; BatchDefaultMaxURLs
+	RemoveUnprocessed bool  // RemoveUnprocessedBatchItems
+	Start             Start
+	// ResultTTL is how long the executor keeps a result that is not read; 0 or less: no
+	// limit; BatchTask_autocleanup_TTL, s.
 	ResultTTL time.Duration
 	Unused    Unused
 }
 
-// Limits are those of one kind of task.
+// Limits are the limits of one type of task.
 type Limits struct {
-	// TaskTTL is how long a task may wait for its start; BatchQueueTaskTTL, s.
-	TaskTTL time.Duration
-	// TaskTime is when the environment ends a task; BatchDefaultMaxExecutionTime, s.
-	TaskTime time.Duration
-	// MaxTasks is the number of tasks at once, 0: none; BatchDefaultMaxTasks.
-	MaxTasks int64
+	TaskTTL  time.Duration // longest wait for the start; BatchQueueTaskTTL, s
+	TaskTime time.Duration // longest run; BatchDefaultMaxExecutionTime, s
+	MaxTasks int64         // active tasks, 0: none; BatchDefaultMaxTasks
 }
 
-// Start is what a node must have left before it begins a task (docs/spec/daemon.md 3.2, keys
-// BatchTask_*). A bound of 0 or less is none.
+// Start are the start conditions of a task (docs/spec/daemon.md 3.2, keys BatchTask_*). A
+// limit of 0 or less has no effect.
 type Start struct {
 	MaxCPU    int64         // percent; _CPU_LOAD_MAX
 	MaxIOWait int64         // percent; _IO_WAIT_MAX
 	MinRAM    int64         // bytes; _RAM_FREE_MIN
 	Delay     time.Duration // between two looks; _RDELAY, ms
-	Looks     int64         // then the task is refused, 0: never; _RETRY
+	Looks     int64         // until the task is refused, 0: no limit; _RETRY
 }
 
 func (s Start) conditions() executor.Conditions {
@@ -64,10 +55,8 @@ func (s Start) conditions() executor.Conditions {
 	}
 }
 
-// Unused are settings of the first implementation that nothing here needs: the
-// environment knows the state of its tasks, starts them without a script, and
-// the managers delete what they have read. Operators may look at them and set
-// them, so that their scripts go on.
+// Unused are settings of the first implementation without effect here. Operators may read and
+// set them, so that their scripts continue to work.
 type Unused struct {
 	CheckMethod   int64  // BatchQueueTaskCheckStateMethod
 	Starter       string // BatchTask_STARTER
@@ -76,17 +65,17 @@ type Unused struct {
 	DeleteState   int64  // BatchTask_autocleanup_State
 }
 
-// TaskName is what people see of a task: its name, and the label "type".
+// TaskName is the name of a task for people, and the number in its label "type".
 type TaskName struct {
 	Name string // BatchTaskDTMName*
 	Type int64  // BatchTaskDTMType*
 }
 
-// maxWorkers bounds the workers of a manager: a few for each batch under way.
+// maxWorkers limits the workers of a manager: a few for each active batch.
 const maxWorkers = 256
 
-// innerLimit is how long a task may start URLs: less than the environment gives
-// it, whatever an operator has set, so that it can hand back the rest (docs/spec/daemon.md F4).
+// innerLimit returns how long a task may start URLs. It is below TaskTime whatever an operator
+// has set, so that the task can hand back the rest (docs/spec/daemon.md F4).
 func (c *Common) innerLimit() time.Duration {
 	if c.BatchTime < c.TaskTime {
 		return c.BatchTime
@@ -104,29 +93,27 @@ type CrawlConfig struct {
 	Period    time.Duration // RegularCrawlingPeriod, s; 0: off
 	Mode      bool          // RegularCrawlingMode
 	Propagate bool          // RegularCrawlingPropagateURLs
-	// PaceTime bounds what a site brings to a batch: no more URLs than its
-	// RequestDelay lets it fetch in this time; BatchDefaultPaceTime, s.
+	// PaceTime limits the URLs of a site in a batch: no more than its RequestDelay allows to
+	// fetch in this time; BatchDefaultPaceTime, s.
 	PaceTime time.Duration
-	// MaxHostWait is how long an item may wait for a host that wants to be left alone
-	// before it is handed back and its site waits outside; BatchMaxHostWait, s; 0: to
-	// the batch's end.
+	// MaxHostWait is how long an item may wait for its host's delay before it is handed
+	// back; BatchMaxHostWait, s; 0: until the end of the batch.
 	MaxHostWait   time.Duration
 	MaxIterations int64 // BatchMaxIterations
 
-	SitesCriterion wire.Criterion // BatchDefaultWhereSites and its order
+	SitesCriterion wire.Criterion // BatchDefaultWhereSites, BatchDefaultOrderBySites
 	URLsCriterion  wire.Criterion // BatchDefaultWhereURLs, BatchDefaultOrderByURLs
 
 	CheckActive     bool  // BatchDefaultCheckURLsInActiveBatches
 	CrawledStrategy int64 // CrawledURLStrategy: 0 mark foreign rows crawled, 1 delete them
 
-	FetchTypes FetchTypes // BatchDefaultFetchTypeOptions
-	// Random draws from [0,1); default math/rand.
-	Random func() float64
+	FetchTypes FetchTypes     // BatchDefaultFetchTypeOptions
+	Random     func() float64 // returns numbers of [0,1); default math/rand
 
 	TaskName    TaskName // BatchTaskDTMNameCrawl, BatchTaskDTMTypeCrawl
 	Return      ReturnConfig
 	Incremental IncrementalConfig
-	DBTask      executor.Stage // DRCEDBAppName: ages and purges
+	DBTask      executor.Stage // DRCEDBAppName: for aging and purging
 	Aging       AgingConfig
 	Purge       PurgeConfig
 }
@@ -134,13 +121,13 @@ type CrawlConfig struct {
 // ProcessConfig is [BatchTasksManagerProcess] of dc-daemon.ini (docs/spec/daemon.md 3.3).
 type ProcessConfig struct {
 	Common
-	Selector  executor.Stage // DRCEDBAppName: selects the URLs on the node that processes them
+	Selector  executor.Stage // DRCEDBAppName: selects the URLs on the processing node
 	Processor executor.Stage // DRCEProcessorAppName
 
 	Period time.Duration // ProcessingPeriod, s; 0: off
 	Mode   bool          // ProcessingMode
 
-	SitesCriterion wire.Criterion // BatchDefaultWhereSites and its order
+	SitesCriterion wire.Criterion // BatchDefaultWhereSites, BatchDefaultOrderBySites
 	URLsCriterion  wire.Criterion // BatchDefaultWhereURLs, BatchDefaultOrderByURLs
 
 	TaskName TaskName // BatchTaskDTMNameProcess, BatchTaskDTMTypeProcess

@@ -1,6 +1,6 @@
 package batches
 
-// counters declares the statistics of regular crawling (docs/spec/daemon.md 4.4).
+// counters declares the statistics of crawling (docs/spec/daemon.md 4.4).
 func (c *Crawl) counters() {
 	c.Counter("batches_crawl_total", &c.total)
 	c.Counter("batches_crawl_filled", &c.filled)
@@ -27,8 +27,8 @@ func (c *Crawl) counters() {
 	})
 }
 
-// counters declares the statistics of one kind of sweep: prefix is age or purge.
-// Those that the environment did not take are faults, and errors too.
+// counters declares the statistics of aging or purging; prefix is age or purge. A task that
+// the executor refuses counts as a fault and as an error.
 func (s *sweep) counters(prefix string) {
 	s.Gauge(prefix+"_batches", func() any { return len(s.batches) })
 	s.Counter(prefix+"_batches_total", &s.total)

@@ -10,23 +10,23 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// CrawlName and ProcessName are the class names of the two managers, and the
-// inproc names on which they take hints.
+// CrawlName and ProcessName are the class names of the two managers. They are also the inproc
+// names on which the managers receive hints about new work.
 const (
 	CrawlName   = "BatchTasksManager"
 	ProcessName = "BatchTasksManagerProcess"
 )
 
-// Crawl is BatchTasksManager: regular and incremental crawling, the return of
-// stuck rows, aging and purging (docs/spec/daemon.md 2.2 to 2.11).
+// Crawl is BatchTasksManager: regular and incremental crawling, return of stuck rows, aging
+// and purging (docs/spec/daemon.md 2.2 to 2.11).
 type Crawl struct {
 	queue
 	cfg   *CrawlConfig
-	open  map[int64]round // selections that have no answer yet, by the batch's id
-	again bool            // somebody hinted meanwhile: it may have looked too early
+	open  map[int64]round // selections without an answer, by batch id
+	again bool            // a hint arrived during a selection, which may have been too early
 
-	other     fetchType // to be taken next, instead of a draw
-	returning bool      // the return of stuck rows is under way
+	other     fetchType // the fetch type of the next batch, instead of a draw
+	returning bool      // the return of stuck rows is running
 
 	aging, purging *sweep
 
@@ -36,15 +36,15 @@ type Crawl struct {
 	dynamic, static, mixed int64
 }
 
-// round is one selection, and the batch that comes of it.
+// round is one selection for a batch.
 type round struct {
 	id          int64
 	incremental bool
 	fetch       fetchType
-	second      bool // the other type had nothing
+	second      bool // the selection of the other fetch type was empty
 }
 
-// NewCrawl declares the manager; Run opens and runs it.
+// NewCrawl returns the manager; it opens nothing.
 func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	base.Name, base.MaxWorkers = CrawlName, maxWorkers
 	c := &Crawl{cfg: &cfg, open: map[int64]round{}}
@@ -52,7 +52,7 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits, name: &c.cfg.TaskName,
 		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental},
-		ended:    c.finished, free: c.goOn,
+		ended:    c.finished, free: c.fillFreeSlot,
 		whenReady: func() { c.Kick(returnTimer); c.Kick(incrementalTimer) },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
@@ -86,22 +86,22 @@ func (c *Crawl) declare() {
 	c.counters()
 }
 
-// hint is somebody's word that there may be work.
+// hint handles a message that there may be work.
 func (c *Crawl) hint(manager.Peer, wire.Event) {
 	c.again = c.selecting()
 	c.Kick(crawlTimer)
 }
 
-// goOn looks for work at once when there is a slot for it.
-func (c *Crawl) goOn() {
+// fillFreeSlot selects again at once if a slot is free.
+func (c *Crawl) fillFreeSlot() {
 	if c.slots() < c.MaxTasks {
 		c.Kick(crawlTimer)
 	}
 }
 
-// fill selects URLs for a batch if a slot is free. One selection is under way at
-// a time, and the answer to it fills the next slot, so that slots and selections
-// never exceed the limit together (docs/spec/daemon.md F18).
+// fill selects URLs for a batch if a slot is free. Only one selection runs at a time, and its
+// answer fills the next slot, so slots and selections never exceed the limit together
+// (docs/spec/daemon.md F18).
 func (c *Crawl) fill() {
 	switch {
 	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
@@ -131,13 +131,13 @@ func (c *Crawl) selecting() bool {
 	return false
 }
 
-// find asks all nodes for a selection; what they give becomes a batch.
+// find runs a selection on all nodes and makes a batch of the answers.
 func (c *Crawl) find(r round, selection map[string]any) {
 	c.open[r.id] = r
 	c.ask(wire.URLFetch, []any{selection}, func(nodes []nodeAnswer, err error) {
 		delete(c.open, r.id)
 		if err != nil {
-			c.Log().Warn("no URLs were selected", "batch", r.id, "error", err)
+			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
 			c.selectionLost(r.id, err)
 			return
 		}
@@ -145,7 +145,7 @@ func (c *Crawl) find(r round, selection map[string]any) {
 	})
 }
 
-// selection is the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
+// selection returns the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
 func (c *Crawl) selection(id int64, sites, urls wire.Criterion, most int64) map[string]any {
 	return map[string]any{
 		"sitesList":       []string{},
@@ -164,15 +164,15 @@ func (c *Crawl) selection(id int64, sites, urls wire.Criterion, most int64) map[
 	}
 }
 
-// selected is what a manager must know of a selected URL; the rest travels as it
-// came.
+// selected holds the fields of a selected URL that the manager uses. The row itself is passed
+// on unchanged.
 type selected struct {
 	SiteID    string `json:"siteId"`
 	URLMd5    string `json:"urlMd5"`
 	ParentMd5 string `json:"parentMd5"`
 }
 
-// check refuses a row that cannot be named in a request.
+// check refuses a row with an invalid site id or MD5.
 func (s selected) check() error {
 	if err := wire.CheckSiteID("URL", "siteId", s.SiteID); err != nil {
 		return err
@@ -180,16 +180,15 @@ func (s selected) check() error {
 	return wire.CheckMd5("URL", "urlMd5", s.URLMd5)
 }
 
-// gathered is what the nodes selected for one batch.
+// gathered collects the selected rows of all nodes for one batch.
 type gathered struct {
 	items    []json.RawMessage
 	spread   []map[string]any // copies for the other nodes
-	rejected []key            // URLs of batches under way
-	unread   bool             // rows were marked that cannot be read
+	rejected []key            // URLs of active batches
+	unread   bool             // a node may have marked rows that cannot be read
 }
 
-// start makes a batch of the rows that the nodes selected and submits it
-// (docs/spec/daemon.md 2.4, 2.5).
+// start makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
 func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.total++
 	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental}
@@ -207,10 +206,10 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 		} else {
 			c.drewNothing(r)
 		}
-		return // idle until the period is over or somebody hints
+		return // idle until the next period or hint
 	}
 	if g.unread {
-		b.sites = nil // its rows may be anywhere
+		b.sites = nil // rows that cannot be read may belong to any site
 	}
 	b.urls = len(g.items)
 	c.filled++
@@ -233,7 +232,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 		c.refused(b, err)
 		return
 	}
-	// Pages that are looked at again are known on the other nodes already.
+	// An incremental batch has pages that the other nodes know already.
 	if c.cfg.Propagate && !r.incremental && len(nodes) > 1 && len(g.spread) > 0 {
 		c.propagate(b, g.spread)
 	}
@@ -242,7 +241,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.submit(b, task)
 }
 
-// gather adds what one node selected to the batch.
+// gather adds the selected rows of one node to the batch.
 func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 	var rows []json.RawMessage
 	err := node.err
@@ -250,7 +249,7 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 		err = json.Unmarshal(node.object, &rows)
 	}
 	if err != nil {
-		c.Log().Error("a node's selection is not there", "batch", b.id, "error", err)
+		c.Log().Error("cannot read the selection of a node", "batch", b.id, "error", err)
 		g.unread = true
 		return
 	}
@@ -261,13 +260,13 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 			err = s.check()
 		}
 		if err != nil {
-			c.Log().Error("a selected URL is unreadable", "batch", b.id, "error", err)
+			c.Log().Error("cannot read a selected URL", "batch", b.id, "error", err)
 			g.unread = true
 			continue
 		}
 		k := key{s.SiteID, s.URLMd5}
 		if b.keys[k] {
-			continue // another node has it too; the end of the batch tells that node
+			continue // from another node, which the end of the batch informs
 		}
 		if c.cfg.CheckActive && c.active(k) {
 			g.rejected = append(g.rejected, k)
@@ -279,7 +278,7 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 			continue
 		}
 		b.keys[k] = true
-		b.onSite(s.SiteID)
+		b.addSite(s.SiteID)
 		g.items = append(g.items, item)
 		if s.ParentMd5 != "" {
 			if m := copied(row, b.id); m != nil {
@@ -289,7 +288,7 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 	}
 }
 
-// active reports whether a batch under way has the URL.
+// active reports whether an active batch has the URL.
 func (c *Crawl) active(k key) bool {
 	for _, b := range c.batches {
 		if b.keys[k] {
@@ -299,10 +298,9 @@ func (c *Crawl) active(k key) bool {
 	return false
 }
 
-// finished is the end of a crawl batch: the nodes that did not crawl learn that
-// its URLs are crawled (docs/spec/daemon.md 2.1, 2.7). That comes before its rows are
-// returned, which would offer the copies of what is crawled to others, and after
-// the copies are there.
+// finished handles the end of a crawl batch: the other nodes mark its crawled URLs as crawled
+// (docs/spec/daemon.md 2.1, 2.7). That must happen after the copies arrived there, and before
+// the rows are returned: otherwise copies of crawled URLs would be selected.
 func (c *Crawl) finished(b *batch, next func()) {
 	c.Tell(ProcessName, wire.InternalWork, nil)
 	inform := func() {

@@ -1,43 +1,33 @@
-// Package batches is the work of the cluster in batches: BatchTasksManager
-// selects URLs that are due, has them crawled and sees to their end, and clears
-// away what is old; BatchTasksManagerProcess does the same for processing (docs/spec/daemon.md
-// 2).
-//
-// Both are a loop over queues of tasks in the execution environment:
+// Package batches runs the work of the cluster in batches. BatchTasksManager ([Crawl]) selects
+// due URLs, submits crawl tasks and handles their end; it also ages and purges old data.
+// BatchTasksManagerProcess ([Process]) does the same for processing (docs/spec/daemon.md 2).
 //
 //	timer or hint -> select -> submit -> watch -> result -> URL_RETURN -> delete
 //
-// A free slot is filled again as soon as a batch brought work; the periods of
-// the configuration pace an idle daemon only (docs/spec/DECISIONS.md 6.6).
+// A free slot is filled again as soon as a batch found work; the configured periods only pace
+// an idle daemon (docs/spec/DECISIONS.md 6.6).
 //
-// What a batch did is known from the stored rows, not from its answer: at its
-// end, whatever the end was, URL_RETURN sends the rows that it still holds back
-// to where they can be selected again. So every URL leaves a batch once, in one
-// state, and a lost answer loses nothing. What fails of an end is tried again
-// until it is done; a batch whose rows cannot be returned keeps its slot, and
-// after a task that would fail again nothing starts for a while.
+// The stored rows, not the answer of a task, say what a batch did. At every end URL_RETURN
+// returns the rows that the batch still holds, so that they can be selected again. So every URL
+// leaves a batch once, in one state, and a lost answer loses nothing. A failed step of the end
+// is retried until it succeeds. A batch whose rows cannot be returned keeps its slot. After a
+// task that would fail again, nothing starts for a while.
 //
-// With several nodes the one that runs the task crawls; the others hold copies
-// of its rows meanwhile, and learn of those it crawled before the rest goes back
-// (docs/spec/DECISIONS.md 3.3).
+// With several nodes, one node crawls and the others hold copies of its rows. They learn which
+// rows were crawled before the rest is returned (docs/spec/DECISIONS.md 3.3).
 //
-// Six schedules begin work, each by its own timer, mode and limits (docs/spec/daemon.md 2.2):
+// Six schedules start work, each with its own timer, mode and limits (docs/spec/daemon.md 2.2):
 //
-//	crawl        URLs that are due; with a draw of the fetch type, when one is set
-//	incremental  crawled pages that have had time to change; one batch at a time,
-//	             beside the slots of crawling
-//	return       rows that no living batch holds and nobody touched for long
+//	crawl        due URLs; if configured, of a random fetch type
+//	incremental  crawled pages that had time to change; one batch at a time, without a slot
+//	return       rows that no active batch holds and that did not change for long
 //	aging        db-task deletes old pages with delay, on the nodes in turn
-//	purging      db-task clears away what was deleted with delay, on any node
-//	process      pages that are crawled and not processed; the other manager's
+//	purging      db-task removes what was deleted with delay, on a random node
+//	process      pages that are crawled and not processed; of the other manager
 //
-// Each type of task has a queue of its own on the manager's loop; those of aging
-// and purging (sweep) hold no rows, so that their end is counted and no more.
+// Each type of task has its own queue on the manager's loop. Tasks of aging and purging (sweep)
+// hold no rows, so their end is only counted.
 //
-// The queue is durable because the environment is: after a restart the managers
-// learn the tasks that are known, take up those that live, end the others, and
-// return the rows of every batch that is not among them.
-//
-// Neighbours: manager below runs the loop; sites serves the operations on URLs;
-// env runs the programs.
+// The queue is as durable as the executor. After a restart the managers list the known tasks,
+// continue with running tasks, end the others, and return the rows of all other batches.
 package batches

@@ -13,19 +13,19 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// FetchTypes is BatchDefaultFetchTypeOptions: whether a batch takes sites of one
-// way of fetching alone, and what holds for those that a browser fetches (docs/spec/daemon.md
-// 2.3). The zero value mixes all sites in one batch.
+// FetchTypes is BatchDefaultFetchTypeOptions: whether a batch has sites of one fetch type only,
+// and the limits of batches for a browser (docs/spec/daemon.md 2.3). The zero value mixes all
+// sites in one batch.
 type FetchTypes struct {
 	// Splitter is 1 to 2: a batch is dynamic with the probability 2-Splitter. 0: off.
 	Splitter float64 `json:"splitter"`
-	// Of dynamic batches, 0: as of the others. Seconds, seconds, URLs per node.
+	// Limits of dynamic batches, 0: as of other batches. Seconds, seconds, URLs per node.
 	TaskTime int64 `json:"dfetcher_BatchMaxExecutionTime"`
 	TaskTTL  int64 `json:"dfetcher_BatchQueueTaskTTL"`
 	MaxURLs  int64 `json:"dfetcher_BatchDefaultMaxURLs"`
 }
 
-// ReadFetchTypes reads the JSON object; an empty text, null and {} are off.
+// ReadFetchTypes parses the JSON object. Empty text, null and {} mean off.
 func ReadFetchTypes(text string) (FetchTypes, error) {
 	var f FetchTypes
 	raw := bytes.TrimSpace([]byte(text))
@@ -38,7 +38,7 @@ func ReadFetchTypes(text string) (FetchTypes, error) {
 		return FetchTypes{}, fmt.Errorf("is not an object of splitter, dfetcher_BatchMaxExecutionTime, dfetcher_BatchQueueTaskTTL and dfetcher_BatchDefaultMaxURLs: %w", err)
 	}
 	if d.More() {
-		return FetchTypes{}, errors.New("has something after the object")
+		return FetchTypes{}, errors.New("has more text after the object")
 	}
 	if !(f.Splitter >= 1 && f.Splitter <= 2) {
 		return FetchTypes{}, fmt.Errorf("has splitter %v, must be 1 to 2", f.Splitter)
@@ -59,7 +59,7 @@ func ReadFetchTypes(text string) (FetchTypes, error) {
 	return f, nil
 }
 
-// fetchTypesVariable shows and takes an object, or its text.
+// fetchTypesVariable shows an object and accepts an object or its text.
 func fetchTypesVariable(p *FetchTypes) manager.Variable {
 	get := func() any {
 		if p.Splitter == 0 {
@@ -76,7 +76,7 @@ func fetchTypesVariable(p *FetchTypes) manager.Variable {
 	})
 }
 
-// fetchType is what a batch takes.
+// fetchType is the fetch type of a batch's sites.
 type fetchType int
 
 const (
@@ -85,11 +85,11 @@ const (
 	dynamic
 )
 
-// fetchDynamic is the site's FetchType of a page that a browser fetches.
+// fetchDynamic is the FetchType of a site whose pages a browser fetches.
 const fetchDynamic = 2
 
-// draw chooses for one batch. A selection of the one type that found nothing is
-// followed by one of the other, so that a draw never lets a slot stand empty.
+// draw chooses the fetch type of one batch. After an empty selection of one type it chooses
+// the other, so that a draw never leaves a slot empty.
 func (c *Crawl) draw() fetchType {
 	if c.cfg.FetchTypes.Splitter == 0 {
 		c.other = mixed
@@ -109,7 +109,7 @@ func (c *Crawl) draw() fetchType {
 	return static
 }
 
-// drewNothing asks for the other type after one that brought no URL; once.
+// drewNothing requests a selection of the other type after an empty one, once.
 func (c *Crawl) drewNothing(r round) {
 	if r.incremental || r.second || r.fetch == mixed {
 		return
@@ -121,8 +121,8 @@ func (c *Crawl) drewNothing(r round) {
 	c.Kick(crawlTimer)
 }
 
-// drawn changes a selection to what was drawn. Static takes all that is not
-// dynamic: external and automatic sites are never left out (docs/spec/daemon.md F19).
+// drawn restricts a selection to a fetch type. Static means every site that is not dynamic, so
+// that external and automatic sites are included (docs/spec/daemon.md F19).
 func (c *Crawl) drawn(t fetchType) (sites wire.Criterion, most int64) {
 	sites, most = c.cfg.SitesCriterion, c.MaxURLs
 	var condition string
@@ -144,8 +144,7 @@ func (c *Crawl) drawn(t fetchType) (sites wire.Criterion, most int64) {
 	return sites, most
 }
 
-// timed gives a batch's task its limits of time, and says how long the task may
-// start URLs.
+// timed sets the time limits of a batch's task and returns how long the task may start URLs.
 func (c *Crawl) timed(fetch fetchType, t *executor.Task) time.Duration {
 	if fetch != dynamic {
 		return c.innerLimit()
@@ -158,7 +157,7 @@ func (c *Crawl) timed(fetch fetchType, t *executor.Task) time.Duration {
 	return inner(t.TimeLimit)
 }
 
-// counted counts a filled batch by what it took.
+// counted counts a filled batch by its fetch type.
 func (c *Crawl) counted(fetch fetchType) {
 	switch fetch {
 	case mixed:

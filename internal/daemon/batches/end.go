@@ -12,34 +12,34 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Bounds of the pause before a step of a batch's end is tried again.
+// Pauses before a failed step of a batch's end is retried.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// lostLimit is how long after its deadline a selection may still mark rows: as
-// long as SitesManager may wait for a program that it has to kill.
+// lostLimit is how long after its deadline a selection may still mark rows. SitesManager needs
+// that long to kill a program.
 const lostLimit = 2 * time.Minute
 
-// commitLimit is how long after a selection's program was killed a database server
-// may still be at its commit.
+// commitLimit is how long after the kill of a selection's program the database server may
+// still commit.
 const commitLimit = 5 * time.Second
 
-// taskOver begins the end of a batch whose task has ended.
+// taskOver starts the end of a batch whose task has ended.
 func (q *queue) taskOver(task string) {
 	if b := q.batches[task]; b != nil && b.stage < over {
 		q.advance(b, over)
 	}
 }
 
-// advance takes a batch to the next stage of its end.
+// advance moves a batch to the next stage of its end.
 func (q *queue) advance(b *batch, to stage) {
 	b.stage, b.busy, b.pause, b.due = to, false, 0, time.Time{}
 	q.proceed(b)
 }
 
-// proceed begins the step of a batch's stage.
+// proceed starts the step of a batch's stage.
 func (q *queue) proceed(b *batch) {
 	b.busy = true
 	switch b.stage {
@@ -52,19 +52,19 @@ func (q *queue) proceed(b *batch) {
 	}
 }
 
-// postpone leaves the step to be tried again after a pause.
+// postpone schedules a retry of the step after a pause.
 func (q *queue) postpone(b *batch) {
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.busy, b.due = false, q.Now().Add(b.pause)
 }
 
-// readResult reads what the task answered, in a worker: it may be megabytes.
+// readResult reads the result of the task in a worker, because it may have megabytes.
 func (q *queue) readResult(b *batch) {
 	id, keys, read := b.task, b.nodes > 1, q.read
 	failed := func(err error) {
 		if err != nil {
 			q.checkFaults++
-			q.Log().Warn("the result is not there", "batch", b.id, "error", err)
+			q.Log().Warn("cannot read the result", "batch", b.id, "error", err)
 			q.postpone(b)
 		}
 	}
@@ -81,12 +81,12 @@ func (q *queue) readResult(b *batch) {
 	failed(err)
 }
 
-// lost is the outcome of a task that the environment does not know.
+// lost returns the outcome of a task that the executor does not know.
 func lost(id string) outcome {
-	return outcome{Task: id, State: executor.Lost, Reason: "the environment does not know the task"}
+	return outcome{Task: id, State: executor.Lost, Reason: "the executor does not know the task"}
 }
 
-// readBatch sums a Batch up: only what the manager needs travels by message.
+// readBatch summarises a Batch, so that only the used fields are sent to the loop.
 func readBatch(id string, res executor.Result, keys bool) outcome {
 	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if o.State != executor.Finished {
@@ -102,7 +102,7 @@ func readBatch(id string, res executor.Result, keys bool) outcome {
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(res.Stdout, &answer); err != nil || answer.Items == nil {
-		o.Reason = "the answer is no batch: " + clip(res.Stdout)
+		o.Reason = "the answer is not a batch: " + clip(res.Stdout)
 		return o
 	}
 	o.Batch, o.Items = true, len(answer.Items)
@@ -119,7 +119,7 @@ func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
 func (q *queue) outcome(_ string, object json.RawMessage) {
 	var o outcome
 	if err := json.Unmarshal(object, &o); err != nil {
-		q.Log().Error("report of a worker is unreadable", "error", err)
+		q.Log().Error("cannot read the report of a worker", "error", err)
 		return
 	}
 	if b := q.batches[o.Task]; b != nil && b.stage == over {
@@ -127,8 +127,8 @@ func (q *queue) outcome(_ string, object json.RawMessage) {
 	}
 }
 
-// conclude ends a batch in stage over: its rows go back, then the environment
-// may forget it.
+// conclude handles the outcome of a batch in stage over. Its rows are returned, then its task
+// is deleted.
 func (q *queue) conclude(b *batch, o outcome) {
 	b.busy = true
 	b.end, b.attempt = o, o.attempt()
@@ -141,7 +141,7 @@ func (q *queue) conclude(b *batch, o outcome) {
 		if o.Unsubmitted {
 			q.unsubmitted++
 		}
-		q.Log().Warn("the task is a fault", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
+		q.Log().Warn("task failed", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
 	}
 	switch {
 	case o.good():
@@ -156,11 +156,10 @@ func (q *queue) conclude(b *batch, o outcome) {
 	})
 }
 
-// returnRows sends the rows that the batch still holds back to where they can be
-// selected again.
+// returnRows returns the rows that the batch still holds, so that they can be selected again.
 func (q *queue) returnRows(b *batch) {
-	// A batch without an id would stand for all others; a processing task that
-	// answers nothing has selected nothing.
+	// Without an id the request would mean the rows of all batches. A processing task
+	// without items has selected nothing.
 	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items == 0 {
 		q.advance(b, forgetting)
 		return
@@ -169,10 +168,10 @@ func (q *queue) returnRows(b *batch) {
 		b.late = err != nil
 		switch {
 		case err != nil:
-			q.Log().Error("the rows are not returned yet", "batch", b.id, "error", err)
+			q.Log().Error("cannot return the rows of a batch", "batch", b.id, "error", err)
 			q.postpone(b)
 			return
-		case q.Now().Before(b.until):
+		case q.Now().Before(b.mayMarkUntil):
 			q.postpone(b)
 			return
 		}
@@ -183,20 +182,20 @@ func (q *queue) returnRows(b *batch) {
 		b.keys = nil
 		q.advance(b, forgetting)
 		if b.stray {
-			return // the next selection would end as this one
+			return // a new selection at once would probably fail, too
 		}
 		if !b.end.good() && b.urls == 0 {
-			q.urlsFault += int64(n) // of a task that selects for itself
+			q.urlsFault += int64(n) // of a task that selects its own rows
 		}
-		q.free() // its sites are free again
+		q.free() // its sites can be selected again
 	})
 }
 
-// forget deletes the task from the environment.
+// forget deletes the task from the executor.
 func (q *queue) forget(b *batch) {
 	failed := func(err error) {
 		q.deleteFaults++
-		q.Log().Warn("the task is not deleted", "batch", b.id, "error", err)
+		q.Log().Warn("cannot delete the task", "batch", b.id, "error", err)
 		q.postpone(b)
 	}
 	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
@@ -213,20 +212,19 @@ func (q *queue) forget(b *batch) {
 	}
 }
 
-// selectionLost returns the rows of a selection that brought no answer. When it
-// is only the answer that did not come in time, the selection may go on and mark
-// rows until it is killed: then they are returned again and again until that is
-// sure.
+// selectionLost returns the rows of a selection without an answer. After a timeout the
+// selection may continue to mark rows until its program is killed, so the return is repeated
+// until that time has passed.
 func (q *queue) selectionLost(id int64, err error) {
 	b := &batch{id: id, task: taskID(q.kind, id), stray: true}
 	switch {
-	case err == nil: // nodes answered, and one of them that its program failed
-		b.until = q.Now().Add(commitLimit)
+	case err == nil: // a node answered that its program failed
+		b.mayMarkUntil = q.Now().Add(commitLimit)
 	case errors.Is(err, manager.ErrNoAnswer):
-		b.until = q.Now().Add(lostLimit)
+		b.mayMarkUntil = q.Now().Add(lostLimit)
 	}
 	if errors.Is(err, bus.ErrBusy) || errors.Is(err, bus.ErrGone) {
-		return // it was never sent
+		return // the request was not sent
 	}
 	q.batches[b.task] = b
 	q.advance(b, returning)

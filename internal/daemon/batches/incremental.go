@@ -15,22 +15,21 @@ type IncrementalConfig struct {
 	Period   time.Duration // IncrPeriod, s; 0: off
 	MaxDepth int64         // IncrMaxDepth
 	MaxURLs  int64         // per node; IncrMaxURLs
-	// MinFreq is IncrMinFreq. It has no effect, and had none in the first
-	// implementation.
+	// MinFreq is IncrMinFreq. It has no effect here or in the first implementation.
 	MinFreq int64
 
-	SitesCriterion wire.Criterion // the sites that ask for it
-	URLsCriterion  wire.Criterion // the pages that have had time to change
+	SitesCriterion wire.Criterion // sites with incremental crawling
+	URLsCriterion  wire.Criterion // pages that had time to change
 }
 
-// URLs is the condition on pages, down to the deepest level that is asked for.
+// URLs returns the condition on pages, limited to MaxDepth.
 func (i *IncrementalConfig) URLs() wire.Criterion {
 	urls := i.URLsCriterion
 	urls.Where = fmt.Sprintf("(%s) AND `Depth`<=%d", urls.Where, i.MaxDepth)
 	return urls
 }
 
-// UnusedMinFreq is the value of IncrMinFreq that nobody has chosen.
+// UnusedMinFreq is the default of IncrMinFreq.
 const UnusedMinFreq = 100
 
 func (c *Crawl) declareIncremental() {
@@ -48,10 +47,9 @@ func (c *Crawl) declareIncremental() {
 	}
 }
 
-// lookAgain selects pages that are crawled already and have had as much time to
-// change as they had before they were fetched. Their batch takes the road of all
-// others. One is under way at a time, beside the slots of regular crawling: a
-// queue that is never empty must not keep it waiting for ever.
+// lookAgain selects crawled pages that had as much time to change as before their last fetch.
+// Only one such batch is active at a time. It needs no slot of regular crawling: otherwise a
+// queue that is never empty would block it for ever.
 func (c *Crawl) lookAgain() {
 	if !c.mayStart(c.cfg.Incremental.Period, c.cfg.Incremental.Mode) {
 		return
@@ -71,9 +69,8 @@ func (c *Crawl) lookAgain() {
 	c.find(r, c.incrementalSelection(r.id))
 }
 
-// incrementalSelection is the URL_FETCH of an incremental batch. Sites with rows
-// in flight wait for another time, as for any batch: so a host is never asked by
-// two at once.
+// incrementalSelection returns the URL_FETCH of an incremental batch. It skips sites with rows
+// in other batches, so that two batches never request from one host.
 func (c *Crawl) incrementalSelection(id int64) map[string]any {
 	i := &c.cfg.Incremental
 	s := c.selection(id, i.SitesCriterion, i.URLs(), i.MaxURLs)

@@ -7,8 +7,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// giveBack makes rejected URLs New again at once (docs/spec/daemon.md F5), where this
-// selection marked them and nowhere else: the batch that has them goes on.
+// giveBack sets rejected URLs to New at once (docs/spec/daemon.md F5), but only rows that this
+// selection has marked: the other batch keeps its rows.
 func (c *Crawl) giveBack(id int64, rejected []key) {
 	if len(rejected) == 0 {
 		return
@@ -20,14 +20,14 @@ func (c *Crawl) giveBack(id int64, rejected []key) {
 			"criterions": map[string]any{"WHERE": fmt.Sprintf("`Status` IN (2,8) AND `Batch_Id`=%d", id)},
 		})
 	}
-	c.tell(wire.URLUpdate, updates, c.logFailure("rejected URLs are not given back", id))
+	c.tell(wire.URLUpdate, updates, c.logFailure("cannot give back rejected URLs", id))
 }
 
-// propagate puts copies of the batch's rows on the other nodes, so that they do
-// not select them meanwhile. The task does not wait for it, its end does.
+// propagate copies the batch's rows to the other nodes, so that they do not select them. The
+// task starts without waiting for it; the end of the batch waits.
 func (c *Crawl) propagate(b *batch, copies []map[string]any) {
 	b.spreading = true
-	log := c.logFailure("URLs are not propagated", b.id)
+	log := c.logFailure("cannot propagate URLs", b.id)
 	c.tell(wire.URLNew, copies, func(nodes []nodeAnswer, err error) {
 		log(nodes, err)
 		b.spreading = false
@@ -37,9 +37,9 @@ func (c *Crawl) propagate(b *batch, copies []map[string]any) {
 	})
 }
 
-// copied is the copy of a selected row for the other nodes, held there by the
-// same batch: its counters and contents are their own affair (docs/spec/DECISIONS.md 3.3).
-// Nil for a row that is no object.
+// copied returns the copy of a selected row for the other nodes, held by the same batch there.
+// Its counters and contents are reset, because each node has its own (docs/spec/DECISIONS.md
+// 3.3). It returns nil if the row is not an object.
 func copied(row json.RawMessage, batch int64) map[string]any {
 	var m map[string]any
 	if json.Unmarshal(row, &m) != nil {
@@ -57,10 +57,10 @@ func copied(row json.RawMessage, batch int64) map[string]any {
 	return m
 }
 
-// foreign marks the URLs that the batch crawled as crawled where they were not
-// (strategy 0), or deletes them there (1), then goes on. The node that crawled
-// them has them in a later status, or in Status 1 with this batch's id when they
-// are due again already: the condition leaves it alone.
+// foreign marks the batch's crawled URLs as crawled on the nodes that did not crawl them
+// (strategy 0), or deletes them there (1), then calls next. On the crawling node they have a
+// later status, or Status 1 with this batch's id if they are due again; the condition excludes
+// both.
 func (c *Crawl) foreign(b *batch, next func()) {
 	where := fmt.Sprintf("((`Status`=1 AND `Batch_Id`<>%[1]d) OR (`Status` IN (2,8) AND `Batch_Id`=%[1]d))", b.id)
 	op := wire.URLUpdate
@@ -81,7 +81,7 @@ func (c *Crawl) foreign(b *batch, next func()) {
 			"criterions": map[string]any{"WHERE": where},
 		})
 	}
-	log := c.logFailure("other nodes are not told of the batch's end", b.id)
+	log := c.logFailure("cannot report the end of the batch to the other nodes", b.id)
 	c.tell(op, list, func(nodes []nodeAnswer, err error) {
 		log(nodes, err)
 		next()

@@ -10,21 +10,21 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Process is BatchTasksManagerProcess (docs/spec/daemon.md 2.12). A task selects and
-// processes on one node: what is selected there is stored there.
+// Process is BatchTasksManagerProcess (docs/spec/daemon.md 2.12). A task selects, processes and
+// stores on the same node.
 type Process struct {
 	queue
 	cfg *ProcessConfig
 
-	// idle is set when a task found nothing: the next starts with the period or
-	// a hint. Until then one probing task runs at a time.
+	// idle is set after a task that found nothing. Until the next period or hint one task
+	// at a time checks for work.
 	idle  bool
-	again bool // somebody hinted while it ran: it may have looked too early
+	again bool // a hint arrived while a task ran, which may have selected too early
 
 	total, cancelled, filled, items int64
 }
 
-// NewProcess declares the manager; Run opens and runs it.
+// NewProcess returns the manager; it opens nothing.
 func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	base.Name, base.MaxWorkers = ProcessName, maxWorkers
 	p := &Process{cfg: &cfg, idle: true}
@@ -32,7 +32,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits, name: &p.cfg.TaskName,
 		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedProcessing, wire.StatusProcessing},
-		ended:    p.finished, free: p.goOn,
+		ended:    p.finished, free: p.fillFreeSlots,
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
@@ -52,21 +52,20 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	return p
 }
 
-// hint is somebody's word that there may be work.
+// hint handles a message that there may be work.
 func (p *Process) hint(manager.Peer, wire.Event) {
 	p.again = p.slots() > 0
 	p.Kick(processTimer)
 }
 
-// goOn looks for work at once while there is some.
-func (p *Process) goOn() {
+// fillFreeSlots starts tasks at once while there is work.
+func (p *Process) fillFreeSlots() {
 	if !p.idle {
 		p.Kick(processTimer)
 	}
 }
 
-// fill starts tasks in all free slots; one while it is not known whether there
-// is work.
+// fill starts tasks in all free slots, or one task if it is not known whether there is work.
 func (p *Process) fill() {
 	switch {
 	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
@@ -83,7 +82,7 @@ func (p *Process) fill() {
 	}
 }
 
-// start submits one task: what it works on is selected in its first stage.
+// start submits one task; its first stage selects the URLs.
 func (p *Process) start() {
 	p.again = false
 	id := newBatchID()
@@ -98,8 +97,8 @@ func (p *Process) start() {
 	p.submit(b, executor.Task{Stages: []executor.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin})
 }
 
-// selection is the URL_FETCH of a processing task; its answer is the Batch that
-// the processor reads.
+// selection returns the URL_FETCH of a processing task. Its answer is the Batch that the
+// processor reads.
 func (p *Process) selection(id int64) json.RawMessage {
 	raw, err := json.Marshal([]any{map[string]any{
 		"sitesList":       []string{},
@@ -113,12 +112,12 @@ func (p *Process) selection(id int64) json.RawMessage {
 		"urlUpdate":       map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"},
 	}})
 	if err != nil {
-		p.Log().Error("the selection has no JSON", "error", err)
+		p.Log().Error("cannot encode the selection", "error", err)
 	}
 	return raw
 }
 
-// finished is the end of a processing task.
+// finished handles the end of a processing task.
 func (p *Process) finished(b *batch, next func()) {
 	p.idle = !b.end.good() || b.end.Items == 0
 	if b.end.Items > 0 {

@@ -9,12 +9,11 @@ import (
 // PurgeConfig is the part of [BatchTasksManager] about purging (docs/spec/daemon.md 2.10).
 type PurgeConfig struct {
 	SweepConfig
-	MaxURLs int64 // of a site; PurgeBatchDefaultMaxURLs
+	MaxURLs int64 // per site; PurgeBatchDefaultMaxURLs
 }
 
-// newPurging declares the purging of what was deleted with delay: the rows, and
-// the contents and raw files of pages that are not there again. Chance chooses the
-// node.
+// newPurging declares the purging of data that was deleted with delay: rows, and the contents
+// and raw files of pages that were not found again. Tasks go to a random node.
 func newPurging(c *Crawl) *sweep {
 	cfg := &c.cfg.Purge
 	s := &sweep{

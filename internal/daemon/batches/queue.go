@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The types of the tasks given to the environment, each with slots of its own.
+// Task types in the executor; each has its own slots.
 const (
 	CrawlTask   = "crawl"
 	ProcessTask = "process"
@@ -21,7 +21,7 @@ const (
 	PurgeTask   = "purge"
 )
 
-// The timers that start work, under which STAT shows them.
+// Timers that start work; STAT shows them under these names.
 const (
 	crawlTimer       = "crawl"
 	returnTimer      = "return"
@@ -31,66 +31,63 @@ const (
 	processTimer     = "process"
 )
 
-// Reports of the workers that are of one queue: their types are counted from its
-// first.
+// Reports of a queue's workers, relative to the first report of the queue.
 const (
-	knownReport   = iota // of the watcher: all tasks there were when it began
-	stateReport          // a task is over, or unknown
-	outcomeReport        // what a task answered
+	knownReport   = iota // the tasks that existed when the watcher started
+	stateReport          // a task is over or unknown
+	outcomeReport        // the outcome of a task
 
 	firstReport = wire.InternalWork + 100
 	reports     = 10 // of one queue
 )
 
-// batchesReport is the report of the worker that asks which batches live.
+// batchesReport lists the active batches.
 const batchesReport = firstReport - 1
 
-// queue is the batches of one kind: submitted, watched, brought to their end. It
-// belongs to the manager's loop, as other queues may.
+// queue submits, watches and ends the batches of one type. It belongs to the manager's loop,
+// which may have several queues.
 type queue struct {
 	*manager.Loop
 	*Common
 	limits   *Limits
 	name     *TaskName
 	kind     string  // task type
-	timer    string  // that looks for work
-	statuses []int64 // rows that its batches hold; none: they hold no rows
+	timer    string  // that starts its work
+	statuses []int64 // of the rows that its batches hold; empty: they hold no rows
 	number   int     // among the loop's queues
-	// read sums a result up, in a worker; keys asks for outcome.Crawled.
+	// read summarises a result, in a worker; keys: set outcome.Crawled.
 	read func(id string, res executor.Result, keys bool) outcome
 
 	batches map[string]*batch // by task id
-	// What the last run left is in order in two steps: its tasks are taken up,
-	// then the rows of its other batches returned. Nothing starts before.
+	// After a start, the tasks of the last run are adopted; then the rows of its other
+	// batches are returned. Nothing starts before ready.
 	adopted, recovering, ready bool
 	recoverDue                 time.Time
 
-	// ended is told of each batch whose task is over, before its rows go back,
-	// and calls next when they may.
+	// ended runs when the task of a batch is over, and calls next before the rows are returned.
 	ended func(b *batch, next func())
-	// free is told that a slot may be free, and that there may be work for it.
+	// free runs when a slot may be free and there may be work.
 	free func()
-
-	// whenReady, when set, is told once that the last run's rows are in order.
+	// whenReady, if not nil, runs once when the rows of the last run are returned.
 	whenReady func()
 
-	// After a task that would most likely fail again nothing starts for a while.
+	// After a task that would probably fail again, nothing starts until awake.
 	rest  time.Duration
 	awake time.Time
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
-	unsubmitted                                           int64 // faults that the environment did not even take
+	unsubmitted                                           int64 // faults of tasks that the executor refused
 }
 
 func (q *queue) report(n int) int { return firstReport + q.number*reports + n }
 
-// Bounds of the rest after faults in a row.
+// Limits of the rest after consecutive faults.
 const (
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
 )
 
-// watch declares what the queue needs of its loop. It must be called before Run.
+// watch declares the queue's timers and reports. Call it before Run.
 func (q *queue) watch() {
 	q.batches = map[string]*batch{}
 	q.HandleReport(q.report(knownReport), q.known)
@@ -98,11 +95,11 @@ func (q *queue) watch() {
 	q.HandleReport(q.report(outcomeReport), q.outcome)
 	q.Maintain("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
 	q.Maintain("watch "+q.kind, func() time.Duration { return time.Second }, q.startWatcher())
-	q.Maintain("ends "+q.kind, func() time.Duration { return time.Second }, q.tend)
+	q.Maintain("ends "+q.kind, func() time.Duration { return time.Second }, q.retry)
 }
 
-// startWatcher gives the timer that keeps one watcher running: the environment's
-// changes of state, preceded by all it knows already.
+// startWatcher returns the timer function that keeps one watcher running. A watcher reports
+// the known tasks, then each end of a task.
 func (q *queue) startWatcher() func(time.Time) {
 	watching := false
 	return func(time.Time) {
@@ -133,27 +130,26 @@ func (q *queue) startWatcher() func(time.Time) {
 		}, func(err error) {
 			watching = false
 			if err != nil {
-				q.Log().Error("the environment cannot be watched", "error", err)
+				q.Log().Error("cannot watch the executor", "error", err)
 			}
 		})
 		watching = err == nil
 	}
 }
 
-// known takes up the tasks that the environment knows from the last run.
-// A watcher that had to begin again tells only what it may have missed: every
-// task is ours then, and one that we do not know is gone already.
+// known adopts the tasks of the last run. A later watcher only reports what the former one may
+// have missed: then every task is ours, and an unknown one is deleted already.
 func (q *queue) known(_ string, object json.RawMessage) {
 	var all []executor.Status
 	if err := json.Unmarshal(object, &all); err != nil {
-		q.Log().Error("report of the watcher is unreadable", "error", err)
+		q.Log().Error("cannot read the report of the watcher", "error", err)
 		return
 	}
 	for _, s := range all {
 		if !q.adopted {
 			id := batchOf(s.Labels)
 			q.batches[s.ID] = &batch{id: id, task: s.ID, stage: running}
-			q.Log().Info("a batch of the last run is known", "batch", id, "state", s.State)
+			q.Log().Info("adopted a task of the last run", "batch", id, "state", s.State)
 		}
 		if s.State.Over() {
 			q.taskOver(s.ID)
@@ -165,8 +161,8 @@ func (q *queue) known(_ string, object json.RawMessage) {
 	}
 }
 
-// recover returns the rows of all batches that are not among those taken up
-// (docs/spec/DECISIONS.md 3.7). Until it succeeds nothing starts.
+// recover returns the rows of all batches that were not adopted (docs/spec/DECISIONS.md 3.7).
+// Nothing starts before it succeeds.
 func (q *queue) recover() {
 	if q.ready || q.recovering {
 		return
@@ -187,12 +183,12 @@ func (q *queue) recover() {
 	q.tell(wire.URLReturn, wire.URLReturnRequest{Except: except, Statuses: q.statuses}, func(nodes []nodeAnswer, err error) {
 		q.recovering = false
 		if err != nil {
-			q.Log().Error("rows of the last run are not returned yet", "error", err)
+			q.Log().Error("cannot return the rows of the last run", "error", err)
 			q.recoverDue = q.Now().Add(firstPause)
 			return
 		}
 		if n := returned(nodes); n > 0 {
-			q.Log().Info("rows of the last run are returned", "urls", n)
+			q.Log().Info("returned rows of the last run", "urls", n)
 		}
 		q.ready = true
 		q.Kick(q.timer)
@@ -202,12 +198,12 @@ func (q *queue) recover() {
 	})
 }
 
-// mayStart reports whether new work may begin at all.
+// mayStart reports whether a schedule may start new work.
 func (q *queue) mayStart(period time.Duration, mode bool) bool {
 	return q.ready && mode && period > 0 && !q.Suspended() && !q.Now().Before(q.awake)
 }
 
-// slots is the number of slots in use.
+// slots returns the number of used slots.
 func (q *queue) slots() int64 {
 	var n int64
 	for _, b := range q.batches {
@@ -218,8 +214,8 @@ func (q *queue) slots() int64 {
 	return n
 }
 
-// submit hands a batch to the environment. A refusal ends it as a fault.
-// The time limits are those of the queue where t has none.
+// submit passes a batch to the executor. A refusal ends it as a fault. Time limits that t does
+// not set are those of the queue.
 func (q *queue) submit(b *batch, t executor.Task) {
 	t.ID, t.Type, t.Name = b.task, q.kind, q.name.Name
 	t.Labels = map[string]string{typeLabel: labelOf(q.name.Type)}
@@ -237,8 +233,8 @@ func (q *queue) submit(b *batch, t executor.Task) {
 			q.refused(b, err)
 			return
 		}
-		b.stage = max(b.stage, running) // its end may have been told before
-		q.free()                        // there may be more, and another slot
+		b.stage = max(b.stage, running) // the watcher may have reported its end first
+		q.free()                        // there may be more work and another slot
 	})
 	if err != nil {
 		q.refused(b, err)
@@ -250,11 +246,11 @@ func (q *queue) refused(b *batch, err error) {
 	q.conclude(b, outcome{Task: b.task, State: executor.Refused, Reason: err.Error(), Unsubmitted: true})
 }
 
-// state is a change of state, from the watcher or the check.
+// state handles a change of state from the watcher or the check.
 func (q *queue) state(_ string, object json.RawMessage) {
 	var s executor.Status
 	if err := json.Unmarshal(object, &s); err != nil {
-		q.Log().Error("report of the watcher is unreadable", "error", err)
+		q.Log().Error("cannot read the report of the watcher", "error", err)
 		return
 	}
 	if s.State == executor.Unknown {
@@ -267,8 +263,8 @@ func (q *queue) state(_ string, object json.RawMessage) {
 	q.taskOver(s.ID)
 }
 
-// check asks for the states of the tasks under way: the watch's safety net
-// (docs/spec/daemon.md 2.6). An accepted task that the environment does not know is lost.
+// check reads the states of running tasks in case the watcher missed a change
+// (docs/spec/daemon.md 2.6). A task that the executor does not know is lost.
 func (q *queue) check() {
 	var ids []string
 	for id, b := range q.batches {
@@ -295,7 +291,7 @@ func (q *queue) check() {
 	}, func(err error) {
 		if err != nil {
 			q.checkFaults++
-			q.Log().Warn("the tasks' states are not known", "error", err)
+			q.Log().Warn("cannot read the states of tasks", "error", err)
 		}
 	})
 	if err != nil {
@@ -303,8 +299,8 @@ func (q *queue) check() {
 	}
 }
 
-// tend goes on with what failed and is due again.
-func (q *queue) tend(now time.Time) {
+// retry repeats the failed steps that are due.
+func (q *queue) retry(now time.Time) {
 	if q.adopted && !now.Before(q.recoverDue) {
 		q.recover()
 	}

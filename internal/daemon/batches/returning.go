@@ -10,13 +10,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// ReturnConfig is the part of [BatchTasksManager] about rows that are stuck
-// (docs/spec/daemon.md 2.8).
+// ReturnConfig is the part of [BatchTasksManager] about stuck rows (docs/spec/daemon.md 2.8).
 type ReturnConfig struct {
 	Mode    bool          // ReturnURLsMode
 	Period  time.Duration // ReturnURLsPeriod, s; 0: off
-	Age     time.Duration // for how long nobody touched them; ReturnURLsTTL, min
-	MaxURLs int64         // of a run, per node; ReturnURLsMaxNumber
+	Age     time.Duration // since the last change of a row; ReturnURLsTTL, min
+	MaxURLs int64         // per run and node; ReturnURLsMaxNumber
 }
 
 func (c *Crawl) declareReturn() {
@@ -31,9 +30,8 @@ func (c *Crawl) declareReturn() {
 	)
 }
 
-// findStuck begins the return of rows that no batch will end: the environment is
-// asked which batches it still knows, of whatever manager, as their rows are left
-// alone (docs/spec/DECISIONS.md 3.4).
+// findStuck starts the return of rows that no batch will end. It first lists all batches that
+// the executor knows, of both managers, to exclude their rows (docs/spec/DECISIONS.md 3.4).
 func (c *Crawl) findStuck() {
 	if !c.ready || c.returning {
 		return
@@ -42,7 +40,7 @@ func (c *Crawl) findStuck() {
 	failed := func(err error) {
 		if err != nil {
 			c.returning = false
-			c.Log().Warn("the living batches are not known", "error", err)
+			c.Log().Warn("cannot list active batches", "error", err)
 		}
 	}
 	_, err := c.Go(func(ctx context.Context, r *manager.Reporter) error {
@@ -61,14 +59,14 @@ func (c *Crawl) findStuck() {
 	failed(err)
 }
 
-// returnStuck returns the rows of batches that are neither alive nor on their way.
-// No attempt is counted: nobody knows what became of them. What a batch selects
-// meanwhile is too young to be meant.
+// returnStuck returns the rows of batches that are neither active nor being selected. That
+// counts no attempt, because their fate is unknown. Rows selected meanwhile are too young to
+// match.
 func (c *Crawl) returnStuck(_ string, object json.RawMessage) {
 	except := []int64{}
 	if err := json.Unmarshal(object, &except); err != nil {
 		c.returning = false
-		c.Log().Error("report of a worker is unreadable", "error", err)
+		c.Log().Error("cannot read the report of a worker", "error", err)
 		return
 	}
 	for id := range c.open {
@@ -83,23 +81,18 @@ func (c *Crawl) returnStuck(_ string, object json.RawMessage) {
 	request := wire.URLReturnRequest{
 		Except: slices.Compact(except), Age: int64(c.cfg.Return.Age / time.Second), MaxURLs: c.cfg.Return.MaxURLs,
 	}
-	c.ask(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
+	c.tell(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
 		c.returning = false
-		for _, n := range nodes {
-			if err == nil {
-				err = n.err
-			}
-		}
 		if err != nil {
-			c.Log().Warn("stuck rows are not returned everywhere", "error", err)
+			c.Log().Warn("cannot return stuck rows on every node", "error", err)
 		}
 		n := returned(nodes)
 		if n == 0 {
 			return
 		}
 		c.stuckURLs += int64(n)
-		c.Log().Info("stuck rows are returned", "urls", n)
-		c.goOn()
+		c.Log().Info("returned stuck rows", "urls", n)
+		c.fillFreeSlot()
 		c.Tell(ProcessName, wire.InternalWork, nil)
 	})
 }

@@ -9,19 +9,17 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SitesSocket is the name of the connection to SitesManager.
+// SitesSocket is the name of the socket that connects to SitesManager.
 const SitesSocket = "SitesManager"
 
-// nodeAnswer is what one node answered to an operation: an object, or why there
-// is none.
+// nodeAnswer is the answer of one node to an operation: an object or an error.
 type nodeAnswer struct {
 	object json.RawMessage
 	err    error
 }
 
-// ask sends an operation to SitesManager; done gets the answers of all nodes, at
-// least one, or the error of the whole. When the loop is left first, done is not
-// called: what is then left undone the next start does.
+// ask sends an operation to SitesManager. done gets the answers of all nodes, at least one, or
+// an error. It is not called if the loop stops first: the next start recovers.
 func (q *queue) ask(op wire.Op, object any, done func([]nodeAnswer, error)) {
 	q.Ask(manager.Peer{Socket: SitesSocket}, wire.ClassClient, int(op), object, q.SitesTimeout, func(answer wire.Event, err error) {
 		switch {
@@ -34,8 +32,8 @@ func (q *queue) ask(op wire.Op, object any, done func([]nodeAnswer, error)) {
 	})
 }
 
-// tell is ask for an operation whose nodes must all do it; done gets the first
-// error.
+// tell is ask for an operation that every node must do: done also gets the first error of a
+// node.
 func (q *queue) tell(op wire.Op, object any, done func([]nodeAnswer, error)) {
 	q.ask(op, object, func(nodes []nodeAnswer, err error) {
 		for _, n := range nodes {
@@ -50,7 +48,7 @@ func (q *queue) tell(op wire.Op, object any, done func([]nodeAnswer, error)) {
 func nodeAnswers(raw json.RawMessage) ([]nodeAnswer, error) {
 	var response wire.ClientResponse
 	if err := json.Unmarshal(raw, &response); err != nil {
-		return nil, fmt.Errorf("the answer of SitesManager is unreadable: %w", err)
+		return nil, fmt.Errorf("cannot read the answer of SitesManager: %w", err)
 	}
 	if response.ErrorCode != wire.ResponseOK {
 		return nil, errors.New(response.ErrorMessage)
@@ -68,14 +66,14 @@ func nodeAnswers(raw json.RawMessage) ([]nodeAnswer, error) {
 	return nodes, nil
 }
 
-// returnRequest asks for the rows of b.
+// returnRequest returns the URL_RETURN of b.
 func (q *queue) returnRequest(b *batch) wire.URLReturnRequest {
 	return wire.URLReturnRequest{
 		BatchID: b.id, Sites: b.sites, Statuses: q.statuses, MaxAttempts: q.MaxAttempts, Fault: b.attempt,
 	}
 }
 
-// returned is how many rows the nodes say that they returned.
+// returned returns how many rows the nodes have returned.
 func returned(nodes []nodeAnswer) int {
 	n := 0
 	for _, node := range nodes {

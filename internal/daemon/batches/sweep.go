@@ -10,38 +10,37 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SweepConfig is what aging and purging have in common: tasks of db-task that
-// clear away on one node, whatever they find there (docs/spec/daemon.md 2.10, 2.11).
+// SweepConfig is common to aging and purging: db-task tasks that clean up one node
+// (docs/spec/daemon.md 2.10, 2.11).
 type SweepConfig struct {
-	Mode     bool
-	Period   time.Duration // min; 0: off
-	Limits                 // of its own tasks alone
+	Mode   bool
+	Period time.Duration // min; 0: off
+	Limits
 	TaskName TaskName
 	Starter  string // without effect
 }
 
-// sweep is the schedule and the queue of one kind of such tasks. They hold no
-// rows, so their end is read, counted and deleted, and no more. A task that is
-// known from the last run is tended like any other.
+// sweep is the schedule and the queue of such tasks. They hold no rows, so their result is
+// only read and counted.
 type sweep struct {
 	queue
 	cfg    *SweepConfig
 	stage  *executor.Stage
-	policy executor.Policy // how the node is chosen
+	policy executor.Policy // selects the node
 	op     wire.Op
 	object func() any
 
 	total, cancelled int64
 }
 
-// start declares the sweep beside the queue of c; keys is what the names of its
-// variables begin with, suffix what those of its task's name end with.
+// start adds the sweep to the manager c. Names of its variables begin with keys; those of its
+// task name end with suffix.
 func (s *sweep) start(c *Crawl, number int, keys, suffix, counters string) {
 	s.Loop, s.Common, s.limits, s.name, s.number = c.Loop, c.Common, &s.cfg.Limits, &s.cfg.TaskName, number
 	s.read = s.answer
 	s.ended = func(b *batch, next func()) {
 		if b.end.good() {
-			s.Log().Info("sweep is over", "task", b.task)
+			s.Log().Info("sweep finished", "task", b.task)
 		}
 		next()
 	}
@@ -60,7 +59,7 @@ func (s *sweep) start(c *Crawl, number int, keys, suffix, counters string) {
 	s.counters(counters)
 }
 
-// fill starts one task when there is a slot for it.
+// fill starts one task if a slot is free.
 func (s *sweep) fill() {
 	switch {
 	case !s.mayStart(s.cfg.Period, s.cfg.Mode):
@@ -84,7 +83,7 @@ func (s *sweep) fill() {
 	s.submit(b, executor.Task{Stages: []executor.Stage{*s.stage}, Stdin: object, Target: executor.Target{Policy: s.policy}})
 }
 
-// answer sums up what db-task said: [operation+100, object].
+// answer summarises the answer of db-task, [operation+100, object].
 func (s *sweep) answer(id string, res executor.Result, _ bool) outcome {
 	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if o.State != executor.Finished {
@@ -92,14 +91,14 @@ func (s *sweep) answer(id string, res executor.Result, _ bool) outcome {
 	}
 	var pair []json.RawMessage
 	var code int
-	var said wire.GeneralResponse
+	var response wire.GeneralResponse
 	if json.Unmarshal(res.Stdout, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &code) != nil ||
-		code != int(s.op)+wire.ResponseOffset || json.Unmarshal(pair[1], &said) != nil {
-		o.Reason = "the answer is not one to " + s.op.String() + ": " + clip(res.Stdout)
+		code != int(s.op)+wire.ResponseOffset || json.Unmarshal(pair[1], &response) != nil {
+		o.Reason = "invalid answer to " + s.op.String() + ": " + clip(res.Stdout)
 		return o
 	}
-	if said.ErrorCode != wire.CodeOK {
-		o.Reason = fmt.Sprintf("error %d: %s", said.ErrorCode, said.ErrorMessage)
+	if response.ErrorCode != wire.CodeOK {
+		o.Reason = fmt.Sprintf("error %d: %s", response.ErrorCode, response.ErrorMessage)
 		return o
 	}
 	o.Batch = true

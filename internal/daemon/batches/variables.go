@@ -10,10 +10,10 @@ import (
 	"hce/dc/internal/daemon/manager"
 )
 
-// longest is the upper bound of periods and limits of time.
+// longest is the maximum of periods and time limits.
 const longest = 24 * time.Hour
 
-// Bounds of what an operator sets; the ini file has the same (docs/spec/daemon.md 3.2, 3.3).
+// Limits of what an operator sets, as in the ini file (docs/spec/daemon.md 3.2, 3.3).
 const (
 	maxPercent   = 100
 	maxMemory    = 1 << 50 // bytes
@@ -29,7 +29,7 @@ const (
 	maxDeletions = 1000
 )
 
-// variables declares what both managers let an operator change.
+// variables declares the variables that both managers share.
 func (q *queue) variables(period *time.Duration, periodName string, mode *bool, modeName string) {
 	q.Var(
 		manager.Span(periodName, period, time.Second, 0, longest),
@@ -58,7 +58,7 @@ func (q *queue) variables(period *time.Duration, periodName string, mode *bool, 
 	)
 }
 
-// named declares the name of one kind of task.
+// named declares the variables of one type of task's name.
 func named(l *manager.Loop, suffix string, n *TaskName) {
 	l.Var(
 		manager.Text("BatchTaskDTMName"+suffix, &n.Name, filledUpTo(maxName)),
@@ -66,14 +66,13 @@ func named(l *manager.Loop, suffix string, n *TaskName) {
 	)
 }
 
-// condition is a WHERE or ORDER BY of the configuration. What it says is checked
-// where it is used, on the node: a wrong one is refused there, with its clause.
+// condition is a WHERE or ORDER BY of the configuration. It is checked on the node that uses
+// it, which refuses an invalid one with its clause.
 func condition(name string, p *string) manager.Variable {
 	return manager.Text(name, p, filledUpTo(maxText))
 }
 
-// textUpTo refuses a text that is longer than most bytes, or has signs that do
-// not belong on a line.
+// textUpTo returns a check that refuses control characters and texts longer than most bytes.
 func textUpTo(most int) func(string) error {
 	return func(s string) error {
 		if len(s) > most {
@@ -86,7 +85,7 @@ func textUpTo(most int) func(string) error {
 	}
 }
 
-// filledUpTo is textUpTo that refuses an empty text, too.
+// filledUpTo is textUpTo that also refuses an empty text.
 func filledUpTo(most int) func(string) error {
 	return func(s string) error {
 		if strings.TrimSpace(s) == "" {
@@ -96,7 +95,7 @@ func filledUpTo(most int) func(string) error {
 	}
 }
 
-// every is the period of a schedule with a mode of its own: none while it is off.
+// every returns the period of a schedule with a mode; 0 while it is off.
 func every(mode *bool, period *time.Duration) func() time.Duration {
 	return func() time.Duration {
 		if !*mode {
