@@ -9,8 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What is due, where the ini file does not say (docs/spec/daemon.md 2.3, 2.9, 2.11, 2.12).
-// Properties are those of the site that is looked at (docs/spec/daemon.md F8, F11).
+// Default criteria of due sites and URLs (docs/spec/daemon.md 2.3, 2.9, 2.11, 2.12). Properties
+// are those of the examined site (docs/spec/daemon.md F8, F11).
 const (
 	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
 	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
@@ -21,18 +21,18 @@ const (
 	orderSites   = "`Priority` DESC, `TcDate` ASC"
 
 	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
-	// A site that is never crawled again keeps its pages.
+	// A site without recrawl keeps its pages.
 	agingURLs = "`ParentMd5`<>'' AND IFNULL(`UDate`,`CDate`) < DATE_SUB(NOW(), INTERVAL 2*" + recrawlPeriod + " MINUTE) AND " + recrawlPeriod + " > 0"
 
 	recrawlPeriod = "(SELECT `RecrawlPeriod` FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%')"
 
 	incrementalSites = crawlSites + " AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
-	// Rows of Status 5 and 6 are in a batch of processing, and left to it.
+	// Rows with Status 5 or 6 belong to a processing batch.
 	incrementalURLs  = "`Status` IN (4,7) AND `State`=0 AND `TcDate`>=`LastModified` AND TIMESTAMPDIFF(SECOND, `TcDate`, NOW()) > TIMESTAMPDIFF(SECOND, `LastModified`, `TcDate`)"
 	incrementalOrder = "`Depth` ASC, `MRate` DESC, `UDate` DESC"
 )
 
-// Bounds of values (docs/spec/daemon.md 3.2); SET has the same.
+// Limits of values (docs/spec/daemon.md 3.2), the same as for SET.
 const (
 	year     = 365 * longest
 	maxSwept = 1000000000
@@ -111,7 +111,7 @@ func process(f *config.File) batches.ProcessConfig {
 	}
 }
 
-// sweep reads the keys that aging and purging have alike.
+// sweep reads the common keys of aging and purging.
 func sweep(s *config.Section, keys, name string, number int64) batches.SweepConfig {
 	return batches.SweepConfig{
 		Mode:   s.Bool(keys+"Mode", true),
@@ -130,7 +130,7 @@ func taskName(s *config.Section, suffix, name string, number int64) batches.Task
 	return batches.TaskName{Name: s.Text("BatchTaskDTMName"+suffix, name), Type: s.Int("BatchTaskDTMType"+suffix, number, 0, 1000000)}
 }
 
-// common reads the keys that both managers of batches have.
+// common reads the common keys of both batch managers.
 func common(s *config.Section, urls, tasks int64) batches.Common {
 	s.Accept("server", "DTMDHost", "DTMDPort")
 	return batches.Common{

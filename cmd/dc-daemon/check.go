@@ -11,9 +11,8 @@ import (
 	"hce/dc/internal/daemon"
 )
 
-// check is --check-config: it writes the effective configuration to stdout and
-// all that is wrong, or odd, to stderr, and reports whether the daemon could start
-// with it. It starts nothing and makes no file.
+// check implements --check-config. It writes the effective configuration to stdout, errors and
+// warnings to stderr, and reports whether the daemon could start. It starts and creates nothing.
 func check(f *config.File, app config.Application, cfg daemon.Config, stdout, stderr io.Writer) bool {
 	faults := slices.Concat(classes(cfg.Sequence), programs(f.Programs()), app.Unwritable())
 	if err := config.Writable(cfg.Executor.Dir); err != nil {
@@ -22,10 +21,10 @@ func check(f *config.File, app config.Application, cfg daemon.Config, stdout, st
 	return f.Report("dc-daemon", stdout, stderr, faults...)
 }
 
-// urlManager is a class that old files name (docs/spec/DECISIONS.md 8.1).
+// urlManager is a class of old ini files (docs/spec/DECISIONS.md 8.1).
 const urlManager = "URLManager"
 
-// classes are the faults of instantiateSequence.
+// classes returns the faults of instantiateSequence.
 func classes(sequence []string) (faults []error) {
 	known := append([]string{urlManager}, daemon.DefaultSequence...)
 	for i, class := range sequence {
@@ -37,13 +36,13 @@ func classes(sequence []string) (faults []error) {
 			}
 			faults = append(faults, err)
 		case slices.Contains(sequence[:i], class):
-			faults = append(faults, fmt.Errorf("[Application] instantiateSequence: class %s stands there twice", class))
+			faults = append(faults, fmt.Errorf("[Application] instantiateSequence: class %s is there twice", class))
 		}
 	}
 	return faults
 }
 
-// programs are those of the file that cannot be executed.
+// programs returns a fault for each program that cannot be executed.
 func programs(list []config.Program) (faults []error) {
 	for _, p := range list {
 		if _, err := exec.LookPath(p.Path); err != nil && !errors.Is(err, exec.ErrDot) {

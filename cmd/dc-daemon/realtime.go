@@ -12,7 +12,7 @@ import (
 // realTime reads [BatchTasksManagerRealTime] (docs/spec/daemon.md 3.4).
 func realTime(f *config.File) realtime.Config {
 	s := f.Section(realtime.Name)
-	// Of the engine that the first implementation ran on; there is no starter.
+	// Keys of the first implementation's task engine, without effect here.
 	s.Accept("DRCEHost", "DRCEPort", "DRCEStarterName")
 	c := realtime.Config{
 		Server:        s.Text("server", ""),
@@ -26,7 +26,7 @@ func realTime(f *config.File) realtime.Config {
 	}
 	routes := []string{"0", "1", "4", "5"}
 	c.Routing, _ = strconv.Atoi(s.Choice("DRCERequestRouting", strconv.Itoa(realtime.DefaultRouting), routes...))
-	// A program that is no last stage would answer with a Batch, and store its results.
+	// Without --finalize the program would store its results and answer with a Batch.
 	if !slices.Contains(c.Finalizer.Args, "--finalize") {
 		c.Finalizer.Args = append(c.Finalizer.Args, "--finalize")
 	}

@@ -8,10 +8,9 @@ import (
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-// remote reads what a port says about other machines: serverHost, serverSecretKey
-// and allowedClients. It gives the keys, nil for a port without, and refuses an
-// address that other machines reach when there are neither keys nor the word that
-// it is meant to be open (docs/spec/DECISIONS.md 8.2).
+// remote reads serverHost, serverSecretKey and allowedClients of a port. It returns the keys, or
+// nil without keys. It refuses an address that other machines can reach without keys, unless
+// insecure is true (docs/spec/DECISIONS.md 8.2).
 func remote(s *config.Section, insecure bool) *bus.Curve {
 	host := s.Text("serverHost", "127.0.0.1")
 	local, err := bus.Local(host)
@@ -23,11 +22,11 @@ func remote(s *config.Section, insecure bool) *bus.Curve {
 	case secret != "" && allowed != "":
 		return readKeys(s, secret, allowed)
 	case secret != "":
-		s.Fail("serverSecretKey", "is of use only with allowedClients, the file or folder of the public keys that may come")
+		s.Fail("serverSecretKey", "needs allowedClients, the file or folder of the allowed public keys")
 	case allowed != "":
-		s.Fail("allowedClients", "is of use only with serverSecretKey, the .key file of the daemon; dc-admin keygen makes one")
+		s.Fail("allowedClients", "needs serverSecretKey, the .key file of the daemon; create one with dc-admin keygen")
 	case err == nil && !local && !insecure:
-		s.Fail("serverHost", fmt.Sprintf("= %q lets other machines in: make keys with dc-admin keygen and set serverSecretKey and allowedClients, or say AllowInsecureRemoteAccess = 1 if whoever reaches the port may rule; 127.0.0.1 needs neither", host))
+		s.Fail("serverHost", fmt.Sprintf("= %q lets other machines in: create keys with dc-admin keygen and set serverSecretKey and allowedClients, or set AllowInsecureRemoteAccess = 1 if everyone who reaches the port may control the daemon; 127.0.0.1 needs neither", host))
 	}
 	return nil
 }

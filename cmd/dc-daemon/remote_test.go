@@ -83,7 +83,7 @@ func TestRemote(t *testing.T) {
 					t.Fatal(err)
 				}
 				cfg := settings(f, "/data")
-				got, other := cfg.Admin.Curve, cfg.Clients.Curve
+				got, other := cfg.Admin.Curve, cfg.Gateway.Curve
 				if section != admin.Name {
 					got, other = other, got
 				}

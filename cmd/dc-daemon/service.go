@@ -14,25 +14,24 @@ import (
 	"hce/dc/internal/daemon"
 )
 
-// tellService lets systemd, if that started the daemon, know when it runs, that it
-// stops, and while all managers answer that it lives (Type=notify, WatchdogSec).
-// What cannot be told is a line of the log.
+// tellService reports to systemd, if it started the daemon: ready, stopping, and the watchdog
+// while all managers answer (Type=notify, WatchdogSec). Failures are logged.
 func tellService(cfg *daemon.Config) {
 	tell := func(state string) {
 		if _, err := sd.SdNotify(false, state); err != nil {
-			cfg.Log.Warn("the service manager is not told", "state", state, "error", err)
+			cfg.Log.Warn("cannot notify the service manager", "state", state, "error", err)
 		}
 	}
 	cfg.Ready = func(map[string]string) { tell(sd.SdNotifyReady) }
 	cfg.Status.Stopping = func() { tell(sd.SdNotifyStopping) }
-	// Half of the time, as it advises.
+	// Half of the limit, as sd_watchdog_enabled(3) recommends.
 	if limit, err := sd.SdWatchdogEnabled(false); err == nil && limit > 0 {
 		cfg.Status.Beat = func() { tell(sd.SdNotifyWatchdog) }
 		cfg.Status.BeatEvery = max(limit/2, time.Second)
 	}
 }
 
-// reopenOnHangup opens the log's file anew at each SIGHUP, until ctx is done.
+// reopenOnHangup reopens the log file at each SIGHUP until ctx ends.
 func reopenOnHangup(ctx context.Context, out *config.Output, log *slog.Logger) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -41,12 +40,12 @@ func reopenOnHangup(ctx context.Context, out *config.Output, log *slog.Logger) {
 			select {
 			case <-hangups:
 				if err := out.Reopen(); err != nil {
-					log.Warn("the log is not opened anew", "error", err)
+					log.Warn("cannot reopen the log", "error", err)
 					continue
 				}
-				log.Info("the log was opened anew")
+				log.Info("log reopened")
 			case <-ctx.Done():
-				return // a further SIGHUP while it stops does nothing
+				return // further SIGHUPs are ignored
 			}
 		}
 	}()

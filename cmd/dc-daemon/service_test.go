@@ -43,7 +43,7 @@ func TestHangup(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, log, "opened anew")
+	eventually(t, log, "log reopened")
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestHangup(t *testing.T) {
 		t.Error(err)
 	}
 	eventually(t, log, `"msg":"daemon stops"`)
-	if b, _ := os.ReadFile(log + ".1"); strings.Contains(string(b), "anew") || strings.Contains(string(b), "daemon stops") {
+	if b, _ := os.ReadFile(log + ".1"); strings.Contains(string(b), "log reopened") || strings.Contains(string(b), "daemon stops") {
 		t.Errorf("the old file goes on:\n%s", b)
 	}
 }

@@ -18,9 +18,8 @@ const (
 	longest    = 24 * time.Hour
 )
 
-// settings reads the daemon's sections (docs/spec/daemon.md 3); a key that the file does not
-// have leaves 0, which the manager's Config takes for its own default. What is
-// wrong is gathered in f.Err.
+// settings reads the daemon's sections (docs/spec/daemon.md 3). A missing key gives 0, which is
+// replaced by the default of the manager's Config. Errors are collected in f.Err.
 func settings(f *config.File, dataDir string) daemon.Config {
 	app := f.Section("Application")
 	nodes := app.Int("DRCENodes", 1, 1, 10000)
@@ -45,7 +44,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
 
 	s = f.Section(gateway.Name)
-	cfg.Clients = gateway.Config{
+	cfg.Gateway = gateway.Config{
 		Host: s.Text("serverHost", ""), Port: port(s),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
@@ -55,7 +54,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		BatchTimeout:  s.Duration("BatchTimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Nodes:         int(nodes),
 	}
-	cfg.Clients.Curve = remote(s, cfg.Clients.AllowInsecure)
+	cfg.Gateway.Curve = remote(s, cfg.Gateway.AllowInsecure)
 
 	s = f.Section(daemon.StatusName)
 	cfg.Status = status.Config{
@@ -64,21 +63,21 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		MinFree:       s.Int("StatusMinFree", 1<<30, 0, 1<<50),
 	}
 	cfg.Sites = sitesManager(f, int(nodes))
-	cfg.Executor = environment(f.Section("Environment"), dataDir)
+	cfg.Executor = localExecutor(f.Section("Environment"), dataDir)
 	cfg.Crawl, cfg.Process = crawl(f), process(f)
 	cfg.RealTime = realTime(f)
 	return cfg
 }
 
-// stage is a program of a task. It runs in the folder of the ini file, so that
-// its own relative arguments start there.
+// stage reads a task program. It runs in the folder of the ini file, so that relative arguments
+// start there.
 func stage(f *config.File, s *config.Section, key, def string) executor.Stage {
 	program, args := s.Command(key, def)
 	return executor.Stage{Program: program, Args: args, Dir: f.Dir()}
 }
 
-// port reads serverPort; 0 asks for one that the system chooses, which is -1 to a
-// manager, as 0 is its own default there.
+// port reads serverPort. 0 means a port that the system chooses, which is -1 for a manager: its
+// 0 is the default port.
 func port(s *config.Section) int {
 	switch p := int(s.Int("serverPort", -1, 0, maxPort)); p {
 	case -1:

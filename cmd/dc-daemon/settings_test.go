@@ -53,8 +53,8 @@ func TestShippedIni(t *testing.T) {
 func TestNumberOfNodes(t *testing.T) {
 	for text, want := range map[string]int{"": 1, "DRCENodes = 3\n": 3} {
 		cfg, f := read(t, "[Application]\n"+text)
-		if f.Err() != nil || cfg.Clients.Nodes != want || cfg.Sites.Nodes != want {
-			t.Errorf("%q: clients %d, sites %d, %v", text, cfg.Clients.Nodes, cfg.Sites.Nodes, f.Err())
+		if f.Err() != nil || cfg.Gateway.Nodes != want || cfg.Sites.Nodes != want {
+			t.Errorf("%q: clients %d, sites %d, %v", text, cfg.Gateway.Nodes, cfg.Sites.Nodes, f.Err())
 		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// What is recrawled and when, where the ini file does not say (docs/spec/daemon.md 2.14, 3.5).
+// Defaults of the recrawl criteria (docs/spec/daemon.md 2.14, 3.5).
 const (
 	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
-	// The second next point of a grid of periods that begins at midnight: one to two
-	// periods ahead, and sites of one period stay in step.
+	// The second next point of a grid of periods from midnight: one to two periods ahead, at
+	// the same times for all sites with that period.
 	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
 	recrawlURLs   = "`ParentMd5`=''"
 	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
@@ -41,7 +41,7 @@ func sitesManager(f *config.File, nodes int) sites.Config {
 	return c
 }
 
-// checked is the text of a key, refused when check finds fault with it.
+// checked reads a text and refuses it if check returns an error.
 func checked(s *config.Section, key, def string, check func(string) error) string {
 	text := s.Text(key, def)
 	if err := check(text); err != nil {

@@ -20,66 +20,64 @@ import (
 	"hce/dc/internal/daemon/status"
 )
 
-// Config is all that a daemon is told. DataDir, Sites.DBTask and Log are
-// mandatory.
+// Config configures a daemon. DataDir, Sites.DBTask and Log are mandatory.
 type Config struct {
-	// Name is the name of this instance, in every log line; "" for none.
+	// Name is the name of this instance in every log line; "" for none.
 	Name string
-	// DataDir is the folder of the daemon's own files: the lock, the saved
-	// statistics. One daemon at a time works in it; it is made if missing.
+	// DataDir is the folder of the daemon's own files: lock, saved statistics, spool. Only
+	// one daemon may use it. It is created if missing.
 	DataDir string
-	// Sequence are the classes to start, in this order ([Application]
-	// instantiateSequence); default DefaultSequence. URLManager is accepted as a
-	// part of SitesManager (docs/spec/DECISIONS.md 8.1).
+	// Sequence are the classes in the order of their start ([Application]
+	// instantiateSequence); default DefaultSequence. URLManager is accepted as a part of
+	// SitesManager (docs/spec/DECISIONS.md 8.1).
 	Sequence []string
-	// Env is the local execution environment. Defaults: Dir <DataDir>/env, Log
-	// the daemon's, and as many slots for each
-	// kind of task as its manager has at once.
+	// Executor is the local executor. Defaults: Dir <DataDir>/env, the daemon's Log, and for
+	// each task type as many slots as its manager uses.
 	Executor executor.LocalConfig
-	// OpenExecutor opens another environment instead; nil for the local one.
+	// OpenExecutor opens another executor instead; nil for the local one.
 	OpenExecutor func() (Pool, error)
-	// PollTimeout is PollingTimeout of each class, by class name; default 200 ms.
+	// PollTimeout is PollingTimeout by class name; default 200 ms.
 	PollTimeout map[string]time.Duration
 
-	Admin   admin.Config // its Stop is filled in here
-	Clients gateway.Config
-	Sites   sites.Config          // its Env is filled in here
-	Crawl   batches.CrawlConfig   // as well
-	Process batches.ProcessConfig // as well
+	// Run sets Admin.Stop, the Executor of each manager, and the bus of Status.
+	Admin    admin.Config
+	Gateway  gateway.Config
+	Sites    sites.Config
+	Crawl    batches.CrawlConfig
+	Process  batches.ProcessConfig
+	RealTime realtime.Config
+	Status   status.Config
 
-	RealTime realtime.Config // as well
-	Status   status.Config   // what concerns the bus is filled in here
-
-	// StopLimit is how long one manager may take to stop; default 30 s.
+	// StopLimit limits the stop of one manager; default 30 s.
 	StopLimit time.Duration
-	// Ready, if set, is called once when all managers run, with the TCP
-	// endpoints by class name.
+	// Ready, if not nil, is called once when all managers run, with the TCP endpoints by
+	// class name.
 	Ready func(endpoints map[string]string)
 	Log   *slog.Logger
-	// Level is the level of Log that LOG_LEVEL changes; nil for none.
+	// Level is the level of Log that LOG_LEVEL changes; may be nil.
 	Level *slog.LevelVar
 }
 
-// Pool is an environment that this process runs. Close ends its tasks.
+// Pool is an executor inside of this process. Close ends its tasks.
 type Pool interface {
 	executor.Executor
 	Close(ctx context.Context) error
 }
 
-// DefaultSequence has those who bind before those who connect.
+// DefaultSequence starts managers that bind before managers that connect to them.
 var DefaultSequence = []string{
 	admin.Name, sites.Name, batches.CrawlName, batches.ProcessName, realtime.Name, gateway.Name,
 }
 
-// urlManager is a class of older ini files, part of SitesManager now.
+// urlManager is a class of older ini files; it is part of SitesManager.
 const urlManager = "URLManager"
 
 func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
-		return c, errors.New("daemon: no data folder")
+		return c, errors.New("no data folder is configured")
 	}
 	if c.Sites.DBTask.Program == "" {
-		return c, errors.New("daemon: no db-task program")
+		return c, errors.New("no db-task program is configured")
 	}
 	if c.Name != "" {
 		c.Log = c.Log.With("name", c.Name)
@@ -94,7 +92,7 @@ func (c Config) withDefaults() (Config, error) {
 		batches.CrawlTask:   int(c.Crawl.MaxTasks),
 		batches.ProcessTask: int(c.Process.MaxTasks),
 		realtime.TaskType:   c.RealTime.MaxThreads,
-		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // sites are picked beside
+		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // and one that selects sites
 	})
 	if c.OpenExecutor == nil {
 		local := c.Executor
@@ -106,7 +104,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Sequence = slices.DeleteFunc(slices.Clone(c.Sequence), func(name string) bool { return name == urlManager })
 	for i, name := range c.Sequence {
 		if slices.Contains(c.Sequence[:i], name) {
-			return c, fmt.Errorf("daemon: class %s stands twice in instantiateSequence", name)
+			return c, fmt.Errorf("class %s is twice in instantiateSequence", name)
 		}
 	}
 	if c.StopLimit <= 0 {
@@ -115,7 +113,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// withSlots adds to slots the kinds that it does not name.
+// withSlots returns slots with defaults for the missing task types.
 func withSlots(slots, defaults map[string]int) map[string]int {
 	all := maps.Clone(slots)
 	if all == nil {

@@ -20,17 +20,16 @@ import (
 	"hce/dc/internal/daemon/status"
 )
 
-// termLimit is how long the bus may take to send its last messages.
+// termLimit limits the time of the bus to send its last messages.
 const termLimit = 5 * time.Second
 
-// builder makes one manager of a class. The base has all but its name.
+// builder creates the manager of a class. base has everything except its name.
 type builder struct {
 	class string
 	build func(base manager.Config) runner
 }
 
-// builders are the classes that there are. What each one is given beside the
-// bus stands here and nowhere else.
+// builders returns all classes with their configuration and dependencies.
 func builders(cfg Config, pool executor.Executor, stop func()) []builder {
 	cfg.Admin.Stop = stop
 	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
@@ -40,54 +39,55 @@ func builders(cfg Config, pool executor.Executor, stop func()) []builder {
 		{batches.CrawlName, func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) }},
 		{batches.ProcessName, func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) }},
 		{realtime.Name, func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) }},
-		{gateway.Name, func(base manager.Config) runner { return gateway.New(base, cfg.Clients) }},
+		{gateway.Name, func(base manager.Config) runner { return gateway.New(base, cfg.Gateway) }},
 	}
 }
 
-// Run is the daemon, from the lock of its folder to the last goroutine.
+// Run runs the daemon until ctx ends, an operator stops it, all managers were stopped, or one
+// manager fails, which is the error. Everything it started has ended when it returns.
 func Run(ctx context.Context, cfg Config) (err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return err
 	}
-	folder, err := lockFolder(cfg.DataDir)
+	unlock, err := lockFolder(cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	defer folder.release()
+	defer unlock()
 
 	pool, err := cfg.OpenExecutor()
 	if err != nil {
-		return fmt.Errorf("daemon: environment: %w", err)
+		return err
 	}
 	defer func() {
 		limited, cancel := context.WithTimeout(context.Background(), cfg.StopLimit)
 		defer cancel()
 		if e := pool.Close(limited); e != nil {
-			err = errors.Join(err, fmt.Errorf("daemon: environment: %w", e))
+			err = errors.Join(err, e)
 		}
 	}()
 
 	b, err := bus.New()
 	if err != nil {
-		return fmt.Errorf("daemon: %w", err)
+		return err
 	}
 	defer func() {
 		if e := b.Term(termLimit); e != nil {
-			err = errors.Join(err, fmt.Errorf("daemon: %w", e))
+			err = errors.Join(err, e)
 		}
 	}()
 
-	watch, err := status.Start(cfg.watched(b))
+	watch, err := status.Start(cfg.status(b))
 	if err != nil {
-		return fmt.Errorf("daemon: %w", err)
+		return err
 	}
 	defer watch.Stop()
 
-	told, stop := context.WithCancel(ctx)
+	running, stop := context.WithCancel(ctx)
 	defer stop()
 	g := newGroup(cfg.Log, cfg.StopLimit)
-	err = startAll(told, g, cfg, b, builders(cfg, pool, stop))
+	err = startAll(running, g, cfg, b, builders(cfg, pool, stop))
 	if err == nil {
 		watch.Running()
 		if watch.Addr() != "" {
@@ -97,20 +97,20 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		if cfg.Ready != nil {
 			cfg.Ready(g.endpoints)
 		}
-		err = g.wait(told)
-	} else if told.Err() != nil {
-		err = nil // told to stop while it started
+		err = g.wait(running)
+	} else if running.Err() != nil {
+		err = nil // stopped during the start
 	}
 	cfg.Log.Info("daemon stops")
 	watch.Stopping()
 	return errors.Join(err, g.stopAll())
 }
 
-// StatusName is the status server among the endpoints, and its ini section.
+// StatusName is the name of the status server in the endpoints, and its ini section.
 const StatusName = "StatusServer"
 
-// watched is what the status server is told.
-func (c Config) watched(b *bus.Bus) status.Config {
+// status returns the configuration of the status server.
+func (c Config) status(b *bus.Bus) status.Config {
 	w := c.Status
 	w.Bus, w.Endpoint, w.Classes, w.DataDir, w.Log = b, admin.Endpoint, c.Sequence, c.DataDir, c.Log
 	if slices.Contains(c.Sequence, sites.Name) {
@@ -119,8 +119,7 @@ func (c Config) watched(b *bus.Bus) status.Config {
 	return w
 }
 
-// startAll starts the managers in the configured order, each after the one
-// before it is ready.
+// startAll starts the managers in the configured order, each after the one before is ready.
 func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known []builder) error {
 	byClass := map[string]builder{}
 	for _, k := range known {
@@ -128,7 +127,7 @@ func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known []bui
 	}
 	for _, class := range cfg.Sequence {
 		if _, ok := byClass[class]; !ok {
-			return fmt.Errorf("daemon: class %q of instantiateSequence is unknown", class)
+			return fmt.Errorf("class %q of instantiateSequence is unknown", class)
 		}
 	}
 	for _, class := range cfg.Sequence {

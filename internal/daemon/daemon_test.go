@@ -81,7 +81,7 @@ func config(t testing.TB) (Config, *journal) {
 		Sequence:     []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // batches have tests of their own
 		OpenExecutor: func() (Pool, error) { return managertest.Executor{RunFunc: dbTask}, nil },
 		Admin:        admin.Config{Port: -1},
-		Clients:      gateway.Config{Port: -1},
+		Gateway:      gateway.Config{Port: -1},
 		Sites:        sites.Config{DBTask: executor.Stage{Program: "db-task"}},
 		// A stop is seen after one wait at the latest.
 		PollTimeout: map[string]time.Duration{
@@ -198,7 +198,7 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 
 func TestHostilePeers(t *testing.T) {
 	cfg, _ := config(t)
-	cfg.Clients.MaxFrame, cfg.Admin.MaxFrame = 1<<20, 1<<20
+	cfg.Gateway.MaxFrame, cfg.Admin.MaxFrame = 1<<20, 1<<20
 	r := start(t, cfg)
 	for class, size := range map[string]int{gateway.Name: 100 << 20, admin.Name: 2 << 20} {
 		address := strings.TrimPrefix(r.endpoints[class], "tcp://")
@@ -278,7 +278,7 @@ func TestStopByOperator(t *testing.T) {
 	})
 	t.Run("one alone", func(t *testing.T) {
 		cfg, _ := config(t)
-		cfg.Clients.Timeout, cfg.Admin.Timeout = 50*time.Millisecond, 50*time.Millisecond
+		cfg.Gateway.Timeout, cfg.Admin.Timeout = 50*time.Millisecond, 50*time.Millisecond
 		r := start(t, cfg)
 		c := r.operator()
 		state(t, c, sites.Name)
@@ -339,8 +339,8 @@ func TestRefusedConfigs(t *testing.T) {
 		{"class twice", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
 		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
 		{"environment", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
-		{"port in use", func(c *Config) { c.Clients.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
-		{"open to all", func(c *Config) { c.Clients.Host = "0.0.0.0" }, "insecure"},
+		{"port in use", func(c *Config) { c.Gateway.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
+		{"open to all", func(c *Config) { c.Gateway.Host = "0.0.0.0" }, "insecure"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,10 +15,10 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// listener is a manager with a TCP endpoint, to be asked when it is ready.
+// listener is a manager with a TCP endpoint, which is known when it is ready.
 type listener interface{ Addr() string }
 
-// group is the managers that have been started, in order.
+// group holds the started managers in the order of their start.
 type group struct {
 	log       *slog.Logger
 	stopLimit time.Duration
@@ -38,9 +38,8 @@ func newGroup(log *slog.Logger, stopLimit time.Duration) *group {
 	return &group{log: log, stopLimit: stopLimit, endpoints: map[string]string{}}
 }
 
-// start builds a manager, runs it in a goroutine and waits until it is ready,
-// or for the end of ctx. That does not stop the manager: stopAll does, when its
-// turn comes.
+// start runs a manager in a goroutine and waits until it is ready or ctx ends. The end of ctx
+// does not stop the manager: stopAll does, in the right order.
 func (g *group) start(ctx context.Context, class string, base manager.Config, build func(manager.Config) runner) error {
 	var m runner
 	ready := make(chan struct{})
@@ -66,14 +65,13 @@ func (g *group) start(ctx context.Context, class string, base manager.Config, bu
 		}
 		return nil
 	case <-one.done:
-		return fmt.Errorf("daemon: class %s did not start: %w", class, one.err)
+		return fmt.Errorf("class %s did not start: %w", class, one.err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// wait returns nil when ctx is done or all managers have ended of themselves,
-// and an error as soon as one has failed.
+// wait returns nil when ctx ends or all managers have ended, and an error as soon as one fails.
 func (g *group) wait(ctx context.Context) error {
 	watched, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,9 +89,9 @@ func (g *group) wait(ctx context.Context) error {
 		select {
 		case one := <-ended:
 			if one.err != nil {
-				return fmt.Errorf("daemon: class %s failed: %w", one.class, one.err)
+				return fmt.Errorf("class %s failed: %w", one.class, one.err)
 			}
-			g.log.Info("class was stopped", "class", one.class)
+			g.log.Info("class has stopped", "class", one.class)
 		case <-ctx.Done():
 			return nil
 		}
@@ -101,7 +99,7 @@ func (g *group) wait(ctx context.Context) error {
 	return nil
 }
 
-// stopAll stops the managers, the last one started first, and waits for each.
+// stopAll stops the managers in reverse order and waits for each.
 func (g *group) stopAll() error {
 	var failures []error
 	for i := len(g.members) - 1; i >= 0; i-- {
@@ -111,7 +109,7 @@ func (g *group) stopAll() error {
 		select {
 		case <-one.done:
 		case <-timer.C:
-			failures = append(failures, fmt.Errorf("daemon: class %s did not stop within %v", one.class, g.stopLimit))
+			failures = append(failures, fmt.Errorf("class %s did not stop within %v", one.class, g.stopLimit))
 		}
 		timer.Stop()
 	}

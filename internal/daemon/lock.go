@@ -3,49 +3,23 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
+
+	"hce/dc/internal/files"
 )
 
 const lockName = "dc-daemon.lock"
 
-// lock keeps a second daemon out of a data folder. The kernel frees it when the
-// process ends, however that comes about.
-type lock struct{ file *os.File }
-
-// lockFolder takes the lock of folder, which it makes if missing. Another
-// daemon's lock is an error that names its process.
-func lockFolder(folder string) (*lock, error) {
+// lockFolder creates folder if missing and locks it, so that only one daemon works in it. The
+// kernel frees the lock when the process ends. The error names the process of another daemon.
+func lockFolder(folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("daemon: data folder: %w", err)
+		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	path := filepath.Join(folder, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("daemon: lock: %w", err)
+	unlock, err = files.TryLockPID(filepath.Join(folder, lockName))
+	if errors.Is(err, files.ErrLocked) {
+		return nil, fmt.Errorf("another daemon works in %s: %w", folder, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		defer f.Close()
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("daemon: lock %s: %w", path, err)
-		}
-		pid, _ := io.ReadAll(io.LimitReader(f, 32))
-		return nil, fmt.Errorf("another daemon works in %s: process %s", folder, strings.TrimSpace(string(pid)))
-	}
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = fmt.Fprintln(f, os.Getpid())
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("daemon: lock %s: %w", path, err)
-	}
-	return &lock{f}, nil
+	return unlock, err
 }
-
-// release frees the folder. The file stays: removing it would let two daemons
-// hold locks on two files of the same name.
-func (l *lock) release() { _ = l.file.Close() }

@@ -1,23 +1,17 @@
-// Package admin is AdminInterfaceServer: the one door for operators. It takes
-// their requests on TCP, passes each to the manager that it names, and brings
-// the answer back (docs/spec/daemon.md 1.6, 4).
+// Package admin is AdminInterfaceServer, the interface for operators. It accepts their requests
+// on TCP, forwards each to the named manager and returns the answer (docs/spec/daemon.md 1.6, 4).
 //
-// The managers connect to its inproc endpoint and say that they are ready;
-// whoever did not is an unknown class. Every request gets one answer: the
-// manager's, or an AdminCommand of command 7 with the reason in the event type
-// of STATE's answer: unknown class, stopped class, no answer in time.
+// The managers connect to its inproc endpoint and report that they are ready; other class names
+// are unknown. Every request gets one answer: that of the manager, or an AdminCommand of command
+// 7 in the event type of STATE's answer with the reason: unknown class, stopped class, timeout.
 //
 //	server := admin.New(manager.Config{Bus: b, Log: log}, admin.Config{Stop: cancel})
 //	err := server.Run(ctx)
 //
-// SUSPEND is for all managers or for those in its "classes"; its one answer names
-// each with its state.
+// SUSPEND addresses all managers or those in "classes"; its answer has the state of each.
 //
-// STATE with command 2 to this class ends the whole daemon, as do the class
-// names "" and "*": the answer is sent first, then Config.Stop is called, and
-// the daemon stops its managers in reverse order with this one last.
-//
-// Neighbours: manager below; daemon starts it first and stops it last.
+// STATE with command 2 to this class, to "" or to "*" stops the whole daemon: the server answers
+// and calls Config.Stop, and the daemon stops its managers in reverse order, this one last.
 package admin
 
 import (
@@ -35,40 +29,36 @@ import (
 // Name is the class name.
 const Name = "AdminInterfaceServer"
 
-// Endpoint is where the other managers connect to.
+// Endpoint is the inproc endpoint for the other managers.
 var Endpoint = bus.Inproc(manager.AdminSocket)
 
 // Config is the section [AdminInterfaceServer].
 type Config struct {
 	Host string // serverHost; default 127.0.0.1
-	Port int    // serverPort; default 5503, negative for one that the system chooses
-	// AllowInsecure lets Host be an address that other machines reach
+	Port int    // serverPort; default 5503, negative for a port that the system chooses
+	// AllowInsecure lets Host be an address that other machines can reach
 	// (AllowInsecureRemoteAccess).
 	AllowInsecure bool
-	// Curve are the server's secret key and the list of the operators
-	// (serverSecretKey, allowedClients); nil for a port without keys.
-	Curve *bus.Curve
-	// MaxFrame bounds one request in bytes (MaxMessageSize); default 64 MiB.
-	MaxFrame int64
-	// Timeout is how long a manager may take for its answer (ClassTimeout, ms);
-	// default 10 s.
-	Timeout time.Duration
-	// Version is shown as VERSION.
-	Version string
-	// Stop ends the daemon. It is called from the loop and must not wait for it.
-	// Nil: only this manager ends.
+	// Curve has the server's secret key and the list of operators (serverSecretKey,
+	// allowedClients); nil for a port without keys.
+	Curve    *bus.Curve
+	MaxFrame int64         // bytes of one request (MaxMessageSize); default 64 MiB
+	Timeout  time.Duration // for the answer of a manager (ClassTimeout, ms); default 10 s
+	Version  string        // shown as VERSION
+	// Stop stops the daemon. It is called from the loop and must not wait. Nil stops only
+	// this manager.
 	Stop func()
 }
 
-// Server is the manager. Create it with New.
+// Server is AdminInterfaceServer. Create it with New.
 type Server struct {
 	*manager.Loop
 	cfg     Config
 	tcp     string
-	classes map[string]manager.Peer // who said that it is ready
+	classes map[string]manager.Peer // managers that reported ready
 }
 
-// New makes the manager; it opens nothing.
+// New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Server {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
@@ -87,7 +77,7 @@ func New(base manager.Config, cfg Config) *Server {
 
 	s.BindAdmin(manager.AdminSocket, Endpoint, bus.Options{})
 	s.Handle(manager.AdminSocket, wire.ClassInternal, wire.InternalReady, s.ready)
-	// The daemon's own status server asks here, whatever keys the TCP side wants.
+	// The daemon's own status server connects here, without keys.
 	s.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminStat, func(from manager.Peer, e wire.Event) { s.pass(from, e, s.AnswerStat) })
 
 	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
@@ -108,14 +98,14 @@ func New(base manager.Config, cfg Config) *Server {
 	return s
 }
 
-// notServed are requests of the first implementation that have no work here
+// notServed are requests of the first implementation that are refused
 // (docs/spec/daemon.md 1.3, 1.6).
 var notServed = map[int]string{
-	1028: "SYSTEM is not served: the daemon frees its memory by itself",
-	1029: "SQL_CUSTOM is not served to operators: no manager has a database of its own; clients ask for SQL_CUSTOM on the client port",
+	1028: "SYSTEM is not served: the daemon frees its memory automatically",
+	1029: "SQL_CUSTOM is not served to operators: no manager has its own database; send SQL_CUSTOM to the client port",
 }
 
-// Addr is the TCP endpoint, once the manager is ready.
+// Addr returns the TCP endpoint after the manager is ready.
 func (s *Server) Addr() string { return s.Endpoint(s.tcp) }
 
 func (s *Server) registered() []string {
@@ -130,27 +120,27 @@ func (s *Server) registered() []string {
 func (s *Server) ready(from manager.Peer, e wire.Event) {
 	var hello wire.AdminCommand
 	if err := json.Unmarshal(e.Object, &hello); err != nil || hello.ClassName == "" {
-		s.Log().Warn("a manager announced itself without a name", "uid", e.UID)
+		s.Log().Warn("ignored a ready report without a class name", "uid", e.UID)
 		return
 	}
 	s.classes[hello.ClassName] = from
-	s.Log().Debug("manager announced", "class", hello.ClassName)
+	s.Log().Debug("manager is ready", "class", hello.ClassName)
 }
 
-// everyone reports whether a class name means the whole daemon.
-func everyone(class string) bool { return class == "" || class == "*" }
+// isDaemon reports whether a class name means the whole daemon.
+func isDaemon(class string) bool { return class == "" || class == "*" }
 
-// pass answers a request for this class and forwards one for another.
+// pass answers a request for this class and forwards other requests.
 func (s *Server) pass(from manager.Peer, e wire.Event, own manager.Handler) {
-	var asked struct {
+	var request struct {
 		ClassName *string `json:"className"`
 	}
-	if err := json.Unmarshal(e.Object, &asked); err != nil || asked.ClassName == nil {
+	if err := json.Unmarshal(e.Object, &request); err != nil || request.ClassName == nil {
 		s.ReplyError(from, e, "the object has no className")
 		return
 	}
-	class := *asked.ClassName
-	if class == Name || e.Type == wire.AdminState && everyone(class) {
+	class := *request.ClassName
+	if class == Name || e.Type == wire.AdminState && isDaemon(class) {
 		own(from, e)
 		return
 	}
@@ -168,7 +158,7 @@ func (s *Server) pass(from manager.Peer, e wire.Event, own manager.Handler) {
 	})
 }
 
-// why says in words that class gave no answer; one that is gone is forgotten.
+// why explains why class gave no answer, and unregisters a stopped class.
 func (s *Server) why(class string, err error) string {
 	switch {
 	case errors.Is(err, bus.ErrGone):
@@ -180,28 +170,27 @@ func (s *Server) why(class string, err error) string {
 	return fmt.Sprintf("class %s: %v", class, err)
 }
 
-// state ends the daemon.
+// state stops the daemon.
 func (s *Server) state(from manager.Peer, e wire.Event) {
-	var asked wire.AdminCommand
-	if err := json.Unmarshal(e.Object, &asked); err != nil || asked.Command != wire.CommandShutdown {
+	var request wire.AdminCommand
+	if err := json.Unmarshal(e.Object, &request); err != nil || request.Command != wire.CommandShutdown {
 		s.ReplyError(from, e, "only command 2 (shutdown) is served")
 		return
 	}
-	s.Reply(from, e, wire.AdminStateAns, wire.AdminCommand{ClassName: asked.ClassName, Command: wire.CommandShutdown})
-	s.Log().Info("told to stop the daemon", "uid", e.UID)
+	s.Reply(from, e, wire.AdminStateAns, wire.AdminCommand{ClassName: request.ClassName, Command: wire.CommandShutdown})
+	s.Log().Info("stop of the daemon requested", "uid", e.UID)
 	s.cfg.Stop()
 }
 
-// suspend tells the managers that are named, or all, and answers once, when the
-// last one has answered or its time is up: one status for each, in the order
-// asked, all by name.
+// suspend forwards SUSPEND to the named managers, or to all, and answers once, after the last
+// answer or timeout: one status per manager, in the order of the request or sorted by name.
 func (s *Server) suspend(from manager.Peer, e wire.Event) {
-	asked, err := manager.ReadSuspension(e.Object)
+	request, err := manager.ReadSuspension(e.Object)
 	if err != nil {
 		s.ReplyError(from, e, err.Error())
 		return
 	}
-	names := s.meant(asked.Classes)
+	names := s.targets(request.Classes)
 	response := wire.GeneralResponse{Statuses: make([]any, len(names))}
 	left := len(names)
 	if left == 0 {
@@ -225,18 +214,18 @@ func (s *Server) suspend(from manager.Peer, e wire.Event) {
 		switch to, ok := s.classes[class]; {
 		case ok:
 			s.Forward(to, e, s.cfg.Timeout, done)
-		case class == Name && asked.SuspendType == 0:
-			done(wire.Event{}, errors.New("cannot be suspended: operators come through it"))
+		case class == Name && request.SuspendType == 0:
+			done(wire.Event{}, errors.New("cannot be suspended: it serves the operators"))
 		default:
 			done(wire.Event{}, errors.New("unknown"))
 		}
 	}
 }
 
-// meant are the classes that a request is for, each once; all that have
-// announced themselves when it names none or "*".
-func (s *Server) meant(classes []string) []string {
-	if len(classes) == 0 || slices.ContainsFunc(classes, everyone) {
+// targets returns the named classes without duplicates, or all registered ones if the list is
+// empty or has "*".
+func (s *Server) targets(classes []string) []string {
+	if len(classes) == 0 || slices.ContainsFunc(classes, isDaemon) {
 		return s.registered()
 	}
 	var once []string
@@ -248,14 +237,14 @@ func (s *Server) meant(classes []string) []string {
 	return once
 }
 
-// maxClasses bounds the names that one request is answered for.
+// maxClasses limits the class names of one request.
 const maxClasses = 100
 
-// suspensionText is a manager's own word on its state.
+// suspensionText returns the state in a manager's answer.
 func suspensionText(answer wire.Event) (text string, ok bool) {
 	var g wire.GeneralResponse
 	if err := json.Unmarshal(answer.Object, &g); err != nil || len(g.Statuses) != 1 {
-		return "an answer that is none", false
+		return "invalid answer", false
 	}
 	text, ok = g.Statuses[0].(string)
 	return text, ok && g.ErrorCode == 0

@@ -30,10 +30,6 @@ type batch struct {
 	task  string
 	stage stage
 	sites []string // of its rows; empty: unknown, so any site
-	id    int64
-	task  string
-	stage stage
-	sites []string // of its rows; none: not known, look everywhere
 	urls  int
 	nodes int          // that answered its selection
 	extra bool         // uses no slot: of a schedule with its own limit

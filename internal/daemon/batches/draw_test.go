@@ -114,7 +114,7 @@ func TestFetchTypes(t *testing.T) {
 		"1.75": "is not an object", `"x"`: "is not an object", `[1]`: "is not an object", `{"splitter":"1.75"}`: "is not an object",
 		`{"spliter":1.75}`: "spliter", `{"splitter":0.5}`: "must be 1 to 2", `{"splitter":2.1}`: "must be 1 to 2",
 		`{"dfetcher_BatchDefaultMaxURLs":4}`: "must be 1 to 2", `{"splitter":1.5,"dfetcher_BatchDefaultMaxURLs":-1}`: "must be 0 to",
-		`{"splitter":1.5,"dfetcher_BatchMaxExecutionTime":999999}`: "must be 0 to 86400", `{"splitter":1.5}{}`: "something after",
+		`{"splitter":1.5,"dfetcher_BatchMaxExecutionTime":999999}`: "must be 0 to 86400", `{"splitter":1.5}{}`: "more text after",
 		`{"splitter":1.5,"dfetcher_BatchQueueTaskTTL":1e9}`: "dfetcher_BatchQueueTaskTTL", `{"splitter":`: "is not an object",
 	} {
 		if got, err := ReadFetchTypes(text); err == nil || !strings.Contains(err.Error(), reason) || got != (FetchTypes{}) {

@@ -16,30 +16,29 @@ const (
 	maxFiles = 1000  // of a folder
 	maxKeys  = 10000 // of a list
 
-	// trusted is how long a listed key passes without a look at the files, so
-	// that a removed one is out after that time.
+	// trusted is how long a listed key is accepted without a check of the files, and so the
+	// delay of a removal.
 	trusted = time.Second
-	// settling is how young a file may be for another change to bear the same
-	// time. Until it is older, it is read anew.
+	// settling is how long after a change another change may have the same time stamp.
+	// Younger files are read again.
 	settling = 2 * time.Second
 )
 
-// List is who may come: the public keys of one file, or of the files *.pub of a
-// folder. It follows the files as they change. Any number of goroutines may ask
-// it.
+// List is a set of allowed public keys, from one file or from the files *.pub of a folder. It
+// follows changes of the files. It is safe for concurrent use.
 type List struct {
 	path string
 	now  func() time.Time
 
 	mu      sync.Mutex
 	keys    map[string]bool
-	err     error     // of the last reading
+	err     error     // of the last read
 	stamps  []stamp   // of the files that were read
-	read    time.Time // when they were
-	checked time.Time // when they were looked at
+	read    time.Time // when they were read
+	checked time.Time // when their stamps were checked
 }
 
-// stamp tells one state of a file from another.
+// stamp identifies a version of a file.
 type stamp struct {
 	name            string
 	inode           uint64
@@ -48,8 +47,8 @@ type stamp struct {
 	mode            os.FileMode
 }
 
-// OpenList reads a list. All of it must be right now, and there must be a key;
-// later, lines that are wrong are passed over, and Allowed tells.
+// OpenList reads a list, which must be valid and not empty. Invalid lines that appear later
+// are skipped and reported by Allowed.
 func OpenList(path string) (*List, error) {
 	return openList(path, time.Now)
 }
@@ -61,14 +60,14 @@ func openList(path string, now func() time.Time) (*List, error) {
 		return nil, l.err
 	}
 	if len(l.keys) == 0 {
-		return nil, fmt.Errorf("list of clients: there is no public key in %s", path)
+		return nil, fmt.Errorf("list of clients: no public key in %s", path)
 	}
 	return l, nil
 }
 
-// Allowed reports whether the list has that public key. A key that was just
-// added is found at once; one that was removed may pass for a second more. The
-// error tells what is wrong with the files, beside the answer.
+// Allowed reports whether the list has that public key. An added key is found at once; a
+// removed key may be accepted for one more second. The error describes invalid files and does
+// not affect the result.
 func (l *List) Allowed(public string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +78,7 @@ func (l *List) Allowed(public string) (bool, error) {
 	return l.keys[public], l.err
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (l *List) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +122,7 @@ func (l *List) refresh(now time.Time) {
 	}
 }
 
-// settled reports whether files that were read then can since have changed
-// without another stamp.
+// settled reports whether a file that was read then has a new stamp after each later change.
 func settled(stamps []stamp, read time.Time) bool {
 	for _, s := range stamps {
 		if read.Sub(s.modified) < settling || read.Sub(s.moved) < settling {
@@ -134,7 +132,7 @@ func settled(stamps []stamp, read time.Time) bool {
 	return true
 }
 
-// look takes the stamps of the files, in the order of their names.
+// look returns the stamps of the files, sorted by name.
 func (l *List) look() ([]stamp, error) {
 	info, err := os.Stat(l.path)
 	if err != nil {
@@ -144,7 +142,7 @@ func (l *List) look() ([]stamp, error) {
 		return []stamp{newStamp(l.path, info)}, nil
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("everybody may write to the folder %s (mode %04o), and so let in whom they want", l.path, info.Mode().Perm())
+		return nil, fmt.Errorf("everybody may write to the folder %s (mode %04o) and could add clients", l.path, info.Mode().Perm())
 	}
 	folder, err := os.Open(l.path)
 	if err != nil {
@@ -167,7 +165,7 @@ func (l *List) look() ([]stamp, error) {
 		path := filepath.Join(l.path, name)
 		info, err := os.Stat(path)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed just now
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, err

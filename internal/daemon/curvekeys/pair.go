@@ -8,29 +8,28 @@ import (
 	"regexp"
 )
 
-// Pair is a secret key and the public one that belongs to it, as texts of 40
-// characters. It prints as the public key alone, so that no log tells the secret.
+// Pair is a secret key and its public key, as texts of 40 characters. It prints as the public
+// key, to keep the secret out of logs.
 type Pair struct {
 	Public, Secret string
 }
 
-// String is the public key.
+// String returns the public key.
 func (p Pair) String() string { return p.Public }
 
-// GoString is String, for %#v.
+// GoString is String; it keeps the secret key out of %#v.
 func (p Pair) GoString() string { return p.Public }
 
-// Generate makes a new pair. CURVE computes on Curve25519, so that the keys of
-// X25519 are its keys.
+// Generate returns a new pair. CURVE uses Curve25519, so keys of X25519 are its keys.
 func Generate() (Pair, error) {
 	secret, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
-		return Pair{}, fmt.Errorf("keys.Generate: %w", err)
+		return Pair{}, fmt.Errorf("generate key pair: %w", err)
 	}
 	return Pair{Public: encode(secret.PublicKey().Bytes()), Secret: encode(secret.Bytes())}, nil
 }
 
-// fromSecret is the pair of a secret key.
+// fromSecret returns the pair of a secret key.
 func fromSecret(text string) (Pair, error) {
 	raw, ok := decode(text)
 	if !ok {
@@ -43,27 +42,25 @@ func fromSecret(text string) (Pair, error) {
 	return Pair{Public: encode(secret.PublicKey().Bytes()), Secret: text}, nil
 }
 
-// Files are where a pair has been written.
+// Files are the paths of a written pair.
 type Files struct {
 	Secret, Public string
 }
 
-// usableName is a name that is also a file name, and no hidden one.
+// usableName matches names that are visible file names.
 var usableName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$`)
 
-// Write writes <name>.key, for the owner's eyes, and <name>.pub into a folder,
-// which is made if missing. Both are on the disk when it returns. Files that
-// exist are left alone, with an error that errors.Is fs.ErrExist, unless force
-// says to replace them. A kill leaves each file whole, old or new; the public
-// one can always be made again from the secret one.
+// Write writes <name>.key, readable by the owner only, and <name>.pub into a folder, which it
+// creates if missing. Both are synced when it returns. An existing file is an error that wraps
+// fs.ErrExist, unless force is true. After a kill each file is complete, old or new.
 func (p Pair) Write(folder, name string, force bool) (Files, error) {
 	if !usableName.MatchString(name) {
-		return Files{}, fmt.Errorf("keys.Write: the name %q is not 1 to 64 letters, digits, '.', '_' or '-' that begin with a letter or digit", name)
+		return Files{}, fmt.Errorf("write key pair: the name %q is not 1 to 64 letters, digits, '.', '_' or '-' that begin with a letter or digit", name)
 	}
 	files := Files{Secret: filepath.Join(folder, name+".key"), Public: filepath.Join(folder, name+".pub")}
-	secret := "# The secret key of " + name + ". Whoever reads it can come as " + name + ".\n" + secretWord + " " + p.Secret + "\n"
+	secret := "# The secret key of " + name + ". Whoever can read it can connect as " + name + ".\n" + secretWord + " " + p.Secret + "\n"
 	if err := writeBoth(folder, files, secret, p.Public+" "+name+"\n", force); err != nil {
-		return Files{}, fmt.Errorf("keys.Write: %w", err)
+		return Files{}, fmt.Errorf("write key pair: %w", err)
 	}
 	return files, nil
 }

@@ -9,26 +9,26 @@ import (
 	"syscall"
 )
 
-// maxFile bounds a file of keys, in bytes.
+// maxFile limits a file of keys, in bytes.
 const maxFile = 1 << 20
 
-// secretWord stands before a secret key, so that nobody takes one for the other.
+// secretWord marks a line with a secret key.
 const secretWord = "secret"
 
 var (
-	errNoKey  = errors.New("no key: a key is 40 characters of Z85")
-	errSecret = errors.New("a secret key where a public one belongs (the .pub file); keep it to its owner")
+	errNoKey  = errors.New("not a key: a key is 40 characters of Z85")
+	errSecret = errors.New("a secret key instead of a public one (the .pub file); only its owner may have it")
 )
 
-// ReadSecret reads the secret key of this side. The file must be an ordinary one
-// that only its owner can read (mode 0600 or 0400) and hold that one key.
+// ReadSecret reads the secret key of this side. The file must be a regular file, readable by
+// its owner only (mode 0600 or 0400), with exactly one key.
 func ReadSecret(path string) (Pair, error) {
 	text, mode, err := readFile(path)
 	if err != nil {
 		return Pair{}, fmt.Errorf("secret key: %w", err)
 	}
 	if mode.Perm()&0o077 != 0 {
-		return Pair{}, fmt.Errorf("secret key: others than the owner have rights on %s (mode %04o): chmod 600 it, and make a new key if somebody may have read it", path, mode.Perm())
+		return Pair{}, fmt.Errorf("secret key: others than the owner may access %s (mode %04o): run chmod 600, and create a new key if somebody may have read it", path, mode.Perm())
 	}
 	var found []string
 	for n, words := range lines(text) {
@@ -36,7 +36,7 @@ func ReadSecret(path string) (Pair, error) {
 		case words[0] == secretWord && len(words) == 2:
 			found = append(found, words[1])
 		case len(words) == 1:
-			found = append(found, words[0]) // as other tools write it
+			found = append(found, words[0]) // the format of other tools
 		case Valid(words[0]):
 			return Pair{}, fmt.Errorf("secret key: line %d of %s is a public key; the secret one is in the .key file", n, path)
 		default:
@@ -53,8 +53,7 @@ func ReadSecret(path string) (Pair, error) {
 	return pair, nil
 }
 
-// ReadPublic reads the public key of the other side from a file that holds that
-// one key.
+// ReadPublic reads the public key of the other side from a file with exactly one key.
 func ReadPublic(path string) (string, error) {
 	text, mode, err := readFile(path)
 	if err != nil {
@@ -70,11 +69,11 @@ func ReadPublic(path string) (string, error) {
 	return found[0], nil
 }
 
-// publicKeys are the keys of a file of public ones. The error joins what is wrong
-// with single lines; the keys of the others are given all the same.
+// publicKeys returns the public keys of a file. The error joins the faults of single lines; the
+// keys of other lines are returned.
 func publicKeys(path, text string, mode os.FileMode) (found []string, err error) {
 	if mode.Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("everybody may write to %s (mode %04o), and so let in whom they want", path, mode.Perm())
+		return nil, fmt.Errorf("everybody may write to %s (mode %04o) and could add clients", path, mode.Perm())
 	}
 	var wrong []error
 	for n, words := range lines(text) {
@@ -94,11 +93,10 @@ func publicKeys(path, text string, mode os.FileMode) (found []string, err error)
 	return found, errors.Join(wrong...)
 }
 
-// maxComplaints bounds what is said about one file.
+// maxComplaints limits the reported faults of a file.
 const maxComplaints = 3
 
-// lines gives the words of each line that is neither empty nor a comment, with
-// its number.
+// lines iterates over the words of each line that is not empty or a comment, with its number.
 func lines(text string) func(yield func(int, []string) bool) {
 	return func(yield func(int, []string) bool) {
 		n := 0
@@ -115,8 +113,7 @@ func lines(text string) func(yield func(int, []string) bool) {
 	}
 }
 
-// readFile reads an ordinary file within maxFile. It never waits, as a pipe
-// would make it.
+// readFile reads a regular file of at most maxFile bytes. It does not block on a named pipe.
 func readFile(path string) (text string, mode os.FileMode, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -128,7 +125,7 @@ func readFile(path string) (text string, mode os.FileMode, err error) {
 	case err != nil:
 		return "", 0, err
 	case !info.Mode().IsRegular():
-		return "", 0, fmt.Errorf("%s is not an ordinary file", path)
+		return "", 0, fmt.Errorf("%s is not a regular file", path)
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {

@@ -6,40 +6,42 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"hce/dc/internal/files"
 )
 
 // writeBoth writes the secret file and then the public one.
-func writeBoth(folder string, files Files, secret, public string, force bool) error {
+func writeBoth(folder string, pair Files, secret, public string, force bool) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	if !force {
-		for _, path := range []string{files.Secret, files.Public} {
+		for _, path := range []string{pair.Secret, pair.Public} {
 			if _, err := os.Lstat(path); err == nil {
 				return fmt.Errorf("%s: %w", path, fs.ErrExist)
 			}
 		}
 	}
-	if err := write(folder, files.Secret, secret, 0o600, force); err != nil {
+	if err := write(folder, pair.Secret, secret, 0o600, force); err != nil {
 		return err
 	}
-	if err := write(folder, files.Public, public, 0o644, force); err != nil {
-		if !force { // ours, and of no use alone
-			_ = os.Remove(files.Secret)
+	if err := write(folder, pair.Public, public, 0o644, force); err != nil {
+		if !force { // created above, and useless alone
+			_ = os.Remove(pair.Secret)
 		}
 		return err
 	}
-	return syncFolder(folder)
+	return files.SyncFolder(folder)
 }
 
-// write puts a whole file in its place, or leaves what stands there.
+// write creates a file atomically with exactly that mode, or replaces it if force is true.
 func write(folder, path, text string, mode os.FileMode, force bool) (err error) {
-	// CreateTemp makes it for the owner alone, whatever the umask is.
+	// CreateTemp uses mode 0600 whatever the umask is.
 	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after a rename there is nothing under that name
+	defer os.Remove(f.Name()) // has no effect after a rename
 	_, err = f.WriteString(text)
 	if err == nil {
 		err = f.Chmod(mode)
@@ -53,14 +55,6 @@ func write(folder, path, text string, mode os.FileMode, force bool) (err error) 
 	if force {
 		return os.Rename(f.Name(), path)
 	}
-	// A rename would replace what another has put there meanwhile; a link does not.
+	// Unlike a rename, a link fails if the file exists.
 	return os.Link(f.Name(), path)
-}
-
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -2,7 +2,7 @@ package curvekeys
 
 import "encoding/binary"
 
-// alphabet is the 85 digits of Z85, in their order (ZeroMQ RFC 32).
+// alphabet has the 85 digits of Z85 in their order (ZeroMQ RFC 32).
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 const (
@@ -10,7 +10,7 @@ const (
 	textSize = 40 // characters
 )
 
-// digits is the value of each letter, -1 for what is none.
+// digits maps characters to their values, -1 for all others.
 var digits = func() (d [256]int8) {
 	for i := range d {
 		d[i] = -1
@@ -21,7 +21,7 @@ var digits = func() (d [256]int8) {
 	return d
 }()
 
-// encode writes a key of keySize bytes as text.
+// encode returns the text of a key of keySize bytes.
 func encode(key []byte) string {
 	text := make([]byte, 0, textSize)
 	for ; len(key) >= 4; key = key[4:] {
@@ -36,8 +36,7 @@ func encode(key []byte) string {
 	return string(text)
 }
 
-// decode reads the text of a key. A key has one text only, so that texts can be
-// compared.
+// decode parses the text of a key. Each key has only one text, so texts can be compared.
 func decode(text string) (key []byte, ok bool) {
 	if len(text) != textSize {
 		return nil, false

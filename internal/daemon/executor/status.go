@@ -1,6 +1,10 @@
 package executor
 
-import "time"
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
 
 // State is the state of a task.
 type State string
@@ -60,4 +64,16 @@ type Result struct {
 	Status
 	Stdout []byte // the last stage's answer without its newline; nil without an answer
 	Stderr []byte // of all stages in order, the last 64 KiB of each
+}
+
+// stderrShown is how many of the last bytes of standard error Failure includes.
+const stderrShown = 2000
+
+// Failure describes a task that did not finish, in the form of an item's errorMessage
+// (docs/spec/objects.md 3.2). The text is valid UTF-8.
+func (r Result) Failure() string {
+	stderr := bytes.TrimSpace(r.Stderr)
+	stderr = bytes.ToValidUTF8(stderr[max(0, len(stderr)-stderrShown):], nil)
+	return fmt.Sprintf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
+		r.Reason, r.State, r.ExitStatus, stderr)
 }

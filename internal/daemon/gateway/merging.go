@@ -13,16 +13,12 @@ import (
 )
 
 const (
-	// smallAnswer is up to where the loop merges by itself, in bytes: about a
-	// millisecond. Larger answers would hold up everybody else's.
-	smallAnswer = 32 << 10
-	// maxMerging bounds the answers that are merged or wait for it, in bytes.
-	maxMerging = 256 << 20
-	// mergers bounds the workers that merge at once.
-	mergers = 4
+	smallAnswer = 32 << 10  // bytes that the loop merges itself, in about a millisecond
+	maxMerging  = 256 << 20 // bytes of answers that are merged or wait for it
+	mergers     = 4         // workers that merge at once
 )
 
-// merging is one answer on its way through a worker.
+// merging is one answer to be merged.
 type merging struct {
 	from   manager.Peer
 	event  wire.Event // the request, without its object
@@ -30,15 +26,15 @@ type merging struct {
 	merger merge.Merger
 }
 
-// mergings are the answers that are too large for the loop to merge.
+// mergings are the answers that are too large to be merged by the loop.
 type mergings struct {
 	waiting []*merging
 	running map[*merging]bool
 	bytes   int
 }
 
-// finish gives a client the answer to its request, merged when it wants that and
-// there are several nodes. A single node's answer goes on as it came, unread.
+// finish answers a request with the merged answers of several nodes. Large answers are merged
+// by workers.
 func (s *Service) finish(m *merging) {
 	switch size := len(m.answer.Object); {
 	case size <= smallAnswer:
@@ -52,21 +48,20 @@ func (s *Service) finish(m *merging) {
 	}
 }
 
-// startMerging gives what waits to workers, as many as may run.
+// startMerging starts workers for waiting answers while it may.
 func (s *Service) startMerging() {
 	for len(s.large.waiting) > 0 && len(s.large.running) < mergers {
 		m := s.large.waiting[0]
 		s.large.waiting[0] = nil
 		s.large.waiting = s.large.waiting[1:]
-		// By a channel, not by a report: a report of such a size would be read by
-		// the loop from its first byte to its last.
+		// A channel instead of a report, because the loop would parse the whole report.
 		done, work := make(chan json.RawMessage, 1), s.merge
 		_, err := s.Go(func(context.Context, *manager.Reporter) error {
 			done <- s.mergedOr(m, work)
 			return nil
 		}, func(err error) { s.mergingEnded(m, done, err) })
 		s.large.running[m] = true
-		if err != nil { // no socket for a worker
+		if err != nil {
 			s.mergingEnded(m, done, err)
 		}
 	}
@@ -76,7 +71,7 @@ func (s *Service) mergingEnded(m *merging, done <-chan json.RawMessage, err erro
 	delete(s.large.running, m)
 	s.large.bytes -= len(m.answer.Object)
 	if err != nil {
-		s.Log().Error("answers not merged", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
+		s.Log().Error("cannot merge answers", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
 		s.Reply(m.from, m.event, m.answer.Type, m.answer.Object)
 	} else {
 		s.Reply(m.from, m.event, m.answer.Type, <-done)
@@ -84,8 +79,8 @@ func (s *Service) mergingEnded(m *merging, done <-chan json.RawMessage, err erro
 	s.startMerging()
 }
 
-// lastWords answers those whose answers are not merged yet.
-func (s *Service) lastWords() {
+// refuseAll answers requests whose answers are not merged yet when the manager stops.
+func (s *Service) refuseAll() {
 	for _, m := range s.large.waiting {
 		s.Reply(m.from, m.event, m.answer.Type, wire.ErrorItem("the daemon stops"))
 	}
@@ -94,19 +89,19 @@ func (s *Service) lastWords() {
 	}
 }
 
-// mergedOr merges, or gives the nodes' answers as they came when that fails. It
-// touches nothing of the loop.
+// mergedOr returns the merged answer, or the unmerged one if merging fails. It is safe outside
+// of the loop.
 func (s *Service) mergedOr(m *merging, work func(merge.Merger, json.RawMessage) (json.RawMessage, error)) json.RawMessage {
 	merged, err := work(m.merger, m.answer.Object)
 	if err != nil {
-		s.Log().Error("answers not merged", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
+		s.Log().Error("cannot merge answers", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
 		return m.answer.Object
 	}
 	return merged
 }
 
-// mergingOf prepares the merging of the answer to a request; nil when there is
-// one node, or when the client does not want it.
+// mergingOf prepares the merging of the answer to a request. It returns nil for a single node,
+// and if the client refuses merging.
 func (s *Service) mergingOf(from manager.Peer, op wire.Op, e wire.Event) *merging {
 	if s.cfg.Nodes < 2 || !wantsMerging(e.Cookie) {
 		return nil
@@ -116,23 +111,23 @@ func (s *Service) mergingOf(from manager.Peer, op wire.Op, e wire.Event) *mergin
 	return m
 }
 
-// merged merges the items of a ClientResponse. Numbers of items keep all digits.
+// merged merges the items of a ClientResponse. Numbers keep all digits.
 func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
 	var response wire.ClientResponse
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()
 	if err := d.Decode(&response); err != nil {
-		return nil, fmt.Errorf("clients.merged: %w", err)
+		return nil, fmt.Errorf("read answer to merge: %w", err)
 	}
 	raw, err := json.Marshal(m.Merge(response))
 	if err != nil {
-		return nil, fmt.Errorf("clients.merged: %w", err)
+		return nil, fmt.Errorf("encode merged answer: %w", err)
 	}
 	return raw, nil
 }
 
-// wantsMerging reads the cookie MERGE_RESULTS: 0 and false, as JSON or as text,
-// say no; anything else and its absence say yes (docs/spec/objects.md 6.4).
+// wantsMerging reads the cookie MERGE_RESULTS. 0 and false, as JSON or text, mean no; every
+// other value and no cookie mean yes (docs/spec/objects.md 6.4).
 func wantsMerging(cookie map[string]json.RawMessage) bool {
 	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
 	case `0`, `"0"`, `false`, `"false"`:

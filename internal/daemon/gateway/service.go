@@ -1,20 +1,17 @@
-// Package gateway is ClientInterfaceService: the one door for clients. It takes
-// their requests on TCP, passes each to the manager that serves it, merges the
-// answers of several nodes, and brings the answer back (docs/spec/daemon.md 1.6, 1.7).
+// Package gateway is ClientInterfaceService, the interface for clients. It accepts their
+// requests on TCP, forwards each to the manager that serves it, merges the answers of several
+// nodes, and returns the answer (docs/spec/daemon.md 1.6, 1.7).
 //
 //	service := gateway.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint}, gateway.Config{})
 //	err := service.Run(ctx)
 //
-// Every request gets one answer of class client, with the uid and the cookie it
-// came with: a ClientResponse of the manager, or one made here, when the
-// operation is unknown, when nobody can take it, when no answer came in time
-// (errorCode 1) or when the daemon stops. Requests go on under uids of our own,
-// so two clients that chose the same uid each get their own answer.
+// Every request gets one answer of class client with its uid and cookie: the ClientResponse of
+// the manager, or a refusal for an unknown operation, a busy or stopped manager, a timeout
+// (errorCode 1) or a stopping daemon. Forwarded requests have new uids, so equal uids of two
+// clients do not collide.
 //
-// The answer of one node goes on as it came. What several nodes said is merged by
-// workers when it is large, so that nobody's answer waits behind it.
-//
-// Neighbours: manager and merge below; sites and realtime serve what it passes on.
+// The answer of a single node passes unchanged. Workers merge large answers of several nodes, so
+// that they do not delay other answers.
 package gateway
 
 import (
@@ -42,37 +39,33 @@ const (
 // Config is the section [ClientInterfaceService].
 type Config struct {
 	Host string // serverHost; default 127.0.0.1
-	Port int    // serverPort; default 5504, negative for one that the system chooses
-	// AllowInsecure lets Host be an address that other machines reach
+	Port int    // serverPort; default 5504, negative for a port that the system chooses
+	// AllowInsecure lets Host be an address that other machines can reach
 	// (AllowInsecureRemoteAccess).
 	AllowInsecure bool
-	// Curve are the server's secret key and the list of the clients
-	// (serverSecretKey, allowedClients); nil for a port without keys.
-	Curve *bus.Curve
-	// MaxFrame bounds one request in bytes (MaxMessageSize); default 64 MiB.
-	MaxFrame int64
+	// Curve has the server's secret key and the list of clients (serverSecretKey,
+	// allowedClients); nil for a port without keys.
+	Curve    *bus.Curve
+	MaxFrame int64 // bytes of one request (MaxMessageSize); default 64 MiB
 	// Sites and RealTime are inproc names (clientSitesManager,
 	// clientBatchTasksManagerRealTime); default the class names.
 	Sites, RealTime string
-	// Timeout is how long SitesManager may take (RequestTimeout, ms); default
-	// 100 s, a little more than it gives itself.
-	Timeout time.Duration
-	// BatchTimeout is the same for BATCH (BatchTimeout, ms); default 1210 s.
-	BatchTimeout time.Duration
-	// Nodes is the number of data nodes ([Application] DRCENodes); default 1.
-	// Answers are merged when there are several (package merge).
+	Timeout         time.Duration // for SitesManager (RequestTimeout, ms); default 100 s, more than its own
+	BatchTimeout    time.Duration // for BATCH (BatchTimeout, ms); default 1210 s
+	// Nodes is the number of data nodes ([Application] DRCENodes); default 1. Answers of
+	// several nodes are merged (package merge).
 	Nodes int
 }
 
-// Service is the manager. Create it with New.
+// Service is ClientInterfaceService. Create it with New.
 type Service struct {
 	*manager.Loop
 	cfg   Config
 	large mergings
-	merge func(merge.Merger, json.RawMessage) (json.RawMessage, error) // merged, or a test's
+	merge func(merge.Merger, json.RawMessage) (json.RawMessage, error) // tests replace it
 }
 
-// New makes the manager; it opens nothing.
+// New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Service {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
@@ -107,14 +100,14 @@ func New(base manager.Config, cfg Config) *Service {
 		manager.Span("BatchTimeout", &s.cfg.BatchTimeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 	)
 	s.Gauge("requests", func() any { return s.Waiting() + len(s.large.waiting) + len(s.large.running) })
-	s.OnStop(s.lastWords)
+	s.OnStop(s.refuseAll)
 	return s
 }
 
-// Addr is the TCP endpoint, once the manager is ready.
+// Addr returns the TCP endpoint after the manager is ready.
 func (s *Service) Addr() string { return s.Endpoint(server) }
 
-// request passes one request on and its answer back.
+// request forwards one request and returns its answer.
 func (s *Service) request(from manager.Peer, e wire.Event) {
 	op := wire.Op(e.Type)
 	if !op.Client() {
@@ -126,7 +119,7 @@ func (s *Service) request(from manager.Peer, e wire.Event) {
 		to, timeout = realTime, s.cfg.BatchTimeout
 	}
 	request, merging := e, s.mergingOf(from, op, e)
-	e.Object = nil // thousands may wait here; only the answerer needs what they ask
+	e.Object = nil // saves memory: thousands of requests may wait here
 	s.Forward(manager.Peer{Socket: to}, request, timeout, func(answer wire.Event, err error) {
 		switch {
 		case err != nil:
@@ -140,7 +133,7 @@ func (s *Service) request(from manager.Peer, e wire.Event) {
 	})
 }
 
-// refusal is the answer to a request that no manager has answered.
+// refusal returns the response to a request without an answer.
 func refusal(err error, timeout time.Duration) wire.ClientResponse {
 	switch {
 	case errors.Is(err, manager.ErrNoAnswer):

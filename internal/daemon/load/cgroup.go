@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// group is a control group that bounds this process: its own, or one above it.
-// An empty folder means that there is none of that kind.
+// group is a control group that limits this process: its own, or a parent. An empty folder
+// means that there is no such limit.
 type group struct {
 	v2     bool
 	memory string // folder of the memory files
 	cpu    string // of the quota
-	used   string // of the processor time; with v1 another controller has it
+	used   string // of the used processor time; version 1 has a separate controller
 }
 
 // mount is where systems mount control groups.
 const mount = "sys/fs/cgroup"
 
-// maxDepth bounds how many groups above one another are looked at.
+// maxDepth limits how many parents are searched.
 const maxDepth = 16
 
-// parseMembership reads /proc/self/cgroup: the path of this process in each
-// hierarchy, by controller, "" being the unified one of version 2.
+// parseMembership parses /proc/self/cgroup: the path of this process by controller, "" for the
+// unified hierarchy of version 2.
 func parseMembership(text string) map[string]string {
 	paths := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -40,10 +40,9 @@ func parseMembership(text string) map[string]string {
 	return paths
 }
 
-// findGroups lists the groups whose limits bind this process, of both versions,
-// since a machine may use one for memory and the other for processors. Inside a
-// container the paths are often those of the machine around it and lead nowhere;
-// its own group is the root of the mount then, which is always on the list.
+// findGroups returns the groups that limit this process, of both versions, because a machine may
+// use one for memory and the other for processors. In a container the paths are often those of
+// the host and do not exist; the root of the mount, which is always listed, is then its group.
 func findGroups(files fs.FS, membership string) []group {
 	var list []group
 	paths := parseMembership(membership)
@@ -72,7 +71,7 @@ func findGroups(files fs.FS, membership string) []group {
 	add("", func(folder string) group { return group{v2: true, memory: folder, cpu: folder, used: folder} }, mount)
 	add("memory", func(folder string) group { return group{memory: folder} }, mount+"/memory")
 	add("cpu", func(folder string) group {
-		// Where the two controllers are mounted apart their paths agree.
+		// If the two controllers are mounted separately, their paths agree.
 		rest := strings.TrimPrefix(strings.TrimPrefix(folder, mount+"/cpu,cpuacct"), mount+"/cpu")
 		used := path.Join(mount, "cpuacct", rest)
 		if strings.HasPrefix(folder, mount+"/cpu,cpuacct") {
@@ -83,9 +82,8 @@ func findGroups(files fs.FS, membership string) []group {
 	return list
 }
 
-// freeMemory is what the group's limit leaves, in bytes; ok is false when there
-// is no limit. Pages of files that were not used of late count as free, as they
-// do in MemAvailable: a group that reads many files is always full of them.
+// freeMemory returns the bytes below the group's limit; ok is false without a limit. Inactive
+// file pages count as free, as in MemAvailable: a group that reads many files is full of them.
 func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
 	if g.memory == "" {
 		return 0, false
@@ -106,8 +104,8 @@ func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
 	return min(max(most-now+min(back, now), 0), most), true
 }
 
-// quota is how many processors the group may use and the processor time that it
-// has used so far; ok is false when it has no quota.
+// quota returns how many processors the group may use and the processor time used so far; ok is
+// false without a quota.
 func (g group) quota(files fs.FS) (processors float64, used time.Duration, ok bool) {
 	if g.cpu == "" {
 		return 0, 0, false
@@ -128,17 +126,16 @@ func (g group) quota(files fs.FS) (processors float64, used time.Duration, ok bo
 	return processors, time.Duration(n), ok
 }
 
-// unlimited is below what version 1 writes for no limit, and above any memory.
+// unlimited is less than what version 1 writes for no limit, and more than any memory.
 const unlimited = 1 << 60
 
-// parseAmount reads a file of one number; "max", what is no number, and what no
-// machine has are no limit.
+// parseAmount parses a file with one number; ok is false for "max", other text and unlimited.
 func parseAmount(text string) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n, err == nil && n >= 0 && n < unlimited
 }
 
-// parseQuota reads "quota period", both in the same unit, as processors.
+// parseQuota converts "quota period", both in the same unit, to processors.
 func parseQuota(text string) (processors float64, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {
@@ -152,7 +149,7 @@ func parseQuota(text string) (processors float64, ok bool) {
 	return float64(quota) / float64(period), true
 }
 
-// parseKeyed finds a number in a file of lines "key number".
+// parseKeyed returns a number of a file with lines "key number".
 func parseKeyed(text, key string) (int64, bool) {
 	for line := range strings.Lines(text) {
 		if rest, found := strings.CutPrefix(line, key+" "); found {

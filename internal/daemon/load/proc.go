@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ticks are the times of all processors together since the start of the
-// machine, in the kernel's unit: only their shares matter.
+// ticks are the times of all processors since boot, in the unit of the kernel. Only their
+// ratios are used.
 type ticks struct {
 	total, idle, iowait uint64 // idle without iowait
 }
 
-// parseStat reads the first line of /proc/stat. The time of guests is part of
-// the user time already, so what follows the eighth number is left out.
+// parseStat parses the first line of /proc/stat. Guest time is part of user time, so fields
+// after the eighth are ignored.
 func parseStat(text string) (ticks, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
@@ -26,7 +26,7 @@ func parseStat(text string) (ticks, error) {
 	for i, field := range fields[1:min(len(fields), 9)] {
 		n, err := strconv.ParseUint(field, 10, 64)
 		if err != nil || n > math.MaxInt64/8 {
-			return ticks{}, fmt.Errorf("/proc/stat: %.80q is no time", field)
+			return ticks{}, fmt.Errorf("/proc/stat: %.80q is not a time", field)
 		}
 		t.total += n
 		switch i {
@@ -39,9 +39,9 @@ func parseStat(text string) (ticks, error) {
 	return t, nil
 }
 
-// shares tells what part of the time between two readings the processors were
-// in use and waited for disks, in percent; ok is false when no time has passed.
-// The kernel may count idle and iowait backwards a little.
+// shares returns the percentages of the time since an earlier reading in which the processors
+// were used and waited for disks; ok is false if no time has passed. The kernel may decrease
+// idle and iowait a little.
 func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
 	if t.total <= since.total {
 		return 0, 0, false
@@ -57,7 +57,7 @@ func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
 	return max(100-iowait-part(t.idle, since.idle), 0), iowait, true
 }
 
-// parseMeminfo reads MemAvailable of /proc/meminfo, in bytes.
+// parseMeminfo returns MemAvailable of /proc/meminfo in bytes.
 func parseMeminfo(text string) (int64, error) {
 	for line := range strings.Lines(text) {
 		rest, found := strings.CutPrefix(line, "MemAvailable:")
@@ -77,7 +77,7 @@ func parseMeminfo(text string) (int64, error) {
 	return 0, errors.New("/proc/meminfo has no MemAvailable")
 }
 
-// parseAverage reads the load average over one minute of /proc/loadavg.
+// parseAverage returns the load average over one minute of /proc/loadavg.
 func parseAverage(text string) (float64, error) {
 	first, _, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseFloat(first, 64)

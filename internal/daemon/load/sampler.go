@@ -12,47 +12,44 @@ import (
 // Interval is how often to call Sample.
 const Interval = time.Second
 
-// window is how many intervals the shares of time cover: long enough that a
-// short burst does not decide, short enough that the end of a long one is seen.
+// window is how many intervals the shares of time cover. A short burst must not decide, and the
+// end of a long one must show soon.
 const window = 5
 
-// Unknown stands for a figure that cannot be told.
+// Unknown is the value of an unknown figure.
 const Unknown = -1
 
-// Figures are how busy the machine is. What the system does not tell is
-// Unknown.
+// Figures describe the load of the machine. Unknown figures are Unknown.
 type Figures struct {
-	CPU     float64 // percent of the processors that we may use, of the last seconds: 0 to 100, a little more under a quota
+	CPU     float64 // percent of the usable processors, over the last seconds; may exceed 100 under a quota
 	IOWait  float64 // percent of the time in which processors waited for disks
-	FreeRAM int64   // bytes that programs can still get
+	FreeRAM int64   // bytes available to programs
 	Average float64 // load average over one minute
-	// Measuring is set while CPU and IOWait are Unknown only because a share of
-	// time takes two samples.
+	// Measuring is true while CPU and IOWait are Unknown only because they need two samples.
 	Measuring bool
 }
 
-// Config says where to look. The zero value is this machine.
+// Config is where to measure. The zero value is this machine.
 type Config struct {
-	Files fs.FS            // the root of the file system; nil: that of the machine
-	Now   func() time.Time // nil: time.Now
+	Files fs.FS            // the root of the file system; default that of the machine
+	Now   func() time.Time // default time.Now
 }
 
-// Sampler turns what the system counts into Figures. Its methods may be called
-// by any number of goroutines at once.
+// Sampler computes Figures from counters of the system. It is safe for concurrent use.
 type Sampler struct {
 	files  fs.FS
 	now    func() time.Time
 	groups []group
 
 	sampling sync.Mutex // held by Sample, for the fields below
-	samples  []sample   // the latest last, window+1 at most
+	samples  []sample   // oldest first, at most window+1
 
 	mu      sync.Mutex
 	figures Figures
 }
 
-// sample is what was counted at one moment. The groups are those of the
-// Sampler; a group without a quota has 0 processors.
+// sample has the counters at one moment. groups corresponds to those of the Sampler; a group
+// without a quota has 0 processors.
 type sample struct {
 	at     time.Time
 	ticks  ticks
@@ -64,7 +61,7 @@ type spent struct {
 	used       time.Duration
 }
 
-// New looks up the control groups and takes no sample yet.
+// New finds the control groups. It takes no sample.
 func New(cfg Config) *Sampler {
 	if cfg.Files == nil {
 		cfg.Files = os.DirFS("/")
@@ -79,15 +76,15 @@ func New(cfg Config) *Sampler {
 	}
 }
 
-// Figures are those of the last sample.
+// Figures returns the figures of the last sample.
 func (s *Sampler) Figures() Figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.figures
 }
 
-// Sample reads what the system counts. The error names all that it does not
-// tell; the other figures are fresh nevertheless.
+// Sample reads the counters of the system. The error joins all failures; the other figures are
+// updated.
 func (s *Sampler) Sample() error {
 	s.sampling.Lock()
 	defer s.sampling.Unlock()
@@ -116,7 +113,7 @@ func (s *Sampler) Sample() error {
 	return errors.Join(statErr, freeErr, averageErr)
 }
 
-// add keeps one more sample, and as many before it as the window holds.
+// add appends a sample and drops those outside of the window.
 func (s *Sampler) add(counted ticks) {
 	one := sample{at: s.now(), ticks: counted, groups: make([]spent, len(s.groups))}
 	for i, g := range s.groups {
@@ -130,8 +127,8 @@ func (s *Sampler) add(counted ticks) {
 	}
 }
 
-// shares writes the shares of time over the window into f. When the kernel has
-// counted no time meanwhile, f keeps what it had.
+// shares computes the shares of time over the window. If the counters did not change, f keeps
+// its values.
 func (s *Sampler) shares(f Figures) Figures {
 	first, last := s.samples[0], s.samples[len(s.samples)-1]
 	cpu, iowait, passed := last.ticks.shares(first.ticks)
@@ -139,13 +136,13 @@ func (s *Sampler) shares(f Figures) Figures {
 		f.Measuring = f.CPU == Unknown
 		return f
 	}
-	// What others leave of the machine and what our group may use of it are
-	// two bounds; the nearer one counts.
+	// The load of the whole machine and the quota of our group are two limits; the one
+	// closer to its end counts.
 	if wall := last.at.Sub(first.at); wall > 0 {
 		for i, now := range last.groups {
 			was := first.groups[i]
 			if now.processors == 0 || was.processors == 0 {
-				continue // no quota, or not all the time
+				continue // no quota during the whole window
 			}
 			cpu = max(cpu, 100*float64(now.used-was.used)/(now.processors*float64(wall)))
 		}
@@ -154,17 +151,17 @@ func (s *Sampler) shares(f Figures) Figures {
 	return f
 }
 
-// maxHead is how much of a file is read. What we look for stands in the first
-// few KiB; /proc/stat of a large machine goes on for much longer.
+// maxHead limits how much of a file is read. /proc/stat of a large machine is much longer, but
+// only its first line is used.
 const maxHead = 64 << 10
 
-// head reads the beginning of a file, "" when there is none.
+// head returns the beginning of a file, or "".
 func head(files fs.FS, name string) string {
 	text, _ := read(files, name, func(text string) (string, error) { return text, nil }, "")
 	return text
 }
 
-// read parses the beginning of a file; without one the value is none.
+// read parses the beginning of a file; after an error it returns none.
 func read[T any](files fs.FS, name string, parse func(text string) (T, error), none T) (T, error) {
 	f, err := files.Open(name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
-// answer is realtimeresponse.Answer, its contents as they came: they are passed on.
+// answer is realtimeresponse.Answer with contents that are passed on unchanged.
 type answer struct {
 	Contents []json.RawMessage        `json:"contents"`
 	Grades   []realtimeresponse.Grade `json:"grades"`
@@ -20,18 +20,17 @@ type answer struct {
 	ErrorMessage string `json:"errorMessage"`
 }
 
-// readAnswer reads what the last stage wrote. A request that a stage refused is an
-// error.
+// readAnswer parses the answer of the last stage. A refused request is an error.
 func readAnswer(r executor.Result) (answer, error) {
 	var a answer
 	if err := json.Unmarshal(r.Stdout, &a); err != nil {
-		return a, fmt.Errorf("the node's answer cannot be read: %w", err)
+		return a, fmt.Errorf("cannot read the node's answer: %w", err)
 	}
 	switch {
 	case a.ErrorCode != 0:
 		return a, errors.New(a.ErrorMessage)
 	case a.Contents == nil || len(a.Grades) != len(a.Contents):
-		return a, errors.New("the node's answer holds no contents; does DRCEProcessorAppName end with --finalize?")
+		return a, errors.New("the node's answer has no contents; does DRCEProcessorAppName end with --finalize?")
 	}
 	if string(a.Again) == "null" {
 		a.Again = nil
@@ -39,7 +38,7 @@ func readAnswer(r executor.Result) (answer, error) {
 	return a, nil
 }
 
-// key is whose contents an element is.
+// key identifies the URL of an element of contents.
 type key struct {
 	SiteID string `json:"siteId"`
 	URLMd5 string `json:"urlMd5"`
@@ -51,8 +50,7 @@ func keyOf(element json.RawMessage) (key, bool) {
 	return k, err == nil
 }
 
-// merge takes over those elements of a second round that are better. What only that
-// round brought is added.
+// merge replaces elements by better ones of a second round and appends new elements.
 func (a *answer) merge(second answer) {
 	at := map[key]int{}
 	for i, element := range a.Contents {
@@ -75,7 +73,7 @@ func (a *answer) merge(second answer) {
 	}
 }
 
-// failed is the list of contents of a share that did not come back.
+// failed returns the contents of a share without an answer: an error for each item.
 func failed(b wire.Batch, bits wire.ErrorMask) json.RawMessage {
 	list := make([]wire.URLContentResponse, len(b.Items))
 	for i, item := range b.Items {

@@ -16,11 +16,10 @@ import (
 // Name is the class name and the default inproc name.
 const Name = "BatchTasksManagerRealTime"
 
-// TaskType is the type of the tasks given to the environment: a lane of their own,
-// in which no regular crawling stands before them.
+// TaskType is the task type of real-time batches. Its slots are separate from those of crawling.
 const TaskType = "realtime"
 
-// Values of DRCERequestRouting: where a batch of one item goes.
+// Values of DRCERequestRouting: the node of a batch with one item.
 const (
 	RouteAll         = 0
 	RouteRoundRobin  = 1
@@ -28,7 +27,7 @@ const (
 	RouteLeastLoaded = 5
 )
 
-// Defaults of Config. MaxThreads, Routing have none: 0 is a value of theirs.
+// Defaults of Config, also for fields whose zero value is valid (MaxThreads, Routing).
 const (
 	DefaultTimeout       = 20 * time.Minute
 	DefaultMaxURLs       = 10
@@ -38,7 +37,7 @@ const (
 	DefaultRouting       = RouteRoundRobin
 )
 
-// Bounds of what an operator may set.
+// Limits of what an operator sets.
 const (
 	MaxThreads    = 64
 	MostURLs      = 10000
@@ -48,46 +47,36 @@ const (
 
 // Config is the section [BatchTasksManagerRealTime].
 type Config struct {
-	// Env runs the stages. Mandatory.
-	Executor executor.Executor
-	// Server is the inproc name (server); default the class name.
-	Server string
-	// Crawler and Finalizer are the stages (DRCECrawlerAppName,
-	// DRCEProcessorAppName). Without them each batch is refused.
+	Executor executor.Executor // runs the stages; mandatory
+	Server   string            // inproc name (server); default the class name
+	// Crawler and Finalizer are the stages (DRCECrawlerAppName, DRCEProcessorAppName).
+	// Without them every batch is refused.
 	Crawler, Finalizer executor.Stage
-	// Timeout is how long a batch may take with all that belongs to it, its wait
-	// included (DRCETimeout, ms).
-	Timeout time.Duration
-	// MaxURLs bounds the items of a batch (BatchMaxURLs).
-	MaxURLs int
-	// MaxExecution is the time of a batch that names none
-	// (BatchMaxExecutionTime, s).
-	MaxExecution time.Duration
-	// MaxIterations bounds the batch's own value (BatchMaxIterations).
-	MaxIterations int64
-	// MaxThreads bounds the batches at once; with 0 one runs at a time, and the
-	// others wait for it.
-	MaxThreads int
-	// Routing is where a batch of one item goes (DRCERequestRouting).
-	Routing int
+	// Timeout limits a batch, including its wait in the queue (DRCETimeout, ms).
+	Timeout       time.Duration
+	MaxURLs       int           // items of a batch (BatchMaxURLs)
+	MaxExecution  time.Duration // time limit of a batch without its own (BatchMaxExecutionTime, s)
+	MaxIterations int64         // maximum of the batch's own value (BatchMaxIterations)
+	MaxThreads    int           // batches that run at once; 0: one, and others wait
+	Routing       int           // node of a batch with one item (DRCERequestRouting)
 }
 
-// Manager is the manager. Create it with New.
+// Manager is BatchTasksManagerRealTime. Create it with New.
 type Manager struct {
 	*manager.Loop
 	cfg     Config
-	run     string // names this run, in the folders of its batches
+	run     string // prefix of the folders of this run's batches
 	running map[string]*request
 	queue   []*request
 	waiting int64 // bytes in queue
-	turn    int   // of round robin
+	turn    int   // round robin counter
 	cleaned bool
 
 	total, faults, urls, urlFaults, spent int64 // cumulative; spent in ms
 	created                               int64 // workers, since the start
 }
 
-// request is a batch that waits or runs.
+// request is a waiting or running batch.
 type request struct {
 	from     manager.Peer
 	event    wire.Event
@@ -95,13 +84,13 @@ type request struct {
 	answered bool
 }
 
-// What may wait when one batch runs at a time.
+// Limits of the queue.
 const (
 	maxQueue      = 1000
 	maxQueueBytes = 64 << 20
 )
 
-// New makes the manager; it opens nothing.
+// New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Manager {
 	if cfg.Server == "" {
 		cfg.Server = Name
@@ -118,7 +107,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	if cfg.MaxIterations <= 0 {
 		cfg.MaxIterations = DefaultMaxIterations
 	}
-	base.Name, base.MaxWorkers = Name, MaxThreads+1 // one cleans
+	base.Name, base.MaxWorkers = Name, MaxThreads+1 // and one that cleans up
 	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[string]*request{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
@@ -126,7 +115,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.HandleReport(wire.InternalTaskDone, m.done)
 	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
 	m.Maintain("clean", m.cleanPeriod, m.clean)
-	m.OnStop(m.lastWords)
+	m.OnStop(m.refuseAll)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, Longest),
 		manager.Int("BatchMaxURLs", &m.cfg.MaxURLs, 1, MostURLs),
@@ -149,7 +138,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	return m
 }
 
-// meanTime is the mean time of a batch in seconds, as text.
+// meanTime returns the mean time of a batch in seconds, as text.
 func (m *Manager) meanTime() any {
 	if m.total == 0 {
 		return "0.000"
@@ -157,7 +146,7 @@ func (m *Manager) meanTime() any {
 	return strconv.FormatFloat(float64(m.spent)/float64(m.total)/1000, 'f', 3, 64)
 }
 
-// routing is DRCERequestRouting, whose values are not a range.
+// routing is the variable DRCERequestRouting, whose values are not a range.
 func (m *Manager) routing() manager.Variable {
 	v := manager.Int("DRCERequestRouting", &m.cfg.Routing, RouteAll, RouteLeastLoaded)
 	set := v.Set
@@ -175,7 +164,7 @@ func (m *Manager) routing() manager.Variable {
 	return v
 }
 
-// ValidRoute reports whether DRCERequestRouting may have a value.
+// ValidRoute reports whether n is a value of DRCERequestRouting.
 func ValidRoute(n int) bool {
 	switch n {
 	case RouteAll, RouteRoundRobin, RouteRandom, RouteLeastLoaded:
@@ -184,15 +173,14 @@ func ValidRoute(n int) bool {
 	return false
 }
 
-// batch takes one request, lets it wait, or refuses it. What it says is read by its
-// worker.
+// batch starts, queues or refuses one request. Its worker parses it.
 func (m *Manager) batch(from manager.Peer, e wire.Event) {
 	r := &request{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)}
 	switch {
 	case m.Suspended():
 		m.refuse(r, wire.ResponseOverloaded, Name+" is suspended by an operator and takes no batches")
 	case m.cfg.Crawler.Program == "" || m.cfg.Finalizer.Program == "":
-		m.refuse(r, wire.ResponseNoAnswer, "the daemon has no programs for batches in real time")
+		m.refuse(r, wire.ResponseNoAnswer, "the daemon has no programs for real-time batches")
 	case m.cfg.MaxThreads > 0 && len(m.running) >= m.cfg.MaxThreads:
 		m.refuse(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches run, MaxThreads is %d", len(m.running), m.cfg.MaxThreads))
 	case len(m.queue) >= maxQueue || m.waiting+int64(len(e.Object)) > maxQueueBytes && len(m.running) > 0:
@@ -209,7 +197,7 @@ func (m *Manager) refuse(r *request, code int, message string) {
 	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, wire.ClientResponse{ErrorCode: code, ErrorMessage: message})
 }
 
-// next starts what may start.
+// next starts waiting batches while workers are free.
 func (m *Manager) next() {
 	for len(m.queue) > 0 && len(m.running) < max(1, m.cfg.MaxThreads) {
 		r := m.queue[0]
@@ -246,16 +234,16 @@ func (m *Manager) start(r *request) {
 	r.event.Object = nil // the worker has it
 }
 
-// figures are what a worker tells beside the answer.
+// figures are the counters that a worker reports.
 type figures struct {
 	Ran       bool  // the batch was accepted
 	Fault     bool  // no answer, or an empty one
 	URLs      int64 // answered with contents or an error of their own
-	URLFaults int64 // of nodes that failed
+	URLFaults int64 // of failed nodes
 	Spent     int64 // ms
 }
 
-// count adds up what a worker tells.
+// count adds the figures of a worker.
 func (m *Manager) count(_ string, object json.RawMessage) {
 	var f figures
 	if err := json.Unmarshal(object, &f); err != nil || !f.Ran {
@@ -270,8 +258,7 @@ func (m *Manager) count(_ string, object json.RawMessage) {
 	}
 }
 
-// done answers a request with what its worker brings. A client that left costs no
-// more than that.
+// done answers a request with the response of its worker.
 func (m *Manager) done(uid string, response json.RawMessage) {
 	r, ok := m.running[uid]
 	if !ok || r.answered {
@@ -281,7 +268,7 @@ func (m *Manager) done(uid string, response json.RawMessage) {
 	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, response)
 }
 
-// ended frees a worker's place.
+// ended removes a finished batch and starts the next one.
 func (m *Manager) ended(uid string, err error) {
 	r, ok := m.running[uid]
 	delete(m.running, uid)
@@ -294,7 +281,7 @@ func (m *Manager) ended(uid string, err error) {
 	m.next()
 }
 
-// expire answers what waited too long.
+// expire refuses batches that waited too long.
 func (m *Manager) expire(now time.Time) {
 	kept := m.queue[:0]
 	for _, r := range m.queue {
@@ -307,15 +294,15 @@ func (m *Manager) expire(now time.Time) {
 	}
 	clear(m.queue[len(kept):])
 	m.queue = kept
-	m.next() // MaxThreads may have grown
+	m.next() // MaxThreads may have been raised
 }
 
 func (m *Manager) tooLate(r *request) {
-	m.refuse(r, wire.ResponseNoAnswer, "no answer: the batch waited too long for the others")
+	m.refuse(r, wire.ResponseNoAnswer, "no answer: the batch waited too long in the queue")
 }
 
-// lastWords answers what will not be done any more.
-func (m *Manager) lastWords() {
+// refuseAll answers all open requests when the manager stops.
+func (m *Manager) refuseAll() {
 	for _, r := range m.queue {
 		m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
 	}
@@ -326,7 +313,7 @@ func (m *Manager) lastWords() {
 	}
 }
 
-// cleanPeriod is on until what other runs left is removed.
+// cleanPeriod is the period of clean until it has succeeded once.
 func (m *Manager) cleanPeriod() time.Duration {
 	if m.cleaned || m.cfg.Finalizer.Program == "" {
 		return 0
@@ -334,17 +321,17 @@ func (m *Manager) cleanPeriod() time.Duration {
 	return time.Minute
 }
 
-// clean has the nodes remove what a run before left behind.
+// clean makes all nodes remove the files of earlier runs.
 func (m *Manager) clean(time.Time) {
 	w := worker{Config: m.cfg, run: m.run, now: m.Now, log: m.Log()}
 	_, err := m.Go(func(ctx context.Context, _ *manager.Reporter) error {
 		return w.forget(ctx, executor.Target{All: true}, forgetting{Others: m.run})
 	}, func(err error) {
 		if m.cleaned = err == nil; err != nil {
-			m.Log().Warn("what earlier batches left is not removed yet", "error", err)
+			m.Log().Warn("cannot remove the files of earlier batches", "error", err)
 		}
 	})
 	if err != nil {
-		m.Log().Debug("no worker to clean up", "error", err)
+		m.Log().Debug("cannot start a worker to clean up", "error", err)
 	}
 }

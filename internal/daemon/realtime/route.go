@@ -9,15 +9,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// share is what one node does of a batch.
+// share is the part of a batch for one node.
 type share struct {
 	node  string
 	items []wire.BatchItem
 }
 
-// shares divides items among the nodes that are ready: several in turn, each to
-// exactly one node; one by the routing, whose turn counts batches. Nothing comes of
-// no nodes.
+// shares divides items among the ready nodes. Several items go to the nodes in turn, each item
+// to one node. One item goes by the routing; turn counts batches. Without ready nodes there is
+// no share.
 func shares(items []wire.BatchItem, nodes []executor.Node, routing, turn int) []share {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n executor.Node) bool { return n.State != executor.NodeReady })
 	if len(nodes) == 0 {
@@ -29,7 +29,7 @@ func shares(items []wire.BatchItem, nodes []executor.Node, routing, turn int) []
 			s := &list[i%len(list)]
 			s.items = append(s.items, item)
 		}
-		// The first nodes would get all that small batches have.
+		// Start at another node each time: small batches would use only the first ones.
 		for i := range list {
 			list[i].node = nodes[(turn+i)%len(nodes)].Name
 		}

@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,20 +17,13 @@ import (
 )
 
 const (
-	// killAfter is how long after its limit a task is ended by force.
-	killAfter = 5 * time.Second
-	// killGrace is what the environment needs beyond that to end the processes and
-	// to tell.
-	killGrace = 10 * time.Second
-	// forgetTime is the time for the removal of files.
-	forgetTime = 30 * time.Second
-	// secondRound is the least time that a second round is worth.
-	secondRound = 2 * time.Second
-	// stderrShown is how much of a failed program's last words an answer holds.
-	stderrShown = 2000
+	killAfter   = 5 * time.Second  // from its limit to the kill of a task
+	killGrace   = 10 * time.Second // that the executor needs to end the processes
+	forgetTime  = 30 * time.Second // to remove files
+	secondRound = 2 * time.Second  // least remaining time for a second round
 )
 
-// worker runs one batch. It is used in a goroutine of its own.
+// worker runs one batch in its own goroutine.
 type worker struct {
 	Config
 	run  string
@@ -40,10 +32,9 @@ type worker struct {
 	log  *slog.Logger
 }
 
-// do runs the batch that a client sent and gives the answer: one item per node, whose
-// itemObject is the list of URL contents. Codes of the response are 1 for what is no
-// batch and when no node answered, 2 for too many items and when there are no nodes
-// (docs/spec/objects.md 3.1).
+// do runs a client's batch. The response has one item per node whose itemObject is the list of
+// URL contents. Its error code is 1 for an invalid batch and if no node answered, 2 for too many
+// items and without nodes (docs/spec/objects.md 3.1).
 func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResponse, figures) {
 	refuse := func(code int, message string) (wire.ClientResponse, figures) {
 		return wire.ClientResponse{ErrorCode: code, ErrorMessage: message}, figures{}
@@ -63,7 +54,7 @@ func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResp
 	return response, f
 }
 
-// read reads a Batch. An object without items is none.
+// read parses a Batch. An object without items is invalid.
 func read(object json.RawMessage) (wire.Batch, error) {
 	var has struct {
 		Items *json.RawMessage `json:"items"`
@@ -75,7 +66,7 @@ func read(object json.RawMessage) (wire.Batch, error) {
 	return batch, err
 }
 
-// force sets what a client may not choose (docs/spec/daemon.md 2.13).
+// force sets the fields that a client may not choose (docs/spec/daemon.md 2.13).
 func (w worker) force(b *wire.Batch) {
 	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	b.MaxIterations = min(max(b.MaxIterations, 1), w.MaxIterations)
@@ -84,11 +75,11 @@ func (w worker) force(b *wire.Batch) {
 	}
 	b.ErrorMask, b.Folder, b.Spent = 0, "", 0
 	for i := range b.Items {
-		b.Items[i].URL.BatchID = 0 // the crawler writes its batch into what it fetched
+		b.Items[i].URL.BatchID = 0 // the crawler sets it
 	}
 }
 
-// limit is the time that the batch may take.
+// limit returns the time limit of the batch.
 func (w worker) limit(b *wire.Batch) time.Duration {
 	limit := w.MaxExecution
 	if b.MaxExecutionTime > 0 {
@@ -97,7 +88,7 @@ func (w worker) limit(b *wire.Batch) time.Duration {
 	return min(limit, w.Timeout)
 }
 
-// all runs the shares of all nodes side by side.
+// all runs the shares of all nodes in parallel.
 func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wire.ClientResponse, figures) {
 	limit := w.limit(&batch)
 	if len(batch.Items) == 0 {
@@ -107,7 +98,7 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 	}
 	nodes, err := w.Executor.Nodes(ctx)
 	if err != nil {
-		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "the environment does not tell its nodes: " + err.Error()}, figures{}
+		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "cannot list the nodes: " + err.Error()}, figures{}
 	}
 	list := shares(batch.Items, nodes, w.Routing, w.turn)
 	if len(list) == 0 {
@@ -138,14 +129,14 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 	return response, f
 }
 
-// nodeAnswer is what became of one share.
+// nodeAnswer is the outcome of one share.
 type nodeAnswer struct {
 	item         wire.ClientResponseItem
-	silent       bool // it was ended at its limit
+	silent       bool // it was killed at its limit
 	urls, faults int64
 }
 
-// node runs a share on its node, and what is poor once more.
+// node runs a share on its node, and poor results once more.
 func (w worker) node(ctx context.Context, node string, batch wire.Batch, start time.Time, limit time.Duration) nodeAnswer {
 	item := wire.ClientResponseItem{ErrorCode: 0, Host: node, Node: node, Port: 0, ID: batch.ID}
 	result, err := w.round(ctx, node, batch, limit-w.now().Sub(start))
@@ -169,18 +160,18 @@ func (w worker) node(ctx context.Context, node string, batch wire.Batch, start t
 	}
 	item.Time = w.now().Sub(start).Milliseconds()
 	item.ItemObject, err = json.Marshal(first.Contents)
-	if err != nil { // of texts that were JSON
+	if err != nil { // contents that are not JSON
 		item.ErrorCode, item.ErrorMessage, item.ItemObject = wire.ItemUnreadable, err.Error(), json.RawMessage("null")
 	}
 	return nodeAnswer{item: item, urls: int64(len(first.Contents))}
 }
 
-// again runs the items of a batch that a browser may do better, and takes over what
-// it did. Without an answer the first results stay.
+// again repeats items that a browser may fetch better, and takes better results. Without an
+// answer the first results stay.
 func (w worker) again(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
 	second, err := wire.ReadBatch(first.Again, &wire.Notes{})
 	if err != nil {
-		w.log.Warn("items are not repeated", "batch", batch.ID, "error", err)
+		w.log.Warn("cannot repeat items", "batch", batch.ID, "error", err)
 		return
 	}
 	w.force(&second)
@@ -191,21 +182,20 @@ func (w worker) again(ctx context.Context, node string, batch wire.Batch, first 
 		better, err = readAnswer(result)
 	}
 	if err != nil {
-		w.log.Warn("items were repeated without a result", "batch", batch.ID, "items", len(second.Items), "error", err)
+		w.log.Warn("repeated items have no result", "batch", batch.ID, "items", len(second.Items), "error", err)
 		return
 	}
 	first.merge(better)
 }
 
-// round runs both stages for a batch on a node. After an end by force its files are
-// removed.
+// round runs both stages of a batch on a node. If the task does not finish, its files are removed.
 func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit time.Duration) (executor.Result, error) {
 	limit = max(limit, time.Millisecond)
 	batch.Folder = w.run + "-" + bus.NewUID()
 	batch.MaxExecutionTime = max(1, int64((limit-realtimeresponse.Reserve(limit))/time.Second))
 	stdin, err := json.Marshal(batch)
 	if err != nil {
-		return executor.Result{}, fmt.Errorf("the batch is not JSON: %w", err)
+		return executor.Result{}, fmt.Errorf("encode batch: %w", err)
 	}
 	hard := limit + killAfter
 	within, cancel := context.WithTimeout(ctx, hard+killGrace)
@@ -222,17 +212,16 @@ func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit 
 	})
 	switch {
 	case err != nil:
-		return executor.Result{}, fmt.Errorf("the environment did not run the batch: %w", err)
+		return executor.Result{}, fmt.Errorf("the executor did not run the batch: %w", err)
 	case len(results) == 0:
 		return executor.Result{}, errors.New("the node gave no answer")
 	}
 	result := results[0]
 	if result.State != executor.Finished {
 		if err := w.forget(ctx, target, forgetting{Folder: batch.Folder}); err != nil {
-			w.log.Warn("files of a batch are left to the next start", "batch", batch.ID, "folder", batch.Folder, "error", err)
+			w.log.Warn("cannot remove the files of a batch; the next start does", "batch", batch.ID, "folder", batch.Folder, "error", err)
 		}
-		return result, fmt.Errorf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
-			result.Reason, result.State, result.ExitStatus, tail(result.Stderr, stderrShown))
+		return result, errors.New(result.Failure())
 	}
 	return result, nil
 }
@@ -243,7 +232,7 @@ type forgetting struct {
 	Others string `json:"others,omitempty"`
 }
 
-// forget has nodes remove files of batches.
+// forget makes nodes remove files of batches.
 func (w worker) forget(ctx context.Context, target executor.Target, what forgetting) error {
 	stdin, err := json.Marshal(map[string]any{"forget": what})
 	if err != nil {
@@ -255,25 +244,16 @@ func (w worker) forget(ctx context.Context, target executor.Target, what forgett
 		ID: bus.NewUID(), Name: "forget files", Type: TaskType, Stages: []executor.Stage{w.Finalizer}, Stdin: stdin, Target: target, TimeLimit: forgetTime,
 	})
 	for _, r := range results {
-		var told struct {
+		var answer struct {
 			ErrorCode    int    `json:"errorCode"`
 			ErrorMessage string `json:"errorMessage"`
 		}
 		switch {
 		case r.State != executor.Finished:
 			err = errors.Join(err, fmt.Errorf("node %s: %s", r.Node, r.Reason))
-		case json.Unmarshal(r.Stdout, &told) != nil || told.ErrorCode != 0:
-			err = errors.Join(err, fmt.Errorf("node %s: %s", r.Node, told.ErrorMessage))
+		case json.Unmarshal(r.Stdout, &answer) != nil || answer.ErrorCode != 0:
+			err = errors.Join(err, fmt.Errorf("node %s: %s", r.Node, answer.ErrorMessage))
 		}
 	}
 	return err
-}
-
-// tail is the end of a text, at most n bytes and valid in JSON.
-func tail(b []byte, n int) string {
-	b = bytes.TrimSpace(b)
-	if len(b) > n {
-		b = b[len(b)-n:]
-	}
-	return string(bytes.ToValidUTF8(b, nil))
 }

@@ -67,7 +67,7 @@ func (w *world) startDaemon(change func(*realtime.Config)) (stop func()) {
 		Sequence: []string{admin.Name, realtime.Name, gateway.Name},
 		Executor: executor.LocalConfig{KillGrace: 200 * time.Millisecond},
 		Admin:    admin.Config{Port: -1},
-		Clients:  gateway.Config{Port: -1},
+		Gateway:  gateway.Config{Port: -1},
 		Sites:    sites.Config{DBTask: executor.Stage{Program: "db-task"}},
 		RealTime: realtime.Config{
 			Crawler: program("crawler-task", home), Finalizer: program("processor-task", home),

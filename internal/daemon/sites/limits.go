@@ -8,13 +8,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// shared are the limits of a site of which each node gets its share.
+// shared are the limits of a site that are divided among the nodes.
 var shared = [...]string{"maxURLs", "maxResources", "maxErrors"}
 
-// divided is the request for one of several nodes: SITE_NEW and SITE_UPDATE get
-// a share of each limit, rounded up, so that a limit never becomes 0, which is
-// none (docs/spec/objects.md 2.1). All else stays as it came, and so does a limit that is no
-// number, for db-task to refuse.
+// divided returns the request for one of several nodes. SITE_NEW and SITE_UPDATE get a share of
+// each limit, rounded up, because 0 would mean no limit (docs/spec/objects.md 2.1). Other
+// fields do not change, nor does a limit that is not a number: db-task refuses it.
 func divided(op wire.Op, request json.RawMessage, nodes int) (json.RawMessage, error) {
 	if nodes < 2 || op != wire.SiteNew && op != wire.SiteUpdate {
 		return request, nil
@@ -35,7 +34,7 @@ func divided(op wire.Op, request json.RawMessage, nodes int) (json.RawMessage, e
 	}
 	raw, err := json.Marshal(site)
 	if err != nil {
-		return nil, fmt.Errorf("sites.divided: %w", err)
+		return nil, fmt.Errorf("encode divided request: %w", err)
 	}
 	return raw, nil
 }

@@ -1,27 +1,23 @@
-// Package sites is SitesManager: the manager of all that asks or changes sites
-// and URLs. Each request becomes one run of db-task on every data node, and the
-// nodes' answers one ClientResponse (docs/spec/daemon.md 1.6, 1.7). With several nodes each
-// gets its share of the limits in SITE_NEW and SITE_UPDATE (docs/spec/objects.md 2.1).
+// Package sites is SitesManager, which serves all operations on sites and URLs. Each request is
+// one run of db-task on every data node; the answers of the nodes form one ClientResponse
+// (docs/spec/daemon.md 1.6, 1.7). In SITE_NEW and SITE_UPDATE each node gets its share of the
+// limits (docs/spec/objects.md 2.1).
 //
 //	m := sites.New(manager.Config{Bus: b, Log: log, Admin: admin.Endpoint},
 //		sites.Config{Executor: pool, DBTask: executor.Stage{Program: "db-task", Args: []string{"-c", "db-task.ini"}}})
 //	err := m.Run(ctx)
 //
-// Clients (through clients) and the daemon's own managers speak to it alike:
-// events of class client on its inproc socket, every operation of dc but BATCH.
-// The operation URL_RETURN, which clients cannot ask for, and the URL_FETCH of
-// batches come this way too.
+// Clients (through the gateway) and the daemon's own managers use its inproc socket alike:
+// events of class client, every operation except BATCH. Managers also use URL_RETURN, which
+// clients cannot send.
 //
-// Requests run side by side, up to Workers of them. Others wait in two lines per
-// peer, of requests that only read and of those that change something; the lines
-// take turns. No peer holds the last worker, and its changes leave some to what it
-// reads, so a slow request never holds up another manager's, and a site that many
-// change never the status of another. A full queue answers "busy".
+// Up to Workers requests run at once. Each peer has two queues, for requests that read and for
+// requests that change data; the queues take turns. No peer gets the last worker, and its
+// changes leave some workers for its reads. So a slow request never blocks another manager, and
+// changes of one site never block the status of another. If MaxQueue requests wait, the answer
+// is "busy".
 //
-// Sites that are due are recrawled on a timer, side by side with the requests and
-// with slots of their own (recrawl.go).
-//
-// Neighbours: manager and env below; clients and batches ask it.
+// A timer recrawls due sites with slots of their own, independent of the requests (recrawl.go).
 package sites
 
 import (
@@ -39,46 +35,34 @@ import (
 // Name is the class name and the default inproc name.
 const Name = "SitesManager"
 
-// crawl is the name of the connection to the manager that starts crawling.
+// crawl is the name of the socket that connects to the crawling manager.
 const crawl = "BatchTasksManager"
 
-// TaskType is the type of the tasks given to the environment.
+// TaskType is the task type of requests.
 const TaskType = "db"
 
-// DefaultWorkers is how many requests run at once when the Config does not say.
+// DefaultWorkers is the default of Config.Workers.
 const DefaultWorkers = 8
 
 // Config is the section [SitesManager].
 type Config struct {
-	// Env runs db-task. Mandatory.
-	Executor executor.Executor
-	// Server is the inproc name (server); default SitesManager.
-	Server string
-	// Crawl is the inproc name of the manager that is told of new work; default
-	// BatchTasksManager.
-	Crawl string
-	// DBTask is the program that answers operations (DRCEDBAppName). Mandatory.
-	DBTask executor.Stage
-	// Timeout is how long a request may take, its wait in the queue included
-	// (DRCETimeout, ms); default 90 s.
-	Timeout time.Duration
-	// Workers bounds the requests that run at once (CommonWorkers); default DefaultWorkers.
-	Workers int
-	// MaxQueue bounds the requests that wait (CommonQueueMax); default 1000.
-	MaxQueue int
-	// Nodes is the number of data nodes that share a site's limits
-	// ([Application] DRCENodes); default 1.
-	Nodes int
-	// Route is where every request runs (DRCERoute); the zero value is all nodes.
-	Route Route
-	// Threading is CommonCommandsThreadingMode: any value does what 1 says, each
-	// request has a worker of its own.
+	Executor executor.Executor // runs db-task; mandatory
+	Server   string            // inproc name (server); default SitesManager
+	Crawl    string            // inproc name of the manager that gets hints about new work; default BatchTasksManager
+	DBTask   executor.Stage    // answers the operations (DRCEDBAppName); mandatory
+	// Timeout limits a request, including its wait in the queue (DRCETimeout, ms); default 90 s.
+	Timeout  time.Duration
+	Workers  int   // requests that run at once (CommonWorkers); default DefaultWorkers
+	MaxQueue int   // requests that wait (CommonQueueMax); default 1000
+	Nodes    int   // data nodes that share a site's limits ([Application] DRCENodes); default 1
+	Route    Route // nodes that run requests (DRCERoute); default all nodes
+	// Threading is CommonCommandsThreadingMode. It has no effect: each request has its own
+	// worker, as with value 1.
 	Threading int
-	// Recrawl has the keys RecrawlSite* and DefaultRecraw*.
-	Recrawl RecrawlConfig
+	Recrawl   RecrawlConfig // keys RecrawlSite* and DefaultRecraw*
 }
 
-// Manager is the manager. Create it with New.
+// Manager is SitesManager. Create it with New.
 type Manager struct {
 	*manager.Loop
 	cfg     Config
@@ -90,7 +74,7 @@ type Manager struct {
 	workersCreated           int64 // since the start
 }
 
-// New makes the manager; it opens nothing.
+// New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Manager {
 	if cfg.Server == "" {
 		cfg.Server = Name
@@ -118,7 +102,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.HandleReport(wire.InternalTaskDone, m.done)
 	m.HandleReport(wire.InternalWork, func(string, json.RawMessage) { m.Tell(crawl, wire.InternalWork, nil) })
 	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
-	m.OnStop(m.lastWords)
+	m.OnStop(m.refuseAll)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
@@ -136,13 +120,13 @@ func New(base manager.Config, cfg Config) *Manager {
 	return m
 }
 
-// maxQueueBytes bounds the memory of the requests that wait, beside MaxQueue.
+// maxQueueBytes limits the memory of the waiting requests, in addition to MaxQueue.
 const maxQueueBytes = 256 << 20
 
-// maxWorkers bounds what CommonWorkers may become at run time.
+// maxWorkers limits CommonWorkers.
 const maxWorkers = 64
 
-// request takes one request or refuses it.
+// request queues one request or refuses it.
 func (m *Manager) request(from manager.Peer, e wire.Event) {
 	op := wire.Op(e.Type)
 	if !op.Known() || op == wire.BatchRun {
@@ -158,7 +142,7 @@ func (m *Manager) request(from manager.Peer, e wire.Event) {
 	m.next()
 }
 
-// next starts what may start.
+// next starts waiting requests while workers are free.
 func (m *Manager) next() {
 	for len(m.running) < m.cfg.Workers {
 		j, ok := m.queue.take(m.mayRun)
@@ -173,9 +157,8 @@ func (m *Manager) next() {
 	}
 }
 
-// mayRun keeps one worker for the other peers, and of those that a peer may have a
-// quarter for requests that only read: changes of one site wait for one another in
-// the database, and a status must not wait with them.
+// mayRun reserves one worker for other peers, and a quarter of a peer's workers for its reads:
+// changes of one site wait for each other in the database, and reads must not wait with them.
 func (m *Manager) mayRun(s stream) bool {
 	all, changes := 0, 0
 	for _, j := range m.running {
@@ -212,12 +195,12 @@ func (m *Manager) start(j *job) {
 	j.event.Object = nil // the worker has it
 }
 
-// runner runs db-task with the slots of a kind of task.
+// runner returns a runner of db-task for a task type.
 func (m *Manager) runner(kind string, limit time.Duration) runner {
-	return runner{env: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
+	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
 }
 
-// done answers a request with the ClientResponse that its worker brings.
+// done answers a request with the ClientResponse of its worker.
 func (m *Manager) done(uid string, response json.RawMessage) {
 	j, ok := m.running[uid]
 	if !ok || j.answered {
@@ -227,7 +210,7 @@ func (m *Manager) done(uid string, response json.RawMessage) {
 	m.Reply(j.from, j.event, j.event.Type+wire.ResponseOffset, response)
 }
 
-// ended frees a worker's place.
+// ended removes a finished request and starts the next one.
 func (m *Manager) ended(uid string, err error) {
 	j := m.running[uid]
 	delete(m.running, uid)
@@ -238,15 +221,15 @@ func (m *Manager) ended(uid string, err error) {
 	m.next()
 }
 
-// expire answers what waited too long.
+// expire answers requests that waited too long.
 func (m *Manager) expire(now time.Time) {
 	for _, j := range m.queue.expire(now) {
 		m.tooLate(j)
 	}
 }
 
-// lastWords answers what will not be done any more.
-func (m *Manager) lastWords() {
+// refuseAll answers all open requests when the manager stops.
+func (m *Manager) refuseAll() {
 	for _, j := range m.queue.all() {
 		m.answerError(j, "the daemon stops")
 	}

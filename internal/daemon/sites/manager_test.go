@@ -95,8 +95,8 @@ func TestAnswersOfNodes(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			r := runner{
-				env:     managertest.Executor{RunFunc: func(context.Context, executor.Task) ([]executor.Result, error) { return tc.results, tc.err }},
-				program: executor.Stage{Program: "db-task"}, limit: time.Minute,
+				executor: managertest.Executor{RunFunc: func(context.Context, executor.Task) ([]executor.Result, error) { return tc.results, tc.err }},
+				program:  executor.Stage{Program: "db-task"}, limit: time.Minute,
 			}
 			got := r.do(context.Background(), wire.Call{Op: wire.SiteNew, Object: json.RawMessage("{}")})
 			message := got.ErrorMessage

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// job is one request under way.
+// job is one active request.
 type job struct {
 	from     manager.Peer
 	event    wire.Event
@@ -15,8 +15,7 @@ type job struct {
 	answered bool
 }
 
-// stream is what waits in a line of its own: the requests of one peer that change
-// something, and those that only read. One manager is one peer.
+// stream is a queue of its own: the changing or the reading requests of one peer.
 type stream struct {
 	peer  string
 	reads bool
@@ -26,9 +25,9 @@ func (j *job) stream() stream {
 	return stream{string(j.from.Route[0]), wire.Op(j.event.Type).Reads()}
 }
 
-// queue holds the requests that wait, one line per stream; the streams take turns.
+// queue holds the waiting requests, one line per stream. The streams take turns.
 type queue struct {
-	lines []line // the next one's turn first; none is empty
+	lines []line // the next turn first; no line is empty
 	size  int
 	bytes int // of the requests' objects
 }
@@ -52,8 +51,8 @@ func (q *queue) add(j *job) {
 	q.lines = append(q.lines, line{j.stream(), []*job{j}})
 }
 
-// take removes the oldest request of the next stream that may run one. That stream
-// then goes to the end of the turns.
+// take removes the oldest request of the next stream for which may returns true. That stream
+// becomes the last one.
 func (q *queue) take(may func(stream) bool) (*job, bool) {
 	for i, l := range q.lines {
 		if !may(l.stream) {
@@ -73,12 +72,12 @@ func (q *queue) take(may func(stream) bool) (*job, bool) {
 	return nil, false
 }
 
-// expire removes the requests whose deadline is not after now.
+// expire removes and returns the requests whose deadline is not after now.
 func (q *queue) expire(now time.Time) []*job {
 	return q.remove(func(j *job) bool { return !now.Before(j.deadline) })
 }
 
-// all removes every request.
+// all removes and returns every request.
 func (q *queue) all() []*job { return q.remove(func(*job) bool { return true }) }
 
 func (q *queue) remove(out func(*job) bool) []*job {

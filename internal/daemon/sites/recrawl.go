@@ -12,24 +12,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Site recrawl (docs/spec/daemon.md 2.14). Once per period, and again as long as more sites are
-// due, a worker has db-task pick and lock sites that are due. Each of them then
-// gets a thread, as soon as one is free: a worker that deletes, optimises and
-// renews, and one that unlocks. The delays before and after are the loop's timer,
-// no worker sleeps. What a run leaves locked the next one goes on with, from the
-// first step behind the lock; so each step may be done twice.
+// Recrawl of sites (docs/spec/daemon.md 2.14). Once per period, and again while more sites are
+// due, a worker makes db-task select and lock due sites. A site then gets a thread: a worker
+// that deletes, optimises and renews, and then a worker that unlocks. The loop's timer handles
+// the delays between them. The next run continues with sites that a run left locked, from the
+// first step after the lock, so every step may run twice.
 
-// RecrawlTask is the type of the tasks of a recrawl: they take no slots of
-// requests.
+// RecrawlTask is the task type of recrawling.
 const RecrawlTask = "recrawl"
 
-// maxRecrawlThreads bounds RecrawlSiteMaxThreads.
+// maxRecrawlThreads limits RecrawlSiteMaxThreads.
 const maxRecrawlThreads = 64
 
-// maxRecrawlWorkers are those of the threads, and the one that picks.
+// maxRecrawlWorkers is one per thread and one that selects sites.
 const maxRecrawlWorkers = maxRecrawlThreads + 1
 
-// Reports of recrawl's workers.
+// Reports of the recrawl workers.
 const (
 	recrawlPicked = 101
 	recrawlDone   = 102
@@ -39,12 +37,12 @@ const (
 type RecrawlConfig struct {
 	Mode           bool           // RecrawlSiteMode
 	Period         time.Duration  // RecrawlSiteIterationPeriod, s; 0: off
-	Max            int64          // RecrawlSiteMax: sites that are picked at once
-	MaxThreads     int64          // RecrawlSiteMaxThreads: sites under way at once
+	Max            int64          // RecrawlSiteMax: sites per selection
+	MaxThreads     int64          // RecrawlSiteMaxThreads: sites in progress
 	Criterion      wire.Criterion // RecrawlSiteSelectCriterion, RecrawlSiteSelectOrder
 	DateExpression string         // RecrawlSiteRecrawlDateExpression; "": a site is recrawled once
-	LockState      int64          // RecrawlSiteLockState; without effect, the lock is no state
-	Timeout        time.Duration  // RecrawlSiteDRCETimeout, s: of one request
+	LockState      int64          // RecrawlSiteLockState; without effect, the lock is not a state
+	Timeout        time.Duration  // RecrawlSiteDRCETimeout, s: per request
 	DelayBefore    time.Duration  // RecrawlDelayBefore, s: from the lock to the first step
 	DelayAfter     time.Duration  // RecrawlDelayAfter, s: from the last step to the unlock
 
@@ -58,31 +56,31 @@ type RecrawlConfig struct {
 	PeriodMin, PeriodMax, PeriodStep int64 // RecrawlSitePeriod*, minutes
 }
 
-// recrawl is the state of it, the loop's.
+// recrawl is the state of recrawling. It belongs to the loop.
 type recrawl struct {
-	sites   map[string]*recrawling // that are locked, by id
-	order   []string               // of sites, as they came
+	sites   map[string]*recrawling // locked sites by id
+	order   []string               // of sites, oldest first
 	threads int64
 
-	picking  bool            // a worker picks
-	resuming bool            // what it picks are sites that are locked
-	resume   bool            // there may be sites that are locked and not known
+	picking  bool            // a worker selects sites
+	resuming bool            // it selects sites that are already locked
+	resume   bool            // there may be locked sites that are not in sites
 	late     bool            // a turn found no free thread
-	more     bool            // the last turn got all that it asked for
-	again    bool            // the next turn follows up, it is not the period's
-	seen     map[string]bool // picked since the last turn of the period
+	more     bool            // the last turn got as many sites as it requested
+	again    bool            // the next turn continues the last one before the period ends
+	seen     map[string]bool // sites selected in this period
 
 	count, updated, deleted, faults int64 // cumulative
 	created                         int64 // since the start
 }
 
-// recrawling is one site under recrawl.
+// recrawling is one locked site.
 type recrawling struct {
 	site    recrawlSite
-	thread  bool // it has one
-	renewed bool // only the unlock is left
+	thread  bool // it has a thread
+	renewed bool // only the unlock remains
 	working bool
-	until   time.Time // what comes next comes not before
+	until   time.Time // its next step is not due before
 	tuned   int64
 	faults  []string
 }
@@ -135,7 +133,7 @@ func (m *Manager) declareRecrawl() {
 	m.Gauge("recrawl_sites_queue", func() any { return len(r.sites) })
 }
 
-// bounded is manager.Int within bounds that other variables move.
+// bounded is manager.Int with limits that other variables change.
 func bounded(name string, p *int64, bounds func() (lowest, highest int64)) manager.Variable {
 	return manager.Variable{
 		Name: name,
@@ -147,14 +145,14 @@ func bounded(name string, p *int64, bounds func() (lowest, highest int64)) manag
 	}
 }
 
-// recrawlTurn picks sites if a thread is free for one and none waits for it:
-// first those that an earlier run left, then those that are due.
+// recrawlTurn selects sites if a thread is free and no site waits for it: first sites that an
+// earlier run left locked, then due sites.
 func (m *Manager) recrawlTurn(time.Time) {
 	c, r := &m.cfg.Recrawl, &m.recrawl
 	if r.picking {
 		return
 	}
-	if !r.again { // the period is over
+	if !r.again { // a new period
 		clear(r.seen)
 	}
 	r.again = false
@@ -170,13 +168,13 @@ func (m *Manager) recrawlTurn(time.Time) {
 	}
 	r.picking = true
 	m.recrawlWork(recrawlPicked, func(ctx context.Context, w *recrawler) { w.pick(ctx, request) }, func(err error) {
-		r.picking, r.resume = false, true // who knows what it has locked
+		r.picking, r.resume = false, true // it may have locked sites
 		m.recrawlFault("", []string{err.Error()})
 	})
 }
 
-// recrawlPicked takes up what a pick gave. After a fault, sites may be locked that
-// nobody told: the next turn asks for them.
+// recrawlPicked adopts the selected sites. After a fault, unreported sites may be locked; the
+// next turn resumes them.
 func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
 	c, r := &m.cfg.Recrawl, &m.recrawl
 	r.picking = false
@@ -196,18 +194,18 @@ func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
 		r.order = append(r.order, s.ID)
 		r.seen[s.ID] = true
 		for _, text := range s.Refused {
-			m.Log().Warn("a site's own rule of recrawling is left out", "site", s.ID, "error", text)
+			m.Log().Warn("ignored an invalid recrawl rule of a site", "site", s.ID, "error", text)
 		}
 	}
 	switch {
 	case failed:
 	case r.resuming:
 		r.resume = fresh >= wire.MostRecrawl
-		r.more = true // now the rest, or those that are due
+		r.more = true // the remaining locked sites, or due sites
 		if fresh > 0 {
-			m.Log().Info("recrawl goes on with sites that were left locked", "sites", fresh)
+			m.Log().Info("recrawl resumes locked sites", "sites", fresh)
 		}
-	case report.Retried: // the try that broke may have locked sites that nobody told
+	case report.Retried: // the failed try may have locked unreported sites
 		r.resume, r.more = true, true
 	default:
 		r.more = int64(fresh) >= c.Max && len(r.seen) < wire.MostRecrawl
@@ -215,12 +213,12 @@ func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
 	m.recrawlOn()
 }
 
-// recrawlWork starts a worker that sends its report; failed hears that it did not.
+// recrawlWork starts a worker that sends its report. failed runs if there will be no report.
 func (m *Manager) recrawlWork(report int, work func(context.Context, *recrawler), failed func(error)) {
 	w := &recrawler{runner: m.runner(RecrawlTask, m.cfg.Recrawl.Timeout), cfg: m.cfg.Recrawl}
 	_, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
 		work(ctx, w)
-		if ctx.Err() != nil { // the daemon stops: the next start goes on
+		if ctx.Err() != nil { // the daemon stops; the next start resumes
 			return ctx.Err()
 		}
 		return r.Send(report, w.report)
@@ -234,11 +232,11 @@ func (m *Manager) recrawlWork(report int, work func(context.Context, *recrawler)
 	}
 }
 
-// recrawlReport reads a report and counts what every one has.
+// recrawlReport decodes a report and adds its counters.
 func (m *Manager) recrawlReport(raw json.RawMessage) recrawlReport {
 	var report recrawlReport
 	if err := json.Unmarshal(raw, &report); err != nil {
-		report.Faults = append(report.Faults, "unreadable report: "+err.Error())
+		report.Faults = append(report.Faults, "cannot read report: "+err.Error())
 	}
 	r := &m.recrawl
 	m.nodeRequests += report.Requests
@@ -247,8 +245,8 @@ func (m *Manager) recrawlReport(raw json.RawMessage) recrawlReport {
 	return report
 }
 
-// recrawlOn gives threads to the sites that wait for one, oldest first, and does
-// what is to be done next for those that have one; then it looks for more sites.
+// recrawlOn gives free threads to waiting sites, oldest first, starts the due steps, and then
+// requests more sites.
 func (m *Manager) recrawlOn() {
 	c, r := &m.cfg.Recrawl, &m.recrawl
 	now := m.Now()
@@ -276,7 +274,7 @@ func (m *Manager) recrawlOn() {
 	}
 }
 
-// recrawlStep starts the worker of what comes next for a site.
+// recrawlStep starts the worker for the next step of a site.
 func (m *Manager) recrawlStep(s *recrawling) {
 	s.working = true
 	site, tuned := s.site, s.tuned
@@ -289,7 +287,7 @@ func (m *Manager) recrawlStep(s *recrawling) {
 	})
 }
 
-// recrawlDone hears what a site's worker did.
+// recrawlDone handles the report of a site's worker.
 func (m *Manager) recrawlDone(_ string, raw json.RawMessage) {
 	report := m.recrawlReport(raw)
 	if s := m.recrawl.sites[report.ID]; s != nil {
@@ -317,11 +315,11 @@ func (m *Manager) recrawlStepped(s *recrawling, report recrawlReport) {
 	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == s.site.ID })
 	r.threads--
 	switch {
-	case len(report.Faults) > 0: // not unlocked: the next turn finds it
+	case len(report.Faults) > 0: // still locked: the next turn resumes it
 		r.resume = true
 		m.recrawlFault(s.site.ID, s.faults)
 	case report.Gone:
-		m.Log().Info("a site was deleted while it was recrawled", "site", s.site.ID)
+		m.Log().Info("site was deleted during its recrawl", "site", s.site.ID)
 	case len(s.faults) > 0:
 		m.recrawlFault(s.site.ID, s.faults)
 	default:
@@ -329,8 +327,7 @@ func (m *Manager) recrawlStepped(s *recrawling, report recrawlReport) {
 	}
 }
 
-// recrawlFault counts and logs a recrawl that did not do all its steps; without a
-// site, a turn that did not pick.
+// recrawlFault counts and logs a failed recrawl of a site, or a failed selection if site is "".
 func (m *Manager) recrawlFault(site string, faults []string) {
 	m.recrawl.faults++
 	m.Log().Error("recrawl failed", "site", site, "error", strings.Join(faults, "; "))

@@ -8,11 +8,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SQL that an operator gives is checked before it is taken: by the same rules as
-// where it is used, on the tables of the specification. db-task checks it again.
+// Operators' SQL is checked when it is set, with the same rules as where it is used. db-task
+// checks it again.
 
-// CheckSitesWhere refuses what is no condition on sites; none at all is refused
-// too.
+// CheckSitesWhere refuses an empty or invalid condition on sites.
 func CheckSitesWhere(text string) error {
 	return given(text, func() error {
 		_, err := sitesScope().Where(text)
@@ -20,20 +19,20 @@ func CheckSitesWhere(text string) error {
 	})
 }
 
-// CheckSitesOrder refuses what is no order of sites.
+// CheckSitesOrder refuses an invalid order of sites. An empty order is valid.
 func CheckSitesOrder(text string) error {
 	_, err := sitesScope().OrderBy(text)
 	return refusal(err)
 }
 
-// CheckRecrawlDate refuses what gives no date of a site; none at all is fine.
+// CheckRecrawlDate refuses an invalid date expression of a site. An empty one is valid.
 func CheckRecrawlDate(text string) error {
 	_, err := sitesScope().Assign("RecrawlDate", text)
 	return refusal(err)
 }
 
-// CheckURLsWhere refuses what is no condition on the URLs of a site; none at all
-// is refused too, as it would mean all of them.
+// CheckURLsWhere refuses an empty or invalid condition on the URLs of a site. An empty one
+// would mean all URLs.
 func CheckURLsWhere(text string) error {
 	return given(text, func() error {
 		s := scopeOf(checkedURLs)
@@ -50,7 +49,7 @@ func given(text string, check func() error) error {
 	return refusal(check())
 }
 
-// refusal is err in the words of a variable's reason.
+// refusal formats err as the reason of a variable.
 func refusal(err error) error {
 	if err == nil {
 		return nil
@@ -70,7 +69,7 @@ var (
 
 func sitesScope() expr.Scope { return scopeOf(checkedSites) }
 
-// scopeOf is what a text on a table may mean; sub-selects may read the others.
+// scopeOf returns the scope of expressions on a table; sub-selects may read the other tables.
 func scopeOf(table expr.Table) expr.Scope {
 	return expr.Scope{Table: table, Foreign: append([]expr.Table{checkedSites, checkedURLs}, checkedLists...)}
 }

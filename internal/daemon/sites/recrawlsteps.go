@@ -11,49 +11,47 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// recrawlTries is how often a step is tried whose program is killed or breaks:
-// each may be repeated.
+// recrawlTries is how often a step runs if its program is killed or fails.
 const recrawlTries = 3
 
-// recrawler does steps of a recrawl on the nodes. It is used in a worker
-// goroutine.
+// recrawler runs steps of a recrawl on the nodes. It belongs to a worker's goroutine.
 type recrawler struct {
 	runner
-	cfg RecrawlConfig // as it was when the step began
+	cfg RecrawlConfig // at the start of the step
 
 	report recrawlReport
 }
 
-// recrawlReport is what a recrawler tells the manager.
+// recrawlReport is the report of a recrawler to the manager.
 type recrawlReport struct {
-	ID       string        `json:"id"`       // of the site; "": of a pick
-	Sites    []recrawlSite `json:"sites"`    // that a pick gave
-	Dates    []wire.Date   `json:"dates"`    // next dates of the site, of all nodes
-	Retried  bool          `json:"retried"`  // some step was tried more than once
+	ID       string        `json:"id"`       // of the site; "" for a selection
+	Sites    []recrawlSite `json:"sites"`    // selected sites
+	Dates    []wire.Date   `json:"dates"`    // next dates of the site on all nodes
+	Retried  bool          `json:"retried"`  // a step ran more than once
 	Requests int64         `json:"requests"` // runs of db-task
-	Deleted  int64         `json:"deleted"`  // of these, URL_DELETE
-	Updated  int64         `json:"updated"`  // of these, URL_UPDATE
-	Renewed  bool          `json:"renewed"`  // there is something to crawl
-	Gone     bool          `json:"gone"`     // the site is not there any more
+	Deleted  int64         `json:"deleted"`  // runs of URL_DELETE
+	Updated  int64         `json:"updated"`  // runs of URL_UPDATE
+	Renewed  bool          `json:"renewed"`  // there is new work for the crawler
+	Gone     bool          `json:"gone"`     // the site was deleted
 	Tuned    int64         `json:"tuned"`    // the new period, minutes
 	Faults   []string      `json:"faults"`
 }
 
-// recrawlSite is a site as its nodes answer it together.
+// recrawlSite joins the answers of all nodes about one site.
 type recrawlSite struct {
 	wire.RecrawlSite
-	Dates []wire.Date `json:"dates"` // next dates, of all nodes
-	Nodes int         `json:"nodes"` // that have it under recrawl
-	Of    int         `json:"of"`    // nodes that there are
-	Again bool        `json:"again"` // some step may have been done before
+	Dates []wire.Date `json:"dates"` // next dates on all nodes
+	Nodes int         `json:"nodes"` // nodes that have locked it
+	Of    int         `json:"of"`    // all nodes
+	Again bool        `json:"again"` // a step may have run before
 }
 
 func (r *recrawler) fault(what string, err error) {
 	r.report.Faults = append(r.report.Faults, what+": "+err.Error())
 }
 
-// ask runs one operation and gives the objects that the nodes answer; an error
-// when one of them has none. Object is asked for each try.
+// ask runs one operation and returns the objects of the nodes, and an error if a node has none.
+// It calls object for each try; again is false for the first one.
 func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool) any) ([]json.RawMessage, error) {
 	var objects []json.RawMessage
 	for try := 1; ; try++ {
@@ -93,15 +91,15 @@ func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool)
 	}
 }
 
-// change is ask for an operation that answers a GeneralResponse; it gives the
-// first status of each node.
+// change is ask for an operation that answers a GeneralResponse. It returns the first status of
+// each node.
 func (r *recrawler) change(ctx context.Context, op wire.Op, object func(again bool) any) (statuses []any, err error) {
 	objects, err := r.ask(ctx, op, object)
 	for _, raw := range objects {
 		var g wire.GeneralResponse
 		switch e := json.Unmarshal(raw, &g); {
 		case e != nil || len(g.Statuses) != 1:
-			err = errors.Join(err, fmt.Errorf("unreadable answer %s", head(raw, answerShown)))
+			err = errors.Join(err, fmt.Errorf("cannot read answer %s", head(raw, answerShown)))
 		case g.Statuses[0] == false:
 			err = errors.Join(err, fmt.Errorf("not done: %s", g.ErrorMessage))
 		default:
@@ -111,7 +109,7 @@ func (r *recrawler) change(ctx context.Context, op wire.Op, object func(again bo
 	return statuses, err
 }
 
-// pick does the step begin or resume.
+// pick runs the step begin or resume.
 func (r *recrawler) pick(ctx context.Context, request wire.SiteRecrawlRequest) {
 	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any { return request })
 	if err != nil {
@@ -126,14 +124,14 @@ func (r *recrawler) pick(ctx context.Context, request wire.SiteRecrawlRequest) {
 	}
 }
 
-// together makes one list of those of several nodes: each site once, its counters
-// summed, the earliest lock.
+// together merges the lists of several nodes: one entry per site with summed counters and the
+// earliest lock.
 func together(objects []json.RawMessage) (sites []recrawlSite, err error) {
 	at := map[string]int{}
 	for _, raw := range objects {
 		var list []wire.RecrawlSite
 		if e := json.Unmarshal(raw, &list); e != nil {
-			err = errors.Join(err, fmt.Errorf("unreadable list of sites: %w", e))
+			err = errors.Join(err, fmt.Errorf("cannot read list of sites: %w", e))
 			continue
 		}
 		for _, s := range list {
@@ -163,12 +161,12 @@ func (s *recrawlSite) add(other wire.RecrawlSite) {
 	}
 }
 
-// renew does what lies between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
-// step that fails does not keep the others from being done.
+// renew runs the steps between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
+// failed step does not prevent the others.
 func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
 	r.report.ID = s.ID
 	if s.Nodes < s.Of {
-		r.joinIn(ctx, &s)
+		r.lockElsewhere(ctx, &s)
 	}
 	if r.cfg.DeleteOld && (s.Rules.Delete == nil || *s.Rules.Delete) {
 		r.report.Deleted++
@@ -199,9 +197,9 @@ func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
 	r.report.Renewed = err == nil
 }
 
-// joinIn takes a site that only some nodes found due where the others have it,
-// lest they find it later: the steps go to all nodes.
-func (r *recrawler) joinIn(ctx context.Context, s *recrawlSite) {
+// lockElsewhere locks a site also on the nodes that did not find it due, because the steps
+// run on all nodes.
+func (r *recrawler) lockElsewhere(ctx context.Context, s *recrawlSite) {
 	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any {
 		return wire.SiteRecrawlRequest{Step: wire.RecrawlBegin, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
 	})
@@ -225,9 +223,8 @@ func (r *recrawler) deletion(s recrawlSite) any {
 	}}
 }
 
-// renewal makes rows new again. Rows that a crawler has in its hands are as good
-// as renewed. When the step may have been done before, so are those that were
-// touched since the site was locked.
+// renewal returns the URL_UPDATE that sets rows to New. It skips rows that a crawler holds; they
+// count as renewed. If the step may have run before, it also skips rows changed since the lock.
 func (r *recrawler) renewal(s recrawlSite, again bool) any {
 	where := s.Rules.Where
 	if where == "" {
@@ -243,7 +240,7 @@ func (r *recrawler) renewal(s recrawlSite, again bool) any {
 	}}
 }
 
-// end unlocks a site on all nodes and writes the period that was tuned.
+// end unlocks a site on all nodes and stores its tuned period.
 func (r *recrawler) end(ctx context.Context, s recrawlSite, tuned int64) {
 	r.report.ID = s.ID
 	request := wire.SiteRecrawlRequest{Step: wire.RecrawlEnd, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}

@@ -2,11 +2,10 @@ package sites
 
 import "hce/dc/internal/wire"
 
-// tuned is the period that a site gets (docs/spec/daemon.md 2.14, step 5), in minutes: a step
-// longer while there is a backlog, pages that are new or not processed, else a
-// step shorter, and within its bounds in any case (docs/spec/daemon.md F26). The site's own
-// rules go before the configuration. A site without a period keeps none. Refused
-// says why a site is left as it is, "" otherwise.
+// tuned returns the new period of a site in minutes (docs/spec/daemon.md 2.14, step 5): a step
+// longer while pages are new or not processed, else a step shorter, within the limits
+// (docs/spec/daemon.md F26). Rules of the site override the configuration. A site without a
+// period gets none. refused says why a period does not change; "" otherwise.
 func (c *RecrawlConfig) tuned(s wire.RecrawlSite) (period int64, refused string) {
 	own := func(p *int64, def int64) int64 {
 		if p != nil {

@@ -12,25 +12,25 @@ import (
 	"hce/dc/internal/daemon/manager"
 )
 
-// Route is where requests run: DRCERoute, the JSON {"role": n, "nodes": [names]}
-// (docs/spec/daemon.md 5.1). It is made by ParseRoute.
+// Route selects the nodes that run requests: DRCERoute, the JSON {"role": n, "nodes": [names]}
+// (docs/spec/daemon.md 5.1). Create it with ParseRoute; the zero value is all nodes.
 type Route struct {
 	text string
 	to   executor.Target
 }
 
-// policies are the roles that choose one node.
+// policies are the roles that select one node.
 var policies = map[int]executor.Policy{1: executor.RoundRobin, 4: executor.Random, 5: executor.LeastLoaded}
 
-// Bounds of a route.
+// Limits of a route.
 const (
 	maxRoute    = 64 << 10 // bytes
 	maxNodeName = 64
 )
 
-// ParseRoute reads a route. Role 0 is all nodes, or those that are named; 1, 4 and
-// 5 choose one of all: in turn, at random, by load. A node that is named alone is
-// the one. White space is the zero Route: all nodes.
+// ParseRoute parses a route. Role 0 means all nodes, or the named ones. Roles 1, 4 and 5 select
+// one of all nodes: in turn, at random, by load; with one named node, that node. White space
+// gives the zero Route.
 func ParseRoute(text string) (Route, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -46,7 +46,7 @@ func ParseRoute(text string) (Route, error) {
 		return Route{}, errors.New(`is not {"role": 0, 1, 4 or 5, "nodes": [names]}`)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Route{}, errors.New("has more behind its JSON object")
+		return Route{}, errors.New("has more text after its JSON object")
 	}
 	for _, name := range r.Nodes {
 		if name == "" || len(name) > maxNodeName {
@@ -67,7 +67,7 @@ func ParseRoute(text string) (Route, error) {
 	return Route{text: text}, nil
 }
 
-// target is where a task of the route runs.
+// target returns the target of the route's tasks.
 func (r *Route) target() executor.Target {
 	if len(r.to.Nodes) == 0 && r.to.Policy == "" {
 		return executor.Target{All: true}
@@ -75,7 +75,7 @@ func (r *Route) target() executor.Target {
 	return r.to
 }
 
-// variable lets an operator change the route, as text or as JSON object.
+// variable returns the route as a variable. SET accepts text or a JSON object.
 func (r *Route) variable(name string) manager.Variable {
 	return manager.Object(name, func() any { return r.text }, func(text string) error {
 		route, err := ParseRoute(text)
@@ -86,9 +86,8 @@ func (r *Route) variable(name string) manager.Variable {
 	})
 }
 
-// CheckPool refuses what is no DRCEConnectionsPool: a JSON object of
-// "host:port:timeout" -> [event codes]. The pool has no effect: each request has a
-// worker of its own, and none waits for a connection.
+// CheckPool refuses an invalid DRCEConnectionsPool: a JSON object of "host:port:timeout" ->
+// [event codes]. The pool has no effect, because each request has its own worker.
 func CheckPool(text string) error {
 	var pool map[string][]int
 	if strings.TrimSpace(text) != "" && json.Unmarshal([]byte(text), &pool) != nil {

@@ -13,33 +13,28 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// killGrace is how much longer than its limit a run may take until the worker
-// stops to wait: the environment needs it to end the processes and to tell.
+// killGrace is how much longer than its limit a run may take before the worker stops waiting.
+// The executor needs it to end the processes.
 const killGrace = 10 * time.Second
 
-// stderrShown is how much of a failed db-task's last words an answer holds.
-const stderrShown = 2000
-
-// answerShown is how much of an unreadable answer is shown.
+// answerShown is how many bytes of an invalid answer are shown.
 const answerShown = 300
 
-// runner runs db-task on all data nodes for one request. It is used in a worker
-// goroutine.
+// runner runs db-task on the data nodes for one request. It belongs to a worker's goroutine.
 type runner struct {
-	env     executor.Executor
-	program executor.Stage
-	kind    string // of the task: whose slots it takes
-	target  executor.Target
-	limit   time.Duration
-	nodes   int // that share a site's limits
+	executor executor.Executor
+	program  executor.Stage
+	kind     string // task type
+	target   executor.Target
+	limit    time.Duration
+	nodes    int // that share a site's limits
 }
 
-// run gives the result of each node. It ends soon after the limit, also when the
-// environment does not.
+// run returns the result of each node. It ends at most killGrace after the limit.
 func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
 	defer cancel()
-	return r.env.Run(ctx, executor.Task{
+	return r.executor.Run(ctx, executor.Task{
 		ID:        bus.NewUID(),
 		Name:      op.String(),
 		Type:      r.kind,
@@ -50,14 +45,13 @@ func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.R
 	})
 }
 
-// do answers with one item per node: its object with errorCode 0, errorCode 1
-// for an answer that cannot be read, 2 for a node or program that failed
-// (docs/spec/objects.md 3.2). Without any node the response has errorCode 2, without any
-// answer in time 1 (docs/spec/objects.md 3.1).
+// do returns one item per node: its object with errorCode 0, errorCode 1 for an invalid answer,
+// 2 for a failed node or program (docs/spec/objects.md 3.2). The response has errorCode 2
+// without nodes, and errorCode 1 if no node answered in time (docs/spec/objects.md 3.1).
 func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	object, err := divided(call.Op, call.Object, r.nodes)
 	if err != nil {
-		return wire.ErrorItem(fmt.Sprintf("the request cannot be divided among %d nodes: %v", r.nodes, err))
+		return wire.ErrorItem(fmt.Sprintf("cannot divide the request among %d nodes: %v", r.nodes, err))
 	}
 	call.Object = object
 	stdin, err := json.Marshal(call)
@@ -71,7 +65,7 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	case errors.Is(err, executor.ErrNode), err == nil && len(results) == 0:
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoNodes, ErrorMessage: "empty list of nodes"}
 	case err != nil:
-		return wire.ErrorItem(fmt.Sprintf("the environment did not run the request: %v", err))
+		return wire.ErrorItem(fmt.Sprintf("the executor did not run the request: %v", err))
 	}
 	response := wire.ClientResponse{}
 	timedOut := 0
@@ -94,7 +88,7 @@ func (r runner) noAnswer() wire.ClientResponse {
 	}
 }
 
-// item is the answer of one node.
+// item converts the result of one node.
 func item(op wire.Op, r executor.Result) wire.ClientResponseItem {
 	i := wire.ClientResponseItem{
 		ErrorCode: 0, Host: r.Node, Node: r.Node, Port: 0, ID: 0,
@@ -103,8 +97,7 @@ func item(op wire.Op, r executor.Result) wire.ClientResponseItem {
 	}
 	if r.State != executor.Finished {
 		i.ErrorCode = wire.ItemFailed
-		i.ErrorMessage = fmt.Sprintf("Response item error error_message=%s, error_code=%s, exit_status=%d, stderror=%s",
-			r.Reason, r.State, r.ExitStatus, tail(r.Stderr, stderrShown))
+		i.ErrorMessage = r.Failure()
 		return i
 	}
 	object, err := answerObject(op, r.Stdout)
@@ -121,7 +114,7 @@ func item(op wire.Op, r executor.Result) wire.ClientResponseItem {
 	return i
 }
 
-// answerObject reads db-task's answer [operation+100, object] to op.
+// answerObject returns the object of db-task's answer [operation+100, object].
 func answerObject(op wire.Op, stdout []byte) (json.RawMessage, error) {
 	var pair []json.RawMessage
 	var code int
@@ -131,22 +124,12 @@ func answerObject(op wire.Op, stdout []byte) (json.RawMessage, error) {
 	return pair[1], nil
 }
 
-// tail is the end of a text, at most n bytes and valid in JSON.
-func tail(b []byte, n int) string {
-	b = bytes.TrimSpace(b)
-	if len(b) > n {
-		b = b[len(b)-n:]
-	}
-	return string(bytes.ToValidUTF8(b, nil))
-}
-
-// head is the beginning of a text, at most n bytes and valid in JSON.
+// head returns the first n bytes of a text without invalid UTF-8.
 func head(b []byte, n int) string {
 	return string(bytes.ToValidUTF8(b[:min(n, len(b))], nil))
 }
 
-// changed reports whether op was done on some node and may have left something
-// to crawl.
+// changed reports whether op succeeded on a node and may have created work for the crawler.
 func changed(op wire.Op, r wire.ClientResponse) bool {
 	switch op {
 	case wire.SiteNew, wire.SiteUpdate, wire.SiteCleanup, wire.URLNew:

@@ -12,20 +12,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collector turns the answers of one round into metrics.
+// collector converts the answers of one round to metrics.
 type collector struct{ server *Server }
 
-// Describe tells nothing: which statistics there are is known with the answers.
+// Describe describes nothing: the statistics are known only with the answers.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// collectLimit is beyond what a round may take, and the one before it.
+// collectLimit covers this round and a running one before it.
 const collectLimit = 3 * patience
 
-// Collect asks all managers.
+// Collect requests STAT of all managers.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectLimit)
 	defer cancel()
-	t, _ := c.server.state(ctx, false) // without answers no manager is up
+	t, _ := c.server.state(ctx, false) // after an error no manager is up
 	s := sink{out}
 	processed := false
 	for _, class := range c.server.cfg.Classes {
@@ -51,10 +51,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// sink makes metrics.
+// sink sends metrics.
 type sink struct{ out chan<- prometheus.Metric }
 
-// send makes one metric; labels are names and values in turn.
+// send sends one metric; labels alternate names and values.
 func (s sink) send(name, help string, kind prometheus.ValueType, value float64, labels ...string) {
 	var names, values []string
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -62,7 +62,7 @@ func (s sink) send(name, help string, kind prometheus.ValueType, value float64, 
 	}
 	m, err := prometheus.NewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...)
 	if err != nil {
-		return // our own names; a test sends them all
+		return // only for an invalid name; a test sends all of them
 	}
 	s.out <- m
 }
@@ -78,7 +78,7 @@ func (s sink) statistic(m metric, stat string, value any, labels ...string) {
 	s.send(m.name, m.help, m.kind, n, labels...)
 }
 
-// Metrics that are no plain statistics.
+// Names of metrics that are not in metrics.
 const (
 	socketMessages = "dc_socket_messages_total"
 	socketBytes    = "dc_socket_bytes_total"
@@ -90,12 +90,12 @@ var others = map[string]string{
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
 }
 
-// suspended is the state of a manager that an operator has suspended.
+// suspended is the state of a suspended manager.
 const suspended = "suspended"
 
 var socketStat = regexp.MustCompile(`^(.+)_(send|recv)_(cnt|bytes)$`)
 
-// field is one statistic of one manager.
+// field sends one statistic of one manager.
 func (s sink) field(class, stat string, value any) {
 	if m, ok := metrics[stat]; ok {
 		s.statistic(m, stat, value, "manager", class)
@@ -132,7 +132,7 @@ func (s sink) field(class, stat string, value any) {
 	}
 }
 
-// Metric is the name of the metric that tells a statistic of STAT.
+// Metric returns the name of the metric for a statistic of STAT.
 func Metric(stat string) string {
 	if m, ok := process[stat]; ok {
 		return m.name
@@ -149,8 +149,7 @@ func Metric(stat string) string {
 	return unnamed
 }
 
-// unknown is a statistic without a name here: its numbers are told by the name
-// that STAT has for them.
+// unknown sends a statistic that is not in metrics, under its name in STAT.
 func (s sink) unknown(class, stat string, value any) {
 	if inner, ok := value.(map[string]any); ok {
 		for _, key := range slices.Sorted(maps.Keys(inner)) {
@@ -165,7 +164,7 @@ func (s sink) unknown(class, stat string, value any) {
 	}
 }
 
-// schedules are the timers of a manager. One that is off or rests has no next time.
+// schedules sends the timers of a manager. A timer that is off or paused has no next time.
 func (s sink) schedules(class string, value any) {
 	all, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -183,7 +182,7 @@ func (s sink) schedules(class string, value any) {
 	}
 }
 
-// number reads a JSON value that is, or says, a number.
+// number reads a JSON number, a bool, or a number as text.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -204,7 +203,7 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// moment reads a time as STAT writes it, in seconds since 1970.
+// moment converts a time of STAT to seconds since 1970.
 func moment(v any) (float64, bool) {
 	text, ok := v.(string)
 	if !ok {

@@ -1,20 +1,15 @@
-// Package status tells people and programs how the daemon is: over HTTP on
-// loopback, and by a beat for a service manager. It asks AdminInterfaceServer for
-// STAT of every manager, as any operator does, and owns no state beside what the
-// last answers said.
+// Package status shows the state of the daemon: over HTTP on loopback, and as a heartbeat for a
+// service manager. It requests STAT of every manager from AdminInterfaceServer, as an operator
+// does, and keeps no state except the last answers.
 //
-//	/healthz  200 while every manager answers, else 503 with their names
-//	/readyz   200 when the daemon does its work, else 503 with the reasons, as JSON
+//	/healthz  200 if every manager answers, else 503 with their names
+//	/readyz   200 if the daemon can work, else 503 with the reasons, as JSON
 //	/metrics  every number of STAT, for Prometheus
 //
 //	s, err := status.Start(status.Config{Port: 5580, Bus: b, Endpoint: admin.Endpoint, Classes: names})
 //	defer s.Stop()
 //	s.Running()
 //
-// Only GET and HEAD are served. A manager that is stuck costs a request 2 s at
-// most: one goroutine asks all managers at once, for all who wait, and has never
-// more than one question under way to each.
-//
-// Neighbours: bus and dc below; daemon starts it before the managers and stops it
-// after them.
+// Only GET and HEAD are served. A blocked manager delays a request by at most 2 s: one goroutine
+// sends one round of requests for all waiting clients, and never two requests to one manager.
 package status

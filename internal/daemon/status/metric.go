@@ -2,12 +2,11 @@ package status
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metric is what one statistic of STAT is called outside. All have the label
-// manager.
+// metric describes one statistic of STAT. All metrics have the label manager.
 type metric struct {
 	name, help string
 	kind       prometheus.ValueType
-	label      string // one more label; "" for none
+	label      string // another label; "" for none
 	value      string // of that label
 }
 
@@ -20,7 +19,7 @@ const queueHelp = "Work of a manager that waits or is under way, by queue."
 
 func queued(name string) metric { return metric{"dc_queue_length", queueHelp, level, "queue", name} }
 
-// tasks are the statistics of a schedule whose tasks are no batches: purge_batches,
+// tasks are the statistics of a schedule without batches: purge_batches,
 // purge_batches_total and so on.
 func tasks(prefix, schedule string) map[string]metric {
 	of := func(outcome string) metric {
@@ -38,8 +37,8 @@ func tasks(prefix, schedule string) map[string]metric {
 	}
 }
 
-// metrics are the statistics that have a name of their own outside (docs/spec/daemon.md 4.4).
-// One that is not here is a dc_statistic.
+// metrics are the statistics with their own metric (docs/spec/daemon.md 4.4). All others are
+// a dc_statistic.
 var metrics = map[string]metric{
 	"batches_crawl_total":               {"dc_batches_crawl_total", "Batches to crawl that were built, empty ones included.", count, "", ""},
 	"batches_crawl_filled":              {"dc_batches_crawl_filled_total", "Batches to crawl that were not empty.", count, "", ""},
@@ -101,8 +100,8 @@ func init() {
 	}
 }
 
-// process are the statistics of the whole process, which every manager tells
-// alike. They are told once and without the label manager.
+// process are the statistics of the whole process. Every manager reports them; they are sent
+// once, without the label manager.
 var process = map[string]metric{
 	"RAMV":    {"dc_process_virtual_memory_bytes", "Virtual memory of the daemon.", level, "", ""},
 	"RAMR":    {"dc_process_resident_memory_bytes", "Memory of the daemon.", level, "", ""},

@@ -2,7 +2,6 @@ package status
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,41 +9,40 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// probe asks the stores of all data nodes for the smallest thing there is: the
-// status of site 0, which need not exist. It belongs to one goroutine.
+// probe checks the stores of all data nodes with a small request: the status of site 0, which
+// need not exist. It belongs to one goroutine.
 type probe struct {
 	socket *bus.Socket
 	poller *bus.Poller
 	now    func() time.Time
 
-	uid   string    // of the question under way; "" for none
-	asked time.Time // when it, or the last one, was sent
-	fault string    // of the last answer; "" for a good one
-	known bool      // there was one
+	uid   string    // of the pending request; "" for none
+	sent  time.Time // of the last request
+	fault string    // of the last answer; "" if it was good
+	known bool      // there was an answer
 
-	waited bool // somebody has waited for the first one
+	waited bool // a caller has waited for the first answer
 }
 
 const (
-	probeGap   = 10 * time.Second // the stores are not asked more often
-	probeLimit = 90 * time.Second // after that no answer is an answer
+	probeGap   = 10 * time.Second // between two requests
+	probeLimit = 90 * time.Second // a missing answer then counts as a fault
 )
 
 func newProbe(b *bus.Bus, endpoint string) (*probe, error) {
 	s, err := b.Connect(endpoint, bus.Options{Linger: -1})
 	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
+		return nil, fmt.Errorf("connect status server: %w", err)
 	}
 	return &probe{socket: s, poller: bus.NewPoller(s), now: time.Now}, nil
 }
 
-// stores says what is wrong with the stores, "" when nothing is, by the last
-// answer. It asks anew when that is old, and waits for the very first one alone,
-// and only that long.
+// stores returns the fault of the stores in the last answer, or "". It sends a new request if
+// the answer is old. It waits only for the first answer, at most limit.
 func (p *probe) stores(limit time.Duration) string {
 	p.receive()
 	start := p.now()
-	if p.uid == "" && (!p.known || start.Sub(p.asked).Abs() >= probeGap) {
+	if p.uid == "" && (!p.known || start.Sub(p.sent).Abs() >= probeGap) {
 		p.send(start)
 	}
 	for !p.known {
@@ -58,7 +56,7 @@ func (p *probe) stores(limit time.Duration) string {
 		}
 		p.receive()
 	}
-	if p.uid != "" && p.now().Sub(p.asked) >= probeLimit {
+	if p.uid != "" && p.now().Sub(p.sent) >= probeLimit {
 		p.uid, p.fault = "", fmt.Sprintf("the stores gave no answer within %v", probeLimit)
 	}
 	return p.fault
@@ -67,7 +65,7 @@ func (p *probe) stores(limit time.Duration) string {
 func (p *probe) send(now time.Time) {
 	uid := bus.NewUID()
 	e := wire.Event{Class: wire.ClassClient, UID: uid, Type: int(wire.SiteStatus), Object: json.RawMessage(`{"id":"0"}`)}
-	p.asked = now
+	p.sent = now
 	if _, err := p.socket.Send(nil, e); err != nil {
 		p.fault, p.known = err.Error(), true
 		return
@@ -76,23 +74,14 @@ func (p *probe) send(now time.Time) {
 }
 
 func (p *probe) receive() {
-	for {
-		m, err := p.socket.Recv()
-		var bad *bus.BadMessage
-		switch {
-		case errors.As(err, &bad):
-			continue
-		case err != nil:
-			return
+	drain(p.socket, func(e wire.Event) {
+		if e.UID == p.uid {
+			p.uid, p.known, p.fault = "", true, storesFault(e)
 		}
-		if m.Event.UID == p.uid {
-			p.uid, p.known, p.fault = "", true, storesFault(m.Event)
-		}
-	}
+	})
 }
 
-// storesFault is what an answer says about the stores: each node must have
-// answered well.
+// storesFault returns the fault in an answer, or "": every node must have answered well.
 func storesFault(e wire.Event) string {
 	var r struct {
 		ErrorCode    int    `json:"errorCode"`
@@ -104,7 +93,7 @@ func storesFault(e wire.Event) string {
 		} `json:"itemsList"`
 	}
 	if err := json.Unmarshal(e.Object, &r); err != nil {
-		return "the stores gave an answer that is none"
+		return "the stores gave an invalid answer"
 	}
 	if r.ErrorCode != 0 || len(r.ItemsList) == 0 {
 		return clip("the stores: " + r.ErrorMessage)

@@ -25,26 +25,24 @@ import (
 	"hce/dc/internal/daemon/bus"
 )
 
-// Config is the section [StatusServer] and what the daemon adds to it.
+// Config is the section [StatusServer] and the daemon's additions.
 type Config struct {
-	Host string // StatusHost; default 127.0.0.1
-	Port int    // StatusPort; 0 for no HTTP, negative for one that the system chooses
-	// AllowInsecure lets Host be an address that other machines reach.
-	AllowInsecure bool
+	Host          string // StatusHost; default 127.0.0.1
+	Port          int    // StatusPort; 0 for no HTTP, negative for a port that the system chooses
+	AllowInsecure bool   // Host may be an address that other machines can reach
 	// MinFree is how many bytes the disk of DataDir must have free to be ready
-	// (StatusMinFree); 0 does not look.
+	// (StatusMinFree); 0 for no check.
 	MinFree int64
 
-	// Beat, if set, is called once per BeatEvery in which no manager was silent. One
-	// that an operator has stopped is not: AdminInterfaceServer speaks for it.
+	// Beat, if not nil, is called once per BeatEvery unless a manager is silent. A manager
+	// that an operator stopped is not silent: AdminInterfaceServer answers for it.
 	Beat      func()
 	BeatEvery time.Duration
-	// Stopping, if set, is called once when the daemon begins to stop.
-	Stopping func()
+	Stopping  func() // if not nil, called once when the daemon begins to stop
 
 	Bus      *bus.Bus
 	Endpoint string   // of AdminInterfaceServer
-	Sites    string   // endpoint of SitesManager; "" does not ask for the stores
+	Sites    string   // endpoint of SitesManager; "" for no check of the stores
 	Classes  []string // the managers that must answer
 	DataDir  string
 	Log      *slog.Logger
@@ -59,7 +57,7 @@ const (
 	idleLimit  = 60 * time.Second
 )
 
-// The life of the daemon as it is told from outside.
+// Phases of the daemon.
 const (
 	starting int32 = iota
 	running
@@ -73,31 +71,30 @@ type Server struct {
 	addr  string
 	http  *http.Server
 
-	asks  chan ask
-	quit  chan struct{}
-	ended sync.WaitGroup
-	once  sync.Once
+	queries chan query
+	quit    chan struct{}
+	ended   sync.WaitGroup
+	once    sync.Once
 }
 
-// ask is one request for the state of the managers.
-type ask struct {
-	stores bool // and of the stores
-	answer chan told
+// query is one request for the state of the managers.
+type query struct {
+	stores bool // also of the stores
+	answer chan snapshot
 }
 
-type told struct {
+type snapshot struct {
 	round
-	stores string // what is wrong with the stores
+	stores string // fault of the stores
 }
 
-// Start opens the address and begins to answer. With neither a port nor a beat
-// nothing is opened. A port that another program has, perhaps a second daemon of
-// this machine, is an error of the log: the crawler works without being looked at.
+// Start opens the address and serves. Without a port and Beat it opens nothing. A port in use,
+// perhaps by a second daemon, is only logged: the daemon works without a status server.
 func Start(cfg Config) (*Server, error) {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
 	}
-	s := &Server{cfg: cfg, asks: make(chan ask), quit: make(chan struct{})}
+	s := &Server{cfg: cfg, queries: make(chan query), quit: make(chan struct{})}
 	if cfg.Port == 0 && cfg.Beat == nil {
 		return s, nil
 	}
@@ -107,12 +104,12 @@ func Start(cfg Config) (*Server, error) {
 		listener, err = s.listen()
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			cfg.Log.Error("no status server: its address is in use", "port", cfg.Port, "error", err)
+			cfg.Log.Error("cannot start the status server: its address is in use", "port", cfg.Port, "error", err)
 		case err != nil:
 			return nil, err
 		}
 	}
-	a, err := newAsker(cfg.Bus, cfg.Endpoint, cfg.Classes)
+	a, err := newStatReader(cfg.Bus, cfg.Endpoint, cfg.Classes)
 	var p *probe
 	if err == nil && cfg.Sites != "" {
 		if p, err = newProbe(cfg.Bus, cfg.Sites); err != nil {
@@ -133,7 +130,7 @@ func Start(cfg Config) (*Server, error) {
 			return false
 		}
 	}
-	s.ended.Go(func() { s.serveAsks(a, p) })
+	s.ended.Go(func() { s.serveQueries(a, p) })
 	if listener != nil {
 		s.http = &http.Server{
 			Handler: s.handler(), MaxHeaderBytes: maxHeader, ReadTimeout: readLimit, ReadHeaderTimeout: readLimit,
@@ -144,37 +141,37 @@ func Start(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens the address, which other machines must not reach.
+// listen opens the address. Other machines may reach it only with AllowInsecure.
 func (s *Server) listen() (net.Listener, error) {
 	ip := net.ParseIP(strings.Trim(s.cfg.Host, "[]"))
 	if s.cfg.Host == "localhost" {
 		ip = net.IPv4(127, 0, 0, 1)
 	}
 	if (ip == nil || !ip.IsLoopback()) && !s.cfg.AllowInsecure {
-		return nil, fmt.Errorf("status: address %q: other machines can reach it, which AllowInsecureRemoteAccess = 1 must allow", s.cfg.Host)
+		return nil, fmt.Errorf("status server: address %q: other machines can reach it, which AllowInsecureRemoteAccess = 1 must allow", s.cfg.Host)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(strings.Trim(s.cfg.Host, "[]"), strconv.Itoa(max(0, s.cfg.Port))))
 	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
+		return nil, fmt.Errorf("status server: %w", err)
 	}
 	s.addr = l.Addr().String()
 	return netutil.LimitListener(l, maxClients), nil
 }
 
-// Addr is host and port of the HTTP server; "" without one.
+// Addr returns host and port of the HTTP server, or "".
 func (s *Server) Addr() string { return s.addr }
 
-// Running says that all managers have been started.
+// Running marks that all managers have started.
 func (s *Server) Running() { s.phase.Store(running) }
 
-// Stopping says that the daemon begins to stop.
+// Stopping marks that the daemon begins to stop.
 func (s *Server) Stopping() {
 	if s.phase.Swap(stopping) != stopping && s.cfg.Stopping != nil {
 		s.cfg.Stopping()
 	}
 }
 
-// Stop ends the server and waits for its end. Requests under way are cut.
+// Stop ends the server and waits for its end. Open requests are aborted.
 func (s *Server) Stop() {
 	s.once.Do(func() {
 		close(s.quit)
@@ -185,9 +182,8 @@ func (s *Server) Stop() {
 	s.ended.Wait()
 }
 
-// serveAsks owns the sockets: it asks the managers for all who wait, and for the
-// beat.
-func (s *Server) serveAsks(a *asker, p *probe) {
+// serveQueries owns the sockets. It runs rounds for waiting queries and for the heartbeat.
+func (s *Server) serveQueries(a *statReader, p *probe) {
 	defer a.socket.Close()
 	if p != nil {
 		defer p.socket.Close()
@@ -203,13 +199,13 @@ func (s *Server) serveAsks(a *asker, p *probe) {
 		case <-s.quit:
 			return
 		case <-beats:
-			// A start or a stop may take its time, and has limits of its own.
-			if s.phase.Load() != running || !a.ask().silent() {
+			// A start or stop may take long and has its own limits.
+			if s.phase.Load() != running || !a.round().silent() {
 				s.cfg.Beat()
 			}
-		case first := <-s.asks:
-			waiting := s.others(first)
-			t := told{round: a.ask()}
+		case first := <-s.queries:
+			waiting := s.collect(first)
+			t := snapshot{round: a.round()}
 			for _, w := range waiting {
 				if w.stores && p != nil {
 					t.stores = p.stores(patience)
@@ -223,12 +219,12 @@ func (s *Server) serveAsks(a *asker, p *probe) {
 	}
 }
 
-// others are the requests that wait already, beside the first.
-func (s *Server) others(first ask) []ask {
-	waiting := []ask{first}
+// collect returns first and all other waiting queries.
+func (s *Server) collect(first query) []query {
+	waiting := []query{first}
 	for {
 		select {
-		case one := <-s.asks:
+		case one := <-s.queries:
 			waiting = append(waiting, one)
 		default:
 			return waiting
@@ -238,27 +234,27 @@ func (s *Server) others(first ask) []ask {
 
 var errStops = errors.New("the daemon stops")
 
-// state asks the managers, and the stores if wanted.
-func (s *Server) state(ctx context.Context, stores bool) (told, error) {
-	one := ask{stores: stores, answer: make(chan told, 1)}
+// state returns the state of the managers and, on request, of the stores.
+func (s *Server) state(ctx context.Context, stores bool) (snapshot, error) {
+	one := query{stores: stores, answer: make(chan snapshot, 1)}
 	select {
-	case s.asks <- one:
+	case s.queries <- one:
 	case <-ctx.Done():
-		return told{}, ctx.Err()
+		return snapshot{}, ctx.Err()
 	case <-s.quit:
-		return told{}, errStops
+		return snapshot{}, errStops
 	}
 	select {
 	case t := <-one.answer:
 		return t, nil
 	case <-ctx.Done():
-		return told{}, ctx.Err()
+		return snapshot{}, ctx.Err()
 	case <-s.quit:
-		return told{}, errStops
+		return snapshot{}, errStops
 	}
 }
 
-// fault lists the managers that did not answer, by name; nil when all did.
+// fault returns the faults by manager; nil if all managers answered.
 func (r round) fault() map[string]string {
 	var faults map[string]string
 	for class, a := range r.classes {
@@ -273,7 +269,7 @@ func (r round) fault() map[string]string {
 	return faults
 }
 
-// silent reports whether a manager gave no sign of life.
+// silent reports whether a manager is silent.
 func (r round) silent() bool {
 	for _, a := range r.classes {
 		if a.silent {
@@ -283,7 +279,7 @@ func (r round) silent() bool {
 	return false
 }
 
-// handler is what is served.
+// handler returns the HTTP handler.
 func (s *Server) handler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -314,7 +310,7 @@ func (c condition) write(w http.ResponseWriter, good bool) {
 	if !good {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(c) // a client that left
+	_ = json.NewEncoder(w).Encode(c) // fails only if the client has disconnected
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
@@ -361,8 +357,8 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	condition{Status: "ready"}.write(w, true)
 }
 
-// unready is what keeps the managers and stores from their work.
-func unready(t told) []string {
+// unready returns the faults of managers and stores.
+func unready(t snapshot) []string {
 	var reasons []string
 	for class, a := range t.classes {
 		switch {
@@ -379,8 +375,7 @@ func unready(t told) []string {
 	return reasons
 }
 
-// freeBytes is what a program without rights may still write on the disk of a
-// folder.
+// freeBytes returns how many bytes an unprivileged program can write to the disk of a folder.
 func freeBytes(folder string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {

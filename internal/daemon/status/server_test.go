@@ -216,7 +216,7 @@ func TestLateAnswer(t *testing.T) {
 		}
 		return []wire.Event{answer(first, 1), answer(e, 2)}
 	})
-	a, err := newAsker(b, bus.Inproc("Admin"), []string{"A"})
+	a, err := newStatReader(b, bus.Inproc("Admin"), []string{"A"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +224,12 @@ func TestLateAnswer(t *testing.T) {
 	now := time.Now()
 	a.now = func() time.Time { return now }
 	a.patience = 0
-	if r := a.ask(); r.fault() == nil {
+	if r := a.round(); r.fault() == nil {
 		t.Errorf("answered at once: %+v", r)
 	}
 	now = now.Add(forget) // it is asked anew
 	a.patience = managertest.Patience
-	if r := a.ask(); r.classes["A"].fields["N"] != 2.0 {
+	if r := a.round(); r.classes["A"].fields["N"] != 2.0 {
 		t.Errorf("round %+v", r)
 	}
 }

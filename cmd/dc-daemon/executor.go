@@ -11,9 +11,8 @@ import (
 	"hce/dc/internal/daemon/sites"
 )
 
-// lanes are the types of tasks, each with slots of its own, so that none waits
-// behind another. Without a number (0) a lane is as wide as what its manager has
-// at once.
+// lanes are the task types. Each has its own slots, so that no type waits for another. With 0
+// slots the default is what its manager uses.
 var lanes = []struct {
 	kind, key string
 	slots     int64
@@ -27,8 +26,8 @@ var lanes = []struct {
 	{sites.RecrawlTask, "slots_recrawl", 0},
 }
 
-// environment reads [Environment]: the local pool of task programs.
-func environment(s *config.Section, dataDir string) executor.LocalConfig {
+// localExecutor reads [Environment]: the local executor of task programs.
+func localExecutor(s *config.Section, dataDir string) executor.LocalConfig {
 	slots := map[string]int{}
 	for _, lane := range lanes {
 		if n := s.Int(lane.key, lane.slots, 1, 1000); n > 0 {
