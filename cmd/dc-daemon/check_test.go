@@ -62,7 +62,7 @@ func TestCheckConfig(t *testing.T) {
 		{"folder is a file", strings.Replace(fine, "data_dir = d", "data_dir = "+file, 1), nil, false, nil, []string{"[Application] data_dir: " + file + " is not a folder"}},
 		{"below a file", fine, []string{"DC_Environment_spool_dir=" + file + "/sub"}, false, nil, []string{"[Environment] spool_dir"}},
 		{"classes", strings.Replace(fine, "[Application]\n", "[Application]\ninstantiateSequence = AdminInterfaceServer, SiteManager, AdminInterfaceServer\n", 1), nil, false, nil,
-			[]string{"class SiteManager is unknown; did you mean SitesManager?", "AdminInterfaceServer stands there twice"}},
+			[]string{"class SiteManager is unknown; did you mean SitesManager?", "AdminInterfaceServer is there twice"}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -85,11 +86,11 @@ func TestSignalEndsIt(t *testing.T) {
 	}
 }
 
-// A second signal ends the daemon at once, and its tasks with it.
+// A second signal ends the daemon and its tasks at once.
 func TestSecondSignal(t *testing.T) {
 	folder := t.TempDir()
 	pidFile := filepath.Join(folder, "pid")
-	// It answers nothing and takes neither SIGTERM nor the end of its input.
+	// The program never answers and ignores SIGTERM and the end of its input.
 	write(t, folder, ini+`
 [SitesManager]
 DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; done"
@@ -112,15 +113,15 @@ DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; 
 		}
 	}
 	pid := 0
-	for pid == 0 {
+	testwait.Until(t, "the task writes its pid", func() bool {
 		text, _ := os.ReadFile(pidFile)
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-		time.Sleep(time.Millisecond)
-	}
+		return pid != 0
+	})
 	_ = c.Process.Signal(syscall.SIGTERM)
 	for lines.Scan() && !strings.Contains(lines.Text(), "daemon stops") {
 	}
-	// One that comes together with the first counts as the same.
+	// Signals are repeated, because one that arrives together with the first is merged with it.
 	ended := make(chan struct{})
 	go func() {
 		for lines.Scan() {
@@ -139,12 +140,8 @@ DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; 
 	if status := c.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v", c.ProcessState)
 	}
-	for end := time.Now().Add(managertest.Patience); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Fatal("the task lives on")
-		}
-	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+	testwait.Until(t, "the task ends", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 func TestExitStatus(t *testing.T) {

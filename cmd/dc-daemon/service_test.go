@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,22 +12,19 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 )
 
-// eventually waits until a file holds a text.
-func eventually(t *testing.T, path, text string) {
+// awaitText waits until a file contains a text.
+func awaitText(t *testing.T, path, text string) {
 	t.Helper()
-	last := ""
-	for end := time.Now().Add(managertest.Patience); !strings.Contains(last, text); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no %q in %s:\n%s", text, path, last)
-		}
+	testwait.Until(t, fmt.Sprintf("%s has %q", path, text), func() bool {
 		b, _ := os.ReadFile(path)
-		last = string(b)
-	}
+		return strings.Contains(string(b), text)
+	})
 }
 
-// SIGHUP opens the log anew, and does not end the daemon.
+// SIGHUP reopens the log and does not end the daemon.
 func TestHangup(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, strings.Replace(ini, "log = stderr", "log = log/d.log\nlog_format = json", 1))
@@ -36,28 +34,28 @@ func TestHangup(t *testing.T) {
 	}
 	defer func() { _ = c.Process.Kill() }()
 	log := filepath.Join(folder, "data", "log", "d.log")
-	eventually(t, log, `"msg":"daemon runs"`)
+	awaitText(t, log, `"msg":"daemon runs"`)
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, log, "log reopened")
+	awaitText(t, log, "log reopened")
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {
 		t.Error(err)
 	}
-	eventually(t, log, `"msg":"daemon stops"`)
+	awaitText(t, log, `"msg":"daemon stops"`)
 	if b, _ := os.ReadFile(log + ".1"); strings.Contains(string(b), "log reopened") || strings.Contains(string(b), "daemon stops") {
-		t.Errorf("the old file goes on:\n%s", b)
+		t.Errorf("the old file was still written:\n%s", b)
 	}
 }
 
-// The service manager is told: it runs, it lives, it stops. STOPPING comes before
-// the managers stop.
+// The service manager gets READY, WATCHDOG and STOPPING. STOPPING comes before the managers
+// stop.
 func TestServiceManager(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, ini)
@@ -78,12 +76,12 @@ func TestServiceManager(t *testing.T) {
 	}
 	defer func() { _ = c.Process.Kill() }()
 	var log []string
-	read := make(chan struct{})
+	logged := make(chan struct{})
 	go func() {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			log = append(log, lines.Text())
 		}
-		close(read)
+		close(logged)
 	}()
 	said := func() string {
 		t.Helper()
@@ -100,12 +98,12 @@ func TestServiceManager(t *testing.T) {
 		seen[said()] = true
 	}
 	if seen["STOPPING=1"] {
-		t.Error("it stops of itself")
+		t.Error("STOPPING before the signal")
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
 	for said() != "STOPPING=1" {
 	}
-	<-read
+	<-logged
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, strings.Join(log, "\n"))
 	}

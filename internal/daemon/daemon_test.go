@@ -156,7 +156,7 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 		{wire.ClassClient, int(wire.URLContent), []int{1}, 112, `"itemObject":[1]`},
 		{wire.ClassClient, int(wire.URLDelete), []int{1}, 109, `exit_status=1`},
 		{wire.ClassClient, int(wire.AttributeUpdate), nil, 131, `"itemObject":null`},
-		{wire.ClassClient, int(wire.BatchRun), nil, 117, "no programs for batches"},
+		{wire.ClassClient, int(wire.BatchRun), nil, 117, "no programs for real-time batches"},
 		{wire.ClassClient, int(wire.URLReturn), nil, 160, "unknown"},
 		{wire.ClassClient, 13, nil, 113, "unknown"},
 		{wire.ClassAdmin, wire.AdminStat, nil, wire.AdminStateAns, "does not serve"},
@@ -340,7 +340,7 @@ func TestRefusedConfigs(t *testing.T) {
 		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
 		{"environment", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
 		{"port in use", func(c *Config) { c.Gateway.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
-		{"open to all", func(c *Config) { c.Gateway.Host = "0.0.0.0" }, "insecure"},
+		{"exposed without keys", func(c *Config) { c.Gateway.Host = "0.0.0.0" }, "AllowInsecure"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -161,7 +161,7 @@ func TestSuspend(t *testing.T) {
 			{0, []string{"B"}, 0, `[{"B":"suspended"}]`, "running", "suspended"},
 			{0, []string{"B", "A", "B"}, 0, `[{"B":"suspended"},{"A":"suspended"}]`, "suspended", "suspended"},
 			{1, []string{"A", "C"}, 1, `[{"A":"running"},{"C":"class C: unknown"}]`, "running", "suspended"},
-			{0, []string{Name}, 1, `[{"AdminInterfaceServer":"class AdminInterfaceServer: cannot be suspended: operators come through it"}]`, "running", "suspended"},
+			{0, []string{Name}, 1, `[{"AdminInterfaceServer":"class AdminInterfaceServer: cannot be suspended: it serves the operators"}]`, "running", "suspended"},
 			{1, []string{"*"}, 0, `[{"A":"running"},{"B":"running"}]`, "running", "running"},
 		} {
 			e := h.operator.Ask(wire.ClassAdmin, wire.AdminSuspend, manager.Suspension{SuspendType: c.kind, Classes: c.classes})

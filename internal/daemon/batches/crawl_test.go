@@ -10,21 +10,22 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
 func TestNothingIsDue(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	c := r.crawl(nil)
-	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 	r.settled()
 	if n := len(r.world.requests(wire.URLFetch)); n != 1 {
 		t.Errorf("%d selections, want 1: an empty one must not be repeated", n)
 	}
 	r.work() // a hint, as of a new site
-	r.until("a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 	r.clock.pass(time.Hour)
-	r.until("a third selection", func() (answered bool) {
+	testwait.Until(r.t, "a third selection", func() (answered bool) {
 		r.inside(func() { answered = c.total == 3 })
 		return answered
 	})
@@ -130,14 +131,14 @@ func TestHintDuringSelection(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	r.world.faults[wire.URLFetch] = []fault{deafen}
 	c := r.crawl(nil)
-	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 	r.work()
-	r.until("the hint is noted", func() (noted bool) {
+	testwait.Until(r.t, "the hint is noted", func() (noted bool) {
 		r.inside(func() { noted = c.again })
 		return noted
 	})
 	r.inside(func() { clear(c.open); c.start(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
-	r.until("a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 }
 
 // Each end of a task returns the rows, with one attempt more unless it was
@@ -188,13 +189,13 @@ func TestEndsOfATask(t *testing.T) {
 				r.env.set(func() { r.env.refuse = errors.New("no more") }) // of what is due again
 				id := batchOf(task.Labels)
 				test.end(r, task)
-				r.until("the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+				testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 				got := r.world.returns(t, id)[0]
 				if got.Fault != test.fault || got.MaxAttempts != 3 || len(got.Sites) != 2 || len(got.Except) != 0 {
 					t.Errorf("URL_RETURN %+v", got)
 				}
 			}
-			r.until("the end is counted", func() (counted bool) {
+			testwait.Until(r.t, "the end is counted", func() (counted bool) {
 				r.inside(func() { counted = c.faults > 0 || test.good })
 				return counted
 			})
@@ -249,7 +250,7 @@ func TestAttemptsComeToAnEnd(t *testing.T) {
 		r.clock.pass(rest)
 		r.work()
 	}
-	r.until("a look at what is left", func() bool { return len(r.world.requests(wire.URLFetch)) == 4 })
+	testwait.Until(r.t, "a look at what is left", func() bool { return len(r.world.requests(wire.URLFetch)) == 4 })
 	if n := r.world.count(wire.StatusNew) + r.world.count(wire.StatusSelectedCrawling); n != 0 {
 		t.Errorf("%d URLs are still due", n)
 	}
@@ -290,7 +291,7 @@ func TestWatchMissed(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		c := r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod, cfg.MaxTasks = 10*time.Second, 1 })
 		task := r.submitted()
-		r.until("the task is accepted", func() (ok bool) {
+		testwait.Until(r.t, "the task is accepted", func() (ok bool) {
 			r.inside(func() { ok = c.batches[task.ID].stage == running })
 			return ok
 		})
@@ -311,12 +312,12 @@ func TestWatchMissed(t *testing.T) {
 		c := r.crawl(nil)
 		task := r.submitted()
 		r.finish(task, 0, 4)
-		r.until("the result is asked for in vain", func() (tried bool) {
+		testwait.Until(r.t, "the result is asked for in vain", func() (tried bool) {
 			r.inside(func() { tried = c.checkFaults == 1 })
 			return tried
 		})
 		r.clock.pass(2 * time.Second)
-		r.until("the task is deleted in vain", func() (tried bool) {
+		testwait.Until(r.t, "the task is deleted in vain", func() (tried bool) {
 			r.inside(func() { tried = c.deleteFaults == 1 })
 			return tried
 		})
@@ -358,7 +359,7 @@ func TestRestart(t *testing.T) {
 
 	w.faults[wire.URLReturn] = []fault{down, down, down} // of three ends, or the recovery
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 100, 3 })
-	r.until("the first round failed", func() bool { return len(w.requests(wire.URLReturn)) >= 3 })
+	testwait.Until(r.t, "the first round failed", func() bool { return len(w.requests(wire.URLReturn)) >= 3 })
 	r.settled()
 	if len(w.requests(wire.URLFetch)) > 0 && len(w.returns(t, 0)) == 0 {
 		t.Fatal("URLs are selected before the rows of the last run are returned")
@@ -423,8 +424,8 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		r.world.faults[wire.URLFetch] = []fault{down}
 		r.crawl(nil)
-		r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
-		r.until("its rows are returned", func() bool { return len(r.world.requests(wire.URLReturn)) == 2 })
+		testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		testwait.Until(r.t, "its rows are returned", func() bool { return len(r.world.requests(wire.URLReturn)) == 2 })
 		r.empty()
 		r.settled()
 		if n := len(r.world.requests(wire.URLFetch)); n != 1 {
@@ -438,14 +439,14 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		r.world.faults[wire.URLFetch] = []fault{deafen}
 		c := r.crawl(nil)
-		r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 		var fetch []struct{ URLUpdate struct{ BatchID int64 } }
 		if err := json.Unmarshal(r.world.requests(wire.URLFetch)[0], &fetch); err != nil {
 			t.Fatal(err)
 		}
 		id := fetch[0].URLUpdate.BatchID
 		r.clock.pass(30 * time.Second) // DTMDTimeout
-		r.until("rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+		testwait.Until(r.t, "rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 		// Now the node is done with it.
 		r.world.set(func() { r.world.selectRows(r.world.nodes[0], 10, 2, id) })
 		r.inside(func() {
@@ -472,13 +473,13 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	r.world.set(func() { r.world.broken[wire.URLReturn] = true })
 	r.finish(task, 0, 2)
 	id := batchOf(task.Labels)
-	r.until("a try", func() bool { return len(r.world.returns(t, id)) == 1 })
+	testwait.Until(r.t, "a try", func() bool { return len(r.world.returns(t, id)) == 1 })
 	r.work()
 	r.settled()
 	if n := len(r.world.requests(wire.URLFetch)); n > 2 {
 		t.Errorf("%d selections while the rows are not returned", n)
 	}
-	r.until("the try has failed", func() (late bool) {
+	testwait.Until(r.t, "the try has failed", func() (late bool) {
 		r.inside(func() { late = c.batches[task.ID].late && c.batches[task.ID].stage == returning })
 		return late
 	})
@@ -489,13 +490,13 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	if n := len(r.world.returns(t, id)); n > 10 {
 		t.Errorf("%d tries in a minute", n)
 	}
-	r.until("more tries", func() bool {
+	testwait.Until(r.t, "more tries", func() bool {
 		r.clock.pass(time.Second)
 		return len(r.world.returns(t, id)) >= 4
 	})
 	r.world.set(func() { r.world.broken[wire.URLReturn] = false })
 	// The time goes on until then and no longer: it would end the next selection.
-	r.until("the rows are returned", func() (done bool) {
+	testwait.Until(r.t, "the rows are returned", func() (done bool) {
 		r.inside(func() { done = c.batches[task.ID] == nil || c.batches[task.ID].stage > returning })
 		if !done {
 			r.clock.pass(time.Second)
@@ -585,7 +586,7 @@ func selectsUnheard(r *rig) {
 func TestUnreadableSelection(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	c := r.crawl(nil)
-	r.until("a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 	good := `{"siteId":"s","urlMd5":"` + wire.Md5("a") + `","url":"http://a.test/"}`
 	for name, test := range map[string]struct {
 		node  nodeAnswer
@@ -607,7 +608,7 @@ func TestUnreadableSelection(t *testing.T) {
 				}
 				r.finish(task, 0, test.items)
 			}
-			r.until("the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
+			testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 			if sites := r.world.returns(t, id)[0].Sites; len(sites) != 0 {
 				t.Errorf("rows are looked for in %v alone", sites)
 			}

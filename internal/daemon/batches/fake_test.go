@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -594,7 +595,7 @@ func (r *rig) stats(want map[string]int) {
 				r.t.Logf("%s is %d", name, last)
 			}
 		}()
-		r.until(fmt.Sprintf("%s is %d", name, n), func() bool { last = r.stat(name); return last == n })
+		testwait.Until(r.t, fmt.Sprintf("%s is %d", name, n), func() bool { last = r.stat(name); return last == n })
 	}
 }
 
@@ -663,16 +664,6 @@ func (r *rig) finish(t executor.Task, node, done int) {
 	r.env.end(t.ID, executor.Finished, r.world.work(t.Stdin, node, done))
 }
 
-// until waits for a condition.
-func (r *rig) until(what string, cond func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(managertest.Patience); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 // empty waits until the manager has nothing under way, and the environment too.
 func (r *rig) empty() {
 	r.t.Helper()
@@ -682,7 +673,7 @@ func (r *rig) empty() {
 			r.t.Logf("under way: %+v, in the environment: %d", under, r.env.left())
 		}
 	}()
-	r.until("nothing is under way", func() bool {
+	testwait.Until(r.t, "nothing is under way", func() bool {
 		selecting := false
 		r.inside(func() {
 			under, selecting = nil, r.selecting()
@@ -697,7 +688,7 @@ func (r *rig) empty() {
 // recovered waits until what the last run left is in order.
 func (r *rig) recovered() {
 	r.t.Helper()
-	r.until("the last run is in order", func() (ready bool) {
+	testwait.Until(r.t, "the last run is in order", func() (ready bool) {
 		r.inside(func() { ready = r.queue.ready })
 		return ready
 	})
@@ -707,7 +698,7 @@ func (r *rig) recovered() {
 // selections whose answer was lost are looked after for minutes.
 func (r *rig) drained() {
 	r.t.Helper()
-	r.until("all is at its end", func() bool {
+	testwait.Until(r.t, "all is at its end", func() bool {
 		r.clock.pass(time.Second)
 		left := true
 		r.inside(func() { left = len(r.queue.batches) > 0 || r.selecting() })

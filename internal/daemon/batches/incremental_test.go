@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -143,7 +144,7 @@ func TestIncrementalSelectionIsLost(t *testing.T) {
 	r := newRig(t, w)
 	w.faults[wire.URLFetch] = []fault{down}
 	r.crawl(incremental)
-	r.until("the selection is looked after", func() bool { return len(w.requests(wire.URLReturn)) == 2 })
+	testwait.Until(r.t, "the selection is looked after", func() bool { return len(w.requests(wire.URLReturn)) == 2 })
 	r.empty()
 	r.clock.pass(20 * time.Second)
 	r.finish(r.submitted(), 0, 3)
@@ -161,5 +162,5 @@ func TestIncrementalRejects(t *testing.T) {
 		c.start(round{id: 2, incremental: true}, []nodeAnswer{{object: json.RawMessage(`[{"siteId":"s","urlMd5":"` + k.Md5 + `"}]`)}})
 		clear(c.batches)
 	})
-	r.until("it is given back", func() bool { return len(r.world.requests(wire.URLUpdate)) == 1 })
+	testwait.Until(r.t, "it is given back", func() bool { return len(r.world.requests(wire.URLUpdate)) == 1 })
 }

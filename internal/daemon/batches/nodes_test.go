@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -47,7 +48,7 @@ func TestSeveralNodes(t *testing.T) {
 	if len(keys) != 12 {
 		t.Fatalf("%d items, want 12 without duplicates", len(keys))
 	}
-	r.until("the copies are there", func() bool { return len(w.requests(wire.URLNew)) == 1 })
+	testwait.Until(r.t, "the copies are there", func() bool { return len(w.requests(wire.URLNew)) == 1 })
 	var copies []struct {
 		SiteID, URLMd5              string
 		Status, BatchID, SiteSelect int64
@@ -139,7 +140,7 @@ func TestCopiesComeFirst(t *testing.T) {
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
 	task := r.submitted()
 	r.finish(task, 0, 2)
-	r.until("the end waits", func() (waits bool) {
+	testwait.Until(r.t, "the end waits", func() (waits bool) {
 		r.inside(func() { waits = c.batches[task.ID].after != nil })
 		return waits
 	})
@@ -182,7 +183,7 @@ func TestActiveURLsAreRejected(t *testing.T) {
 		w.work(first.Stdin, 0, 0)
 		r.work()
 		if check {
-			r.until("it is given back", func() bool { return w.nodesStatus(1, k) == wire.StatusNew && len(w.requests(wire.URLUpdate)) > 0 })
+			testwait.Until(r.t, "it is given back", func() bool { return w.nodesStatus(1, k) == wire.StatusNew && len(w.requests(wire.URLUpdate)) > 0 })
 			r.settled()
 			if got := w.nodesStatus(0, k); got != wire.StatusCrawling {
 				t.Errorf("the row of the batch under way is in status %d", got)
@@ -191,7 +192,7 @@ func TestActiveURLsAreRejected(t *testing.T) {
 				t.Errorf("db-task would refuse it: %v", err)
 			}
 			r.finish(first, 0, 1)
-			r.until("both are crawled", func() bool { return w.count(wire.StatusCrawled) == 2 })
+			testwait.Until(r.t, "both are crawled", func() bool { return w.count(wire.StatusCrawled) == 2 })
 		} else {
 			second := r.submitted()
 			r.finish(first, 0, 1)
@@ -220,7 +221,7 @@ func TestCopiesAreDeleted(t *testing.T) {
 	r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.CrawledStrategy = 1, 1 })
 	task := r.submitted()
 	r.finish(task, 0, 2)
-	r.until("copies are deleted", func() bool { return len(w.requests(wire.URLDelete)) == 1 })
+	testwait.Until(r.t, "copies are deleted", func() bool { return len(w.requests(wire.URLDelete)) == 1 })
 	var list []struct {
 		SiteID                       string
 		URL                          *string

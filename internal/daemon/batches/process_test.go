@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 	r.work() // as after a crawl batch
 	last := r.submitted()
 	r.work() // while it runs: it may have selected too early
-	r.until("the hint is noted", func() (noted bool) {
+	testwait.Until(r.t, "the hint is noted", func() (noted bool) {
 		r.inside(func() { noted = p.again })
 		return noted
 	})
@@ -99,7 +100,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 // nothingLeft lets all tasks find nothing, until there are none.
 func (r *rig) nothingLeft() {
 	r.t.Helper()
-	r.until("nothing is under way", func() bool {
+	testwait.Until(r.t, "nothing is under way", func() bool {
 		for len(r.env.submitted) > 0 {
 			r.env.end(<-r.env.submitted, executor.Finished, processed(0))
 		}
@@ -186,7 +187,7 @@ func TestProcessingRefused(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	r.env.refuse = executor.ErrRefused
 	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 4 })
-	r.until("the refusal is counted", func() (counted bool) {
+	testwait.Until(r.t, "the refusal is counted", func() (counted bool) {
 		r.inside(func() { counted = p.faults == 1 })
 		return counted
 	})

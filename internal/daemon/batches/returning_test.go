@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -41,11 +42,11 @@ func TestStuckRows(t *testing.T) {
 	r.env.add(executor.Task{ID: "crawl-7", Type: CrawlTask, Labels: map[string]string{label: "7"}}, executor.Running)
 	w.faults[wire.URLReturn] = []fault{deafen} // of the recovery, which would return all that is dead
 	c := r.crawl(stuckRows)
-	r.until("the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
+	testwait.Until(r.t, "the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
 	for i, want := range []int{4, 8, 8, 8} { // of the dead batches: 8 stuck rows, and 2 that are young
 		r.inside(func() { c.ready = true })
 		r.clock.pass(10 * time.Minute)
-		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
+		testwait.Until(r.t, "a sweep", func() bool { return len(r.sweeps()) > i })
 		r.stats(map[string]int{"batches_crawl_urls_ret": want})
 	}
 	q := r.sweeps()[0]
@@ -70,7 +71,7 @@ func TestStuckRowsOfABatchToBe(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	c := r.crawl(stuckRows)
 	r.recovered()
-	r.until("a sweep", func() bool { return len(r.sweeps()) == 1 })
+	testwait.Until(r.t, "a sweep", func() bool { return len(r.sweeps()) == 1 })
 	r.inside(func() {
 		c.returning = false
 		c.open[11] = round{id: 11}
@@ -80,7 +81,7 @@ func TestStuckRowsOfABatchToBe(t *testing.T) {
 		clear(c.open)
 		clear(c.batches)
 	})
-	r.until("a second sweep", func() bool { return len(r.sweeps()) == 2 })
+	testwait.Until(r.t, "a second sweep", func() bool { return len(r.sweeps()) == 2 })
 	if got := r.sweeps()[1].Except; !slices.Equal(got, []int64{11, 12, 13, 14}) {
 		t.Errorf("left alone: %v", got)
 	}
@@ -121,12 +122,12 @@ func TestSweepOfStuckRowsFails(t *testing.T) {
 	r := newRig(t, w)
 	w.faults[wire.URLReturn] = []fault{deafen, down, down}
 	c := r.crawl(stuckRows)
-	r.until("the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
+	testwait.Until(r.t, "the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
 	for i := range 4 {
 		r.inside(func() { c.ready = true })
 		r.clock.pass(10 * time.Minute)
-		r.until("a sweep", func() bool { return len(r.sweeps()) > i })
-		r.until("its end", func() (over bool) {
+		testwait.Until(r.t, "a sweep", func() bool { return len(r.sweeps()) > i })
+		testwait.Until(r.t, "its end", func() (over bool) {
 			r.inside(func() { over = !c.returning })
 			return over
 		})

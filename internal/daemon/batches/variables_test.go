@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -259,7 +260,7 @@ func TestCrawlVariables(t *testing.T) {
 	if again.MaxURLs != 2 || again.URLsCriterion.Where != "(1) AND `Depth`<=9" {
 		t.Errorf("incremental selection %+v", again)
 	}
-	r.until("a sweep for stuck rows", func() bool { return len(r.sweeps()) == 1 })
+	testwait.Until(r.t, "a sweep for stuck rows", func() bool { return len(r.sweeps()) == 1 })
 	if q := r.sweeps()[0]; q.Age != 45*60 || q.MaxURLs != 12 {
 		t.Errorf("URL_RETURN %+v", q)
 	}

@@ -183,7 +183,7 @@ func TestSecretFiles(t *testing.T) {
 		{"two", "secret " + p.Secret + "\nsecret " + p.Secret, 0o600, "2 keys"},
 		{"public", p.Public + " alice", 0o600, "is a public key"},
 		{"cut", "secret " + p.Secret[:39], 0o600, "40 characters"},
-		{"words", "secret key of alice", 0o600, "no key"},
+		{"words", "secret key of alice", 0o600, "not a key"},
 		{"too big", strings.Repeat("# \n", maxFile), 0o600, "larger"},
 	}
 	for _, tc := range cases {
@@ -207,7 +207,7 @@ func TestSecretFiles(t *testing.T) {
 		}
 	})
 	t.Run("a folder", func(t *testing.T) {
-		if _, err := ReadSecret(folder); err == nil || !strings.Contains(err.Error(), "ordinary") {
+		if _, err := ReadSecret(folder); err == nil || !strings.Contains(err.Error(), "regular") {
 			t.Error(err)
 		}
 	})
@@ -216,7 +216,7 @@ func TestSecretFiles(t *testing.T) {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip(err)
 		}
-		if _, err := ReadSecret(path); err == nil || !strings.Contains(err.Error(), "ordinary") {
+		if _, err := ReadSecret(path); err == nil || !strings.Contains(err.Error(), "regular") {
 			t.Error(err)
 		}
 	})
@@ -235,7 +235,7 @@ func TestPublicFiles(t *testing.T) {
 		{"out of use", "#" + q.Public + " bob\n" + p.Public, 0o644, ""},
 		{"all write", p.Public, 0o646, "everybody may write"},
 		{"two", p.Public + "\n" + q.Public, 0o644, "2 keys"},
-		{"secret", "secret " + p.Secret, 0o600, "a secret key where"},
+		{"secret", "secret " + p.Secret, 0o600, "a secret key instead"},
 		{"cut", p.Public[:30], 0o644, "line 1"},
 		{"empty", "", 0o644, "0 keys"},
 	}

@@ -138,7 +138,7 @@ func TestRefusedLists(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":    {"# nobody yet\n", "no public key"},
 		"slip":     {key.Public + "\n" + key.Public[1:] + "\n", "line 2"},
-		"secret":   {"secret " + key.Secret + "\n", "a secret key where"},
+		"secret":   {"secret " + key.Secret + "\n", "a secret key instead"},
 		"too many": {many.String(), "more than 10000"},
 	} {
 		path := write1(t, filepath.Join(t.TempDir(), "clients"), c.text, 0o644)

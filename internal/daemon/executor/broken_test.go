@@ -105,15 +105,9 @@ func TestRestoreOnFullDisk(t *testing.T) {
 	if err := l.Close(bg); err != nil {
 		t.Fatal(err)
 	}
-	var log testlog.Recorder
-	restore := limitFileSize(16) // enough for the process id in the lock
-	l = open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	restore()
-	if st := status(t, l, "hold"); st.State != Lost {
-		t.Errorf("%+v", st)
-	}
-	if log.Count("cannot store the state of a restored task") != 1 {
-		t.Errorf("log: %s", &log)
+	out, err := startPool(t, dir, "FAKE_FULL_DISK=restore").Output()
+	if err != nil || !strings.HasPrefix(string(out), "state: lost\n") || strings.Count(string(out), "cannot store the state of a restored task") != 1 {
+		t.Errorf("%s%v", out, err)
 	}
 }
 

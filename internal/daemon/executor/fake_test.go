@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hce/dc/internal/testlog"
 	"hce/dc/internal/testwait"
 )
 
@@ -175,8 +177,11 @@ func sleepForever() {
 // fakePool runs a pool in $FAKE_DIR with one slot and two tasks, and waits to be killed.
 func fakePool() {
 	dir := os.Getenv("FAKE_DIR")
-	if os.Getenv("FAKE_FILE_LIMIT") != "" {
-		fakeFullDisk(dir)
+	switch os.Getenv("FAKE_FULL_DISK") {
+	case "submit":
+		submitOnFullDisk(dir)
+	case "restore":
+		restoreOnFullDisk(dir)
 	}
 	l, err := OpenLocal(LocalConfig{Dir: dir + "/spool", DefaultSlots: 1})
 	if err != nil {
@@ -203,8 +208,23 @@ func limitFileSize(size uint64) (restore func()) {
 	return func() { unix.Setrlimit(unix.RLIMIT_FSIZE, &limit) }
 }
 
-// fakeFullDisk prints the results of Submit on a full disk.
-func fakeFullDisk(dir string) {
+// restoreOnFullDisk opens the pool and prints the state of task "hold" and the log.
+func restoreOnFullDisk(dir string) {
+	defer os.Exit(0)
+	defer limitFileSize(16)() // enough for the process id in the lock
+	var log testlog.Recorder
+	l, err := OpenLocal(LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	st, _ := l.Status(context.Background(), "hold")
+	fmt.Printf("state: %s\n%s", st[0].State, &log)
+	l.Close(context.Background())
+}
+
+// submitOnFullDisk prints the results of Submit.
+func submitOnFullDisk(dir string) {
 	l, err := OpenLocal(LocalConfig{Dir: dir + "/spool"})
 	if err != nil {
 		fmt.Println(err)

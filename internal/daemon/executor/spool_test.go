@@ -125,7 +125,7 @@ func TestKilledPool(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	out, err := startPool(t, t.TempDir(), "FAKE_FILE_LIMIT=1").Output()
+	out, err := startPool(t, t.TempDir(), "FAKE_FULL_DISK=submit").Output()
 	if want := "big: true\nstate: unknown\nfiles: 1\nsmall: <nil>\n"; string(out) != want || err != nil {
 		t.Errorf("%s%v", out, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/daemon/gateway"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -95,7 +96,7 @@ func TestBatch(t *testing.T) {
 	if mean, _ := w.stat("batches_crawl_time_avg").(string); mean == "" || mean == "0.000" {
 		t.Errorf("mean time %q", mean)
 	}
-	w.until("the thread is free", func() bool { return w.stat("batches_realtime_threads") == 0.0 })
+	testwait.Until(w, "the thread is free", func() bool { return w.stat("batches_realtime_threads") == 0.0 })
 }
 
 // moving are what differs from run to run in an answer.
@@ -247,7 +248,7 @@ func TestOverload(t *testing.T) {
 	// One at a time: the next waits, and the loop goes on.
 	w.set("MaxThreads", 0)
 	quick.Send(managertest.Event(t, wire.ClassClient, int(wire.BatchRun), batchOf(w.item("/one", nil))))
-	w.until("the batch waits", func() bool { return w.stat("batches_realtime_queue") == 1.0 })
+	testwait.Until(w, "the batch waits", func() bool { return w.stat("batches_realtime_queue") == 1.0 })
 	close(w.release)
 	for i, c := range []*managertest.Caller{slow, quick} {
 		if got := w.contents(managertest.Object[answer](t, c.Recv())); title(t, got[0].ProcessedContents) == "" {
@@ -269,7 +270,7 @@ func TestClientGone(t *testing.T) {
 	<-w.slow
 	leaver.Close()
 	close(w.release)
-	w.until("the thread is free", func() bool { return w.stat("batches_realtime_threads") == 0.0 })
+	testwait.Until(w, "the thread is free", func() bool { return w.stat("batches_realtime_threads") == 0.0 })
 	if got := w.contents(w.ask(w.client(), batchOf(w.item("/one", nil)))); title(t, got[0].ProcessedContents) != "Title of /one" {
 		t.Errorf("afterwards: %+v", got)
 	}
@@ -282,7 +283,7 @@ func TestKill(t *testing.T) {
 	c := w.client()
 	c.Send(managertest.Event(t, wire.ClassClient, int(wire.BatchRun), batchOf(w.item("/one", nil), w.item("/slow/1", nil))))
 	<-w.slow
-	w.until("the first page is stored", func() bool { return len(w.files()) > 0 })
+	testwait.Until(w, "the first page is stored", func() bool { return len(w.files()) > 0 })
 	text, err := os.ReadFile(filepath.Join(w.home, "crawler-task.pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +324,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.startDaemon(nil)
-	w.until("the leftovers are removed", func() bool { return len(w.folders()) == 0 })
+	testwait.Until(w, "the leftovers are removed", func() bool { return len(w.folders()) == 0 })
 }
 
 // TestTime: what is not there when the batch's time is over comes back with an error,
@@ -348,7 +349,7 @@ func TestTime(t *testing.T) {
 // once more, by a browser, and the better result is answered.
 func TestAgain(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("there is no chromium")
+		t.Fatal("chromium is missing; run scripts/setup.sh test")
 	}
 	w := newWorld(t, nil)
 	auto := map[string]any{"fetchType": 7, "properties": []any{map[string]any{

@@ -145,7 +145,7 @@ func TestNodes(t *testing.T) {
 		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "--finalize", 0, 3, 0},
 		{"no JSON", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{managertest.Finished(node, "panic")}, nil
-		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "cannot be read", 0, 3, 0},
+		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "cannot read", 0, 3, 0},
 		{"a stage refuses", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{managertest.Finished(node, `{"errorCode":1,"errorMessage":"why"}`)}, nil
 		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "why", 0, 3, 0},

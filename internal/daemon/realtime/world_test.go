@@ -255,17 +255,7 @@ func (w *world) suspend(kind int) {
 	c.Ask(wire.ClassAdmin, wire.AdminSuspend, manager.Suspension{SuspendType: kind})
 }
 
-// until waits for a condition.
-func (w *world) until(what string, ok func() bool) {
-	w.Helper()
-	for end := time.Now().Add(managertest.Patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// files are the raw files of batches that are there.
+// files returns the raw files of batches.
 func (w *world) files() (list []string) {
 	root := filepath.Join(w.home, "raw")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -277,7 +267,7 @@ func (w *world) files() (list []string) {
 	return list
 }
 
-// folders are the folders of batches.
+// folders returns the folders of batches.
 func (w *world) folders() []string {
 	entries, _ := os.ReadDir(filepath.Join(w.home, "raw", ".realtime"))
 	var list []string

@@ -569,7 +569,7 @@ func TestTogether(t *testing.T) {
 		json.RawMessage(`[{"id":"b"},{"id":"a","newURLs":10,"resources":20,"uDate":"2026-01-05 10:00:00","recrawlDate":"2026-01-07 00:00:00"}]`),
 		json.RawMessage(`{}`),
 	})
-	if err == nil || !strings.Contains(err.Error(), "../x") || !strings.Contains(err.Error(), "unreadable") || errors.Is(err, executor.ErrNode) {
+	if err == nil || !strings.Contains(err.Error(), "../x") || !strings.Contains(err.Error(), "cannot read list") || errors.Is(err, executor.ErrNode) {
 		t.Errorf("error %v", err)
 	}
 	if len(sites) != 2 || sites[0].NewURLs != 11 || sites[0].Resources != 22 || sites[0].Since != "2026-01-05 10:00:00" || sites[0].Nodes != 2 ||

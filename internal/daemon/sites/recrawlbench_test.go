@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/storage"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -136,14 +137,15 @@ func (r *rig) set(name string, value any) wire.AdminFields {
 	return managertest.Object[wire.AdminFields](r.T, e)
 }
 
-// await waits for a condition.
+// await waits for a condition. A failure logs the requests so far.
 func (r *rig) await(what string, holds func() bool) {
 	r.Helper()
-	for end := time.Now().Add(managertest.Patience); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.Fatalf("%s does not come: %s", what, r.asked())
+	defer func() {
+		if r.Failed() {
+			r.Log(r.asked())
 		}
-	}
+	}()
+	testwait.Until(r.T, what, holds)
 }
 
 func (r *rig) awaitCalls(want string) {

@@ -130,7 +130,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"no disk", good, fine, 1 << 62, (*Server).Running, true, []string{"bytes free"}},
 		{"a node's stores are away", good, func() any { return node(2, "database: connection refused") }, 0, (*Server).Running, true, []string{`node "n1": database: connection refused`}},
 		{"no node", good, func() any { return wire.ClientResponse{ErrorCode: 2, ErrorMessage: "empty list of nodes"} }, 0, (*Server).Running, true, []string{"empty list of nodes"}},
-		{"nonsense", good, func() any { return []int{1} }, 0, (*Server).Running, true, []string{"an answer that is none"}},
+		{"nonsense", good, func() any { return []int{1} }, 0, (*Server).Running, true, []string{"invalid answer"}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
