@@ -11,8 +11,8 @@ import (
 	"hce/dc/internal/daemon/batches"
 )
 
-// iniKey is a key of one of the two sections: its default, another value and what
-// becomes of it, and a value that is refused ("": any text goes).
+// iniKey is a key of one of the two sections: its default, another value and its effect, and an
+// invalid value ("" if every text is valid).
 type iniKey struct {
 	key            string
 	field          func(c *daemon.Config) any
@@ -22,7 +22,7 @@ type iniKey struct {
 	refused, words string
 }
 
-// commonKeys are those of both sections.
+// commonKeys are the keys of both sections.
 func commonKeys(of func(c *daemon.Config) *batches.Common, urls, tasks int64) []iniKey {
 	field := func(f func(c *batches.Common) any) func(*daemon.Config) any {
 		return func(c *daemon.Config) any { return f(of(c)) }
@@ -52,7 +52,7 @@ func commonKeys(of func(c *daemon.Config) *batches.Common, urls, tasks int64) []
 	}
 }
 
-// sweepKeys are those of aging and purging.
+// sweepKeys are the keys of aging and purging.
 func sweepKeys(prefix, name string, code int64, of func(c *daemon.Config) *batches.SweepConfig) []iniKey {
 	field := func(f func(c *batches.SweepConfig) any) func(*daemon.Config) any {
 		return func(c *daemon.Config) any { return f(of(c)) }
@@ -130,8 +130,8 @@ func processKeys() []iniKey {
 	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 2)...)
 }
 
-// Every key of the two sections: its default, its effect on the configuration, and
-// the refusal of a wrong value, which names key, value and what is allowed.
+// Every key of the two sections: its default, its effect on the configuration, and the refusal
+// of an invalid value with key, value and range.
 func TestKeysOfBatches(t *testing.T) {
 	for section, keys := range map[string][]iniKey{batches.CrawlName: crawlKeys(), batches.ProcessName: processKeys()} {
 		for _, k := range keys {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// runCheck runs --check-config in a process of its own.
+// runCheck runs --check-config in a separate process.
 func runCheck(t *testing.T, path string, environment ...string) (good bool, stdout, stderr string) {
 	t.Helper()
 	c := program(t, t.TempDir(), "-c", path, "--check-config")
@@ -22,7 +22,7 @@ func runCheck(t *testing.T, path string, environment ...string) (good bool, stdo
 	return err == nil, out.String(), errs.String()
 }
 
-// programsIn makes a folder with the programs that an ini file names.
+// programsIn creates a folder with the programs that an ini file names.
 func programsIn(t *testing.T, folder string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -52,7 +52,7 @@ func TestCheckConfig(t *testing.T) {
 		stderr     []string
 	}{
 		{"fine", fine, nil, true, []string{"data_dir = ", "; default\nStatusPort = 5580", "; it has no effect here\nDRCEHost = there", "line 2"}, nil},
-		{"environment", fine, []string{"DC_StatusServer_StatusPort=7"}, true, []string{"; environment variable DC_StatusServer_StatusPort\nStatusPort = 7"}, nil},
+		{"environment variable", fine, []string{"DC_StatusServer_StatusPort=7"}, true, []string{"; environment variable DC_StatusServer_StatusPort\nStatusPort = 7"}, nil},
 		{"unknown", fine + "[StatusServre]\nx = 1\n[Environment]\nslots_bd = 1\n", nil, true, []string{"unknown, without effect: slots_bd"},
 			[]string{"section [StatusServre] is unknown; did you mean StatusServer?", "slots_bd of section [Environment] is unknown; did you mean slots_db?"}},
 		{"wrong values", fine + "[Environment]\nslots_db = no\nslots_crawl = 0\n", nil, false, nil,
@@ -86,13 +86,13 @@ func TestCheckConfig(t *testing.T) {
 				t.Errorf("stderr: %s", stderr)
 			}
 			if files, _ := os.ReadDir(folder); len(files) != 1 {
-				t.Errorf("it made %v", files)
+				t.Errorf("it created %v", files)
 			}
 		})
 	}
 }
 
-// What --check-config prints is an ini file with the same meaning.
+// The output of --check-config is an ini file with the same meaning.
 func TestCheckedFileHasTheSameMeaning(t *testing.T) {
 	shipped, err := filepath.Abs(filepath.Join("..", "..", "ini", "dc-daemon.ini"))
 	if err != nil {

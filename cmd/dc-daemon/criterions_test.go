@@ -15,14 +15,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// bench is a store that the criterions of the ini file are asked of.
+// bench is a store for the criteria of the ini file.
 type bench struct {
 	*sqlstore.Store
 	t   *testing.T
 	now time.Time
 }
 
-// onBothDatabases runs a test on fresh databases.
+// onBothDatabases runs a test on new databases.
 func onBothDatabases(t *testing.T, test func(b *bench)) {
 	for _, backend := range dbtest.Backends {
 		t.Run(backend, func(t *testing.T) {
@@ -50,7 +50,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// site adds one, with more of its fields and its properties.
+// site adds a site with more fields and properties.
 func (b *bench) site(id, fields, properties string) {
 	b.t.Helper()
 	r, err := wire.ReadSiteNew(json.RawMessage(fmt.Sprintf(`{"id":%q,"recrawlPeriod":60,%s"properties":{%s}}`, id, fields, properties)), nil)
@@ -59,7 +59,7 @@ func (b *bench) site(id, fields, properties string) {
 	b.must(err)
 }
 
-// url adds a page below a root; fields have ago(minutes) for dates.
+// url adds a page below a root; fields may use ago(minutes) for dates.
 func (b *bench) url(site, name, fields string) {
 	b.t.Helper()
 	for minutes := range 1000 {
@@ -73,7 +73,7 @@ func (b *bench) url(site, name, fields string) {
 	b.must(err)
 }
 
-// there are the pages of those that have a row.
+// there compares the URLs that still have a row.
 func (b *bench) there(pages ...string) (there []string) {
 	b.t.Helper()
 	for _, page := range pages {
@@ -96,8 +96,8 @@ func (b *bench) same(what string, got, want []string) {
 	}
 }
 
-// The shipped criterions of aging: pages that nobody touched in two periods of
-// their own site, of sites that work or rest and did not say no.
+// The shipped criteria of aging select pages that did not change for two periods of their site,
+// on active and suspended sites that allow it.
 func TestAgingCriterions(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
 		cfg, _ := read(t, "")
@@ -126,7 +126,7 @@ func TestAgingCriterions(t *testing.T) {
 			_, err = b.URLAge(t.Context(), list)
 			b.must(err)
 		}
-		// One site at a time: each gets its turn.
+		// With a limit of one site, each site has its turn.
 		gone := []string{"a old", "a untouched", "yes old", "own deep"}
 		cfg.Crawl.Aging.MaxSites = 1
 		turns, left := 0, len(gone)
@@ -139,7 +139,7 @@ func TestAgingCriterions(t *testing.T) {
 			left = now
 		}
 		if turns != 3 || left != 0 {
-			t.Errorf("%d sites had a turn, want 3; %d pages left", turns, left)
+			t.Errorf("%d sites had a turn, want 3; %d pages remain", turns, left)
 		}
 		cfg.Crawl.Aging.MaxSites = 0
 		run(201)
@@ -150,8 +150,8 @@ func TestAgingCriterions(t *testing.T) {
 	})
 }
 
-// The criterions of incremental crawling (docs/spec/daemon.md 2.9, F8): sites that ask for it,
-// pages that have had time to change, no row that a batch holds.
+// The criteria of incremental crawling (docs/spec/daemon.md 2.9, F8) select sites with that
+// property and pages that had time to change, but no row of a batch.
 func TestIncrementalCriterions(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
 		cfg, _ := read(t, "[Application]\n[BatchTasksManager]\nIncrMaxDepth = 3\n")
@@ -185,7 +185,7 @@ func TestIncrementalCriterions(t *testing.T) {
 			got = append(got, u.SiteID+" "+u.URL)
 		}
 		b.same("pages to look at again", got, []string{"yes due", "yes crawled"})
-		// A batch that fails leaves them to regular crawling.
+		// After a failed batch regular crawling handles the rows.
 		n, err := b.URLReturn(t.Context(), wire.URLReturnRequest{BatchID: 7, Statuses: []int64{2, 3, 8}})
 		b.must(err)
 		if n != 2 {
@@ -194,7 +194,7 @@ func TestIncrementalCriterions(t *testing.T) {
 	})
 }
 
-// Both draws together select every site, whatever its fetch type (docs/spec/daemon.md F19).
+// Both draws together select every site of any fetch type (docs/spec/daemon.md F19).
 func TestDrawnCriterionsLeaveNoSiteOut(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
 		cfg, _ := read(t, "")

@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/daemon/sites"
 )
 
-// Each key of [Environment] changes what it is named for, and nothing else.
+// Each key of [Environment] changes its own field only.
 func TestEnvironmentKeys(t *testing.T) {
 	plain := func() executor.LocalConfig {
 		cfg, _ := read(t, "[Application]\n")
@@ -51,7 +51,7 @@ func TestEnvironmentKeys(t *testing.T) {
 		}
 	}
 	if got := plain().Slots; !maps.Equal(got, map[string]int{"age": 1, "purge": 1}) {
-		t.Errorf("slots without a word: %v", got)
+		t.Errorf("default slots: %v", got)
 	}
 }
 

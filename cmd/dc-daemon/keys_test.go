@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/daemon"
 )
 
-// Each key of [Application] and [StatusServer] reaches what it is for, and a wrong
-// value is refused with key, value and range.
+// Each key of [Application] and [StatusServer] has its effect, and an invalid value is refused
+// with key, value and range.
 func TestKeysOfApplicationAndStatusServer(t *testing.T) {
 	type all struct {
 		app config.Application
@@ -71,7 +71,7 @@ func TestKeysOfApplicationAndStatusServer(t *testing.T) {
 			}
 		})
 	}
-	// No key of the two sections is missing here.
+	// Every key of the two sections is tested here.
 	f, err := config.Load("../../ini/dc-daemon.ini")
 	if err != nil {
 		t.Fatal(err)

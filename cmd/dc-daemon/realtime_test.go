@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/daemon/realtime"
 )
 
-// TestRealTimeKeys: each key of [BatchTasksManagerRealTime] has its effect, and a wrong
-// value is refused by name with what is allowed.
+// TestRealTimeKeys: each key of [BatchTasksManagerRealTime] has its effect, and an invalid
+// value is refused with key and range.
 func TestRealTimeKeys(t *testing.T) {
 	for _, tt := range []struct {
 		line    string

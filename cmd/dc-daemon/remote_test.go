@@ -22,7 +22,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// pair makes the files of a pair of keys in a folder.
+// pair writes the files of a key pair to a folder.
 func pair(t *testing.T, folder, name string) curvekeys.Pair {
 	t.Helper()
 	p, err := curvekeys.Generate()
@@ -35,7 +35,7 @@ func pair(t *testing.T, folder, name string) curvekeys.Pair {
 	return p
 }
 
-// What each section may say about other machines.
+// Settings of each section for connections from other machines.
 func TestRemote(t *testing.T) {
 	folder := t.TempDir()
 	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
@@ -52,29 +52,29 @@ func TestRemote(t *testing.T) {
 		keys bool
 		err  []string
 	}{
-		"nothing":                   {"", false, nil},
-		"loopback":                  {"serverHost = 127.0.0.1\n", false, nil},
-		"localhost":                 {"serverHost = localhost\n", false, nil},
-		"IPv6 loopback":             {"serverHost = ::1\n", false, nil},
-		"loopback with keys":        {both, true, nil},
-		"a folder of keys":          {"serverSecretKey = server.key\nallowedClients = .\n", true, nil},
-		"all with keys":             {"serverHost = 0.0.0.0\n" + both, true, nil},
-		"keys besides the word":     {"serverHost = *\n" + insecure + both, true, nil},
-		"all, as it is meant":       {"serverHost = *\n" + insecure, false, nil},
-		"all IPv4":                  {"serverHost = 0.0.0.0\n", false, []string{`serverHost = "0.0.0.0"`, "dc-admin keygen", "serverSecretKey", "allowedClients", "AllowInsecureRemoteAccess = 1"}},
-		"a star":                    {"serverHost = *\n", false, []string{`"*"`, "dc-admin keygen"}},
-		"all IPv6":                  {"serverHost = ::\n", false, []string{`"::"`, "dc-admin keygen"}},
-		"one that others reach":     {"serverHost = 192.0.2.1\n", false, []string{`"192.0.2.1"`, "dc-admin keygen"}},
-		"a name":                    {"serverHost = example.org\n", false, []string{"serverHost", "give an IP address"}},
-		"a name, whatever is given": {"serverHost = eth0\n" + insecure + both, true, []string{"serverHost", "give an IP address"}},
-		"a secret alone":            {"serverSecretKey = server.key\n", false, []string{"needs allowedClients"}},
-		"a list alone":              {"allowedClients = alice.pub\n", false, []string{"needs serverSecretKey"}},
-		"a secret alone, on all":    {"serverHost = *\nserverSecretKey = server.key\n", false, []string{"needs allowedClients"}},
-		"no such files":             {"serverSecretKey = none.key\nallowedClients = none\n", true, []string{"serverSecretKey", "none.key", "allowedClients"}},
-		"a list of secrets":         {"serverSecretKey = server.key\nallowedClients = alice.key\n", true, []string{"allowedClients", "a secret key"}},
-		"a slip in the list":        {"serverSecretKey = server.key\nallowedClients = broken\n", true, []string{"line 2 of", "broken"}},
-		"nobody":                    {"serverSecretKey = server.key\nallowedClients = nobody\n", true, []string{"no public key"}},
-		"a public for a secret":     {"serverSecretKey = server.pub\nallowedClients = alice.pub\n", true, []string{"serverSecretKey", "server.pub"}},
+		"nothing":                          {"", false, nil},
+		"loopback":                         {"serverHost = 127.0.0.1\n", false, nil},
+		"localhost":                        {"serverHost = localhost\n", false, nil},
+		"IPv6 loopback":                    {"serverHost = ::1\n", false, nil},
+		"loopback with keys":               {both, true, nil},
+		"folder of keys":                   {"serverSecretKey = server.key\nallowedClients = .\n", true, nil},
+		"all addresses with keys":          {"serverHost = 0.0.0.0\n" + both, true, nil},
+		"keys and AllowInsecure":           {"serverHost = *\n" + insecure + both, true, nil},
+		"all addresses with AllowInsecure": {"serverHost = *\n" + insecure, false, nil},
+		"all IPv4 addresses":               {"serverHost = 0.0.0.0\n", false, []string{`serverHost = "0.0.0.0"`, "dc-admin keygen", "serverSecretKey", "allowedClients", "AllowInsecureRemoteAccess = 1"}},
+		"star":                             {"serverHost = *\n", false, []string{`"*"`, "dc-admin keygen"}},
+		"all IPv6 addresses":               {"serverHost = ::\n", false, []string{`"::"`, "dc-admin keygen"}},
+		"public address":                   {"serverHost = 192.0.2.1\n", false, []string{`"192.0.2.1"`, "dc-admin keygen"}},
+		"host name":                        {"serverHost = example.org\n", false, []string{"serverHost", "give an IP address"}},
+		"interface name with keys":         {"serverHost = eth0\n" + insecure + both, true, []string{"serverHost", "give an IP address"}},
+		"secret only":                      {"serverSecretKey = server.key\n", false, []string{"needs allowedClients"}},
+		"list only":                        {"allowedClients = alice.pub\n", false, []string{"needs serverSecretKey"}},
+		"secret only, all addresses":       {"serverHost = *\nserverSecretKey = server.key\n", false, []string{"needs allowedClients"}},
+		"missing files":                    {"serverSecretKey = none.key\nallowedClients = none\n", true, []string{"serverSecretKey", "none.key", "allowedClients"}},
+		"list of secret keys":              {"serverSecretKey = server.key\nallowedClients = alice.key\n", true, []string{"allowedClients", "a secret key"}},
+		"invalid line in the list":         {"serverSecretKey = server.key\nallowedClients = broken\n", true, []string{"line 2 of", "broken"}},
+		"nobody":                           {"serverSecretKey = server.key\nallowedClients = nobody\n", true, []string{"no public key"}},
+		"public instead of secret key":     {"serverSecretKey = server.pub\nallowedClients = alice.pub\n", true, []string{"serverSecretKey", "server.pub"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, section := range []string{"AdminInterfaceServer", "ClientInterfaceService"} {
@@ -118,8 +118,7 @@ func TestOpenToAllDoesNotStart(t *testing.T) {
 	}
 }
 
-// The whole daemon on all addresses: who is listed is served, and who is put on
-// the list or taken off it while the daemon runs is in or out.
+// A daemon on all addresses serves listed clients. Changes of the list apply while it runs.
 func TestDaemonWithKeys(t *testing.T) {
 	folder := t.TempDir()
 	server, alice, bob := pair(t, folder, "server"), pair(t, folder, "alice"), pair(t, folder, "bob")
@@ -168,7 +167,7 @@ func TestDaemonWithKeys(t *testing.T) {
 			}
 		}
 		if strings.Contains(log.String(), server.Secret) {
-			t.Error("the log tells the secret")
+			t.Error("the log contains the secret")
 		}
 	}()
 	at := func(address string, p *curvekeys.Pair) client.Server {
@@ -203,7 +202,7 @@ func TestDaemonWithKeys(t *testing.T) {
 	}
 	for end := time.Now().Add(managertest.Patience); call(&alice) == 0; {
 		if time.Now().After(end) {
-			t.Fatal("alice, not listed any more, is served")
+			t.Fatal("alice was removed from the list but is served")
 		}
 	}
 	if got := stat(&alice); got != 0 {
@@ -211,7 +210,7 @@ func TestDaemonWithKeys(t *testing.T) {
 	}
 }
 
-// endpoint is that of a class in the line that says that the daemon runs.
+// endpoint returns the endpoint of a class in the log line about the start.
 func endpoint(line, class string) string {
 	found := regexp.MustCompile(class + `:(tcp://[0-9.:]+)`).FindStringSubmatch(line)
 	if found == nil {

@@ -27,8 +27,8 @@ func read(t *testing.T, text string) (daemon.Config, *config.File) {
 	return settings(f, "/data"), f
 }
 
-// The shipped file says what the defaults are: nothing unknown, nothing without
-// effect, nothing different but where the programs are.
+// The shipped file equals the defaults: no unknown key, no key without effect, and no differing
+// value except the programs.
 func TestShippedIni(t *testing.T) {
 	shipped, f := read(t, "")
 	if f.Err() != nil || len(f.Unknown()) > 0 {
@@ -49,7 +49,7 @@ func TestShippedIni(t *testing.T) {
 	}
 }
 
-// Who merges answers and who divides limits go by the same number.
+// The gateway and SitesManager use the same number of nodes.
 func TestNumberOfNodes(t *testing.T) {
 	for text, want := range map[string]int{"": 1, "DRCENodes = 3\n": 3} {
 		cfg, f := read(t, "[Application]\n"+text)
@@ -69,7 +69,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 	}
 }
 
-// Files of the first implementation start, whatever of theirs means nothing here.
+// Files of the first implementation are accepted. Keys without effect here are ignored.
 func TestKeysOfTheFirstImplementation(t *testing.T) {
 	_, f := read(t, "[Application]\n[BatchTasksManager]\nDTMDHost = 127.0.0.1\nPurgeMode = 1\n[SitesManager]\nRecrawlSiteMode = 1\nDRCEHost = x\n[BatchTasksManagerRealTime]\nDRCEPort = 5756\nDRCEStarterName = hce-starter-dc-rt.sh\nMaxThreads = 6\n")
 	if f.Err() != nil || len(f.Unknown()) > 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What the shipped file says of [SitesManager] is what is without it, but where
-// the program is and what managers fill in themselves.
+// The shipped [SitesManager] equals the defaults, except the program and the values that
+// managers set themselves.
 func TestShippedSitesManager(t *testing.T) {
 	shipped, f := read(t, "")
 	if err := f.Err(); err != nil {
@@ -26,7 +26,7 @@ func TestShippedSitesManager(t *testing.T) {
 	}
 }
 
-// Each key is refused with itself, its value and what is allowed.
+// Each invalid value is refused with key, value and range.
 func TestWrongSitesManager(t *testing.T) {
 	cases := map[string][2]string{ // key: a wrong value, what is said of it
 		"RecrawlSiteMode":                  {"2", "0 or 1"},
@@ -69,7 +69,7 @@ func TestWrongSitesManager(t *testing.T) {
 	}
 }
 
-// Every key reaches its field.
+// Every key sets its field.
 func TestSitesManagerKeys(t *testing.T) {
 	cfg, f := read(t, `[Application]
 [SitesManager]

@@ -10,8 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A request through TCP, two managers, a worker and back; with answers of a row
-// and of a large page.
+// A request through TCP, two managers, a worker and back, with small and large answers.
 func BenchmarkRequest(b *testing.B) {
 	for _, size := range []int{100, 10 << 20} {
 		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
@@ -28,7 +27,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// As many requests under way as the workers take.
+// As many concurrent requests as there are workers.
 func BenchmarkManyRequests(b *testing.B) {
 	cfg, _ := config(b)
 	cfg.Log = slog.New(slog.DiscardHandler)

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,27 +20,14 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/testlog"
 	"hce/dc/internal/wire"
 )
 
-// journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-// stopped lists the managers that said that they have stopped, in order.
-func (j *journal) stopped() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+// stopped returns the managers in the order in which they logged their stop.
+func stopped(log *testlog.Recorder) string {
 	var names []string
-	for _, line := range strings.Split(j.text.String(), "\n") {
+	for _, line := range strings.Split(log.String(), "\n") {
 		if strings.Contains(line, `"manager has stopped"`) {
 			_, name, _ := strings.Cut(line, "manager=")
 			names = append(names, name)
@@ -51,11 +36,11 @@ func (j *journal) stopped() string {
 	return strings.Join(names, " ")
 }
 
-// reverse is the order of the end.
+// reverse is the order of the stops.
 var reverse = strings.Join([]string{gateway.Name, realtime.Name, sites.Name, admin.Name}, " ")
 
-// dbTask answers each operation with its own object, a node that fails for
-// URL_DELETE, and nothing ever for URL_PURGE.
+// dbTask answers each operation with its own object. URL_DELETE fails, and URL_PURGE never
+// answers.
 func dbTask(ctx context.Context, task executor.Task) ([]executor.Result, error) {
 	var c wire.Call
 	if err := json.Unmarshal(task.Stdin, &c); err != nil {
@@ -73,17 +58,17 @@ func dbTask(ctx context.Context, task executor.Task) ([]executor.Result, error) 
 	return []executor.Result{managertest.Finished("local", fmt.Sprintf("[%d,%s]", int(c.Op)+100, c.Object))}, nil
 }
 
-func config(t testing.TB) (Config, *journal) {
+func config(t testing.TB) (Config, *testlog.Recorder) {
 	t.Helper()
-	j := &journal{}
+	j := &testlog.Recorder{}
 	return Config{
 		DataDir:      t.TempDir(),
-		Sequence:     []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // batches have tests of their own
+		Sequence:     []string{admin.Name, sites.Name, realtime.Name, gateway.Name}, // package batches tests the others
 		OpenExecutor: func() (Pool, error) { return managertest.Executor{RunFunc: dbTask}, nil },
 		Admin:        admin.Config{Port: -1},
 		Gateway:      gateway.Config{Port: -1},
 		Sites:        sites.Config{DBTask: executor.Stage{Program: "db-task"}},
-		// A stop is seen after one wait at the latest.
+		// Limits the delay until a stop is seen.
 		PollTimeout: map[string]time.Duration{
 			admin.Name: 10 * time.Millisecond, sites.Name: 10 * time.Millisecond,
 			realtime.Name: 10 * time.Millisecond, gateway.Name: 10 * time.Millisecond,
@@ -92,7 +77,7 @@ func config(t testing.TB) (Config, *journal) {
 	}, j
 }
 
-// running is a daemon under test.
+// running is a started daemon.
 type running struct {
 	t         testing.TB
 	endpoints map[string]string
@@ -130,14 +115,14 @@ func (r *running) operator() *managertest.Caller {
 	return managertest.Call(r.t, r.outside, r.endpoints[admin.Name])
 }
 
-// wait waits for the daemon's end.
+// wait returns the result of Run.
 func (r *running) wait() error {
 	r.t.Helper()
 	select {
 	case err := <-r.done:
 		return err
 	case <-time.After(managertest.Patience):
-		r.t.Fatal("the daemon does not end")
+		r.t.Fatal("the daemon did not stop")
 		return nil
 	}
 }
@@ -179,11 +164,11 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 			e := c.Recv()
 			k, ok := asked[i][e.UID]
 			if !ok {
-				t.Fatalf("a second answer, or another's: %+v", e)
+				t.Fatalf("unexpected answer: %+v", e)
 			}
 			delete(asked[i], e.UID)
 			if e.Type != kinds[k].answer || e.Class != kinds[k].class || !strings.Contains(string(e.Object), kinds[k].has) {
-				t.Errorf("%d was answered by %d %s", kinds[k].eventType, e.Type, e.Object)
+				t.Errorf("answer to %d: %d %s", kinds[k].eventType, e.Type, e.Object)
 			}
 		}
 	}
@@ -191,8 +176,8 @@ func TestManyRequestsOneAnswerEach(t *testing.T) {
 	if err := r.wait(); err != nil {
 		t.Error(err)
 	}
-	if got := j.stopped(); got != reverse {
-		t.Errorf("stopped in the order %s", got)
+	if got := stopped(j); got != reverse {
+		t.Errorf("order of stops: %s", got)
 	}
 }
 
@@ -246,7 +231,7 @@ func TestStopByOperator(t *testing.T) {
 		e := c.Ask(wire.ClassAdmin, wire.AdminState, wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown})
 		got := managertest.Object[wire.AdminCommand](t, e)
 		if got.ClassName != class || got.Command != wire.CommandShutdown {
-			t.Errorf("%s was answered by %s", class, e.Object)
+			t.Errorf("answer to %s: %s", class, e.Object)
 		}
 	}
 	t.Run("class by class", func(t *testing.T) {
@@ -259,11 +244,11 @@ func TestStopByOperator(t *testing.T) {
 		if err := r.wait(); err != nil {
 			t.Error(err)
 		}
-		if got := j.stopped(); len(strings.Fields(got)) != 4 || !strings.HasSuffix(got, admin.Name) {
-			t.Errorf("stopped in the order %s", got)
+		if got := stopped(j); len(strings.Fields(got)) != 4 || !strings.HasSuffix(got, admin.Name) {
+			t.Errorf("order of stops: %s", got)
 		}
 	})
-	t.Run("all at once", func(t *testing.T) {
+	t.Run("whole daemon", func(t *testing.T) {
 		cfg, j := config(t)
 		r := start(t, cfg)
 		busy := r.client()
@@ -272,17 +257,17 @@ func TestStopByOperator(t *testing.T) {
 		if err := r.wait(); err != nil {
 			t.Error(err)
 		}
-		if got := j.stopped(); got != reverse {
-			t.Errorf("stopped in the order %s", got)
+		if got := stopped(j); got != reverse {
+			t.Errorf("order of stops: %s", got)
 		}
 	})
-	t.Run("one alone", func(t *testing.T) {
+	t.Run("one manager", func(t *testing.T) {
 		cfg, _ := config(t)
 		cfg.Gateway.Timeout, cfg.Admin.Timeout = 50*time.Millisecond, 50*time.Millisecond
 		r := start(t, cfg)
 		c := r.operator()
 		state(t, c, sites.Name)
-		// The end takes a moment to be seen; until then no answer comes in time.
+		// A disconnect is seen with a delay; until then the request times out.
 		until := func(words string, ask func() wire.Event) {
 			t.Helper()
 			last := ""
@@ -310,7 +295,7 @@ func TestOneDaemonPerFolder(t *testing.T) {
 	r := start(t, cfg)
 	err := Run(context.Background(), cfg)
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
-		t.Errorf("a second daemon: %v", err)
+		t.Errorf("second daemon: %v", err)
 	}
 	r.stop()
 	if err := r.wait(); err != nil {
@@ -336,7 +321,7 @@ func TestRefusedConfigs(t *testing.T) {
 			c.DataDir = filepath.Join(c.DataDir, "file")
 			_ = os.WriteFile(c.DataDir, nil, 0o644)
 		}, "data folder"},
-		{"class twice", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
+		{"repeated class", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
 		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
 		{"environment", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
 		{"port in use", func(c *Config) { c.Gateway.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
@@ -346,7 +331,7 @@ func TestRefusedConfigs(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			managertest.NoLeaks(t)
 			cfg, _ := config(t)
-			cfg.Ready = func(map[string]string) { t.Error("it runs") }
+			cfg.Ready = func(map[string]string) { t.Error("the daemon runs") }
 			tc.set(&cfg)
 			if err := Run(context.Background(), cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v", err)
@@ -357,7 +342,7 @@ func TestRefusedConfigs(t *testing.T) {
 
 func TestSequence(t *testing.T) {
 	cfg, j := config(t)
-	cfg.Sequence = []string{admin.Name, gateway.Name, "URLManager", sites.Name} // an old ini file
+	cfg.Sequence = []string{admin.Name, gateway.Name, "URLManager", sites.Name} // as in an old ini file
 	r := start(t, cfg)
 	if e := r.client().Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
 		t.Errorf("answer %+v", e)
@@ -366,12 +351,12 @@ func TestSequence(t *testing.T) {
 	if err := r.wait(); err != nil {
 		t.Error(err)
 	}
-	if got, want := j.stopped(), sites.Name+" "+gateway.Name+" "+admin.Name; got != want {
-		t.Errorf("stopped in the order %s", got)
+	if got, want := stopped(j), sites.Name+" "+gateway.Name+" "+admin.Name; got != want {
+		t.Errorf("order of stops: %s", got)
 	}
 }
 
-func TestToldToStopBeforeItRuns(t *testing.T) {
+func TestStopBeforeStart(t *testing.T) {
 	managertest.NoLeaks(t)
 	cfg, _ := config(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -381,7 +366,7 @@ func TestToldToStopBeforeItRuns(t *testing.T) {
 	}
 }
 
-func TestCountersOutliveTheDaemon(t *testing.T) {
+func TestCountersSurviveRestart(t *testing.T) {
 	cfg, _ := config(t)
 	for run := 1; run <= 2; run++ {
 		r := start(t, cfg)

@@ -11,12 +11,12 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 )
 
-// runFunc is a manager that is a function.
+// runFunc is a function as a manager.
 type runFunc func(ctx context.Context) error
 
 func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
 
-// fake builds a manager that is ready at once and then does f.
+// fake returns a builder of a manager that is ready at once and then runs f.
 func fake(f runFunc) func(manager.Config) runner {
 	return func(base manager.Config) runner {
 		return runFunc(func(ctx context.Context) error {
@@ -26,9 +26,9 @@ func fake(f runFunc) func(manager.Config) runner {
 	}
 }
 
-func TestAFailureEndsAll(t *testing.T) {
+func TestFailureStopsAll(t *testing.T) {
 	managertest.NoLeaks(t)
-	var stopped []string // each stop is waited for before the next
+	var stopped []string // without a lock, because stops are sequential
 	until := func(name string) runFunc {
 		return func(ctx context.Context) error {
 			<-ctx.Done()
@@ -54,30 +54,30 @@ func TestAFailureEndsAll(t *testing.T) {
 		t.Error(err)
 	}
 	if got := strings.Join(stopped, " "); got != "d b a" {
-		t.Errorf("stopped in the order %s", got)
+		t.Errorf("order of stops: %s", got)
 	}
 }
 
-func TestOneThatDoesNotStop(t *testing.T) {
+func TestStopLimit(t *testing.T) {
 	managertest.NoLeaks(t)
 	release, fine := make(chan struct{}), false
 	g := newGroup(managertest.Quiet(), time.Millisecond)
 	polite := func(ctx context.Context) error { <-ctx.Done(); fine = true; return nil }
-	deaf := func(context.Context) error { <-release; return nil }
+	stuck := func(context.Context) error { <-release; return nil }
 	if err := errors.Join(
 		g.start(context.Background(), "polite", manager.Config{}, fake(polite)),
-		g.start(context.Background(), "deaf", manager.Config{}, fake(deaf)),
+		g.start(context.Background(), "stuck", manager.Config{}, fake(stuck)),
 	); err != nil {
 		t.Fatal(err)
 	}
 	err := g.stopAll()
-	if err == nil || !strings.Contains(err.Error(), "class deaf did not stop") {
+	if err == nil || !strings.Contains(err.Error(), "class stuck did not stop") {
 		t.Errorf("error %v", err)
 	}
 	close(release)
 	<-g.members[0].done
 	<-g.members[1].done
 	if !fine {
-		t.Error("the others were not stopped")
+		t.Error("the other managers were not stopped")
 	}
 }

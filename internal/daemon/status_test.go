@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -18,6 +17,7 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/daemon/status"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -36,7 +36,7 @@ func page(t *testing.T, r *running, path string) (code int, body string) {
 	return a.StatusCode, string(text)
 }
 
-// has reports whether a metric of that name speaks of a manager, or of nobody.
+// has reports whether f has a metric of that manager, or one without the label manager.
 func has(f *dto.MetricFamily, class string) bool {
 	for _, m := range f.GetMetric() {
 		named := false
@@ -55,10 +55,10 @@ func has(f *dto.MetricFamily, class string) bool {
 	return false
 }
 
-// Every statistic of every manager that exists is a metric with a HELP.
+// Every statistic of every manager is a metric with HELP.
 func TestEveryStatisticIsAMetric(t *testing.T) {
 	cfg, _ := config(t)
-	cfg.Sequence, cfg.OpenExecutor = nil, nil // all classes, a real environment
+	cfg.Sequence, cfg.OpenExecutor = nil, nil // all classes, a real executor
 	cfg.Status = status.Config{Port: -1}
 	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = executor.Stage{Program: "true"}, executor.Stage{Program: "true"}, executor.Stage{Program: "true"}
 	cfg.Sites.DBTask.Program = "true"
@@ -78,7 +78,7 @@ func TestEveryStatisticIsAMetric(t *testing.T) {
 		e := operator.Ask(wire.ClassAdmin, wire.AdminStat, wire.AdminFields{ClassName: class})
 		fields := managertest.Object[wire.AdminFields](t, e).Fields
 		if len(fields) == 0 || !has(families["dc_up"], class) {
-			t.Errorf("%s is not there", class)
+			t.Errorf("%s has no statistics", class)
 		}
 		for stat, value := range fields {
 			name := status.Metric(stat)
@@ -89,14 +89,14 @@ func TestEveryStatisticIsAMetric(t *testing.T) {
 				t.Errorf("%s of %s: no metric %s", stat, class, name)
 			}
 			if name == "dc_statistic" {
-				t.Logf("%s has no metric of its own", stat)
+				t.Logf("%s is only a dc_statistic", stat)
 			}
 		}
 	}
 	if code, body := page(t, r, "/healthz"); code != 200 {
 		t.Errorf("health %d %s", code, body)
 	}
-	// "true" is no db-task: the stores are away.
+	// "true" is not a db-task: the stores fail.
 	if code, body := page(t, r, "/readyz"); code != 503 || !strings.Contains(body, "stores") {
 		t.Errorf("readiness %d %s", code, body)
 	}
@@ -120,22 +120,17 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("suspended: %d %s %v", code, body, err)
 	}
 	if code, body := page(t, r, "/healthz"); code != 200 {
-		t.Errorf("suspended is healthy: %d %s", code, body)
+		t.Errorf("health of suspended managers: %d %s", code, body)
 	}
 	suspend(1)
 	if code, body := page(t, r, "/readyz"); code != 200 {
 		t.Errorf("ready again: %d %s", code, body)
 	}
 	operator.Ask(wire.ClassAdmin, wire.AdminState, wire.AdminCommand{ClassName: sites.Name, Command: wire.CommandShutdown})
-	for end := time.Now().Add(managertest.Patience); ; {
+	testwait.Until(t, "the health names the stopped manager", func() bool {
 		code, body = page(t, r, "/healthz")
-		if time.Now().After(end) {
-			t.Fatalf("stopped: %d %s", code, body)
-		}
-		if code == 503 && strings.Contains(body, sites.Name) && !strings.Contains(body, admin.Name+`"`) {
-			break
-		}
-	}
+		return code == 503 && strings.Contains(body, sites.Name) && !strings.Contains(body, admin.Name+`"`)
+	})
 	r.stop()
 	if err := r.wait(); err != nil {
 		t.Error(err)

@@ -59,7 +59,7 @@ func TestKeys(t *testing.T) {
 		"no server's key":   {"clientSecretKey = alice.key\n", nil, nil, "requires serverPublicKey"},
 		"file is missing":   {"serverPublicKey = none.pub\nclientSecretKey = alice.key\n", nil, nil, "none.pub"},
 		"readable by all":   {"serverPublicKey = server.pub\nclientSecretKey = open.key\n", nil, nil, "chmod 600"},
-		"secret for public": {"serverPublicKey = server.key\nclientSecretKey = alice.key\n", nil, nil, "a secret key where a public one belongs"},
+		"secret for public": {"serverPublicKey = server.key\nclientSecretKey = alice.key\n", nil, nil, "a secret key instead of a public one"},
 		"public for secret": {"serverPublicKey = server.pub\nclientSecretKey = alice.pub\n", nil, nil, "clientSecretKey"},
 	} {
 		t.Run(name, func(t *testing.T) {

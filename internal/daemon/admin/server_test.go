@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// house is a server with managers around it.
+// house is a server and its managers.
 type house struct {
 	t        *testing.T
 	b        *bus.Bus
@@ -32,7 +32,7 @@ func newHouse(t *testing.T, cfg Config) *house {
 	return h
 }
 
-// add runs a manager and waits until the server knows it.
+// add runs a manager and waits until it is registered.
 func (h *house) add(name string, declare func(*manager.Loop)) (stop func()) {
 	h.t.Helper()
 	ready := make(chan struct{})
@@ -41,7 +41,7 @@ func (h *house) add(name string, declare func(*manager.Loop)) (stop func()) {
 	stop = managertest.Run(h.t, l, ready)
 	for end := time.Now().Add(managertest.Patience); !strings.Contains(h.clients(), name); {
 		if time.Now().After(end) {
-			h.t.Fatalf("%s is not known", name)
+			h.t.Fatalf("%s is not registered", name)
 		}
 	}
 	return stop
@@ -52,13 +52,13 @@ func (h *house) clients() string {
 	return string(e.Object)
 }
 
-// refused asks and wants an error with these words.
+// refused sends a request and expects an error with these words.
 func (h *house) refused(eventType int, object any, words string) {
 	h.t.Helper()
 	e := h.operator.Ask(wire.ClassAdmin, eventType, object)
 	c := managertest.Object[wire.AdminCommand](h.t, e)
 	if e.Type != wire.AdminStateAns || c.Command != wire.CommandError || !strings.Contains(c.Message, words) {
-		h.t.Errorf("%d %v was answered by %d %s", eventType, object, e.Type, e.Object)
+		h.t.Errorf("answer to %d %v: %d %s", eventType, object, e.Type, e.Object)
 	}
 }
 
@@ -100,13 +100,13 @@ func TestRefusals(t *testing.T) {
 	h.refused(wire.AdminStat, nil, "no className")
 	h.refused(wire.AdminStat, []int{1}, "no className")
 	h.refused(wire.AdminGet, fields("Deaf"), "no answer within 20 ms")
-	// The end of a peer takes a moment to be seen.
+	// A disconnect is seen with a delay.
 	last := ""
 	for end := time.Now().Add(managertest.Patience); !strings.Contains(last, "stopped") && time.Now().Before(end); {
 		last = string(h.operator.Ask(wire.ClassAdmin, wire.AdminGet, fields("Gone")).Object)
 	}
 	if !strings.Contains(last, "stopped") {
-		t.Errorf("a class that is gone: %s", last)
+		t.Errorf("stopped class: %s", last)
 	}
 	h.refused(wire.AdminGet, fields("Gone"), "unknown")
 	h.refused(1028, nil, "SYSTEM is not served")
@@ -138,12 +138,12 @@ func TestSuspend(t *testing.T) {
 		return string(b)
 	}
 	if g := ask(0); g.ErrorCode != 0 || shown(g) != "[]" {
-		t.Errorf("nobody: %+v", g)
+		t.Errorf("no manager: %+v", g)
 	}
 	h.add("A", func(*manager.Loop) {})
 	h.add("B", func(*manager.Loop) {})
 	if g := ask(0); g.ErrorCode != 0 || shown(g) != `[{"A":"suspended"},{"B":"suspended"}]` {
-		t.Errorf("two: %+v", g)
+		t.Errorf("two managers: %+v", g)
 	}
 	t.Run("by class", func(t *testing.T) {
 		state := func(class string) any {
@@ -178,7 +178,7 @@ func TestSuspend(t *testing.T) {
 		l.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminSuspend, func(manager.Peer, wire.Event) {})
 	})
 	if g := ask(1); g.ErrorCode != 1 || shown(g) != `[{"A":"running"},{"B":"running"},{"Deaf":"class Deaf gave no answer within 50 ms"}]` {
-		t.Errorf("one is deaf: %+v", g)
+		t.Errorf("one manager does not answer: %+v", g)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestStop(t *testing.T) {
 		e := h.operator.Ask(wire.ClassAdmin, wire.AdminState, wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown})
 		c := managertest.Object[wire.AdminCommand](t, e)
 		if c.ClassName != class || c.Command != wire.CommandShutdown {
-			t.Errorf("%q was answered by %s", class, e.Object)
+			t.Errorf("answer to %q: %s", class, e.Object)
 		}
 		<-h.stops
 	}

@@ -20,7 +20,7 @@ func TestNothingIsDue(t *testing.T) {
 	testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 	r.settled()
 	if n := len(r.world.requests(wire.URLFetch)); n != 1 {
-		t.Errorf("%d selections, want 1: an empty one must not be repeated", n)
+		t.Errorf("%d selections, want 1: an empty selection must not be repeated", n)
 	}
 	r.work() // a hint, as of a new site
 	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
@@ -32,7 +32,7 @@ func TestNothingIsDue(t *testing.T) {
 	r.settled()
 	r.inside(func() {
 		if c.total != 3 || c.filled != 0 || c.fetches != 3 || len(c.batches) != 0 {
-			t.Errorf("total %d filled %d fetches %d under way %d", c.total, c.filled, c.fetches, len(c.batches))
+			t.Errorf("total %d filled %d fetches %d active %d", c.total, c.filled, c.fetches, len(c.batches))
 		}
 	})
 	if n := len(r.world.returns(t, 0)); n != 1 {
@@ -70,7 +70,7 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	}
 	b, err := wire.ReadBatch(task.Stdin, nil)
 	if err != nil {
-		t.Fatalf("crawler-task would refuse it: %v", err)
+		t.Fatalf("crawler-task refuses the batch: %v", err)
 	}
 	if b.ID != id || id <= 0 || len(b.Items) != 4 || b.Items[0].URL.Status != wire.StatusSelectedCrawling {
 		t.Errorf("batch %+v", b)
@@ -90,7 +90,7 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 		t.Errorf("selection %s", r.world.requests(wire.URLFetch)[0])
 	}
 	if _, err := wire.ReadURLFetch(r.world.requests(wire.URLFetch)[0], nil); err != nil {
-		t.Errorf("db-task would refuse the selection: %v", err)
+		t.Errorf("db-task refuses the selection: %v", err)
 	}
 	r.finish(task, 0, 4)
 	r.empty()
@@ -112,7 +112,7 @@ func TestSlotsAreRefilledAtOnce(t *testing.T) {
 		r.settled()
 		r.inside(func() {
 			if n := c.slots(); n > 2 {
-				t.Errorf("%d slots in use", n)
+				t.Errorf("%d used slots", n)
 			}
 		})
 		r.finish(tasks[0], 0, 5)
@@ -122,11 +122,11 @@ func TestSlotsAreRefilledAtOnce(t *testing.T) {
 	}
 	r.empty()
 	if _, most := r.env.counts(); most != 2 || r.world.count(wire.StatusCrawled) != 25 {
-		t.Errorf("at most %d tasks at once, %d URLs crawled", most, r.world.count(wire.StatusCrawled))
+		t.Errorf("at most %d concurrent tasks, %d URLs crawled", most, r.world.count(wire.StatusCrawled))
 	}
 }
 
-// A hint that comes while a selection is under way is not lost.
+// A hint during a selection is not lost.
 func TestHintDuringSelection(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	r.world.faults[wire.URLFetch] = []fault{deafen}
@@ -141,8 +141,8 @@ func TestHintDuringSelection(t *testing.T) {
 	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 }
 
-// Each end of a task returns the rows, with one attempt more unless it was
-// stopped on request, and is counted once.
+// Each end of a task returns the rows and is counted once. It counts as an attempt unless the
+// task was cancelled or lost.
 func TestEndsOfATask(t *testing.T) {
 	tests := []struct {
 		name             string
@@ -154,11 +154,11 @@ func TestEndsOfATask(t *testing.T) {
 	}{
 		{name: "finished", good: true, fault: true, crawled: 4, submitted: true,
 			end: func(r *rig, task executor.Task) { r.finish(task, 0, 4) }},
-		{name: "finished, two rows left over", good: true, fault: true, crawled: 2, new: 2, submitted: true,
+		{name: "finished with two rows left", good: true, fault: true, crawled: 2, new: 2, submitted: true,
 			end: func(r *rig, task executor.Task) { r.finish(task, 0, 2) }},
-		{name: "the answer is no batch", fault: true, new: 4, rests: true, submitted: true,
+		{name: "answer is not a batch", fault: true, new: 4, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, `{"errorCode":1}`) }},
-		{name: "no answer", fault: true, new: 4, rests: true, submitted: true,
+		{name: "empty answer", fault: true, new: 4, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, "") }},
 		{name: "failed", fault: true, new: 4, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Failed, "") }},
@@ -173,9 +173,9 @@ func TestEndsOfATask(t *testing.T) {
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Lost, "") }},
 		{name: "cancelled", new: 4, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Cancelled, "") }},
-		{name: "waited too long", fault: true, expired: true, new: 4, rests: true, submitted: true,
+		{name: "expired", fault: true, expired: true, new: 4, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Refused, "") }},
-		{name: "refused by the environment", fault: true, new: 4, rests: true},
+		{name: "refused by the executor", fault: true, new: 4, rests: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestEndsOfATask(t *testing.T) {
 			}
 			selections := len(r.world.requests(wire.URLFetch))
 			if test.rests && selections != 1 {
-				t.Errorf("%d selections: a fault turns in a circle", selections)
+				t.Errorf("%d selections: a fault must not repeat at once", selections)
 			}
 			if !test.rests && selections == 1 {
 				t.Error("the free slot was not filled")
@@ -229,8 +229,7 @@ func TestEndsOfATask(t *testing.T) {
 	}
 }
 
-// A URL whose batches always fail becomes an error instead of a circle, and the
-// rests between them grow.
+// A URL whose batches always fail becomes an error, and the rests between the batches grow.
 func TestAttemptsComeToAnEnd(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 4))
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
@@ -252,7 +251,7 @@ func TestAttemptsComeToAnEnd(t *testing.T) {
 	}
 	testwait.Until(r.t, "a look at what is left", func() bool { return len(r.world.requests(wire.URLFetch)) == 4 })
 	if n := r.world.count(wire.StatusNew) + r.world.count(wire.StatusSelectedCrawling); n != 0 {
-		t.Errorf("%d URLs are still due", n)
+		t.Errorf("%d URLs are due", n)
 	}
 }
 
@@ -275,7 +274,7 @@ func TestRestEndsWithSuccess(t *testing.T) {
 }
 
 func TestWatchMissed(t *testing.T) {
-	t.Run("the end", func(t *testing.T) {
+	t.Run("missed end", func(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		r.env.deaf = true
 		r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod = 10 * time.Second })
@@ -287,7 +286,7 @@ func TestWatchMissed(t *testing.T) {
 			t.Errorf("%d crawled", n)
 		}
 	})
-	t.Run("the environment does not know the task", func(t *testing.T) {
+	t.Run("unknown task", func(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		c := r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod, cfg.MaxTasks = 10*time.Second, 1 })
 		task := r.submitted()
@@ -306,7 +305,7 @@ func TestWatchMissed(t *testing.T) {
 		r.finish(next, 0, 4)
 		r.empty()
 	})
-	t.Run("the states are not known", func(t *testing.T) {
+	t.Run("status fails", func(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		r.env.noResult, r.env.noDelete = errors.New("disk"), errors.New("disk")
 		c := r.crawl(nil)
@@ -326,8 +325,8 @@ func TestWatchMissed(t *testing.T) {
 	})
 }
 
-// A restarted manager takes up what lives, ends what is over, and returns the
-// rows of all other batches before it starts anything.
+// A restarted manager adopts running tasks, ends finished ones, and returns the rows of all
+// other batches before it starts new work.
 func TestRestart(t *testing.T) {
 	w := newWorld(1, 4, 40)
 	r := newRig(t, w)
@@ -362,7 +361,7 @@ func TestRestart(t *testing.T) {
 	testwait.Until(r.t, "the first round failed", func() bool { return len(w.requests(wire.URLReturn)) >= 3 })
 	r.settled()
 	if len(w.requests(wire.URLFetch)) > 0 && len(w.returns(t, 0)) == 0 {
-		t.Fatal("URLs are selected before the rows of the last run are returned")
+		t.Fatal("URLs were selected before the rows of the last run were returned")
 	}
 	r.clock.pass(2 * time.Second)
 	task := r.submitted()
@@ -373,7 +372,7 @@ func TestRestart(t *testing.T) {
 	for i, k := range w.order {
 		switch {
 		case (i < 10 || i >= 30) && got[k]:
-			t.Errorf("URL %d of a living batch is in a new one", i)
+			t.Errorf("URL %d of an active batch is in a new batch", i)
 		case i >= 20 && i < 30 && !got[k]:
 			t.Errorf("URL %d of an unknown batch is not due again", i)
 		}
@@ -390,11 +389,11 @@ func TestRestart(t *testing.T) {
 	}
 	for _, id := range []int64{8, 9} {
 		if n := len(w.returns(t, id)); n == 0 {
-			t.Errorf("the rows of batch %d are not returned", id)
+			t.Errorf("the rows of batch %d were not returned", id)
 		}
 	}
 	if n := len(w.returns(t, 7)); n != 0 {
-		t.Error("rows of the living batch are returned")
+		t.Error("rows of the active batch were returned")
 	}
 	r.env.end(alive.ID, executor.Finished, w.work(alive.Stdin, 0, 10))
 	r.finish(task, 0, 100)
@@ -429,13 +428,13 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 		r.empty()
 		r.settled()
 		if n := len(r.world.requests(wire.URLFetch)); n != 1 {
-			t.Errorf("%d selections, the next is due with the period", n)
+			t.Errorf("%d selections before the next period", n)
 		}
 		r.clock.pass(time.Hour)
 		r.finish(r.submitted(), 0, 4)
 		r.empty()
 	})
-	t.Run("only the answer is lost", func(t *testing.T) {
+	t.Run("lost answer", func(t *testing.T) {
 		r := newRig(t, newWorld(1, 1, 4))
 		r.world.faults[wire.URLFetch] = []fault{deafen}
 		c := r.crawl(nil)
@@ -447,7 +446,7 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 		id := fetch[0].URLUpdate.BatchID
 		r.clock.pass(30 * time.Second) // DTMDTimeout
 		testwait.Until(r.t, "rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
-		// Now the node is done with it.
+		// The node finishes the selection later.
 		r.world.set(func() { r.world.selectRows(r.world.nodes[0], 10, 2, id) })
 		r.inside(func() {
 			if c.slots() != 0 {
@@ -464,8 +463,8 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 	})
 }
 
-// While rows cannot be returned nothing is lost, tries become rarer, and the
-// batch keeps its slot.
+// While rows cannot be returned, nothing is lost, retries become less frequent, and the batch
+// keeps its slot.
 func TestReturnFailsThenWorks(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 8))
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 1, 4 })
@@ -477,7 +476,7 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	r.work()
 	r.settled()
 	if n := len(r.world.requests(wire.URLFetch)); n > 2 {
-		t.Errorf("%d selections while the rows are not returned", n)
+		t.Errorf("%d selections while rows cannot be returned", n)
 	}
 	testwait.Until(r.t, "the try has failed", func() (late bool) {
 		r.inside(func() { late = c.batches[task.ID].late && c.batches[task.ID].stage == returning })
@@ -488,14 +487,14 @@ func TestReturnFailsThenWorks(t *testing.T) {
 		r.settled()
 	}
 	if n := len(r.world.returns(t, id)); n > 10 {
-		t.Errorf("%d tries in a minute", n)
+		t.Errorf("%d retries in a minute", n)
 	}
 	testwait.Until(r.t, "more tries", func() bool {
 		r.clock.pass(time.Second)
 		return len(r.world.returns(t, id)) >= 4
 	})
 	r.world.set(func() { r.world.broken[wire.URLReturn] = false })
-	// The time goes on until then and no longer: it would end the next selection.
+	// The time must not advance further: that would end the next selection.
 	testwait.Until(r.t, "the rows are returned", func() (done bool) {
 		r.inside(func() { done = c.batches[task.ID] == nil || c.batches[task.ID].stage > returning })
 		if !done {
@@ -508,7 +507,7 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	}
 	r.empty()
 	if _, most := r.env.counts(); most != 1 {
-		t.Errorf("%d tasks at once", most)
+		t.Errorf("%d concurrent tasks", most)
 	}
 }
 
@@ -530,11 +529,11 @@ func TestSuspended(t *testing.T) {
 	r.inside(func() { c.cfg.Mode = false })
 	r.empty()
 	if n := r.world.count(wire.StatusNew); n != 4 {
-		t.Errorf("%d New URLs after the mode was switched off", n)
+		t.Errorf("%d New URLs after the mode was turned off", n)
 	}
 }
 
-// A stop at any moment loses nothing: the next start has all in order.
+// A stop at any moment loses nothing: the next start recovers.
 func TestStopInTheMiddle(t *testing.T) {
 	moments := map[string]func(r *rig){
 		"a selection under way":    selectsUnheard,
@@ -577,7 +576,7 @@ func TestStopInTheMiddle(t *testing.T) {
 	}
 }
 
-// selectsUnheard makes the answer of the next selection get lost.
+// selectsUnheard drops the answer of the next selection.
 func selectsUnheard(r *rig) {
 	r.world.set(func() { r.world.faults[wire.URLFetch] = []fault{silent} })
 	r.work()
@@ -610,15 +609,14 @@ func TestUnreadableSelection(t *testing.T) {
 			}
 			testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 			if sites := r.world.returns(t, id)[0].Sites; len(sites) != 0 {
-				t.Errorf("rows are looked for in %v alone", sites)
+				t.Errorf("rows are returned in %v only", sites)
 			}
 			r.empty()
 		})
 	}
 }
 
-// A task whose label is not a batch's id is ended without touching rows: an id of
-// 0 would stand for all batches.
+// The end of a task whose label is not a batch id returns no rows: id 0 would mean all batches.
 func TestBatchOf(t *testing.T) {
 	for text, want := range map[string]int64{"7": 7, "4294967295": 1<<32 - 1, "4294967296": 0, "-1": 0, "": 0, "x": 0} {
 		if got := batchOf(map[string]string{label: text}); got != want {
@@ -630,7 +628,7 @@ func TestBatchOf(t *testing.T) {
 func TestVariablesAndStatistics(t *testing.T) {
 	c := NewCrawl(manager.Config{Log: managertest.Quiet()}, CrawlConfig{Common: Common{MaxURLs: 5}})
 	if c.MaxURLs != 5 || c.cfg.MaxURLs != 5 {
-		t.Fatal("the limits are not there")
+		t.Fatal("the limits are missing")
 	}
 	c.MaxURLs = 9
 	if c.cfg.MaxURLs != 9 {

@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// chance gives the same numbers again and again.
+// chance returns a fixed sequence of numbers.
 type chance struct {
 	sync.Mutex
 	numbers []float64
@@ -32,7 +32,7 @@ func drawing(random func() float64) func(*CrawlConfig) {
 	}
 }
 
-// selections are the site conditions and limits of all URL_FETCH so far.
+// selections returns the site conditions and limits of all URL_FETCH so far.
 func (r *rig) selections() (where []string, most []int64) {
 	r.t.Helper()
 	for _, raw := range r.world.requests(wire.URLFetch) {
@@ -45,8 +45,7 @@ func (r *rig) selections() (where []string, most []int64) {
 	return where, most
 }
 
-// A quarter of the batches is dynamic with a splitter of 1.75: those whose draw is
-// above it.
+// With splitter 1.75 a quarter of the batches is dynamic: those with a draw above it.
 func TestDraw(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 12))
 	r.crawl(drawing((&chance{numbers: []float64{0.74, 0.76, 0.75, 0}}).next))
@@ -82,8 +81,8 @@ func TestDraw(t *testing.T) {
 	r.empty()
 }
 
-// A type that has nothing lets the other have the slot at once; when neither has,
-// the manager is idle until the period.
+// After an empty selection of one type the other type gets the slot at once. After two empty
+// selections the manager is idle until the period.
 func TestDrawFindsNothing(t *testing.T) {
 	for name, first := range map[string]float64{"dynamic": 0.9, "static": 0.1} {
 		t.Run(name, func(t *testing.T) {

@@ -19,14 +19,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// clock is the real one, moved on by the test.
+// clock is the real clock plus an offset of the test.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// fakeEnv is an environment whose tasks end when the test says so.
-type fakeEnv struct {
+// fakeExecutor is an executor whose tasks end when the test says so.
+type fakeExecutor struct {
 	executor.Executor // Run, Cancel and Nodes are not there
 
 	mu        sync.Mutex
@@ -43,11 +43,11 @@ type fakeEnv struct {
 	submitted chan string
 }
 
-func newFakeEnv() *fakeEnv {
-	return &fakeEnv{tasks: map[string]executor.Task{}, results: map[string]executor.Result{}, submitted: make(chan string, 10000)}
+func newFakeEnv() *fakeExecutor {
+	return &fakeExecutor{tasks: map[string]executor.Task{}, results: map[string]executor.Result{}, submitted: make(chan string, 10000)}
 }
 
-func (f *fakeEnv) Submit(_ context.Context, t executor.Task) error {
+func (f *fakeExecutor) Submit(_ context.Context, t executor.Task) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.submits++
@@ -59,7 +59,7 @@ func (f *fakeEnv) Submit(_ context.Context, t executor.Task) error {
 	return nil
 }
 
-func (f *fakeEnv) add(t executor.Task, state executor.State) {
+func (f *fakeExecutor) add(t executor.Task, state executor.State) {
 	f.tasks[t.ID] = t
 	f.results[t.ID] = executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: state, Labels: t.Labels}}
 	alive := 0
@@ -71,7 +71,7 @@ func (f *fakeEnv) add(t executor.Task, state executor.State) {
 	f.most = max(f.most, alive)
 }
 
-func (f *fakeEnv) Status(_ context.Context, ids ...string) ([]executor.Status, error) {
+func (f *fakeExecutor) Status(_ context.Context, ids ...string) ([]executor.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(ids) == 0 {
@@ -91,7 +91,7 @@ func (f *fakeEnv) Status(_ context.Context, ids ...string) ([]executor.Status, e
 	return all, nil
 }
 
-func (f *fakeEnv) Watch(ctx context.Context, _ executor.Filter) (<-chan executor.Status, error) {
+func (f *fakeExecutor) Watch(ctx context.Context, _ executor.Filter) (<-chan executor.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in, out := make(chan executor.Status, 10000), make(chan executor.Status)
@@ -114,7 +114,7 @@ func (f *fakeEnv) Watch(ctx context.Context, _ executor.Filter) (<-chan executor
 	return out, nil
 }
 
-func (f *fakeEnv) Result(_ context.Context, id string) (executor.Result, error) {
+func (f *fakeExecutor) Result(_ context.Context, id string) (executor.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.noResult; err != nil {
@@ -131,7 +131,7 @@ func (f *fakeEnv) Result(_ context.Context, id string) (executor.Result, error) 
 	return r, nil
 }
 
-func (f *fakeEnv) Delete(_ context.Context, id string) error {
+func (f *fakeExecutor) Delete(_ context.Context, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.noDelete; err != nil {
@@ -145,7 +145,7 @@ func (f *fakeEnv) Delete(_ context.Context, id string) error {
 }
 
 // end ends a task.
-func (f *fakeEnv) end(id string, state executor.State, stdout string) {
+func (f *fakeExecutor) end(id string, state executor.State, stdout string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.results[id]
@@ -159,48 +159,47 @@ func (f *fakeEnv) end(id string, state executor.State, stdout string) {
 	}
 }
 
-// lose forgets a task without a word.
-func (f *fakeEnv) lose(id string) {
+// lose forgets a task without a report.
+func (f *fakeExecutor) lose(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.tasks, id)
 	delete(f.results, id)
 }
 
-func (f *fakeEnv) set(change func()) {
+func (f *fakeExecutor) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-func (f *fakeEnv) task(id string) executor.Task {
+func (f *fakeExecutor) task(id string) executor.Task {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tasks[id]
 }
 
-// counts are the calls of Submit so far, and how many tasks were alive at once
-// at most.
-func (f *fakeEnv) counts() (submits, most int) {
+// counts returns the calls of Submit so far and the maximum of concurrent tasks.
+func (f *fakeExecutor) counts() (submits, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.submits, f.most
 }
 
-func (f *fakeEnv) left() int {
+func (f *fakeExecutor) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.tasks)
 }
 
-// row is what a node stores of a URL.
+// row is a stored URL of a node.
 type row struct {
 	status, state, batch, attempts, crawled int64
 	parent                                  string
 	stuck                                   bool // nobody touched it for long
 }
 
-// fault is what goes wrong with one request.
+// fault is a failure of one request.
 type fault int
 
 const (
@@ -211,7 +210,7 @@ const (
 	partial       // the last node is out of order
 )
 
-// world is SitesManager and the data nodes behind it.
+// world is a fake of SitesManager and its data nodes.
 type world struct {
 	mu     sync.Mutex
 	nodes  []map[key]*row
@@ -241,7 +240,7 @@ func (w *world) set(change func()) {
 	change()
 }
 
-// count counts the rows of all nodes in a status.
+// count returns the number of rows with a status on all nodes.
 func (w *world) count(status int64) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,7 +255,7 @@ func (w *world) count(status int64) int {
 	return n
 }
 
-// requests are the objects of all requests of one operation so far.
+// requests returns the objects of all requests of one operation so far.
 func (w *world) requests(op wire.Op) []json.RawMessage {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,14 +268,14 @@ func (w *world) requests(op wire.Op) []json.RawMessage {
 	return all
 }
 
-// ops are the operations asked for so far, in order.
+// ops returns the requested operations in order.
 func (w *world) ops() []wire.Op {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.asked)
 }
 
-// returns are the URL_RETURN requests for one batch, or for all others with 0.
+// returns returns the URL_RETURN requests for one batch, or those without a batch for 0.
 func (w *world) returns(t *testing.T, id int64) []wire.URLReturnRequest {
 	t.Helper()
 	var all []wire.URLReturnRequest
@@ -292,7 +291,7 @@ func (w *world) returns(t *testing.T, id int64) []wire.URLReturnRequest {
 	return all
 }
 
-// serve answers one request; nil is no answer.
+// serve answers one request; nil means no answer.
 func (w *world) serve(op wire.Op, object json.RawMessage) *wire.ClientResponse {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -380,7 +379,7 @@ func (w *world) do(op wire.Op, node map[key]*row, object json.RawMessage) any {
 	return wire.GeneralResponse{}
 }
 
-// matches knows the two conditions that the manager uses.
+// matches implements the two conditions that the manager uses.
 func (r *row) matches(where string) bool {
 	var id int64
 	if strings.HasPrefix(where, "((") {
@@ -441,8 +440,8 @@ func (w *world) returnRows(node map[key]*row, q wire.URLReturnRequest) int {
 	return n
 }
 
-// work does what crawler-task does with some of the items of a Batch on one
-// node, and gives its answer. Items beyond done stay in Status 3.
+// work acts as crawler-task for a Batch on one node and returns its answer. Items beyond done
+// stay in Status 3.
 func (w *world) work(stdin []byte, node, done int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -482,7 +481,7 @@ func (w *world) work(stdin []byte, node, done int) string {
 	return string(raw)
 }
 
-// run serves on SitesManager's inproc name until the test ends.
+// run serves the inproc name of SitesManager until the test ends.
 func (w *world) run(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	managertest.Serve(t, b, bus.Inproc(SitesSocket), func(e wire.Event) []wire.Event {
@@ -499,11 +498,11 @@ func (w *world) run(t *testing.T, b *bus.Bus) {
 	})
 }
 
-// rig is one manager over a fake environment and a fake SitesManager.
+// rig is one manager with a fake executor and a fake SitesManager.
 type rig struct {
 	t     *testing.T
 	bus   *bus.Bus
-	env   *fakeEnv
+	env   *fakeExecutor
 	world *world
 	clock *clock
 
@@ -522,7 +521,7 @@ func newRig(t *testing.T, w *world) *rig {
 	return r
 }
 
-// restarted is another daemon over the same environment and nodes.
+// restarted returns another daemon with the same executor and nodes.
 func (r *rig) restarted() *rig {
 	r.t.Helper()
 	next := newRig(r.t, r.world)
@@ -530,7 +529,7 @@ func (r *rig) restarted() *rig {
 	return next
 }
 
-// base has a short poll, so that a turn is short when only the clock has moved.
+// base has a short poll, so that a change of the clock is seen soon.
 func (r *rig) base(ready chan struct{}) manager.Config {
 	return manager.Config{
 		Bus: r.bus, Log: managertest.Quiet(), Now: r.clock.now, PollTimeout: 2 * time.Millisecond,
@@ -545,8 +544,8 @@ func (r *rig) common() Common {
 	}
 }
 
-// start runs a manager; period is an hour, so that nothing but hints and ends
-// makes it look for work unless the test moves the clock.
+// start runs a manager. The period is an hour: only hints and ends start work unless the test
+// changes the clock.
 func (r *rig) run(name string, m managertest.Runner, q *queue, ready chan struct{}) {
 	r.t.Helper()
 	r.queue, r.do = q, make(chan func(), 1)
@@ -561,13 +560,13 @@ func (r *rig) run(name string, m managertest.Runner, q *queue, ready chan struct
 	r.hint = managertest.Call(r.t, r.bus, bus.Inproc(name))
 }
 
-// operator sends STAT, GET or SET as dc-admin does, about one name.
+// operator sends STAT, GET or SET for one name, like dc-admin.
 func (r *rig) operator(eventType int, name string, value any) wire.AdminFields {
 	r.t.Helper()
 	return managertest.Object[wire.AdminFields](r.t, r.hint.Ask(wire.ClassAdmin, eventType, wire.AdminFields{Fields: map[string]any{name: value}}))
 }
 
-// set changes a variable; the text says why not, "" when it was changed.
+// set changes a variable and returns the reason of a refusal, or "".
 func (r *rig) set(name string, value any) string {
 	r.t.Helper()
 	return r.operator(wire.AdminSet, name, value).Errors[name]
@@ -575,17 +574,17 @@ func (r *rig) set(name string, value any) string {
 
 func (r *rig) get(name string) any { return r.operator(wire.AdminGet, name, nil).Fields[name] }
 
-// stat is a statistic that is a number.
+// stat returns a numeric statistic.
 func (r *rig) stat(name string) int {
 	r.t.Helper()
 	n, ok := r.operator(wire.AdminStat, name, nil).Fields[name].(float64)
 	if !ok {
-		r.t.Fatalf("there is no statistic %s", name)
+		r.t.Fatalf("missing statistic %s", name)
 	}
 	return int(n)
 }
 
-// stats waits for the values of statistics.
+// stats waits for values of statistics.
 func (r *rig) stats(want map[string]int) {
 	r.t.Helper()
 	for name, n := range want {
@@ -599,7 +598,7 @@ func (r *rig) stats(want map[string]int) {
 	}
 }
 
-// insideLoop is an event type of the tests alone.
+// insideLoop is an event type of the tests.
 const insideLoop = 990
 
 func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
@@ -641,7 +640,7 @@ func (r *rig) inside(f func()) {
 	r.hint.Ask(wire.ClassInternal, insideLoop, nil)
 }
 
-// work tells the manager that there may be work.
+// work sends the manager a hint.
 func (r *rig) work() {
 	r.t.Helper()
 	r.hint.Send(managertest.Event(r.t, wire.ClassInternal, wire.InternalWork, nil))
@@ -654,17 +653,17 @@ func (r *rig) submitted() executor.Task {
 	case id := <-r.env.submitted:
 		return r.env.task(id)
 	case <-time.After(managertest.Patience):
-		r.t.Fatal("no task is submitted")
+		r.t.Fatal("no task was submitted")
 		return executor.Task{}
 	}
 }
 
-// finish ends a task of the crawl with done items crawled on a node.
+// finish ends a crawl task with done items crawled on a node.
 func (r *rig) finish(t executor.Task, node, done int) {
 	r.env.end(t.ID, executor.Finished, r.world.work(t.Stdin, node, done))
 }
 
-// empty waits until the manager has nothing under way, and the environment too.
+// empty waits until the manager and the executor are idle.
 func (r *rig) empty() {
 	r.t.Helper()
 	var under []batch
@@ -685,7 +684,7 @@ func (r *rig) empty() {
 	})
 }
 
-// recovered waits until what the last run left is in order.
+// recovered waits until the rows of the last run are returned.
 func (r *rig) recovered() {
 	r.t.Helper()
 	testwait.Until(r.t, "the last run is in order", func() (ready bool) {
@@ -694,8 +693,8 @@ func (r *rig) recovered() {
 	})
 }
 
-// drained is empty while the time goes on: what failed is tried again, and
-// selections whose answer was lost are looked after for minutes.
+// drained is empty while the clock advances, because failed steps are retried and lost
+// selections are handled for minutes.
 func (r *rig) drained() {
 	r.t.Helper()
 	testwait.Until(r.t, "all is at its end", func() bool {
@@ -706,9 +705,8 @@ func (r *rig) drained() {
 	})
 }
 
-// settled gives the manager time for what it would do at once if it were wrong:
-// after an answered question each earlier message has been served, and each kick
-// has had its turn.
+// settled waits until the manager has handled all earlier messages and their timers, so that a
+// wrong reaction would show.
 func (r *rig) settled() {
 	r.t.Helper()
 	for range 5 {
@@ -716,7 +714,7 @@ func (r *rig) settled() {
 	}
 }
 
-// items are the keys of a Batch.
+// items returns the keys of a Batch.
 func items(t *testing.T, stdin []byte) []key {
 	t.Helper()
 	var b struct {

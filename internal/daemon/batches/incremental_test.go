@@ -18,7 +18,7 @@ func incremental(cfg *CrawlConfig) {
 	}
 }
 
-// crawledWorld is one whose pages are all processed.
+// crawledWorld returns a world whose pages are all processed.
 func crawledWorld(nodes, urls int) *world {
 	w := newWorld(nodes, 1, urls)
 	for _, node := range w.nodes {
@@ -57,13 +57,13 @@ func TestIncrementalBatch(t *testing.T) {
 		"batches_crawl_url_fetch_incr": 1, "batches_crawl_url_fetch": 0, "batches_crawl_filled": 1, "batches_crawl_urls": 3,
 		"batches_crawl_queue": 1, "batches_crawl_items_avg": 3,
 	})
-	// One at a time, and beside the slots of crawling.
+	// One at a time, without a slot of crawling.
 	r.clock.pass(20 * time.Second)
 	r.settled()
 	r.stats(map[string]int{"batches_crawl_url_fetch_incr": 1})
 	r.inside(func() {
 		if c.slots() != 0 {
-			t.Errorf("%d slots", c.slots())
+			t.Errorf("%d used slots", c.slots())
 		}
 	})
 	r.finish(task, 0, 2) // one page was not reached
@@ -75,13 +75,13 @@ func TestIncrementalBatch(t *testing.T) {
 	r.env.end(r.submitted().ID, executor.Failed, "")
 	r.empty()
 	if n := w.count(wire.StatusSelectedIncremental); n != 0 {
-		t.Errorf("%d rows stay selected after a fault", n)
+		t.Errorf("%d rows are still selected after a fault", n)
 	}
 	r.stats(map[string]int{"batches_crawl_fault": 1, "batches_crawl_urls_fault": 3})
 }
 
-// An endless queue of regular crawling does not keep it waiting, and it takes no
-// slot from that.
+// A busy queue of regular crawling does not block incremental crawling, which uses none of its
+// slots.
 func TestIncrementalBesideRegular(t *testing.T) {
 	w := newWorld(1, 2, 40)
 	for i, k := range w.order {
@@ -114,8 +114,8 @@ func TestIncrementalBesideRegular(t *testing.T) {
 	r.empty()
 }
 
-// No copies are made: other nodes know the pages. At the end those that have them
-// selected learn of it.
+// No copies are made, because other nodes know the pages. At the end, nodes that selected them
+// are informed.
 func TestIncrementalOnTwoNodes(t *testing.T) {
 	w := crawledWorld(1, 3)
 	w.nodes = append(w.nodes, map[key]*row{})

@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// settledRow is what the nodes must hold of a URL that one of them has crawled.
+// settledRow checks the rows of a URL that one node has crawled.
 func settledRow(t *testing.T, w *world, k key) {
 	t.Helper()
 	w.mu.Lock()
@@ -32,9 +32,8 @@ func settledRow(t *testing.T, w *world, k key) {
 	}
 }
 
-// What one node crawls the others hold meanwhile, and mark crawled afterwards:
-// rows they knew, copies of rows they did not know, and duplicates that they
-// selected as well.
+// While one node crawls, the others hold the rows and mark them crawled afterwards: rows they
+// had, copies of new rows, and duplicates that they selected as well.
 func TestSeveralNodes(t *testing.T) {
 	w := newWorld(3, 2, 12)
 	both := w.order[0] // known to two nodes
@@ -67,7 +66,7 @@ func TestSeveralNodes(t *testing.T) {
 		}
 	}
 	if _, err := wire.ReadURLNew(w.requests(wire.URLNew)[0], nil); err != nil {
-		t.Errorf("db-task would refuse the copies: %v", err)
+		t.Errorf("db-task refuses the copies: %v", err)
 	}
 	late := keys[11]
 	w.set(func() { w.nodes[2][late] = &row{status: wire.StatusNew} }) // found there meanwhile
@@ -82,12 +81,12 @@ func TestSeveralNodes(t *testing.T) {
 		}
 	})
 	if _, err := wire.ReadURLUpdate(w.requests(wire.URLUpdate)[0], nil); err != nil {
-		t.Errorf("db-task would refuse the news: %v", err)
+		t.Errorf("db-task refuses the updates: %v", err)
 	}
 }
 
-// What the batch did not crawl is due again on every node, whatever the order of
-// the daemon's requests; nothing is marked crawled that was not.
+// URLs that the batch did not crawl are due again on every node, in any order of the daemon's
+// requests. Only crawled URLs are marked crawled.
 func TestSeveralNodesHandBack(t *testing.T) {
 	w := newWorld(2, 2, 10)
 	r := newRig(t, w)
@@ -111,11 +110,11 @@ func TestSeveralNodesHandBack(t *testing.T) {
 	asked := w.ops()
 	news, back := slices.Index(asked, wire.URLUpdate), slices.Index(asked[1:], wire.URLReturn)+1
 	if news > back {
-		t.Errorf("rows are returned before the other nodes know what is crawled: %v", asked)
+		t.Errorf("rows were returned before the other nodes were informed: %v", asked)
 	}
 }
 
-// A failed batch frees its copies too.
+// A failed batch also returns its copies.
 func TestSeveralNodesFault(t *testing.T) {
 	w := newWorld(2, 2, 10)
 	r := newRig(t, w)
@@ -128,11 +127,11 @@ func TestSeveralNodesFault(t *testing.T) {
 		t.Errorf("%d rows New, want 10 on each node", n)
 	}
 	if n := len(w.requests(wire.URLUpdate)); n != 0 {
-		t.Error("other nodes are told of a batch that failed")
+		t.Error("other nodes were informed of a failed batch")
 	}
 }
 
-// The copies of a batch that was fast arrive before its rows are returned.
+// The copies of a fast batch arrive before its rows are returned.
 func TestCopiesComeFirst(t *testing.T) {
 	w := newWorld(2, 1, 2)
 	r := newRig(t, w)
@@ -146,7 +145,7 @@ func TestCopiesComeFirst(t *testing.T) {
 	})
 	r.settled()
 	if n := len(w.returns(t, batchOf(task.Labels))); n != 0 {
-		t.Error("rows are returned while copies are on their way")
+		t.Error("rows were returned before the copies arrived")
 	}
 	r.clock.pass(30 * time.Second) // DTMDTimeout of URL_NEW
 	r.empty()
@@ -159,7 +158,7 @@ func TestOneNodeOutOfOrder(t *testing.T) {
 	r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks, cfg.Propagate = 10, 1, false })
 	task := r.submitted()
 	if n := len(items(t, task.Stdin)); n != 4 {
-		t.Errorf("%d items of the node that works, want 4", n)
+		t.Errorf("%d items of the working node, want 4", n)
 	}
 	r.finish(task, 0, 4)
 	next := r.submitted() // what the other had marked is due again
@@ -170,8 +169,8 @@ func TestOneNodeOutOfOrder(t *testing.T) {
 	r.empty()
 }
 
-// A URL that is due on one node while another node's batch has it is given back,
-// where this selection marked it and nowhere else.
+// A URL that is in an active batch of another node is given back, only where this selection
+// marked it.
 func TestActiveURLsAreRejected(t *testing.T) {
 	for _, check := range []bool{true, false} {
 		w := newWorld(2, 1, 1)
@@ -186,10 +185,10 @@ func TestActiveURLsAreRejected(t *testing.T) {
 			testwait.Until(r.t, "it is given back", func() bool { return w.nodesStatus(1, k) == wire.StatusNew && len(w.requests(wire.URLUpdate)) > 0 })
 			r.settled()
 			if got := w.nodesStatus(0, k); got != wire.StatusCrawling {
-				t.Errorf("the row of the batch under way is in status %d", got)
+				t.Errorf("the row of the active batch has status %d", got)
 			}
 			if _, err := wire.ReadURLUpdate(w.requests(wire.URLUpdate)[0], nil); err != nil {
-				t.Errorf("db-task would refuse it: %v", err)
+				t.Errorf("db-task refuses the update: %v", err)
 			}
 			r.finish(first, 0, 1)
 			testwait.Until(r.t, "both are crawled", func() bool { return w.count(wire.StatusCrawled) == 2 })
@@ -214,7 +213,7 @@ func (w *world) nodesStatus(node int, k key) int64 {
 	return w.nodes[node][k].status
 }
 
-// Strategy 1 deletes copies, under the same condition.
+// Strategy 1 deletes copies under the same condition.
 func TestCopiesAreDeleted(t *testing.T) {
 	w := newWorld(2, 1, 2)
 	r := newRig(t, w)
@@ -239,7 +238,7 @@ func TestCopiesAreDeleted(t *testing.T) {
 	if len(list) != 2 || list[0].URL != nil || list[0].Criterions.WHERE != want || list[0].Reason != 3 || list[0].URLType != wire.ByMd5 {
 		t.Errorf("request %+v", list)
 	}
-	// The model deletes nothing, so the copies are returned.
+	// The fake node deletes nothing, so the copies are returned.
 	for r.world.count(wire.StatusNew) > 0 || r.env.left() > 0 {
 		select {
 		case id := <-r.env.submitted:

@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// processed is the answer of a processing task that selected n URLs.
+// processed returns the answer of a processing task that selected n URLs.
 func processed(n int) string {
 	list := []map[string]string{}
 	for i := range n {
@@ -53,15 +53,15 @@ func TestProcessingTask(t *testing.T) {
 	}
 }
 
-// One probe runs while it is not known whether there is work; while there is,
-// all slots; and after an empty answer none until the period or a hint.
+// One task checks for work. While there is work all slots are used; after an empty answer none
+// until the period or a hint.
 func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 3 })
 	probe := r.submitted()
 	r.settled()
 	if n := r.env.left(); n != 1 {
-		t.Fatalf("%d tasks while nothing is known", n)
+		t.Fatalf("%d tasks before the first answer", n)
 	}
 	r.env.end(probe.ID, executor.Finished, processed(10))
 	tasks := []executor.Task{r.submitted(), r.submitted(), r.submitted()}
@@ -72,7 +72,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 	}
 	r.nothingLeft()
 	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one when the last three end at once
-		t.Errorf("%d tasks, at most %d at once", submits, most)
+		t.Errorf("%d tasks, at most %d concurrent", submits, most)
 	}
 	r.inside(func() {
 		if p.total > 6 || p.filled != 2 || p.items != 14 || p.faults != 0 {
@@ -97,7 +97,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 	r.nothingLeft()
 }
 
-// nothingLeft lets all tasks find nothing, until there are none.
+// nothingLeft answers that there is no work until no task is left.
 func (r *rig) nothingLeft() {
 	r.t.Helper()
 	testwait.Until(r.t, "nothing is under way", func() bool {
@@ -121,7 +121,7 @@ func TestProcessingFaults(t *testing.T) {
 		{"failed", executor.Failed, "", true, true},
 		{"timed out", executor.TimedOut, "", false, true},
 		{"lost", executor.Lost, "", false, false},
-		{"no batch", executor.Finished, `["URL_FETCH",{}]`, true, true},
+		{"not a batch", executor.Finished, `["URL_FETCH",{}]`, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(1, 1, 6)
@@ -145,7 +145,7 @@ func TestProcessingFaults(t *testing.T) {
 			}
 			r.settled()
 			if submits, _ := r.env.counts(); submits != 1 {
-				t.Errorf("%d tasks: a fault turns in a circle", submits)
+				t.Errorf("%d tasks: a fault must not repeat at once", submits)
 			}
 			r.inside(func() {
 				if p.faults != 1 || p.urlsFault != 6 || !p.idle || p.Now().Before(p.awake) != test.rests {
@@ -179,7 +179,7 @@ func TestProcessingSuspended(t *testing.T) {
 	r.work()
 	r.settled()
 	if submits, _ := r.env.counts(); submits != before {
-		t.Error("a task after the period was set to 0")
+		t.Error("a task started with period 0")
 	}
 }
 
@@ -195,6 +195,6 @@ func TestProcessingRefused(t *testing.T) {
 	r.work()
 	r.settled()
 	if submits, _ := r.env.counts(); submits != 1 {
-		t.Errorf("%d tries", submits)
+		t.Errorf("%d attempts", submits)
 	}
 }

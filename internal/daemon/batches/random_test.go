@@ -10,8 +10,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Whatever happens in whatever order, no URL is lost, none is in two batches at
-// once, and no more tasks are alive than may be. The law of the package.
+// In any order of events no URL is lost or in two batches at once, and the number of concurrent
+// tasks stays within the limit.
 func TestRandomOrders(t *testing.T) {
 	seeds := uint64(12)
 	if testing.Short() {
@@ -36,7 +36,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 	}
 	r.crawl(setup)
 	alive := map[string]executor.Task{}
-	// see takes note of new tasks and checks that they share no URL with others.
+	// see records new tasks and checks that they share no URL with others.
 	see := func() {
 		for {
 			select {
@@ -53,7 +53,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 				}
 				alive[id] = task
 				if len(alive) > randomTasks {
-					t.Fatalf("%d tasks are alive", len(alive))
+					t.Fatalf("%d active tasks", len(alive))
 				}
 			default:
 				return
@@ -122,12 +122,12 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 		}
 		r.inside(func() {})
 	}
-	// All is mended: everything comes to its end.
+	// All faults end here: everything must finish.
 	r.env.set(func() { r.env.deaf, r.env.refuse = false, nil })
 	w.set(func() { w.faults = map[wire.Op][]fault{} })
 	for end := time.Now().Add(20 * time.Second); w.count(wire.StatusCrawled) < randomURLs; {
 		if time.Now().After(end) {
-			t.Fatalf("%d of %d URLs came to their end; New %d, selected %d, crawling %d", w.count(wire.StatusCrawled), randomURLs,
+			t.Fatalf("%d of %d URLs are crawled; New %d, selected %d, crawling %d", w.count(wire.StatusCrawled), randomURLs,
 				w.count(wire.StatusNew), w.count(wire.StatusSelectedCrawling), w.count(wire.StatusCrawling))
 		}
 		see()
@@ -140,6 +140,6 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 	}
 	r.drained()
 	if _, most := r.env.counts(); most > randomTasks {
-		t.Errorf("%d tasks at once, want at most %d", most, randomTasks)
+		t.Errorf("%d concurrent tasks, want at most %d", most, randomTasks)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// sweeps are the URL_RETURN requests for stuck rows so far.
+// sweeps returns the URL_RETURN requests for stuck rows so far.
 func (r *rig) sweeps() (all []wire.URLReturnRequest) {
 	r.t.Helper()
 	for _, q := range r.world.returns(r.t, 0) {
@@ -27,8 +27,8 @@ func stuckRows(cfg *CrawlConfig) {
 	cfg.Return = ReturnConfig{Mode: true, Period: 10 * time.Minute, Age: 30 * time.Minute, MaxURLs: 4}
 }
 
-// Rows that nobody will end go back, a few at a time; those of batches that live,
-// of whatever manager, stay (docs/spec/daemon.md F7), and no attempt is counted.
+// Stuck rows are returned in portions. Rows of active batches of any manager stay
+// (docs/spec/daemon.md F7), and no attempt is counted.
 func TestStuckRows(t *testing.T) {
 	w := newWorld(1, 2, 20)
 	r := newRig(t, w)
@@ -60,13 +60,13 @@ func TestStuckRows(t *testing.T) {
 	}
 	for _, k := range w.order {
 		if w.nodes[0][k].attempts != 0 {
-			t.Fatal("an attempt is counted")
+			t.Fatal("an attempt was counted")
 		}
 	}
 }
 
-// A batch that is being selected or on its way to the environment is left alone,
-// too: the environment does not know it yet.
+// The rows of a batch that is being selected or submitted stay, although the executor does not
+// know it yet.
 func TestStuckRowsOfABatchToBe(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	c := r.crawl(stuckRows)
@@ -83,11 +83,11 @@ func TestStuckRowsOfABatchToBe(t *testing.T) {
 	})
 	testwait.Until(r.t, "a second sweep", func() bool { return len(r.sweeps()) == 2 })
 	if got := r.sweeps()[1].Except; !slices.Equal(got, []int64{11, 12, 13, 14}) {
-		t.Errorf("left alone: %v", got)
+		t.Errorf("excluded: %v", got)
 	}
 }
 
-// What goes back is crawled at once, not with the next period.
+// Returned rows are crawled at once, not with the next period.
 func TestStuckRowsAreTakenUp(t *testing.T) {
 	w := newWorld(1, 1, 4)
 	r := newRig(t, w)
@@ -113,7 +113,7 @@ func TestStuckRowsAreTakenUp(t *testing.T) {
 	r.empty()
 }
 
-// A sweep that fails is tried again with the next period.
+// A failed return is repeated with the next period.
 func TestSweepOfStuckRowsFails(t *testing.T) {
 	w := newWorld(1, 1, 4)
 	for _, row := range w.nodes[0] {

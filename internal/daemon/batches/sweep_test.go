@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// sweepCase is what aging and purging differ in.
+// sweepCase holds the differences of aging and purging.
 type sweepCase struct {
 	kind, counters string
 	policy         executor.Policy
@@ -62,8 +62,8 @@ var sweepCases = map[string]sweepCase{
 	},
 }
 
-// eachSweep runs a test for aging and for purging: every two minutes, one task at
-// a time.
+// eachSweep runs a test for aging and purging, with a period of two minutes and one task at a
+// time.
 func eachSweep(t *testing.T, test func(t *testing.T, c sweepCase, r *rig, setup func(*CrawlConfig))) {
 	for name, c := range sweepCases {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// Tasks of the last run are tended: what lives has its slot until it ends, what is
-// over is counted and deleted, and no second one is started beside them.
+// Tasks of the last run are adopted: running ones keep their slot, finished ones are counted
+// and deleted, and no second task starts meanwhile.
 func TestSweepsOfTheLastRun(t *testing.T) {
 	eachSweep(t, func(t *testing.T, c sweepCase, r *rig, setup func(*CrawlConfig)) {
 		r.env.add(executor.Task{ID: c.kind + "-1", Type: c.kind}, executor.Running)
@@ -151,7 +151,7 @@ func TestSweepsOfTheLastRun(t *testing.T) {
 	})
 }
 
-// A sweep takes no slot of crawling, and rests with the manager and its mode.
+// A sweep uses no slot of crawling, and pauses with the manager and its mode.
 func TestSweepStandsAside(t *testing.T) {
 	eachSweep(t, func(t *testing.T, c sweepCase, r *rig, setup func(*CrawlConfig)) {
 		m := r.crawl(setup)
@@ -159,7 +159,7 @@ func TestSweepStandsAside(t *testing.T) {
 		task := r.submitted()
 		r.inside(func() {
 			if m.slots() != 0 {
-				t.Errorf("%d slots of crawling are taken", m.slots())
+				t.Errorf("%d used slots of crawling", m.slots())
 			}
 			m.Suspend(true)
 		})

@@ -34,7 +34,7 @@ func write1(t *testing.T, path, text string, mode os.FileMode) string {
 	return path
 }
 
-// What libzmq makes, we read, and the other way round.
+// Keys are compatible with those of libzmq in both directions.
 func TestAgreesWithLibzmq(t *testing.T) {
 	for range 50 {
 		public, secret, err := zmq.NewCurveKeypair()
@@ -85,7 +85,7 @@ func TestPairKeepsItsSecret(t *testing.T) {
 	p := generate(t)
 	for _, text := range []string{fmt.Sprint(p), fmt.Sprintf("%+v", p), fmt.Sprintf("%#v", p), fmt.Sprintf("%s", &p)} {
 		if strings.Contains(text, p.Secret) || !strings.Contains(text, p.Public) {
-			t.Errorf("it prints as %s", text)
+			t.Errorf("the secret is printed: %s", text)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("as a list: %v", err)
 	}
 
-	// Nothing is replaced unasked, not even by half.
+	// Without force no file is replaced, not even one of the two.
 	before, _ := os.ReadFile(files.Secret)
 	for _, gone := range []string{"", files.Secret, files.Public} {
 		if gone != "" {
@@ -124,11 +124,11 @@ func TestWriteAndRead(t *testing.T) {
 			}
 		}
 		if _, err := generate(t).Write(folder, "alice", false); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("%q gone: %v", gone, err)
+			t.Errorf("without %q: %v", gone, err)
 		}
 		if gone != "" {
 			if _, err := os.Stat(gone); err == nil {
-				t.Errorf("%s was made", gone)
+				t.Errorf("%s was created", gone)
 			}
 			_ = os.Rename(gone+".away", gone)
 		}
@@ -147,7 +147,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("forced: %v, %v", got, err)
 	}
 	if left, _ := os.ReadDir(folder); len(left) != 2 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("remaining files: %v", left)
 	}
 }
 
@@ -172,19 +172,19 @@ func TestSecretFiles(t *testing.T) {
 		mode       os.FileMode
 		want       string // of the error; "" for none
 	}{
-		{"ours", "# text\n\nsecret " + p.Secret + "\n", 0o600, ""},
+		{"own format", "# text\n\nsecret " + p.Secret + "\n", 0o600, ""},
 		{"read only", "secret " + p.Secret, 0o400, ""},
-		{"of another tool", p.Secret, 0o600, ""},
+		{"format of other tools", p.Secret, 0o600, ""},
 		{"Windows lines", "secret " + p.Secret + "\r\n", 0o600, ""},
-		{"the group reads", "secret " + p.Secret, 0o640, "chmod 600"},
-		{"all read", "secret " + p.Secret, 0o604, "chmod 600"},
-		{"all write", "secret " + p.Secret, 0o602, "chmod 600"},
+		{"readable by the group", "secret " + p.Secret, 0o640, "chmod 600"},
+		{"readable by all", "secret " + p.Secret, 0o604, "chmod 600"},
+		{"writable by all", "secret " + p.Secret, 0o602, "chmod 600"},
 		{"empty", "", 0o600, "0 keys"},
-		{"two", "secret " + p.Secret + "\nsecret " + p.Secret, 0o600, "2 keys"},
-		{"public", p.Public + " alice", 0o600, "is a public key"},
-		{"cut", "secret " + p.Secret[:39], 0o600, "40 characters"},
-		{"words", "secret key of alice", 0o600, "not a key"},
-		{"too big", strings.Repeat("# \n", maxFile), 0o600, "larger"},
+		{"two keys", "secret " + p.Secret + "\nsecret " + p.Secret, 0o600, "2 keys"},
+		{"public key", p.Public + " alice", 0o600, "is a public key"},
+		{"short key", "secret " + p.Secret[:39], 0o600, "40 characters"},
+		{"text", "secret key of alice", 0o600, "not a key"},
+		{"file too large", strings.Repeat("# \n", maxFile), 0o600, "larger"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -197,21 +197,21 @@ func TestSecretFiles(t *testing.T) {
 				t.Errorf("error %v, want %s", err, tc.want)
 			}
 			if err != nil && strings.Contains(err.Error(), p.Secret[:30]) {
-				t.Errorf("it tells the secret: %v", err)
+				t.Errorf("the error contains the secret: %v", err)
 			}
 		})
 	}
-	t.Run("no file", func(t *testing.T) {
+	t.Run("missing file", func(t *testing.T) {
 		if _, err := ReadSecret(filepath.Join(folder, "none")); !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
 	})
-	t.Run("a folder", func(t *testing.T) {
+	t.Run("folder", func(t *testing.T) {
 		if _, err := ReadSecret(folder); err == nil || !strings.Contains(err.Error(), "regular") {
 			t.Error(err)
 		}
 	})
-	t.Run("a pipe", func(t *testing.T) { // must not wait for a writer
+	t.Run("named pipe", func(t *testing.T) { // it must not wait for a writer
 		path := filepath.Join(folder, "pipe")
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip(err)
@@ -229,14 +229,14 @@ func TestPublicFiles(t *testing.T) {
 		mode       os.FileMode
 		want       string
 	}{
-		{"bare", p.Public, 0o644, ""},
-		{"a name", p.Public + "  alice of the office\n", 0o644, ""},
-		{"a comment", "# alice\n#\n" + p.Public, 0o600, ""},
-		{"out of use", "#" + q.Public + " bob\n" + p.Public, 0o644, ""},
-		{"all write", p.Public, 0o646, "everybody may write"},
-		{"two", p.Public + "\n" + q.Public, 0o644, "2 keys"},
-		{"secret", "secret " + p.Secret, 0o600, "a secret key instead"},
-		{"cut", p.Public[:30], 0o644, "line 1"},
+		{"key only", p.Public, 0o644, ""},
+		{"key with a name", p.Public + "  alice of the office\n", 0o644, ""},
+		{"key after comments", "# alice\n#\n" + p.Public, 0o600, ""},
+		{"key in a comment", "#" + q.Public + " bob\n" + p.Public, 0o644, ""},
+		{"writable by all", p.Public, 0o646, "everybody may write"},
+		{"two keys", p.Public + "\n" + q.Public, 0o644, "2 keys"},
+		{"secret key", "secret " + p.Secret, 0o600, "a secret key instead"},
+		{"short key", p.Public[:30], 0o644, "line 1"},
 		{"empty", "", 0o644, "0 keys"},
 	}
 	for _, tc := range cases {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clock is a time that the test moves.
+// clock is a time that the test changes.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -51,26 +51,26 @@ func TestListFollowsItsFile(t *testing.T) {
 	l.expect(t, a, false, "")
 	l.expect(t, b, true, "")
 
-	// Of the same size and, for a coarse clock, of the same time.
+	// The same size and, with a coarse clock, the same time stamp.
 	write1(t, path, a+"\n", 0o644)
 	l.expect(t, a, true, "")
 	l.expect(t, b, false, "")
 
-	// A slip in a line keeps nobody else out, and does not keep in who has left.
+	// An invalid line affects neither other keys nor removed keys.
 	write1(t, path, b+"\nno key\n", 0o644)
 	l.expect(t, b, true, "line 2 of "+path)
 	l.expect(t, a, false, "line 2 of "+path)
 
 	for name, damage := range map[string]func(){
-		"gone":      func() { _ = os.Remove(path) },
-		"too big":   func() { write1(t, path, b+strings.Repeat("\n", maxFile), 0o644) },
-		"all write": func() { write1(t, path, b, 0o666) },
-		"a folder":  func() { _ = os.Remove(path); _ = os.Mkdir(path, 0o700) },
+		"gone":            func() { _ = os.Remove(path) },
+		"file too large":  func() { write1(t, path, b+strings.Repeat("\n", maxFile), 0o644) },
+		"writable by all": func() { write1(t, path, b, 0o666) },
+		"folder":          func() { _ = os.Remove(path); _ = os.Mkdir(path, 0o700) },
 	} {
 		damage()
 		c.pass(trusted)
 		if ok, _ := l.Allowed(b); ok {
-			t.Errorf("%s: let in", name)
+			t.Errorf("%s: key accepted", name)
 		}
 		_ = os.RemoveAll(path)
 		write1(t, path, b, 0o644)
@@ -78,7 +78,7 @@ func TestListFollowsItsFile(t *testing.T) {
 	}
 }
 
-// An old file is not read again for each question.
+// An old file is not read again for each check.
 func TestListReadsAnOldFileOnce(t *testing.T) {
 	a, b := generate(t).Public, generate(t).Public
 	path := write1(t, filepath.Join(t.TempDir(), "clients"), a, 0o644)
@@ -90,7 +90,7 @@ func TestListReadsAnOldFileOnce(t *testing.T) {
 	l.expect(t, a, true, "")
 	l.expect(t, b, false, "")
 	if l.read != first {
-		t.Error("read again without a change")
+		t.Error("the unchanged file was read again")
 	}
 }
 
@@ -136,10 +136,10 @@ func TestRefusedLists(t *testing.T) {
 		many.WriteString(encode(raw) + "\n")
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":    {"# nobody yet\n", "no public key"},
-		"slip":     {key.Public + "\n" + key.Public[1:] + "\n", "line 2"},
-		"secret":   {"secret " + key.Secret + "\n", "a secret key instead"},
-		"too many": {many.String(), "more than 10000"},
+		"empty":         {"# nobody yet\n", "no public key"},
+		"slip":          {key.Public + "\n" + key.Public[1:] + "\n", "line 2"},
+		"secret":        {"secret " + key.Secret + "\n", "a secret key instead"},
+		"too many keys": {many.String(), "more than 10000"},
 	} {
 		path := write1(t, filepath.Join(t.TempDir(), "clients"), c.text, 0o644)
 		if _, err := OpenList(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
@@ -147,7 +147,7 @@ func TestRefusedLists(t *testing.T) {
 		}
 	}
 	if _, err := OpenList(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("no file")
+		t.Error("a missing file is accepted")
 	}
 	folder := t.TempDir()
 	for i := range maxFiles + 1 {

@@ -23,7 +23,7 @@ import (
 	"hce/dc/internal/wire/merge"
 )
 
-// rawPeer speaks ZMQ over TCP and sends any frames.
+// rawPeer speaks ZMQ over TCP and sends arbitrary frames.
 type rawPeer struct {
 	t *testing.T
 	s *zmq.Socket
@@ -74,8 +74,8 @@ func (p *rawPeer) recv() string {
 
 const good = `{"class":"client","uid":"good","eventType":3,"eventObj":{"id":"x"},"cookie":{}}`
 
-// Whatever one client sends, it and the others are served behind it; what can be
-// answered is answered in words.
+// After any message of one client, that client and the others are still served. A message with
+// a readable uid gets an answer.
 func TestWrongMessages(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", echo("sites"))
@@ -85,24 +85,24 @@ func TestWrongMessages(t *testing.T) {
 		frames []string
 		answer string // "" for none
 	}{
-		"empty frame":          {[]string{""}, ""},
-		"half a message":       {[]string{good[:len(good)/2]}, ""},
-		"not JSON":             {[]string{"\x00\xff\x7f"}, ""},
-		"a list":               {[]string{"[]"}, ""},
-		"many frames":          {strings.Split(strings.Repeat("x", 60), ""), ""},
-		"no uid":               {[]string{`{"class":"client","eventType":3}`}, ""},
-		"unknown class":        {[]string{`{"class":"root","uid":"u1","eventType":3}`}, `class \"root\" is unknown`},
-		"no class":             {[]string{`{"uid":"u1","eventType":3}`}, "is unknown"},
-		"wrong class, admin":   {[]string{`{"class":"admin","uid":"u1","eventType":1027,"eventObj":{"className":"*","command":2}}`}, "does not serve"},
-		"wrong class, inside":  {[]string{`{"class":"internal","uid":"u1","eventType":4}`}, "does not serve"},
-		"unknown operation":    {[]string{`{"class":"client","uid":"u1","eventType":999}`}, "operation 999 is unknown"},
-		"negative operation":   {[]string{`{"class":"client","uid":"u1","eventType":-3}`}, "operation -3 is unknown"},
-		"not for clients":      {[]string{`{"class":"client","uid":"u1","eventType":60}`}, "operation 60 is unknown"},
-		"operation by name":    {[]string{`{"class":"client","uid":"u1","eventType":"SITE_NEW"}`}, "not an event"},
-		"number out of range":  {[]string{`{"class":"client","uid":"u1","eventType":99999999999999999999}`}, "not an event"},
-		"resource operation":   {[]string{`{"class":"client","uid":"u1","eventType":13}`}, "operation 13 is unknown"},
-		"behind a delimiter":   {[]string{"", good}, `"uid":"good"`},
-		"a hundred thousand [": {[]string{strings.Repeat("[", 100000)}, ""},
+		"empty frame":             {[]string{""}, ""},
+		"truncated message":       {[]string{good[:len(good)/2]}, ""},
+		"not JSON":                {[]string{"\x00\xff\x7f"}, ""},
+		"list":                    {[]string{"[]"}, ""},
+		"too many frames":         {strings.Split(strings.Repeat("x", 60), ""), ""},
+		"no uid":                  {[]string{`{"class":"client","eventType":3}`}, ""},
+		"unknown class":           {[]string{`{"class":"root","uid":"u1","eventType":3}`}, `class \"root\" is unknown`},
+		"no class":                {[]string{`{"uid":"u1","eventType":3}`}, "is unknown"},
+		"class admin":             {[]string{`{"class":"admin","uid":"u1","eventType":1027,"eventObj":{"className":"*","command":2}}`}, "does not serve"},
+		"class internal":          {[]string{`{"class":"internal","uid":"u1","eventType":4}`}, "does not serve"},
+		"unknown operation":       {[]string{`{"class":"client","uid":"u1","eventType":999}`}, "operation 999 is unknown"},
+		"negative operation":      {[]string{`{"class":"client","uid":"u1","eventType":-3}`}, "operation -3 is unknown"},
+		"internal operation":      {[]string{`{"class":"client","uid":"u1","eventType":60}`}, "operation 60 is unknown"},
+		"operation by name":       {[]string{`{"class":"client","uid":"u1","eventType":"SITE_NEW"}`}, "not an event"},
+		"number out of range":     {[]string{`{"class":"client","uid":"u1","eventType":99999999999999999999}`}, "not an event"},
+		"resource operation":      {[]string{`{"class":"client","uid":"u1","eventType":13}`}, "operation 13 is unknown"},
+		"event after a delimiter": {[]string{"", good}, `"uid":"good"`},
+		"100000 open brackets":    {[]string{strings.Repeat("[", 100000)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newRawPeer(t, endpoint)
@@ -110,21 +110,20 @@ func TestWrongMessages(t *testing.T) {
 			p.send(good)
 			if c.answer != "" {
 				if got := p.recv(); !strings.Contains(got, c.answer) {
-					t.Errorf("answered %s", got)
+					t.Errorf("answer %s", got)
 				}
 			}
 			if got := p.recv(); !strings.Contains(got, `"uid":"good"`) || !strings.Contains(got, `"eventType":103`) {
-				t.Errorf("the good request was answered by %s", got)
+				t.Errorf("answer to the valid request: %s", got)
 			}
 			if e := other.Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
-				t.Errorf("another client got %d", e.Type)
+				t.Errorf("answer type to another client: %d", e.Type)
 			}
 		})
 	}
 }
 
-// A frame above MaxMessageSize costs its sender the connection, and nobody else
-// anything; so does half a greeting.
+// A frame above MaxMessageSize or a truncated greeting ends only the connection of its sender.
 func TestHugeFrameAndHalfGreeting(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", echo("sites"))
@@ -138,7 +137,7 @@ func TestHugeFrameAndHalfGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// ZMTP 3.0 by hand, so that the end of the connection is seen.
+	// ZMTP 3.0 by hand, to see the end of the connection.
 	huge, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "tcp://"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,15 +160,15 @@ func TestHugeFrameAndHalfGreeting(t *testing.T) {
 		}
 	}
 	if _, err := io.Copy(io.Discard, huge); os.IsTimeout(err) {
-		t.Errorf("the connection is still there after %d MiB", sent)
+		t.Errorf("the connection is still open after %d MiB", sent)
 	}
 	if e := managertest.Call(t, b, endpoint).Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
-		t.Errorf("another client got %d", e.Type)
+		t.Errorf("answer type to another client: %d", e.Type)
 	}
 }
 
-// A client that does not read its answers: the others are served between its
-// requests, and what waits for it is bounded by the high-water mark.
+// While a client does not read its answers, others are served, and its waiting answers are
+// limited by the high-water mark.
 func TestSlowReader(t *testing.T) {
 	b := managertest.Bus(t)
 	big := strings.Repeat("x", 32<<10)
@@ -191,29 +190,29 @@ func TestSlowReader(t *testing.T) {
 		slow.Send(e)
 		if n%50 == 0 {
 			if e := quick.Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
-				t.Fatalf("another client got %d", e.Type)
+				t.Fatalf("answer type to another client: %d", e.Type)
 			}
 		}
 	}
 	for end := time.Now().Add(managertest.Patience); served.Load() < requests+requests/50; runtime.Gosched() {
 		if time.Now().After(end) {
-			t.Fatalf("%d of its requests are served while it does not read", served.Load())
+			t.Fatalf("%d requests of a client that does not read were served", served.Load())
 		}
 	}
 	if e := quick.Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
-		t.Errorf("another client got %d", e.Type)
+		t.Errorf("answer type to another client: %d", e.Type)
 	}
 	for range requests { // within the marks nothing is lost, nothing comes twice
 		if e := slow.Recv(); !uids[e.UID] {
-			t.Fatalf("an answer to %s", e.UID)
+			t.Fatalf("unexpected answer to %s", e.UID)
 		} else {
 			delete(uids, e.UID)
 		}
 	}
 }
 
-// The table of requests is empty again after answers, time-outs and clients that
-// went away, and STAT shows it.
+// The table of requests is empty after answers, timeouts and disconnected clients, and STAT
+// shows that.
 func TestTableOfRequestsExpires(t *testing.T) {
 	b := managertest.Bus(t)
 	ready, door := make(chan struct{}), ""
@@ -269,8 +268,7 @@ func TestTableOfRequestsExpires(t *testing.T) {
 	waiting(0)
 }
 
-// A large answer of two nodes is merged beside the loop: who asks meanwhile has
-// the answer before it is done.
+// A large answer of two nodes is merged by a worker: meanwhile another client gets its answer.
 func TestMergingHoldsUpNobody(t *testing.T) {
 	large := strings.Repeat("x", smallAnswer)
 	nodes := func(e wire.Event) (wire.ClientResponse, bool) {
@@ -299,7 +297,7 @@ func TestMergingHoldsUpNobody(t *testing.T) {
 		stop := managertest.Run(t, s, ready)
 		return managertest.Call(t, b, endpoint), began, goOn, stop
 	}
-	t.Run("in turn", func(t *testing.T) {
+	t.Run("workers are limited", func(t *testing.T) {
 		c, began, goOn, _ := begin(t)
 		const n = mergers + 2 // more than merge at once
 		content := map[string]bool{}
@@ -338,7 +336,7 @@ func TestMergingHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// What a large answer costs: the loop that passes it on, and the merging of two.
+// The cost of a large answer: passing it on, and merging two.
 func BenchmarkBigAnswer(b *testing.B) {
 	contents := func(n int) json.RawMessage {
 		return json.RawMessage(fmt.Sprintf(`[{"siteId":"s","urlMd5":"%d","rawContents":[%q]}]`, n, strings.Repeat("x", 32<<20)))

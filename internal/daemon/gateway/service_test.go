@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/wire/merge"
 )
 
-// start runs a service and answers its TCP endpoint.
+// start runs a service and returns its TCP endpoint.
 func start(t *testing.T, b *bus.Bus, cfg Config) (endpoint string, stop func()) {
 	t.Helper()
 	cfg.Port = -1
@@ -25,8 +25,8 @@ func start(t *testing.T, b *bus.Bus, cfg Config) (endpoint string, stop func()) 
 	return endpoint, stop
 }
 
-// answerer is a manager that answers each client event by its own name and the
-// event's object.
+// answerer is a manager that answers each client event with its own name and the event's
+// object.
 func answerer(t *testing.T, b *bus.Bus, name string, answer func(wire.Event) (wire.ClientResponse, bool)) {
 	t.Helper()
 	ready := make(chan struct{})
@@ -76,7 +76,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Two clients may choose the same uid.
+// Equal uids of two clients do not collide.
 func TestSameUID(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", echo("sites"))
@@ -89,7 +89,7 @@ func TestSameUID(t *testing.T) {
 	}
 	for i, c := range callers {
 		if e := c.Recv(); e.UID != "same" || !strings.Contains(string(e.Object), fmt.Sprintf(`"itemObject":%d}`, i)) {
-			t.Errorf("client %d got %s", i, e.Object)
+			t.Errorf("client %d: answer %s", i, e.Object)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestEndsOfARequest(t *testing.T) {
 			t.Errorf("answer %s", e.Object)
 		}
 	})
-	t.Run("a client that left", func(t *testing.T) {
+	t.Run("disconnected client", func(t *testing.T) {
 		b := managertest.Bus(t)
 		seen, answer := make(chan struct{}, 1), make(chan struct{})
 		answerer(t, b, "SitesManager", func(e wire.Event) (wire.ClientResponse, bool) {
@@ -173,7 +173,7 @@ func TestMergingIsOptional(t *testing.T) {
 	}
 }
 
-// What is asked says how the merged answer is sorted, and numbers stay exact.
+// The request determines the order of the merged answer, and numbers keep all digits.
 func TestMergedByTheRequest(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", func(wire.Event) (wire.ClientResponse, bool) {

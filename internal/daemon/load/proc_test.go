@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What Linux writes, shortened; the second line on is that of one processor.
+// Shortened output of Linux. The second line has the times of one processor.
 const (
 	statText = "cpu  762891 75244 245123 1478350 36949 0 12414 704 5000 100\n" +
 		"cpu0 380931 37657 111849 763897 9047 0 1413 336 0 0\nintr 1 2 3\nctxt 77\nbtime 1700000000\n"
@@ -48,10 +48,10 @@ func TestShares(t *testing.T) {
 		{name: "busy", now: ticks{1200, 500, 100}, used: 100},
 		{name: "91 of 100", now: ticks{1100, 509, 100}, used: 91},
 		{name: "disks", now: ticks{1200, 600, 150}, used: 25, iowait: 25},
-		{name: "no time has passed", now: was, none: true},
-		{name: "counted backwards", now: ticks{1200, 490, 90}, used: 100},
+		{name: "no time passed", now: was, none: true},
+		{name: "decreased counters", now: ticks{1200, 490, 90}, used: 100},
 		{name: "more idle than time", now: ticks{1100, 900, 900}, iowait: 100},
-		{name: "counters anew", now: ticks{10, 5, 1}, none: true},
+		{name: "restarted counters", now: ticks{10, 5, 1}, none: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestParseAverage(t *testing.T) {
 	}
 }
 
-// Whatever the files hold, no figure is out of its range.
+// No content of the files gives a figure out of its range.
 func FuzzParsers(f *testing.F) {
 	for _, text := range []string{statText, memText, "3.99 3.37 2.66 2/187 4711\n", "0::/a/b\n4:memory,cpu:/c\n", "50000 100000\n", "max 100000", "usage_usec 17\n"} {
 		f.Add(text, text)

@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/testwait"
 )
 
-// machine is a root folder with the files that a test writes, and a clock.
+// machine is a root folder with the files of a test, and a clock.
 type machine struct {
 	t    *testing.T
 	root string
@@ -65,7 +65,7 @@ func TestSharesTakeTwoSamples(t *testing.T) {
 		sampled(t, s)
 	}
 	if f := s.Figures(); f.CPU != 80 || f.Measuring {
-		t.Errorf("without time: %+v", f)
+		t.Errorf("no time passed: %+v", f)
 	}
 	m.write("proc/stat", "cpu 80 0 0 1110 10 0 0 0\n")
 	if f := sampled(t, s); f.CPU != 0 || f.IOWait != 0 {
@@ -73,7 +73,7 @@ func TestSharesTakeTwoSamples(t *testing.T) {
 	}
 }
 
-// What cannot be read is unknown, is named, and comes back.
+// An unreadable figure is unknown and named in the error. It recovers.
 func TestUnreadable(t *testing.T) {
 	m := newMachine(t)
 	s := m.sampler()
@@ -84,7 +84,7 @@ func TestUnreadable(t *testing.T) {
 	err := s.Sample()
 	for _, name := range []string{"/proc/stat", "/proc/meminfo", "/proc/loadavg"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s is not named: %v", name, err)
+			t.Errorf("the error does not name %s: %v", name, err)
 		}
 	}
 	if f := s.Figures(); f != (Figures{CPU: -1, IOWait: -1, FreeRAM: -1, Average: -1}) {
@@ -97,7 +97,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	if err := New(Config{Files: os.DirFS(t.TempDir())}).Sample(); err == nil {
-		t.Error("an empty machine has no error")
+		t.Error("no error without any file")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestControlGroups(t *testing.T) {
 		cpu    float64
 		groups int
 	}{
-		{name: "none", ram: 1000 << 10, cpu: 10},
+		{name: "no control group", ram: 1000 << 10, cpu: 10},
 		{name: "no limits", files: map[string]string{
 			"proc/self/cgroup":                "0::/dc\n",
 			"sys/fs/cgroup/dc/memory.max":     "max\n",
@@ -128,7 +128,7 @@ func TestControlGroups(t *testing.T) {
 		}, later: map[string]string{
 			"sys/fs/cgroup/dc/cpu.stat": "usage_usec 2500000\nuser_usec 5\n",
 		}, ram: 150000, cpu: 75, groups: 2},
-		{name: "the group above has the limits", files: map[string]string{
+		{name: "limits of the parent group", files: map[string]string{
 			"proc/self/cgroup":                  "0::/a/dc\n",
 			"sys/fs/cgroup/a/memory.max":        "100000\n",
 			"sys/fs/cgroup/a/memory.current":    "100001\n",
@@ -156,7 +156,7 @@ func TestControlGroups(t *testing.T) {
 		}, later: map[string]string{
 			"sys/fs/cgroup/cpu,cpuacct/dc/cpuacct.usage": "1900000000\n",
 		}, ram: 120000, cpu: 90, groups: 5},
-		{name: "version 1 mounted apart, paths of the machine around", files: map[string]string{
+		{name: "version 1, separate mounts, paths of the host", files: map[string]string{
 			"proc/self/cgroup":                           "4:memory:/host/abc\n2:cpuacct:/host/abc\n1:cpu:/host/abc\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "300000\n",
 			"sys/fs/cgroup/memory/memory.usage_in_bytes": "100000\n",
@@ -166,7 +166,7 @@ func TestControlGroups(t *testing.T) {
 		}, later: map[string]string{
 			"sys/fs/cgroup/cpuacct/cpuacct.usage": "2000000000\n",
 		}, ram: 200000, cpu: 50, groups: 2},
-		{name: "the machine is the nearer bound", files: map[string]string{
+		{name: "the machine is more limited than the group", files: map[string]string{
 			"proc/self/cgroup":             "0::/\n",
 			"sys/fs/cgroup/memory.max":     "999999999\n",
 			"sys/fs/cgroup/memory.current": "1\n",
@@ -174,7 +174,7 @@ func TestControlGroups(t *testing.T) {
 			"sys/fs/cgroup/cpu.stat":       "usage_usec 0\n",
 			"sys/fs/cgroup/memory.stat":    "inactive_file 12\n",
 		}, ram: 1000 << 10, cpu: 10, groups: 1},
-		{name: "rubbish", files: map[string]string{
+		{name: "invalid files", files: map[string]string{
 			"proc/self/cgroup":             "0::../../etc\nx\n::\n4:memory\n0::/\n",
 			"sys/fs/cgroup/memory.max":     "-5\n",
 			"sys/fs/cgroup/memory.current": "x\n",

@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden answers")
 
-// title is what processed contents say of a page.
+// title returns the title in processed contents.
 func title(t *testing.T, list []wire.Content) string {
 	t.Helper()
 	if len(list) != 1 || list[0].TypeID != wire.ContentProcessed {
@@ -41,8 +41,8 @@ func title(t *testing.T, list []wire.Content) string {
 	return found
 }
 
-// TestBatch: one request, crawled, processed, and answered with what became of each
-// item. Nothing is left of it.
+// TestBatch: one request is crawled, processed and answered with a result for each item. No
+// files remain.
 func TestBatch(t *testing.T) {
 	w := newWorld(t, nil)
 	batch := batchOf(
@@ -82,15 +82,15 @@ func TestBatch(t *testing.T) {
 		}
 	}
 	if string(got[4].ItemProperties) != `{"mine":1}` || w.count("/given") != 0 {
-		t.Errorf("given content: properties %s, asked for %d times", got[4].ItemProperties, w.count("/given"))
+		t.Errorf("given content: properties %s, %d requests", got[4].ItemProperties, w.count("/given"))
 	}
 	if files, folders := w.files(), w.folders(); len(files)+len(folders) > 0 {
-		t.Errorf("left behind: %q %q", files, folders)
+		t.Errorf("remaining files: %q %q", files, folders)
 	}
 	for name, want := range map[string]any{"batches_crawl_total": 1.0, "batches_crawl_urls": 7.0, "batches_crawl_fault": 0.0,
 		"batches_crawl_urls_fault": 0.0, "batches_realtime_threads_created": 1.0} {
 		if got := w.stat(name); got != want {
-			t.Errorf("%s is %v", name, got)
+			t.Errorf("%s = %v", name, got)
 		}
 	}
 	if mean, _ := w.stat("batches_crawl_time_avg").(string); mean == "" || mean == "0.000" {
@@ -99,7 +99,7 @@ func TestBatch(t *testing.T) {
 	testwait.Until(w, "the thread is free", func() bool { return w.stat("batches_realtime_threads") == 0.0 })
 }
 
-// moving are what differs from run to run in an answer.
+// moving are the fields of an answer that differ between runs.
 var moving = []struct {
 	find *regexp.Regexp
 	put  string
@@ -111,7 +111,7 @@ var moving = []struct {
 	{regexp.MustCompile(`"buffer": "[^"]+"`), `"buffer": "BASE64"`},
 }
 
-// TestGoldenAnswer is the contract with clients: the whole answer.
+// TestGoldenAnswer checks the contract with clients: the whole answer.
 func TestGoldenAnswer(t *testing.T) {
 	w := newWorld(t, nil)
 	e := w.client().Ask(wire.ClassClient, int(wire.BatchRun), batchOf(
@@ -144,7 +144,7 @@ func TestGoldenAnswer(t *testing.T) {
 	}
 }
 
-// TestContentMask: each bit of contentMask brings what it names.
+// TestContentMask: each bit of contentMask adds its contents.
 func TestContentMask(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
@@ -200,8 +200,7 @@ func TestContentMask(t *testing.T) {
 	}
 }
 
-// TestManyClients: each gets the answer to its own batch, also when they chose the
-// same ids.
+// TestManyClients: each client gets the answer to its own batch, also with equal ids.
 func TestManyClients(t *testing.T) {
 	const count = 5
 	w := newWorld(t, func(c *realtime.Config) { c.MaxThreads = count })
@@ -226,26 +225,26 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// TestOverload: who comes when all threads are taken is told so at once; a slow site
-// does not hold up another batch.
+// TestOverload: if all threads are busy, a batch is refused at once. A slow site does not delay
+// another batch.
 func TestOverload(t *testing.T) {
 	w := newWorld(t, func(c *realtime.Config) { c.MaxThreads = 2 })
 	slow, quick := w.client(), w.client()
 	slow.Send(managertest.Event(t, wire.ClassClient, int(wire.BatchRun), batchOf(w.item("/slow/1", nil))))
 	<-w.slow
-	// The same host has its turn, so the quick page is of another one.
+	// Requests to one host are delayed, so the quick page is on another host.
 	other := httptest.NewServer(http.HandlerFunc(w.serve))
 	defer other.Close()
 	got := w.contents(w.ask(quick, batchOf(w.item(other.URL+"/quick", nil))))
 	if title(t, got[0].ProcessedContents) != "Title of /quick" {
-		t.Errorf("beside a slow site: %+v", got)
+		t.Errorf("next to a slow site: %+v", got)
 	}
 	w.set("MaxThreads", 1)
 	if got := w.ask(quick, batchOf(w.item("/one", nil))); got.ErrorCode != wire.ResponseOverloaded || len(got.ItemsList) != 0 ||
 		got.ErrorMessage != "overloaded: 1 batches run, MaxThreads is 1" {
 		t.Errorf("overloaded: %+v", got)
 	}
-	// One at a time: the next waits, and the loop goes on.
+	// With MaxThreads 0 the next batch waits without blocking the loop.
 	w.set("MaxThreads", 0)
 	quick.Send(managertest.Event(t, wire.ClassClient, int(wire.BatchRun), batchOf(w.item("/one", nil))))
 	testwait.Until(w, "the batch waits", func() bool { return w.stat("batches_realtime_queue") == 1.0 })
@@ -257,7 +256,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestClientGone: its answer is dropped and its thread is free again.
+// TestClientGone: the answer to a disconnected client is dropped, and its thread is free again.
 func TestClientGone(t *testing.T) {
 	w := newWorld(t, func(c *realtime.Config) { c.MaxThreads = 1 })
 	leaver, err := w.bus.Connect(w.endpoints[gateway.Name], bus.Options{})
@@ -276,8 +275,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestKill: when the crawler is killed in the middle, each item comes back with an
-// error at once, its files go, and the next batch is served.
+// TestKill: after a kill of the crawler each item has an error at once, the files are removed,
+// and the next batch is served.
 func TestKill(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
@@ -305,7 +304,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	if folders := w.folders(); len(folders) > 0 {
-		t.Errorf("left behind: %q", folders)
+		t.Errorf("remaining folders: %q", folders)
 	}
 	if w.stat("batches_crawl_urls_fault") != 2.0 || w.stat("batches_crawl_fault") != 1.0 {
 		t.Errorf("faults: %v of batches, %v of URLs", w.stat("batches_crawl_fault"), w.stat("batches_crawl_urls_fault"))
@@ -316,7 +315,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a killed daemon left goes when the next one starts.
+// TestLeftovers: the next start removes the files of a killed daemon.
 func TestLeftovers(t *testing.T) {
 	w := &world{T: t, home: t.TempDir()}
 	left := filepath.Join(w.home, "raw", ".realtime", "0123456789abcdef-x", "s", "ab")
@@ -327,8 +326,7 @@ func TestLeftovers(t *testing.T) {
 	testwait.Until(w, "the leftovers are removed", func() bool { return len(w.folders()) == 0 })
 }
 
-// TestTime: what is not there when the batch's time is over comes back with an error,
-// and what is there is not lost.
+// TestTime: items that are not ready at the time limit get an error; the others are answered.
 func TestTime(t *testing.T) {
 	w := newWorld(t, nil)
 	batch := batchOf(w.item("/one", nil), w.item("/slow/1", nil), w.item("/two", nil))
@@ -345,8 +343,8 @@ func TestTime(t *testing.T) {
 	close(w.release)
 }
 
-// TestAgain: of a site that leaves the way of fetching open a poor page is fetched
-// once more, by a browser, and the better result is answered.
+// TestAgain: a poor page of a site with automatic fetch type is fetched again by a browser, and
+// the better result is answered.
 func TestAgain(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Fatal("chromium is missing; run scripts/setup.sh test")
@@ -364,9 +362,9 @@ func TestAgain(t *testing.T) {
 		t.Fatalf("contents %q %q %+v", title(t, got[0].ProcessedContents), title(t, got[1].ProcessedContents), got)
 	}
 	if w.count("/script") != 2 || w.count("/good") != 1 || w.count("/missing") != 1 {
-		t.Errorf("asked for /script %d, /good %d, /missing %d times", w.count("/script"), w.count("/good"), w.count("/missing"))
+		t.Errorf("requests: /script %d, /good %d, /missing %d", w.count("/script"), w.count("/good"), w.count("/missing"))
 	}
 	if folders := w.folders(); len(folders) > 0 {
-		t.Errorf("left behind: %q", folders)
+		t.Errorf("remaining folders: %q", folders)
 	}
 }

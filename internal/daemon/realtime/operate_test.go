@@ -17,8 +17,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// TestKeys: each key that an operator may set has its effect at once, and a wrong
-// value is refused with the range.
+// TestKeys: each key that an operator may set has effect at once, and an invalid value is
+// refused with the range.
 func TestKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
@@ -87,8 +87,8 @@ func TestKeys(t *testing.T) {
 	close(w.release)
 }
 
-// TestSuspended: a suspended manager refuses in words, and takes batches again
-// afterwards.
+// TestSuspended: a suspended manager refuses batches with a message, and accepts them after
+// resume.
 func TestSuspended(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
@@ -102,7 +102,7 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestNoBatch: what is no batch is refused with the reason.
+// TestNoBatch: an invalid batch is refused with the reason.
 func TestNoBatch(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
@@ -112,10 +112,10 @@ func TestNoBatch(t *testing.T) {
 		want   string
 	}{
 		{"null", nil, "is not an object"},
-		{"a list", []any{1}, "is not an object"},
-		{"another object", map[string]any{"siteId": "s"}, "items is missing"},
-		{"an item without a URL", batchOf(map[string]any{"siteId": "s", "urlId": "", "urlObj": map[string]any{}}), "url is missing"},
-		{"a site that is none", batchOf(map[string]any{"siteId": "../s", "urlObj": map[string]any{"url": "http://h/"}}), "siteId"},
+		{"list", []any{1}, "is not an object"},
+		{"other object", map[string]any{"siteId": "s"}, "items is missing"},
+		{"item without a URL", batchOf(map[string]any{"siteId": "s", "urlId": "", "urlObj": map[string]any{}}), "url is missing"},
+		{"invalid site id", batchOf(map[string]any{"siteId": "../s", "urlObj": map[string]any{"url": "http://h/"}}), "siteId"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := w.ask(c, tt.object)
@@ -125,18 +125,18 @@ func TestNoBatch(t *testing.T) {
 		})
 	}
 	if got := w.contents(w.ask(c, batchOf())); len(got) != 0 {
-		t.Errorf("an empty batch: %+v", got)
+		t.Errorf("empty batch: %+v", got)
 	}
-	// The folder of a batch is the manager's to choose.
+	// Only the manager chooses the folder of a batch.
 	b := batchOf(w.item("/one", nil))
 	b["contentFolder"], b["dbMode"], b["crawlerType"] = "mine", 3, 1
 	if got := w.contents(w.ask(c, b)); title(t, got[0].ProcessedContents) != "Title of /one" || len(w.folders()) > 0 {
-		t.Errorf("a folder of the client: %+v, %q", got, w.folders())
+		t.Errorf("folder of the client: %+v, %q", got, w.folders())
 	}
 }
 
-// TestNodeHasIt: a URL that the node crawled before is not asked for again, unless
-// recrawl says so; reprocess = 0 answers what is stored.
+// TestNodeHasIt: a URL that the node has crawled is not requested again unless recrawl is set;
+// with reprocess = 0 the answer is the stored result.
 func TestNodeHasIt(t *testing.T) {
 	w := newWorld(t, nil)
 	repo, closeStores, err := storage.Open(context.Background(), stores(w.home), managertest.Quiet())
@@ -160,12 +160,12 @@ func TestNodeHasIt(t *testing.T) {
 		asked      int
 		errs       string
 	}{
-		{"known", "/known", nil, "Title of before", 0, ""},
+		{"crawled before", "/known", nil, "Title of before", 0, ""},
 		{"stored result", "/known", map[string]any{"reprocess": "0"}, "Stored", 0, ""},
 		{"processed again", "/known", map[string]any{"reprocess": "1"}, "Title of before", 0, ""},
 		{"crawled again", "/known", map[string]any{"recrawl": "1"}, "Title of /known", 1, ""},
-		{"crawled again, whatever reprocess says", "/known", map[string]any{"recrawl": "1", "reprocess": "0"}, "Title of /known", 1, ""},
-		{"said to be known", "/unknown", nil, "", 0, "MISSED_RAW_CONTENT_ON_DISK"},
+		{"recrawl overrides reprocess", "/known", map[string]any{"recrawl": "1", "reprocess": "0"}, "Title of /known", 1, ""},
+		{"not stored in spite of its status", "/unknown", nil, "", 0, "MISSED_RAW_CONTENT_ON_DISK"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := w.count(tt.path)
@@ -174,12 +174,12 @@ func TestNodeHasIt(t *testing.T) {
 			}))))
 			found := title(t, got[0].ProcessedContents)
 			if found != tt.title || w.count(tt.path)-before != tt.asked || strings.Join(got[0].DBFields.ErrorNames, " ") != tt.errs {
-				t.Errorf("title %q, asked %d times, %+v", found, w.count(tt.path)-before, got[0])
+				t.Errorf("title %q, %d requests, %+v", found, w.count(tt.path)-before, got[0])
 			}
 		})
 	}
 	if n := len(w.files()); n != 1 {
-		t.Errorf("%d raw files; a batch in real time stores none", n)
+		t.Errorf("%d raw files; a real-time batch stores none", n)
 	}
 }
 
@@ -224,8 +224,8 @@ func TestRealRequests(t *testing.T) {
 	}
 }
 
-// TestSeveralHosts: one batch with pages of two sites; the slow one does not keep the
-// quick one's content from the answer.
+// TestSeveralHosts: in a batch with pages of two sites, the slow one does not remove the
+// content of the quick one.
 func TestSeveralHosts(t *testing.T) {
 	w := newWorld(t, func(c *realtime.Config) { c.MaxExecution = 3 * time.Second })
 	other := httptest.NewServer(http.HandlerFunc(w.serve))

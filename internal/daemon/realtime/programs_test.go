@@ -23,8 +23,7 @@ import (
 	"hce/dc/internal/task"
 )
 
-// asProgram is the variable that makes this test a task program, homeOf its data
-// folder.
+// asProgram makes this test binary a task program; homeOf is its data folder.
 const (
 	asProgram = "TEST_REALTIME_PROGRAM"
 	homeOf    = "TEST_REALTIME_HOME"
@@ -39,20 +38,20 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program is a stage that this test binary runs.
+// program returns a stage that this test binary runs.
 func program(name, home string) executor.Stage {
 	return executor.Stage{Program: os.Args[0], Args: []string{"--finalize"}, Env: []string{asProgram + "=" + name, homeOf + "=" + home}}
 }
 
-// stores are those of the node that home is.
+// stores opens the stores of the node with that home.
 func stores(home string) storage.Config {
 	return storage.Config{
 		DB: sqldb.Config{Path: filepath.Join(home, "dc.db")}, RawDir: filepath.Join(home, "raw"), KeyDir: filepath.Join(home, "kv"), NoSync: true,
 	}
 }
 
-// runProgram is the main of a task program: real jobs on real stores, with the
-// settings of a test.
+// runProgram is the main function of a task program: real jobs on real stores with the settings
+// of a test.
 func runProgram(name, home string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

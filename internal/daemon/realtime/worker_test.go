@@ -35,8 +35,8 @@ func items(n int) (list []wire.BatchItem) {
 	return list
 }
 
-// TestShares: several items go to exactly one node each, over the nodes that are
-// there; one item goes where the routing says.
+// TestShares: each of several items goes to one of the ready nodes; a single item follows the
+// routing.
 func TestShares(t *testing.T) {
 	loaded := nodes("a", "b", "c")
 	loaded[0].Busy, loaded[1].Load, loaded[2].Load = map[string]int{TaskType: 2}, 3, 1
@@ -48,14 +48,14 @@ func TestShares(t *testing.T) {
 		want          string
 	}{
 		{"no nodes", 1, nil, 1, 0, ""},
-		{"none is ready", 3, nodes("-a"), 1, 0, ""},
+		{"no ready node", 3, nodes("-a"), 1, 0, ""},
 		{"all", 1, nodes("a", "-b", "c"), RouteAll, 5, "a:0 c:0"},
 		{"in turn", 1, nodes("a", "b"), RouteRoundRobin, 3, "b:0"},
-		{"in turn, again at the first", 1, nodes("a", "b"), RouteRoundRobin, 4, "a:0"},
+		{"in turn, wrapped around", 1, nodes("a", "b"), RouteRoundRobin, 4, "a:0"},
 		{"at random", 1, nodes("a"), RouteRandom, 0, "a:0"},
 		{"the least loaded", 1, loaded, RouteLeastLoaded, 0, "c:0"},
-		{"several are split, whatever the routing", 5, nodes("a", "b", "-c"), RouteAll, 0, "a:0,2,4 b:1,3"},
-		{"fewer than nodes", 2, nodes("a", "b", "c"), 1, 2, "c:0 a:1"},
+		{"several items with any routing", 5, nodes("a", "b", "-c"), RouteAll, 0, "a:0,2,4 b:1,3"},
+		{"fewer items than nodes", 2, nodes("a", "b", "c"), 1, 2, "c:0 a:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -73,7 +73,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// cluster is an environment of several nodes; answer is what a node does of a batch.
+// cluster is an executor with several nodes; answer is the result of a node for a batch.
 type cluster struct {
 	managertest.Executor
 	list []executor.Node
@@ -82,7 +82,7 @@ type cluster struct {
 
 func (c cluster) Nodes(context.Context) ([]executor.Node, error) { return c.list, c.err }
 
-// finished answers for all items of a batch, with a grade.
+// finished answers all items of a batch with a grade.
 func finished(node string, b wire.Batch, g realtimeresponse.Grade) executor.Result {
 	a := realtimeresponse.Answer{Contents: []wire.URLContentResponse{}, Grades: []realtimeresponse.Grade{}}
 	for _, it := range b.Items {
@@ -97,8 +97,8 @@ func finished(node string, b wire.Batch, g realtimeresponse.Grade) executor.Resu
 	return managertest.Finished(node, string(text))
 }
 
-// TestNodes: what nodes do becomes one item each; what a lost node had comes back with
-// an error, and its files are forgotten.
+// TestNodes: the result of each node is one item. Items of a lost node get an error, and its
+// files are removed.
 func TestNodes(t *testing.T) {
 	const a, b = "a", "b"
 	ended := func(node string, state executor.State) executor.Result {
@@ -121,9 +121,9 @@ func TestNodes(t *testing.T) {
 		forgot  int
 	}{
 		{"two nodes", nodes(a, b), fine, 0, "0:2: 0:1:", "", 3, 0, 0},
-		{"one is gone", nodes(a, "-b"), fine, 0, "0:3:", "", 3, 0, 0},
+		{"one node is not ready", nodes(a, "-b"), fine, 0, "0:3:", "", 3, 0, 0},
 		{"no nodes", nil, fine, 2, "", "empty list of nodes", 0, 0, 0},
-		{"one dies", nodes(a, b), func(node string, batch wire.Batch) ([]executor.Result, error) {
+		{"one node fails", nodes(a, b), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			if node == b {
 				return []executor.Result{ended(b, executor.Failed)}, nil
 			}
@@ -132,21 +132,21 @@ func TestNodes(t *testing.T) {
 		{"all time out", nodes(a, b), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{ended(node, executor.TimedOut)}, nil
 		}, 1, "2:2:MAX_EXECUTION_TIME 2:1:MAX_EXECUTION_TIME", "no answer within", 0, 3, 2},
-		{"one vanishes", nodes(a, b), func(node string, batch wire.Batch) ([]executor.Result, error) {
+		{"one node disappears", nodes(a, b), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			if node == a {
 				return nil, executor.ErrNode
 			}
 			return fine(node, batch)
 		}, 0, "2:2:PROCESSOR_BATCH_ITEM_PROCESS 0:1:", "no such node", 1, 2, 0},
-		{"nothing is said", nodes(a), func(string, wire.Batch) ([]executor.Result, error) { return nil, nil },
+		{"no result", nodes(a), func(string, wire.Batch) ([]executor.Result, error) { return nil, nil },
 			0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "no answer", 0, 3, 0},
-		{"no last stage", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
+		{"no finalizer", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{managertest.Finished(node, `{"id":1,"items":[]}`)}, nil
 		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "--finalize", 0, 3, 0},
-		{"no JSON", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
+		{"not JSON", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{managertest.Finished(node, "panic")}, nil
 		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "cannot read", 0, 3, 0},
-		{"a stage refuses", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
+		{"refusal of a stage", nodes(a), func(node string, batch wire.Batch) ([]executor.Result, error) {
 			return []executor.Result{managertest.Finished(node, `{"errorCode":1,"errorMessage":"why"}`)}, nil
 		}, 0, "2:3:PROCESSOR_BATCH_ITEM_PROCESS", "why", 0, 3, 0},
 	} {
@@ -222,8 +222,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSecondRound: the better of two results is answered, in the place of the first;
-// there are no more rounds, and a round without a result changes nothing.
+// TestSecondRound: the better of two results is answered, in the position of the first. There
+// are at most two rounds, and a round without a result changes nothing.
 func TestSecondRound(t *testing.T) {
 	poor, good := realtimeresponse.Grade{Tags: 2}, realtimeresponse.Grade{Tags: 5, Enough: true}
 	for _, tt := range []struct {
@@ -237,8 +237,8 @@ func TestSecondRound(t *testing.T) {
 		{"worse", time.Minute, func(b wire.Batch) []executor.Result {
 			return []executor.Result{finished("second", b, realtimeresponse.Grade{Failed: true})}
 		}, "first first first", 2},
-		{"as good", time.Minute, func(b wire.Batch) []executor.Result { return []executor.Result{finished("second", b, poor)} }, "first first first", 2},
-		{"nothing", time.Minute, func(wire.Batch) []executor.Result { return nil }, "first first first", 2},
+		{"equal", time.Minute, func(b wire.Batch) []executor.Result { return []executor.Result{finished("second", b, poor)} }, "first first first", 2},
+		{"no result", time.Minute, func(wire.Batch) []executor.Result { return nil }, "first first first", 2},
 		{"no time", time.Second, nil, "first first first", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestSecondRound(t *testing.T) {
 	}
 }
 
-// TestLimit: the batch's own time, else the manager's; never more than DRCETimeout.
+// TestLimit: the batch's own time limit, or that of the manager; at most DRCETimeout.
 func TestLimit(t *testing.T) {
 	w := worker{Config: Config{MaxExecution: 6 * time.Minute, Timeout: 20 * time.Minute}}
 	for given, want := range map[int64]time.Duration{0: 6 * time.Minute, -5: 6 * time.Minute, 30: 30 * time.Second, 3600: 20 * time.Minute, 1 << 60: 20 * time.Minute} {
@@ -301,7 +301,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestMeanTime is all time over all batches (docs/spec/daemon.md F35).
+// TestMeanTime: total time divided by all batches (docs/spec/daemon.md F35).
 func TestMeanTime(t *testing.T) {
 	m := &Manager{}
 	for i, want := range []string{"0.000", "1.000", "2.000"} {

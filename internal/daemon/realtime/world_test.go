@@ -31,7 +31,7 @@ const article = `<html lang="en"><head><title>Title of PATH</title><meta name="d
 <body><h1>Title of PATH</h1><p>A paragraph of the article, long enough to be taken for one by whoever looks at it.
 It goes on for a while, as paragraphs do, and says nothing that anybody would want to know.</p></body></html>`
 
-// world is a daemon of two managers and their doors, task programs, and a site.
+// world is a daemon with its TCP interfaces, task programs, and a web site.
 type world struct {
 	*testing.T
 	home      string
@@ -45,7 +45,7 @@ type world struct {
 	asked []string
 }
 
-// newWorld starts all; change may alter the settings, which allow six batches at once.
+// newWorld starts a world. change may be nil; the default allows six batches at once.
 func newWorld(t *testing.T, change func(*realtime.Config)) *world {
 	t.Helper()
 	managertest.NoLeaks(t)
@@ -105,7 +105,7 @@ func (w *world) startDaemon(change func(*realtime.Config)) (stop func()) {
 	return stop
 }
 
-// serve is the site: articles, a page that takes its time, and pages that are no good.
+// serve is the site: articles, slow pages and faulty pages.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.asked = append(w.asked, r.URL.Path)
@@ -141,7 +141,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// count is how often a path was asked for.
+// count returns the number of requests for a path.
 func (w *world) count(path string) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,7 +157,7 @@ func (w *world) client() *managertest.Caller {
 	return managertest.Call(w, w.bus, w.endpoints[gateway.Name])
 }
 
-// item is an item of a batch; more holds further members of it and of its urlObj.
+// item returns an item of a batch; more overrides members of it and of its urlObj.
 func (w *world) item(path string, more map[string]any) map[string]any {
 	u := path
 	if strings.HasPrefix(path, "/") {
@@ -180,7 +180,7 @@ func batchOf(items ...map[string]any) map[string]any {
 	return map[string]any{"id": 0, "items": append([]map[string]any{}, items...)}
 }
 
-// answer is a ClientResponse to BATCH.
+// answer is the ClientResponse to BATCH.
 type answer struct {
 	ErrorCode    int
 	ErrorMessage string
@@ -221,7 +221,7 @@ func (w *world) ask(c *managertest.Caller, batch any) answer {
 	return managertest.Object[answer](w, e)
 }
 
-// contents are those of an answer without an error.
+// contents returns the contents of an answer without an error.
 func (w *world) contents(a answer) []content {
 	w.Helper()
 	if a.ErrorCode != 0 || len(a.ItemsList) != 1 || a.ItemsList[0].ErrorCode != 0 {
@@ -230,7 +230,7 @@ func (w *world) contents(a answer) []content {
 	return a.ItemsList[0].ItemObject
 }
 
-// operator asks an administrative request about the manager.
+// operator sends an administrative request to the manager.
 func (w *world) operator(eventType int, fields map[string]any) wire.AdminFields {
 	w.Helper()
 	c := managertest.Call(w, w.bus, w.endpoints[admin.Name])

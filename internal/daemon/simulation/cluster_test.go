@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// cluster is the managers, told by an operator, asked by a client.
+// cluster is the managers with an operator and a client.
 type cluster struct {
 	testing.TB
 	clock    *clock
@@ -29,7 +29,7 @@ type cluster struct {
 	asked    int // requests of client, each of which has its answer
 }
 
-// complaints is what managers log as wrong, with the simulated time.
+// complaints are the warnings and errors of the managers, with the simulated time.
 type complaints struct {
 	clock *clock
 	mu    sync.Mutex
@@ -44,22 +44,22 @@ func (c *complaints) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// logger is one whose errors and warnings are complaints.
+// logger returns a logger whose warnings and errors are complaints.
 func (c *complaints) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// check fails the test when there was a complaint.
+// check fails the test if there was a complaint.
 func (c *complaints) check(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range c.lines[:min(len(c.lines), 20)] {
-		t.Errorf("a manager complained: %s", line)
+		t.Errorf("unexpected log line: %s", line)
 	}
 }
 
-// newCluster starts the operator's door alone.
+// newCluster starts AdminInterfaceServer.
 func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 	t.Helper()
 	k := &cluster{TB: t, clock: c, pool: p, bus: b, said: &complaints{clock: c}}
@@ -78,7 +78,7 @@ func (k *cluster) base() manager.Config {
 	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: k.said.logger(), Now: k.clock.now}
 }
 
-// run starts a manager and waits until the door knows it.
+// run starts a manager and waits until it is registered.
 func (k *cluster) run(name string, build func(manager.Config) managertest.Runner) {
 	k.Helper()
 	ready := make(chan struct{})
@@ -110,7 +110,7 @@ func (k *cluster) set(class string, fields map[string]any) {
 	}
 }
 
-// stat is all that a manager tells of itself.
+// stat returns the STAT of a manager.
 func (k *cluster) stat(class string) map[string]json.RawMessage {
 	k.Helper()
 	e := k.ask(wire.AdminStat, class, nil)
@@ -121,7 +121,7 @@ func (k *cluster) stat(class string) map[string]json.RawMessage {
 	return answer.Fields
 }
 
-// number is one of the statistics; -1 when there is no such number.
+// number returns one of the statistics; -1 if it is missing or not a number.
 func (k *cluster) number(class, name string) int {
 	k.Helper()
 	n := -1
@@ -133,25 +133,24 @@ func (k *cluster) number(class, name string) int {
 	return n
 }
 
-// busyWhile are the statistics that are above zero while a manager has something
-// under way.
+// busyWhile are the statistics that are above zero while a manager works.
 var busyWhile = []string{
 	"batches_crawl_queue", "batches_crawl_url_fetch_requests", "batches_process_queue", "purge_batches", "age_batches",
 	"common_threads", "common_queue", "recrawl_threads", "recrawl_sites_queue",
 }
 
-// watches is how many workers a manager has that never end: one for each kind of task
-// that it submits. Any more are at work.
+// watches is the number of a manager's permanent workers: one for each type of its tasks. Other
+// workers mean work.
 var watches = map[string]string{sites.Name: "0", batches.CrawlName: "3", batches.ProcessName: "1"}
 
-// schedule is what STAT tells of one.
+// schedule is the entry of a schedule in STAT.
 type schedule struct{ Last, Next *string }
 
-// dateLayout is that of the times of schedules.
+// dateLayout is the layout of the times of schedules.
 const dateLayout = "2006-01-02 15:04:05"
 
-// delivered tells whether every message that one manager sent to another has been
-// taken: a hint that is on its way is no rest, however long it takes.
+// delivered reports whether every message between two managers was received: a pending hint
+// means that there is work.
 func (k *cluster) delivered(stats map[string]map[string]json.RawMessage) bool {
 	count := func(class, name string) (n int) {
 		if raw, ok := stats[class][name]; ok {
@@ -179,8 +178,8 @@ func (k *cluster) delivered(stats map[string]map[string]json.RawMessage) bool {
 	return true
 }
 
-// rest tells whether a manager with these statistics has nothing under way, and when
-// its next schedule is due; false also while one is due already.
+// rest reports whether a manager with these statistics is idle and no schedule is due, and
+// returns the time of its next schedule.
 func (k *cluster) rest(class string, stat map[string]json.RawMessage) (next time.Time, resting bool) {
 	k.Helper()
 	resting = string(stat["workers"]) == watches[class]
@@ -211,13 +210,13 @@ func (k *cluster) rest(class string, stat map[string]json.RawMessage) (next time
 	return next, resting
 }
 
-// quietRounds is how many times in a row all managers must have nothing to do, with
-// no message on its way and no task begun in between: the managers are asked one
-// after the other, and what one does may reach another that has answered already.
+// quietRounds is how many consecutive rounds all managers must be idle, without pending
+// messages or new tasks. One round is not enough, because the managers are queried one by one
+// and one may send work to another that was queried before.
 const quietRounds = 3
 
-// settle waits until nothing is done any more at the time that it is, and gives the
-// time of the next schedule.
+// settle waits until no work is left at the current time and returns the time of the next
+// schedule.
 func (k *cluster) settle() (next time.Time) {
 	k.Helper()
 	before, quiet := -1, 0 // tasks that had begun, rounds of rest
@@ -253,7 +252,7 @@ func (k *cluster) settle() (next time.Time) {
 	return next
 }
 
-// request asks SitesManager as a client does and reads the one node's answer.
+// request sends a client's request to SitesManager and decodes the answer of the only node.
 func (k *cluster) request(op wire.Op, object, answer any) {
 	k.Helper()
 	if k.client == nil {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// The model of the week: what must happen when, by the words of docs/spec/daemon.md 2 and docs/spec/storage.md
-// 4, for one node, batches one after the other, and work that takes no time. It works
-// with minutes and paths, and shares no code with the product.
+// The model of the week says what must happen when, following docs/spec/daemon.md 2 and
+// docs/spec/storage.md 4, for one node, with sequential batches and work that takes no time. It
+// uses minutes and paths and shares no code with the product.
 
-// event is one thing that happens to a site.
+// event is one change of a site.
 type event struct {
 	minute int
 	site   string
@@ -18,7 +18,7 @@ type event struct {
 	code   int    // of a crawl
 }
 
-// page is what the model knows of a URL.
+// page is a URL in the model.
 type page struct {
 	path    string
 	order   int // of its discovery
@@ -29,7 +29,7 @@ type page struct {
 	failed  bool
 }
 
-// siteModel is a site with what is stored of it.
+// siteModel is a site with its stored rows.
 type siteModel struct {
 	*site
 	rows      []*page
@@ -80,8 +80,7 @@ func (s *siteModel) row(path string) *page {
 
 func (s *siteModel) may(mode int) bool { return !s.suspended && s.modes&mode != 0 }
 
-// due are the rows that may be crawled, in the order in which a batch takes them: the
-// root, then by text.
+// due returns the rows that may be crawled in the order of a batch: the root, then by text.
 func (s *siteModel) due() []*page {
 	var list []*page
 	for _, p := range s.rows {
@@ -93,8 +92,7 @@ func (s *siteModel) due() []*page {
 	return list
 }
 
-// crawl is everything that is crawled at one minute: batch after batch, until nothing
-// is due any more.
+// crawl crawls everything that is due at one minute, batch by batch.
 func (m *model) crawl(now int) {
 	for {
 		chosen, n := m.choose()
@@ -108,7 +106,7 @@ func (m *model) crawl(now int) {
 			if len(rows) == 0 {
 				continue
 			}
-			// A limit that is passed stops the site, and its rows wait on (docs/spec/DECISIONS.md 3.2).
+			// An exceeded limit suspends the site; its rows wait (docs/spec/DECISIONS.md 3.2).
 			if s.maxErrors > 0 && s.errors() > s.maxErrors {
 				s.suspended = true
 				continue
@@ -122,8 +120,8 @@ func (m *model) crawl(now int) {
 	}
 }
 
-// choose is the proportional selection (docs/spec/daemon.md 2.3): rounds in which each site gives
-// an equal share, in the order of priority.
+// choose is the proportional selection (docs/spec/daemon.md 2.3): in each round every site
+// gives an equal share, in the order of priority.
 func (m *model) choose() (map[string][]*page, int) {
 	var sites []*siteModel
 	for _, s := range m.sites {
@@ -165,7 +163,7 @@ func (s *siteModel) errors() (n int) {
 	return n
 }
 
-// fetch is one request and what it leaves.
+// fetch applies one request.
 func (m *model) fetch(s *siteModel, p *page, now int) event {
 	e := event{now, s.id, "crawl", p.path, 200}
 	content, there := s.page(p.path, now)
@@ -194,8 +192,8 @@ func (m *model) fetch(s *siteModel, p *page, now int) event {
 	return e
 }
 
-// recrawl is a look for sites that are due: what failed is deleted with delay, and
-// the root is to be crawled again (docs/spec/daemon.md 2.14).
+// recrawl handles due sites: failed pages are deleted with delay, and the root is crawled again
+// (docs/spec/daemon.md 2.14).
 func (m *model) recrawl(now int) {
 	for _, s := range m.sites {
 		if s.next < 0 || s.next > now || !s.may(mayRecrawl) {
@@ -214,7 +212,7 @@ func (m *model) note(now int, s *siteModel, what, path string) {
 	m.events = append(m.events, event{now, s.id, what, path, 0})
 }
 
-// remove deletes rows with delay, but for the root.
+// remove deletes rows except the root with delay.
 func (s *siteModel) remove(m *model, now int, old func(*page) bool) {
 	s.rows = slices.DeleteFunc(s.rows, func(p *page) bool {
 		if p.path == "/" || !old(p) {
@@ -226,8 +224,8 @@ func (s *siteModel) remove(m *model, now int, old func(*page) bool) {
 	})
 }
 
-// again crawls pages that have had as much time to change as they had before they
-// were fetched (docs/spec/daemon.md 2.9).
+// again crawls pages that had as much time to change as before their last fetch
+// (docs/spec/daemon.md 2.9).
 func (m *model) again(now int) {
 	for _, s := range m.sites {
 		if !s.eager || !s.may(mayCrawl) {
@@ -243,8 +241,8 @@ func (m *model) again(now int) {
 	}
 }
 
-// age deletes with delay what was not touched for two periods, or for the site's own
-// time; a site that is never crawled again keeps its pages (docs/spec/daemon.md 2.11).
+// age deletes with delay pages that did not change for two periods or for the site's own time.
+// A site without recrawl keeps its pages (docs/spec/daemon.md 2.11).
 func (m *model) age(now int) {
 	for _, s := range m.sites {
 		limit := 2 * s.period
@@ -257,7 +255,7 @@ func (m *model) age(now int) {
 	}
 }
 
-// purge takes all that was deleted with delay (docs/spec/daemon.md 2.10).
+// purge removes everything that was deleted with delay (docs/spec/daemon.md 2.10).
 func (m *model) purge(now int) {
 	for _, s := range m.sites {
 		for _, path := range s.waiting {

@@ -18,15 +18,15 @@ import (
 	"hce/dc/internal/task"
 )
 
-// The programs of the stages.
+// Names of the stages' programs.
 var (
 	dbStage        = executor.Stage{Program: "db-task"}
 	crawlerStage   = executor.Stage{Program: "crawler-task"}
 	processorStage = executor.Stage{Program: "processor-task"}
 )
 
-// dated is a fetcher whose answers begin at the simulated time, which the names of
-// raw files show.
+// dated is a fetcher whose answers start at the simulated time, which is part of the names of
+// raw files.
 type dated struct {
 	crawl.Fetcher
 	clock *clock
@@ -40,7 +40,7 @@ func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error
 	return response, err
 }
 
-// programs are the three jobs on the stores of one data node in dir.
+// programs returns the three jobs on the stores of one data node in dir.
 func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 	t.Helper()
 	log := managertest.Quiet()

@@ -14,8 +14,8 @@ import (
 	"hce/dc/internal/task"
 )
 
-// pool is an environment of one node that runs the stages of a task as functions, one
-// goroutine for each task. Nothing waits for a slot: the managers' own limits hold.
+// pool is an executor with one node that runs the stages of a task as functions, one goroutine
+// per task. It has no slots: the managers' own limits apply.
 type pool struct {
 	t     testing.TB
 	clock *clock
@@ -50,13 +50,13 @@ func newPool(t testing.TB, c *clock, jobs map[string]func() task.Job) *pool {
 	return p
 }
 
-// nodeName is the one node.
+// nodeName is the name of the only node.
 const nodeName = "node"
 
-// backlog is more than a manager ever leaves unread of one watch.
+// backlog is more than the unread changes of one watch.
 const backlog = 10000
 
-// begin notes that a task runs.
+// begin counts a started task.
 func (p *pool) begin() {
 	p.begun++
 	p.running++
@@ -75,7 +75,7 @@ func (p *pool) Run(ctx context.Context, t executor.Task) ([]executor.Result, err
 	return []executor.Result{r}, nil
 }
 
-// do runs the stages of t, each on the answer of the one before.
+// do runs the stages of t, each with the answer of the one before.
 func (p *pool) do(ctx context.Context, t executor.Task) executor.Result {
 	r := executor.Result{Status: executor.Status{
 		ID: t.ID, Name: t.Name, Type: t.Type, State: executor.Finished, Node: nodeName, Attempt: 1,
@@ -114,7 +114,7 @@ func (p *pool) stage(ctx context.Context, s executor.Stage, input json.RawMessag
 	return json.Marshal(answer)
 }
 
-// Submit begins t; a known id does not run twice.
+// Submit starts t; a known id does not run twice.
 func (p *pool) Submit(_ context.Context, t executor.Task) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *pool) tell(s executor.Status) {
 	}
 }
 
-// Status tells of tasks, all when none is named.
+// Status returns the statuses of tasks, or of all tasks.
 func (p *pool) Status(_ context.Context, ids ...string) ([]executor.Status, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,7 @@ func (p *pool) Status(_ context.Context, ids ...string) ([]executor.Status, erro
 	return list, nil
 }
 
-// Watch sends what changes from now on.
+// Watch sends later changes.
 func (p *pool) Watch(ctx context.Context, f executor.Filter) (<-chan executor.Status, error) {
 	in, out := make(chan executor.Status, backlog), make(chan executor.Status)
 	p.mu.Lock()
@@ -200,7 +200,7 @@ func (p *pool) Watch(ctx context.Context, f executor.Filter) (<-chan executor.St
 	return out, nil
 }
 
-// Result gives the end of a task.
+// Result returns the output of a task.
 func (p *pool) Result(_ context.Context, id string) (executor.Result, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,7 +228,7 @@ func (p *pool) Cancel(_ context.Context, id string, _ time.Duration) error {
 	return nil
 }
 
-// Delete forgets a task; one that runs is ended.
+// Delete removes a task; a running task is cancelled first.
 func (p *pool) Delete(_ context.Context, id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,28 +240,28 @@ func (p *pool) Delete(_ context.Context, id string) error {
 	return nil
 }
 
-// Nodes is the one node.
+// Nodes returns the only node.
 func (p *pool) Nodes(context.Context) ([]executor.Node, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return []executor.Node{{Name: nodeName, Address: "local", State: executor.NodeReady, LastSeen: p.clock.now()}}, nil
 }
 
-// work tells how many tasks run and how many have begun so far.
+// work returns how many tasks run and how many have started so far.
 func (p *pool) work() (running, begun int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running, p.begun
 }
 
-// called is how often Run was called so far: by SitesManager, nobody else does.
+// called returns the number of calls of Run, which only SitesManager uses.
 func (p *pool) called() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.runs
 }
 
-// submitted is how many tasks of a type were submitted so far.
+// submitted returns how many tasks of a type were submitted so far.
 func (p *pool) submitted(kind string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,7 +33,7 @@ type site struct {
 	url string // of its root, once it is served
 }
 
-// tree is a page of n leaves, /a, /b and so on, that never change.
+// tree returns a page with n leaves, /a, /b and so on, that never change.
 func tree(n int) func(string, int) (text, bool) {
 	return func(path string, _ int) (text, bool) {
 		leaves := paths(n)
@@ -60,16 +60,17 @@ const (
 	day  = 24 * hour
 )
 
-// theSites are the sites of the week, the first with the highest priority.
+// theSites are the sites of the week, highest priority first.
 func theSites() []*site {
 	list := []*site{
 		{id: "daily", period: day, first: day, page: tree(5)},
 		{id: "hourly", period: hour, first: hour, page: tree(3)},
-		// The grid of its dates begins anew at each midnight.
+		// The grid of its dates restarts at each midnight.
 		{id: "crooked", period: 100, first: 100, page: tree(2)},
-		// Its dates lie between two looks for sites that are due.
+		// Its dates are between two selections of due sites.
 		{id: "between", period: 3*hour + 17, first: 25, page: tree(2)},
-		// It changes every ten hours, and one of its leaves every day; else it says 304.
+		// It changes every ten hours, and one of its leaves every day; otherwise it answers
+		// 304.
 		{id: "modified", period: 4 * hour, first: 4 * hour, modified: true, page: func(path string, m int) (text, bool) {
 			switch path {
 			case "/":
@@ -81,18 +82,18 @@ func theSites() []*site {
 			}
 			return text{}, false
 		}},
-		// Six leaves, of which two find room.
+		// It has six leaves and a limit of two.
 		{id: "small", period: 6 * hour, first: 6 * hour, maxURLs: 3, page: tree(6)},
-		// Three leaves that are not there, as many as may be. One more, and both crawler
-		// and processor would suspend the site, whoever looks first.
+		// It has three missing leaves, as many as allowed. With one more both the crawler and
+		// the processor would suspend the site, in random order.
 		{id: "broken", period: 5 * hour, first: 5 * hour, maxErrors: 3, page: func(path string, _ int) (text, bool) {
 			return text{links: paths(3)}, path == "/"
 		}},
-		// As broken, and nobody counts.
+		// As broken, without a limit.
 		{id: "patient", period: 12 * hour, first: 12 * hour, page: func(path string, _ int) (text, bool) {
 			return text{links: paths(2)}, path == "/"
 		}},
-		// A news site: each six hours a new page at the top, the last three are linked.
+		// A news site: every six hours a new page at the top; the last three are linked.
 		{id: "news", period: 2 * hour, first: 2 * hour, page: func(path string, m int) (text, bool) {
 			newest := m / (6 * hour)
 			if path == "/" {
@@ -106,7 +107,7 @@ func theSites() []*site {
 			_, err := fmt.Sscanf(path, "/news%d", &n)
 			return text{}, err == nil && n <= newest
 		}},
-		// Pages that vanish are kept for a time of the site's own.
+		// Vanished pages are kept for the site's own time.
 		{id: "keeper", period: 2 * hour, first: 2 * hour, aging: 30 * hour, page: func(path string, m int) (text, bool) {
 			leaves := paths(4)
 			if m >= day {
@@ -114,8 +115,8 @@ func theSites() []*site {
 			}
 			return text{links: leaves}, path == "/" || slices.Contains(leaves, path)
 		}},
-		// Its pages say since when they stand: the longer, the more seldom they are
-		// looked at between two recrawls.
+		// Its pages have a Last-Modified date: older pages are fetched less often between two
+		// recrawls.
 		{id: "eager", period: 2 * day, first: 2 * day, eager: true, page: func(path string, _ int) (text, bool) {
 			switch path {
 			case "/":
@@ -142,7 +143,7 @@ func theSites() []*site {
 	return list
 }
 
-// request is the SITE_NEW of a site.
+// request returns the SITE_NEW of a site.
 func (s *site) request() map[string]any {
 	properties := map[string]string{"PROCESS_CTYPES": "text/html", "ROBOTS_MODE": "0"}
 	if s.modes != mayAll {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// text is a page at some minute; the zero one is not there.
+// text is the content of a page at a minute; "" means that it is missing.
 type text struct {
 	links []string // paths
 	tag   string   // ETag; "" for none
@@ -18,14 +18,14 @@ type text struct {
 	stood int
 }
 
-// visit is one request as a web server saw it.
+// visit is one request to a web server.
 type visit struct {
 	minute     int
 	site, path string
 	code       int
 }
 
-// web serves the pages of all sites, each from a host of its own, as they are at the
+// web serves the pages of all sites, each from its own host, with their content at the
 // simulated time.
 type web struct {
 	clock *clock
@@ -33,7 +33,7 @@ type web struct {
 	seen  []visit
 }
 
-// serve gives the root URL of a site.
+// serve returns the root URL of a site.
 func (w *web) serve(t testing.TB, site string, page func(path string, minute int) (text, bool)) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func answer(w http.ResponseWriter, r *http.Request, page func(string, int) (text
 	return http.StatusOK
 }
 
-// visits gives what was asked for since the last call.
+// visits returns the requests since the last call.
 func (w *web) visits() []visit {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,13 +18,11 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 )
 
-// What the managers are told, where it is not the shipped value: small batches, one
-// after the other, so that their order shows; and long periods, since the clock stops
-// at each.
+// Settings that differ from the shipped ones: small sequential batches, so that their order is
+// visible, and long periods, because the clock stops at each of them.
 const (
 	batchURLs = 4
-	// Never a multiple of recrawlEvery: a look for work must not come while sites are
-	// renewed.
+	// Not a multiple of recrawlEvery: a selection must not happen while sites are renewed.
 	crawlPeriod  = 37 // minutes
 	recrawlEvery = 10 // minutes; SitesManager begins at minute 0
 	crawlStart   = 3  // the minute in which the managers of batches begin
@@ -38,8 +36,7 @@ const (
 	incrStart   = 8
 )
 
-// What the managers look for, as it is shipped; the order of URLs goes on where that
-// one leaves it open.
+// The shipped criteria, with an additional order of URLs where the shipped one is not unique.
 const (
 	modesFlag   = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
 	active      = "`State`=1 AND " + modesFlag
@@ -66,7 +63,7 @@ func common(p *pool, urls int64) batches.Common {
 	}
 }
 
-// sweepConfig is of tasks that are off until the test sets them.
+// sweepConfig returns a configuration of tasks that are off until the test enables them.
 func sweepConfig(on bool, minutes int) batches.SweepConfig {
 	return batches.SweepConfig{
 		Mode: on, Period: time.Duration(minutes) * time.Minute, Limits: batches.Limits{TaskTTL: time.Hour, TaskTime: time.Hour, MaxTasks: 2},
@@ -110,7 +107,7 @@ func sitesConfig(p *pool) sites.Config {
 	}}
 }
 
-// simulation is the cluster with the web around it.
+// simulation is the cluster with its web servers.
 type simulation struct {
 	*cluster
 	web   *web
@@ -120,8 +117,7 @@ type simulation struct {
 	each  func() // called whenever all is at rest, before the clock moves; may be nil
 }
 
-// newSimulation starts the managers and makes the sites, at the minutes that the
-// model knows.
+// newSimulation starts the managers and creates the sites at the minutes of the model.
 func newSimulation(t *testing.T, list []*site) *simulation {
 	t.Helper()
 	b := managertest.Bus(t) // first, so that it counts goroutines when all else has ended
@@ -148,7 +144,7 @@ func newSimulation(t *testing.T, list []*site) *simulation {
 	return s
 }
 
-// until lets time pass, from schedule to schedule, until nothing is due before end.
+// until advances the time from schedule to schedule until nothing is due before end.
 func (s *simulation) until(end int) {
 	for {
 		next := s.settle()
@@ -163,10 +159,9 @@ func (s *simulation) until(end int) {
 	}
 }
 
-// compare holds what the web servers saw against the model: the first crawl batch by
-// batch, what comes later minute by minute, as a look for work may come between two
-// sites that are renewed in the same minute. The requests of one batch, and of one
-// minute, may come in any order.
+// compare compares the requests to the web servers with the model: the first crawl batch by
+// batch, later ones minute by minute, because a selection may happen between two sites that are
+// renewed in the same minute. The order inside of a batch or minute is free.
 func compare(t *testing.T, seen []visit, batches [][]event) {
 	t.Helper()
 	var parts [][]event
@@ -207,8 +202,8 @@ func crawled(e event) string {
 	return fmt.Sprintf("%s %s%s %d", at(e.minute).Format("Mon 15:04"), e.site, e.path, e.code)
 }
 
-// Without any recrawl each page is asked for once, at the start, the sites in the
-// order of their priorities.
+// Without recrawl each page is requested once, at the start, in the order of the sites'
+// priorities.
 func TestFirstCrawl(t *testing.T) {
 	s := newSimulation(t, theSites())
 	m := newModel(s.sites, batchURLs)
@@ -219,16 +214,16 @@ func TestFirstCrawl(t *testing.T) {
 	compare(t, s.web.visits(), m.batches)
 	for name, want := range map[string]int{"batches_crawl_urls": m.items, "batches_crawl_fault": 0, "batches_crawl_queue": 0} {
 		if got := s.number(batches.CrawlName, name); got != want {
-			t.Errorf("%s is %d, should be %d", name, got, want)
+			t.Errorf("%s = %d, want %d", name, got, want)
 		}
 	}
 	if got := s.number(batches.ProcessName, "batches_process_urls"); got != m.processed {
-		t.Errorf("%d pages were processed, should be %d", got, m.processed)
+		t.Errorf("%d pages were processed, want %d", got, m.processed)
 	}
 	t.Logf("%d jumps of the clock, %d requests", s.jumps, len(m.events))
 }
 
-// deletions follows the rows that wait to be purged, copy by copy.
+// deletions tracks copies of the rows that wait to be purged.
 type deletions struct {
 	db   *sql.DB
 	were map[string]int // copies by site and path
@@ -244,7 +239,7 @@ func openDeletions(t *testing.T, dir string) *deletions {
 	return &deletions{db: d, were: map[string]int{}}
 }
 
-// look gives what was deleted with delay since the last look, and what was purged.
+// look returns what was deleted with delay, and what was purged, since the last call.
 func (d *deletions) look(t *testing.T, now int, roots map[string]string) (events []string) {
 	t.Helper()
 	rows, err := d.db.Query(`SELECT Site_Id, URL FROM "dc_urls_deleted.urls"`)
@@ -282,9 +277,9 @@ func told(minute int, page, what string) string {
 	return fmt.Sprintf("%s %s %s", at(minute).Format("Mon 15:04"), page, what)
 }
 
-// TestWeek is seven days of all schedules: every request that a web server sees,
-// every page that goes and every page that is purged comes in its minute, and nothing
-// else comes; what the managers and the sites count is what happened.
+// TestWeek is seven days with all schedules: every request to a web server, every deleted page
+// and every purged page comes in its minute, and nothing else. The statistics of managers and
+// the counters of sites agree.
 func TestWeek(t *testing.T) {
 	days := 7
 	if testing.Short() {
@@ -355,7 +350,7 @@ func TestWeek(t *testing.T) {
 		{sites.Name, "sites_recrawl_drce_cnt", s.pool.called()},
 	} {
 		if got := s.number(want.class, want.name); got != want.n {
-			t.Errorf("%s is %d, should be %d", want.name, got, want.n)
+			t.Errorf("%s = %d, want %d", want.name, got, want.n)
 		}
 	}
 	for _, one := range m.sites {
@@ -376,7 +371,7 @@ func (m *model) count(what string) (n int) {
 	return n
 }
 
-// compareGone holds what went against the model, minute by minute.
+// compareGone compares deletions with the model, minute by minute.
 func compareGone(t *testing.T, got []string, events []event) {
 	t.Helper()
 	var want []string
@@ -402,7 +397,7 @@ func compareGone(t *testing.T, got []string, events []event) {
 	}
 }
 
-// compareSite holds what is stored of a site against the model.
+// compareSite compares the stored rows of a site with the model.
 func (s *simulation) compareSite(m *siteModel) {
 	s.Helper()
 	var got struct {

@@ -21,19 +21,19 @@ func TestDivided(t *testing.T) {
 		want    string
 	}{
 		{"rounded up", wire.SiteNew, 2, `{"maxURLs":500,"maxResources":301,"maxErrors":3}`, `{"maxErrors":2,"maxResources":151,"maxURLs":250}`},
-		{"never none", wire.SiteNew, 10, `{"maxURLs":1,"maxResources":10,"maxErrors":11}`, `{"maxErrors":2,"maxResources":1,"maxURLs":1}`},
+		{"rounded up to at least 1", wire.SiteNew, 10, `{"maxURLs":1,"maxResources":10,"maxErrors":11}`, `{"maxErrors":2,"maxResources":1,"maxURLs":1}`},
 		{"update", wire.SiteUpdate, 3, `{"id":"s","maxURLs":10}`, `{"id":"s","maxURLs":4}`},
-		{"none stays none", wire.SiteNew, 2, `{"maxURLs":0, "maxResources":null, "maxErrors":-4}`, `{"maxURLs":0, "maxResources":null, "maxErrors":-4}`},
-		{"as requests write numbers", wire.SiteNew, 2, `{"maxURLs":"7","maxResources":7.9,"maxErrors":true}`, `{"maxErrors":1,"maxResources":4,"maxURLs":4}`},
-		{"no numbers", wire.SiteNew, 2, `{"maxURLs":"many","maxResources":[4],"maxErrors":{}}`, `{"maxURLs":"many","maxResources":[4],"maxErrors":{}}`},
-		{"the greatest", wire.SiteNew, 2, `{"maxURLs":9223372036854775807}`, `{"maxURLs":4611686018427387904}`},
-		{"all else stays", wire.SiteNew, 2, `{"maxURLs":2,"maxURLsFromPage":80,"userId":9007199254740993,"x":[1e400]}`, `{"maxURLs":1,"maxURLsFromPage":80,"userId":9007199254740993,"x":[1e400]}`},
+		{"no limits", wire.SiteNew, 2, `{"maxURLs":0, "maxResources":null, "maxErrors":-4}`, `{"maxURLs":0, "maxResources":null, "maxErrors":-4}`},
+		{"spellings of numbers", wire.SiteNew, 2, `{"maxURLs":"7","maxResources":7.9,"maxErrors":true}`, `{"maxErrors":1,"maxResources":4,"maxURLs":4}`},
+		{"not numbers", wire.SiteNew, 2, `{"maxURLs":"many","maxResources":[4],"maxErrors":{}}`, `{"maxURLs":"many","maxResources":[4],"maxErrors":{}}`},
+		{"largest number", wire.SiteNew, 2, `{"maxURLs":9223372036854775807}`, `{"maxURLs":4611686018427387904}`},
+		{"other fields", wire.SiteNew, 2, `{"maxURLs":2,"maxURLsFromPage":80,"userId":9007199254740993,"x":[1e400]}`, `{"maxURLs":1,"maxURLsFromPage":80,"userId":9007199254740993,"x":[1e400]}`},
 		{"one node", wire.SiteNew, 1, `{"maxURLs":500}`, `{"maxURLs":500}`},
-		{"another operation", wire.SiteFind, 2, `{"maxURLs":500}`, `{"maxURLs":500}`},
-		{"a fetch has a limit of its own", wire.URLFetch, 2, `[{"maxURLs":500}]`, `[{"maxURLs":500}]`},
-		{"a list", wire.SiteUpdate, 2, `[{"maxURLs":500}]`, `[{"maxURLs":500}]`},
+		{"other operation", wire.SiteFind, 2, `{"maxURLs":500}`, `{"maxURLs":500}`},
+		{"URL_FETCH", wire.URLFetch, 2, `[{"maxURLs":500}]`, `[{"maxURLs":500}]`},
+		{"list", wire.SiteUpdate, 2, `[{"maxURLs":500}]`, `[{"maxURLs":500}]`},
 		{"null", wire.SiteNew, 2, `null`, `null`},
-		{"nothing", wire.SiteNew, 2, ``, ``},
+		{"empty", wire.SiteNew, 2, ``, ``},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// What db-task reads on each node, by the number of nodes that is configured.
+// The limits that db-task gets on each node, by the configured number of nodes.
 func TestNodesShareLimits(t *testing.T) {
 	for nodes, want := range map[int]string{0: `[1,{"maxURLs":7}]`, 1: `[1,{"maxURLs":7}]`, 2: `[1,{"maxURLs":4}]`, 7: `[1,{"maxURLs":1}]`} {
 		b := managertest.Bus(t)

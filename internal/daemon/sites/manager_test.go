@@ -18,7 +18,7 @@ import (
 
 type runFunc = func(context.Context, executor.Task) ([]executor.Result, error)
 
-// start runs a manager on an environment that is a function.
+// start runs a manager with an executor that is a function.
 func start(t *testing.T, b *bus.Bus, cfg Config, run runFunc) (stop func()) {
 	t.Helper()
 	cfg.Executor, cfg.DBTask = managertest.Executor{RunFunc: run}, executor.Stage{Program: "db-task", Args: []string{"--config", "x.ini"}}
@@ -27,7 +27,7 @@ func start(t *testing.T, b *bus.Bus, cfg Config, run runFunc) (stop func()) {
 	return managertest.Run(t, m, ready)
 }
 
-// call reads what the manager gave db-task.
+// call decodes the input of db-task.
 func call(task executor.Task) wire.Call {
 	var c wire.Call
 	if err := json.Unmarshal(task.Stdin, &c); err != nil {
@@ -78,19 +78,19 @@ func TestAnswersOfNodes(t *testing.T) {
 		items     []int // error codes
 		inMessage string
 	}{
-		{"good", []executor.Result{good}, nil, 0, []int{0}, ""},
+		{"one node", []executor.Result{good}, nil, 0, []int{0}, ""},
 		{"two nodes", []executor.Result{good, good}, nil, 0, []int{0, 0}, ""},
 		{"one of two failed", []executor.Result{failed, good}, nil, 0, []int{2, 0}, "exit_status=3, stderror=no database"},
 		{"not JSON", []executor.Result{managertest.Finished("n", "panic: x")}, nil, 0, []int{1}, "panic: x"},
-		{"no pair", []executor.Result{managertest.Finished("n", "[101]")}, nil, 0, []int{1}, "[101, object]"},
-		{"another operation", []executor.Result{managertest.Finished("n", "[102,{}]")}, nil, 0, []int{1}, "[102,{}]"},
-		{"nothing", []executor.Result{managertest.Finished("n", "")}, nil, 0, []int{1}, "[101, object]"},
-		{"one of two late", []executor.Result{late, good}, nil, 0, []int{2, 0}, "timed out"},
-		{"all late", []executor.Result{late, late}, nil, 1, nil, "no answer within"},
-		{"late before it began", nil, fmt.Errorf("waiting: %w", context.DeadlineExceeded), 1, nil, "no answer within"},
+		{"not a pair", []executor.Result{managertest.Finished("n", "[101]")}, nil, 0, []int{1}, "[101, object]"},
+		{"answer of another operation", []executor.Result{managertest.Finished("n", "[102,{}]")}, nil, 0, []int{1}, "[102,{}]"},
+		{"no output", []executor.Result{managertest.Finished("n", "")}, nil, 0, []int{1}, "[101, object]"},
+		{"one of two timed out", []executor.Result{late, good}, nil, 0, []int{2, 0}, "timed out"},
+		{"all timed out", []executor.Result{late, late}, nil, 1, nil, "no answer within"},
+		{"timed out before the start", nil, fmt.Errorf("waiting: %w", context.DeadlineExceeded), 1, nil, "no answer within"},
 		{"no nodes", nil, nil, 2, nil, "empty list"},
 		{"no such node", nil, executor.ErrNode, 2, nil, "empty list"},
-		{"closed", nil, executor.ErrClosed, 0, []int{2}, "closed"},
+		{"executor closed", nil, executor.ErrClosed, 0, []int{2}, "closed"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -123,12 +123,12 @@ func TestRefused(t *testing.T) {
 		e := c.Ask(wire.ClassClient, eventType, nil)
 		r := managertest.Object[wire.ClientResponse](t, e)
 		if e.Type != eventType+100 || len(r.ItemsList) != 1 || r.ItemsList[0].ErrorCode != 2.0 {
-			t.Errorf("%d was answered by %d %s", eventType, e.Type, e.Object)
+			t.Errorf("answer to %d: %d %s", eventType, e.Type, e.Object)
 		}
 	}
 }
 
-// A client's slow requests may take all workers but one.
+// Slow requests of one client leave one worker free.
 func TestSlowRequestsHoldUpNobody(t *testing.T) {
 	b := managertest.Bus(t)
 	release, running := make(chan struct{}), make(chan struct{}, 100)
@@ -169,7 +169,7 @@ func TestSlowRequestsHoldUpNobody(t *testing.T) {
 		count(`"itemObject":[]`)
 	}
 	if len(running) != 2 {
-		t.Errorf("%d more ran", len(running))
+		t.Errorf("%d more requests ran", len(running))
 	}
 	if e := other.Ask(wire.ClassClient, int(wire.SiteStatus), nil); !strings.Contains(string(e.Object), `"itemObject":[]`) {
 		t.Errorf("answer %s", e.Object)
@@ -226,7 +226,7 @@ func TestNewWorkIsTold(t *testing.T) {
 			told++
 		}
 	}
-	// Each hint leaves right after its answer, so the last one may be on its way.
+	// Each hint follows its answer, so the last one may not have arrived.
 	poll := bus.NewPoller(crawler)
 	for end := time.Now().Add(managertest.Patience); told > 0; {
 		m, err := crawler.Recv()
@@ -244,7 +244,7 @@ func TestNewWorkIsTold(t *testing.T) {
 		}
 	}
 	if m, err := crawler.Recv(); !errors.Is(err, bus.ErrNone) {
-		t.Errorf("one hint too many: %+v, %v", m, err)
+		t.Errorf("unexpected hint: %+v, %v", m, err)
 	}
 }
 
@@ -324,8 +324,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// Changes wait for one another in the database; what only reads overtakes them, and
-// finds workers that they may not take.
+// Changes wait for each other in the database. Reads overtake them and use workers that changes
+// may not use.
 func TestReadsOvertakeChanges(t *testing.T) {
 	status, change := int(wire.SiteStatus), int(wire.URLNew)
 	m := &Manager{cfg: Config{Workers: 8}, running: map[string]*job{}}
@@ -348,19 +348,19 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	}
 	for range 2 {
 		if got := run("client", status); got != "client SITE_STATUS" {
-			t.Errorf("a status behind it: %s", got)
+			t.Errorf("status after the changes: %s", got)
 		}
 	}
 	if got := run("client", status); got != "waits" {
 		t.Errorf("the last worker: %s", got)
 	}
 	if got := run("BatchTasksManager", change); got != "BatchTasksManager URL_NEW" {
-		t.Errorf("another manager: %s", got)
+		t.Errorf("other manager: %s", got)
 	}
 	for _, workers := range []int{1, 2, 3} {
 		few := &Manager{cfg: Config{Workers: workers}, running: map[string]*job{}}
 		if !few.mayRun(stream{"client", false}) {
-			t.Errorf("with %d workers nothing can be changed", workers)
+			t.Errorf("with %d workers no change can run", workers)
 		}
 	}
 }

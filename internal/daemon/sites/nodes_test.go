@@ -17,8 +17,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// cluster is the way of a client's request: ClientInterfaceService, SitesManager
-// and two data nodes, each a db-task on a database of its own.
+// cluster is the path of a client's request: ClientInterfaceService, SitesManager and two data
+// nodes, each a db-task with its own database.
 type cluster struct {
 	t      *testing.T
 	nodes  map[string]storage.Job
@@ -70,7 +70,7 @@ func (c *cluster) run(ctx context.Context, node string, stdin []byte) string {
 	return string(raw)
 }
 
-// ask is a client's request; merge is its cookie, "" without one.
+// ask sends a client's request; merge is its cookie, "" for none.
 func (c *cluster) ask(op wire.Op, request, merge string) wire.ClientResponse {
 	c.t.Helper()
 	e := managertest.Event(c.t, wire.ClassClient, int(op), json.RawMessage(request))
@@ -81,7 +81,7 @@ func (c *cluster) ask(op wire.Op, request, merge string) wire.ClientResponse {
 	return managertest.Object[wire.ClientResponse](c.t, c.caller.Recv())
 }
 
-// merged is the one object of the answer of both nodes.
+// merged returns the only object in the merged answer of both nodes.
 func merged[T any](c *cluster, op wire.Op, request string) T {
 	c.t.Helper()
 	var object T
@@ -120,7 +120,7 @@ func TestTwoNodes(t *testing.T) {
 		}
 		for _, item := range r.ItemsList {
 			if s := limits(item.ItemObject); s != "251 0 1 1" {
-				t.Errorf("the limits of %s are %s", item.Host, s)
+				t.Errorf("limits of %s: %s", item.Host, s)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestTwoNodes(t *testing.T) {
 		}
 	}
 
-	// A page that only node-b knows, and pages of both.
+	// One page is only on node-b, the others on both nodes.
 	page := func(path string, size int) string {
 		return fmt.Sprintf(`{"siteId":%q,"url":"http://news.example.test/%s","size":%d}`, site, path, size)
 	}
@@ -155,7 +155,7 @@ func TestTwoNodes(t *testing.T) {
 		t.Errorf("URL_FETCH:\n%v\n%s", got, want)
 	}
 
-	// A refusal of both nodes is not merged away.
+	// A refusal of both nodes is kept by merging.
 	r := c.ask(wire.SiteStatus, `{"id":"../x"}`, "")
 	if len(r.ItemsList) != 2 || r.ItemsList[0].ErrorMessage == "" || r.ItemsList[1].ErrorMessage == "" {
 		t.Errorf("refused: %+v", r)

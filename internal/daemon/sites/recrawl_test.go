@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// One recrawl from the lock to the unlock, its requests and its statistics.
+// One recrawl from lock to unlock, with its requests and statistics.
 func TestRecrawl(t *testing.T) {
 	d := newData(t, "n")
 	d.fill("n", "")
@@ -38,7 +38,7 @@ func TestRecrawl(t *testing.T) {
 		"recrawl_threads": 0, "recrawl_threads_created": 1, "recrawl_sites_queue": 0, "sites_recrawl_fault_cnt": 0, "common_operations_cnt": 0,
 	} {
 		if got := r.stat(name); got != want {
-			t.Errorf("%s is %d, want %d", name, got, want)
+			t.Errorf("%s = %d, want %d", name, got, want)
 		}
 	}
 	for _, task := range r.tasks {
@@ -52,11 +52,11 @@ func TestRecrawl(t *testing.T) {
 	})
 	r.caller.Ask(wire.ClassClient, int(wire.SiteStatus), map[string]string{"id": "s"})
 	if got := r.stat("sites_recrawl_drce_cnt"); got != 8 {
-		t.Errorf("all requests are %d", got)
+		t.Errorf("%d requests in total", got)
 	}
 }
 
-// What each key, and each property, makes of a recrawl.
+// The effect of each key and property on a recrawl.
 func TestRecrawlKeys(t *testing.T) {
 	long := func(s wire.Site) string { return fmt.Sprint(s.RecrawlPeriod) }
 	inMinutes := func(s wire.Site) string {
@@ -73,7 +73,7 @@ func TestRecrawlKeys(t *testing.T) {
 		site       func(wire.Site) string
 		want       string
 	}{
-		{"as shipped", nil, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", inMinutes, "60"},
+		{"shipped configuration", nil, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", inMinutes, "60"},
 		{"DefaultRecrawUpdatelCriterion", func(c *RecrawlConfig) { c.Renew = "Depth=1" }, nil, "optimize s, renew s", "4/2, plain 1/0, busy 3/0", nil, ""},
 		{"RECRAWL_WHERE", nil, []string{"RECRAWL_WHERE", "Status=7 OR Status=4"}, "optimize s, renew s", "1/0, plain 1/0, busy 3/0", mask, "[]"},
 		{"RECRAWL_WHERE that is none", nil, []string{"RECRAWL_WHERE", "Status="}, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", mask, "[CRAWLER_FATAL_INITIALIZATION_PROJECT_ERROR]"},
@@ -119,8 +119,7 @@ func TestRecrawlKeys(t *testing.T) {
 	}
 }
 
-// How sites are picked: so many at once, again at once while there are more, then
-// once per period.
+// Sites are selected in portions, at once while there are more, then once per period.
 func TestRecrawlTurns(t *testing.T) {
 	w := &world{due: []string{"a", "b", "c", "d", "e"}}
 	cfg := recrawls()
@@ -132,7 +131,7 @@ func TestRecrawlTurns(t *testing.T) {
 		b := w.begins[0]
 		if b.Max != 2 || b.Criterion.Where != cfg.Criterion.Where || b.Criterion.OrderBy != cfg.Criterion.OrderBy || b.DateExpression != cfg.DateExpression ||
 			len(b.Except) != 0 || !slices.Equal(w.begins[2].Except, []string{"a", "b", "c", "d"}) {
-			t.Errorf("asked %+v", w.begins)
+			t.Errorf("selections %+v", w.begins)
 		}
 		w.due = []string{"f"}
 	})
@@ -141,18 +140,18 @@ func TestRecrawlTurns(t *testing.T) {
 	r.stat("recrawl_threads") // two turns of the loop
 	r.stat("recrawl_threads")
 	if got := r.asked(); got != "" {
-		t.Errorf("before the period is over: %s", got)
+		t.Errorf("before the end of the period: %s", got)
 	}
 	r.pass(5 * time.Second)
 	r.awaitCalls("begin, renew f, end f")
 	w.with(func() {
 		if last := w.begins[len(w.begins)-1]; len(last.Except) != 0 {
-			t.Errorf("a new period leaves out %v", last.Except)
+			t.Errorf("a new period excludes %v", last.Except)
 		}
 	})
 	r.settle()
 
-	// Suspended, and off, it picks nothing; on again it does.
+	// While suspended or off it selects nothing; afterwards it does.
 	r.forget()
 	w.with(func() { w.due = []string{"g"} })
 	r.caller.Ask(wire.ClassAdmin, wire.AdminSuspend, map[string]int{"suspendType": 0})
@@ -176,7 +175,7 @@ func TestRecrawlTurns(t *testing.T) {
 	}
 }
 
-// A criterion that selects the same sites always recrawls each once in a period.
+// A criterion that always selects the same sites recrawls each once per period.
 func TestRecrawlWithoutEnd(t *testing.T) {
 	w := &world{due: []string{"a", "b"}, always: true}
 	cfg := recrawls()
@@ -189,7 +188,7 @@ func TestRecrawlWithoutEnd(t *testing.T) {
 	r.awaitCalls("begin, renew a, end a, begin, renew b, end b, begin")
 }
 
-// Threads: so many at once, beside the workers of requests.
+// The number of threads is limited, and independent of the workers of requests.
 func TestRecrawlThreads(t *testing.T) {
 	w := &world{due: []string{"a", "b", "c", "d", "e"}}
 	release, running := make(chan struct{}), make(chan string, 10)
@@ -210,7 +209,7 @@ func TestRecrawlThreads(t *testing.T) {
 		<-running
 	}
 	if got, queue := r.stat("recrawl_threads"), r.stat("recrawl_sites_queue"); got != 3 || queue != 5 || len(running) != 0 {
-		t.Errorf("%d threads, %d sites, %d more run", got, queue, len(running))
+		t.Errorf("%d threads, %d sites, %d other requests run", got, queue, len(running))
 	}
 	for range 5 { // more than Workers
 		r.caller.Ask(wire.ClassClient, int(wire.SiteStatus), nil)
@@ -220,12 +219,12 @@ func TestRecrawlThreads(t *testing.T) {
 	close(release)
 	r.settle()
 	if got := r.stat("recrawl_threads_created"); got != 5 {
-		t.Errorf("%d threads in all", got)
+		t.Errorf("%d threads in total", got)
 	}
 	r.await("the turn that was late", func() bool { return strings.Count(r.asked(), "begin") == 2 })
 }
 
-// The delays are the manager's clock's: no worker waits, and a stop is immediate.
+// The delays use the manager's clock: no worker waits, and a stop is immediate.
 func TestRecrawlDelays(t *testing.T) {
 	w := &world{due: []string{"a", "b"}}
 	cfg := recrawls()
@@ -255,7 +254,7 @@ func TestRecrawlDelays(t *testing.T) {
 			t.Errorf("locked %v", w.locked)
 		}
 	})
-	// The next start goes on with it.
+	// The next start resumes it.
 	cfg.DelayBefore, cfg.DelayAfter = 0, 0
 	r.forget()
 	r.bus = managertest.Bus(t)
@@ -268,8 +267,8 @@ func TestRecrawlDelays(t *testing.T) {
 	})
 }
 
-// Whatever step fails, the site is unlocked, at once or by the next turn, and the
-// fault is counted.
+// Whichever step fails, the site is unlocked at once or by the next turn, and the fault is
+// counted.
 func TestRecrawlFaults(t *testing.T) {
 	broken := managertest.Finished("n1", "")
 	broken.State, broken.Reason = executor.Failed, "killed"
@@ -292,14 +291,14 @@ func TestRecrawlFaults(t *testing.T) {
 	}{
 		{"delete killed once", "delete a", broken, 1, del + del + opt + "renew a, end a", 0},
 		{"delete killed always", "delete a", broken, 9, del + del + del + opt + "renew a, end a", 1},
-		{"delete late", "delete a", late, 9, del + opt + "renew a, end a", 1},
+		{"delete timed out", "delete a", late, 9, del + opt + "renew a, end a", 1},
 		{"delete refused", "delete a", refusal(int(wire.URLDelete)), 9, del + opt + "renew a, end a", 1},
 		{"delete not done", "delete a", undone(int(wire.URLDelete)), 9, del + opt + "renew a, end a", 1},
 		{"optimize refused", "optimize a", refusal(int(wire.SiteRecrawl)), 9, del + opt + "renew a, end a", 1},
 		{"renew killed twice", "renew a", broken, 2, del + opt + "renew a, renew a, renew a, end a", 0},
 		{"renew refused", "renew a", refusal(int(wire.URLUpdate)), 9, del + opt + "renew a, end a", 1},
 		{"renew not done", "renew a", undone(int(wire.URLUpdate)), 9, del + opt + "renew a, end a", 1},
-		{"unreadable", "renew a", managertest.Finished("n1", "oops"), 9, del + opt + "renew a, end a", 1},
+		{"invalid answer", "renew a", managertest.Finished("n1", "oops"), 9, del + opt + "renew a, end a", 1},
 		{"end killed once", "end a", broken, 1, del + opt + "renew a, end a, end a", 0},
 		{"end killed always", "end a", broken, 3, del + opt + "renew a, end a, end a, end a", 1},
 		{"begin killed always", "begin", broken, 3, "", 1},
@@ -344,7 +343,7 @@ func TestRecrawlFaults(t *testing.T) {
 			})
 		})
 	}
-	// An environment that does nothing, and a worker that breaks.
+	// An executor that fails, and a worker that panics.
 	for name, run := range map[string]runFunc{
 		"closed": func(context.Context, executor.Task) ([]executor.Result, error) { return nil, executor.ErrClosed },
 		"empty":  func(context.Context, executor.Task) ([]executor.Result, error) { return nil, nil },
@@ -356,14 +355,14 @@ func TestRecrawlFaults(t *testing.T) {
 			r.pass(time.Minute)
 			r.await("another turn", func() bool { return r.stat("sites_recrawl_fault_cnt") == 2 })
 			if got := r.asked(); got != "resume, resume" {
-				t.Errorf("asked %s", got)
+				t.Errorf("requests %s", got)
 			}
 		})
 	}
 }
 
-// A step that may have been done before leaves alone what was touched since the
-// lock: a row is renewed once, not crawled twice.
+// A repeated step skips rows that changed since the lock: a row is renewed once and not crawled
+// twice.
 func TestRenewedOnce(t *testing.T) {
 	d := newData(t, "n")
 	d.fill("n", "")
@@ -374,7 +373,7 @@ func TestRenewedOnce(t *testing.T) {
 		results, err := d.answer(ctx, task)
 		if named(call(task)) == "renew s" && first {
 			first = false
-			// It is crawled before its answer is lost.
+			// It is crawled before the answer of the step is lost.
 			d.ask(ctx, "n", `["URL_UPDATE",[{"siteId":"s","url":"`+pages+`","status":4,"tcDate":{"str":"DATE_ADD(NOW(), INTERVAL 1 SECOND)"}}]]`)
 			results[0].State = executor.Failed
 		}
@@ -384,17 +383,18 @@ func TestRenewedOnce(t *testing.T) {
 	r.awaitCalls("resume, begin, renew s, renew s, end s, begin")
 	r.settle()
 	if got := d.statuses("n", ""); got != "4/0" {
-		t.Errorf("the root is %s", got)
+		t.Errorf("status of the root: %s", got)
 	}
 }
 
-// Several nodes: a site once, its counters together, each step everywhere.
+// With several nodes a site has one entry with summed counters, and each step runs on all
+// nodes.
 func TestRecrawlOnTwoNodes(t *testing.T) {
 	d := newData(t, "a", "b")
 	d.fill("a", "")
 	d.fill("b", "")
 	ctx := context.Background()
-	// b would find it due later; its backlog counts for both.
+	// b would find it due later; its backlog counts, too.
 	d.ask(ctx, "b", `["SITE_UPDATE",{"id":"s","recrawlDate":"2100-01-01 00:00:00"}]`)
 	d.ask(ctx, "b", `["URL_NEW",[{"siteId":"s","url":"`+pages+`new","parentMd5":"`+wire.Md5(pages)+`"}]]`)
 	cfg := recrawls()
@@ -410,7 +410,7 @@ func TestRecrawlOnTwoNodes(t *testing.T) {
 	}
 }
 
-// A site that is deleted while it is recrawled is no fault.
+// A site deleted during its recrawl is not a fault.
 func TestDeletedWhileRecrawled(t *testing.T) {
 	d := newData(t, "n")
 	d.fill("n", "")
@@ -442,15 +442,15 @@ func TestTuned(t *testing.T) {
 		{"new pages", 1, wire.RecrawlRules{}, 60, 1, 0, 75},
 		{"not processed", 0, on, 60, 0, 1, 75},
 		{"no backlog", 1, wire.RecrawlRules{}, 60, 0, 0, 45},
-		{"at the top", 1, wire.RecrawlRules{}, 1440, 1, 0, 1440},
-		{"below the top", 1, wire.RecrawlRules{}, 1430, 1, 0, 1440}, // the original went to 1445
-		{"at the bottom", 1, wire.RecrawlRules{}, 15, 0, 0, 15},
-		{"above the bottom", 1, wire.RecrawlRules{}, 20, 0, 0, 15},
-		{"out of bounds", 1, wire.RecrawlRules{}, 5000, 1, 0, 1440},
-		{"far below", 1, wire.RecrawlRules{}, 1, 0, 0, 15},
-		{"never stays never", 1, wire.RecrawlRules{}, 0, 1, 1, 0},
-		{"bounds of the site", 1, wire.RecrawlRules{PeriodMin: n(50), PeriodStep: n(100)}, 60, 0, 0, 50},
-		{"top of the site", 1, wire.RecrawlRules{PeriodMax: n(65)}, 60, 1, 0, 65},
+		{"at the maximum", 1, wire.RecrawlRules{}, 1440, 1, 0, 1440},
+		{"below the maximum", 1, wire.RecrawlRules{}, 1430, 1, 0, 1440}, // the original went to 1445
+		{"at the minimum", 1, wire.RecrawlRules{}, 15, 0, 0, 15},
+		{"above the minimum", 1, wire.RecrawlRules{}, 20, 0, 0, 15},
+		{"above the maximum", 1, wire.RecrawlRules{}, 5000, 1, 0, 1440},
+		{"below the minimum", 1, wire.RecrawlRules{}, 1, 0, 0, 15},
+		{"no period", 1, wire.RecrawlRules{}, 0, 1, 1, 0},
+		{"minimum of the site", 1, wire.RecrawlRules{PeriodMin: n(50), PeriodStep: n(100)}, 60, 0, 0, 50},
+		{"maximum of the site", 1, wire.RecrawlRules{PeriodMax: n(65)}, 60, 1, 0, 65},
 	}
 	for _, tc := range cases {
 		c := recrawls()
@@ -463,11 +463,11 @@ func TestTuned(t *testing.T) {
 	c := recrawls()
 	got, refused := c.tuned(wire.RecrawlSite{Period: 60, Rules: wire.RecrawlRules{PeriodMode: n(1), PeriodMin: n(100), PeriodMax: n(50)}})
 	if got != 60 || !strings.Contains(refused, "RECRAWL_PERIOD_MIN") {
-		t.Errorf("bounds that cross: %d, %q", got, refused)
+		t.Errorf("minimum above maximum: %d, %q", got, refused)
 	}
 }
 
-// What an operator may set while it runs, and what is refused.
+// What an operator can set at run time, and what is refused.
 func TestRecrawlVariables(t *testing.T) {
 	r := newRig(t, recrawls(), (&world{}).answer)
 	cases := map[string]struct {
@@ -507,14 +507,14 @@ func TestRecrawlVariables(t *testing.T) {
 		}
 		after := r.caller.Ask(wire.ClassAdmin, wire.AdminGet, wire.AdminFields{Fields: map[string]any{name: ""}})
 		if string(before.Object) != string(after.Object) {
-			t.Errorf("%s was %s and is %s", name, before.Object, after.Object)
+			t.Errorf("%s was %s, now %s", name, before.Object, after.Object)
 		}
 		if got := r.set(name, tc.good); got.Fields[name] != tc.good || got.Errors != nil {
 			t.Errorf("%s = %v: %+v", name, tc.good, got)
 		}
 	}
 	if got := r.set("DRCERoute", map[string]any{"role": 0, "nodes": []string{"x"}}); got.Errors != nil {
-		t.Errorf("a route as an object: %+v", got)
+		t.Errorf("route as an object: %+v", got)
 	}
 }
 
@@ -537,7 +537,7 @@ func TestRoute(t *testing.T) {
 	}
 	for _, text := range []string{"x", "[]", "1", "null", `{"role":2}`, `{"role":"1"}`, `{"rule":1}`, `{"role":1,"nodes":["a","b"]}`, `{"nodes":[""]}`, `{"nodes":[1]}`, `{} {}`, `{`} {
 		if _, err := ParseRoute(text); err == nil {
-			t.Errorf("%s is taken", text)
+			t.Errorf("%s is accepted", text)
 		}
 	}
 	for text, good := range map[string]bool{"": true, "{}": true, `{"h:1:2":[1]}`: true, "[]": false, "h": false, `{"h":1}`: false} {
@@ -545,7 +545,7 @@ func TestRoute(t *testing.T) {
 			t.Errorf("pool %s: %v", text, err)
 		}
 	}
-	// Every request goes where the route says.
+	// Every request goes to the nodes of the route.
 	tasks := make(chan executor.Task, 1)
 	b := managertest.Bus(t)
 	route, err := ParseRoute(`{"nodes":["n1"]}`)
@@ -562,7 +562,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// Answers that are none do no harm.
+// Invalid answers of nodes are reported and do not affect other answers.
 func TestTogether(t *testing.T) {
 	sites, err := together([]json.RawMessage{
 		json.RawMessage(`[{"id":"a","newURLs":1,"resources":2,"uDate":"2026-01-05 10:00:01","recrawlDate":"2026-01-06 00:00:00"},{"id":"../x"}]`),

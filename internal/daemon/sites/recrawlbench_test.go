@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// recrawls is the configuration that the tests begin with: the shipped one, but of
-// one thread, so that the order of requests is one.
+// recrawls is the configuration at the start of tests: the shipped one with one thread, so that
+// the order of requests is fixed.
 func recrawls() RecrawlConfig {
 	return RecrawlConfig{
 		Mode: true, Period: time.Minute, Max: 1, MaxThreads: 1, Timeout: time.Hour, LockState: 4, Optimize: true,
@@ -32,7 +32,7 @@ func recrawls() RecrawlConfig {
 	}
 }
 
-// rig is a manager with recrawls on an environment that the test is.
+// rig is a manager with recrawls and a fake executor.
 type rig struct {
 	*testing.T
 	bus    *bus.Bus
@@ -46,7 +46,7 @@ type rig struct {
 	tasks []executor.Task
 }
 
-// named is what a call is, in a word: the operation, or the step, and the site.
+// named names a call: the operation or step, and the site.
 func named(c wire.Call) string {
 	switch c.Op {
 	case wire.SiteRecrawl:
@@ -65,7 +65,7 @@ func named(c wire.Call) string {
 	return c.Op.String()
 }
 
-// newRig starts the manager; answer is db-task.
+// newRig starts the manager; answer acts as db-task.
 func newRig(t *testing.T, cfg RecrawlConfig, answer runFunc) *rig {
 	t.Helper()
 	r := &rig{T: t, bus: managertest.Bus(t)}
@@ -108,7 +108,7 @@ func (r *rig) start(cfg Config, answer runFunc) {
 
 func (r *rig) pass(d time.Duration) { r.ahead.Add(int64(d)) }
 
-// asked are the calls so far, one text.
+// asked returns the calls so far as one text.
 func (r *rig) asked() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,14 +153,13 @@ func (r *rig) awaitCalls(want string) {
 	r.await(want, func() bool { return r.asked() == want })
 }
 
-// settle waits until the manager has nothing under way.
+// settle waits until the manager is idle.
 func (r *rig) settle() {
 	r.Helper()
 	r.await("rest", func() bool { return r.stat("recrawl_sites_queue") == 0 && r.stat("recrawl_threads") == 0 })
 }
 
-// world is what a fake db-task has of sites: those that are due and those that
-// are locked.
+// world holds the sites of a fake db-task: due sites and locked sites.
 type world struct {
 	mu          sync.Mutex
 	due, locked []string
@@ -240,7 +239,7 @@ func (w *world) with(change func()) {
 	change()
 }
 
-// data is a db-task on a database of its own, for tests of what is stored.
+// data is a db-task with its own database, for tests of stored rows.
 type data struct {
 	*testing.T
 	jobs map[string]storage.Job
@@ -283,7 +282,7 @@ func (d *data) ask(ctx context.Context, node, request string) string {
 	return string(raw)
 }
 
-// site reads a site as a node has it.
+// site reads a site from a node.
 func (d *data) site(node, id string) wire.Site {
 	d.Helper()
 	var pair [2]json.RawMessage
@@ -297,7 +296,7 @@ func (d *data) site(node, id string) wire.Site {
 	return s
 }
 
-// statuses are Status and State of the URLs of site s, by their names.
+// statuses returns Status and State of the URLs of site s by name.
 func (d *data) statuses(node string, names ...string) string {
 	d.Helper()
 	var texts []string
@@ -323,8 +322,8 @@ func (d *data) statuses(node string, names ...string) string {
 // pages is the root URL of site s.
 const pages = "http://s.example.test/"
 
-// fill makes site s, which is due, with a root that was crawled and failed, a page
-// that has no tags, and one that is being crawled.
+// fill creates due site s with a failed root, a page without tags, and a page that is being
+// crawled.
 func (d *data) fill(node, more string, properties ...string) {
 	d.Helper()
 	var list []string

@@ -19,8 +19,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The test program plays a db-task that is killed in the middle: killFolder has
-// its data, killPoint says where, as "before renew s".
+// The test binary acts as a db-task that is killed: killFolder has its data, killPoint the
+// place, such as "before renew s".
 const (
 	killFolder = "DC_SITES_TEST_FOLDER"
 	killPoint  = "DC_SITES_TEST_POINT"
@@ -40,7 +40,7 @@ func dataIn(folder string) storage.Config {
 	}
 }
 
-// killed is a job whose process dies once.
+// killed is a job whose process is killed once.
 type killed struct {
 	storage.Job
 	marker, point string
@@ -62,7 +62,7 @@ func (k killed) die(here string) {
 	if here != k.point {
 		return
 	}
-	// Whoever makes the marker is the one that dies.
+	// The process that creates the marker is killed.
 	f, err := os.OpenFile(k.marker, os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return
@@ -82,8 +82,8 @@ func mortal(folder, point string) int {
 	return task.Main(context.Background(), killed{storage.Job{Repository: repo, Critical: storage.Critical}, filepath.Join(folder, "killed"), point}, task.Options{})
 }
 
-// A db-task that is killed anywhere, and a daemon that ends with it or goes on:
-// in the end the site is unlocked, was begun once and renewed once.
+// A db-task is killed at each place, and the daemon restarts or continues: at the end the site
+// is unlocked, was started once and renewed once.
 func TestRecrawlKilled(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		for _, step := range []string{"begin", "delete s", "optimize s", "renew s", "end s"} {
@@ -114,7 +114,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 			t.Error(err)
 		}
 	})
-	// With a restart the daemon ends before it hears of the kill.
+	// With a restart the daemon ends before it learns of the kill.
 	deaths := make(chan struct{}, 1)
 	run := func(ctx context.Context, task executor.Task) ([]executor.Result, error) {
 		results, err := pool.Run(ctx, task)
@@ -139,7 +139,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 	select {
 	case <-deaths:
 	case <-time.After(managertest.Patience):
-		t.Fatal("nobody died")
+		t.Fatal("no process was killed")
 	}
 	want := "1/0"
 	if restart {
@@ -163,6 +163,6 @@ func killedAt(t *testing.T, point string, restart bool) {
 		t.Errorf("%d faults", got)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "killed")); errors.Is(err, os.ErrNotExist) {
-		t.Error("nobody died")
+		t.Error("no process was killed")
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// managers answer STAT as AdminInterfaceServer does. What say gives for a class
-// is its answer: fields, a refusal (text), or nothing (nil).
+// managers answers STAT like AdminInterfaceServer. say returns the answer for a class: fields,
+// a refusal (text), or nil for no answer.
 func managers(t *testing.T, b *bus.Bus, say func(class string) any) (asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -46,7 +46,7 @@ func managers(t *testing.T, b *bus.Bus, say func(class string) any) (asked *atom
 	return asked
 }
 
-// stores answers as SitesManager does.
+// stores answers like SitesManager.
 func stores(t *testing.T, b *bus.Bus, say func() any) (asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -116,21 +116,21 @@ func TestHealthAndReadiness(t *testing.T) {
 		healthy bool
 		reasons []string // "" for ready
 	}{
-		{"all is well", good, fine, 0, (*Server).Running, true, nil},
-		{"enough disk", good, fine, 1, (*Server).Running, true, nil},
-		{"it starts", good, fine, 0, func(*Server) {}, true, []string{"the daemon starts"}},
-		{"it stops", good, fine, 0, func(s *Server) { s.Running(); s.Stopping() }, true, []string{"the daemon stops"}},
-		{"one is suspended", resting, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
-		{"one has stopped", func(class string) any {
+		{"everything works", good, fine, 0, (*Server).Running, true, nil},
+		{"enough free disk", good, fine, 1, (*Server).Running, true, nil},
+		{"starting", good, fine, 0, func(*Server) {}, true, []string{"the daemon starts"}},
+		{"stopping", good, fine, 0, func(s *Server) { s.Running(); s.Stopping() }, true, []string{"the daemon stops"}},
+		{"suspended manager", resting, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
+		{"stopped manager", func(class string) any {
 			if class == "A" {
 				return "class A has stopped"
 			}
 			return good(class)
 		}, fine, 0, (*Server).Running, false, []string{"A: class A has stopped"}},
-		{"no disk", good, fine, 1 << 62, (*Server).Running, true, []string{"bytes free"}},
-		{"a node's stores are away", good, func() any { return node(2, "database: connection refused") }, 0, (*Server).Running, true, []string{`node "n1": database: connection refused`}},
-		{"no node", good, func() any { return wire.ClientResponse{ErrorCode: 2, ErrorMessage: "empty list of nodes"} }, 0, (*Server).Running, true, []string{"empty list of nodes"}},
-		{"nonsense", good, func() any { return []int{1} }, 0, (*Server).Running, true, []string{"invalid answer"}},
+		{"not enough free disk", good, fine, 1 << 62, (*Server).Running, true, []string{"bytes free"}},
+		{"stores of a node fail", good, func() any { return node(2, "database: connection refused") }, 0, (*Server).Running, true, []string{`node "n1": database: connection refused`}},
+		{"no nodes", good, func() any { return wire.ClientResponse{ErrorCode: 2, ErrorMessage: "empty list of nodes"} }, 0, (*Server).Running, true, []string{"empty list of nodes"}},
+		{"invalid answer of the stores", good, func() any { return []int{1} }, 0, (*Server).Running, true, []string{"invalid answer"}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 }
 
-// A stuck manager costs a scrape the patience of one round and is named; the
-// others are told as ever, and it is not asked again before it has answered.
+// A blocked manager delays a scrape by at most one round and is named. The others are reported,
+// and it gets no new request before it answers.
 func TestStuckManager(t *testing.T) {
 	b := managertest.Bus(t)
 	var stuck atomic.Int64
@@ -190,14 +190,14 @@ func TestStuckManager(t *testing.T) {
 		t.Errorf("health %d %s", status, body)
 	}
 	if stuck.Load() != 1 {
-		t.Errorf("the stuck manager was asked %d times", stuck.Load())
+		t.Errorf("%d requests to the blocked manager", stuck.Load())
 	}
 	if asked.Load() > 1+2*(scrapes+1) {
-		t.Errorf("%d questions", asked.Load())
+		t.Errorf("%d requests", asked.Load())
 	}
 }
 
-// An answer that comes after its round says nothing about the next one.
+// A late answer does not count for the next round.
 func TestLateAnswer(t *testing.T) {
 	b := managertest.Bus(t)
 	var turn atomic.Int64
@@ -225,9 +225,9 @@ func TestLateAnswer(t *testing.T) {
 	a.now = func() time.Time { return now }
 	a.patience = 0
 	if r := a.round(); r.fault() == nil {
-		t.Errorf("answered at once: %+v", r)
+		t.Errorf("answer in the first round: %+v", r)
 	}
-	now = now.Add(forget) // it is asked anew
+	now = now.Add(forget) // a new request is sent
 	a.patience = managertest.Patience
 	if r := a.round(); r.classes["A"].fields["N"] != 2.0 {
 		t.Errorf("round %+v", r)
@@ -257,7 +257,7 @@ func TestStoresAreAskedRarely(t *testing.T) {
 		}
 	}
 	if asked.Load() != 1 {
-		t.Errorf("asked %d times", asked.Load())
+		t.Errorf("%d requests", asked.Load())
 	}
 	fail.Store(true)
 	now = now.Add(probeGap)
@@ -266,12 +266,11 @@ func TestStoresAreAskedRarely(t *testing.T) {
 		last = p.stores(0) // the last answer counts until the next one is there
 	}
 	if !strings.Contains(last, "gone") || asked.Load() != 2 {
-		t.Errorf("fault %q, asked %d times", last, asked.Load())
+		t.Errorf("fault %q, %d requests", last, asked.Load())
 	}
 }
 
-// Stores that never answer: the first who asks waits, nobody else does; after
-// probeLimit that is an answer too.
+// If stores never answer, only the first caller waits. After probeLimit that counts as a fault.
 func TestSilentStores(t *testing.T) {
 	b := managertest.Bus(t)
 	stores(t, b, func() any { return nil })
@@ -314,7 +313,7 @@ func TestOnlyGet(t *testing.T) {
 	}
 }
 
-// Peers that say nothing, or nonsense, take nothing from the others.
+// Silent and misbehaving peers do not affect others.
 func TestHostilePeers(t *testing.T) {
 	b := managertest.Bus(t)
 	managers(t, b, good)
@@ -374,7 +373,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The service manager hears of a daemon whose managers all answer, and of its end.
+// The service manager gets heartbeats while all managers answer, and the stop.
 func TestBeat(t *testing.T) {
 	b := managertest.Bus(t)
 	var stuck atomic.Bool
@@ -407,16 +406,16 @@ func TestBeat(t *testing.T) {
 	before := len(beats)
 	round()
 	if len(beats) != before {
-		t.Errorf("%d beats without a manager", len(beats)-before)
+		t.Errorf("%d heartbeats with a silent manager", len(beats)-before)
 	}
 	s.Stopping()
 	s.Stopping()
 	if stops != 1 {
-		t.Errorf("told %d times that it stops", stops)
+		t.Errorf("Stopping was called %d times", stops)
 	}
 }
 
-// Every metric that is known here is sent without a clash, with its HELP.
+// All known metrics are registered without a conflict and with HELP.
 func TestMetricNames(t *testing.T) {
 	b := managertest.Bus(t)
 	fields := map[string]any{
@@ -453,7 +452,7 @@ func TestMetricNames(t *testing.T) {
 			continue
 		}
 		if m.kind == count != strings.HasSuffix(m.name, "_total") {
-			t.Errorf("%s: a counter ends with _total, nothing else does", m.name)
+			t.Errorf("%s: only names of counters end with _total", m.name)
 		}
 	}
 	for _, want := range []string{
@@ -468,6 +467,6 @@ func TestMetricNames(t *testing.T) {
 		}
 	}
 	if strings.Contains(body, "dc_schedule_next") || strings.Contains(body, `name="text"`) || families["process_open_fds"] == nil || families["go_goroutines"] == nil {
-		t.Error("too much or too little is told")
+		t.Error("unexpected metrics")
 	}
 }
