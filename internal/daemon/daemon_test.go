@@ -216,7 +216,7 @@ func TestHostilePeers(t *testing.T) {
 			}
 		}
 	}
-	client.Send(wire.Event{Class: wire.ClassClient, UID: "an odd uid", Type: 1}) // nobody can be told
+	client.Send(wire.Event{Class: wire.ClassClient, UID: "an odd uid", Type: 1}) // it cannot be answered
 	if e := client.Ask(wire.ClassClient, int(wire.SiteStatus), nil); e.Type != 103 {
 		t.Errorf("answer %+v", e)
 	}

@@ -62,7 +62,7 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	for name, want := range map[string]string{
 		"id": labelOf(id), "crawlerType": "1", "dbMode": "3", "maxIterations": "3", "maxItems": "null",
 		"errorMask": "0", "removeUnprocessedItems": "true",
-		"maxExecutionTime": "48", // below the environment's 60 s, though the ini says 120
+		"maxExecutionTime": "48", // below the 60 s of the executor, although the ini has 120
 	} {
 		if string(raw[name]) != want {
 			t.Errorf("%s = %s, want %s", name, raw[name], want)
@@ -186,7 +186,7 @@ func TestEndsOfATask(t *testing.T) {
 			c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
 			if test.submitted {
 				task := r.submitted()
-				r.env.set(func() { r.env.refuse = errors.New("no more") }) // of what is due again
+				r.env.set(func() { r.env.refuse = errors.New("no more") }) // of returned rows
 				id := batchOf(task.Labels)
 				test.end(r, task)
 				testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
@@ -218,7 +218,7 @@ func TestEndsOfATask(t *testing.T) {
 				if test.good {
 					wantFaults, wantURLs = 0, 0
 				}
-				if !test.rests && test.new > 0 { // what was New again met the refusal
+				if !test.rests && test.new > 0 { // the returned rows were refused
 					wantFaults, wantURLs = wantFaults+1, wantURLs+int64(test.new)
 				}
 				if c.faults != wantFaults || c.urlsFault != wantURLs || (c.expired == 1) != test.expired {
@@ -356,7 +356,7 @@ func TestRestart(t *testing.T) {
 	old(ProcessTask, 999, executor.Running, nil)
 	r.env.add(executor.Task{ID: "crawl-strange", Type: CrawlTask}, executor.Lost)
 
-	w.faults[wire.URLReturn] = []fault{down, down, down} // of three ends, or the recovery
+	w.faults[wire.URLReturn] = []fault{down, down, down} // for three batches, or the recovery
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 100, 3 })
 	testwait.Until(r.t, "the first round failed", func() bool { return len(w.requests(wire.URLReturn)) >= 3 })
 	r.settled()
@@ -397,7 +397,7 @@ func TestRestart(t *testing.T) {
 	}
 	r.env.end(alive.ID, executor.Finished, w.work(alive.Stdin, 0, 10))
 	r.finish(task, 0, 100)
-	for r.env.left() > 1 { // the rest of the URLs, and the other manager's task
+	for r.env.left() > 1 { // the other URLs, and the task of the other manager
 		select {
 		case id := <-r.env.submitted:
 			r.finish(r.env.task(id), 0, 100)
@@ -516,7 +516,7 @@ func TestSuspended(t *testing.T) {
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks, cfg.MaxURLs = 1, 4 })
 	task := r.submitted()
 	r.inside(func() { c.Suspend(true) })
-	r.finish(task, 0, 4) // what runs is brought to its end
+	r.finish(task, 0, 4) // running tasks are handled to their end
 	r.empty()
 	r.work()
 	r.clock.pass(2 * time.Hour)
@@ -550,7 +550,7 @@ func TestStopInTheMiddle(t *testing.T) {
 			r.finish(first, 0, 3)
 			r.settled()
 			r.stop()
-			r.env.end(second.ID, executor.Lost, "") // the environment ends with the daemon
+			r.env.end(second.ID, executor.Lost, "") // the executor ends with the daemon
 			for id, task := range r.env.tasks {
 				if r.env.results[id].State == executor.Running {
 					r.env.end(task.ID, executor.Lost, "")

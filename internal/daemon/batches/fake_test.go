@@ -27,16 +27,16 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // fakeExecutor is an executor whose tasks end when the test says so.
 type fakeExecutor struct {
-	executor.Executor // Run, Cancel and Nodes are not there
+	executor.Executor // Run, Cancel and Nodes panic
 
 	mu        sync.Mutex
 	tasks     map[string]executor.Task
 	results   map[string]executor.Result // by id: state and answer
 	deleted   []string
-	most      int // tasks alive at once
+	most      int // maximum of concurrent tasks
 	submits   int
 	refuse    error // of Submit
-	deaf      bool  // the watch tells nothing
+	deaf      bool  // watches report nothing
 	noResult  error // of Result, once
 	noDelete  error // of Delete, once
 	watchers  []chan executor.Status
@@ -196,7 +196,7 @@ func (f *fakeExecutor) left() int {
 type row struct {
 	status, state, batch, attempts, crawled int64
 	parent                                  string
-	stuck                                   bool // nobody touched it for long
+	stuck                                   bool // it did not change for long
 }
 
 // fault is a failure of one request.
@@ -207,7 +207,7 @@ const (
 	silent        // done, and the answer is lost
 	deafen        // neither done nor answered
 	down          // no node answers
-	partial       // the last node is out of order
+	partial       // the last node fails
 )
 
 // world is a fake of SitesManager and its data nodes.

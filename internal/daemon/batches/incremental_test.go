@@ -66,7 +66,7 @@ func TestIncrementalBatch(t *testing.T) {
 			t.Errorf("%d used slots", c.slots())
 		}
 	})
-	r.finish(task, 0, 2) // one page was not reached
+	r.finish(task, 0, 2) // one page was not fetched
 	r.empty()
 	if n, m := w.count(wire.StatusCrawled), w.count(wire.StatusNew); n != 2 || m != 1 {
 		t.Errorf("%d crawled, %d New; want 2 and 1", n, m)
@@ -108,7 +108,7 @@ func TestIncrementalBesideRegular(t *testing.T) {
 	}
 	r.settled()
 	r.finish(kinds[wire.CrawlNormal], 0, 10)
-	r.finish(r.submitted(), 0, 10) // its slot is filled again while the other runs
+	r.finish(r.submitted(), 0, 10) // its slot is filled while the incremental batch runs
 	r.finish(kinds[wire.CrawlIncremental], 0, 3)
 	r.finish(r.submitted(), 0, 10)
 	r.empty()

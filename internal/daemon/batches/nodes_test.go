@@ -69,7 +69,7 @@ func TestSeveralNodes(t *testing.T) {
 		t.Errorf("db-task refuses the copies: %v", err)
 	}
 	late := keys[11]
-	w.set(func() { w.nodes[2][late] = &row{status: wire.StatusNew} }) // found there meanwhile
+	w.set(func() { w.nodes[2][late] = &row{status: wire.StatusNew} }) // discovered there meanwhile
 	r.finish(task, 1, 12)
 	r.empty()
 	for _, k := range keys {
@@ -161,7 +161,7 @@ func TestOneNodeOutOfOrder(t *testing.T) {
 		t.Errorf("%d items of the working node, want 4", n)
 	}
 	r.finish(task, 0, 4)
-	next := r.submitted() // what the other had marked is due again
+	next := r.submitted() // rows that the failed node had marked are due
 	if n := len(items(t, next.Stdin)); n != 4 {
 		t.Errorf("%d items, want 4", n)
 	}
@@ -178,7 +178,7 @@ func TestActiveURLsAreRejected(t *testing.T) {
 		r := newRig(t, w)
 		c := r.crawl(func(cfg *CrawlConfig) { cfg.Propagate, cfg.CheckActive = false, check })
 		first := r.submitted()
-		w.set(func() { w.nodes[1][k] = &row{status: wire.StatusNew} }) // found there meanwhile
+		w.set(func() { w.nodes[1][k] = &row{status: wire.StatusNew} }) // discovered there meanwhile
 		w.work(first.Stdin, 0, 0)
 		r.work()
 		if check {

@@ -71,7 +71,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 		r.env.end(task.ID, executor.Finished, processed(0))
 	}
 	r.nothingLeft()
-	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one when the last three end at once
+	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one more if the last three end together
 		t.Errorf("%d tasks, at most %d concurrent", submits, most)
 	}
 	r.inside(func() {
@@ -79,7 +79,7 @@ func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
 			t.Errorf("total %d filled %d items %d faults %d", p.total, p.filled, p.items, p.faults)
 		}
 	})
-	if n := len(r.world.requests(wire.URLReturn)); n != 3 { // the recovery, and two that had rows
+	if n := len(r.world.requests(wire.URLReturn)); n != 3 { // the recovery, and two batches with rows
 		t.Errorf("%d returns", n)
 	}
 	r.work() // as after a crawl batch
@@ -129,7 +129,7 @@ func TestProcessingFaults(t *testing.T) {
 			p := r.process(nil)
 			task := r.submitted()
 			id := batchOf(task.Labels)
-			w.set(func() { // the first stage selected, then it happened
+			w.set(func() { // the first stage selected rows, then the task ended
 				for i, k := range w.order {
 					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id
 				}

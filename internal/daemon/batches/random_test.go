@@ -107,7 +107,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 			r.stop()
 			see() // what was submitted with the last breath
 			for id := range alive {
-				if rnd.IntN(2) == 0 { // else it lives on
+				if rnd.IntN(2) == 0 { // otherwise it continues
 					r.env.end(id, executor.Lost, "")
 					delete(alive, id)
 				}
@@ -134,7 +134,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 		if task, ok := pick(); ok {
 			r.finish(task, 0, 7)
 		}
-		r.clock.pass(2 * time.Second) // not so much that answers are too late
+		r.clock.pass(2 * time.Second) // less than the timeout of requests
 		r.work()
 		r.inside(func() {})
 	}

@@ -32,7 +32,7 @@ func stuckRows(cfg *CrawlConfig) {
 func TestStuckRows(t *testing.T) {
 	w := newWorld(1, 2, 20)
 	r := newRig(t, w)
-	batches := []int64{5, 6, 7, 8} // dead, of a task of processing, of the crawl, dead too
+	batches := []int64{5, 6, 7, 8} // unknown, of a processing task, of a crawl task, unknown
 	statuses := []int64{3, 6, 2, 5}
 	for i, k := range w.order {
 		row := w.nodes[0][k]
@@ -40,10 +40,10 @@ func TestStuckRows(t *testing.T) {
 	}
 	r.env.add(executor.Task{ID: "process-6", Type: ProcessTask, Labels: map[string]string{label: "6"}}, executor.Running)
 	r.env.add(executor.Task{ID: "crawl-7", Type: CrawlTask, Labels: map[string]string{label: "7"}}, executor.Running)
-	w.faults[wire.URLReturn] = []fault{deafen} // of the recovery, which would return all that is dead
+	w.faults[wire.URLReturn] = []fault{deafen} // of the recovery, which would return the unknown batches
 	c := r.crawl(stuckRows)
 	testwait.Until(r.t, "the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
-	for i, want := range []int{4, 8, 8, 8} { // of the dead batches: 8 stuck rows, and 2 that are young
+	for i, want := range []int{4, 8, 8, 8} { // of unknown batches: 8 stuck rows and 2 young ones
 		r.inside(func() { c.ready = true })
 		r.clock.pass(10 * time.Minute)
 		testwait.Until(r.t, "a sweep", func() bool { return len(r.sweeps()) > i })
@@ -96,7 +96,7 @@ func TestStuckRowsAreTakenUp(t *testing.T) {
 		cfg.Mode = true
 	})
 	task := r.submitted()
-	r.stats(map[string]int{"batches_crawl_total": 2}) // the second looked in vain
+	r.stats(map[string]int{"batches_crawl_total": 2}) // the second was empty
 	w.set(func() {
 		w.nodes[0][key{"s", "m"}] = &row{status: 3, batch: 99, stuck: true, parent: "p"}
 		k := key{"site0", wire.Md5("stuck")}

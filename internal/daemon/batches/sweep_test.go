@@ -69,7 +69,7 @@ func eachSweep(t *testing.T, test func(t *testing.T, c sweepCase, r *rig, setup 
 		t.Run(name, func(t *testing.T) {
 			test(t, c, newRig(t, newWorld(1, 1, 0)), func(cfg *CrawlConfig) {
 				cfg.DBTask = executor.Stage{Program: "db-task", Args: []string{"-c", "x"}}
-				cfg.Mode = false // a clock that leaps would end its selections unheard
+				cfg.Mode = false // a jump of the clock would time out its selections
 				s := c.on(cfg)
 				s.Mode, s.Period, s.Limits = true, 2*time.Minute, Limits{TaskTTL: 70 * time.Second, TaskTime: 80 * time.Second, MaxTasks: 1}
 				s.TaskName = TaskName{Name: "sweeps", Type: 33}
@@ -95,7 +95,7 @@ func TestSweep(t *testing.T) {
 		c.check(t, call.Object)
 		counter := func(name string) string { return c.counters + "_batches" + name }
 		r.stats(map[string]int{counter("_total"): 1, counter(""): 1, "batches_crawl_queue": 0})
-		r.clock.pass(2 * time.Minute) // the one slot is taken
+		r.clock.pass(2 * time.Minute) // the only slot is used
 		r.stats(map[string]int{counter("_canceled"): 1, counter("_total"): 1})
 		r.env.end(task.ID, executor.Finished, c.good)
 		r.empty()
@@ -163,7 +163,7 @@ func TestSweepStandsAside(t *testing.T) {
 			}
 			m.Suspend(true)
 		})
-		r.env.end(task.ID, executor.Finished, c.good) // what runs is brought to its end
+		r.env.end(task.ID, executor.Finished, c.good) // running tasks are handled to their end
 		r.empty()
 		r.clock.pass(time.Hour)
 		r.settled()
@@ -187,7 +187,7 @@ func TestSweepStandsAside(t *testing.T) {
 			r.settled()
 			r.stats(map[string]int{c.counters + "_batches_total": total})
 			set(off.on)
-			if off.key == "BatchDefaultMaxTasks" { // the others are due since they were off
+			if off.key == "BatchDefaultMaxTasks" { // the other schedules are due, because they were off
 				r.clock.pass(2 * time.Minute)
 			}
 			r.env.end(r.submitted().ID, executor.Finished, c.good)
@@ -197,7 +197,7 @@ func TestSweepStandsAside(t *testing.T) {
 	})
 }
 
-// With a limit of sites their order differs from task to task.
+// With a limit of sites, their order changes from task to task.
 func TestAgingTakesTurns(t *testing.T) {
 	cfg := AgingConfig{MaxSites: 2}
 	seen := map[string]bool{}

@@ -16,8 +16,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A key is a variable, a value that SET takes, and what it refuses, each with the
-// words of the refusal.
+// A key is a variable with a valid value and invalid values, each with words of the refusal.
 type keyCase struct {
 	name  string
 	value any
@@ -40,7 +39,7 @@ func text(name, value string, bad any, reason string) keyCase {
 	return keyCase{name, value, map[string]any{reason: bad}}
 }
 
-// commonKeys are those of both managers of batches.
+// commonKeys are the keys of both batch managers.
 var commonKeys = []keyCase{
 	number("DTMDTimeout", 20000, "1 to 86400000", 0),
 	number("BatchQueueProcessingPeriod", 0, "0 to 3600", -1, 3601),
@@ -127,8 +126,8 @@ func asJSON(v any) string {
 	return string(raw)
 }
 
-// change sets each key, after all the values that must be refused and leave what
-// was there; no variable of the manager is left out.
+// change sets each key. Before that it checks that invalid values are refused and change
+// nothing. Every variable of the manager must be listed.
 func (r *rig) change(keys []keyCase) {
 	r.t.Helper()
 	all := map[string]bool{}
@@ -169,7 +168,7 @@ func (r *rig) change(keys []keyCase) {
 	}
 }
 
-// checkStart looks at what every task has of the common keys.
+// checkStart checks the effect of the common keys on a task.
 func checkStart(t *testing.T, task executor.Task) {
 	t.Helper()
 	want := executor.Conditions{MaxCPU: 60, MaxIOWait: 30, MinRAM: 32000000, RetryDelay: 500 * time.Millisecond, Retries: 20}
@@ -178,7 +177,7 @@ func checkStart(t *testing.T, task executor.Task) {
 	}
 }
 
-// All that an operator sets shows in what the manager sends next.
+// A variable has its effect on the next request or task.
 func TestCrawlVariables(t *testing.T) {
 	w := crawledWorld(1, 30)
 	for _, k := range w.order[:20] {
@@ -269,7 +268,7 @@ func TestCrawlVariables(t *testing.T) {
 			t.Errorf("%+v", c.cfg)
 		}
 	})
-	// Each schedule shows its own period, and when it is due again.
+	// STAT shows the period and the next time of each schedule.
 	var stat struct{ Schedules map[string]manager.Schedule }
 	raw, err := json.Marshal(r.operator(wire.AdminStat, "schedules", nil).Fields)
 	if err == nil {
@@ -323,7 +322,7 @@ func TestProcessVariables(t *testing.T) {
 		w.faults[wire.URLReturn] = nil
 	})
 	r.env.set(func() { r.env.noResult, r.env.noDelete = executor.ErrClosed, executor.ErrClosed })
-	r.env.end(second.ID, executor.Refused, "") // it waited too long
+	r.env.end(second.ID, executor.Refused, "") // its TTL has passed
 	r.stats(map[string]int{"batches_process_check_fault": 1})
 	r.clock.pass(2 * time.Second)
 	r.stats(map[string]int{"batches_process_delete_fault": 1})
@@ -333,7 +332,7 @@ func TestProcessVariables(t *testing.T) {
 	})
 }
 
-// IncrMinFreq is said to have no effect when somebody has chosen a value.
+// A chosen value of IncrMinFreq is logged as having no effect.
 func TestMinFreqIsSaidToBeUnused(t *testing.T) {
 	for value, want := range map[int64]bool{0: false, UnusedMinFreq: false, 7: true} {
 		text := &strings.Builder{}

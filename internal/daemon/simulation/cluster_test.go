@@ -23,7 +23,7 @@ type cluster struct {
 	pool     *pool
 	operator *managertest.Caller
 	client   *managertest.Caller
-	classes  []string // of the managers beside the operator's door
+	classes  []string // of the managers except AdminInterfaceServer
 	bus      *bus.Bus
 	said     *complaints
 	asked    int // requests of client, each of which has its answer
@@ -166,7 +166,7 @@ func (k *cluster) delivered(stats map[string]map[string]json.RawMessage) bool {
 			there, back = k.asked, k.asked
 		}
 		for _, class := range k.classes {
-			if class != binder { // who connects calls the socket by the binder's name
+			if class != binder { // the connecting side names its socket after the binder
 				there += count(class, binder+"_send_cnt")
 				back += count(class, binder+"_recv_cnt")
 			}

@@ -14,7 +14,7 @@ import (
 type text struct {
 	links []string // paths
 	tag   string   // ETag; "" for none
-	dated bool     // it tells when it was changed last: at minute stood
+	dated bool     // it has a Last-Modified date: minute stood
 	stood int
 }
 

@@ -76,7 +76,7 @@ func TestRecrawlKeys(t *testing.T) {
 		{"shipped configuration", nil, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", inMinutes, "60"},
 		{"DefaultRecrawUpdatelCriterion", func(c *RecrawlConfig) { c.Renew = "Depth=1" }, nil, "optimize s, renew s", "4/2, plain 1/0, busy 3/0", nil, ""},
 		{"RECRAWL_WHERE", nil, []string{"RECRAWL_WHERE", "Status=7 OR Status=4"}, "optimize s, renew s", "1/0, plain 1/0, busy 3/0", mask, "[]"},
-		{"RECRAWL_WHERE that is none", nil, []string{"RECRAWL_WHERE", "Status="}, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", mask, "[CRAWLER_FATAL_INITIALIZATION_PROJECT_ERROR]"},
+		{"invalid RECRAWL_WHERE", nil, []string{"RECRAWL_WHERE", "Status="}, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", mask, "[CRAWLER_FATAL_INITIALIZATION_PROJECT_ERROR]"},
 		{"DefaultRecrawDeleteOld", func(c *RecrawlConfig) { c.DeleteOld = true }, nil, "delete s, optimize s, renew s", "1/0, plain gone, busy 3/0",
 			func(s wire.Site) string { return fmt.Sprint(s.DeletedURLs) }, "1"},
 		{"PurgeMethod", func(c *RecrawlConfig) { c.DeleteOld, c.PurgeMethod = true, 1 }, nil, "delete s, optimize s, renew s", "1/0, plain gone, busy 3/0",
