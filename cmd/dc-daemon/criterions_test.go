@@ -195,7 +195,7 @@ func TestIncrementalCriterions(t *testing.T) {
 }
 
 // Both draws together select every site of any fetch type (docs/spec/daemon.md F19).
-func TestDrawnCriterionsLeaveNoSiteOut(t *testing.T) {
+func TestDrawsSelectEverySite(t *testing.T) {
 	onBothDatabases(t, func(b *bench) {
 		cfg, _ := read(t, "")
 		want := map[string][]string{"`FetchType`=2": {"s2 u"}, "`FetchType`<>2": {"s1 u", "s3 u", "s7 u"}}

@@ -109,7 +109,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-func TestOpenToAllDoesNotStart(t *testing.T) {
+func TestExposedDoesNotStart(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, strings.Replace(ini, "[ClientInterfaceService]\n", "[ClientInterfaceService]\nserverHost = *\n", 1))
 	out, err := program(t, folder).CombinedOutput()

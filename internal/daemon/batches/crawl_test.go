@@ -143,7 +143,7 @@ func TestHintDuringSelection(t *testing.T) {
 
 // Each end of a task returns the rows and is counted once. It counts as an attempt unless the
 // task was cancelled or lost.
-func TestEndsOfATask(t *testing.T) {
+func TestTaskEnds(t *testing.T) {
 	tests := []struct {
 		name             string
 		end              func(r *rig, task executor.Task)
@@ -230,7 +230,7 @@ func TestEndsOfATask(t *testing.T) {
 }
 
 // A URL whose batches always fail becomes an error, and the rests between the batches grow.
-func TestAttemptsComeToAnEnd(t *testing.T) {
+func TestMaxAttempts(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 4))
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
 	rest := time.Duration(0)

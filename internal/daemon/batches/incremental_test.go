@@ -82,7 +82,7 @@ func TestIncrementalBatch(t *testing.T) {
 
 // A busy queue of regular crawling does not block incremental crawling, which uses none of its
 // slots.
-func TestIncrementalBesideRegular(t *testing.T) {
+func TestIncrementalNeedsNoSlot(t *testing.T) {
 	w := newWorld(1, 2, 40)
 	for i, k := range w.order {
 		if i >= 30 {

@@ -55,7 +55,7 @@ func TestProcessingTask(t *testing.T) {
 
 // One task checks for work. While there is work all slots are used; after an empty answer none
 // until the period or a hint.
-func TestProcessingGoesOnWhileThereIsWork(t *testing.T) {
+func TestProcessingContinues(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 3 })
 	probe := r.submitted()

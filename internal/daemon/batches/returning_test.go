@@ -67,7 +67,7 @@ func TestStuckRows(t *testing.T) {
 
 // The rows of a batch that is being selected or submitted stay, although the executor does not
 // know it yet.
-func TestStuckRowsOfABatchToBe(t *testing.T) {
+func TestRowsOfOpenSelectionStay(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
 	c := r.crawl(stuckRows)
 	r.recovered()
@@ -88,7 +88,7 @@ func TestStuckRowsOfABatchToBe(t *testing.T) {
 }
 
 // Returned rows are crawled at once, not with the next period.
-func TestStuckRowsAreTakenUp(t *testing.T) {
+func TestReturnedRowsAreCrawled(t *testing.T) {
 	w := newWorld(1, 1, 4)
 	r := newRig(t, w)
 	r.crawl(func(cfg *CrawlConfig) {

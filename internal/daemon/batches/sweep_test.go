@@ -152,7 +152,7 @@ func TestSweepsOfTheLastRun(t *testing.T) {
 }
 
 // A sweep uses no slot of crawling, and pauses with the manager and its mode.
-func TestSweepStandsAside(t *testing.T) {
+func TestSweepUsesNoCrawlSlots(t *testing.T) {
 	eachSweep(t, func(t *testing.T, c sweepCase, r *rig, setup func(*CrawlConfig)) {
 		m := r.crawl(setup)
 		r.recovered()

@@ -333,7 +333,7 @@ func TestProcessVariables(t *testing.T) {
 }
 
 // A chosen value of IncrMinFreq is logged as having no effect.
-func TestMinFreqIsSaidToBeUnused(t *testing.T) {
+func TestUnusedMinFreqIsLogged(t *testing.T) {
 	for value, want := range map[int64]bool{0: false, UnusedMinFreq: false, 7: true} {
 		text := &strings.Builder{}
 		NewCrawl(manager.Config{Log: slog.New(slog.NewTextHandler(text, nil))}, CrawlConfig{Incremental: IncrementalConfig{MinFreq: value}})

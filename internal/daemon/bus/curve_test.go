@@ -182,7 +182,7 @@ func TestCurve(t *testing.T) {
 	})
 }
 
-func TestCurveKeepsItsSecret(t *testing.T) {
+func TestCurvePrintsNoSecret(t *testing.T) {
 	alice, server := newParty(t), newParty(t)
 	c := alice.to(server)
 	shown := struct{ Curve *Curve }{c}

@@ -269,7 +269,7 @@ func TestTableOfRequestsExpires(t *testing.T) {
 }
 
 // A large answer of two nodes is merged by a worker: meanwhile another client gets its answer.
-func TestMergingHoldsUpNobody(t *testing.T) {
+func TestMergingBlocksNoClient(t *testing.T) {
 	large := strings.Repeat("x", smallAnswer)
 	nodes := func(e wire.Event) (wire.ClientResponse, bool) {
 		if e.Type != int(wire.URLContent) {

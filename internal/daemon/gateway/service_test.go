@@ -174,7 +174,7 @@ func TestMergingIsOptional(t *testing.T) {
 }
 
 // The request determines the order of the merged answer, and numbers keep all digits.
-func TestMergedByTheRequest(t *testing.T) {
+func TestMergingFollowsTheRequest(t *testing.T) {
 	b := managertest.Bus(t)
 	answerer(t, b, "SitesManager", func(wire.Event) (wire.ClientResponse, bool) {
 		a, z := item("a", `[{"urlMd5":"m","size":1,"batchId":9007199254740993}]`), item("b", `[{"urlMd5":"n","size":2}]`)
@@ -191,7 +191,7 @@ func TestMergedByTheRequest(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNoResponse(t *testing.T) {
+func TestInvalidAnswer(t *testing.T) {
 	for _, object := range []string{`{"itemsList":5}`, `[1]`} {
 		if got, err := merged(merge.For(wire.URLFetch, nil), json.RawMessage(object)); err == nil {
 			t.Errorf("%s: %s", object, got)

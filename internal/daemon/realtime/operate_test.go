@@ -102,8 +102,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// TestNoBatch: an invalid batch is refused with the reason.
-func TestNoBatch(t *testing.T) {
+// TestInvalidBatch: an invalid batch is refused with the reason.
+func TestInvalidBatch(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.client()
 	for _, tt := range []struct {
@@ -135,9 +135,9 @@ func TestNoBatch(t *testing.T) {
 	}
 }
 
-// TestNodeHasIt: a URL that the node has crawled is not requested again unless recrawl is set;
+// TestCrawledBefore: a URL that the node has crawled is not requested again unless recrawl is set;
 // with reprocess = 0 the answer is the stored result.
-func TestNodeHasIt(t *testing.T) {
+func TestCrawledBefore(t *testing.T) {
 	w := newWorld(t, nil)
 	repo, closeStores, err := storage.Open(context.Background(), stores(w.home), managertest.Quiet())
 	if err != nil {

@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 }
 
 // Slow requests of one client leave one worker free.
-func TestSlowRequestsHoldUpNobody(t *testing.T) {
+func TestSlowRequestsLeaveAWorker(t *testing.T) {
 	b := managertest.Bus(t)
 	release, running := make(chan struct{}), make(chan struct{}, 100)
 	start(t, b, Config{Workers: 3, MaxQueue: 2}, func(_ context.Context, task executor.Task) ([]executor.Result, error) {
@@ -200,7 +200,7 @@ func TestPeersTakeTurns(t *testing.T) {
 	}
 }
 
-func TestNewWorkIsTold(t *testing.T) {
+func TestHints(t *testing.T) {
 	b := managertest.Bus(t)
 	crawler, err := b.Bind(bus.Inproc("BatchTasksManager"), bus.Options{})
 	if err != nil {
@@ -257,7 +257,7 @@ func TestFaultInAWorkerIsAnswered(t *testing.T) {
 	}
 }
 
-func TestStopAnswersWhatIsUnderWay(t *testing.T) {
+func TestStopAnswersOpenRequests(t *testing.T) {
 	b := managertest.Bus(t)
 	running := make(chan struct{}, 10)
 	stop := start(t, b, Config{Workers: 1}, func(ctx context.Context, _ executor.Task) ([]executor.Result, error) {
