@@ -323,7 +323,7 @@ func TestRefusedConfigs(t *testing.T) {
 		}, "data folder"},
 		{"repeated class", func(c *Config) { c.Sequence = []string{admin.Name, admin.Name} }, "twice"},
 		{"unknown class", func(c *Config) { c.Sequence = []string{admin.Name, "Manager"} }, `"Manager"`},
-		{"environment", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
+		{"executor", func(c *Config) { c.OpenExecutor = func() (Pool, error) { return nil, errors.New("no pool") } }, "no pool"},
 		{"port in use", func(c *Config) { c.Gateway.Port = taken.Addr().(*net.TCPAddr).Port }, "address already in use"},
 		{"exposed without keys", func(c *Config) { c.Gateway.Host = "0.0.0.0" }, "AllowInsecure"},
 	}

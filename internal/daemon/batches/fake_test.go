@@ -669,7 +669,7 @@ func (r *rig) empty() {
 	var under []batch
 	defer func() {
 		if r.t.Failed() {
-			r.t.Logf("under way: %+v, in the environment: %d", under, r.env.left())
+			r.t.Logf("active: %+v, in the executor: %d", under, r.env.left())
 		}
 	}()
 	testwait.Until(r.t, "nothing is under way", func() bool {
