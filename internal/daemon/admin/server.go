@@ -15,6 +15,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,15 +61,9 @@ type Server struct {
 
 // New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Server {
-	if cfg.Host == "" {
-		cfg.Host = "127.0.0.1"
-	}
-	if cfg.Port == 0 {
-		cfg.Port = 5503
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = 10 * time.Second
-	}
+	cfg.Host = cmp.Or(cfg.Host, "127.0.0.1")
+	cfg.Port = cmp.Or(cfg.Port, 5503)
+	cfg.Timeout = manager.Default(cfg.Timeout, 10*time.Second)
 	base.Name, base.Admin = Name, ""
 	s := &Server{Loop: manager.New(base), cfg: cfg, tcp: cfg.Host, classes: map[string]manager.Peer{}}
 	if cfg.Stop == nil {

@@ -15,6 +15,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,27 +68,13 @@ type Service struct {
 
 // New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Service {
-	if cfg.Host == "" {
-		cfg.Host = "127.0.0.1"
-	}
-	if cfg.Port == 0 {
-		cfg.Port = 5504
-	}
-	if cfg.Sites == "" {
-		cfg.Sites = "SitesManager"
-	}
-	if cfg.RealTime == "" {
-		cfg.RealTime = "BatchTasksManagerRealTime"
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = 100 * time.Second
-	}
-	if cfg.BatchTimeout <= 0 {
-		cfg.BatchTimeout = 1210 * time.Second
-	}
-	if cfg.Nodes <= 0 {
-		cfg.Nodes = 1
-	}
+	cfg.Host = cmp.Or(cfg.Host, "127.0.0.1")
+	cfg.Port = cmp.Or(cfg.Port, 5504)
+	cfg.Sites = cmp.Or(cfg.Sites, "SitesManager")
+	cfg.RealTime = cmp.Or(cfg.RealTime, "BatchTasksManagerRealTime")
+	cfg.Timeout = manager.Default(cfg.Timeout, 100*time.Second)
+	cfg.BatchTimeout = manager.Default(cfg.BatchTimeout, 1210*time.Second)
+	cfg.Nodes = manager.Default(cfg.Nodes, 1)
 	base.Name = Name
 	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: merged}
 	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})

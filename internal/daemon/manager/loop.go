@@ -83,17 +83,19 @@ type handlerKey struct {
 
 type classKey struct{ socket, class string }
 
+// Default returns v, or def if v is not positive.
+func Default[T ~int | ~int64](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
 // New returns a loop and opens nothing.
 func New(cfg Config) *Loop {
-	if cfg.PollTimeout <= 0 {
-		cfg.PollTimeout = maxWait
-	}
-	if cfg.MaxWorkers <= 0 {
-		cfg.MaxWorkers = 16
-	}
-	if cfg.MaxPending <= 0 {
-		cfg.MaxPending = 10000
-	}
+	cfg.PollTimeout = Default(cfg.PollTimeout, maxWait)
+	cfg.MaxWorkers = Default(cfg.MaxWorkers, 16)
+	cfg.MaxPending = Default(cfg.MaxPending, 10000)
 	if cfg.Level == nil {
 		cfg.Level = new(slog.LevelVar)
 	}

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -92,21 +93,11 @@ const (
 
 // New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Manager {
-	if cfg.Server == "" {
-		cfg.Server = Name
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = DefaultTimeout
-	}
-	if cfg.MaxURLs <= 0 {
-		cfg.MaxURLs = DefaultMaxURLs
-	}
-	if cfg.MaxExecution <= 0 {
-		cfg.MaxExecution = DefaultMaxExecution
-	}
-	if cfg.MaxIterations <= 0 {
-		cfg.MaxIterations = DefaultMaxIterations
-	}
+	cfg.Server = cmp.Or(cfg.Server, Name)
+	cfg.Timeout = manager.Default(cfg.Timeout, DefaultTimeout)
+	cfg.MaxURLs = manager.Default(cfg.MaxURLs, DefaultMaxURLs)
+	cfg.MaxExecution = manager.Default(cfg.MaxExecution, DefaultMaxExecution)
+	cfg.MaxIterations = manager.Default(cfg.MaxIterations, DefaultMaxIterations)
 	base.Name, base.MaxWorkers = Name, MaxThreads+1 // and one that cleans up
 	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[string]*request{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})

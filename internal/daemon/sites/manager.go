@@ -21,6 +21,7 @@
 package sites
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,24 +77,12 @@ type Manager struct {
 
 // New returns the manager; it opens nothing.
 func New(base manager.Config, cfg Config) *Manager {
-	if cfg.Server == "" {
-		cfg.Server = Name
-	}
-	if cfg.Crawl == "" {
-		cfg.Crawl = crawl
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = 90 * time.Second
-	}
-	if cfg.Workers <= 0 {
-		cfg.Workers = DefaultWorkers
-	}
-	if cfg.MaxQueue <= 0 {
-		cfg.MaxQueue = 1000
-	}
-	if cfg.Nodes <= 0 {
-		cfg.Nodes = 1
-	}
+	cfg.Server = cmp.Or(cfg.Server, Name)
+	cfg.Crawl = cmp.Or(cfg.Crawl, crawl)
+	cfg.Timeout = manager.Default(cfg.Timeout, 90*time.Second)
+	cfg.Workers = manager.Default(cfg.Workers, DefaultWorkers)
+	cfg.MaxQueue = manager.Default(cfg.MaxQueue, 1000)
+	cfg.Nodes = manager.Default(cfg.Nodes, 1)
 	base.Name, base.MaxWorkers = Name, maxWorkers+maxRecrawlWorkers
 	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[string]*job{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
