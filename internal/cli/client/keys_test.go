@@ -149,6 +149,12 @@ func TestServersWithKeys(t *testing.T) {
 			if got := text(t, out); (out.Exit == AdminOK) != c.admin || !c.admin && (!strings.Contains(got, "the keys do not fit") || !strings.Contains(got, c.says)) {
 				t.Errorf("dc-admin: exit %d %s", out.Exit, got)
 			}
+			if c.admin {
+				stats, err := at(t, adminAt, c.curve).Stats(ctx, b, []string{admin.Name}, nil)
+				if err != nil || len(stats) != 1 || stats[0].Err != nil {
+					t.Errorf("statistics: %+v, %v", stats, err)
+				}
+			}
 			call := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(t, clientsAt, c.curve)}
 			out = call.Do(ctx)
 			got := text(t, out)

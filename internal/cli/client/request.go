@@ -23,6 +23,7 @@ const (
 // ErrFile means that a request file cannot be read, ErrJSON that it is not one JSON value.
 var (
 	ErrFile = errors.New("[--file] wrong filename")
+	//lint:ignore ST1005 the specification gives the text (docs/spec/objects.md 6.3)
 	ErrJSON = errors.New("Wrong JSON format")
 )
 

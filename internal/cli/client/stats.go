@@ -22,7 +22,7 @@ type Stat struct {
 // to the server's timeout for all of them. names selects statistics; empty means all. The
 // result has the order of classes. The error is one of the connection.
 func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) ([]Stat, error) {
-	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer})
+	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errAddress, err)
 	}

@@ -257,13 +257,13 @@ func TestStatusAndContentType(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	loops := 0
 	where := site(t, map[string]any{
-		"/http":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/script", 302) },
+		"/http":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/script", http.StatusFound) },
 		"/script": `<script>location = "/meta"</script>`,
 		"/meta":   `<meta http-equiv=refresh content="0; url=/end">`,
 		"/end":    `<p>the end</p>`,
 		"/loop": func(w http.ResponseWriter, r *http.Request) {
 			loops++
-			http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), 301)
+			http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), http.StatusMovedPermanently)
 		},
 		"/js":    `<script>location = "/js?" + Math.random()</script>`,
 		"/data":  `<p>stays</p><script>location = "ftp://127.0.0.1/x"</script>`,
@@ -499,7 +499,7 @@ func TestPagesShareNoState(t *testing.T) {
 	}, "/wait": func(w http.ResponseWriter, r *http.Request) {
 		both.Done()
 		both.Wait()
-		http.Redirect(w, r, "/?"+r.URL.RawQuery, 302)
+		http.Redirect(w, r, "/?"+r.URL.RawQuery, http.StatusFound)
 	}})
 	results := make(chan error, 2)
 	for i := range 2 {

@@ -27,7 +27,7 @@ func (t *tx) verify(object string, r wire.URLVerifyRequest) (first *wire.URL, er
 			database = d
 		}
 	}
-	c, err := t.rowsClauses(sqldb.URLs, object, r.SiteID, r.Criterion)
+	_, err = t.rowsClauses(sqldb.URLs, object, r.SiteID, r.Criterion) // refuse before reading
 	if err != nil || database == "" {
 		return nil, err
 	}
@@ -41,7 +41,8 @@ func (t *tx) verify(object string, r wire.URLVerifyRequest) (first *wire.URL, er
 			return nil, err
 		}
 	}
-	if c, err = t.rowsClauses(database, object, site, r.Criterion); err != nil {
+	c, err := t.rowsClauses(database, object, site, r.Criterion)
+	if err != nil {
 		return nil, err
 	}
 	text, args := c.query("SELECT "+urlColumns+" FROM "+t.table(database, site)+c.as, ofSite(site), expr.SQL{Text: "(URLMd5 = ?)", Args: []any{r.URLMd5}})
