@@ -109,7 +109,7 @@ var libraries = map[string][]string{
 	"github.com/dlclark/regexp2":                   {"web/pyregexp"},
 	"github.com/gabriel-vasile/mimetype":           {"web/content"},
 	"github.com/klauspost/compress":                {"crawl/fetch"},
-	"github.com/ncruces/go-strftime":               {"storage/expr", "web/linkrules"},
+	"github.com/ncruces/go-strftime":               {"web/linkrules"},
 	"github.com/spf13":                             {"cli/command"},
 	"github.com/tdewolff/parse":                    {"web/links", "web/loosexml"},
 	"github.com/wlynxg/chardet":                    {"web/charset"},

@@ -83,7 +83,7 @@ func FuzzDecode(f *testing.F) {
 
 func TestPairPrintsNoSecret(t *testing.T) {
 	p := generate(t)
-	for _, text := range []string{fmt.Sprint(p), fmt.Sprintf("%+v", p), fmt.Sprintf("%#v", p), fmt.Sprintf("%s", &p)} {
+	for _, text := range []string{fmt.Sprint(p), fmt.Sprintf("%+v", p), fmt.Sprintf("%#v", p), fmt.Sprint(&p)} {
 		if strings.Contains(text, p.Secret) || !strings.Contains(text, p.Public) {
 			t.Errorf("the secret is printed: %s", text)
 		}

@@ -22,7 +22,6 @@ type box struct {
 	t       testing.TB
 	root    string
 	sampler *load.Sampler
-	total   int
 	counted [3]int // busy, idle, iowait
 }
 

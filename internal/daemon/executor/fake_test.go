@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +20,9 @@ import (
 	"hce/dc/internal/testlog"
 	"hce/dc/internal/testwait"
 )
+
+// grown keeps the memory of "grow" alive.
+var grown []byte
 
 // asFake names the variable that makes the test binary another program: "worker" is a task
 // program that follows its requests, "pool" opens a pool and waits to be killed.
@@ -102,7 +104,7 @@ func fakeWorker() {
 		case "grow":
 			block := bytes.Repeat([]byte{1}, a.N)
 			answer.Text = fmt.Sprint(len(block), block[len(block)-1])
-			defer runtime.KeepAlive(block)
+			grown = block
 		case "burn": // N ms of processor time
 			var r syscall.Rusage
 			for r.Utime.Nano() < int64(a.N)*1e6 {

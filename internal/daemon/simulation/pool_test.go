@@ -29,17 +29,16 @@ type pool struct {
 	tasks    map[string]*executor.Result // submitted and not deleted
 	stops    map[string]context.CancelFunc
 	watchers map[chan executor.Status]executor.Filter
-	begun    int            // tasks so far
-	running  int            // tasks now
-	runs     int            // calls of Run so far
-	byType   map[string]int // tasks that were submitted so far
-	changed  *sync.Cond     // a submitted task is over
+	begun    int        // tasks so far
+	running  int        // tasks now
+	runs     int        // calls of Run so far
+	changed  *sync.Cond // a submitted task is over
 }
 
 func newPool(t testing.TB, c *clock, jobs map[string]func() task.Job) *pool {
 	p := &pool{
 		t: t, clock: c, jobs: jobs, tasks: map[string]*executor.Result{}, stops: map[string]context.CancelFunc{},
-		watchers: map[chan executor.Status]executor.Filter{}, byType: map[string]int{},
+		watchers: map[chan executor.Status]executor.Filter{},
 	}
 	p.changed = sync.NewCond(&p.mu)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -126,7 +125,6 @@ func (p *pool) Submit(_ context.Context, t executor.Task) error {
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	p.begin()
-	p.byType[t.Type]++
 	p.tasks[t.ID] = &executor.Result{Status: executor.Status{ID: t.ID, Name: t.Name, Type: t.Type, State: executor.Running, Labels: maps.Clone(t.Labels)}}
 	p.stops[t.ID] = stop
 	p.joined.Go(func() {
@@ -259,11 +257,4 @@ func (p *pool) called() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.runs
-}
-
-// submitted returns how many tasks of a type were submitted so far.
-func (p *pool) submitted(kind string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.byType[kind]
 }
