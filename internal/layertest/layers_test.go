@@ -100,7 +100,6 @@ var libraries = map[string][]string{
 	"github.com/pingcap/tidb":                      {"storage/expr"},
 	"github.com/nlnwa/whatwg-url":                  {"web/canonical"},
 	"github.com/markusmobius":                      {"process/article"},
-	"github.com/go-shiori/go-readability":          {"process/article"},
 	"github.com/RadhiFadlillah/whatlanggo":         {"process/article"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"process/article"},
 	"github.com/antchfx":                           {"web/xpath"},

@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/web/treesize"
 )
 
-// ErrParser means that a parser or an engine failed. The returned Article has the visible
+// ErrParser means that a parser or the engine failed. The returned Article has the visible
 // text.
 var ErrParser = errors.New("cannot parse the page")
 
@@ -28,16 +28,14 @@ type Article struct {
 	Markdown    string // CommonMark with tables, absolute links
 	Author      string // several authors are separated by "; "
 	Description string
-	SiteName    string
 
 	// Language is a language tag such as "en" or "pt-BR", declared by the page or detected
 	// in its text.
 	Language string
 
-	// Date is the publication date that the page states, or the zero time. DateZoned means
-	// that the page states the time zone; otherwise the zone is UTC.
-	Date      time.Time
-	DateZoned bool
+	// Date is the publication date that the page states, or the zero time. The zone is UTC if
+	// the page states none.
+	Date time.Time
 
 	Canonical string   // absolute URL
 	Keywords  []string // keywords, tags and categories, each once
@@ -48,61 +46,32 @@ type Article struct {
 	Whole bool
 }
 
-// Options choose how to extract. Extract uses the zero value.
-type Options struct {
-	// Engine finds the article.
-	Engine Engine
-
-	// Fallback lets Trafilatura compare its result with those of the other engines. This
-	// gains about one point of F1 and takes 50 % more time.
-	Fallback bool
-
-	// NoDateSearch skips the search for a date in the text and the URL of a page whose
-	// mark-up states no date.
-	NoDateSearch bool
-
-	// NoMarkdown leaves Article.Markdown empty.
-	NoMarkdown bool
-
-	// MaxBytes is the largest page to parse to a tree; 0: DefaultMaxBytes. MaxElements is
-	// the largest tree for an engine; 0: DefaultMaxElements. Larger pages give their visible
-	// text. These limits bound the time of a page, because a running engine cannot be
-	// stopped.
-	MaxBytes    int
-	MaxElements int
-}
-
-// Defaults of Options. With them the slowest known pages take about a second.
 const (
-	DefaultMaxBytes    = 2 << 20
-	DefaultMaxElements = 20_000
-)
+	// maxBytes is the largest page to parse to a tree, maxElements the largest tree for the
+	// engine. Larger pages give their visible text. The slowest known pages below these limits
+	// take about a second; a running engine cannot be stopped.
+	maxBytes    = 2 << 20
+	maxElements = 20_000
 
-const (
 	// maxLinks is the most links of one page.
 	maxLinks = 5_000
 
-	// headBytes is the part of a page larger than MaxBytes that is searched for metadata.
+	// headBytes is the part of a page larger than maxBytes that is searched for metadata.
 	headBytes = 64 << 10
 
-	// fewBytes is the shortest credible text of an engine: in a list of links, engines find
-	// a footer or a caption only.
+	// fewBytes is the shortest credible text of the engine: in a list of links, it finds a
+	// footer or a caption only.
 	fewBytes = 200
 )
-
-// Extract reads an HTML page with the default options.
-func Extract(text []byte, pageURL string) (Article, error) {
-	return Options{}.Extract(text, pageURL)
-}
 
 // Extract reads an HTML page. text is UTF-8. pageURL is the absolute URL of the page: the
 // base of its links and the last source of a title.
 //
 // Title and Text are empty only if the page and pageURL are. An error wraps ErrParser; the
 // Article is still usable. Goroutines may call Extract concurrently.
-func (o Options) Extract(text []byte, pageURL string) (Article, error) {
+func Extract(text []byte, pageURL string) (Article, error) {
 	page := links.HTML(text, maxLinks)
-	p := extraction{options: o, text: text, page: page, base: newBase(pageURL, page.Base), url: pageURL}
+	p := extraction{text: text, page: page, base: newBase(pageURL, page.Base), url: pageURL}
 	err := p.run()
 	if err != nil {
 		p.article = Article{}
@@ -114,7 +83,6 @@ func (o Options) Extract(text []byte, pageURL string) (Article, error) {
 
 // extraction is the state of one Extract.
 type extraction struct {
-	options Options
 	text    []byte
 	page    links.Page
 	base    base
@@ -130,7 +98,7 @@ func (p *extraction) run() (err error) {
 			err = fmt.Errorf("%w: panic: %v", ErrParser, r)
 		}
 	}()
-	if len(p.text) > orDefault(p.options.MaxBytes, DefaultMaxBytes) {
+	if len(p.text) > maxBytes {
 		if doc, err := parse(p.text[:min(len(p.text), headBytes)]); err == nil {
 			p.head = readHead(doc)
 		}
@@ -142,7 +110,7 @@ func (p *extraction) run() (err error) {
 		return fmt.Errorf("%w: %w", ErrParser, err)
 	}
 	p.head = readHead(doc)
-	if size := measure(doc); size.elements > orDefault(p.options.MaxElements, DefaultMaxElements) || size.joining > maxJoining {
+	if size := measure(doc); size.elements > maxElements || size.joining > maxJoining {
 		p.wholeFromTokens()
 		return nil
 	}
@@ -173,18 +141,18 @@ func parse(text []byte) (*html.Node, error) {
 // choose takes the article of the engine, or the whole page if the engine found almost
 // nothing.
 func (p *extraction) choose(doc *html.Node) {
-	found := p.options.Engine.find(doc, p.base.url, p.options, p.head)
-	p.article = found.article
+	var node *html.Node
+	p.article, node = findArticle(doc, p.base.url, p.head)
 	text := ""
-	if found.node != nil {
-		text = nodeText(found.node)
+	if node != nil {
+		text = nodeText(node)
 	}
 	if longest := longestLine(text); len(text) < fewBytes || 2*longest > len(text) {
 		whole := nodeText(doc)
 		if whole == "" {
 			whole = tokenText(p.text) // includes noscript and noframes
 		}
-		// Engines join the cells of tables and the items of lists in one long line.
+		// The engine joins the cells of tables and the items of lists in one long line.
 		breaks := strings.Count(whole, "\n")
 		glued := 5*longest > 4*(len(whole)-breaks) && breaks > strings.Count(text, "\n")
 		if len(text) < fewBytes || glued {
@@ -195,7 +163,7 @@ func (p *extraction) choose(doc *html.Node) {
 		}
 	}
 	p.article.Text = text
-	p.article.Markdown = p.markdown(found.node, text)
+	p.article.Markdown = p.markdown(node, text)
 }
 
 // longestLine returns the length of the longest line of text.
@@ -209,7 +177,7 @@ func longestLine(text string) int {
 
 // markdown converts node to Markdown. It returns text if that fails.
 func (p *extraction) markdown(node *html.Node, text string) string {
-	if p.options.NoMarkdown || node == nil {
+	if node == nil {
 		return ""
 	}
 	p.base.resolveAll(node)
@@ -223,9 +191,7 @@ func (p *extraction) markdown(node *html.Node, text string) string {
 func (p *extraction) wholeFromTokens() {
 	p.article.Whole = true
 	p.article.Text = tokenText(p.text)
-	if !p.options.NoMarkdown {
-		p.article.Markdown = p.article.Text
-	}
+	p.article.Markdown = p.article.Text
 }
 
 // complete fills empty fields from the metadata of the page.
@@ -234,15 +200,14 @@ func (p *extraction) complete() {
 	a.Title = oneLine(first(a.Title, h.title, p.page.Title, h.heading, titleOfURL(p.url)))
 	a.Description = oneLine(first(a.Description, h.description))
 	a.Author = oneLine(first(a.Author, h.author))
-	a.SiteName = oneLine(first(a.SiteName, h.siteName))
 	if a.Text == "" {
 		a.Text = first(h.alternative, a.Description, a.Title)
 	}
-	if a.Markdown == "" && !p.options.NoMarkdown {
+	if a.Markdown == "" {
 		a.Markdown = a.Text
 	}
 	if !h.date.IsZero() {
-		a.Date, a.DateZoned = h.date, h.dateZoned
+		a.Date = h.date
 	}
 	a.Language = first(languageTag(p.page.Lang), languageTag(h.language), a.Language)
 	if a.Language == "" {
@@ -297,10 +262,3 @@ func first(texts ...string) string {
 
 // oneLine collapses the white space of text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func orDefault(n, def int) int {
-	if n > 0 {
-		return n
-	}
-	return def
-}

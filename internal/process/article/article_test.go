@@ -2,7 +2,6 @@ package article
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,39 +48,35 @@ func lacks(t *testing.T, what, text string, parts ...string) {
 }
 
 func TestNewsPage(t *testing.T) {
-	for _, engine := range []Engine{Trafilatura, Readability, Distiller} {
-		t.Run(fmt.Sprint(engine), func(t *testing.T) {
-			a, err := Options{Engine: engine}.Extract(load(t, "news.html"), pageURL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			contains(t, "title", a.Title, "Harbour town agrees on market hall")
-			contains(t, "text", a.Text, "The council has agreed", "\n", "Work begins in spring", "glass & wood")
-			lacks(t, "text", a.Text, "Section 3", "All rights reserved", "var tracker", "<p>", "&amp;")
-			contains(t, "markdown", a.Markdown, "The council has agreed", "](https://post.example/base/plan.html)")
-			if a.Whole {
-				t.Error("no article found")
-			}
-			if want := time.Date(2024, 3, 5, 7, 30, 0, 0, time.UTC); !a.Date.Equal(want) || !a.DateZoned {
-				t.Errorf("date = %v, zoned %v", a.Date, a.DateZoned)
-			}
-			if a.Language != "en-GB" || a.SiteName != "The Harbour Post" || a.Canonical != "https://post.example/base/canon.html" {
-				t.Errorf("language %q, site %q, canonical %q", a.Language, a.SiteName, a.Canonical)
-			}
-			contains(t, "author", a.Author, "Ann Example")
-			contains(t, "description", a.Description, "After years of talks")
-			for _, k := range []string{"market", "harbour"} {
-				if !slices.Contains(a.Keywords, k) {
-					t.Errorf("keywords = %q", a.Keywords)
-				}
-			}
-			if !slices.Contains(a.Links, "https://post.example/base/plan.html") || !slices.Contains(a.Links, "https://other.example/") || len(a.Links) != 4 {
-				t.Errorf("links = %q", a.Links)
-			}
-			if want := []string{"https://cdn.example/hall.jpg", "https://post.example/base/quay.jpg"}; !slices.Equal(a.Media, want) {
-				t.Errorf("media = %q, want %q", a.Media, want)
-			}
-		})
+	a, err := Extract(load(t, "news.html"), pageURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "title", a.Title, "Harbour town agrees on market hall")
+	contains(t, "text", a.Text, "The council has agreed", "\n", "Work begins in spring", "glass & wood")
+	lacks(t, "text", a.Text, "Section 3", "All rights reserved", "var tracker", "<p>", "&amp;")
+	contains(t, "markdown", a.Markdown, "The council has agreed", "](https://post.example/base/plan.html)")
+	if a.Whole {
+		t.Error("no article found")
+	}
+	if want := time.Date(2024, 3, 5, 7, 30, 0, 0, time.UTC); !a.Date.Equal(want) {
+		t.Errorf("date = %v", a.Date)
+	}
+	if a.Language != "en-GB" || a.Canonical != "https://post.example/base/canon.html" {
+		t.Errorf("language %q, canonical %q", a.Language, a.Canonical)
+	}
+	contains(t, "author", a.Author, "Ann Example")
+	contains(t, "description", a.Description, "After years of talks")
+	for _, k := range []string{"market", "harbour"} {
+		if !slices.Contains(a.Keywords, k) {
+			t.Errorf("keywords = %q", a.Keywords)
+		}
+	}
+	if !slices.Contains(a.Links, "https://post.example/base/plan.html") || !slices.Contains(a.Links, "https://other.example/") || len(a.Links) != 4 {
+		t.Errorf("links = %q", a.Links)
+	}
+	if want := []string{"https://cdn.example/hall.jpg", "https://post.example/base/quay.jpg"}; !slices.Equal(a.Media, want) {
+		t.Errorf("media = %q, want %q", a.Media, want)
 	}
 }
 
@@ -156,9 +151,9 @@ func TestHostilePages(t *testing.T) {
 }
 
 func TestPageTooLargeForATree(t *testing.T) {
-	text := "<title>Big</title><meta name=author content='A B'><p>" + strings.Repeat("Some words here. ", DefaultMaxBytes/16)
+	text := "<title>Big</title><meta name=author content='A B'><p>" + strings.Repeat("Some words here. ", maxBytes/16)
 	a, err := Extract([]byte(text), pageURL)
-	if err != nil || !a.Whole || len(a.Text) < DefaultMaxBytes {
+	if err != nil || !a.Whole || len(a.Text) < maxBytes {
 		t.Errorf("whole %v, %d bytes of text, %v", a.Whole, len(a.Text), err)
 	}
 	if a.Title != "Big" || a.Author != "A B" {
@@ -177,18 +172,10 @@ func TestListingsKeepTheirLines(t *testing.T) {
 	contains(t, "markdown", a.Markdown, "```\nif a {\n    b && c()\n}\n```", "`b c` call")
 }
 
-func TestOptions(t *testing.T) {
-	text := load(t, "news.html")
-	for name, o := range map[string]Options{"bytes": {MaxBytes: 100}, "elements": {MaxElements: 5}} {
-		if a, err := o.Extract(text, pageURL); err != nil || !a.Whole {
-			t.Errorf("%s: whole %v, %v", name, a.Whole, err)
-		}
-	}
-	if a, _ := (Options{NoMarkdown: true}).Extract(text, pageURL); a.Markdown != "" || a.Text == "" {
-		t.Errorf("Markdown that nobody wants: %q", a.Markdown)
-	}
-	if a, _ := (Options{Fallback: true}).Extract(text, pageURL); a.Whole || !strings.Contains(a.Text, "The council has agreed") {
-		t.Errorf("with fall-back: %q", a.Text)
+func TestPageTooLargeForTheEngine(t *testing.T) {
+	text := "<title>Big</title><article>" + strings.Repeat("<p>Some words here.", maxElements)
+	if a, err := Extract([]byte(text), pageURL); err != nil || !a.Whole || a.Title != "Big" {
+		t.Errorf("whole %v, title %q, %v", a.Whole, a.Title, err)
 	}
 }
 
@@ -216,33 +203,29 @@ func TestDates(t *testing.T) {
 	cases := []struct {
 		name, text string
 		want       time.Time
-		zoned      bool
 	}{
-		{"meta", "<meta property=article:published_time content=2021-03-05>", day, false},
-		{"meta of a time zone", "<meta name=DC.date.issued content='2021-03-05T02:00:00+02:00'>", day, true},
-		{"json-ld", `<script type="application/ld+json">{"@graph":[{"datePublished" : "2021-03-05T00:00:00Z",}]}</script>`, day, true},
-		{"time element of publication", "<time datetime=2020-01-01>then</time><time itemprop=datePublished datetime=2021-03-05>now</time>", day, false},
-		{"any time element", "<time datetime='2021-03-05 00:00:00'>then</time>", day, false},
-		{"mail form", "<meta name=date content='Fri, 05 Mar 2021 00:00:00 +0000'>", day, true},
-		{"first that can be read", "<meta name=date content=soon><meta name=pubdate content=20210305>", day, false},
-		{"hash", "<meta name=date content=0123456789abcdef0123456789abcdef>", time.Time{}, false},
-		{"impossible year", "<meta name=date content=0001-01-01>", time.Time{}, false},
-		{"none", "<p>no date", time.Time{}, false},
+		{"meta", "<meta property=article:published_time content=2021-03-05>", day},
+		{"meta of a time zone", "<meta name=DC.date.issued content='2021-03-05T02:00:00+02:00'>", day},
+		{"json-ld", `<script type="application/ld+json">{"@graph":[{"datePublished" : "2021-03-05T00:00:00Z",}]}</script>`, day},
+		{"time element of publication", "<time datetime=2020-01-01>then</time><time itemprop=datePublished datetime=2021-03-05>now</time>", day},
+		{"any time element", "<time datetime='2021-03-05 00:00:00'>then</time>", day},
+		{"mail form", "<meta name=date content='Fri, 05 Mar 2021 00:00:00 +0000'>", day},
+		{"first that can be read", "<meta name=date content=soon><meta name=pubdate content=20210305>", day},
+		{"hash", "<meta name=date content=0123456789abcdef0123456789abcdef>", time.Time{}},
+		{"impossible year", "<meta name=date content=0001-01-01>", time.Time{}},
+		{"none", "<p>no date", time.Time{}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			a, _ := Extract([]byte(c.text), "https://a.example/")
-			if !a.Date.Equal(c.want) || a.DateZoned != c.zoned {
-				t.Errorf("got %v, zoned %v", a.Date, a.DateZoned)
+			if !a.Date.Equal(c.want) {
+				t.Errorf("got %v, want %v", a.Date, c.want)
 			}
 		})
 	}
 	page := "<article><h1>Title of it</h1><div class=byline>By X, March 5, 2021</div><p>" + strings.Repeat("Words of an article that goes on. ", 20) + "</article>"
 	if a, _ := Extract([]byte(page), "https://a.example/"); !a.Date.Equal(day) {
 		t.Errorf("date in the text: %v", a.Date)
-	}
-	if a, _ := (Options{NoDateSearch: true}).Extract([]byte(page), "https://a.example/"); !a.Date.IsZero() {
-		t.Errorf("date in the text, not searched for: %v", a.Date)
 	}
 }
 
@@ -297,14 +280,12 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte("<table><tr><td><b><a href='http://[::1'><svg><title>x</title><math><mi></b></table>"))
 	f.Add([]byte("<ul><li><blockquote><pre>x</ul><template><p>y</template><select><option>z"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, engine := range []Engine{Trafilatura, Readability, Distiller} {
-			a, err := Options{Engine: engine}.Extract(text, pageURL)
-			if err != nil && !errors.Is(err, ErrParser) {
-				t.Errorf("error = %v", err)
-			}
-			if a.Title == "" || a.Text == "" || a.Markdown == "" {
-				t.Errorf("engine %d: title %q, text %q, Markdown %q of %q", engine, a.Title, a.Text, a.Markdown, text)
-			}
+		a, err := Extract(text, pageURL)
+		if err != nil && !errors.Is(err, ErrParser) {
+			t.Errorf("error = %v", err)
+		}
+		if a.Title == "" || a.Text == "" || a.Markdown == "" {
+			t.Errorf("title %q, text %q, Markdown %q of %q", a.Title, a.Text, a.Markdown, text)
 		}
 	})
 }

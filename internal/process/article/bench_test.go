@@ -46,27 +46,12 @@ func page20k(n int) []byte {
 }
 
 func BenchmarkExtract(b *testing.B) {
-	cases := []struct {
-		name    string
-		options Options
-	}{
-		{"trafilatura", Options{}},
-		{"trafilatura without markdown", Options{NoMarkdown: true}},
-		{"trafilatura with fallback", Options{Fallback: true}},
-		{"readability", Options{Engine: Readability}},
-		{"distiller", Options{Engine: Distiller}},
-		{"whole page", Options{MaxElements: 1}},
-	}
 	text := page20k(1)
-	for _, c := range cases {
-		b.Run(c.name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := c.options.Extract(text, "https://post.example/news/1.html"); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Extract(text, "https://post.example/news/1.html"); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flattenCode replaces the content of each pre and code element by one text node. Engines
-// would move emphasised words out of listings. The lang attribute makes trafilatura keep a
+// flattenCode replaces the content of each pre and code element by one text node. The
+// engine would move emphasised words out of listings. The lang attribute makes it keep a
 // listing unchanged.
 func flattenCode(doc *html.Node) {
 	for _, n := range listings(doc, nil) {
@@ -35,7 +35,7 @@ func listings(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-// restoreCode turns the code elements that an engine made of pre elements into pre again.
+// restoreCode turns the code elements that the engine made of pre elements into pre again.
 func restoreCode(node *html.Node) {
 	for n := range node.Descendants() {
 		if n.Data == "code" && (n.DataAtom == atom.Pre || strings.Contains(rawText(n), "\n")) {

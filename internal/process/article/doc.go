@@ -4,11 +4,10 @@
 //	art, err := article.Extract(text, "https://site.example/news/1.html")
 //	// art is usable even if err reports that a library failed
 //
-// An engine finds the article: go-trafilatura (the default), go-readability or
-// go-domdistiller. html-to-markdown writes Markdown, whatlanggo detects the language.
-// Each library is behind one file, and all share one tree of the page. A page without an
-// article, such as a table of contents, gives its visible text. So every page has a title
-// and a text.
+// The engine go-trafilatura finds the article, html-to-markdown writes Markdown, whatlanggo
+// detects the language. Each library is behind one file, and all share one tree of the
+// page. A page without an article, such as a table of contents, gives its visible text. So
+// every page has a title and a text.
 //
 // The text must be UTF-8 (package charset). Source: docs/spec/processing.md 1.2, 2.3, 2.4
 // and 5.1.

@@ -3,44 +3,48 @@ package article
 import (
 	"net/url"
 
+	"github.com/markusmobius/go-htmldate"
+	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// Engine is a library that finds the article in a page.
-type Engine uint8
-
-// The engines, with the extractors of docs/spec/processing.md 1.4 that they replace.
-const (
-	Trafilatura Engine = iota // NewspaperExtractor, and the default
-	Readability               // GooseExtractor; the quickest
-	Distiller                 // MLExtractor
-)
-
-// found is the result of an engine.
-type found struct {
-	node    *html.Node // the article, which the caller may change; nil: no article
-	article Article    // metadata; Text and Markdown are empty
-}
-
-// find runs the engine. It does not change doc. It may panic on hostile pages.
-func (e Engine) find(doc *html.Node, base *url.URL, o Options, h head) found {
-	var f found
-	switch e {
-	case Readability:
-		f = readable(doc, base)
-	case Distiller:
-		f = distilled(doc, base)
-	default:
-		f = trafilated(doc, base, o, h)
+// findArticle runs go-trafilatura without readers' comments. It skips the search for a
+// date if the mark-up states one. The result has the metadata of the article; Text and
+// Markdown are empty. The caller may change node, which is nil if there is no article.
+// findArticle does not change doc. It may panic on hostile pages.
+func findArticle(doc *html.Node, base *url.URL, h head) (a Article, node *html.Node) {
+	options := trafilatura.Options{
+		OriginalURL:     base,
+		ExcludeComments: true,
+		IncludeLinks:    true,
+		HtmlDateMode:    trafilatura.Fast,
 	}
-	if f.node != nil {
-		// The libraries rename elements without setting DataAtom.
-		for n := range f.node.Descendants() {
-			if n.Type == html.ElementNode {
-				n.DataAtom = atom.Lookup([]byte(n.Data))
-			}
+	if !h.date.IsZero() {
+		options.HtmlDateOverride = &htmldate.Result{}
+	}
+	result, err := trafilatura.ExtractDocument(doc, options)
+	if err != nil {
+		return Article{}, nil
+	}
+	restoreCode(result.ContentNode)
+	// The library renames elements without setting DataAtom.
+	for n := range result.ContentNode.Descendants() {
+		if n.Type == html.ElementNode {
+			n.DataAtom = atom.Lookup([]byte(n.Data))
 		}
 	}
-	return f
+	m := result.Metadata
+	language := m.Language
+	if len(result.ContentText) < fewBytes {
+		language = "" // too little text for a reliable result
+	}
+	return Article{
+		Title:       m.Title,
+		Author:      m.Author,
+		Description: m.Description,
+		Date:        m.Date,
+		Language:    language,
+		Keywords:    append(m.Tags, m.Categories...),
+	}, result.ContentNode
 }

@@ -12,12 +12,11 @@ import (
 
 // head is the metadata of a page in HTML, OpenGraph, Dublin Core and schema.org.
 type head struct {
-	title, heading, description, author, siteName, image, language string
-	alternative                                                    string // alt texts of images, for pages without text
-	keywords                                                       []string
-	date                                                           time.Time
-	dateZoned                                                      bool
-	timeElement                                                    string // of the first time element, used if there is no other date
+	title, heading, description, author, image, language string
+	alternative                                          string // alt texts of images, for pages without text
+	keywords                                             []string
+	date                                                 time.Time
+	timeElement                                          string // of the first time element, used if there is no other date
 }
 
 // maxAlternative is the most bytes of head.alternative.
@@ -73,7 +72,6 @@ var metaNames = map[string]string{
 	"description": "description", "og:description": "description", "dc.description": "description",
 	"dcterms.description": "description", "twitter:description": "description",
 	"author": "author", "article:author": "author", "dc.creator": "author", "dcterms.creator": "author",
-	"og:site_name": "site", "application-name": "site",
 	"og:image": "image", "og:image:url": "image", "twitter:image": "image",
 	"content-language": "language", "og:locale": "language", "dc.language": "language", "dcterms.language": "language",
 	"keywords": "keywords", "news_keywords": "keywords", "article:tag": "keywords", "dc.subject": "keywords",
@@ -100,8 +98,6 @@ func (h *head) meta(n *html.Node) {
 			field = &h.description
 		case "author":
 			field = &h.author
-		case "site":
-			field = &h.siteName
 		case "image":
 			field = &h.image
 		case "language":
@@ -130,7 +126,7 @@ const maxKeywords = 200
 // published sets the date if it is not set and text is a valid date.
 func (h *head) published(text string) {
 	if h.date.IsZero() {
-		h.date, h.dateZoned, _ = parseDate(text)
+		h.date = parseDate(text)
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// size determines the time that an engine needs for a page.
+// size determines the time that the engine needs for a page.
 type size struct {
 	elements int
 
-	// joining is the number of paragraphs times the bytes of text: two engines append
-	// paragraphs one by one and copy the text each time.
+	// joining is the number of paragraphs times the bytes of text: the engine appends
+	// paragraphs one by one and copies the text each time.
 	joining int
 }
 
