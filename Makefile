@@ -44,8 +44,8 @@ test: setup-test lint build unit e2e noskip ## set up what the tests need and ru
 unit: ## run the tests of the packages
 	@mkdir -p $(RESULTS) && rm -f $(RESULTS)/*.json
 	@go list ./... | grep -vxF "$$(go list $(PLAIN))" >$(RESULTS)/race
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -race $$(cat $(RESULTS)/race)
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- $(PLAIN)
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -timeout 30m -race $$(cat $(RESULTS)/race)
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -timeout 30m $(PLAIN)
 	cd bench && $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/bench.json -- -race ./...
 
 # No test may skip on a machine that scripts/setup.sh has prepared.

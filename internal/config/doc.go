@@ -13,5 +13,5 @@
 // The program gives the default and the range of a value where it reads it. An error names
 // file, section, key, value and range. [File.Unknown] lists the keys that the program did
 // not read, with the nearest known name. [File.WriteEffective] writes all values and where
-// they come from.
+// they come from. What may not live here: defaults and rules of a single program.
 package config

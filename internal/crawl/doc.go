@@ -20,4 +20,8 @@
 //
 //	job := &crawl.Job{Data: repository, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
 //	answer, err := job.Run(ctx, batchJSON) // a wire.Batch
+//
+// The packages below this one serve the crawler alone. What may not live here: SQL and
+// files of contents (package storage has them, behind the interface Data), managers and
+// sockets, and rules about pages without I/O, which belong to web.
 package crawl

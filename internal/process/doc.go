@@ -15,5 +15,5 @@
 //
 // [Finalizer] adds the last stage of a real-time batch: it answers with the contents
 // instead of storing them. Package article extracts the text of a page. All stored data
-// is behind [Repository]. Source: docs/spec/steps.md 2, docs/spec/processing.md 1.
+// is behind [Repository]. What may not live here: requests to the web, SQL, managers. Source: docs/spec/steps.md 2, docs/spec/processing.md 1.
 package process

@@ -13,5 +13,6 @@
 // Processed contents are in key-value files or in the SQL database (Contents);
 // MoveContents moves them from one to the other.
 //
-// Only this group of packages imports sqlstore, rawfiles and keyvalue.
+// Only this group of packages imports sqlstore, rawfiles and keyvalue. What may not live
+// here: HTTP, parsing of pages, managers, knowledge of batches beyond their ids.
 package storage

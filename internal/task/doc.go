@@ -11,5 +11,6 @@
 // task programs running and sends them one request per line.
 //
 // The exit status tells only whether the answers can be trusted. A refused request or a
-// failed item does not change it. Source: docs/spec/DECISIONS.md 1.5.
+// failed item does not change it. What may not live here: anything that knows what a
+// request means. Source: docs/spec/DECISIONS.md 1.5.
 package task
