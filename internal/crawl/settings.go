@@ -349,7 +349,7 @@ func parseSitemaps(text string) ([]string, error) {
 		}
 	}
 	if len(list) > mostSitemaps {
-		return nil, fmt.Errorf("names %d sitemaps, where at most %d are accepted", len(list), mostSitemaps)
+		return nil, fmt.Errorf("names %d sitemaps; expected at most %d", len(list), mostSitemaps)
 	}
 	urls := make([]string, len(list))
 	for i, raw := range list {

@@ -93,7 +93,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	case strings.EqualFold(o.Name, ObjectSite):
 		object, columns = ObjectSite, SiteColumns
 	case !strings.EqualFold(o.Name, ObjectURL):
-		return nil, []error{fmt.Errorf(`has %q, where "URL" or "Site" is wanted`, clip([]byte(o.Name)))}
+		return nil, []error{fmt.Errorf(`has %q; expected "URL" or "Site"`, clip([]byte(o.Name)))}
 	}
 	var fields prop.Members
 	if err := prop.Decode(string(o.Value), &fields); err != nil {
@@ -113,7 +113,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		for _, text := range texts {
 			var cast prop.Int
 			if err := prop.Decode(string(text.Value), &cast); err != nil || cast < CastInt || cast > CastDate {
-				errs = append(errs, fmt.Errorf("has %s at %q of %q, where 0, 1 or 2 is wanted", clip(text.Value), column, object))
+				errs = append(errs, fmt.Errorf("has %s at %q of %q; expected 0, 1 or 2", clip(text.Value), column, object))
 				continue
 			}
 			all = append(all, FieldExpression{Object: object, Column: column, SQL: text.Name, Cast: int(cast)})

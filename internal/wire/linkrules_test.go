@@ -25,9 +25,9 @@ func TestReadLinkRules(t *testing.T) {
 		"auto remove":   {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveMost, r.RemoveWhere, r.RemoveBy = 5, "a", "b" }), ""},
 		"without order": {map[string]string{"AUTO_REMOVE_RESOURCES": "5", "AUTO_REMOVE_WHERE": "a"}, DefaultLinkRules(), ""},
 		"invalid status": {map[string]string{"RECRAWL_URL_UPDATE_STATUS": "3", "RECRAWL_URL_AGE_EXPRESSION": "1"}, changed(func(r *LinkRules) { r.Age = "1" }),
-			`[property RECRAWL_URL_UPDATE_STATUS has "3", where -1, 0, 1, 4 or 7 is wanted]`},
+			`[property RECRAWL_URL_UPDATE_STATUS has "3"; expected -1, 0, 1, 4 or 7]`},
 		"not a number": {map[string]string{"AUTO_REMOVE_RESOURCES": "many", "AUTO_REMOVE_WHERE": "a", "AUTO_REMOVE_ORDER": "b"}, changed(func(r *LinkRules) { r.RemoveWhere, r.RemoveBy = "a", "b" }),
-			`[property AUTO_REMOVE_RESOURCES has "many", where a whole number that is not negative is wanted]`},
+			`[property AUTO_REMOVE_RESOURCES has "many"; expected a whole number that is not negative]`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestReadFieldExpressions(t *testing.T) {
 		"an object":    {`{"url":{"lastModified":{"NOW()":2}}}`, "[{URL LastModified NOW() 2}]", ""},
 		"every entry":  {`[{"URL":{"Size":{"1":0,"2":1},"Depth":{"3":0}}}]`, "[{URL Size 1 0} {URL Size 2 1} {URL Depth 3 0}]", ""},
 		"nothing":      {`[]`, "[]", ""},
-		"two invalid":  {`[{"URL":{"Nothing":{"1":0},"Size":{"1":7},"Depth":{"3":0}}}]`, "[{URL Depth 3 0}]", `has "Nothing" at "URL", which is not a column; has 7 at "Size" of "URL", where 0, 1 or 2 is wanted`},
-		"other object": {`[{"Batch":{}}]`, "[]", `has "Batch", where "URL" or "Site" is wanted`},
+		"two invalid":  {`[{"URL":{"Nothing":{"1":0},"Size":{"1":7},"Depth":{"3":0}}}]`, "[{URL Depth 3 0}]", `has "Nothing" at "URL", which is not a column; has 7 at "Size" of "URL"; expected 0, 1 or 2`},
+		"other object": {`[{"Batch":{}}]`, "[]", `has "Batch"; expected "URL" or "Site"`},
 		"invalid JSON": {`[`, "[]", "is not valid JSON"},
 		"a text":       {`"x"`, "[]", "is not a JSON object"},
 		"empty":        {``, "[]", "is empty"},

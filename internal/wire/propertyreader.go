@@ -30,7 +30,7 @@ func (r *propertyReader) number(name, wanted string, valid func(int64) bool) *in
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || !valid(n) {
-		r.errs = append(r.errs, fmt.Errorf("property %s has %q, where %s is wanted", name, clip([]byte(value)), wanted))
+		r.errs = append(r.errs, fmt.Errorf("property %s has %q; expected %s", name, clip([]byte(value)), wanted))
 		return nil
 	}
 	return &n

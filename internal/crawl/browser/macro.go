@@ -120,7 +120,7 @@ func parseMacroObject(text string) (*Macro, error) {
 		return nil, err
 	}
 	if v.Result < 0 || v.Result > prop.Int(ResultAuto) {
-		return nil, fmt.Errorf(`has %d at "result_type", where 0 to 3 is wanted`, v.Result)
+		return nil, fmt.Errorf(`has %d at "result_type"; expected 0 to 3`, v.Result)
 	}
 	m := &Macro{Result: ResultType(v.Result)}
 	if v.ContentType != nil {
@@ -163,7 +163,7 @@ func parseMacroSet(raw json.RawMessage) (MacroSet, error) {
 	set.Name = strings.Join(v.Name, " ")
 	if v.Repeat != nil {
 		if *v.Repeat < 0 || *v.Repeat > maxMacroItems {
-			return MacroSet{}, fmt.Errorf(`has %d at "repeat", where 0 to %d is wanted`, *v.Repeat, maxMacroItems)
+			return MacroSet{}, fmt.Errorf(`has %d at "repeat"; expected 0 to %d`, *v.Repeat, maxMacroItems)
 		}
 		set.Repeat = int(*v.Repeat)
 	}
@@ -266,7 +266,7 @@ func parseLoop(text string) (MacroItem, bool, error) {
 // seconds converts a number of seconds to a pause.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > maxSleep.Seconds() {
-		return 0, fmt.Errorf("has %v, where 0 to %v seconds is wanted", n, maxSleep.Seconds())
+		return 0, fmt.Errorf("has %v; expected 0 to %v seconds", n, maxSleep.Seconds())
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }

@@ -72,8 +72,8 @@ func TestParseProperty(t *testing.T) {
 func TestParsePropertyErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":`:                           "is not valid JSON",
-		`{"a":[1]}`:                       `has for the domain "a" an entry that has [1], where a text is wanted`,
-		`{"a":{"stage":"x"}}`:             `has for the domain "a" an entry that has "x", where a whole number is wanted`,
+		`{"a":[1]}`:                       `has for the domain "a" an entry that has [1]; expected a text`,
+		`{"a":{"stage":"x"}}`:             `has for the domain "a" an entry that has "x"; expected a whole number`,
 		`{"a":{"stage":-1}}`:              `has for the domain "a" an entry that has -1 at "stage"`,
 		`{"a":"b\r\nSet-Cookie: c"}`:      "line breaks",
 		"a=b\r\nHost: x":                  "line breaks",

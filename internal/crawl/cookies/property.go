@@ -62,7 +62,7 @@ func ParseProperty(text string) (Property, error) {
 		return Property{}, err
 	}
 	if len(members) > maxDomains {
-		return Property{}, fmt.Errorf("has %d domains, where at most %d are accepted", len(members), maxDomains)
+		return Property{}, fmt.Errorf("has %d domains; expected at most %d", len(members), maxDomains)
 	}
 	p := Property{make(map[string]entry, len(members))}
 	for _, m := range members {
@@ -88,7 +88,7 @@ func parseEntry(raw json.RawMessage) (entry, error) {
 		v.Cookie = raw
 	}
 	if v.Stage < 0 {
-		return entry{}, fmt.Errorf(`has %d at "stage", where a sum of 1, 2, 4 and 8 is wanted`, v.Stage)
+		return entry{}, fmt.Errorf(`has %d at "stage"; expected a sum of 1, 2, 4 and 8`, v.Stage)
 	}
 	e := entry{stages: Stage(v.Stage) & allStages}
 	if len(v.Cookie) == 0 || string(v.Cookie) == "null" {
@@ -106,7 +106,7 @@ func parseEntry(raw json.RawMessage) (entry, error) {
 func checkText(text string) error {
 	switch {
 	case len(text) > maxText:
-		return fmt.Errorf("has a cookie text of %d bytes, where at most %d are accepted", len(text), maxText)
+		return fmt.Errorf("has a cookie text of %d bytes; expected at most %d", len(text), maxText)
 	case strings.ContainsFunc(text, control):
 		return errors.New("has a cookie text with line breaks or control characters, which cannot be sent")
 	}

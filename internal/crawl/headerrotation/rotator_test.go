@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 
 		{"file among values", `{"User-Agent":["file://a","b"],"C":"d"}`, "C=d", "a file among other values"},
 		{"broken JSON", `{"a":`, "", "is not valid JSON"},
-		{"no text", `{"a":{"b":1},"c":"d"}`, "c=d", `has {"b":1}, where a text is wanted for the header "a"`},
+		{"no text", `{"a":{"b":1},"c":"d"}`, "c=d", `has {"b":1}; expected a text for the header "a"`},
 		{"no values", `{"a":[],"b":null,"c":"d"}`, "c=d", "gives the header a no value"},
 		{"line without a colon", "abc\nd: e", "d=e", `has the line "abc", which is not a header`},
 		{"name", `{"a b":"c","d\n":"e","":"f","g":"h"}`, "d=e;g=h", `has the header name "a b", which cannot be sent`},

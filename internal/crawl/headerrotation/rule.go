@@ -112,7 +112,7 @@ func (r *Rule) add(name string, values []string) error {
 		return fmt.Errorf("gives the header %s no value", f.name)
 	}
 	if len(values) > maxValues {
-		return fmt.Errorf("gives the header %s %d values, where at most %d are accepted", f.name, len(values), maxValues)
+		return fmt.Errorf("gives the header %s %d values; expected at most %d", f.name, len(values), maxValues)
 	}
 	for _, v := range values {
 		v = strings.TrimSpace(v)

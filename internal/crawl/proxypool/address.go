@@ -24,7 +24,7 @@ var schemes = map[string]string{"http": "http", "https": "https", "socks5": "soc
 func ParseAddress(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxHost {
-		return nil, fmt.Errorf("has a proxy address of %d bytes, where at most %d are accepted", len(text), maxHost)
+		return nil, fmt.Errorf("has a proxy address of %d bytes; expected at most %d", len(text), maxHost)
 	}
 	scheme, rest, typed := strings.Cut(text, "://")
 	if !typed {
@@ -32,7 +32,7 @@ func ParseAddress(text string) (*url.URL, error) {
 	}
 	known, ok := schemes[strings.ToLower(scheme)]
 	if !ok {
-		return nil, errors.New("has a proxy of an unknown type, where http, https or socks5 is wanted")
+		return nil, errors.New("has a proxy of an unknown type; expected http, https or socks5")
 	}
 	u := &url.URL{Scheme: known}
 	address := strings.TrimSuffix(rest, "/")
@@ -45,7 +45,7 @@ func ParseAddress(text string) (*url.URL, error) {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("has the proxy address %q, where host:port is wanted", prop.Clip(address))
+		return nil, fmt.Errorf("has the proxy address %q; expected host:port", prop.Clip(address))
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || number == 0 {

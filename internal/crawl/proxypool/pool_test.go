@@ -98,10 +98,10 @@ func TestParse(t *testing.T) {
 
 	for text, want := range map[string]string{
 		``:                                     "is empty",
-		`[]`:                                   "is a array, where an object is wanted",
+		`[]`:                                   "is a JSON array; expected an object",
 		`{"proxies":["a:1"]}`:                  "is not a JSON object",
-		`{"proxies":{"a":{}}}`:                 `has the proxy address "a", where host:port is wanted`,
-		`{"proxies":{"a:1":{"priority":"x"}}}`: `has "x", where a whole number is wanted`,
+		`{"proxies":{"a":{}}}`:                 `has the proxy address "a"; expected host:port`,
+		`{"proxies":{"a:1":{"priority":"x"}}}`: `has "x"; expected a whole number`,
 		`{"proxies":{"a:1":{"domains":"("}}}`:  "has a domain of a proxy that is not a regular expression",
 		`{"raw_content_check":{"patterns":["("]}}`: "has a pattern that is not a regular expression",
 	} {
@@ -156,8 +156,8 @@ func TestParseAliveCheck(t *testing.T) {
 		`{"method":1}`:                "error has the unknown method 1",
 		`{"connection_timeout":0}`:    "error has an invalid connection_timeout",
 		`{"connection_timeout":1e9}`:  "error has an invalid connection_timeout",
-		`{"domain_name_resolve":"x"}`: `error has "x", where 0 or 1 is wanted`,
-		`5`:                           "error is a number, where an object is wanted",
+		`{"domain_name_resolve":"x"}`: `error has "x"; expected 0 or 1`,
+		`5`:                           "error is a JSON number; expected an object",
 	} {
 		c, err := ParseAliveCheck(text)
 		got := fmt.Sprint(c.On(), c.Resolve, c.Connect, c.Timeout)

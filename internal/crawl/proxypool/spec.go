@@ -103,7 +103,7 @@ func Parse(text string) (Spec, error) {
 		used: true, filePath: strings.TrimSpace(v.FilePath),
 	}
 	if len(v.Proxies) > maxProxies {
-		return Spec{}, fmt.Errorf("has %d proxies, where at most %d are accepted", len(v.Proxies), maxProxies)
+		return Spec{}, fmt.Errorf("has %d proxies; expected at most %d", len(v.Proxies), maxProxies)
 	}
 	for _, m := range v.Proxies {
 		e, err := readEntry(m.Name, m.Value)
@@ -162,7 +162,7 @@ func (r *rawContent) compile() (contentCheck, error) {
 	}
 	c := contentCheck{rotate: r.Rotate == nil || bool(*r.Rotate), faults: r.Faults == nil || bool(*r.Faults)}
 	if len(r.Patterns) > maxPatterns {
-		return c, fmt.Errorf("has %d patterns, where at most %d are accepted", len(r.Patterns), maxPatterns)
+		return c, fmt.Errorf("has %d patterns; expected at most %d", len(r.Patterns), maxPatterns)
 	}
 	for _, text := range r.Patterns {
 		if text == "" {
@@ -265,7 +265,7 @@ func readEntry(name string, raw json.RawMessage) (entry, error) {
 // compileDomains compiles the domains of a proxy. An empty result means all.
 func compileDomains(list []string) ([]*pyregexp.Regexp, error) {
 	if len(list) > maxDomains {
-		return nil, fmt.Errorf("has a proxy with %d domains, where at most %d are accepted", len(list), maxDomains)
+		return nil, fmt.Errorf("has a proxy with %d domains; expected at most %d", len(list), maxDomains)
 	}
 	var domains []*pyregexp.Regexp
 	for _, text := range list {

@@ -31,13 +31,13 @@ func TestParse(t *testing.T) {
 
 		{"not an object", `[1]`, "", "is not a JSON object"},
 		{"empty", ``, "", "is empty"},
-		{"rule is a number", `{"a":5}`, "", `at "a" is a number, where an object is wanted`},
-		{"no number", `{"a":{"max_freq":"x"}}`, "", `at "a" has "x", where a number is wanted`},
+		{"rule is a number", `{"a":5}`, "", `at "a" is a JSON number; expected an object`},
+		{"no number", `{"a":{"max_freq":"x"}}`, "", `at "a" has "x"; expected a number`},
 		{"below 0", `{"a":{"max_delay":-1}}`, "", `at "a" has a number below 0`},
 		{"expression", `{"a(":{}}`, "", `at "a(" is not a regular expression`},
 		{"look-around", `{"a(?=b)":{"max_freq":2}}`, "ab.com", "2 0 false"},
 		{"from the start", `{"(?:com|a)":{"max_freq":2}}`, "b.com", "none"},
-		{"path is a list", `{"PATH_CONFIG":[]}`, "", `at "PATH_CONFIG" has [], where a text is wanted`},
+		{"path is a list", `{"PATH_CONFIG":[]}`, "", `at "PATH_CONFIG" has []; expected a text`},
 	} {
 		limits, err := Parse(c.text)
 		got := "none"

@@ -42,7 +42,7 @@ func Parse(text string) (Limits, error) {
 		return Limits{}, err
 	}
 	if len(members) > maxRules {
-		return Limits{}, fmt.Errorf("has %d domains, where at most %d are accepted", len(members), maxRules)
+		return Limits{}, fmt.Errorf("has %d domains; expected at most %d", len(members), maxRules)
 	}
 	var l Limits
 	for _, m := range members {

@@ -62,7 +62,7 @@ func Below(base, path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", errors.New("with a NUL byte, which no path can have")
 	case len(path) > 1024:
-		return "", fmt.Errorf("%q of %d bytes, where at most 1024 are accepted", prop.Clip(path), len(path))
+		return "", fmt.Errorf("%q of %d bytes; expected at most 1024", prop.Clip(path), len(path))
 	case relative != "" && !filepath.IsLocal(relative):
 		return "", fmt.Errorf("%q, which leads out of the folder for such files: give it relative to that, without \"..\"", prop.Clip(path))
 	}

@@ -177,8 +177,8 @@ func TestAutoDetect(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"3": "has 3; expected 0, 1, 2 or a list", "x": "is not valid JSON", `"x"`: "a whole number is wanted", "true x": "more behind",
-		`[1]`: "has a rule 1 that is a number", `[{"mode": 4}]`: `has 4 at "mode"`, `[{"url_parent": 2}]`: `"url_parent"`,
+		"3": "has 3; expected 0, 1, 2 or a list", "x": "is not valid JSON", `"x"`: "expected a whole number", "true x": "more behind",
+		`[1]`: "has a rule 1 that is a JSON number", `[{"mode": 4}]`: `has 4 at "mode"`, `[{"url_parent": 2}]`: `"url_parent"`,
 		`[{"url_types": "x"}]`: `"url_types"`, `[{"content_types": "x"}]`: `has "x"`, `[{"url_expression": "("}]`: "bad pattern",
 		"[" + strings.Repeat("{},", 1000) + "{}]": "more than 1000 rules",
 	} {
@@ -228,7 +228,7 @@ func TestReplace(t *testing.T) {
 	_, err := r.Apply("a", nil)
 	wantError(t, err, "cannot be evaluated")
 	for text, want := range map[string]string{
-		"": "is empty", "7": "where a list is wanted", "[7]": "has a rule 1 that is a number", `[{"WHAT":"("}]`: "bad pattern",
+		"": "is empty", "7": "expected a list", "[7]": "has a rule 1 that is a JSON number", `[{"WHAT":"("}]`: "bad pattern",
 		`[{"WITH":"x"}]`: `no pattern at "WHAT"`, `[{"WHERE":"TIDY","WHAT":"x"}]`: `has "TIDY" at "WHERE"`,
 		"[" + strings.Repeat(`{"WHAT":"x"},`, 100) + `{"WHAT":"x"}]`: "more than 100",
 	} {

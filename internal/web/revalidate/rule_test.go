@@ -49,8 +49,8 @@ func TestParse(t *testing.T) {
 		{`{"mode":3}`, Rule{}, `at "mode"`},
 		{`{"compare":-1}`, Rule{}, `at "compare"`},
 		{`{"behavior":9}`, Rule{}, `at "behavior"`},
-		{`{"mode":"x"}`, Rule{}, "a whole number is wanted"},
-		{`{"mode":9223372036854775808}`, Rule{}, "a whole number is wanted"},
+		{`{"mode":"x"}`, Rule{}, "expected a whole number"},
+		{`{"mode":9223372036854775808}`, Rule{}, "expected a whole number"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {

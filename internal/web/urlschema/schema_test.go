@@ -161,7 +161,7 @@ func TestLoad(t *testing.T) {
 		{"broken", `{"type": 1, "parameters": {"a": ["old"]}}`, `{"a": [`, "%a%", "old", "source is not valid JSON"},
 		{"empty", `{"type": 1, "parameters": {"a": ["old"]}}`, " \n", "%a%", "old", "empty"},
 		{"no parameters", `{"type": 1, "parameters": {"a": ["old"]}}`, "{}", "%a%", "old", "without parameters"},
-		{"wrong type", `{"type": 2, "parameters": {"a": {"min": 1, "max": 2}}}`, `{"a": [1]}`, "%a%", "1", "where an object is wanted"},
+		{"wrong type", `{"type": 2, "parameters": {"a": {"min": 1, "max": 2}}}`, `{"a": [1]}`, "%a%", "1", "expected an object"},
 		{"too long", `{"type": 1, "parameters": {"a": ["old"]}}`, strings.Repeat(" ", MaxBody+1), "%a%", "old", "the limit is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,12 +204,12 @@ func TestBrokenSchemas(t *testing.T) {
 		"":                                                       "is empty",
 		`{"type": 5}`:                                            `at "type"`,
 		`{"type": 1, "mode": 2}`:                                 `at "mode"`,
-		`{"type": 1, "format": 1}`:                               `where a text is wanted`,
+		`{"type": 1, "format": 1}`:                               `expected a text`,
 		`{"type": 1, "format": "xml"}`:                           `at "format"`,
 		`{"type": 1, "batch_insert": 3}`:                         `at "batch_insert"`,
 		`{"type": 1, "file_path": "x"}`:                          `ends with .json`,
 		`{"type": 1, "parameters": [1]}`:                         `is not a JSON object`,
-		`{"type": 1, "parameters": {"a": {"min": 1}}}`:           `where a text is wanted`,
+		`{"type": 1, "parameters": {"a": {"min": 1}}}`:           `expected a text`,
 		`{"type": 2, "parameters": {"a": {"min": 1}}}`:           `has no valid "min" and "max"`,
 		`{"type": 2, "parameters": {"a": {"min": 2, "max": 1}}}`: `has no valid "min" and "max"`,
 		`{"type": 2, "parameters": {"a": {"min": 1, "max": 2, "step":0}}}`:                   `at "step"`,

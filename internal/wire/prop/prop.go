@@ -53,9 +53,9 @@ func explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("is not valid JSON: it ends too early")
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Errorf("has a %s at %q, where %s is wanted", kind.Value, kind.Field, words(kind.Type.Kind().String()))
+		return fmt.Errorf("has a JSON %s at %q; expected %s", kind.Value, kind.Field, words(kind.Type.Kind().String()))
 	case errors.As(err, &kind):
-		return fmt.Errorf("is a %s, where %s is wanted", kind.Value, words(kind.Type.Kind().String()))
+		return fmt.Errorf("is a JSON %s; expected %s", kind.Value, words(kind.Type.Kind().String()))
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (n *Int) UnmarshalJSON(raw []byte) error {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return fmt.Errorf("has %s, where a whole number is wanted", clip(raw))
+		return fmt.Errorf("has %s; expected a whole number", clip(raw))
 	}
 	*n = Int(f)
 	return nil
@@ -143,7 +143,7 @@ func (n *Float) UnmarshalJSON(raw []byte) error {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return fmt.Errorf("has %s, where a number is wanted", clip(raw))
+		return fmt.Errorf("has %s; expected a number", clip(raw))
 	}
 	*n = Float(f)
 	return nil
@@ -160,7 +160,7 @@ func (b *Bool) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if err := n.UnmarshalJSON([]byte(strconv.Quote(text))); err != nil {
-		return fmt.Errorf("has %s, where 0 or 1 is wanted", clip(raw))
+		return fmt.Errorf("has %s; expected 0 or 1", clip(raw))
 	}
 	*b = n != 0
 	return nil
@@ -206,7 +206,7 @@ func Text(raw json.RawMessage) (string, error) {
 	if len(raw) > 0 && strings.IndexByte("-0123456789tf", raw[0]) >= 0 {
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("has %s, where a text is wanted", clip(raw))
+	return "", fmt.Errorf("has %s; expected a text", clip(raw))
 }
 
 // plain returns the text of a scalar, with 1 and 0 for bools. given is false for null and
@@ -216,7 +216,7 @@ func plain(raw []byte) (text string, given bool, err error) {
 		return "", false, nil
 	}
 	if text, err = Text(raw); err != nil {
-		return "", false, fmt.Errorf("has %s, where a number is wanted", clip(raw))
+		return "", false, fmt.Errorf("has %s; expected a number", clip(raw))
 	}
 	switch text = strings.TrimSpace(text); text {
 	case "true":
