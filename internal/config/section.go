@@ -56,12 +56,6 @@ func (s *Section) Fail(key, reason string) {
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
 }
 
-// Has reports whether key has a value.
-func (s *Section) Has(key string) bool {
-	_, _, ok := s.get(key)
-	return ok
-}
-
 // Accept marks keys as known and without effect.
 func (s *Section) Accept(keys ...string) {
 	for _, key := range keys {

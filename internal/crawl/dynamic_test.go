@@ -90,6 +90,10 @@ func scripted(t *testing.T) *server {
 			fmt.Fprint(w, "<body>\xe6")
 		case "/echo":
 			page(w, "<body>cookie "+r.Header.Get("Cookie"))
+		case "/conflict":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, "<body>conflict")
 		case "/busy":
 			w.Header().Set("Retry-After", "3")
 			w.Header().Set("Content-Type", "text/html")
@@ -305,11 +309,20 @@ func TestDynamic(t *testing.T) {
 		it := w.item("s", s.URL+"/busy")
 		before := time.Now()
 		w.run(batchOf(it))
-		if row := w.row(it); row.HTTPCode != 503 {
+		if row := w.row(it); row.HTTPCode != 503 || row.ErrorMask != wire.ErrHTTP|wire.ErrForbidden {
 			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 		if next, _, err := w.job.Gates.Next(s.host, 0, 1, time.Now()); err != nil || next.Before(before.Add(3*time.Second)) {
 			t.Errorf("the host may be asked at once: %v %v", next, err)
+		}
+	})
+
+	t.Run("conflict", func(t *testing.T) {
+		w := world(t)
+		it := w.item("s", s.URL+"/conflict")
+		w.run(batchOf(it))
+		if row := w.row(it); row.HTTPCode != 409 || row.ErrorMask != wire.ErrHTTP|wire.ErrFetchHTTP {
+			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 	})
 

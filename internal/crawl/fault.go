@@ -57,15 +57,18 @@ func faultBits(err error) (bits wire.ErrorMask, code int) {
 	return bits, code
 }
 
-// codeBits returns the error bits of an HTTP code of 400 or more, 0 for others.
-func codeBits(code int) wire.ErrorMask {
-	switch {
+// codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others. For
+// a rendered page, 503 is forbidden too, and 409 is a fetch error (docs/spec/crawling.md 2.8, 4.9).
+func (a *answer) codeBits() wire.ErrorMask {
+	switch code := a.Code; {
 	case code < 400:
 		return 0
 	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
 		return wire.ErrHTTP | wire.ErrAuthorization
-	case code == http.StatusForbidden:
+	case code == http.StatusForbidden, code == http.StatusServiceUnavailable && a.rendered:
 		return wire.ErrHTTP | wire.ErrForbidden
+	case code == http.StatusConflict && a.rendered:
+		return wire.ErrHTTP | wire.ErrFetchHTTP
 	}
 	return wire.ErrHTTP
 }

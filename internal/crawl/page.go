@@ -60,7 +60,7 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	if p.unchanged {
 		return r.unchanged(ctx, p)
 	}
-	bits := codeBits(p.Code)
+	bits := p.codeBits()
 	switch {
 	case bits != 0:
 	case len(p.Body) == 0 && p.Code/100 != 3:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
 )
 
 // properties reads property texts as typed values and collects errors. A property that cannot be
@@ -113,7 +114,7 @@ func (p *properties) int(name string, def int64) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		p.fail(name, fmt.Sprintf("is %q, not a whole number", clip(text)))
+		p.fail(name, fmt.Sprintf("is %q, not a whole number", prop.Clip(text)))
 		return def
 	}
 	return n
@@ -134,7 +135,7 @@ func (p *properties) seconds(name string, def time.Duration) time.Duration {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f > 0 && f <= 3600) {
-		p.fail(name, fmt.Sprintf("is %q, not a number of seconds up to 3600", clip(text)))
+		p.fail(name, fmt.Sprintf("is %q, not a number of seconds up to 3600", prop.Clip(text)))
 		return def
 	}
 	return time.Duration(f * float64(time.Second))
@@ -150,12 +151,4 @@ func (p *properties) prefixed(prefix string) map[string]string {
 		}
 	}
 	return found
-}
-
-// clip shortens a value for a message.
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "..."
-	}
-	return s
 }

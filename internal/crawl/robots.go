@@ -168,7 +168,7 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	}
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")
 	var kept map[string]map[string]prop.Int
-	if err := statefile.Read(path, &kept); err != nil {
+	if err := (statefile.Files{}).Read(path, &kept); err != nil {
 		r.log.Warn("cannot read robots.txt file of ROBOTS_CACHE", "file", path, "error", err)
 		return nil
 	}

@@ -310,10 +310,10 @@ func parseSchemes(text string) (canonical.Schemes, error) {
 // all of them, so it is an error.
 func parseTemplate(text string) (string, error) {
 	if !strings.Contains(text, "%URL%") {
-		return "", fmt.Errorf("is %q, without %%URL%%", clip(text))
+		return "", fmt.Errorf("is %q, without %%URL%%", prop.Clip(text))
 	}
 	if webHost(strings.ReplaceAll(text, "%URL%", "http://a.example/")) == "" {
-		return "", fmt.Errorf("is %q, which is not an http or https URL", clip(text))
+		return "", fmt.Errorf("is %q, which is not an http or https URL", prop.Clip(text))
 	}
 	return text, nil
 }
@@ -323,7 +323,7 @@ func parseRel(text string) ([]string, error) {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
 	for _, word := range words {
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
-			return nil, fmt.Errorf("has %q, which is not a word of a rel attribute", clip(word))
+			return nil, fmt.Errorf("has %q, which is not a word of a rel attribute", prop.Clip(word))
 		}
 	}
 	return slices.DeleteFunc(words, func(word string) bool { return word == "0" || word == "none" }), nil
@@ -355,7 +355,7 @@ func parseSitemaps(text string) ([]string, error) {
 	for i, raw := range list {
 		u, err := canonical.Canonical(raw)
 		if err != nil {
-			return nil, fmt.Errorf("names %q, which is not a URL: %w", clip(raw), err)
+			return nil, fmt.Errorf("names %q, which is not a URL: %w", prop.Clip(raw), err)
 		}
 		urls[i] = u
 	}

@@ -9,7 +9,7 @@
 //
 //	text, name, err := charset.Decode(body, header.Get("Content-Type"))
 //	page := links.HTML(text, 1000)
-//	target, err := canonical.Resolve(base, page.Links[0].URL)
+//	target, err := canonical.Web.Resolve(base, page.Links[0].URL)
 //	ok := filters.Accept(stage, target, env)
 //
 // HTTP clients, files, SQL and code of a single program do not belong here.

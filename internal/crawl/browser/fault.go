@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -82,21 +81,6 @@ func (k Kind) Bits() wire.ErrorMask {
 		return kinds[k].bits
 	}
 	return wire.ErrFetcherInternal
-}
-
-// CodeBits returns the error bits of an HTTP status that the browser received: 403 and 503
-// are forbidden, 409 is a fetch error, other codes of 400 and above are HTTP errors.
-// Source: docs/spec/crawling.md 2.3 (step 28) and 4.9.
-func CodeBits(code int) wire.ErrorMask {
-	switch {
-	case code == http.StatusForbidden, code == http.StatusServiceUnavailable:
-		return wire.ErrForbidden
-	case code == http.StatusConflict:
-		return wire.ErrFetchHTTP
-	case code >= 400:
-		return wire.ErrHTTP
-	}
-	return 0
 }
 
 // Fault is the error of Browser.Get.

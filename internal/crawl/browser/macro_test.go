@@ -52,11 +52,6 @@ func TestKindsHaveBits(t *testing.T) {
 			t.Errorf("%v: %v", kind, got.Names())
 		}
 	}
-	for code, want := range map[int]wire.ErrorMask{200: 0, 304: 0, 403: 1 << 48, 404: 1 << 2, 409: 1 << 24, 500: 1 << 2, 503: 1 << 48} {
-		if got := CodeBits(code); got != want {
-			t.Errorf("%d: %v", code, got.Names())
-		}
-	}
 	for text, want := range map[string]Kind{"net::ERR_NAME_NOT_RESOLVED": NameNotResolved, "net::ERR_TUNNEL_CONNECTION_FAILED": Blocked,
 		"net::ERR_PROXY_CONNECTION_FAILED": ProxyConnect, "net::ERR_CONNECTION_RESET": Blocked, "net::ERR_CERT_DATE_INVALID": Connect, "": Connect} {
 		if got := kindOfNet(text); got != want {

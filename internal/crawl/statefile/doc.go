@@ -5,7 +5,7 @@
 // atomically. A reader or a kill sees the file before or after a change.
 //
 //	var count struct{ Requests int }
-//	err := statefile.Update(ctx, path, &count, func() error {
+//	err := statefile.Files{}.Update(ctx, path, &count, func() error {
 //	count.Requests++
 //	return nil
 //	})

@@ -40,14 +40,6 @@ type Files struct {
 	MaxWait time.Duration // 0 is DefaultMaxWait
 }
 
-// Update is Files.Update of the zero Files.
-func Update(ctx context.Context, path string, value any, change func() error) error {
-	return Files{}.Update(ctx, path, value, change)
-}
-
-// Read is Files.Read of the zero Files.
-func Read(path string, value any) error { return Files{}.Read(path, value) }
-
 // Update reads the file at path into value, calls change, and writes value back. No other
 // process updates the path meanwhile. value is a pointer; Update zeroes its target first,
 // and leaves it zero if the file is missing or broken. It creates a missing folder. It does

@@ -61,7 +61,7 @@ func TestUpdate(t *testing.T) {
 
 func TestMissingFileIsEmpty(t *testing.T) {
 	c := counter{N: 9}
-	if err := Read(filepath.Join(t.TempDir(), "none", "x.json"), &c); err != nil || c.N != 0 {
+	if err := (Files{}).Read(filepath.Join(t.TempDir(), "none", "x.json"), &c); err != nil || c.N != 0 {
 		t.Error(c, err)
 	}
 }
@@ -71,13 +71,13 @@ func TestFailedChangeKeepsFile(t *testing.T) {
 	add(t, Files{}, path, 1)
 	refused := errors.New("refused")
 	var c counter
-	if err := Update(t.Context(), path, &c, func() error { c.N = 7; return refused }); err != refused {
+	if err := (Files{}).Update(t.Context(), path, &c, func() error { c.N = 7; return refused }); err != refused {
 		t.Errorf("error %v", err)
 	}
 	if err := (Files{MaxSize: 8}).Update(t.Context(), path, &c, func() error { c.N = 1e9; return nil }); err == nil {
 		t.Error("a file above the size limit is written")
 	}
-	if err := Read(path, &c); err != nil || c.N != 1 {
+	if err := (Files{}).Read(path, &c); err != nil || c.N != 1 {
 		t.Error(c, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestInvalidPaths(t *testing.T) {
 	}
 	for _, path := range []string{pipe, dir, filepath.Join(file, "x.json"), filepath.Join(dir, "x.json.lock"), filepath.Join(dir, "x.tmp")} {
 		var c counter
-		if err := Update(t.Context(), path, &c, func() error { return nil }); err == nil {
+		if err := (Files{}).Update(t.Context(), path, &c, func() error { return nil }); err == nil {
 			t.Errorf("%s is accepted", path)
 		}
 	}
@@ -147,14 +147,14 @@ func TestInvalidPaths(t *testing.T) {
 func TestLockWaitIsLimited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	var c, d counter
-	err := Update(t.Context(), path, &c, func() error {
+	err := Files{}.Update(t.Context(), path, &c, func() error {
 		err := Files{MaxWait: time.Millisecond}.Update(t.Context(), path, &d, func() error { return nil })
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("wait above MaxWait: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := Update(ctx, path, &d, func() error { return nil }); !errors.Is(err, context.Canceled) {
+		if err := (Files{}).Update(ctx, path, &d, func() error { return nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
 		return nil
@@ -183,7 +183,7 @@ func TestGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				var c counter
-				if err := Update(t.Context(), path, &c, func() error { c.N++; return nil }); err != nil {
+				if err := (Files{}).Update(t.Context(), path, &c, func() error { c.N++; return nil }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -199,7 +199,7 @@ func BenchmarkUpdate(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x.json")
 	for b.Loop() {
 		var c counter
-		if err := Update(b.Context(), path, &c, func() error { c.N++; return nil }); err != nil {
+		if err := (Files{}).Update(b.Context(), path, &c, func() error { c.N++; return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { killtest.Main(m, countForEver) }
 func countForEver(path string) error {
 	for {
 		var c counter
-		if err := Update(context.Background(), path, &c, func() error { c.N++; return nil }); err != nil {
+		if err := (Files{}).Update(context.Background(), path, &c, func() error { c.N++; return nil }); err != nil {
 			return err
 		}
 		os.Stdout.WriteString("saved\n")
@@ -36,7 +36,7 @@ func TestKilledProcesses(t *testing.T) {
 		}
 	})
 	var c counter
-	if err := Read(path, &c); err != nil {
+	if err := (Files{}).Read(path, &c); err != nil {
 		t.Fatal(err)
 	}
 	if c.N < reported || c.N > reported+processes {

@@ -3,7 +3,7 @@
 // Every URL passes through this package before it is compared, stored or hashed, so that
 // two texts for one page give one row, one file and one fetch.
 //
-//	u, err := canonical.Resolve("http://example.com/a/b.html", "../c?d=1#top")
+//	u, err := canonical.Web.Resolve("http://example.com/a/b.html", "../c?d=1#top")
 //	// u == "http://example.com/c?d=1"
 //
 // # Canonical form
@@ -68,14 +68,11 @@ var (
 // scheme. Goroutines may share an unchanged list.
 type Schemes []string
 
-// Web lists the schemes that Canonical and Resolve accept.
+// Web lists the schemes that the function Canonical accepts.
 var Web = Schemes{"http", "https"}
 
 // Canonical is Web.Canonical.
 func Canonical(raw string) (string, error) { return Web.Canonical(raw) }
-
-// Resolve is Web.Resolve.
-func Resolve(base, ref string) (string, error) { return Web.Resolve(base, ref) }
 
 // Canonical returns the canonical form of an absolute URL: ASCII, at most MaxLength bytes,
 // "" on error. It drops outer spaces and control characters, and tabs and line ends

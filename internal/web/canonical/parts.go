@@ -21,21 +21,6 @@ func Host(url string) string {
 	return host
 }
 
-// SiteURL returns scheme://authority/ of a URL, canonical or nearly so: the root URL of the
-// site that is created for it. Its MD5 is the id of that site. It returns "" if the URL has
-// no authority.
-func SiteURL(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok || scheme == "" {
-		return ""
-	}
-	n := netloc(rest)
-	if n == "" {
-		return ""
-	}
-	return scheme + "://" + n + "/"
-}
-
 // netloc returns the part before the path, query or fragment.
 func netloc(rest string) string {
 	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {

@@ -132,7 +132,7 @@ func BenchmarkResolve(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				sink, _ = Resolve(base, c.ref)
+				sink, _ = Web.Resolve(base, c.ref)
 			}
 		})
 	}

@@ -2,59 +2,22 @@ package feed
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 
 	"hce/dc/internal/web/loosexml"
 )
-
-// headBytes is how much of a body Detect reads.
-const headBytes = 8 << 10
-
-// Detect returns the kind of a feed, or None, from the first 8 KiB of a body and the
-// Content-Type header, which may be empty. The bytes decide, because feeds are served as
-// text/html and pages as text/xml. The header only decides on JSON without a version and on
-// XML after other markup.
-func Detect(contentType string, head []byte) Kind {
-	if len(head) > headBytes {
-		head = head[:headBytes]
-	}
-	text := loosexml.UTF8(head, contentType)
-	if looksJSON(text) {
-		if bytes.Contains(text, []byte("jsonfeed.org")) || mediaType(contentType) == "application/feed+json" {
-			return JSON
-		}
-		return None
-	}
-	kind, _, _ := findRoot(loosexml.NewReader(text), isXMLType(contentType))
-	return kind
-}
 
 func looksJSON(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r\n\x00")
 	return len(text) > 0 && text[0] == '{'
 }
 
-func mediaType(contentType string) string {
-	name, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		name, _, _ = strings.Cut(contentType, ";")
-	}
-	return strings.ToLower(strings.TrimSpace(name))
-}
-
-func isXMLType(contentType string) bool {
-	name := mediaType(contentType)
-	return strings.HasSuffix(name, "xml") && name != "application/xhtml+xml"
-}
-
 // maxLeadingTags is how many tags may precede the root of a feed: some servers print
 // warnings there.
 const maxLeadingTags = 50
 
-// findRoot reads up to the root element of a feed. It must be the first element unless
-// skipMarkup is set.
-func findRoot(r *loosexml.Reader, skipMarkup bool) (Kind, loosexml.Token, bool) {
+// findRoot reads up to the root element of a feed.
+func findRoot(r *loosexml.Reader) (Kind, loosexml.Token, bool) {
 	for tags := 0; tags < maxLeadingTags; {
 		t, ok := r.Next()
 		if !ok {
@@ -66,7 +29,7 @@ func findRoot(r *loosexml.Reader, skipMarkup bool) (Kind, loosexml.Token, bool) 
 		if kind := rootKind(t); kind != None {
 			return kind, t, true
 		}
-		if tags++; !skipMarkup || t.Local() == "html" {
+		if tags++; t.Local() == "html" {
 			break
 		}
 	}

@@ -37,7 +37,7 @@ func parseXML(text []byte, o Options) (Feed, error) { return parseXMLWithin(text
 // parseXMLWithin stops after the entry that exceeds the given number of nodes.
 func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	r := loosexml.NewReader(text, "item", "entry")
-	kind, root, ok := findRoot(r, true)
+	kind, root, ok := findRoot(r)
 	if !ok {
 		return Feed{}, ErrNoFeed
 	}
