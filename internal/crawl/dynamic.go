@@ -79,7 +79,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}
 	response := &fetch.Response{
 		FinalURL: page.FinalURL, Code: page.Code, Header: page.Header, RequestHeader: page.RequestHeader,
-		RequestLine: plain.Method + " " + u.RequestURI(), Body: page.Body, WireBytes: int64(len(page.Body)),
+		RequestLine: plain.Method + " " + u.RequestURI(), Body: page.Body,
 		Started: page.Started, Total: page.Total,
 	}
 	for _, hop := range page.Redirects {

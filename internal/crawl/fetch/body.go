@@ -59,15 +59,15 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // readBody reads and decodes the body of resp, at most limit bytes. With an error it
-// returns what was read so far. wireBytes is the size before decoding. It requests memory
-// from m; the error of m has the kind Refused.
-func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireBytes int64, kind Kind, err error) {
+// returns what was read so far. It requests memory from m; the error of m has the kind
+// Refused.
+func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kind, err error) {
 	if resp.Request.Method == http.MethodHead || resp.ContentLength == 0 ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		return []byte{}, 0, None, nil // length and coding describe another response
+		return []byte{}, None, nil // length and coding describe another response
 	}
 	if resp.ContentLength > limit {
-		return []byte{}, 0, TooLarge, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
+		return []byte{}, TooLarge, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
 	}
 	w := &wire{r: resp.Body}
 	codings := contentCodings(resp.Header)
@@ -89,19 +89,19 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, wireByte
 	m.keep(int64(cap(body)))
 	switch {
 	case err == nil:
-		return body, w.n, None, nil
+		return body, None, nil
 	case m.err() != nil:
-		return body, w.n, Refused, m.err()
+		return body, Refused, m.err()
 	case errors.Is(w.err, errHollow):
-		return body, w.n, TooLarge, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
+		return body, TooLarge, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
 	case w.err != nil:
-		return body, w.n, kindOfRead(w.err, resp), w.err
+		return body, kindOfRead(w.err, resp), w.err
 	case errors.Is(err, errTooLarge), errors.Is(err, errBomb):
-		return body, w.n, TooLarge, err
+		return body, TooLarge, err
 	case len(codings) == 0:
-		return body, w.n, Truncated, err
+		return body, Truncated, err
 	}
-	return body, w.n, BadEncoding, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
+	return body, BadEncoding, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
 }
 
 // readCoded reads the decoded body.

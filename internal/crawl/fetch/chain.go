@@ -124,7 +124,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 
 	res := &ch.resp
 	res.FinalURL = ch.url.String()
-	res.Code, res.Proto, res.Header = 0, "", nil
+	res.Code, res.Header = 0, nil
 	header := ch.header()
 	key := ch.seenKey(header)
 	if slices.Contains(ch.seen, key) {
@@ -158,7 +158,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	transport := ch.client.transportFor(ch.proxy != nil, ch.req.InsecureTLS)
 	resp, err := transport.RoundTrip(ch.request(ctx, header))
 	var connected bool
-	connected, res.RemoteAddr, res.TTFB = w.report(begin)
+	connected, res.RemoteAddr = w.report()
 	res.RequestHeader = header
 	if err != nil {
 		return nil, fail(w.kindOf(err, connected, ch.url), err)
@@ -171,7 +171,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 // receive reads a response. cancel ends its request; fail returns the fault of a read error.
 func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), fail func(Kind, error) *Fault) (*url.URL, *Fault) {
 	res := &ch.resp
-	res.Code, res.Proto, res.Header = resp.StatusCode, resp.Proto, resp.Header
+	res.Code, res.Header = resp.StatusCode, resp.Header
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
@@ -195,9 +195,8 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	}
 	var kind Kind
 	var err error
-	res.Body, res.WireBytes, kind, err = readBody(resp, ch.req.MaxBytes, m)
+	res.Body, kind, err = readBody(resp, ch.req.MaxBytes, m)
 	if err != nil {
-		res.Truncated = true
 		if kind == TooLarge || kind == Refused && m.ctx.Err() == nil {
 			return nil, ch.fault(kind, err)
 		}

@@ -31,20 +31,20 @@ func TestGet(t *testing.T) {
 	})
 	before := time.Now()
 	resp := must(t, newClient(t, Config{}), Request{URL: u + "/pot?tea=1#lid"})
-	if resp.Code != 418 || string(resp.Body) != "short and stout" || resp.Truncated || resp.WireBytes != 15 {
-		t.Errorf("code %d, body %q, truncated %v, wire %d", resp.Code, resp.Body, resp.Truncated, resp.WireBytes)
+	if resp.Code != 418 || string(resp.Body) != "short and stout" {
+		t.Errorf("code %d, body %q", resp.Code, resp.Body)
 	}
 	if resp.FinalURL != u+"/pot?tea=1#lid" || len(resp.Redirects) != 0 {
 		t.Errorf("final URL %s, redirects %v", resp.FinalURL, resp.Redirects)
 	}
-	if resp.RequestLine != "GET /pot?tea=1 HTTP/1.1" || resp.Proto != "HTTP/1.1" {
-		t.Errorf("request line %q, protocol %q", resp.RequestLine, resp.Proto)
+	if resp.RequestLine != "GET /pot?tea=1 HTTP/1.1" {
+		t.Errorf("request line %q", resp.RequestLine)
 	}
 	if resp.Header.Get("X-Server") != "yes" || resp.RemoteAddr != strings.TrimPrefix(u, "http://") {
 		t.Errorf("header %v, address %s", resp.Header, resp.RemoteAddr)
 	}
-	if resp.Started.Before(before) || resp.TTFB <= 0 || resp.Total < resp.TTFB {
-		t.Errorf("started %v, first byte %v, total %v", resp.Started, resp.TTFB, resp.Total)
+	if resp.Started.Before(before) || resp.Total <= 0 {
+		t.Errorf("started %v, total %v", resp.Started, resp.Total)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestHTTP2AndTLS(t *testing.T) {
 	})
 	c := newClient(t, Config{RootCAs: pool})
 	resp := must(t, c, Request{URL: u})
-	if string(resp.Body) != "HTTP/2.0" || resp.Proto != "HTTP/2.0" || resp.RequestLine != "GET / HTTP/2.0" || resp.RemoteAddr == "" || resp.TTFB <= 0 {
+	if string(resp.Body) != "HTTP/2.0" || resp.RequestLine != "GET / HTTP/2.0" || resp.RemoteAddr == "" {
 		t.Errorf("body %q, response %+v", resp.Body, resp)
 	}
 	if resp := must(t, c, Request{URL: u + "/none"}); resp.Code != 304 || len(resp.Body) != 0 {

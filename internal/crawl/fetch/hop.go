@@ -28,7 +28,7 @@ type hop struct {
 	mu        sync.Mutex
 	connected bool
 	remote    string
-	first     time.Time
+	answered  bool // the first byte of a response has arrived
 }
 
 type hopKey struct{}
@@ -44,9 +44,8 @@ func (w *hop) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: w.gotConn,
 		GotFirstResponseByte: func() {
-			now := time.Now()
 			w.mu.Lock()
-			w.first = now
+			w.answered = true
 			w.mu.Unlock()
 		},
 	})
@@ -77,22 +76,18 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 // gap. The cancel comes first, since the transport sees the error only afterwards.
 func (w *hop) broken() {
 	w.mu.Lock()
-	answered := !w.first.IsZero()
+	answered := w.answered
 	w.mu.Unlock()
 	if !answered {
 		w.cancel(errStale)
 	}
 }
 
-// report returns whether there was a connection, its remote address, and the time from
-// begin to the first byte, 0 if there was none.
-func (w *hop) report(begin time.Time) (connected bool, remote string, ttfb time.Duration) {
+// report returns whether there was a connection, and its remote address.
+func (w *hop) report() (connected bool, remote string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.first.IsZero() {
-		ttfb = w.first.Sub(begin)
-	}
-	return w.connected, w.remote, ttfb
+	return w.connected, w.remote
 }
 
 // conn is a connection that reports read errors to its hop.

@@ -77,25 +77,18 @@ type Response struct {
 	FinalURL  string
 	Redirects []Hop // in order, without the final URL
 	Code      int
-	Proto     string // such as "HTTP/1.1"
 	// Header is the header as received. Content-Encoding and Content-Length describe the
 	// body before decoding.
 	Header http.Header
 	// RequestLine and RequestHeader are what the last hop sent. Host is among the fields.
 	RequestLine   string
 	RequestHeader http.Header
-	// Body is the decoded body. It is empty, not nil, if the response had none.
+	// Body is the decoded body, complete except in a Fault. It is empty, not nil, if the response had none.
 	Body []byte
-	// Truncated reports that Body is incomplete. Only a Fault contains such a Response.
-	Truncated bool
-	// WireBytes is the size of the body as received, before decoding.
-	WireBytes int64
 	// RemoteAddr is the last dialled address and port, that of the proxy if there is one.
 	RemoteAddr string
-	// Started is the start of the first hop. TTFB is the time from the start of the last
-	// hop to its first byte. Total is the time of all hops up to the last byte, without
-	// time inside Allow and Memory.
+	// Started is the start of the first hop. Total is the time of all hops up to the last
+	// byte, without time inside Allow and Memory.
 	Started time.Time
-	TTFB    time.Duration
 	Total   time.Duration
 }

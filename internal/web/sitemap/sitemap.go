@@ -14,12 +14,8 @@ const (
 	MaxBytes   = 50 << 20
 )
 
-// Limits of one entry. The rest is dropped.
-const (
-	maxFieldBytes = 8 << 10 // of a URL or another text
-	maxAlternates = 500
-	maxImages     = 1000
-)
+// maxFieldBytes bounds a URL or another text of an entry. A longer one is dropped.
+const maxFieldBytes = 8 << 10
 
 // Errors of Parse.
 var (
@@ -46,12 +42,9 @@ type Sitemap struct {
 
 // Entry is one page or, in an index, one sitemap.
 type Entry struct {
-	Loc        string    // as written, trimmed; may be relative or invalid
-	LastMod    time.Time // UTC; zero if unknown or outside the years 1900-9999
-	Priority   float64   // 0 to 1; -1 if unknown
-	ChangeFreq string    // "always" to "never", in lower case; else ""
-	Alternates []string  // URLs of the page in other languages
-	Images     []string  // URLs of the page's images
+	Loc      string    // as written, trimmed; may be relative or invalid
+	LastMod  time.Time // UTC; zero if unknown or outside the years 1900-9999
+	Priority float64   // 0 to 1; -1 if unknown
 }
 
 // Parse parses a sitemap. A broken body gives the entries before the break and no error.

@@ -115,15 +115,9 @@ func (p *parser) start(t loosexml.Token) {
 	switch {
 	case parent == "" && !isExtension(t.Name):
 		switch local {
-		case "loc", "lastmod", "priority", "changefreq":
+		case "loc", "lastmod", "priority":
 			p.open(local, t.Depth)
-		case "link":
-			p.alternate(t)
 		}
-	case parent == "" && local == "link":
-		p.alternate(t)
-	case parent == "image" && local == "loc":
-		p.open("image", t.Depth)
 	case parent == "news" && local == "publication_date":
 		p.open("published", t.Depth)
 	}
@@ -141,22 +135,6 @@ func isExtension(name string) bool {
 func (p *parser) open(name string, depth int) {
 	p.field.name, p.field.depth = name, depth
 	p.field.text.Reset()
-}
-
-// alternate adds the page in another language.
-func (p *parser) alternate(t loosexml.Token) {
-	var rel, href string
-	for _, a := range t.Attrs {
-		switch loosexml.Local(a.Name) {
-		case "rel":
-			rel = strings.TrimSpace(a.Value)
-		case "href":
-			href = strings.TrimSpace(a.Value)
-		}
-	}
-	if strings.EqualFold(rel, "alternate") && href != "" && len(href) <= maxFieldBytes && len(p.entry.Alternates) < maxAlternates {
-		p.entry.Alternates = append(p.entry.Alternates, href)
-	}
 }
 
 func (p *parser) text(t loosexml.Token) {
@@ -203,10 +181,6 @@ func (p *parser) set(name, text string) {
 		if e.Loc == "" {
 			e.Loc = text
 		}
-	case "image":
-		if len(e.Images) < maxImages {
-			e.Images = append(e.Images, text)
-		}
 	case "lastmod":
 		if t := parseTime(text); !t.IsZero() {
 			e.LastMod = t
@@ -217,8 +191,6 @@ func (p *parser) set(name, text string) {
 		}
 	case "priority":
 		e.Priority = parsePriority(text)
-	case "changefreq":
-		e.ChangeFreq = parseFrequency(text)
 	}
 }
 
@@ -245,12 +217,4 @@ func parsePriority(text string) float64 {
 		return -1
 	}
 	return v
-}
-
-func parseFrequency(text string) string {
-	switch text = strings.ToLower(text); text {
-	case "always", "hourly", "daily", "weekly", "monthly", "yearly", "never":
-		return text
-	}
-	return ""
 }
