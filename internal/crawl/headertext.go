@@ -2,8 +2,9 @@ package crawl
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -13,12 +14,7 @@ func headerText(h http.Header, first string) []byte {
 	if first != "" {
 		b.WriteString(first + "\r\n")
 	}
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
 			b.WriteString(strings.ToValidUTF8(name+": "+value, "\uFFFD"))
 			b.WriteString("\r\n")

@@ -140,8 +140,8 @@ func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, tex
 			}
 			list = append(list, c)
 		}
-		if found.Refresh != nil { // may be missing if the links were cut
-			list = append(list, candidate{url: found.Refresh.URL})
+		if found.Refresh != "" { // may be missing if the links were cut
+			list = append(list, candidate{url: found.Refresh})
 		}
 		for _, h := range links.Header(p.Header.Values("Link")) {
 			// These are relative to the page, not to its base element.

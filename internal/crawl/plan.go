@@ -24,18 +24,12 @@ type siteWork struct {
 // (docs/spec/steps.md 1 #2 to #9). It returns one item per item of list, in order.
 func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
-	bySite := map[string][]*item{}
-	var order []string
 	for i, bi := range list {
-		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
-		work[i] = it
-		if bySite[bi.SiteID] == nil {
-			order = append(order, bi.SiteID)
-		}
-		bySite[bi.SiteID] = append(bySite[bi.SiteID], it)
+		work[i] = &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
 	}
-	for _, id := range order {
-		if err := r.planSite(ctx, id, bySite[id]); err != nil {
+	for _, items := range wire.Groups(work, func(it *item) string { return it.SiteID }) {
+		id := items[0].SiteID
+		if err := r.planSite(ctx, id, items); err != nil {
 			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
 		}
 	}
@@ -63,26 +57,10 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 		r.unknown(id, items)
 		return nil
 	}
-	byOverlay := map[string][]*item{}
-	var order []string
-	for _, it := range items {
-		key := ""
-		if it.Site != nil {
-			text, err := json.Marshal(it.Site)
-			if err != nil {
-				return err
-			}
-			key = string(text)
-		}
-		if byOverlay[key] == nil {
-			order = append(order, key)
-		}
-		byOverlay[key] = append(byOverlay[key], it)
-	}
-	for _, key := range order {
+	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
 		site := &siteWork{Site: *stored, settings: map[string]*settings{}}
-		byOverlay[key][0].Site.Apply(&site.Site)
-		if err := r.planItems(ctx, site, byOverlay[key]); err != nil {
+		same[0].Site.Apply(&site.Site)
+		if err := r.planItems(ctx, site, same); err != nil {
 			return err
 		}
 	}

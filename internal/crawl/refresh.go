@@ -58,7 +58,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 		return ""
 	}
 	page := links.HTML(response.Body, 1)
-	if page.Refresh == nil {
+	if page.Refresh == "" {
 		return ""
 	}
 	base := response.FinalURL
@@ -67,7 +67,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 			base = b
 		}
 	}
-	next, err := v.settings.schemes.Resolve(base, page.Refresh.URL)
+	next, err := v.settings.schemes.Resolve(base, page.Refresh)
 	if err != nil {
 		return ""
 	}

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,18 +15,12 @@ import (
 // order.
 func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
-	bySite := map[string][]*item{}
-	var order []string
 	for i, bi := range batch.Items {
-		it := &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi)}
-		work[i] = it
-		if bySite[bi.SiteID] == nil {
-			order = append(order, bi.SiteID)
-		}
-		bySite[bi.SiteID] = append(bySite[bi.SiteID], it)
+		work[i] = &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi)}
 	}
-	for _, id := range order {
-		if err := j.planSite(ctx, batch, id, bySite[id], log); err != nil {
+	for _, items := range wire.Groups(work, func(it *item) string { return it.SiteID }) {
+		id := items[0].SiteID
+		if err := j.planSite(ctx, batch, id, items, log); err != nil {
 			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
 		}
 	}
@@ -50,29 +43,11 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 	if err := j.mark(ctx, batch, id, items, log); err != nil {
 		return err
 	}
-	byOverlay := map[string][]*item{}
-	var order []string
-	for _, it := range items {
-		if !it.taken && it.live == nil {
-			continue
-		}
-		key := ""
-		if it.Site != nil {
-			text, err := json.Marshal(it.Site)
-			if err != nil {
-				return err
-			}
-			key = string(text)
-		}
-		if byOverlay[key] == nil {
-			order = append(order, key)
-		}
-		byOverlay[key] = append(byOverlay[key], it)
-	}
-	for _, key := range order {
+	items = slices.DeleteFunc(items, func(it *item) bool { return !it.taken && it.live == nil })
+	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
 		site := *stored
-		byOverlay[key][0].Site.Apply(&site)
-		taken := slices.DeleteFunc(byOverlay[key], func(it *item) bool {
+		same[0].Site.Apply(&site)
+		taken := slices.DeleteFunc(same, func(it *item) bool {
 			if it.live != nil {
 				it.live.site = &site
 			}

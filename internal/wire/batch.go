@@ -220,6 +220,28 @@ func (o *SiteOverlay) Apply(site *Site) {
 	}
 }
 
+// Key returns the same text for overlays with the same effect.
+func (o *SiteOverlay) Key() string {
+	text, _ := json.Marshal(o) // a Patch holds only numbers and texts
+	return string(text)
+}
+
+// Groups returns the items with the same key together, in the order of their first items.
+func Groups[T any](items []T, key func(T) string) [][]T {
+	var groups [][]T
+	places := map[string]int{}
+	for _, item := range items {
+		k := key(item)
+		i, ok := places[k]
+		if !ok {
+			i = len(groups)
+			places[k], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], item)
+	}
+	return groups
+}
+
 // MarshalJSON writes the Batch in the form of docs/spec/objects.md 2.11.
 func (b Batch) MarshalJSON() ([]byte, error) {
 	items := make([]json.RawMessage, len(b.Items))

@@ -179,3 +179,18 @@ func TestRealTimeBatchRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupsKeepTheOrderOfFirstItems(t *testing.T) {
+	got := Groups([]string{"b1", "a1", "b2", "c1", "a2"}, func(s string) string { return s[:1] })
+	if want := [][]string{{"b1", "b2"}, {"a1", "a2"}, {"c1"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestOverlayKeys(t *testing.T) {
+	var none *SiteOverlay
+	a, b := &SiteOverlay{Row: Patch{"State": int64(1)}, Source: json.RawMessage(`{"state":1}`)}, &SiteOverlay{Row: Patch{"State": int64(2)}}
+	if same := (&SiteOverlay{Row: a.Row}).Key(); a.Key() != same || a.Key() == b.Key() || none.Key() == (&SiteOverlay{}).Key() {
+		t.Errorf("keys %q, %q, %q, %q", a.Key(), same, b.Key(), none.Key())
+	}
+}

@@ -1,7 +1,5 @@
 package links
 
-import "time"
-
 const (
 	// maxURL is the longest attribute value, in bytes, that is a URL: servers reject longer
 	// ones.
@@ -27,8 +25,8 @@ type Page struct {
 	// relative to the URL of the page.
 	Base string
 
-	// Refresh is the first meta refresh with a URL, or nil.
-	Refresh *Refresh
+	// Refresh is the URL of the first meta refresh that has one, as written, or "".
+	Refresh string
 
 	// Robots is the content of the robots meta elements in lower case, joined by commas.
 	Robots string
@@ -56,12 +54,6 @@ type Link struct {
 	Tag  string // element in lower case, without XML prefix; "header" for a Link header
 	Attr string // attribute in lower case; "" for the text of an XML element
 	Rel  string // rel of the element in lower case, often ""
-}
-
-// Refresh is the target of a meta refresh.
-type Refresh struct {
-	URL   string        // as written, not empty
-	Delay time.Duration // whole seconds, at most one year
 }
 
 // Form is what a browser would send if nobody filled in the form (docs/spec/crawling.md

@@ -270,13 +270,11 @@ func (s *scanner) meta() {
 	if !strings.EqualFold(strings.TrimSpace(s.value("http-equiv")), "refresh") {
 		return
 	}
-	url, delay := refresh(content)
-	if url = clean(url); !fetchable(url) {
+	url := clean(refresh(content))
+	if !fetchable(url) {
 		return
 	}
-	if s.page.Refresh == nil {
-		s.page.Refresh = &Refresh{URL: url, Delay: delay}
-	}
+	s.page.Refresh = cmp.Or(s.page.Refresh, url)
 	s.add(url, "meta", "content", "")
 }
 

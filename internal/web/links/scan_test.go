@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -46,13 +45,9 @@ func TestEveryAttribute(t *testing.T) {
 
 	page.Links = nil
 	want2 := Page{
-		Title: "All the & attributes", Base: "/base/", Robots: "noindex,nofollow",
+		Title: "All the & attributes", Base: "/base/", Refresh: "later.html", Robots: "noindex,nofollow",
 		Canonical: "/canon", Lang: "de-AT", Forms: []Form{{Action: "act.cgi", Method: "get"}},
 	}
-	if page.Refresh == nil || *page.Refresh != (Refresh{"later.html", 7 * time.Second}) {
-		t.Errorf("refresh = %+v", page.Refresh)
-	}
-	page.Refresh = nil
 	if fmt.Sprint(page) != fmt.Sprint(want2) {
 		t.Errorf("page = %+v, want %+v", page, want2)
 	}
@@ -168,28 +163,25 @@ func TestBase(t *testing.T) {
 }
 
 func TestRefresh(t *testing.T) {
-	cases := []struct {
-		content, url string
-		delay        time.Duration
-	}{
-		{"5", "", 5 * time.Second},
-		{"0;url=next.html", "next.html", 0},
-		{" 3 , URL = 'a b.html' tail", "a b.html", 3 * time.Second},
-		{`1;url="next.html`, "next.html", time.Second},
-		{"2.75; next.html", "next.html", 2 * time.Second},
-		{"2 url=next.html", "next.html", 2 * time.Second},
-		{".5;url=x", "x", 0},
-		{"1;urls/list", "urls/list", time.Second},
-		{"1;url", "url", time.Second},
-		{"soon;url=x", "", 0},
-		{"1x;url=x", "", 0},
-		{"99999999999999999999;url=x", "x", 365 * 24 * time.Hour},
-		{"", "", 0},
+	cases := []struct{ content, url string }{
+		{"5", ""},
+		{"0;url=next.html", "next.html"},
+		{" 3 , URL = 'a b.html' tail", "a b.html"},
+		{`1;url="next.html`, "next.html"},
+		{"2.75; next.html", "next.html"},
+		{"2 url=next.html", "next.html"},
+		{".5;url=x", "x"},
+		{"1;urls/list", "urls/list"},
+		{"1;url", "url"},
+		{"soon;url=x", ""},
+		{"1x;url=x", ""},
+		{"99999999999999999999;url=x", "x"},
+		{"", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.content, func(t *testing.T) {
-			if url, delay := refresh(c.content); url != c.url || delay != c.delay {
-				t.Errorf("got %q %v, want %q %v", url, delay, c.url, c.delay)
+			if url := refresh(c.content); url != c.url {
+				t.Errorf("got %q, want %q", url, c.url)
 			}
 		})
 	}

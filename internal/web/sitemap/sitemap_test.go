@@ -191,10 +191,10 @@ func TestLimits(t *testing.T) {
 // TestFiles parses the sitemaps in testdata, one for each format.
 func TestFiles(t *testing.T) {
 	tests := []struct {
-		file                              string
+		file           string
 		entries, dated int
-		index                             bool
-		err                               error
+		index          bool
+		err            error
 	}{
 		{file: "pages.xml", entries: 3, dated: 2},
 		{file: "images.xml", entries: 1},
