@@ -17,7 +17,6 @@ import (
 // many at once as the site's HostConcurrency allows.
 type hostWork struct {
 	*batchRun
-	name  string
 	items []*item
 }
 
@@ -42,7 +41,7 @@ func (r *batchRun) hosts(work []*item) []*hostWork {
 		}
 		h := byName[name]
 		if h == nil {
-			h = &hostWork{batchRun: r, name: name}
+			h = &hostWork{batchRun: r}
 			byName[name] = h
 			list = append(list, h)
 		}

@@ -33,12 +33,11 @@ type Options struct {
 
 // Proxy is a chosen proxy.
 type Proxy struct {
-	Host     string   // name in the property, index file or row; may contain a password
-	URL      *url.URL // http, https or socks5, with port and optional user; log it with Redacted
-	Priority int64
+	Host string   // name in the property, index file or row; may contain a password
+	URL  *url.URL // http, https or socks5, with port and optional user; log it with Redacted
 
 	// Counts after the call. State 0 means disabled.
-	State, Freq, Faults, FaultsMax int64
+	State, Faults, FaultsMax int64
 
 	// RowSite is the Site_Id of the row in sites_proxy with this Host, or "".
 	RowSite string
@@ -192,7 +191,6 @@ func (e *entry) before(other *entry) bool {
 func (e *entry) proxy() Proxy {
 	address := *e.address
 	return Proxy{
-		Host: e.host, URL: &address, Priority: e.priority,
-		State: e.state, Freq: e.freq, Faults: e.faults, FaultsMax: e.faultsMax, RowSite: e.rowSite,
+		Host: e.host, URL: &address, State: e.state, Faults: e.faults, FaultsMax: e.faultsMax, RowSite: e.rowSite,
 	}
 }

@@ -1,8 +1,8 @@
 // Package sitemap parses sitemaps and sitemap indexes into entries.
 //
-// It reads the formats of sitemaps.org: XML in any namespace, with the images and languages
-// that search engines added, and text with one URL per line; both also with gzip. A
-// truncated or broken body gives the entries before the break.
+// It reads the formats of sitemaps.org: XML in any namespace, and text with one URL per
+// line; both also with gzip. Of the extensions it reads only the date of news. A truncated
+// or broken body gives the entries before the break.
 //
 //	s, err := sitemap.Parse(body, sitemap.Options{})
 //	switch {
