@@ -17,9 +17,10 @@ GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --format-icons te
 RESULTS := $(CURDIR)/.cache/tests
 
 # Rules about values start no goroutine: their tests run without the race detector. So do
-# the operations of one db-task after the other; the store below them has its own tests.
+# the operations of one db-task after the other, and the simulated week, which is one long
+# computation: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./internal/storage/conformance/... \
-	./internal/layertest ./internal/config ./examples ./packaging ./scripts
+	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test build test unit noskip judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
