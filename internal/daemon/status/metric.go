@@ -15,7 +15,7 @@ const (
 	level = prometheus.GaugeValue
 )
 
-const queueHelp = "Work of a manager that waits or is under way, by queue."
+const queueHelp = "Waiting and running work of a manager, by queue."
 
 func queued(name string) metric { return metric{"dc_queue_length", queueHelp, level, "queue", name} }
 
@@ -27,7 +27,7 @@ func tasks(prefix, schedule string) map[string]metric {
 	}
 	return map[string]metric{
 		prefix:                   queued(schedule),
-		prefix + "_total":        {"dc_" + schedule + "_tasks_total", "Tasks of " + schedule + " that were started.", count, "", ""},
+		prefix + "_total":        {"dc_" + schedule + "_tasks_total", "Tasks of " + schedule + ", started.", count, "", ""},
 		prefix + "_canceled":     of("canceled"),
 		prefix + "_error":        of("error"),
 		prefix + "_fault":        of("fault"),
@@ -40,56 +40,56 @@ func tasks(prefix, schedule string) map[string]metric {
 // metrics are the statistics with their own metric (docs/spec/daemon.md 4.4). All others are
 // a dc_statistic.
 var metrics = map[string]metric{
-	"batches_crawl_total":               {"dc_batches_crawl_total", "Batches to crawl that were built, empty ones included.", count, "", ""},
-	"batches_crawl_filled":              {"dc_batches_crawl_filled_total", "Batches to crawl that were not empty.", count, "", ""},
-	"batches_crawl_urls":                {"dc_batches_crawl_urls_total", "URLs in batches to crawl.", count, "", ""},
-	"batches_crawl_items_avg":           {"dc_batches_crawl_items_avg", "Mean number of URLs of the batches under way.", level, "", ""},
-	"batches_crawl_fault":               {"dc_batches_crawl_faults_total", "Batches to crawl that failed.", count, "", ""},
-	"batches_crawl_urls_fault":          {"dc_batches_crawl_faults_urls_total", "URLs of batches to crawl that failed.", count, "", ""},
-	"batches_crawl_fault_ttl":           {"dc_batches_crawl_expired_total", "Batches to crawl that waited too long for their start.", count, "", ""},
-	"batches_crawl_delete_fault":        {"dc_batches_crawl_delete_faults_total", "Tasks of crawling that could not be deleted.", count, "", ""},
-	"batches_crawl_check_fault":         {"dc_batches_crawl_check_faults_total", "Looks at the state of crawl tasks that failed.", count, "", ""},
+	"batches_crawl_total":               {"dc_batches_crawl_total", "Crawl batches, including empty ones.", count, "", ""},
+	"batches_crawl_filled":              {"dc_batches_crawl_filled_total", "Crawl batches that were not empty.", count, "", ""},
+	"batches_crawl_urls":                {"dc_batches_crawl_urls_total", "URLs in crawl batches.", count, "", ""},
+	"batches_crawl_items_avg":           {"dc_batches_crawl_items_avg", "Mean number of URLs in active crawl batches.", level, "", ""},
+	"batches_crawl_fault":               {"dc_batches_crawl_faults_total", "Failed crawl batches.", count, "", ""},
+	"batches_crawl_urls_fault":          {"dc_batches_crawl_faults_urls_total", "URLs in failed crawl batches.", count, "", ""},
+	"batches_crawl_fault_ttl":           {"dc_batches_crawl_expired_total", "Crawl batches that expired before they started.", count, "", ""},
+	"batches_crawl_delete_fault":        {"dc_batches_crawl_delete_faults_total", "Crawl tasks that could not be deleted.", count, "", ""},
+	"batches_crawl_check_fault":         {"dc_batches_crawl_check_faults_total", "Failed requests for the state of crawl tasks.", count, "", ""},
 	"batches_crawl_url_fetch":           {"dc_batches_crawl_url_fetch_total", "Selections of URLs to crawl.", count, "", ""},
-	"batches_crawl_url_fetch_cancelled": {"dc_batches_crawl_url_fetch_cancelled_total", "Selections of URLs left out because of a limit.", count, "", ""},
+	"batches_crawl_url_fetch_cancelled": {"dc_batches_crawl_url_fetch_cancelled_total", "Selections of URLs that a limit prevented.", count, "", ""},
 	"batches_crawl_url_fetch_incr":      {"dc_batches_crawl_url_fetch_incremental_total", "Selections of URLs for incremental crawling.", count, "", ""},
-	"batches_crawl_url_fetch_requests":  {"dc_batches_crawl_url_fetch_requests", "Selections without an answer yet.", level, "", ""},
-	"batches_crawl_urls_ret":            {"dc_batches_crawl_urls_returned_total", "URLs that were returned to be crawled again.", count, "", ""},
+	"batches_crawl_url_fetch_requests":  {"dc_batches_crawl_url_fetch_requests", "Selections that wait for an answer.", level, "", ""},
+	"batches_crawl_urls_ret":            {"dc_batches_crawl_urls_returned_total", "URLs that were returned to the status New.", count, "", ""},
 	"batches_crawl_fetcher_dynamic":     {"dc_batches_crawl_fetcher_dynamic_total", "Batches for the browser.", count, "", ""},
 	"batches_crawl_fetcher_static":      {"dc_batches_crawl_fetcher_static_total", "Batches without the browser.", count, "", ""},
 	"batches_crawl_fetcher_mixed":       {"dc_batches_crawl_fetcher_mixed_total", "Batches of both kinds.", count, "", ""},
-	"batches_crawl_time_avg":            {"dc_batches_realtime_seconds_avg", "Mean time of a batch in real time.", level, "", ""},
-	"batches_crawl_time_total":          {"dc_batches_realtime_seconds_total", "Time of all batches in real time together.", count, "", ""},
+	"batches_crawl_time_avg":            {"dc_batches_realtime_seconds_avg", "Mean time of a real-time batch, in seconds.", level, "", ""},
+	"batches_crawl_time_total":          {"dc_batches_realtime_seconds_total", "Total time of real-time batches, in seconds.", count, "", ""},
 	"batches_realtime_queue":            queued("realtime_waiting"),
 	"batches_crawl_queue":               queued("crawl"),
 	"batches_realtime_threads":          queued("realtime"),
-	"batches_realtime_threads_created":  {"dc_batches_realtime_workers_started_total", "Workers for batches in real time that were started.", count, "", ""},
+	"batches_realtime_threads_created":  {"dc_batches_realtime_workers_started_total", "Started workers for real-time batches.", count, "", ""},
 
-	"batches_process_total":        {"dc_batches_process_total", "Batches to process that were built, empty ones included.", count, "", ""},
-	"batches_process_filled":       {"dc_batches_process_filled_total", "Batches to process that were not empty.", count, "", ""},
-	"batches_process_urls":         {"dc_batches_process_urls_total", "URLs in batches to process.", count, "", ""},
-	"batches_process_cancelled":    {"dc_batches_process_cancelled_total", "Starts of processing left out because of a limit.", count, "", ""},
-	"batches_process_fault":        {"dc_batches_process_faults_total", "Batches to process that failed.", count, "", ""},
-	"batches_process_urls_fault":   {"dc_batches_process_faults_urls_total", "URLs of batches to process that failed.", count, "", ""},
-	"batches_process_fault_ttl":    {"dc_batches_process_expired_total", "Batches to process that waited too long for their start.", count, "", ""},
-	"batches_process_delete_fault": {"dc_batches_process_delete_faults_total", "Tasks of processing that could not be deleted.", count, "", ""},
-	"batches_process_check_fault":  {"dc_batches_process_check_faults_total", "Looks at the state of processing tasks that failed.", count, "", ""},
+	"batches_process_total":        {"dc_batches_process_total", "Processing batches, including empty ones.", count, "", ""},
+	"batches_process_filled":       {"dc_batches_process_filled_total", "Processing batches that were not empty.", count, "", ""},
+	"batches_process_urls":         {"dc_batches_process_urls_total", "URLs in processing batches.", count, "", ""},
+	"batches_process_cancelled":    {"dc_batches_process_cancelled_total", "Processing batches that a limit prevented.", count, "", ""},
+	"batches_process_fault":        {"dc_batches_process_faults_total", "Failed processing batches.", count, "", ""},
+	"batches_process_urls_fault":   {"dc_batches_process_faults_urls_total", "URLs in failed processing batches.", count, "", ""},
+	"batches_process_fault_ttl":    {"dc_batches_process_expired_total", "Processing batches that expired before they started.", count, "", ""},
+	"batches_process_delete_fault": {"dc_batches_process_delete_faults_total", "Processing tasks that could not be deleted.", count, "", ""},
+	"batches_process_check_fault":  {"dc_batches_process_check_faults_total", "Failed requests for the state of processing tasks.", count, "", ""},
 	"batches_process_queue":        queued("process"),
 
-	"common_operations_cnt":     {"dc_operations_total", "Operations on sites and URLs that were asked for.", count, "", ""},
-	"common_threads":            {"dc_operations_running", "Operations under way.", level, "", ""},
-	"common_threads_created":    {"dc_operations_workers_started_total", "Workers for operations that were started.", count, "", ""},
+	"common_operations_cnt":     {"dc_operations_total", "Requested operations on sites and URLs.", count, "", ""},
+	"common_threads":            {"dc_operations_running", "Running operations.", level, "", ""},
+	"common_threads_created":    {"dc_operations_workers_started_total", "Started workers for operations.", count, "", ""},
 	"common_queue":              queued("operations"),
 	"sites_recrawl_drce_cnt":    {"dc_node_requests_total", "Requests to the data nodes.", count, "", ""},
 	"sites_recrawl_cnt":         {"dc_recrawl_runs_total", "Runs of the recrawl of sites.", count, "", ""},
-	"sites_recrawl_fault_cnt":   {"dc_recrawl_faults_total", "Recrawls of sites that failed in the middle.", count, "", ""},
+	"sites_recrawl_fault_cnt":   {"dc_recrawl_faults_total", "Recrawls of sites that failed.", count, "", ""},
 	"sites_recrawl_updated_cnt": {"dc_recrawl_updates_total", "Sites whose URLs a recrawl renewed.", count, "", ""},
 	"sites_recrawl_deleted_cnt": {"dc_recrawl_deletes_total", "Sites whose old URLs a recrawl deleted.", count, "", ""},
-	"recrawl_threads":           {"dc_recrawl_running", "Runs of the recrawl under way.", level, "", ""},
-	"recrawl_threads_created":   {"dc_recrawl_workers_started_total", "Workers for the recrawl that were started.", count, "", ""},
+	"recrawl_threads":           {"dc_recrawl_running", "Running recrawls.", level, "", ""},
+	"recrawl_threads_created":   {"dc_recrawl_workers_started_total", "Started workers for recrawls.", count, "", ""},
 	"recrawl_sites_queue":       queued("recrawl"),
 
 	"requests": queued("requests"),
-	"workers":  {"dc_workers_running", "Slow work of a manager under way, watches included.", level, "", ""},
+	"workers":  {"dc_workers_running", "Running workers of a manager, including watches.", level, "", ""},
 }
 
 func init() {
