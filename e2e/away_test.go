@@ -16,6 +16,7 @@ import (
 // The database server is killed twice during a crawl. Meanwhile requests are answered by
 // an error that names the cause. After its restart the daemon completes the crawl.
 func TestDatabaseServerDown(t *testing.T) {
+	t.Parallel()
 	server := mariadbtest.New(t, mariadbtest.Options{Durable: true})
 	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
 	data := t.TempDir()

@@ -15,6 +15,7 @@ import (
 // One page changes, one disappears, one stays; then the site is deleted. Tables and
 // folders have exactly the expected content.
 func TestChangesAndDeletion(t *testing.T) {
+	t.Parallel()
 	content := tree(6)
 	w := newWitness(t, content)
 	data := t.TempDir()

@@ -49,6 +49,7 @@ const tooLong = `\" is not a site id`
 
 // dc-client sends every sample request: no operation is refused, no database fails.
 func TestSampleRequests(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join("..", "internal", "wire", "testdata", "requests")
 	found, err := filepath.Glob(filepath.Join(folder, "*", "*.json"))
 	if err != nil {

@@ -14,6 +14,7 @@ var closing = regexp.MustCompile(`(?m)^pages=(\d+) urls=(\d+) errors=(\d+) bytes
 
 // The demo crawls the example site and a folder.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"index.html": `<html lang="en"><title>First</title><p>The first of two pages in a folder that a test has made.</p><a href="b.html">b</a>`,

@@ -158,6 +158,7 @@ func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]wire.
 // The example site has every kind of trouble. Each row gets a matching error bit, and no
 // forbidden URL is requested.
 func TestTroubleSetsErrorBits(t *testing.T) {
+	t.Parallel()
 	w := newWitness(t, site.Handler(site.Options{}))
 	r := start(t, t.TempDir())
 	id := newSite(t, r, rig.Site{Root: w.URL + "/", HTTPTimeout: 3000, MaxResourceSize: 8 << 20})

@@ -36,6 +36,7 @@ const (
 // One batch crawls every trap of the hostile web: each row gets the right error bit, and
 // memory and time stay limited.
 func TestHostileWeb(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	logFile, err := os.Create(filepath.Join(data, "requests.jsonl"))
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 
 // The daemon is killed four times during a crawl and restarted: the crawl ends with the
 // same pages as without kills.
-func TestKilledDaemon(t *testing.T) { onBothDatabases(t, testKilledDaemon) }
+func TestKilledDaemon(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, testKilledDaemon)
+}
 
 func testKilledDaemon(t *testing.T, env []string) {
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
@@ -45,6 +48,7 @@ func testKilledDaemon(t *testing.T, env []string) {
 
 // Task processes are killed: their batches fail, and other batches do their rows.
 func TestKilledTasks(t *testing.T) {
+	t.Parallel()
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
 	data := t.TempDir()
 	// No limit of attempts: the URLs are not the cause of the failures.
@@ -70,6 +74,7 @@ func TestKilledTasks(t *testing.T) {
 
 // SIGTERM leaves no process, and the next daemon completes the crawl.
 func TestStoppedDaemon(t *testing.T) {
+	t.Parallel()
 	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
 	data := t.TempDir()
 	r := start(t, data)

@@ -28,6 +28,7 @@ import (
 // A daemon that ends during a crawl, in any way, leaves no process, port, lock, socket or
 // temporary file. The next daemon completes the crawl.
 func TestDaemonLeavesNothing(t *testing.T) {
+	t.Parallel()
 	signalled := func(signals ...syscall.Signal) func(*testing.T, *rig.Rig) {
 		return func(t *testing.T, r *rig.Rig) {
 			for _, s := range signals {
@@ -109,6 +110,7 @@ func TestDaemonLeavesNothing(t *testing.T) {
 
 // A daemon that is stopped while it starts or recovers ends and leaves nothing.
 func TestStoppedWhileItStarts(t *testing.T) {
+	t.Parallel()
 	w := newWitness(t, slowly(tree(100), 5*time.Millisecond))
 	data, temporary := t.TempDir(), t.TempDir()
 	r := start(t, data, "TMPDIR="+temporary)

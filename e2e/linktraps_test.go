@@ -15,6 +15,7 @@ import (
 // A crawl of an endless web, in batches until no row is New, ends at the limits of the
 // site: the number of rows or their depth.
 func TestLinkTraps(t *testing.T) {
+	t.Parallel()
 	w, err := web.Start(web.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +113,7 @@ func TestLinkTraps(t *testing.T) {
 // With fetchType browser, pages that a script writes are complete, and endless scripts end
 // at the limits of the browser.
 func TestHostileScripts(t *testing.T) {
+	t.Parallel()
 	w, err := web.Start(web.Options{})
 	if err != nil {
 		t.Fatal(err)

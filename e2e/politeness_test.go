@@ -13,6 +13,7 @@ import (
 // Two sites are crawled at once. The requests to the slow one keep its delay and do not
 // overlap, and the fast one is done first.
 func TestSlowSiteIsPoliteAndDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	const delay = 200 * time.Millisecond
 	slow, fast := newWitness(t, tree(40)), newWitness(t, tree(400))
 	r := start(t, t.TempDir())

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/examples/rig"
 	"hce/dc/internal/wire"
 )
 
@@ -231,11 +231,15 @@ var readmeURL = regexp.MustCompile(`http://127\.0\.0\.1:` + readmePort + `[^"\\]
 func newReadmeTree(t *testing.T) readmeTree {
 	t.Helper()
 	f := readmeTree{dir: t.TempDir()}
-	ports := readmePorts(t, 3)
-	f.site = ports[0]
+	ports, err := rig.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.site = strconv.Itoa(ports[0])
+	clients, operators := strconv.Itoa(ports[1]), strconv.Itoa(ports[2])
 	f.env = append(os.Environ(),
-		"DC_ClientInterfaceService_serverPort="+ports[1], "DC_dcc_clientPort="+ports[1],
-		"DC_AdminInterfaceServer_serverPort="+ports[2], "DC_dtma_clientPort="+ports[2])
+		"DC_ClientInterfaceService_serverPort="+clients, "DC_dcc_clientPort="+clients,
+		"DC_AdminInterfaceServer_serverPort="+operators, "DC_dtma_clientPort="+operators)
 	bin, err := filepath.Abs("../bin")
 	if err != nil {
 		t.Fatal(err)
@@ -283,22 +287,6 @@ func (f readmeTree) copy(t *testing.T, folder, match string, change *strings.Rep
 			t.Fatal(err)
 		}
 	}
-}
-
-// readmePorts returns n unused ports of 127.0.0.1.
-func readmePorts(t *testing.T, n int) []string {
-	t.Helper()
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		ports = append(ports, port)
-	}
-	return ports
 }
 
 // run executes the commands in one bash and returns the stdout of each; "" does nothing.

@@ -38,6 +38,7 @@ func lostAtAKill() int { return 1 + 4*runtime.GOMAXPROCS(0) + 2*chunk }
 // an end. After each end the counters are exact. At the end the stored pages equal those
 // of the origin, byte for byte (checkTree).
 func TestTwoHundredRestarts(t *testing.T) {
+	t.Parallel()
 	const n = 1000
 	data := t.TempDir()
 	settings := []string{

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -73,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	if err := os.MkdirAll(o.Data, 0o755); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	ports, err := freePorts(2)
+	ports, err := FreePorts(2)
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
@@ -207,17 +208,22 @@ func (r *Rig) lastWords() string {
 	return "\ndc-daemon wrote: " + string(text[max(0, len(text)-most):])
 }
 
-// freePorts returns n free ports of 127.0.0.1. If another program takes one first, the
-// daemon reports it and Start fails.
-func freePorts(n int) ([]int, error) {
+// FreePorts returns n different free ports of 127.0.0.1 between 10,000 and 32,767. The
+// kernel gives no port of that range to a connection by itself, so a program can be
+// stopped and started again on its port.
+func FreePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 0; len(ports) < n; tries++ {
+		port := 10_000 + rand.IntN(22_768)
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return nil, err
+			if tries > 1000 {
+				return nil, err
+			}
+			continue
 		}
 		defer listener.Close() // open until all are found, so that they differ
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
 	return ports, nil
 }
