@@ -27,9 +27,9 @@ const (
 	crowdFull  = 5    // maxURLs of some small sites
 	crowdBatch = 500  // BatchDefaultMaxURLs of the shipped ini
 	crowdDelay = 200 * time.Millisecond
-	// bigDefault is the number of pages of the big site. CROWD_PAGES overrides it; the
-	// complete test has 100000.
-	bigDefault = 20000
+	// bigDefault is the number of pages of the big site: more than all small sites and a
+	// batch together. CROWD_PAGES overrides it; the complete test has 100000.
+	bigDefault = 14000
 	bigFan     = 50 // links of a page of the big site
 	// crowdGrowth limits the growth of memory from the second quarter of the crawl to the
 	// last one.
