@@ -40,10 +40,14 @@ build: setup ## build the programs into bin/
 	@mkdir -p bin
 	@$(GO_BUILD) -o bin/ ./cmd/... ./examples/siteserver ./examples/hostileweb ./examples/demo
 
-test: setup-test lint build unit e2e noskip ## set up what the tests need and run all of them
+# Unit and end-to-end tests run side by side: both mostly wait for servers and disks.
+test: setup-test lint build ## set up what the tests need and run all of them
+	@rm -rf $(RESULTS)
+	@$(MAKE) --no-print-directory -j2 unit e2e
+	@$(MAKE) --no-print-directory noskip
 
 unit: ## run the tests of the packages
-	@mkdir -p $(RESULTS) && rm -f $(RESULTS)/*.json
+	@mkdir -p $(RESULTS)
 	@go list ./... | grep -vxF "$$(go list $(PLAIN))" >$(RESULTS)/race
 	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -timeout 30m -race $$(cat $(RESULTS)/race)
 	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -timeout 30m $(PLAIN)
@@ -62,7 +66,7 @@ judges: ## print how many cases the tables of the web standards have, and how ma
 # -count=1: these tests run the programs in bin/, which Go's test cache does not know.
 e2e: build ## run the programs against real sites, databases and browsers
 	@mkdir -p $(RESULTS)
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 18m ./e2e/...
+	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 30m ./e2e/...
 
 man: build ## write the manual pages and shell completions to share/
 	@scripts/man.sh bin share
