@@ -137,9 +137,10 @@ func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// interrupted kills the statement of a connection when ctx ends. The driver only drops
-// the connection, and the server would continue the statement. The caller calls stop
-// after the statement.
+// interrupted kills a connection in the server when ctx ends. The driver only drops its
+// end, and the server would continue the statement. KILL QUERY would not do: the server
+// forgets it if it comes before the statement starts. The caller calls stop after the
+// statement.
 func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 	if d.dialect != expr.MySQL || ctx.Done() == nil {
 		return func() {}
@@ -155,9 +156,13 @@ func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 		}
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_, _ = d.definers.ExecContext(short, fmt.Sprintf("KILL QUERY %s", textOf(number)))
+		_, _ = d.definers.ExecContext(short, fmt.Sprintf("KILL CONNECTION %s", textOf(number)))
 	})
-	return func() { after() }
+	return func() {
+		if !after() { // never reuse a connection that is being killed
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+	}
 }
 
 // textOf formats a number from the driver.

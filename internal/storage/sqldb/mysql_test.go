@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -311,6 +312,26 @@ func TestMySQLQueryIsInterrupted(t *testing.T) {
 	d = openMySQLTest(t, c)
 	if err := d.View(ctx, func(tx *Tx) error { return tx.Each(slow, nil, ignore) }); err == nil || Critical(err) {
 		t.Errorf("a query beyond the statement time: %v", err)
+	}
+}
+
+// A context that ends before the server starts the statement still ends the connection.
+func TestMySQLInterruptedBeforeTheStatement(t *testing.T) {
+	d := openMySQLTest(t, mysqlConfig(t, mariadbtest.Start(t)))
+	short, cancel := context.WithCancel(ctx)
+	conn, err := d.readers.Conn(ctx)
+	must(t, err)
+	defer conn.Close()
+	var id int64
+	must(t, conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
+	stop := d.interrupted(short, conn)
+	cancel()
+	testwait.Until(t, "the server ends the connection", func() bool {
+		return d.number(t, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %d", id)) == 0
+	})
+	stop()
+	if err := conn.PingContext(ctx); !errors.Is(err, sql.ErrConnDone) {
+		t.Errorf("the connection can be used again: %v", err)
 	}
 }
 
