@@ -42,46 +42,36 @@ const (
 const codeOther = 520
 
 var kinds = [...]struct {
-	name, text string
-	bits       wire.ErrorMask
+	text string
+	bits wire.ErrorMask
 }{
-	None:             {"none", "no fault", 0},
-	Driver:           {"driver", "the browser failed", wire.ErrFetcherInternal},
-	NotInstalled:     {"not_installed", "no browser is installed", wire.ErrFetcherInternal},
-	BadURL:           {"bad_url", "bad URL", wire.ErrBadURL},
-	NameNotResolved:  {"name_not_resolved", "host name not found", wire.ErrFetchInvalidURL},
-	Connect:          {"connect", "cannot connect", wire.ErrConnection},
-	ConnectTimeout:   {"connect_timeout", "connection timed out", wire.ErrFetchConnectTimeout},
-	ProxyConnect:     {"proxy_connect", "cannot connect to the proxy", wire.ErrFetchConnection},
-	Blocked:          {"blocked", "connection refused by the other side", wire.ErrForbidden},
-	TooManyRedirects: {"too_many_redirects", "too many redirects", wire.ErrFetchTooManyRedirects},
-	Empty:            {"empty", "empty response", wire.ErrEmpty},
-	TooLarge:         {"too_large", "page too large", wire.ErrSize},
-	Memory:           {"memory", "page takes too much memory", wire.ErrFetcherInternal},
-	TimeOver:         {"time_over", "execution time is over", wire.ErrFetchTimeout},
-	MacroFailed:      {"macro", "macro failed", wire.ErrMacro},
-	Guard:            {"guard", "address refused", wire.ErrGuard},
-	Refused:          {"refused", "request refused", 0},
-	Cancelled:        {"cancelled", "cancelled", 0},
+	None:             {"no fault", 0},
+	Driver:           {"the browser failed", wire.ErrFetcherInternal},
+	NotInstalled:     {"no browser is installed", wire.ErrFetcherInternal},
+	BadURL:           {"bad URL", wire.ErrBadURL},
+	NameNotResolved:  {"host name not found", wire.ErrFetchInvalidURL},
+	Connect:          {"cannot connect", wire.ErrConnection},
+	ConnectTimeout:   {"connection timed out", wire.ErrFetchConnectTimeout},
+	ProxyConnect:     {"cannot connect to the proxy", wire.ErrFetchConnection},
+	Blocked:          {"connection refused by the other side", wire.ErrForbidden},
+	TooManyRedirects: {"too many redirects", wire.ErrFetchTooManyRedirects},
+	Empty:            {"empty response", wire.ErrEmpty},
+	TooLarge:         {"page too large", wire.ErrSize},
+	Memory:           {"page takes too much memory", wire.ErrFetcherInternal},
+	TimeOver:         {"execution time is over", wire.ErrFetchTimeout},
+	MacroFailed:      {"macro failed", wire.ErrMacro},
+	Guard:            {"address refused", wire.ErrGuard},
+	Refused:          {"request refused", 0},
+	Cancelled:        {"cancelled", 0},
 }
 
-// String returns a word for logs, such as "time_over".
-func (k Kind) String() string {
-	if int(k) < len(kinds) {
-		return kinds[k].name
-	}
-	return fmt.Sprintf("kind_%d", uint8(k))
-}
+// String returns the kind in words, such as "execution time is over".
+func (k Kind) String() string { return kinds[k].text }
 
 // Bits returns the error bits of a URL with this fault. Refused and Cancelled have none:
 // the caller knows its own reason. Source: docs/spec/crawling.md 4.9, "intended mapping of
 // browser errors".
-func (k Kind) Bits() wire.ErrorMask {
-	if int(k) < len(kinds) {
-		return kinds[k].bits
-	}
-	return wire.ErrFetcherInternal
-}
+func (k Kind) Bits() wire.ErrorMask { return kinds[k].bits }
 
 // Fault is the error of Browser.Get.
 type Fault struct {
@@ -95,18 +85,15 @@ type Fault struct {
 
 // Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
-	kind := kinds[Driver].text
-	if int(f.Kind) < len(kinds) {
-		kind = kinds[f.Kind].text
-	}
 	page := f.URL
 	if u, err := url.Parse(page); err == nil {
 		page = u.Redacted()
 	}
-	if f.Err == nil {
-		return fmt.Sprintf("browser %q: %s", page, kind)
+	text := fmt.Sprintf("browser %q: %v", page, f.Kind)
+	if f.Err != nil {
+		text += ": " + f.Err.Error()
 	}
-	return fmt.Sprintf("browser %q: %s: %v", page, kind, f.Err)
+	return text
 }
 
 // Unwrap returns the cause.
@@ -115,14 +102,13 @@ func (f *Fault) Unwrap() error { return f.Err }
 // KindOf returns the kind of the Fault that err wraps, None for a nil err, and Driver for
 // any other error.
 func KindOf(err error) Kind {
-	if err == nil {
-		return None
-	}
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		return f.Kind
 	}
-	return Driver
+	if err != nil {
+		return Driver
+	}
+	return None
 }
 
 // errClosed is the cause of pages that Browser.Close ends.

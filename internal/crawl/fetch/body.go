@@ -90,8 +90,8 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	switch {
 	case err == nil:
 		return body, None, nil
-	case m.err() != nil:
-		return body, Refused, m.err()
+	case m.refused != nil:
+		return body, Refused, m.refused
 	case errors.Is(w.err, errHollow):
 		return body, TooLarge, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
 	case w.err != nil:

@@ -30,7 +30,6 @@ type chain struct {
 	body    []byte
 	url     *url.URL // of the current hop, with its fragment
 	trust   bool     // all hops so far are on the site of the first URL
-	jar     Jar
 	seen    []string // keys of earlier hops, see seenKey
 	left    time.Duration
 	proxy   *url.URL
@@ -75,13 +74,7 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 			}
 		}
 	}
-	if !httpguts.ValidHeaderFieldValue(r.Cookie) {
-		return other(fmt.Errorf("invalid cookie %q", r.Cookie))
-	}
-	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body, jar: r.Jar}
-	if ch.jar == nil {
-		ch.jar = &chainJar{}
-	}
+	ch := &chain{client: c, req: r, url: u, trust: true, body: r.Body}
 	ch.resp.FinalURL, ch.resp.Body = u.String(), []byte{}
 	ch.method = strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	if !httpguts.ValidHeaderFieldName(ch.method) || ch.method == http.MethodConnect {
@@ -151,12 +144,11 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	}
 	if ch.proxy != nil {
 		// The proxy looks up the name itself; this check cannot know its result.
-		if _, err := ch.client.dial.permitted(ctx, ch.url.Hostname()); err != nil {
+		if _, err := ch.client.permitted(ctx, ch.url.Hostname()); err != nil {
 			return nil, fail(kindOfTrip(err, false), err)
 		}
 	}
-	transport := ch.client.transportFor(ch.proxy != nil, ch.req.InsecureTLS)
-	resp, err := transport.RoundTrip(ch.request(ctx, header))
+	resp, err := ch.client.transports[pool{ch.proxy != nil, ch.req.InsecureTLS}].RoundTrip(ch.request(ctx, header))
 	var connected bool
 	connected, res.RemoteAddr = w.report()
 	res.RequestHeader = header
@@ -179,8 +171,8 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	case resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP():
 		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel the status is the target's
 	}
-	if len(res.Header["Set-Cookie"]) > 0 {
-		ch.jar.SetCookies(ch.url, res.Header)
+	if ch.req.Jar != nil && len(res.Header["Set-Cookie"]) > 0 {
+		ch.req.Jar.SetCookies(ch.url, res.Header)
 	}
 	if isRedirect(resp.StatusCode) {
 		next, fault := ch.target(resp)

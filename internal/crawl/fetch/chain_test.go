@@ -144,7 +144,7 @@ func TestRedirectLoops(t *testing.T) {
 	if len(f.Partial.Redirects) != 2 || f.Code != 302 {
 		t.Errorf("fault %+v", f)
 	}
-	if resp := must(t, c, Request{URL: u + "/wall", MaxRedirects: 50}); len(resp.Redirects) != 1 {
+	if resp := must(t, c, Request{URL: u + "/wall", MaxRedirects: 50, Jar: newJar()}); len(resp.Redirects) != 1 {
 		t.Errorf("redirects %v", resp.Redirects)
 	}
 }
@@ -185,7 +185,7 @@ func TestCredentials(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			seen = nil
-			must(t, c, Request{URL: tt.url, MaxRedirects: 5, Cookie: "k=v", Header: http.Header{"Authorization": {"secret"}, "X-Other": {"x"}}})
+			must(t, c, Request{URL: tt.url, MaxRedirects: 5, Jar: newJar(), Header: http.Header{"Authorization": {"secret"}, "Cookie": {"k=v"}, "X-Other": {"x"}}})
 			if !slices.Equal(seen, tt.want) {
 				t.Errorf("seen %q\nwant %q", seen, tt.want)
 			}

@@ -9,7 +9,7 @@
 // The caller decides whether and when a URL may be fetched: Request.Allow is called before
 // each redirect. This package stores nothing.
 //
-//	c := fetch.New(fetch.Config{UserAgent: "dc/1.0"})
+//	c := fetch.New(fetch.Config{})
 //	defer c.Close()
 //	resp, err := c.Get(ctx, fetch.Request{URL: "https://example.com/", Timeout: 30 * time.Second})
 //	if fetch.KindOf(err) == fetch.Timeout { ... }
@@ -36,9 +36,6 @@ const (
 	DefaultConnectTimeout = 10 * time.Second
 	DefaultMaxBytes       = 512 << 20
 	DefaultMaxHeaderBytes = 256 << 10
-	DefaultIdleTimeout    = 60 * time.Second
-	DefaultIdlePerHost    = 2
-	defaultIdle           = 256 // connections to all hosts
 )
 
 // Resolver looks up the addresses of a name; *net.Resolver implements it. network is always
@@ -51,18 +48,10 @@ type Resolver interface {
 type Config struct {
 	// AllowedNetworks are exceptions from the egress guard, see Permitted.
 	AllowedNetworks []netip.Prefix
-	// UserAgent is sent when a request has none.
-	UserAgent string
 	// MaxBytes limits every decoded body, whatever its request allows.
 	MaxBytes int64
 	// MaxHeaderBytes limits the status line and header of a response.
 	MaxHeaderBytes int64
-	// HeaderTimeout limits the wait for a response header after the request was sent. Zero
-	// means the timeout of the request.
-	HeaderTimeout time.Duration
-	// MaxIdlePerHost and IdleTimeout limit kept connections.
-	MaxIdlePerHost int
-	IdleTimeout    time.Duration
 	// RootCAs replaces the system's certificate authorities.
 	RootCAs *x509.CertPool
 	// Resolver replaces the system's resolver.
@@ -71,34 +60,29 @@ type Config struct {
 
 // Client fetches URLs. Goroutines may share it.
 type Client struct {
-	cfg      Config
-	verified *http.Transport
-	insecure *http.Transport // for requests with InsecureTLS
-	// For requests through a proxy. The HTTP/2 pool ignores the proxy of a connection, so
-	// these speak HTTP/1.1 only.
-	proxied         *http.Transport
-	proxiedInsecure *http.Transport
-	dial            *dialer
+	cfg        Config
+	transports map[pool]*http.Transport
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
 }
 
+// pool identifies the connections that a request may use. Without a pool of its own, a
+// request that wants a TLS check could use a connection without one.
+type pool struct{ proxied, insecure bool }
+
 // New returns a Client. It opens no connection.
 func New(cfg Config) *Client {
-	cfg.UserAgent = cmp.Or(cfg.UserAgent, DefaultUserAgent)
 	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
 	cfg.MaxHeaderBytes = cmp.Or(max(cfg.MaxHeaderBytes, 0), DefaultMaxHeaderBytes)
-	cfg.MaxIdlePerHost = cmp.Or(max(cfg.MaxIdlePerHost, 0), DefaultIdlePerHost)
-	cfg.IdleTimeout = cmp.Or(max(cfg.IdleTimeout, 0), DefaultIdleTimeout)
 	if cfg.Resolver == nil {
 		cfg.Resolver = &net.Resolver{PreferGo: true} // lookups of libc cannot be cancelled
 	}
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, transports: map[pool]*http.Transport{}}
 	c.life, c.end = context.WithCancel(context.Background())
-	c.dial = &dialer{resolver: cfg.Resolver, allowed: cfg.AllowedNetworks, life: c.life}
-	c.verified, c.proxied = c.transport(false, false), c.transport(false, true)
-	c.insecure, c.proxiedInsecure = c.transport(true, false), c.transport(true, true)
+	for _, p := range []pool{{false, false}, {false, true}, {true, false}, {true, true}} {
+		c.transports[p] = c.transport(p)
+	}
 	return c
 }
 
@@ -106,59 +90,39 @@ func New(cfg Config) *Client {
 // connections. The Client must not be used afterwards.
 func (c *Client) Close() {
 	c.end()
-	for _, t := range []*http.Transport{c.verified, c.insecure, c.proxied, c.proxiedInsecure} {
+	for _, t := range c.transports {
 		t.CloseIdleConnections()
 	}
 }
 
-// transportFor returns the connection pool for a request.
-func (c *Client) transportFor(proxied, insecure bool) *http.Transport {
-	switch {
-	case proxied && insecure:
-		return c.proxiedInsecure
-	case proxied:
-		return c.proxied
-	case insecure:
-		return c.insecure
-	}
-	return c.verified
-}
-
-// transport returns a connection pool. Pools with different TLS checks are separate.
-// Otherwise a request that wants a check could use a connection without one.
-func (c *Client) transport(insecure, proxied bool) *http.Transport {
+// transport returns a connection pool. The HTTP/2 pool of net/http ignores the proxy of a
+// connection, so requests through a proxy speak HTTP/1.1 only.
+func (c *Client) transport(p pool) *http.Transport {
 	conf := &tls.Config{
 		RootCAs:            c.cfg.RootCAs,
-		InsecureSkipVerify: insecure, // set by the site property TLSVerify=0
+		InsecureSkipVerify: p.insecure, // set by the site property TLSVerify=0
 		NextProtos:         []string{"h2", "http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(0),
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(!proxied)
-	if proxied {
+	protocols.SetHTTP2(!p.proxied)
+	if p.proxied {
 		conf.NextProtos = []string{"http/1.1"}
 	}
 	return &http.Transport{
-		Protocols:   &protocols,
-		Proxy:       func(r *http.Request) (*url.URL, error) { return hopOf(r.Context()).proxy, nil },
-		DialContext: c.dialPlain,
-		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			conn, err := c.dial.tls(ctx, addr, conf)
-			if err == nil {
-				c.limitProxy(conn, hopOf(ctx))
-			}
-			return conn, err
-		},
+		Protocols:              &protocols,
+		Proxy:                  func(r *http.Request) (*url.URL, error) { return hopOf(r.Context()).proxy, nil },
+		DialContext:            func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr, nil) },
+		DialTLSContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr, conf) },
 		OnProxyConnectResponse: checkProxyResponse,
 		TLSClientConfig:        conf, // for TLS through a proxy
 		TLSHandshakeTimeout:    DefaultConnectTimeout,
 		DisableCompression:     true, // readBody decodes, with limits
-		MaxIdleConns:           defaultIdle,
-		MaxIdleConnsPerHost:    c.cfg.MaxIdlePerHost,
-		IdleConnTimeout:        c.cfg.IdleTimeout,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        60 * time.Second,
 		MaxResponseHeaderBytes: c.cfg.MaxHeaderBytes,
-		ResponseHeaderTimeout:  max(c.cfg.HeaderTimeout, 0),
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout:           15 * time.Second,
 			PingTimeout:               10 * time.Second,

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -20,14 +21,6 @@ const (
 	maxAddresses = 8
 )
 
-// dialer opens connections to permitted addresses. It looks up a name once and dials
-// exactly the checked addresses, so a name server cannot change its answer in between.
-type dialer struct {
-	resolver Resolver
-	allowed  []netip.Prefix
-	life     context.Context // dials end with it
-}
-
 // Dial opens a TCP connection to addr, a host and a port, for callers with their own HTTP
 // client, such as a browser. It looks up the host once and dials only addresses that the
 // egress guard permits; otherwise the error is an *AddressError. network must be
@@ -37,53 +30,48 @@ func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	if network != "tcp" {
 		return nil, net.UnknownNetworkError(network)
 	}
-	ctx, cancel := c.dial.limit(ctx, DefaultConnectTimeout)
+	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
 	defer cancel()
-	return c.dial.connect(ctx, addr)
+	return c.connect(ctx, addr)
 }
 
-// plain is the DialContext of a transport.
-func (d *dialer) plain(ctx context.Context, _, addr string) (net.Conn, error) {
-	ctx, cancel := d.limit(ctx, hopOf(ctx).connectTimeout)
+// dial opens a connection of a transport, with TLS unless conf is nil. It does the
+// handshake here, not in the transport, so that the connect timeout of the request applies.
+func (c *Client) dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
+	w := hopOf(ctx)
+	ctx, cancel := c.limit(ctx, w.connectTimeout)
 	defer cancel()
-	raw, err := d.connect(ctx, addr)
+	raw, err := c.connect(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: raw}, nil
-}
-
-// tls is the DialTLSContext of a transport. It does the handshake here, not in the
-// transport, so that the connect timeout of the request applies.
-func (d *dialer) tls(ctx context.Context, addr string, base *tls.Config) (net.Conn, error) {
-	ctx, cancel := d.limit(ctx, hopOf(ctx).connectTimeout)
-	defer cancel()
-	raw, err := d.connect(ctx, addr)
-	if err != nil {
-		return nil, err
+	var ready net.Conn = &conn{Conn: raw}
+	if conf != nil {
+		conf = conf.Clone()
+		host, _, _ := net.SplitHostPort(addr) // connect has parsed it
+		conf.ServerName = strings.TrimSuffix(host, ".")
+		secure := tls.Client(ready, conf)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			raw.Close()
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		ready = secure
 	}
-	raw = &conn{Conn: raw}
-	conf := base.Clone()
-	host, _, _ := net.SplitHostPort(addr) // connect has parsed it
-	conf.ServerName = strings.TrimSuffix(host, ".")
-	secure := tls.Client(raw, conf)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		raw.Close()
-		return nil, fmt.Errorf("tls: %w", err)
-	}
-	return secure, nil
+	c.limitProxy(ready, w)
+	return ready, nil
 }
 
 // limit adds a connect timeout and the life of the Client to ctx. A transport continues a
 // dial after its request has ended, for other requests.
-func (d *dialer) limit(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+func (c *Client) limit(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
-	stop := context.AfterFunc(d.life, cancel)
+	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// connect opens a connection to addr, a host and a port.
-func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
+// connect opens a connection to addr, a host and a port. It looks up a name once and dials
+// exactly the checked addresses, so a name server cannot change its answer in between.
+func (c *Client) connect(ctx context.Context, addr string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -92,7 +80,7 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("port %q: %w", portText, err)
 	}
-	addrs, err := d.permitted(ctx, host)
+	addrs, err := c.permitted(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +89,12 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 
 // permitted returns the addresses of host that may be dialled, 1 to maxAddresses, in the
 // resolver's order. If the guard refuses all, the error is the *AddressError of the first.
-func (d *dialer) permitted(ctx context.Context, host string) ([]netip.Addr, error) {
+func (c *Client) permitted(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		// A literal is checked as written, mapped forms included.
-		return []netip.Addr{addr}, Permitted(addr, d.allowed)
+		return []netip.Addr{addr}, Permitted(addr, c.cfg.AllowedNetworks)
 	}
-	found, err := d.resolver.LookupNetIP(ctx, "ip", host)
+	found, err := c.cfg.Resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return nil, err
 	}
@@ -116,23 +104,16 @@ func (d *dialer) permitted(ctx context.Context, host string) ([]netip.Addr, erro
 		// Resolvers may return A records in mapped form. A mapped address reaches the IPv4
 		// host, so check and dial that.
 		addr = addr.Unmap()
-		if err := Permitted(addr, d.allowed); err != nil {
-			if refused == nil {
-				refused = err
-			}
-			continue
-		}
-		if len(addrs) < maxAddresses {
+		if err := Permitted(addr, c.cfg.AllowedNetworks); err != nil {
+			refused = cmp.Or(refused, err)
+		} else if len(addrs) < maxAddresses {
 			addrs = append(addrs, addr)
 		}
 	}
-	switch {
-	case len(addrs) > 0:
-		return addrs, nil
-	case refused != nil:
-		return nil, refused
+	if len(addrs) == 0 {
+		return nil, cmp.Or(refused, error(&net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}))
 	}
-	return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
+	return addrs, nil
 }
 
 // race dials the addresses in order, the next one as soon as one fails or takes
@@ -190,8 +171,8 @@ func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error
 // Resolve looks up a host. It returns an error if the host has no address, or none that the
 // egress guard permits. ctx and DefaultConnectTimeout limit the lookup.
 func (c *Client) Resolve(ctx context.Context, host string) error {
-	ctx, cancel := c.dial.limit(ctx, DefaultConnectTimeout)
+	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
 	defer cancel()
-	_, err := c.dial.permitted(ctx, host)
+	_, err := c.permitted(ctx, host)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -35,32 +36,27 @@ const (
 	Proxy                        // the proxy is unreachable or refuses; another may work
 )
 
-var kinds = [...]struct{ name, text string }{
-	None:             {"none", "no fault"},
-	Other:            {"other", "request cannot be made"},
-	BadURL:           {"bad_url", "bad URL"},
-	Timeout:          {"timeout", "timed out"},
-	Connect:          {"connect", "cannot connect"},
-	Guard:            {"guard", "address refused"},
-	BadResponse:      {"bad_response", "not an HTTP response"},
-	TooManyRedirects: {"too_many_redirects", "too many redirects"},
-	RedirectLoop:     {"redirect_loop", "redirect loop"},
-	BadRedirect:      {"bad_redirect", "bad redirect"},
-	Refused:          {"refused", "refused by the caller"},
-	TooLarge:         {"too_large", "response too large"},
-	Truncated:        {"truncated", "response cut off"},
-	BadEncoding:      {"bad_encoding", "bad encoding of the body"},
-	Cancelled:        {"cancelled", "cancelled"},
-	Proxy:            {"proxy", "proxy failed"},
+var kinds = [...]string{
+	None:             "no fault",
+	Other:            "request cannot be made",
+	BadURL:           "bad URL",
+	Timeout:          "timed out",
+	Connect:          "cannot connect",
+	Guard:            "address refused",
+	BadResponse:      "not an HTTP response",
+	TooManyRedirects: "too many redirects",
+	RedirectLoop:     "redirect loop",
+	BadRedirect:      "bad redirect",
+	Refused:          "refused by the caller",
+	TooLarge:         "response too large",
+	Truncated:        "response cut off",
+	BadEncoding:      "bad encoding of the body",
+	Cancelled:        "cancelled",
+	Proxy:            "proxy failed",
 }
 
-// String returns a word for logs, such as "too_large".
-func (k Kind) String() string {
-	if int(k) < len(kinds) {
-		return kinds[k].name
-	}
-	return fmt.Sprintf("kind_%d", uint8(k))
-}
+// String returns the kind in words, such as "response too large".
+func (k Kind) String() string { return kinds[k] }
 
 // Fault is the error of Client.Get.
 type Fault struct {
@@ -75,18 +71,15 @@ type Fault struct {
 
 // Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
-	kind := kinds[Other].text
-	if int(f.Kind) < len(kinds) {
-		kind = kinds[f.Kind].text
-	}
 	page := f.URL
 	if u, err := url.Parse(page); err == nil {
 		page = u.Redacted()
 	}
-	if f.Err == nil {
-		return fmt.Sprintf("fetch %q: %s", page, kind)
+	text := fmt.Sprintf("fetch %q: %v", page, f.Kind)
+	if f.Err != nil {
+		text += ": " + f.Err.Error()
 	}
-	return fmt.Sprintf("fetch %q: %s: %v", page, kind, f.Err)
+	return text
 }
 
 // Unwrap returns the cause.
@@ -95,14 +88,13 @@ func (f *Fault) Unwrap() error { return f.Err }
 // KindOf returns the kind of the Fault that err wraps, None for a nil err, and Other for
 // any other error.
 func KindOf(err error) Kind {
-	if err == nil {
-		return None
-	}
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		return f.Kind
 	}
-	return Other
+	if err != nil {
+		return Other
+	}
+	return None
 }
 
 // headerFlood lists how errors of net/http about MaxResponseHeaderBytes begin, for HTTP/1
@@ -115,39 +107,34 @@ var headerFlood = []string{
 // kindOfTrip returns the kind of an error before the response header. connected reports
 // whether there was a connection.
 func kindOfTrip(err error, connected bool) Kind {
-	var (
-		guard *AddressError
-		op    *net.OpError
-		name  *net.DNSError
-	)
 	switch {
-	case errors.As(err, &guard):
+	case is[*AddressError](err):
 		return Guard
 	case isTimeout(err):
 		return Timeout
-	case !connected, errors.As(err, &op), errors.As(err, &name), isHangUp(err):
+	case !connected, is[*net.OpError](err), is[*net.DNSError](err), isHangUp(err):
 		return Connect
-	}
-	for _, begin := range headerFlood {
-		if strings.Contains(err.Error(), begin) {
-			return TooLarge
-		}
+	case slices.ContainsFunc(headerFlood, func(begin string) bool { return strings.Contains(err.Error(), begin) }):
+		return TooLarge
 	}
 	return BadResponse
 }
 
 // kindOfRead returns the kind of an error while a body was read from the connection.
 func kindOfRead(err error, resp *http.Response) Kind {
-	var op *net.OpError
 	switch {
 	case isTimeout(err):
 		return Timeout
-	case errors.As(err, &op), isHangUp(err):
-		return Truncated
-	case len(resp.TransferEncoding) > 0: // other errors of the chunked coding
+	case len(resp.TransferEncoding) > 0 && !is[*net.OpError](err) && !isHangUp(err): // an error of the chunked coding
 		return BadEncoding
 	}
 	return Truncated
+}
+
+// is reports whether err is an E, or wraps one.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 func isTimeout(err error) bool {

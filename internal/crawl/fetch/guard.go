@@ -25,9 +25,10 @@ type block struct {
 	name   string
 }
 
-// IPv4 ranges that are not public hosts: the IANA special-purpose registry (RFC 6890 and
-// later) and classes D and E.
-var blocks4 = []block{
+// blocks lists the ranges that are not public hosts: the IANA special-purpose registry (RFC
+// 6890 and later) and classes D and E. IPv6 ranges outside 2000::/3 are refused anyway; they
+// are listed for their names. The first match names the reason.
+var blocks = []block{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified (this network)"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "carrier-grade NAT"},
@@ -44,11 +45,6 @@ var blocks4 = []block{
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("255.255.255.255/32"), "broadcast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-}
-
-// IPv6 ranges. Those outside 2000::/3 are refused anyway; they are listed for their names.
-// The first match names the reason.
-var blocks6 = []block{
 	{netip.MustParsePrefix("::/128"), "unspecified"},
 	{netip.MustParsePrefix("::1/128"), "loopback"},
 	{netip.MustParsePrefix("::ffff:0:0/96"), "IPv4-mapped"},
@@ -91,10 +87,6 @@ func Permitted(addr netip.Addr, allowed []netip.Prefix) error {
 		if p.Contains(bare) {
 			return nil
 		}
-	}
-	blocks := blocks6
-	if bare.Is4() {
-		blocks = blocks4
 	}
 	for _, b := range blocks {
 		if b.prefix.Contains(bare) {

@@ -44,7 +44,7 @@ func (ch *chain) header() http.Header {
 	}
 	h["Host"] = []string{ch.url.Host}
 	h["Accept-Encoding"] = []string{acceptEncoding}
-	set("User-Agent", ch.client.cfg.UserAgent)
+	set("User-Agent", DefaultUserAgent)
 	set("Accept", "*/*")
 	if len(ch.body) > 0 {
 		set("Content-Type", "application/x-www-form-urlencoded")
@@ -56,8 +56,10 @@ func (ch *chain) header() http.Header {
 		password, _ := user.Password()
 		set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 	}
-	if line := ch.cookies(h["Cookie"]); line != "" {
-		h["Cookie"] = []string{line}
+	if ch.req.Jar != nil {
+		if line := joinCookies(strings.Join(h["Cookie"], "; "), ch.req.Jar.Cookies(ch.url)); line != "" {
+			h["Cookie"] = []string{line}
+		}
 	}
 	return h
 }

@@ -136,7 +136,7 @@ func TestJar(t *testing.T) {
 	})
 	c := newClient(t, Config{})
 	jar := &recordingJar{line: "path=%PATH%; k=jar"}
-	must(t, c, Request{URL: u + "/1", MaxRedirects: 1, Jar: jar, Cookie: "k=given; other=x"})
+	must(t, c, Request{URL: u + "/1", MaxRedirects: 1, Jar: jar, Header: http.Header{"Cookie": {"k=given; other=x"}}})
 	if want := []string{"/1 other=x; path=/1; k=jar", "/2 other=x; path=/2; k=jar"}; !slices.Equal(seen, want) {
 		t.Errorf("sent %q, want %q", seen, want)
 	}
@@ -226,8 +226,8 @@ func TestRedirectBody(t *testing.T) {
 	c := newClient(t, Config{Resolver: names{"a.test": {"127.0.0.1"}, "b.test": {"127.0.0.1"}}})
 	a, b := named(u, "a.test"), named(u, "b.test")
 	for to, want := range map[string]string{a + "/2": "PUT body secretk=v", b + "/2": "PUT body "} {
-		must(t, c, Request{URL: a + "/1?to=" + url.QueryEscape(to), Method: "PUT", Body: []byte("body"), MaxRedirects: 1, Cookie: "k=v",
-			Header: http.Header{"Authorization": {"secret"}, "Proxy-Authorization": {"secret"}, "Content-Type": {"a/b"}}})
+		must(t, c, Request{URL: a + "/1?to=" + url.QueryEscape(to), Method: "PUT", Body: []byte("body"), MaxRedirects: 1,
+			Header: http.Header{"Authorization": {"secret"}, "Cookie": {"k=v"}, "Proxy-Authorization": {"secret"}, "Content-Type": {"a/b"}}})
 		if seen != want {
 			t.Errorf("%s saw %q, want %q", to, seen, want)
 		}
@@ -247,10 +247,10 @@ func FuzzHeaders(f *testing.F) {
 			}
 		}
 		from, _ := url.Parse("http://me:secret@a.test/x")
-		jar := &chainJar{}
-		ch := &chain{client: &Client{}, url: from, trust: true, jar: jar, req: Request{Cookie: line, MaxRedirects: 1}}
+		jar := newJar()
+		ch := &chain{client: &Client{}, url: from, trust: true, req: Request{Jar: jar, Header: http.Header{"Cookie": {line}}, MaxRedirects: 1}}
 		jar.SetCookies(from, h)
-		if got := ch.cookies(nil); len(got) > maxCookieLine || strings.ContainsAny(got, "\r\n\x00") {
+		if got := ch.header().Get("Cookie"); len(got) > maxCookieLine || strings.ContainsAny(got, "\r\n\x00") {
 			t.Fatalf("cookies %q", got)
 		}
 		next, fault := ch.target(&http.Response{Header: h})

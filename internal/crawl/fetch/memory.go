@@ -17,20 +17,19 @@ type Memory interface {
 }
 
 // meter requests memory for one body. The clock of the request is stopped while it waits,
-// since the server is not responsible for that time. A nil meter and one without Memory
-// grant everything.
+// since the server is not responsible for that time. Without Memory it grants everything.
 type meter struct {
 	memory  Memory
 	ctx     context.Context
 	clock   *clock
 	limit   int64 // of the body
 	extra   int64 // memory of the decoders
-	refused error
+	refused error // of Memory
 }
 
 // grow requests size bytes for a body of at most most bytes.
 func (m *meter) grow(size, most int64) error {
-	if m == nil || m.memory == nil {
+	if m.memory == nil {
 		return nil
 	}
 	m.clock.stop()
@@ -41,7 +40,7 @@ func (m *meter) grow(size, most int64) error {
 
 // window requests size bytes for a decoder.
 func (m *meter) window(size int64) error {
-	if m == nil || size == 0 {
+	if size == 0 {
 		return nil
 	}
 	m.extra += size
@@ -50,17 +49,9 @@ func (m *meter) window(size int64) error {
 
 // keep reports that the body takes size bytes and its decoders are released.
 func (m *meter) keep(size int64) {
-	if m != nil && m.memory != nil {
+	if m.memory != nil {
 		m.memory.Keep(size)
 	}
-}
-
-// err returns the error of Memory, or nil.
-func (m *meter) err() error {
-	if m == nil {
-		return nil
-	}
-	return m.refused
 }
 
 // clock is the timeout of a hop. It can be stopped and started.

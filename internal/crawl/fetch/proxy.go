@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,15 +41,6 @@ func parseProxy(text string) (*url.URL, error) {
 		return nil, errors.New("no host")
 	}
 	return u, nil
-}
-
-// dialPlain is the DialContext of a transport.
-func (c *Client) dialPlain(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := c.dial.plain(ctx, network, addr)
-	if err == nil {
-		c.limitProxy(conn, hopOf(ctx))
-	}
-	return conn, err
 }
 
 // limitProxy limits the negotiation on a new connection to a proxy by another connect
@@ -100,20 +92,14 @@ func (w *hop) kindOf(err error, connected bool, target *url.URL) Kind {
 	case isOp && op.Op == "proxyconnect":
 		return Proxy
 	case isOp && strings.HasPrefix(op.Op, "socks"):
-		for _, reason := range socksTarget {
-			if strings.HasSuffix(op.Err.Error(), reason) {
-				return Connect
-			}
+		if slices.ContainsFunc(socksTarget, func(reason string) bool { return strings.HasSuffix(op.Err.Error(), reason) }) {
+			return Connect
 		}
 		return Proxy
 	case !w.overHTTP():
 		return kind
-	case target.Scheme == "http": // the only connection is that to the proxy
-		if kind == Connect {
-			return Proxy
-		}
-		return kind
-	case !connected && !w.tunnel.Load():
+	case target.Scheme == "http" && kind == Connect, // the only connection is that to the proxy
+		target.Scheme != "http" && !connected && !w.tunnel.Load():
 		return Proxy
 	}
 	return kind

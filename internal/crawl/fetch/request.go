@@ -18,11 +18,8 @@ type Request struct {
 	// Header is sent with the request. Host, Accept-Encoding, Content-Length and the fields
 	// of a connection are left out, since the Client sets them.
 	Header http.Header
-	// Cookie is the value of a Cookie field for the host of URL. Cookies that a redirect
-	// sets are added. The field is cut at 8 KiB.
-	Cookie string
-	// Jar supplies the cookies of each hop and receives those of each response. If nil,
-	// cookies of redirects live as long as the call of Get.
+	// Jar supplies the cookies of each hop and receives those of each response. The field is
+	// cut at 8 KiB. Nil keeps no cookies.
 	Jar Jar
 	// Body is sent unless the method is GET or HEAD.
 	Body []byte

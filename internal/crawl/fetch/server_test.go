@@ -9,11 +9,15 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // local allows the address of test servers, and no other.
@@ -27,6 +31,29 @@ func newClient(t testing.TB, cfg Config) *Client {
 	c := New(cfg)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// mapJar is a Jar of cookies that all hosts of a registrable domain may share.
+type mapJar struct{ *cookiejar.Jar }
+
+func newJar() mapJar {
+	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	if err != nil {
+		panic(err) // never happens
+	}
+	return mapJar{jar}
+}
+
+func (j mapJar) Cookies(u *url.URL) string {
+	var pairs []string
+	for _, c := range j.Jar.Cookies(u) {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	return strings.Join(pairs, "; ")
+}
+
+func (j mapJar) SetCookies(u *url.URL, h http.Header) {
+	j.Jar.SetCookies(u, (&http.Response{Header: h}).Cookies())
 }
 
 func serve(t testing.TB, h http.HandlerFunc) string {

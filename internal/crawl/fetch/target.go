@@ -60,7 +60,7 @@ func repairHost(u *url.URL) error {
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
 		// Some real names break the rules, for example with an underscore.
-		if !isASCII(host) {
+		if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 			return fmt.Errorf("invalid host: %w", err)
 		}
 		ascii = strings.ToLower(host)
@@ -79,31 +79,19 @@ func repairHost(u *url.URL) error {
 // outside the host.
 func repair(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
-	bad := false
-	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c >= 0x7f || c == '%' || c == '\\' {
-			bad = true
-			break
-		}
-	}
-	if !bad {
-		return text
-	}
-	const hex = "0123456789ABCDEF"
 	host, rest := hostRange(text)
 	query := strings.IndexAny(text[rest:], "?#")
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
-		inHost := i >= host && i < rest
 		switch {
 		case c == '\t' || c == '\n' || c == '\r':
-		case inHost:
+		case i >= host && i < rest:
 			b.WriteByte(c)
 		case c == '\\' && (query < 0 || i < rest+query):
 			b.WriteByte('/')
 		case c <= ' ' || c >= 0x7f || c == '%' && !isEscape(text[i:]):
-			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)
 		}
@@ -124,21 +112,10 @@ func hostRange(text string) (from, to int) {
 	return from, len(text)
 }
 
-func isEscape(s string) bool {
-	return len(s) >= 3 && isHex(s[1]) && isHex(s[2])
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+// isEscape reports whether text, which begins with a percent sign, begins with an escape.
+func isEscape(text string) bool {
+	_, err := url.PathUnescape(text[:min(len(text), 3)])
+	return err == nil
 }
 
 // sameSite reports whether credentials for a may be sent to b: the same host and port, or
