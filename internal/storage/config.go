@@ -23,19 +23,10 @@ type Config struct {
 	Now func() time.Time `json:"-"`
 }
 
-// databaseKeys are the ini keys that rename databases.
-var databaseKeys = []struct{ key, database string }{
-	{"primary_db", sqldb.Sites}, {"secondary_db", sqldb.URLs}, {"fourth_db", sqldb.Deleted}, {"fifth_db", sqldb.Contents},
-	{"stat_db", sqldb.Freqs}, {"log_db", sqldb.Logs}, {"att_db", sqldb.Attributes},
-}
-
 // DatabaseKeys maps the ini keys that rename databases to their default names.
-func DatabaseKeys() map[string]string {
-	keys := make(map[string]string, len(databaseKeys))
-	for _, k := range databaseKeys {
-		keys[k.key] = k.database
-	}
-	return keys
+var DatabaseKeys = map[string]string{
+	"primary_db": sqldb.Sites, "secondary_db": sqldb.URLs, "fourth_db": sqldb.Deleted, "fifth_db": sqldb.Contents,
+	"stat_db": sqldb.Freqs, "log_db": sqldb.Logs, "att_db": sqldb.Attributes,
 }
 
 // ReadConfig reads section [TasksManager]. Relative paths are below dataDir. Errors stay in
@@ -69,9 +60,9 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		Custom: sqlstore.CustomMode(s.Choice("SQLCustom", string(sqlstore.CustomOff),
 			string(sqlstore.CustomOff), string(sqlstore.CustomRead), string(sqlstore.CustomAll))),
 	}
-	for _, k := range databaseKeys {
-		if name := s.Text(k.key, k.database); name != k.database {
-			c.DB.Names[k.database] = name
+	for key, database := range DatabaseKeys {
+		if name := s.Text(key, database); name != database {
+			c.DB.Names[database] = name
 		}
 	}
 	if dsn := s.Text("db_dsn", ""); dsn != "" {

@@ -138,15 +138,19 @@ func (repo *Repository) PutRaw(ctx context.Context, site string, files map[strin
 	if err := repo.EmptyTrash(ctx); err != nil {
 		return err
 	}
-	stage := repo.Raw.Stage()
-	defer stage.Abort()
-	for _, md5 := range slices.Sorted(maps.Keys(files)) {
-		if err := stageFiles(stage, site, md5, at, files[md5]); err != nil {
-			return fmt.Errorf("store raw files of site %s: %w", site, err)
-		}
-	}
-	if err := stage.Commit(); err != nil {
+	if err := putByKey(repo.Raw, site, files, at); err != nil {
 		return fmt.Errorf("store raw files of site %s: %w", site, err)
 	}
 	return nil
+}
+
+func putByKey(raw *rawfiles.Cache, site string, files map[string][]wire.File, at time.Time) error {
+	stage := raw.Stage()
+	defer stage.Abort()
+	for _, md5 := range slices.Sorted(maps.Keys(files)) {
+		if err := stageFiles(stage, site, md5, at, files[md5]); err != nil {
+			return err
+		}
+	}
+	return stage.Commit()
 }

@@ -22,29 +22,29 @@ type Job struct {
 type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
 
 var handlers = map[wire.Op]handler{
-	wire.SiteNew:     (*Repository).siteNew,
-	wire.SiteUpdate:  (*Repository).siteUpdate,
-	wire.SiteStatus:  (*Repository).siteStatus,
-	wire.SiteFind:    (*Repository).siteFind,
-	wire.SiteDelete:  (*Repository).siteDelete,
-	wire.SiteCleanup: (*Repository).siteCleanup,
-	wire.SiteRecrawl: (*Repository).siteRecrawl,
+	wire.SiteNew:     on(wire.ReadSiteNew, (*Repository).siteNew),
+	wire.SiteUpdate:  emptyingTrash(on(wire.ReadSiteUpdate, (*Repository).siteUpdate)),
+	wire.SiteStatus:  on(wire.ReadSiteStatus, (*Repository).siteStatus),
+	wire.SiteFind:    on(wire.ReadSiteFind, (*Repository).SiteFind),
+	wire.SiteDelete:  emptyingTrash(onList("SiteDelete", wire.ReadSiteDelete, (*Repository).SiteDelete)),
+	wire.SiteCleanup: emptyingTrash(onList("SiteCleanup", wire.ReadSiteCleanup, (*Repository).SiteCleanup)),
+	wire.SiteRecrawl: on(wire.ReadSiteRecrawl, (*Repository).siteRecrawl),
 
-	wire.URLNew:      (*Repository).urlNew,
+	wire.URLNew:      onList("URLNew", wire.ReadURLNew, (*Repository).urlNew),
 	wire.URLStatus:   onList("URLStatus", wire.ReadURLStatus, (*Repository).URLStatus),
-	wire.URLUpdate:   (*Repository).urlUpdate,
-	wire.URLFetch:    (*Repository).urlFetch,
-	wire.URLContent:  (*Repository).urlContent,
+	wire.URLUpdate:   onList("URLUpdate", wire.ReadURLUpdate, (*Repository).urlUpdate),
+	wire.URLFetch:    onList("URLFetch", wire.ReadURLFetch, (*Repository).urlFetch),
+	wire.URLContent:  onList("URLContentObject", wire.ReadURLContent, (*Repository).urlContent),
 	wire.URLDelete:   emptyingTrash(onList("URLDelete", wire.ReadURLDelete, (*Repository).URLDelete)),
 	wire.URLCleanup:  emptyingTrash(onList("URLCleanup", wire.ReadURLCleanup, (*Repository).URLCleanup)),
 	wire.URLPurge:    emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge)),
-	wire.URLAge:      emptyingTrash((*Repository).urlAge),
-	wire.URLPut:      (*Repository).urlPut,
+	wire.URLAge:      emptyingTrash(on(wire.ReadURLAge, (*Repository).URLAge)),
+	wire.URLPut:      onList("URLPutObj", wire.ReadURLPut, (*Repository).urlPut),
 	wire.URLVerify:   onList("URLVerify", wire.ReadURLVerify, (*Repository).URLVerify),
 	wire.URLHistory:  onList("URLHistoryRequest", wire.ReadURLHistory, (*Repository).URLHistory),
 	wire.URLStats:    onList("URLStatsRequest", wire.ReadURLStats, (*Repository).URLStats),
 	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
-	wire.URLReturn:   (*Repository).urlReturn,
+	wire.URLReturn:   on(readURLReturn, (*Repository).urlReturn),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
@@ -55,7 +55,7 @@ var handlers = map[wire.Op]handler{
 	wire.AttributeUpdate: onNamedList("AttributeUpdate", wire.ReadAttributes, (*Repository).AttributeUpdate),
 	wire.AttributeDelete: onNamedList("AttributeDelete", wire.ReadAttributeSelections, (*Repository).AttributeDelete),
 	wire.AttributeFetch:  onNamedList("AttributeFetch", wire.ReadAttributeSelections, (*Repository).AttributeFetch),
-	wire.SQLCustom:       (*Repository).sqlCustom,
+	wire.SQLCustom:       on(wire.ReadCustom, (*Repository).sqlCustom),
 }
 
 // Run answers one request. A refusal is an answer; an error that Critical reports is
@@ -96,32 +96,29 @@ func ErrorAnswer(_ json.RawMessage, err error) any {
 // plainAnswer is an answer that travels without the pair.
 type plainAnswer struct{ object any }
 
-// checker is an element of a list that can check itself. Errors call it by object.
-type checker interface{ Check(object string) error }
-
-// checked reads a list and checks each element.
-func checked[E checker](object string, raw json.RawMessage, n *wire.Notes, read func(json.RawMessage, *wire.Notes) ([]E, error)) ([]E, error) {
-	list, err := read(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	for i, e := range list {
-		if err := e.Check(fmt.Sprintf("%s[%d]", object, i)); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// onList is a handler that reads a list, checks it and passes it to do.
-func onList[E checker, A any](object string, read func(json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+// on is a handler that reads an object and passes it to do.
+func on[R, A any](read func(json.RawMessage, *wire.Notes) (R, error), do func(*Repository, context.Context, R) (A, error)) handler {
 	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-		list, err := checked(object, raw, n, read)
+		r, err := read(raw, n)
 		if err != nil {
 			return nil, err
 		}
-		return do(repo, ctx, list)
+		return do(repo, ctx, r)
 	}
+}
+
+// checker is an element of a list that can check itself. Errors call it by object.
+type checker interface{ Check(object string) error }
+
+// onList is on for a list: it also checks each element.
+func onList[E checker, A any](object string, read func(json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
+	return on(func(raw json.RawMessage, n *wire.Notes) ([]E, error) {
+		list, err := read(raw, n)
+		for i := 0; i < len(list) && err == nil; i++ {
+			err = list[i].Check(fmt.Sprintf("%s[%d]", object, i))
+		}
+		return list, err
+	}, do)
 }
 
 // onNamedList is onList for a reader that several operations share.
@@ -141,12 +138,4 @@ func emptyingTrash(do handler) handler {
 		}
 		return answer, nil
 	}
-}
-
-func (repo *Repository) sqlCustom(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	r, err := wire.ReadCustom(raw, n)
-	if err != nil {
-		return nil, err
-	}
-	return repo.Custom(ctx, r, repo.SQLCustom)
 }

@@ -66,11 +66,6 @@ func (repo *Repository) Condition(ctx context.Context, site, md5, expression str
 	return verdicts[0], nil
 }
 
-// Proxies reads the stored proxies of a site; see sqlstore.Store.SiteProxies.
-func (repo *Repository) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	return repo.SiteProxies(ctx, site)
-}
-
 // RawContent reads the newest raw content of a URL. It returns nil without one.
 func (repo *Repository) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
 	v, ok, err := repo.Raw.Newest(site, md5, rawfiles.Raw)

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,18 +47,11 @@ func (s *Scratch) open(folder string) (*rawfiles.Cache, error) {
 // time at.
 func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
 	cache, err := s.open(folder)
+	if err == nil {
+		defer cache.Close()
+		err = putByKey(cache, site, files, at)
+	}
 	if err != nil {
-		return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
-	}
-	defer cache.Close()
-	stage := cache.Stage()
-	defer stage.Abort()
-	for _, md5 := range slices.Sorted(maps.Keys(files)) {
-		if err := stageFiles(stage, site, md5, at, files[md5]); err != nil {
-			return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
-		}
-	}
-	if err := stage.Commit(); err != nil {
 		return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
 	}
 	return nil

@@ -16,19 +16,12 @@ import (
 
 // urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or one
 // per URL that its urlFetch selects. A null element is answered by null.
-func (repo *Repository) urlContent(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := wire.ReadURLContent(raw, n)
-	if err != nil {
-		return nil, err
-	}
+func (repo *Repository) urlContent(ctx context.Context, list []wire.URLContentRequest) (any, error) {
 	for i, r := range list {
-		object := fmt.Sprintf("URLContentObject[%d]", i)
-		if r.Fetch != nil {
-			if err := r.Fetch.SiteLists.Normalize(object+".urlFetch.siteUpdate", canonicalRoot); err != nil {
-				return nil, err
-			}
+		if r.Fetch == nil {
+			continue
 		}
-		if err := r.Check(object); err != nil {
+		if err := r.Fetch.SiteLists.Normalize(fmt.Sprintf("URLContentObject[%d].urlFetch.siteUpdate", i), canonicalRoot); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +80,7 @@ func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRe
 	if fetch.AttributeNames = nil; wantAttributes {
 		fetch.AttributeNames = r.AttributeNames
 	}
-	urls, err := repo.fetch(ctx, "URLContentObject.urlFetch", []wire.URLFetchRequest{fetch})
+	urls, err := repo.fetch(ctx, []wire.URLFetchRequest{fetch})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +277,7 @@ func processed(entry wire.Entry, mask int64) []any {
 	return list
 }
 
-// withoutLists returns the stored object without the keys internal and custom.
+// withoutLists returns a stored object without the keys internal and custom.
 func withoutLists(text []byte) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil {
@@ -292,9 +285,6 @@ func withoutLists(text []byte) []byte {
 	}
 	delete(m, "internal")
 	delete(m, "custom")
-	out, err := json.Marshal(m)
-	if err != nil {
-		return text
-	}
+	out, _ := json.Marshal(m) // all values are JSON
 	return out
 }

@@ -18,11 +18,7 @@ import (
 // urlPut answers URL_PUT (docs/spec/storage.md 4.16): one answer per URL that an element
 // selects. A refused content does not stop the others. All files of a request have the
 // same time in their names.
-func (repo *Repository) urlPut(ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
-	list, err := checked("URLPutObj", raw, n, wire.ReadURLPut)
-	if err != nil {
-		return nil, err
-	}
+func (repo *Repository) urlPut(ctx context.Context, list []wire.URLPutRequest) (any, error) {
 	for i, r := range list {
 		if r.URLMd5 != "" {
 			continue
@@ -227,41 +223,21 @@ func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessag
 
 // decoded decodes base64. It returns a text that is not base64 unchanged. Like the
 // original, it ignores characters outside the alphabet; only an incomplete last group
-// makes a text invalid (docs/spec/objects.md 2.9).
+// makes a text invalid (docs/spec/objects.md 2.9). The = that complete a group end the text.
 func decoded(text string) []byte {
-	var digits strings.Builder
-	digits.Grow(len(text))
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
+	digits, closed := make([]byte, 0, len(text)), false
+	for missing, i := 0, 0; i < len(text) && !closed; i++ {
+		switch c := text[i]; {
+		case c == '=':
+			missing--
+			closed = len(digits)%4 >= 2 && missing <= 0
 		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '+', c == '/':
-			digits.WriteByte(c)
-		case c == '=' && closes(digits.Len()%4, text[i+1:]):
-			return undigits(text, digits.String(), true)
+			digits = append(digits, c)
+			missing = 4 - len(digits)%4
 		}
 	}
-	return undigits(text, digits.String(), false)
-}
-
-// closes reports whether an = after the given number of digits of a group ends the text:
-// it completes the group, alone or with the = in rest.
-func closes(digits int, rest string) bool {
-	if digits != 2 {
-		return digits == 3
-	}
-	next := strings.IndexFunc(rest, func(r rune) bool {
-		return r == '=' || r == '+' || r == '/' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
-	})
-	return next >= 0 && rest[next] == '='
-}
-
-// undigits decodes the digits, or returns text if they are incomplete and not closed.
-func undigits(text, digits string, closed bool) []byte {
-	if len(digits)%4 != 0 && !closed {
-		return []byte(text)
-	}
-	data, err := base64.RawStdEncoding.DecodeString(digits)
-	if err != nil {
+	data, err := base64.RawStdEncoding.DecodeString(string(digits))
+	if err != nil || len(digits)%4 != 0 && !closed {
 		return []byte(text)
 	}
 	return data

@@ -62,6 +62,14 @@ func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) 
 	})
 }
 
+// Check refuses an invalid site id. object is the name in errors.
+func (r SiteDeleteRequest) Check(object string) error {
+	if r.ID == "" {
+		return nil
+	}
+	return CheckSiteID(object, "id", r.ID)
+}
+
 // SiteCleanupRequest is one element of SITE_CLEANUP (docs/spec/objects.md 2.6).
 type SiteCleanupRequest struct {
 	ID             string
@@ -92,6 +100,9 @@ func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error
 		return r, o.end(n)
 	})
 }
+
+// Check refuses an invalid site id. object is the name in errors.
+func (r SiteCleanupRequest) Check(object string) error { return CheckSiteID(object, "id", r.ID) }
 
 func oneOrMany[T any](name string, raw json.RawMessage, read func(string, json.RawMessage) (T, error)) ([]T, error) {
 	if len(raw) > 0 && raw[0] == '[' {

@@ -86,7 +86,7 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	fmt.Fprintf(&ini, "db_driver = %s\ncontent_storage_type = %s\n", b.driver, b.contents)
 	if server := dbtest.Config(t, b.driver); b.driver == sqldb.DriverMySQL {
 		fmt.Fprintf(&ini, "db_socket = %s\ndb_user = %s\ndb_connections = 2\n", server.Server.Socket, server.Server.User)
-		for key, database := range storage.DatabaseKeys() {
+		for key, database := range storage.DatabaseKeys {
 			if _, given := keys[key]; !given {
 				fmt.Fprintf(&ini, "%s = %s\n", key, server.Names[database])
 			}

@@ -170,10 +170,10 @@ func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, 
 // 4.10).
 const maxProxies = 50
 
-// SiteProxies reads the enabled proxies of a site and of any site, at most 50. The lowest
+// Proxies reads the enabled proxies of a site and of any site, at most 50. The lowest
 // Priority comes first, the site's own before others. The list is not nil.
-func (s *Store) SiteProxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	return result(ctx, s.view, "SiteProxies", func(t *tx) ([]wire.Proxy, error) {
+func (s *Store) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
+	return result(ctx, s.view, "Proxies", func(t *tx) ([]wire.Proxy, error) {
 		list := []wire.Proxy{}
 		err := t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies()+
 			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?",
@@ -182,7 +182,7 @@ func (s *Store) SiteProxies(ctx context.Context, site string) ([]wire.Proxy, err
 	})
 }
 
-// ProxyFault counts a fault of a proxy of SiteProxies. It disables the proxy if disabled
+// ProxyFault counts a fault of a proxy of Proxies. It disables the proxy if disabled
 // is true or FaultsMax is reached. A missing proxy is no error.
 func (s *Store) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
 	return s.update(ctx, "ProxyFault", func(t *tx) error {

@@ -122,7 +122,7 @@ func TestConditions(t *testing.T) {
 	same(t, "unknown site", len(texts), 0)
 }
 
-func TestSiteProxies(t *testing.T) {
+func TestProxiesOfASite(t *testing.T) {
 	b := newBench(t)
 	add := func(site, host string, p wire.Patch) {
 		_, err := b.ProxyNew(ctx, []wire.ProxyRequest{{SiteID: site, Host: host, Row: p}})
@@ -135,7 +135,7 @@ func TestSiteProxies(t *testing.T) {
 	add("s", "off:1", wire.Patch{"State": int64(0)})
 	add("t", "other:1", wire.Patch{"State": int64(1)})
 	hosts := func() string {
-		list, err := b.SiteProxies(ctx, "s")
+		list, err := b.Proxies(ctx, "s")
 		b.must(err)
 		text := ""
 		for _, p := range list {
@@ -154,7 +154,7 @@ func TestSiteProxies(t *testing.T) {
 	for i := range 60 {
 		add("s", fmt.Sprint("many:", i), wire.Patch{"State": int64(1)})
 	}
-	list, err := b.SiteProxies(ctx, "s")
+	list, err := b.Proxies(ctx, "s")
 	b.must(err)
 	same(t, "at most", len(list), maxProxies)
 }
