@@ -36,8 +36,7 @@ type Config struct {
 	// Path is the Chromium to start. If empty, the usual names are looked up in PATH.
 	Path string
 	// Dial opens every connection of every page and macro: it is the egress guard. An error
-	// that wraps one with a method Refused() bool that returns true is a Guard fault. If
-	// nil, every connection is refused.
+	// that wraps one with a method Refused() bool that returns true is a Guard fault.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Resolve is the same guard for hosts behind the proxy of a request, which are not
 	// dialled here. If nil, every request with a proxy is refused.
@@ -48,13 +47,11 @@ type Config struct {
 	// MaxPages is how many pages may be open at once. Further calls of Get wait.
 	MaxPages int
 	// MaxRequests and MaxTraffic limit what one page loads, in requests and in bytes from
-	// all servers. Requests above a limit fail, and the page is marked Cut.
+	// all servers. Requests above a limit fail.
 	MaxRequests int
 	MaxTraffic  int64
 	// LoadMedia lets pages load images, audio, video and fonts.
 	LoadMedia bool
-	// UserAgent is sent when a request has none. If empty, Chromium sends its own.
-	UserAgent string
 	// TempDir is the parent of the browser's private folder. Empty means the system's
 	// folder for temporary files.
 	TempDir string
@@ -62,8 +59,6 @@ type Config struct {
 	Macros MacroPolicy
 	// Log receives messages that concern no single page. Nil logs nothing.
 	Log *slog.Logger
-	// Now is the clock of Page.Started and Total. Nil is time.Now.
-	Now func() time.Time
 
 	answerTime time.Duration // 0 is defaultAnswerTime
 }
@@ -88,21 +83,16 @@ func New(cfg Config) *Browser {
 	cfg.MaxRequests = cmp.Or(max(cfg.MaxRequests, 0), DefaultMaxRequests)
 	cfg.MaxTraffic = cmp.Or(max(cfg.MaxTraffic, 0), DefaultMaxTraffic)
 	cfg.Macros = cfg.Macros.withDefaults()
-	if cfg.Dial == nil {
-		cfg.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errNoDial }
+	if cfg.Resolve == nil {
+		cfg.Resolve = func(context.Context, string) error { return errNoResolve }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	b := &Browser{cfg: cfg, slots: make(chan struct{}, cfg.MaxPages), starting: make(chan struct{}, 1)}
 	b.life, b.end = context.WithCancelCause(context.Background())
 	return b
 }
-
-var errNoDial = errors.New("browser: Config.Dial is not set")
 
 // Close ends open pages with a Cancelled fault, kills the browser with all its processes
 // and removes its folder. It returns when that is done. The Browser must not be used
@@ -140,7 +130,7 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 		<-b.slots
 		return nil, b.startFault(ctx, req.URL, err)
 	}
-	v := &visit{cfg: &b.cfg, chromium: c, req: &req, began: b.cfg.Now(), changed: make(chan struct{})}
+	v := &visit{cfg: &b.cfg, chromium: c, req: &req, began: time.Now(), changed: make(chan struct{})}
 	page, err := v.run(ctx)
 	b.pages.Go(func() { // a page with a hanging script closes slowly
 		v.close()
@@ -174,7 +164,6 @@ func (b *Browser) check(req *Request) error {
 	}
 	req.MaxBytes = min(cmp.Or(max(req.MaxBytes, 0), DefaultMaxBytes), DefaultMaxBytes)
 	req.MaxRedirects = max(cmp.Or(req.MaxRedirects, DefaultMaxRedirects), 0)
-	req.UserAgent = cmp.Or(req.UserAgent, b.cfg.UserAgent)
 	if req.Macro != nil {
 		if err := b.cfg.Macros.check(req.Macro); err != nil {
 			return &Fault{Kind: MacroFailed, URL: req.URL, Err: err}

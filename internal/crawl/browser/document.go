@@ -24,11 +24,16 @@ const maxWaiting = 10000
 
 // document handles a request for the page itself, or its response.
 func (v *visit) document(ev *fetch.EventRequestPaused) {
-	if ev.ResponseStatusCode == 0 && ev.ResponseErrorReason == "" {
-		v.checkRequest(ev)
-	} else {
+	if isResponse(ev) {
 		v.checkResponse(ev)
+	} else {
+		v.checkRequest(ev)
 	}
+}
+
+// isResponse reports whether a paused request has a response or has failed.
+func isResponse(ev *fetch.EventRequestPaused) bool {
+	return ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""
 }
 
 // refuse fails a request, and ends the page with f unless f is nil.
@@ -58,7 +63,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		}
 		if !tooMany {
 			v.count++
-			v.url, v.code, v.header, v.phase, v.parsed = target, 0, nil, requested, false
+			v.url, v.code, v.header, v.phase = target, 0, nil, requested
 		}
 	})
 	if tooMany {
@@ -144,9 +149,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 		v.mu.Unlock()
 		if !first { // navigate reports that of the first request in more detail
 			reason := string(ev.ResponseErrorReason)
-			if err := v.netFault(reason, kindOfReason(reason)); err != nil {
-				var f *Fault
-				errors.As(err, &f)
+			if f := v.netFault(reason, kindOfReason(reason)); f != nil {
 				v.fail(f)
 			}
 		}
@@ -257,19 +260,6 @@ func charsetOf(field string) string {
 	return strings.ToLower(params["charset"])
 }
 
-// queue adds a request that the page makes for its content. v.mu must be held.
-func (v *visit) queue(ev *fetch.EventRequestPaused) {
-	if len(v.waiting) >= maxWaiting {
-		v.cut = true
-		return
-	}
-	v.waiting = append(v.waiting, ev)
-	select {
-	case v.wake <- struct{}{}:
-	default:
-	}
-}
-
 // media are the resource types that add nothing to the text of a page.
 var media = map[network.ResourceType]bool{
 	network.ResourceTypeImage: true, network.ResourceTypeMedia: true, network.ResourceTypeFont: true,
@@ -286,32 +276,25 @@ func isMedia(ev *fetch.EventRequestPaused) bool {
 // continueRequests continues or refuses queued requests until the page ends.
 func (v *visit) continueRequests() {
 	for {
-		v.mu.Lock()
-		var ev *fetch.EventRequestPaused
-		refuse := false
-		if len(v.waiting) > 0 {
-			ev = v.waiting[0]
-			v.waiting = v.waiting[1:]
-			if response := ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""; !response {
-				if v.requests++; v.requests > v.cfg.MaxRequests {
-					refuse, v.cut = true, true
-				}
-				refuse = refuse || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
+		select {
+		case ev := <-v.waiting:
+			if v.unwanted(ev) {
+				v.refuse(ev, nil)
+				continue
 			}
-		}
-		v.mu.Unlock()
-		switch {
-		case ev == nil:
-			select {
-			case <-v.wake:
-			case <-v.time.Done():
-				return
-			}
-		case refuse:
-			v.refuse(ev, nil)
-		default:
 			// The call fails if the page has cancelled the request, which is not a fault.
 			cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
+		case <-v.time.Done():
+			return
 		}
 	}
+}
+
+// unwanted counts a request for content of the page and reports whether it must fail.
+func (v *visit) unwanted(ev *fetch.EventRequestPaused) bool {
+	if isResponse(ev) {
+		return false
+	}
+	tooMany := v.requests.Add(1) > int64(v.cfg.MaxRequests)
+	return tooMany || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
 }

@@ -79,8 +79,6 @@ type Fault struct {
 	URL  string // URL of the request that failed
 	Code int    // status of the last response; 520 for Connect; 0 if there was none
 	Err  error  // the cause; may be nil
-	// Partial is the page at the time of a timeout. It is nil if nothing could be read.
-	Partial *Page
 }
 
 // Error returns the URL without its password, the kind and the cause.

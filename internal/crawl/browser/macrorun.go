@@ -265,7 +265,6 @@ func (r *macroRun) finish(page *Page) {
 	switch kind {
 	case ResultURLs:
 		page.MacroURLs = texts[:min(len(texts), maxURLs)]
-		page.Cut = page.Cut || len(texts) > maxURLs
 	case ResultContent:
 		if len(texts) == len(r.results) {
 			body = []byte(strings.Join(texts, "\n"))
@@ -347,11 +346,8 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 // download requests a script from a server.
 func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadCloser, error) {
 	check := func(u *url.URL) error {
-		switch {
-		case upstream == nil:
+		if upstream == nil {
 			return nil // Dial checks the host
-		case cfg.Resolve == nil:
-			return errNoResolve
 		}
 		return cfg.Resolve(ctx, u.Hostname())
 	}
@@ -370,9 +366,6 @@ func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadC
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.UserAgent != "" {
-		req.Header.Set("User-Agent", cfg.UserAgent)
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -1,10 +1,7 @@
 package browser
 
 import (
-	"bufio"
-	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -44,16 +41,8 @@ func (c *chromium) watchMemory(limit int64) {
 // process that has most of it. It leaves out mapped files, such as the program itself,
 // which the processes share.
 func usage(leader int) (total int64, largest int, size int64) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return 0, 0, 0
-	}
-	for _, path := range stats {
-		if sessionOf(path) != leader {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
+	for _, pid := range processes() {
+		if session, err := unix.Getsid(pid); err != nil || session != leader {
 			continue
 		}
 		n := memoryOf(pid)
@@ -65,39 +54,27 @@ func usage(leader int) (total int64, largest int, size int64) {
 	return total, largest, size
 }
 
-// sessionOf reads the session id from a stat file of /proc. It returns 0 on failure.
-func sessionOf(path string) int {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0
+// processes returns the ids of all processes of the machine.
+func processes() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
 	}
-	_, rest, found := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")) // after the name of the program
-	fields := strings.Fields(string(rest))
-	if !found || len(fields) < 4 {
-		return 0
-	}
-	session, err := strconv.Atoi(fields[3])
-	if err != nil {
-		return 0
-	}
-	return session
+	return pids
 }
 
-// memoryOf returns the anonymous and shared memory of a process, in bytes.
-func memoryOf(pid int) int64 {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var sum int64
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, value, _ := strings.Cut(s.Text(), ":")
-		if name != "RssAnon" && name != "RssShmem" {
+// memoryOf returns the anonymous and shared memory of a process in bytes, 0 if it has ended.
+func memoryOf(pid int) (sum int64) {
+	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "RssAnon:" && fields[0] != "RssShmem:" {
 			continue
 		}
-		if n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64); err == nil {
-			sum += n << 10
+		if kB, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+			sum += kB << 10
 		}
 	}
 	return sum

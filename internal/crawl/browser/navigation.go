@@ -32,7 +32,10 @@ func (v *visit) navigate(ctx context.Context) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	return v.netFault(string(failed), kindOfNet(string(failed)))
+	if f := v.netFault(string(failed), kindOfNet(string(failed))); f != nil {
+		return f
+	}
+	return nil
 }
 
 // netError is an error text of Chromium, such as "net::ERR_TIMED_OUT".
@@ -42,7 +45,7 @@ func (e netError) Error() string { return string(e) }
 
 // netFault returns the fault of a request that failed in the network. It returns nil if the
 // response is complete all the same.
-func (v *visit) netFault(text string, kind Kind) error {
+func (v *visit) netFault(text string, kind Kind) *Fault {
 	v.mu.Lock()
 	fault, phase, target, code := v.fault, v.phase, v.url, v.code
 	v.mu.Unlock()
@@ -172,12 +175,14 @@ func (v *visit) listen(ev any) {
 	case *fetch.EventRequestPaused:
 		v.mu.Lock()
 		own := ev.ResourceType == network.ResourceTypeDocument && ev.FrameID == v.frame
-		if !own {
-			v.queue(ev)
-		}
 		v.mu.Unlock()
 		if own {
 			go v.document(ev)
+			return
+		}
+		select {
+		case v.waiting <- ev:
+		default: // too many; it gets no answer
 		}
 	case *fetch.EventAuthRequired:
 		// There is no user. The page is what the server sends without a password.
@@ -187,8 +192,6 @@ func (v *visit) listen(ev any) {
 		if ev.Frame.ParentID == "" {
 			v.change(func() { v.commit(ev.Frame) })
 		}
-	case *page.EventDomContentEventFired:
-		v.change(func() { v.parsed = v.phase >= committed })
 	case *page.EventLoadEventFired:
 		v.change(func() {
 			if v.phase == committed {
@@ -200,7 +203,7 @@ func (v *visit) listen(ev any) {
 		// another program.
 		v.change(func() {
 			if ev.FrameID == v.frame && v.phase == committed {
-				v.phase, v.parsed = loaded, true
+				v.phase = loaded
 			}
 		})
 	case *page.EventFrameRequestedNavigation:
@@ -243,6 +246,6 @@ func (v *visit) commit(f *cdp.Frame) {
 		return // Chromium's error page; navigate reports the fault
 	}
 	if v.phase == answered {
-		v.phase, v.parsed = committed, false
+		v.phase = committed
 	}
 }

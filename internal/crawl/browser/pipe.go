@@ -23,7 +23,6 @@ var wanted = map[cdproto.MethodType]bool{
 	"Page.frameRequestedNavigation": true,
 	"Page.frameStartedNavigating":   true,
 	"Page.loadEventFired":           true,
-	"Page.domContentEventFired":     true,
 	"Page.javascriptDialogOpening":  true,
 	"Inspector.targetCrashed":       true,
 }

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +46,7 @@ func findProgram(path string) (string, error) {
 const deadProxy = "http://127.0.0.1:9"
 
 // switches returns the command line options of Chromium.
-func switches(folder string, maxMemory int64, userAgent string) []string {
+func switches(folder string, maxMemory int64) []string {
 	list := []string{
 		"--headless=new",
 		"--remote-debugging-pipe",
@@ -73,9 +73,6 @@ func switches(folder string, maxMemory int64, userAgent string) []string {
 		"--metrics-recording-only", "--safebrowsing-disable-auto-update", "--window-size=1366,768",
 		// V8 ends a page with a message; the kernel would kill it without one.
 		"--js-flags=--max-old-space-size=" + strconv.FormatInt(max(maxMemory>>20*3/4, 64), 10),
-	}
-	if userAgent != "" {
-		list = append(list, "--user-agent="+userAgent)
 	}
 	if os.Geteuid() == 0 {
 		// Chromium refuses to start as root with its sandbox. Other users keep the sandbox.
@@ -134,24 +131,23 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	c := &chromium{profile: folder, log: cfg.Log, started: make(chan error, 1), gone: make(chan struct{})}
 	toUs, fromIt, err1 := os.Pipe()
 	toIt, fromUs, err2 := os.Pipe()
-	outR, outW, err3 := os.Pipe()
-	files := []*os.File{toUs, fromIt, toIt, fromUs, outR, outW}
-	if err := errors.Join(err1, err2, err3); err != nil {
-		closeAll(files)
+	if err := errors.Join(err1, err2); err != nil {
+		closeAll([]*os.File{toUs, fromIt, toIt, fromUs})
 		folder.remove()
 		return nil, err
 	}
-	c.cmd = exec.Command(program, switches(folder.path, cfg.MaxMemory, cfg.UserAgent)...)
+	c.cmd = exec.Command(program, switches(folder.path, cfg.MaxMemory)...)
 	c.cmd.Dir = folder.path
 	c.cmd.Env = environment(folder.path)
-	c.cmd.Stdout, c.cmd.Stderr = outW, outW
+	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
+	c.cmd.WaitDelay = time.Second               // for the end of the output
 	c.cmd.ExtraFiles = []*os.File{toIt, fromIt} // descriptors 3 and 4, as --remote-debugging-pipe expects
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	go c.run(outR)
+	go c.run()
 	err = <-c.started
-	closeAll([]*os.File{fromIt, toIt, outW})
+	closeAll([]*os.File{fromIt, toIt})
 	if err != nil {
-		closeAll([]*os.File{toUs, fromUs, outR})
+		closeAll([]*os.File{toUs, fromUs})
 		folder.remove()
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
@@ -203,18 +199,13 @@ func closeAll(files []*os.File) {
 
 // run starts the process, waits for its end and cleans up. The kernel sends the
 // parent-death signal when the forking thread ends, so this goroutine keeps its thread.
-func (c *chromium) run(output *os.File) {
+func (c *chromium) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.cmd.Start(); err != nil {
 		c.started <- err
 		return
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		c.output.readFrom(output)
-	}()
 	c.started <- nil
 	pid := c.cmd.Process.Pid
 	// The pid of the leader is not reused while it is a zombie.
@@ -225,14 +216,11 @@ func (c *chromium) run(output *os.File) {
 	}
 	c.mu.Lock()
 	unix.Kill(-pid, unix.SIGKILL)
-	c.cmd.Wait() // the exit status does not matter
 	c.reaped, c.retired = true, true
 	stopping := c.stopping
 	c.mu.Unlock()
 	killUsers(c.profile.path)
-	output.SetReadDeadline(time.Now().Add(time.Second))
-	<-read
-	output.Close()
+	c.cmd.Wait() // the exit status does not matter
 	if !stopping {
 		c.log.Warn("the browser ended unexpectedly", "status", c.cmd.ProcessState.String(), "output", c.output.last())
 	}
@@ -323,22 +311,10 @@ func killUsers(folder string) {
 
 // processesOf returns the processes with folder in an argument, without zombies.
 func processesOf(folder string) []int {
-	var pids []int
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return nil
-	}
-	for _, path := range lines {
-		line, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(line, []byte(folder)) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && pid != os.Getpid() {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return slices.DeleteFunc(processes(), func(pid int) bool {
+		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		return err != nil || pid == os.Getpid() || !bytes.Contains(line, []byte(folder))
+	})
 }
 
 // outputTail keeps the end of a program's output.
@@ -350,20 +326,12 @@ type outputTail struct {
 // maxTail is the number of bytes that outputTail keeps.
 const maxTail = 2 << 10
 
-func (t *outputTail) readFrom(f *os.File) {
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := f.Read(buf)
-		t.mu.Lock()
-		t.text = append(t.text, buf[:n]...)
-		if more := len(t.text) - maxTail; more > 0 {
-			t.text = append(t.text[:0], t.text[more:]...)
-		}
-		t.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
+func (t *outputTail) Write(output []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, output...)
+	t.text = t.text[max(0, len(t.text)-maxTail):]
+	return len(output), nil
 }
 
 // last returns the end of the output as one line.

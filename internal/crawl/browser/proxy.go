@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
@@ -37,11 +35,8 @@ const (
 // guard, counts traffic, and records why a host was not reached, which Chromium does not
 // report. Only processes of this user can connect.
 type pageProxy struct {
-	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
-	resolve  func(ctx context.Context, host string) error
+	cfg      *Config
 	upstream *url.URL // proxy of the request; may be nil
-	maxBytes int64
-	log      *slog.Logger
 
 	listener  net.Listener
 	server    *http.Server
@@ -52,7 +47,7 @@ type pageProxy struct {
 	slots     chan struct{}
 
 	bytes atomic.Int64 // received from all servers
-	full  atomic.Bool  // maxBytes is exceeded
+	full  atomic.Bool  // Config.MaxTraffic is exceeded
 
 	mu       sync.Mutex
 	failures map[string]error // by host and port
@@ -66,8 +61,7 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pageProxy{dial: cfg.Dial, resolve: cfg.Resolve, upstream: upstream, maxBytes: cfg.MaxTraffic, log: cfg.Log, listener: listener,
-		slots: make(chan struct{}, maxConnections), failures: map[string]error{}}
+	p := &pageProxy{cfg: cfg, upstream: upstream, listener: listener, slots: make(chan struct{}, maxConnections), failures: map[string]error{}}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
 		DialContext:            p.connect,
@@ -133,7 +127,7 @@ func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn
 	var err error
 	if p.upstream != nil {
 		conn, err = p.connectUpstream(ctx, addr)
-	} else if conn, err = p.dial(ctx, network, addr); err == nil {
+	} else if conn, err = p.cfg.Dial(ctx, network, addr); err == nil {
 		conn = &counted{Conn: conn, proxy: p}
 	}
 	if ctx.Err() == nil || !errors.Is(ctx.Err(), context.Canceled) {
@@ -164,7 +158,7 @@ func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
 func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 	target := hostPort(r.URL)
 	if p.forwards() {
-		err := p.checkHost(r.Context(), r.URL.Hostname())
+		err := p.cfg.Resolve(r.Context(), r.URL.Hostname())
 		p.record(target, err)
 		if err != nil {
 			panic(http.ErrAbortHandler)
@@ -175,7 +169,7 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 		Transport: p.transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
 		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, err error) {
-			p.log.Debug("page proxy cannot connect", "host", r.URL.Host, "error", err)
+			p.cfg.Log.Debug("page proxy cannot connect", "host", r.URL.Host, "error", err)
 			var op *net.OpError
 			if up := new(upstreamError); errors.As(err, &up) {
 				p.record(target, up)
@@ -203,7 +197,7 @@ func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	server, err := p.connect(r.Context(), "tcp", r.Host)
 	if err != nil {
-		p.log.Debug("page proxy cannot connect", "host", r.Host, "error", err)
+		p.cfg.Log.Debug("page proxy cannot connect", "host", r.Host, "error", err)
 		http.Error(w, "not connected", http.StatusBadGateway)
 		return
 	}
@@ -267,7 +261,7 @@ func (c *counted) Read(b []byte) (int, error) {
 		return 0, errTraffic
 	}
 	n, err := c.Conn.Read(b)
-	if c.proxy.bytes.Add(int64(n)) > c.proxy.maxBytes {
+	if c.proxy.bytes.Add(int64(n)) > c.proxy.cfg.MaxTraffic {
 		c.proxy.full.Store(true)
 	}
 	return n, err
@@ -293,23 +287,14 @@ func (l *ownListener) Accept() (net.Conn, error) {
 // ownPeer reports whether this user owns the other end of a loopback connection. The kernel
 // lists the owner of every socket.
 func ownPeer(conn net.Conn) bool {
-	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if err != nil || !peer.Addr().Is4() {
-		return false
-	}
-	self, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	sockets, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return false
 	}
-	f, err := os.Open("/proc/net/tcp")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	from, to := procAddress(peer), procAddress(self)
-	for s := bufio.NewScanner(f); s.Scan(); {
+	from, to := procAddress(conn.RemoteAddr()), procAddress(conn.LocalAddr())
+	for line := range strings.Lines(string(sockets)) {
 		// sl local remote state queues timer retransmits uid
-		fields := strings.Fields(s.Text())
+		fields := strings.Fields(line)
 		if len(fields) > 7 && fields[1] == from && fields[2] == to {
 			uid, err := strconv.Atoi(fields[7])
 			return err == nil && uid == os.Geteuid()
@@ -318,9 +303,9 @@ func ownPeer(conn net.Conn) bool {
 	return false
 }
 
-// procAddress formats an address as in /proc/net/tcp: the IP address as a native-endian
+// procAddress formats an IPv4 address as in /proc/net/tcp: the IP address as a native-endian
 // number in hex, and the port.
-func procAddress(a netip.AddrPort) string {
-	b := a.Addr().As4()
-	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(b[:]), a.Port())
+func procAddress(a net.Addr) string {
+	tcp := a.(*net.TCPAddr)
+	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(tcp.IP.To4()), tcp.Port)
 }

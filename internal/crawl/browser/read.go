@@ -32,7 +32,7 @@ const readScript = `(() => {
 func (v *visit) read(ctx context.Context) (*Page, error) {
 	v.mu.Lock()
 	p := &Page{FinalURL: v.url, Redirects: v.redirects, Code: v.code, Header: v.header, RequestHeader: v.sent,
-		Started: v.began, Cut: v.cut || v.proxy.full.Load()}
+		Started: v.began}
 	isFile, body := v.phase == downloaded, v.body
 	v.mu.Unlock()
 	p.Charset = charsetOf(p.Header.Get("Content-Type"))
@@ -71,11 +71,7 @@ func (v *visit) finish(ctx context.Context, p *Page) {
 	if err != nil {
 		v.cfg.Log.Warn("cannot read the cookies of a page", "url", p.FinalURL, "error", err)
 	}
-	for _, c := range found.Cookies {
-		if len(p.Cookies) == maxCookies {
-			p.Cut = true
-			break
-		}
+	for _, c := range found.Cookies[:min(len(found.Cookies), maxCookies)] {
 		line := http.Cookie{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HttpOnly: c.HTTPOnly}
 		if !c.Session && c.Expires > 0 && c.Expires < math.MaxUint32 {
 			line.Expires = time.Unix(int64(c.Expires), 0)
@@ -84,5 +80,5 @@ func (v *visit) finish(ctx context.Context, p *Page) {
 			p.Cookies = append(p.Cookies, text)
 		}
 	}
-	p.Total = v.cfg.Now().Sub(v.began) - v.time.pausedTime()
+	p.Total = time.Since(v.began) - v.time.pausedTime()
 }

@@ -28,7 +28,7 @@ type Request struct {
 	// switches in old header files.
 	Header []Header
 	// UserAgent is sent with all requests and is the value of navigator.userAgent. Empty
-	// means Config.UserAgent.
+	// means that of Chromium.
 	UserAgent string
 	// Cookie is the value of a Cookie field. Its pairs become cookies of the host of URL.
 	Cookie string
@@ -41,8 +41,7 @@ type Request struct {
 	// PostData is sent when Method is POST.
 	PostData []byte
 	// Timeout limits the page. It starts when a browser runs and a page slot is free, and
-	// does not count time inside Allow. Its last fifth, at most two seconds, is reserved
-	// for reading an unfinished page. Zero means DefaultTimeout.
+	// does not count time inside Allow. Zero means DefaultTimeout.
 	Timeout time.Duration
 	// Damping is how long the page may continue after each load. It must be shorter than
 	// Timeout.
@@ -95,8 +94,6 @@ type Page struct {
 	// Cookies are the final cookies of the page's browser context, as Set-Cookie lines with
 	// Domain and Path, at most maxCookies.
 	Cookies []string
-	// Cut reports that a limit stopped something that the page wanted to load.
-	Cut bool
 	// Started is when the page began. Total is how long it took, without time inside Allow.
 	Started time.Time
 	Total   time.Duration

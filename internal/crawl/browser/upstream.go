@@ -55,14 +55,6 @@ func (p *pageProxy) forwards() bool {
 	return p.upstream != nil && (p.upstream.Scheme == "http" || p.upstream.Scheme == "https")
 }
 
-// checkHost calls the guard for a host behind the upstream proxy, which nobody dials here.
-func (p *pageProxy) checkHost(ctx context.Context, host string) error {
-	if p.resolve == nil {
-		return errNoResolve
-	}
-	return p.resolve(ctx, host)
-}
-
 // dialUpstream connects to the upstream proxy.
 func (p *pageProxy) dialUpstream(ctx context.Context) (net.Conn, error) {
 	if p.full.Load() {
@@ -70,7 +62,7 @@ func (p *pageProxy) dialUpstream(ctx context.Context) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proxyDialTime)
 	defer cancel()
-	conn, err := p.dial(ctx, "tcp", p.upstream.Host)
+	conn, err := p.cfg.Dial(ctx, "tcp", p.upstream.Host)
 	if err != nil {
 		return nil, &upstreamError{err}
 	}
@@ -83,7 +75,7 @@ func (p *pageProxy) connectUpstream(ctx context.Context, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkHost(ctx, host); err != nil {
+	if err := p.cfg.Resolve(ctx, host); err != nil {
 		return nil, err
 	}
 	conn, err := p.dialUpstream(ctx)

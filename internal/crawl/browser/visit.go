@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -43,8 +44,6 @@ const (
 	// settleTime is the shortest time between the load of a page and its reading. Inline
 	// scripts request other URLs before the load.
 	settleTime = 50 * time.Millisecond
-	// reserve is the part of the timeout that is kept for reading an unfinished page.
-	reserve = 2 * time.Second
 )
 
 // visit is the work on one request, from a new page to its result.
@@ -61,7 +60,9 @@ type visit struct {
 	session *chromedp.Target
 	killed  uint64 // processes killed for memory before the page began
 
-	allow sync.Mutex // held during Request.Allow
+	allow    sync.Mutex                     // held during Request.Allow
+	waiting  chan *fetch.EventRequestPaused // paused requests for content of the page
+	requests atomic.Int64                   // such requests so far
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed when one of the fields below changes
@@ -76,11 +77,6 @@ type visit struct {
 	header    http.Header
 	sent      http.Header
 	body      []byte // set if downloaded
-	parsed    bool   // the DOM is complete
-	requests  int    // requests for content of the page
-	cut       bool
-	waiting   []*fetch.EventRequestPaused // paused requests for content of the page
-	wake      chan struct{}
 }
 
 // change calls f under the lock and wakes wait.
@@ -110,8 +106,7 @@ func (v *visit) navigations() int {
 
 // run renders the page. Its error is a *Fault.
 func (v *visit) run(parent context.Context) (*Page, error) {
-	kept := min(v.req.Timeout/5, reserve)
-	v.time = newBudget(parent, v.req.Timeout-kept)
+	v.time = newBudget(parent, v.req.Timeout)
 	defer v.time.stop()
 	v.killed = v.chromium.killed()
 
@@ -132,26 +127,11 @@ func (v *visit) run(parent context.Context) (*Page, error) {
 			}
 		}
 	}
-	if err == nil {
-		v.finish(v.time, done)
-		return done, nil
+	if err != nil {
+		return nil, v.explain(parent, err)
 	}
-	f := v.explain(parent, err)
-	if f.Kind == TimeOver && v.hasDocument() {
-		ctx, cancel := context.WithTimeout(parent, kept)
-		defer cancel()
-		if f.Partial, _ = v.read(ctx); f.Partial != nil {
-			v.finish(ctx, f.Partial)
-		}
-	}
-	return nil, f
-}
-
-// hasDocument reports whether there is a document to read.
-func (v *visit) hasDocument() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.parsed && v.phase >= committed && v.phase != downloaded
+	v.finish(v.time, done)
+	return done, nil
 }
 
 // current returns the fault, or nil.
@@ -196,7 +176,7 @@ func (v *visit) explain(parent context.Context, err error) *Fault {
 
 // open opens the page, with its own browser context and proxy.
 func (v *visit) open(ctx context.Context) (err error) {
-	v.wake = make(chan struct{}, 1)
+	v.waiting = make(chan *fetch.EventRequestPaused, maxWaiting)
 	if v.proxy, err = newPageProxy(v.cfg, v.req.upstream); err != nil {
 		return err
 	}
