@@ -95,7 +95,7 @@ func (c Command) Do(ctx context.Context) Outcome {
 	}
 	defer b.Term(0)
 	if whole {
-		answer, code, err := c.suspend(ctx, b, c.suspendType(), c.Classes)
+		answer, code, err := c.Server.suspend(ctx, b, c.suspendType(), c.Classes)
 		exit := AdminOK
 		if err != nil {
 			exit = AdminFailed
@@ -121,15 +121,17 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 		request = wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown}
 		empty = wire.AdminCommand{ClassName: class}
 	}
-	raw, err := json.Marshal(request)
+	answer, err := c.Server.ask(ctx, b, adminEvent(eventType, request))
 	if err != nil {
-		return empty, adminTimeout
-	}
-	answer, err := c.Server.ask(ctx, b, wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: eventType, Object: raw})
-	if err != nil {
-		return withError(empty, c.reason(err)), adminTimeout
+		return withError(empty, c.Server.reason(err)), adminTimeout
 	}
 	return answer.Object, 0
+}
+
+// adminEvent is a request to the admin port.
+func adminEvent(eventType int, object any) wire.Event {
+	raw, _ := json.Marshal(object) // values of JSON: cannot fail
+	return wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: eventType, Object: raw}
 }
 
 // suspendType returns 0 to suspend and 1 to resume. SUSPEND with fields resumes unless the
@@ -145,31 +147,19 @@ func (c Command) suspendType() int {
 // suspend suspends (kind 0) or resumes (kind 1) the managers of classes, or all managers if
 // classes is empty. object and code are a pair of the output. The error means that a
 // manager did not change its state.
-func (c Command) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
-	raw, err := json.Marshal(struct {
+func (s Server) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
+	answer, err := s.ask(ctx, b, adminEvent(wire.AdminSuspend, struct {
 		SuspendType int      `json:"suspendType"`
 		Classes     []string `json:"classes,omitempty"`
-	}{kind, classes})
-	var answer wire.Event
-	if err == nil {
-		answer, err = c.Server.ask(ctx, b, wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: wire.AdminSuspend, Object: raw})
-	}
+	}{kind, classes}))
 	if err != nil {
-		return withError(wire.GeneralResponse{}, c.reason(err)), adminTimeout, errors.New(c.reason(err))
+		return withError(wire.GeneralResponse{}, s.reason(err)), adminTimeout, errors.New(s.reason(err))
 	}
 	var response wire.GeneralResponse
 	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &response) != nil || response.ErrorCode != 0 {
 		return answer.Object, 0, fmt.Errorf("not every manager obeyed: %s", answer.Object)
 	}
 	return answer.Object, 0, nil
-}
-
-// reason describes err for the user.
-func (c Command) reason(err error) string {
-	if errors.Is(err, errTimeout) {
-		return c.Server.noAnswer(fmt.Sprintf(" within %d ms", c.Server.Timeout.Milliseconds()))
-	}
-	return err.Error()
 }
 
 // refused reports whether a manager's answer is a refusal.

@@ -85,20 +85,19 @@ func (d Drain) Do(ctx context.Context) Outcome {
 	if err != nil {
 		return AdminFailure(AdminFailed, "cannot drain: "+err.Error())
 	}
-	c := Command{Server: d.Server}
-	resume := Command{Server: d.Server}
-	resume.Server.Timeout = min(resume.Server.Timeout, 10*time.Second) // a person waits at the terminal
+	resuming := d.Server
+	resuming.Timeout = min(resuming.Timeout, 10*time.Second) // a person waits at the terminal
 	// abort resumes all managers that were running, even if ctx is done.
 	abort := func(cause error) Outcome {
 		result := "they run again"
 		if len(classes.running) == 0 {
 			result = "they stay suspended, as they were before"
-		} else if _, _, err := resume.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
+		} else if _, _, err := resuming.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
 			result = "they may still be suspended (dc-admin --cmd RESUME): " + err.Error()
 		}
 		return AdminFailure(AdminFailed, fmt.Sprintf("the managers are not drained: %v; %s", cause, result))
 	}
-	if _, _, err := c.suspend(ctx, b, 0, classes.all); err != nil {
+	if _, _, err := d.Server.suspend(ctx, b, 0, classes.all); err != nil {
 		return abort(err)
 	}
 	if err := d.wait(ctx, b, classes.all); err != nil && !(d.Force && errors.Is(err, errLimit)) {
@@ -119,7 +118,7 @@ func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
 		err = server[0].Err
 	}
 	if err != nil {
-		return managers{}, errors.New(Command{Server: d.Server}.reason(err))
+		return managers{}, errors.New(d.Server.reason(err))
 	}
 	var m managers
 	list, _ := server[0].Fields["clients"].([]any)

@@ -50,41 +50,59 @@ var (
 const maxAnswer = 1 << 30
 
 // ask sends e and waits for the answer with its uid.
-func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (wire.Event, error) {
+func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (answer wire.Event, err error) {
+	err = s.exchange(ctx, b, []wire.Event{e}, func(_ int, a wire.Event) { answer = a })
+	return answer, err
+}
+
+// exchange sends events over one connection and passes on each answer, with the index of its
+// event. It returns errTimeout if an answer is missing after the server's timeout.
+func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
 	if err != nil {
-		return wire.Event{}, fmt.Errorf("%w: %w", errAddress, err)
+		return fmt.Errorf("%w: %w", errAddress, err)
 	}
 	defer socket.Close()
-	if _, err := socket.Send(nil, e); err != nil {
-		return wire.Event{}, s.explain(err)
+	waiting := map[string]int{}
+	for i, e := range events {
+		if _, err := socket.Send(nil, e); err != nil {
+			return s.explain(err)
+		}
+		waiting[e.UID] = i
 	}
 	poller := bus.NewPoller(socket)
-	deadline := time.Now().Add(s.Timeout)
-	for {
+	for deadline := time.Now().Add(s.Timeout); len(waiting) > 0; {
 		left := time.Until(deadline)
 		if left <= 0 {
-			return wire.Event{}, errTimeout
+			return errTimeout
 		}
 		if ctx.Err() != nil {
-			return wire.Event{}, ctx.Err()
+			return ctx.Err()
 		}
-		ready, err := poller.Wait(min(left, 100*time.Millisecond))
-		if err != nil {
-			return wire.Event{}, fmt.Errorf("wait for the answer: %w", err)
-		}
-		if len(ready) == 0 {
-			continue
+		if _, err := poller.Wait(min(left, 100*time.Millisecond)); err != nil {
+			return fmt.Errorf("wait for the answer: %w", err)
 		}
 		m, err := socket.Recv()
-		switch {
-		case errors.Is(err, bus.ErrNone):
-		case err != nil:
-			return wire.Event{}, s.explain(err)
-		case m.Event.UID == e.UID:
-			return m.Event, nil
+		if errors.Is(err, bus.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return s.explain(err)
+		}
+		if i, ok := waiting[m.Event.UID]; ok {
+			delete(waiting, m.Event.UID)
+			answered(i, m.Event)
 		}
 	}
+	return nil
+}
+
+// reason describes an error of exchange for the user.
+func (s Server) reason(err error) string {
+	if errors.Is(err, errTimeout) {
+		return s.noAnswer(fmt.Sprintf(" within %d ms", s.Timeout.Milliseconds()))
+	}
+	return err.Error()
 }
 
 // explain adds to the error of a socket what the user can do.

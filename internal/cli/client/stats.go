@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
@@ -22,48 +21,19 @@ type Stat struct {
 // to the server's timeout for all of them. names selects statistics; empty means all. The
 // result has the order of classes. The error is one of the connection.
 func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) ([]Stat, error) {
-	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAddress, err)
-	}
-	defer socket.Close()
 	fields := map[string]any{}
 	for _, name := range names {
 		fields[name] = nil
 	}
 	all := make([]Stat, len(classes))
-	waiting := map[string]int{}
+	events := make([]wire.Event, len(classes))
 	for i, class := range classes {
 		all[i] = Stat{Class: class, Err: errTimeout}
-		raw, err := json.Marshal(wire.AdminFields{ClassName: class, Fields: fields})
-		if err != nil {
-			return nil, fmt.Errorf("request statistics: %w", err)
-		}
-		e := wire.Event{Class: wire.ClassAdmin, UID: bus.NewUID(), Type: wire.AdminStat, Object: raw}
-		if _, err := socket.Send(nil, e); err != nil {
-			return nil, fmt.Errorf("request statistics: %w", err)
-		}
-		waiting[e.UID] = i
+		events[i] = adminEvent(wire.AdminStat, wire.AdminFields{ClassName: class, Fields: fields})
 	}
-	poller := bus.NewPoller(socket)
-	for end := time.Now().Add(s.Timeout); len(waiting) > 0 && time.Now().Before(end); {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if _, err := poller.Wait(min(time.Until(end), 100*time.Millisecond)); err != nil {
-			return nil, fmt.Errorf("request statistics: %w", err)
-		}
-		m, err := socket.Recv()
-		switch {
-		case errors.Is(err, bus.ErrNone):
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("request statistics: %w", err)
-		}
-		if i, ok := waiting[m.Event.UID]; ok {
-			delete(waiting, m.Event.UID)
-			all[i].Fields, all[i].Err = statFields(m.Event)
-		}
+	err := s.exchange(ctx, b, events, func(i int, answer wire.Event) { all[i].Fields, all[i].Err = statFields(answer) })
+	if err != nil && !errors.Is(err, errTimeout) {
+		return nil, fmt.Errorf("request statistics: %w", err)
 	}
 	return all, nil
 }
