@@ -80,9 +80,9 @@ func (r topRequest) run(ctx context.Context) (exit int, err error) {
 	term := os.Getenv("TERM")
 	switch {
 	case r.json:
-		err = livescreen.JSON(ctx, os.Stdout, source, every, count)
+		err = livescreen.JSON(ctx, os.Stdout, source.Read, every, count)
 	case !livescreen.IsTerminal(os.Stdout), !livescreen.IsTerminal(os.Stdin), term == "", term == "dumb":
-		err = livescreen.Once(ctx, os.Stdout, source, style, every)
+		err = livescreen.Once(ctx, os.Stdout, source.Read, style, every)
 	default:
 		err = live(ctx, source, style, every)
 	}
@@ -101,7 +101,7 @@ func live(ctx context.Context, source *livescreen.Source, style livescreen.Style
 		return err
 	}
 	defer terminal.Close()
-	return livescreen.Live(ctx, terminal, source, style, every)
+	return livescreen.Live(ctx, terminal, source.Read, style, every)
 }
 
 // plain reports whether the screen is ASCII without colours: NO_COLOR is set, the

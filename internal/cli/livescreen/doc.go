@@ -6,8 +6,8 @@
 //	terminal, err := livescreen.OpenTerminal(os.Stdin, os.Stdout)
 //	defer terminal.Close()
 //	style := livescreen.Style{Title: "127.0.0.1:5503"}
-//	err = livescreen.Live(ctx, terminal, source, style, time.Second) // until q
-//	err = livescreen.JSON(ctx, os.Stdout, source, time.Second, 10)   // ten lines
+//	err = livescreen.Live(ctx, terminal, source.Read, style, time.Second) // until q
+//	err = livescreen.JSON(ctx, os.Stdout, source.Read, time.Second, 10)   // ten lines
 //
 // A Source reads the daemon, Compare computes a sample from two readings, and Draw renders
 // it; Compare and Draw are pure. An unreachable daemon is a normal reading: the screen

@@ -139,7 +139,7 @@ func TestScreens(t *testing.T) {
 func TestJSONLine(t *testing.T) {
 	var out bytes.Buffer
 	script := &script{readings: []Reading{reading(t, 0), reading(t, 10), {At: noon.Add(20 * time.Second), Away: "no answer from 127.0.0.1:5503"}}}
-	if err := JSON(t.Context(), &out, script, time.Nanosecond, 3); !errors.Is(err, ErrUnreachable) {
+	if err := JSON(t.Context(), &out, script.Read, time.Nanosecond, 3); !errors.Is(err, ErrUnreachable) {
 		t.Error(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 3 {
@@ -150,11 +150,11 @@ func TestJSONLine(t *testing.T) {
 
 func TestOnce(t *testing.T) {
 	var out bytes.Buffer
-	if err := Once(t.Context(), &out, &script{readings: []Reading{reading(t, 0), reading(t, 10)}}, Style{Title: "x"}, time.Nanosecond); err != nil || !strings.Contains(out.String(), "URLs 12.0") {
+	if err := Once(t.Context(), &out, (&script{readings: []Reading{reading(t, 0), reading(t, 10)}}).Read, Style{Title: "x"}, time.Nanosecond); err != nil || !strings.Contains(out.String(), "URLs 12.0") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := Once(t.Context(), &out, &script{readings: []Reading{{At: noon, Away: "no answer"}}}, Style{}, time.Hour); !errors.Is(err, ErrUnreachable) || !strings.Contains(out.String(), "Cannot reach the daemon: no answer") {
+	if err := Once(t.Context(), &out, (&script{readings: []Reading{{At: noon, Away: "no answer"}}}).Read, Style{}, time.Hour); !errors.Is(err, ErrUnreachable) || !strings.Contains(out.String(), "Cannot reach the daemon: no answer") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -192,6 +192,7 @@ type fakeScreen struct {
 	mu    sync.Mutex
 	pages []string
 	keys  chan byte
+	over  chan struct{} // ends Key
 }
 
 func (g *fakeScreen) Size() (int, int) { return 80, 24 }
@@ -206,13 +207,12 @@ func (g *fakeScreen) Show(page string) error {
 func (g *fakeScreen) Key() (byte, error) {
 	select {
 	case key, open := <-g.keys:
-		if !open {
-			return 0, io.EOF
+		if open {
+			return key, nil
 		}
-		return key, nil
-	case <-time.After(time.Millisecond):
-		return 0, nil
+	case <-g.over:
 	}
+	return 0, io.EOF
 }
 
 // waitFor waits until the current page contains text.
@@ -237,18 +237,19 @@ func TestLive(t *testing.T) {
 			managertest.NoLeaks(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			g := &fakeScreen{keys: make(chan byte)}
+			g := &fakeScreen{keys: make(chan byte), over: make(chan struct{})}
+			defer close(g.over)
 			next := make(chan Reading)
 			done := make(chan error, 1)
 			go func() {
-				done <- Live(ctx, g, readerFunc(func(ctx context.Context) Reading {
+				done <- Live(ctx, g, func(ctx context.Context) Reading {
 					select {
 					case r := <-next:
 						return r
 					case <-ctx.Done():
 						return Reading{Away: "cancelled"}
 					}
-				}), Style{Title: "here", Plain: true}, time.Nanosecond)
+				}, Style{Title: "here", Plain: true}, time.Nanosecond)
 			}()
 			g.waitFor(t, "asking here")
 			next <- reading(t, 0)
@@ -276,7 +277,3 @@ func TestLive(t *testing.T) {
 		})
 	}
 }
-
-type readerFunc func(context.Context) Reading
-
-func (f readerFunc) Read(ctx context.Context) Reading { return f(ctx) }

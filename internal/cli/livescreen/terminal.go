@@ -1,14 +1,11 @@
 package livescreen
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -20,8 +17,6 @@ const (
 	clearLine   = "\x1b[K" // from the cursor
 	clearBelow  = "\x1b[J"
 )
-
-const keyWaitMs = 100 // of one Key
 
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -83,25 +78,9 @@ func (t *Terminal) Show(page string) error {
 	return err
 }
 
-// Key waits up to 100 ms for a key and returns 0 without one. It returns io.EOF if the
-// terminal is gone.
+// Key waits for a key. It returns io.EOF if the terminal is gone.
 func (t *Terminal) Key() (byte, error) {
-	fds := []unix.PollFd{{Fd: int32(t.in.Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, keyWaitMs)
-	if errors.Is(err, syscall.EINTR) || err == nil && n == 0 {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read a key: %w", err)
-	}
 	var key [1]byte
-	switch n, err := unix.Read(int(t.in.Fd()), key[:]); {
-	case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.EAGAIN):
-		return 0, nil
-	case err != nil:
-		return 0, fmt.Errorf("read a key: %w", err)
-	case n == 0:
-		return 0, io.EOF
-	}
-	return key[0], nil
+	_, err := t.in.Read(key[:])
+	return key[0], err
 }
