@@ -28,7 +28,7 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, env []string)) {
 			if c.Server.Socket != "" {
 				env = append(env, "DC_TasksManager_db_socket="+c.Server.Socket, "DC_TasksManager_db_user="+c.Server.User)
 			}
-			for key, database := range storage.DatabaseKeys() {
+			for key, database := range storage.DatabaseKeys {
 				if name, ok := c.Names[database]; ok {
 					env = append(env, "DC_TasksManager_"+key+"="+name)
 				}
