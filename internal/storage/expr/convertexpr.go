@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
-	"github.com/pingcap/tidb/pkg/parser/mysql"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
 	driver "github.com/pingcap/tidb/pkg/parser/test_driver"
 )
@@ -69,8 +68,6 @@ func (c *converter) expr(e ast.ExprNode, depth int) node {
 		return c.binary(e, depth)
 	case *ast.IsNullExpr:
 		return &isNull{x: c.expr(e.Expr, depth), not: e.Not}
-	case *ast.IsTruthExpr:
-		return &isTruth{x: c.expr(e.Expr, depth), want: e.True != 0, not: e.Not}
 	case *ast.BetweenExpr:
 		return &between{x: c.expr(e.Expr, depth), lo: c.expr(e.Left, depth), hi: c.expr(e.Right, depth), not: e.Not}
 	case *ast.PatternInExpr:
@@ -83,17 +80,10 @@ func (c *converter) expr(e ast.ExprNode, depth int) node {
 		return n
 	case *ast.PatternLikeOrIlikeExpr:
 		return c.like(e, depth)
-	case *ast.PatternRegexpExpr:
-		return &match{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
 	case *ast.FuncCallExpr:
 		return c.call(e, depth)
 	case *ast.FuncCastExpr:
 		return c.cast(e, depth)
-	case *ast.SetCollationExpr:
-		name := strings.ToLower(e.Collate)
-		return &collate{x: c.expr(e.Expr, depth), exact: name == "binary" || strings.HasSuffix(name, "_bin")}
-	case *ast.CaseExpr:
-		return c.choice(e, depth)
 	case *ast.AggregateFuncExpr:
 		return c.aggregate(e, depth)
 	case *ast.ExistsSubqueryExpr:
@@ -125,6 +115,14 @@ func construct(e ast.ExprNode) string {
 		return "function DEFAULT"
 	case *driver.ParamMarkerExpr:
 		return "parameter ?"
+	case *ast.CaseExpr:
+		return "CASE"
+	case *ast.IsTruthExpr:
+		return "operator IS TRUE or IS FALSE"
+	case *ast.PatternRegexpExpr:
+		return "operator REGEXP"
+	case *ast.SetCollationExpr:
+		return "operator COLLATE"
 	}
 	return "expression " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", e), "*ast."), "Expr")
 }
@@ -145,7 +143,7 @@ func (c *converter) value(v *driver.ValueExpr) node {
 		return &literal{kind: litInt, i: v.GetInt64()}
 	case driver.KindUint64:
 		if u := v.GetUint64(); u > math.MaxInt64 {
-			return &literal{kind: litUint, i: int64(u)}
+			return c.fail(&Error{Part: fmt.Sprintf("number %d", u), Reason: "is out of range"})
 		}
 		return &literal{kind: litInt, i: v.GetInt64()}
 	case driver.KindFloat32, driver.KindFloat64:
@@ -161,7 +159,7 @@ func (c *converter) value(v *driver.ValueExpr) node {
 	case driver.KindString:
 		return &literal{kind: litText, s: v.GetString()}
 	case driver.KindBytes, driver.KindBinaryLiteral:
-		return &literal{kind: litBytes, s: string(v.GetBytes())}
+		return c.fail(refuse("hexadecimal or bit literal"))
 	}
 	return c.fail(refuse("literal"))
 }
@@ -172,14 +170,8 @@ func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
 	case opcode.Plus:
 		return x
 	case opcode.Minus:
-		// -9223372036854775808 is one number, not the negation of an unsigned number.
-		if l, ok := x.(*literal); ok {
-			switch {
-			case l.kind == litInt && l.i != math.MinInt64, l.kind == litUint && l.i == math.MinInt64:
-				return &literal{kind: litInt, i: -l.i}
-			case l.kind == litReal:
-				return &literal{kind: litReal, f: -l.f, decimal: l.decimal, scale: l.scale}
-			}
+		if l, ok := x.(*literal); ok && (l.kind == litInt || l.kind == litReal) {
+			return &literal{kind: l.kind, i: -l.i, f: -l.f, decimal: l.decimal, scale: l.scale}
 		}
 		return &unary{op: "-", x: x}
 	case opcode.BitNeg:
@@ -187,14 +179,20 @@ func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
 	case opcode.Not, opcode.Not2:
 		return &unary{op: "NOT", x: x}
 	}
-	return c.fail(refuse("operator " + e.Op.String()))
+	return c.fail(operator(e.Op))
+}
+
+// operator refuses an operator by its sign.
+func operator(op opcode.Op) *Error {
+	var sign strings.Builder
+	op.Format(&sign)
+	return refuse("operator " + sign.String())
 }
 
 var binaryOps = map[opcode.Op]string{
 	opcode.Plus: "+", opcode.Minus: "-", opcode.Mul: "*", opcode.Div: "/", opcode.IntDiv: "DIV", opcode.Mod: "%",
-	opcode.And: "&", opcode.Or: "|", opcode.Xor: "^", opcode.LeftShift: "<<", opcode.RightShift: ">>",
+	opcode.And: "&", opcode.Or: "|",
 	opcode.EQ: "=", opcode.NE: "<>", opcode.LT: "<", opcode.LE: "<=", opcode.GT: ">", opcode.GE: ">=",
-	opcode.NullEQ: "<=>", opcode.LogicXor: "XOR",
 }
 
 func (c *converter) binary(e *ast.BinaryOperationExpr, depth int) node {
@@ -213,7 +211,7 @@ func (c *converter) binary(e *ast.BinaryOperationExpr, depth int) node {
 	}
 	op, ok := binaryOps[e.Op]
 	if !ok {
-		return c.fail(refuse("operator " + e.Op.String()))
+		return c.fail(operator(e.Op))
 	}
 	return &binary{op: op, l: c.expr(e.L, depth), r: c.expr(e.R, depth)}
 }
@@ -245,21 +243,16 @@ func (c *converter) like(e *ast.PatternLikeOrIlikeExpr, depth int) node {
 	if !e.IsLike {
 		return c.fail(refuse("operator ILIKE"))
 	}
-	n := &like{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
-	switch {
-	case e.Escape >= 0x80:
-		return c.fail(refuse("ESCAPE that is not one ASCII character"))
-	case e.Escape != 0:
-		n.escape = string(rune(e.Escape))
+	if e.Escape != '\\' {
+		return c.fail(refuse("ESCAPE"))
 	}
-	return n
+	return &like{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
 }
 
-// units are the units of an INTERVAL. Combined units (DAY_HOUR) are not supported.
+// units are the units of an INTERVAL.
 var units = map[ast.TimeUnitType]string{
-	ast.TimeUnitMicrosecond: "MICROSECOND", ast.TimeUnitSecond: "SECOND", ast.TimeUnitMinute: "MINUTE",
-	ast.TimeUnitHour: "HOUR", ast.TimeUnitDay: "DAY", ast.TimeUnitWeek: "WEEK", ast.TimeUnitMonth: "MONTH",
-	ast.TimeUnitQuarter: "QUARTER", ast.TimeUnitYear: "YEAR",
+	ast.TimeUnitSecond: "SECOND", ast.TimeUnitMinute: "MINUTE", ast.TimeUnitHour: "HOUR", ast.TimeUnitDay: "DAY",
+	ast.TimeUnitWeek: "WEEK", ast.TimeUnitMonth: "MONTH", ast.TimeUnitYear: "YEAR",
 }
 
 func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
@@ -268,7 +261,7 @@ func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
 	}
 	switch e.FnName.L {
 	case ast.DateLiteral, ast.TimeLiteral, ast.TimestampLiteral:
-		return c.temporal(e)
+		return c.fail(refuse("DATE, TIME or TIMESTAMP before a literal"))
 	}
 	n := &call{name: strings.ToUpper(e.FnName.O)}
 	if len(e.Args) > maxArgs {
@@ -285,84 +278,41 @@ func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
 			return c.fail(refuse("interval unit " + unit.Unit.String()))
 		}
 	}
+	if n.name == "DATE_FORMAT" && len(n.args) == 2 {
+		c.knownFormat(n.args[1])
+	}
 	return n
 }
 
-// temporal reads DATE '...', TIME '...' and TIMESTAMP '...'.
-func (c *converter) temporal(e *ast.FuncCallExpr) node {
-	v, ok := e.Args[0].(*driver.ValueExpr)
-	if !ok {
-		return c.fail(refuse("date literal"))
+// knownFormat refuses formats of DATE_FORMAT that SQLite cannot follow.
+func (c *converter) knownFormat(format node) {
+	l, ok := format.(*literal)
+	if !ok || l.kind != litText {
+		c.fail(refuse("DATE_FORMAT with a format that is not a literal text"))
+		return
 	}
-	text := v.GetString()
-	if e.FnName.L == ast.TimeLiteral {
-		if d, ok := parseClock(text); ok {
-			return &literal{kind: litTime, s: d.String()}
+	for _, s := range specifier.FindAllString(l.s, -1) {
+		if specifiers[s] == "" {
+			c.fail(refuse("specifier " + s + " of DATE_FORMAT"))
 		}
-	} else if m, ok := parseMoment(text); ok {
-		if e.FnName.L == ast.DateLiteral {
-			return &literal{kind: litDate, s: m.dateText()}
-		}
-		return &literal{kind: litDateTime, s: m.dateTimeText()}
 	}
-	return c.fail(&Error{Part: "literal " + strconv.Quote(lead(text)), Reason: "is not a date or a time"})
 }
 
-// cast converts CAST and the operator BINARY.
+// cast converts CAST to a type without a length.
 func (c *converter) cast(e *ast.FuncCastExpr, depth int) node {
-	if e.FunctionType == ast.CastConvertFunction {
+	var to strings.Builder
+	e.Tp.FormatAsCastType(&to, e.ExplicitCharSet)
+	switch {
+	case e.FunctionType == ast.CastConvertFunction:
 		return c.fail(unsupported("CONVERT"))
+	case e.FunctionType == ast.CastBinaryOperator:
+		return c.fail(refuse("operator BINARY"))
 	}
-	n := &cast{x: c.expr(e.Expr, depth), length: -1}
-	switch t := e.Tp.GetType(); t {
-	case mysql.TypeLonglong:
-		n.to = "SIGNED"
-		if mysql.HasUnsignedFlag(e.Tp.GetFlag()) {
-			n.to = "UNSIGNED"
-		}
-	case mysql.TypeVarString, mysql.TypeString:
-		n.to = "CHAR"
-		if e.Tp.GetCharset() == "binary" {
-			n.to = "BINARY"
-		}
-		if e.Tp.GetFlen() >= 0 {
-			n.length = e.Tp.GetFlen()
-		}
-	case mysql.TypeDate:
-		n.to = "DATE"
-	case mysql.TypeDatetime:
-		n.to = "DATETIME"
-	case mysql.TypeDuration:
-		n.to = "TIME"
-	case mysql.TypeNewDecimal:
-		n.to, n.length = "DECIMAL", e.Tp.GetFlen()
-		n.decimals = max(e.Tp.GetDecimal(), 0)
-		if n.length < 0 {
-			n.length = 10
-		}
-	case mysql.TypeDouble, mysql.TypeFloat:
-		n.to = "DOUBLE"
-	default:
-		return c.fail(refuse("CAST to this type"))
+	switch to.String() {
+	case "SIGNED", "UNSIGNED", "CHAR", "DATE", "DATETIME":
+		return &cast{x: c.expr(e.Expr, depth), to: to.String()}
 	}
-	return n
-}
-
-func (c *converter) choice(e *ast.CaseExpr, depth int) node {
-	if len(e.WhenClauses) > maxArgs {
-		return c.fail(&Error{Part: "CASE", Reason: fmt.Sprintf("has more than %d WHENs", maxArgs)})
-	}
-	n := &choice{}
-	if e.Value != nil {
-		n.value = c.expr(e.Value, depth)
-	}
-	for _, w := range e.WhenClauses {
-		n.whens = append(n.whens, when{test: c.expr(w.Expr, depth), result: c.expr(w.Result, depth)})
-	}
-	if e.ElseClause != nil {
-		n.other = c.expr(e.ElseClause, depth)
-	}
-	return n
+	return c.fail(refuse("CAST to " + to.String()))
 }
 
 func (c *converter) aggregate(e *ast.AggregateFuncExpr, depth int) node {

@@ -31,16 +31,15 @@
 // still reports the error.
 //
 // Known differences of SQLite from MySQL, each with a test: non-ASCII letters compare by
-// case and accent; decimals are doubles; a negative number CAST to UNSIGNED keeps its
-// bits. Differences without a test: an unsigned subtraction may go below zero; a scalar
+// case and accent; decimals are doubles; integers are signed, so a number with bit 63 is
+// negative; fractions of a second are cut off. Differences without a test: a scalar
 // sub-select of several rows gives its first row; texts that end in control characters;
-// integers above 2^53 that meet doubles or unsigned patterns.
+// integers above 2^53 that meet doubles.
 //
 // MariaDB and MySQL 8 differ, and the package does not hide it, in: a date compared with
 // an invalid date text (MySQL 8 refuses a literal; MariaDB and SQLite sort it before all
-// dates); a CAST to CHAR(n) used as a number; DATE_ADD of a text that is not a literal; a
-// column compared with 0x41; fractions of a second in a column; MariaDB's sub-query
-// cache, which confuses texts that are equal in its collation.
+// dates); DATE_ADD of a text that is not a literal; fractions of a second in a column;
+// MariaDB's sub-query cache, which confuses texts that are equal in its collation.
 //
 // The package does no I/O and reads no clock. Sources: docs/spec/DECISIONS.md 4,
 // docs/spec/storage.md 5.1-5.4, docs/spec/objects.md 0 and 4.3.

@@ -12,7 +12,7 @@ func TestFields(t *testing.T) {
 		"columns":          {"SELECT State, CDate AS d, HTTPTimeout FROM sites", "State:-1 d:-1t HTTPTimeout:-1"},
 		"sum and mean":     {"SELECT SUM(Size) s, AVG(Size) a, SUM(HTTPTimeout) h, COUNT(*) c, MAX(CDate) m FROM sites", "s:0 a:4 h:-1 c:-1 m:-1t"},
 		"quotient":         {"SELECT Size/Errors q, Size*2 p, SUM(Size)*2 r, SUM(Size)/COUNT(*) z FROM sites", "q:4 p:-1 r:0 z:4"},
-		"cast":             {"SELECT CAST(1 AS DECIMAL(10,2)) c, CAST('7' AS SIGNED) i", "c:2 i:-1"},
+		"literal and cast": {"SELECT 1.50 c, CAST('7' AS SIGNED) i", "c:2 i:-1"},
 		"default of a sum": {"SELECT IFNULL(SUM(Size), 0) s, IFNULL(HTTPTimeout, 0) h FROM sites", "s:0 h:-1"},
 		"star":             {"SELECT * FROM sites", "sites.*"},
 		"one star":         {"SELECT u.*, 1 FROM sites s JOIN urls_s1 u ON u.Site_Id = s.Id", "urls_s1.* 1:-1"},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // rule describes one supported function. MySQL calls it by its own name.
@@ -106,12 +107,12 @@ func (w *writer) now(n *call, c class) string {
 			w.fail(refuse(n.name + " with a fraction that is not 0 to 6"))
 		}
 	}
-	layout := "2006-01-02 15:04:05"
+	layout := time.DateTime
 	switch c {
 	case classDate:
-		layout = "2006-01-02"
+		layout = time.DateOnly
 	case classTime:
-		layout = "15:04:05"
+		layout = time.TimeOnly
 	}
 	return w.scope.Now.UTC().Format(layout)
 }
@@ -140,7 +141,7 @@ func ceil(w *sqliteWriter, n *call) piece {
 }
 
 func byteLength(w *sqliteWriter, n *call) piece {
-	return w.truth(w.form(classInt, "octet_length(", w.text(w.value(n.args[0])), ")"))
+	return w.form(classInt, "octet_length(", w.text(w.value(n.args[0])), ")")
 }
 
 func concat(w *sqliteWriter, n *call) piece {
@@ -161,7 +162,7 @@ func addInterval(w *sqliteWriter, n *call) piece {
 	if count.class != classText {
 		count = w.number(count)
 	}
-	if count.float && n.unit != "SECOND" {
+	if count.float && n.unit != "SECOND" { // only seconds see the fraction
 		count = w.form(classInt, "my_rint(", count, ")")
 	}
 	c := classText
@@ -170,7 +171,7 @@ func addInterval(w *sqliteWriter, n *call) piece {
 		c = classDateTime
 	case classDate:
 		c = classDateTime
-		if strings.Contains(" DAY WEEK MONTH QUARTER YEAR ", " "+n.unit+" ") {
+		if strings.Contains(" DAY WEEK MONTH YEAR ", " "+n.unit+" ") {
 			c = classDate
 		}
 	}
@@ -181,7 +182,7 @@ func addInterval(w *sqliteWriter, n *call) piece {
 
 // datePart writes YEAR, MONTH, DAY, HOUR, MINUTE and SECOND.
 func datePart(w *sqliteWriter, n *call) piece {
-	return w.truth(w.form(classInt, "my_date_part('"+n.name+"', ", w.value(n.args[0]), ")"))
+	return w.form(classInt, "my_date_part('"+n.name+"', ", w.value(n.args[0]), ")")
 }
 
 func timestampDiff(w *sqliteWriter, n *call) piece {

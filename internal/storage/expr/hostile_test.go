@@ -79,8 +79,30 @@ func TestRefused(t *testing.T) {
 		{"table statement", "1 IN (TABLE sites)", "TABLE"},
 		{"syntax", "Status = = 1", "near"},
 		{"unknown macro", "Status = %FOO% 1", "macro %FOO%"},
-		{"bad pattern", "URL REGEXP '('", "REGEXP"},
 		{"statement", "DROP TABLE sites", "near"},
+		{"CASE", "CASE Status WHEN 1 THEN 2 END", "CASE"},
+		{"REGEXP", "URL REGEXP 'a'", "operator REGEXP"},
+		{"RLIKE", "URL NOT RLIKE 'a'", "operator REGEXP"},
+		{"COLLATE", "URL COLLATE utf8_bin = 'a'", "operator COLLATE"},
+		{"BINARY", "BINARY URL = 'a'", "operator BINARY"},
+		{"IS TRUE", "Status IS NOT TRUE", "operator IS TRUE"},
+		{"XOR", "Status XOR State", "operator XOR"},
+		{"NULL-safe equal", "UDate <=> NULL", "operator <=>"},
+		{"shift", "ErrorMask & (1 << 3)", "operator <<"},
+		{"shift back", "ErrorMask >> 3", "operator >>"},
+		{"exclusive or", "ErrorMask ^ 3", "operator ^"},
+		{"ESCAPE", "URL LIKE 'a|%' ESCAPE '|'", "ESCAPE"},
+		{"hexadecimal", "ErrorMask & 0x0f", "hexadecimal"},
+		{"bits", "ErrorMask & b'101'", "bit literal"},
+		{"number above 63 bits", "Size < 18446744073709551615", "number 18446744073709551615"},
+		{"CAST to CHAR(n)", "CAST(URL AS CHAR(5)) = 'a'", "CAST to CHAR(5)"},
+		{"CAST to DECIMAL", "CAST(URL AS DECIMAL(5,2))", "CAST to DECIMAL(5, 2)"},
+		{"CAST to TIME", "CAST(URL AS TIME)", "CAST to TIME"},
+		{"DATE literal", "UDate > DATE '2026-01-05'", "DATE, TIME or TIMESTAMP"},
+		{"quarter", "UDate + INTERVAL 1 QUARTER > NOW()", "interval unit QUARTER"},
+		{"microsecond", "UDate + INTERVAL 1 MICROSECOND > NOW()", "interval unit MICROSECOND"},
+		{"week of a format", "DATE_FORMAT(UDate, '%Y-%u') > ''", "specifier %u of DATE_FORMAT"},
+		{"format of a column", "DATE_FORMAT(UDate, URL) > ''", "DATE_FORMAT"},
 		{"string not closed", "URL = 'abc", "not closed"},
 		{"string closed by escape", `URL = 'abc\'`, "not closed"},
 		{"NUL", "URL = '\x00'", "NUL"},
@@ -94,11 +116,10 @@ func TestRefused(t *testing.T) {
 		{"many minus", long("- ", 5000) + "Status", "nested"},
 		{"long sum", "1" + long("+1", 5000), "nested"},
 		{"nested calls", long("CEIL(", 60) + long("CEIL(", 60) + "1" + long(")", 120), "parentheses"},
-		{"nested CASE", long("CASE WHEN 1 THEN ", 1000) + "1" + long(" END", 1000), "nested"},
+		{"nested CASE", long("CASE WHEN 1 THEN ", 1000) + "1" + long(" END", 1000), "CASE"},
 		{"long OR", "1" + long(" OR 1", 5000), "conditions"},
 		{"long IN", "1 IN (1" + long(",1", 9000) + ")", "tokens"},
-		{"doubling", doubling(40), "too long"},
-		{"many WHENs", "CASE" + long(" WHEN 1 THEN 1", 200) + " END", "WHENs"},
+		{"doubling", doubling(30), "too long"},
 		{"many arguments", "CONCAT('a'" + long(",'a'", 200) + ")", "arguments"},
 		{"long LIKE", "URL LIKE '" + long("%", maxPattern+1) + "'", "LIKE"},
 		{"alias with a quote", "(SELECT 1 FROM sites AS `a\"b`)", "alias"},
@@ -109,7 +130,7 @@ func TestRefused(t *testing.T) {
 				s.Dialect = dialect
 				q, err := s.Where(c.text)
 				if err == nil {
-					if dialect == MySQL && (c.name == "bad pattern" || c.name == "long LIKE" || c.name == "doubling") {
+					if dialect == MySQL && (c.name == "long LIKE" || c.name == "doubling") {
 						continue // MySQL checks these itself, or does not repeat the operand
 					}
 					t.Fatalf("accepted: %.200s", q.Text)
@@ -131,7 +152,7 @@ func TestRefused(t *testing.T) {
 
 // doubling nests a form that repeats its operand on SQLite.
 func doubling(n int) string {
-	return strings.Repeat("CASE ", n) + "URL" + strings.Repeat(" WHEN 'a' THEN 'b' WHEN 2 THEN 'c' END", n)
+	return strings.Repeat("IF(", n) + "URL" + strings.Repeat(" BETWEEN 'a' AND 2, 'a', 'b')", n)
 }
 
 // TestBound lists valid texts with hostile contents. The contents may appear only in
@@ -140,7 +161,7 @@ func TestBound(t *testing.T) {
 	db := openTest(t)
 	for _, text := range []string{
 		"URL = '?'", "URL = '? ? ?' AND Status = 1", `URL = 'x\' OR 1=1 -- '`, `URL = "'; DROP TABLE sites; --"`, "URL = '/* */'", "URL = ''' OR ''1''=''1'",
-		"URL LIKE '%\\'%'", "URL = 'a' 'b'", "URL = CONCAT('%', '?', '#')", "URL = '`'", "URL IN ('?', '@x', ';')", "URL REGEXP '\\\\?'", "`Status` = 1 AND 'x' = \"`\"",
+		"URL LIKE '%\\'%'", "URL = 'a' 'b'", "URL = CONCAT('%', '?', '#')", "URL = '`'", "URL IN ('?', '@x', ';')", "URL LIKE '\\\\?'", "`Status` = 1 AND 'x' = \"`\"",
 		"URL = '" + strings.Repeat("x", 60000) + "'", "Status IN (1" + strings.Repeat(",1", 4000) + ")", "1" + strings.Repeat(" AND Status", 399), "1" + strings.Repeat("+1", 55),
 		strings.Repeat("(", 63) + "1" + strings.Repeat(")", 63), strings.Repeat("NOT ", 60) + "1", strings.Repeat("CEIL(", 60) + "URL" + strings.Repeat(")", 60),
 		strings.Repeat("(Status IN (1, ", 20) + "1" + strings.Repeat("))", 20), strings.Repeat("IFNULL(NULL, ", 60) + "1" + strings.Repeat(")", 60),

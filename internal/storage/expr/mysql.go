@@ -1,11 +1,6 @@
 package expr
 
-import (
-	"encoding/hex"
-	"math"
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // mysqlWriter writes MySQL text. It replaces names by known names, and literals and
 // instants by bound values.
@@ -60,16 +55,14 @@ func (w *mysqlWriter) value(n node) piece {
 		}
 		return w.make("("+n.op+" ", w.value(n.x), ")")
 	case *binary:
-		if bitwise[n.op] {
-			return w.make("(", w.bits(n.l), " "+n.op+" ", w.places(n), ")")
+		if n.op == "&" || n.op == "|" {
+			return w.make("(", w.bits(n.l), " "+n.op+" ", w.bits(n.r), ")")
 		}
 		return w.make("(", w.value(n.l), " "+n.op+" ", w.value(n.r), ")")
 	case *logic:
 		return w.make("(", w.joined(classNull, " "+n.op+" ", w.values(n.xs)), ")")
 	case *isNull:
 		return w.make("(", w.value(n.x), " IS "+negate(n.not)+"NULL)")
-	case *isTruth:
-		return w.make("(", w.value(n.x), " IS "+negate(n.not)+strings.ToUpper(strconv.FormatBool(n.want))+")")
 	case *between:
 		return w.make("(", w.value(n.x), " "+negate(n.not)+"BETWEEN ", w.value(n.lo), " AND ", w.value(n.hi), ")")
 	case *in:
@@ -81,20 +74,11 @@ func (w *mysqlWriter) value(n node) piece {
 		}
 		return w.make("(", w.value(n.x), " "+negate(n.not)+"IN (", items, "))")
 	case *like:
-		return w.make("(", w.words(n.x), " "+negate(n.not)+"LIKE ", w.words(n.pattern), escapeClause(n.escape), ")")
-	case *match:
-		return w.make("(", w.words(n.x), " "+negate(n.not)+"REGEXP ", w.words(n.pattern), ")")
+		return w.make("(", w.words(n.x), " "+negate(n.not)+"LIKE ", w.words(n.pattern), ")")
 	case *call:
 		return w.call(n)
 	case *cast:
-		return w.make("CAST(", w.value(n.x), " AS "+castType(n)+")")
-	case *collate:
-		if n.exact {
-			return w.make("(CONVERT(", w.value(n.x), " USING utf8mb4) COLLATE utf8mb4_bin)")
-		}
-		return w.make("(CONVERT(", w.value(n.x), " USING utf8mb4) COLLATE utf8mb4_general_ci)")
-	case *choice:
-		return w.choice(n)
+		return w.make("CAST(", w.value(n.x), " AS "+n.to+")")
 	case *aggregate:
 		name := n.name + "("
 		if n.distinct {
@@ -116,30 +100,13 @@ func (w *mysqlWriter) literal(l *literal) piece {
 	switch l.kind {
 	case litInt:
 		return bindValue(classNull, l.i)
-	case litUint:
-		return bindValue(classNull, uint64(l.i))
 	case litReal:
 		return bindValue(classNull, l.f)
 	case litText:
 		return bindValue(classNull, l.s)
-	case litBytes:
-		if l.s == "" {
-			return bindValue(classNull, []byte{})
-		}
-		// The text holds the digits because MariaDB treats a bound value and x'41'
-		// as texts only; 0x41 is also a number.
-		return piece{text: "0x" + hex.EncodeToString([]byte(l.s))}
-	case litDateTime:
-		return w.typed(classDateTime, l.s)
-	case litDate:
-		return w.typed(classDate, l.s)
-	case litTime:
-		return w.typed(classTime, l.s)
 	}
 	return piece{text: "NULL"}
 }
-
-var bitwise = map[string]bool{"&": true, "|": true, "^": true, "<<": true, ">>": true}
 
 func (w *mysqlWriter) bits(n node) piece {
 	if l, ok := n.(*literal); ok && l.kind == litText {
@@ -161,16 +128,6 @@ func (w *mysqlWriter) bitsOf(n node, p piece) piece {
 	return w.make("CAST(", p, " AS SIGNED)")
 }
 
-// places writes the right operand of a bit operation. MariaDB shifts by the low 32
-// bits of it, MySQL by all bits.
-func (w *mysqlWriter) places(n *binary) piece {
-	p := w.bits(n.r)
-	if l, ok := n.r.(*literal); n.op != "<<" && n.op != ">>" || ok && l.kind == litInt && l.i >= 0 && l.i < 64 {
-		return p
-	}
-	return w.make("LEAST(CAST(", p, " AS UNSIGNED), 64)")
-}
-
 // exactBits reports nodes that are always integers or literal numbers.
 func exactBits(n node) bool {
 	switch n := n.(type) {
@@ -182,7 +139,7 @@ func exactBits(n node) bool {
 		return n.op != "-"
 	case *binary:
 		return !strings.Contains("+-*/%", n.op)
-	case *logic, *isNull, *isTruth, *between, *in, *like, *match, *exists:
+	case *logic, *isNull, *between, *in, *like, *exists:
 		return true
 	}
 	return false
@@ -206,7 +163,7 @@ func (w *mysqlWriter) mayBeKey(n node) bool {
 		return ok && (r.kind == Key || r.kind == Blob)
 	case *call:
 		return n.name == "IF" || n.name == "IFNULL"
-	case *choice, *scalar, *aggregate:
+	case *scalar, *aggregate:
 		return true
 	}
 	return false
@@ -226,42 +183,6 @@ func (w *mysqlWriter) plain(n node) (resolved, bool) {
 
 // worded counts the leading text arguments of functions that return a text.
 var worded = map[string]int{"SUBSTRING": 1, "CONCAT": maxArgs}
-
-// escapeClause writes an ESCAPE, which takes no placeholder. sign is one ASCII
-// character; the backslash is MySQL's default.
-func escapeClause(sign string) string {
-	switch sign {
-	case `\`:
-		return ""
-	case "'":
-		sign = "''"
-	}
-	return " ESCAPE '" + sign + "'"
-}
-
-func castType(n *cast) string {
-	switch {
-	case n.to == "DECIMAL":
-		return "DECIMAL(" + strconv.Itoa(min(n.length, 65)) + ", " + strconv.Itoa(min(n.decimals, 30)) + ")"
-	case n.length >= 0 && n.length <= math.MaxInt32:
-		return n.to + "(" + strconv.Itoa(n.length) + ")"
-	}
-	return n.to
-}
-
-func (w *mysqlWriter) choice(n *choice) piece {
-	parts := []any{"CASE"}
-	if n.value != nil {
-		parts = append(parts, " ", w.value(n.value))
-	}
-	for _, branch := range n.whens {
-		parts = append(parts, " WHEN ", w.value(branch.test), " THEN ", w.value(branch.result))
-	}
-	if n.other != nil {
-		parts = append(parts, " ELSE ", w.value(n.other))
-	}
-	return w.make(append(parts, " END")...)
-}
 
 // call writes a function. It binds instants, so that both databases see one time.
 func (w *mysqlWriter) call(n *call) piece {
@@ -305,7 +226,7 @@ const (
 // as for SQLite, and cuts other texts to a form that the column accepts.
 func (w *mysqlWriter) assign(kind Kind, n node) piece {
 	lite := &sqliteWriter{w.writer}
-	if l, ok := n.(*literal); ok && l.kind != litUint {
+	if _, ok := n.(*literal); ok {
 		return lite.assign(kind, n)
 	}
 	p, c := w.value(n), w.class(lite, n)

@@ -106,7 +106,7 @@ func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) pi
 		parts = append(parts, piece{text: limit.Text, args: limit.Args})
 	}
 	p := w.form(c.class, parts...)
-	p.exact, p.bytes, p.float, p.mask, p.small = c.exact, c.bytes, c.float, c.mask, c.small
+	p.traits = c.traits
 	return p
 }
 
@@ -162,12 +162,9 @@ func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (pi
 	var last piece
 	for _, f := range q.fields {
 		if f.x == nil {
-			star := w.star(f.table)
+			star := w.star(f.table, form)
 			if form == existence {
 				star = piece{text: "1"}
-			}
-			if form == whole {
-				w.results = append(w.results, w.starFields(f.table)...)
 			}
 			pieces = append(pieces, star)
 			continue
@@ -177,7 +174,7 @@ func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (pi
 			last = convert(last)
 		}
 		if form == whole {
-			w.results = append(w.results, Field{Name: label(&f), Time: last.class == classDateTime, Decimals: w.decimals(f.x)})
+			w.results = append(w.results, Field{Name: label(&f), Time: last.class == classDateTime, Decimals: last.decimals()})
 			last = w.form(last.class, last, " AS ", tick(label(&f)))
 		}
 		pieces = append(pieces, last)
@@ -204,18 +201,27 @@ func label(f *field) string {
 	return name
 }
 
-func (w *writer) star(table string) piece {
-	l := w.levels[len(w.levels)-1]
-	if len(l.tables) == 0 {
-		return w.fail(&Error{Part: "field *", Reason: "needs a FROM"})
-	}
-	if table == "" {
-		return piece{text: "*"}
-	}
-	for _, b := range l.tables {
-		if strings.EqualFold(b.name, table) {
-			return piece{text: b.as + ".*"}
+// star writes * or table.*.
+func (w *writer) star(table string, form queryForm) piece {
+	star := piece{}
+	for _, b := range w.levels[len(w.levels)-1].tables {
+		switch {
+		case table == "":
+			star.text = "*"
+		case strings.EqualFold(b.name, table):
+			star.text = b.as + ".*"
+		default:
+			continue
 		}
+		if form == whole {
+			w.results = append(w.results, Field{Table: b.table})
+		}
+	}
+	switch {
+	case star.text != "":
+		return star
+	case table == "":
+		return w.fail(&Error{Part: "field *", Reason: "needs a FROM"})
 	}
 	return w.fail(&Error{Part: "table " + tick(table), Reason: "is not known"})
 }

@@ -36,15 +36,15 @@ const (
 // the branches.
 var grammar = map[sort][]string{
 	ints: {
-		"ii:(# + #)", "ii:(# - #)", "ii:(# DIV #)", "ii:(# % #)", "i:(# & 255)", "i:(# & ErrorMask)", ":(TagsMask & ErrorMask)", "cc:(# | #)", ":(TagsMask | ErrorMask)", "cc:(# ^ #)", "ic:(# * #)", "c:(# << 3)", ":(TagsMask >> Depth)", "c:(TagsMask >> #)", "tc:(# & #)", ":(MRate | 1)", "t:LENGTH(#)", "r:CEIL(#)", "c:CEIL((# * 2.5))",
+		"ii:(# + #)", "ii:(# - #)", "ii:(# DIV #)", "ii:(# % #)", "i:(# & 255)", "i:(# & ErrorMask)", ":(TagsMask & ErrorMask)", "cc:(# | #)", ":(TagsMask | ErrorMask)", "ic:(# * #)", "tc:(# & #)", ":(MRate | 1)", "t:LENGTH(#)", "r:CEIL(#)", "c:CEIL((# * 2.5))",
 		"d:YEAR(#)", "d:MONTH(#)", "d:DAY(#)", "d:HOUR(#)", "d:MINUTE(#)", "d:SECOND(#)", "dd:TIMESTAMPDIFF(MINUTE, #, #)", "dd:TIMESTAMPDIFF(MONTH, #, #)", "d:TIME_TO_SEC(#)",
-		"cii:IF(#, #, #)", "ii:IFNULL(#, #)", "iiiii:CASE # WHEN # THEN # WHEN # THEN # END", "cii:CASE WHEN # THEN # ELSE # END", "ttii:CASE # WHEN # THEN # ELSE # END", "c:#", "c:(# + 1)", "r:CAST(# AS SIGNED)", "t:CAST(# AS SIGNED)", ":CAST(Size AS UNSIGNED)", "d:(# + 0)",
+		"cii:IF(#, #, #)", "ii:IFNULL(#, #)", "c:#", "c:(# + 1)", "r:CAST(# AS SIGNED)", "t:CAST(# AS SIGNED)", ":CAST(Size AS UNSIGNED)", "d:(# + 0)",
 		":(SELECT COUNT(*) FROM sites)", "c:(SELECT COUNT(*) FROM sites s WHERE s.Id = Site_Id AND #)", ":(SELECT BIT_OR(Value) FROM sites_properties)", ":(SELECT MAX(State) FROM sites s WHERE s.Id = Site_Id)",
 	},
-	reals: {":(Depth / 2)", "c:(# / 16)", ":(Priority / 1000)", ":(HTTPCode / 2)", "rr:(# + #)", "rr:(# - #)", "rc:(# * #)", "r:(- #)", "t:(# + 0)", "rr:IFNULL(#, #)", "crr:IF(#, #, #)", "t:CAST(# AS DOUBLE)", ":(SELECT AVG(State) FROM sites)"},
+	reals: {":(Depth / 2)", "c:(# / 16)", ":(Priority / 1000)", ":(HTTPCode / 2)", "rr:(# + #)", "rr:(# - #)", "rc:(# * #)", "r:(- #)", "t:(# + 0)", "rr:IFNULL(#, #)", "crr:IF(#, #, #)", ":(SELECT AVG(State) FROM sites)"},
 	words: {
 		"tt:CONCAT(#, #)", "ti:CONCAT(#, '-', #)", "t:SUBSTRING(#, 2, 4)", "t:SUBSTRING(#, -3)", "i:CAST(# AS CHAR)", "i:MD5(#)", "ti:SUBSTRING(#, #)",
-		"ctt:IF(#, #, #)", "tt:IFNULL(#, #)", "cit:IF(#, #, #)", "it:IFNULL(#, #)", "itt:CASE # WHEN 1 THEN # ELSE # END", "d:DATE_FORMAT(#, '%Y-%m-%d %H:00:00')", "d:DATE_FORMAT(#, '%W %e %b %y %j')", "d:CONCAT(#, '')",
+		"ctt:IF(#, #, #)", "tt:IFNULL(#, #)", "cit:IF(#, #, #)", "it:IFNULL(#, #)", "d:DATE_FORMAT(#, '%Y-%m-%d %H:00:00')", "d:DATE_FORMAT(#, '%W %e %b %y %j')", "d:CONCAT(#, '')",
 		":(SELECT Value FROM sites_properties WHERE Site_Id = 's1' AND Name = 'MODES_FLAG' LIMIT 1)", ":(SELECT MIN(Id) FROM sites)",
 	},
 	dates: {
@@ -52,10 +52,10 @@ var grammar = map[sort][]string{
 		":(SELECT MAX(RecrawlDate) FROM sites)",
 	},
 	truth: {
-		"cc:(# AND #)", "cc:(# OR #)", "cc:(# XOR #)", "c:NOT #", "c:(# IS TRUE)", "c:(# IS NOT FALSE)", "i:#", "r:#", "t:#", "i:(# IS NULL)", "t:(# IS NOT NULL)", "d:(# IS NULL)",
-		"ii:(# = #)", "ii:(# <> #)", "ii:(# < #)", "ii:(# >= #)", "ii:(# <=> #)", "rr:(# > #)", "ri:(# <= #)", "tt:(# = #)", "tt:(# <> #)", "tt:(# < #)", "tt:(# >= #)", "tt:(# <=> #)", "dd:(# = #)", "dd:(# < #)", "dd:(# >= #)", "dd:(# <=> #)", "ti:(# = #)", "ti:(# < #)", "it:(# <> #)", "dd:(# - # > 0)",
-		"tt:(# LIKE CONCAT('%', #, '%'))", "t:(# LIKE 'A%')", "t:(# NOT LIKE '%_1%')", "t:(# REGEXP '[a-c]$')", "t:(# NOT REGEXP '^h')", "tt:# IN (#, 'a', 'B-D')", "tttt:(# NOT IN (#, #, #))", "iii:(# IN (#, #, 4))", "iti:(# IN (#, #))", "ii:(# NOT IN (#, NULL))", "dd:(# IN (#, '2026-01-05'))", "iii:(# BETWEEN # AND #)", "ttt:(# BETWEEN # AND #)", "ddd:(# NOT BETWEEN # AND #)", "rii:(# BETWEEN # AND #)", "d:(# > '2026-01-01')", "d:(# BETWEEN '2025-01-01' AND NOW())", "d:(TIMEDIFF(NOW(), #) > '10:00:00')", "d:(TIME(#) < '12:00:00')", "d:(TIME(#) > CURTIME())",
-		"t:(# IN (SELECT Name FROM sites_properties))", "i:(# IN (SELECT State FROM sites))", "c:EXISTS (SELECT 1 FROM sites s WHERE s.Id = Site_Id AND #)", "t:(# COLLATE utf8_bin = 'a')", "t:(BINARY # = 'A')",
+		"cc:(# AND #)", "cc:(# OR #)", "c:NOT #", "i:#", "r:#", "t:#", "i:(# IS NULL)", "t:(# IS NOT NULL)", "d:(# IS NULL)",
+		"ii:(# = #)", "ii:(# <> #)", "ii:(# < #)", "ii:(# >= #)", "rr:(# > #)", "ri:(# <= #)", "tt:(# = #)", "tt:(# <> #)", "tt:(# < #)", "tt:(# >= #)", "dd:(# = #)", "dd:(# < #)", "dd:(# >= #)", "ti:(# = #)", "ti:(# < #)", "it:(# <> #)", "dd:(# - # > 0)",
+		"tt:(# LIKE CONCAT('%', #, '%'))", "t:(# LIKE 'A%')", "t:(# NOT LIKE '%_1%')", "tt:# IN (#, 'a', 'B-D')", "tttt:(# NOT IN (#, #, #))", "iii:(# IN (#, #, 4))", "iti:(# IN (#, #))", "ii:(# NOT IN (#, NULL))", "dd:(# IN (#, '2026-01-05'))", "iii:(# BETWEEN # AND #)", "ttt:(# BETWEEN # AND #)", "ddd:(# NOT BETWEEN # AND #)", "rii:(# BETWEEN # AND #)", "d:(# > '2026-01-01')", "d:(# BETWEEN '2025-01-01' AND NOW())", "d:(TIMEDIFF(NOW(), #) > '10:00:00')", "d:(TIME(#) < '12:00:00')", "d:(TIME(#) > CURTIME())",
+		"t:(# IN (SELECT Name FROM sites_properties))", "i:(# IN (SELECT State FROM sites))", "c:EXISTS (SELECT 1 FROM sites s WHERE s.Id = Site_Id AND #)",
 	},
 }
 
@@ -63,7 +63,7 @@ var leaves = map[sort][]string{
 	ints:  {"Status", "State", "Crawled", "Size", "ErrorMask", "HTTPCode", "Depth", "Priority", "TagsMask", "TagsCount", "MRateCounter", "Batch_Id", "0", "1", "2", "7", "16", "255", "-3", "4198399", "4503599627370496"},
 	reals: {"HTTPTimeout", "MRate", "0.5", "1.25", "-2.5", "30000.0"},
 	words: {"URL", "ContentType", "Charset", "URLMd5", "ParentMd5", "Site_Id", "''", "'a'", "'B-D'", "'text/html'", "'10'", "'7x'", "'a '", "'/'", "'2026-01-05'"},
-	dates: {"UDate", "CDate", "TcDate", "PDate", "LastModified", "NOW()", "CURRENT_TIMESTAMP", "CURDATE()", "TIMESTAMP '2026-01-05 14:30:45'", "DATE '2024-02-29'"},
+	dates: {"UDate", "CDate", "TcDate", "PDate", "LastModified", "NOW()", "CURRENT_TIMESTAMP", "CURDATE()", "CAST('2026-01-05 14:30:45' AS DATETIME)", "CAST('2024-02-29' AS DATE)"},
 	truth: {"1", "0", "(Status = 4)", "(State = 0)", "(ErrorMask & 4198399 = 0)", "(UDate IS NULL)", "(ParentMd5 <> '')", "NULL", "(Site_Id = 's1')"},
 }
 

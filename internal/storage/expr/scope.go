@@ -74,6 +74,19 @@ type SQL struct {
 	Args []any
 }
 
+// Field is one result column of a SELECT, or all columns of a table.
+type Field struct {
+	Name string
+	// Table is the table of a *, whose columns follow in their order. It is nil for a
+	// single column, which the other members describe.
+	Table *Table
+	// Time marks a date and time, on SQLite a text 'YYYY-MM-DD hh:mm:ss'.
+	Time bool
+	// Decimals is the number of digits after the point of a DECIMAL in MySQL (sums
+	// and means of whole numbers, quotients, casts), -1 for other values.
+	Decimals int
+}
+
 // Where writes a condition in parentheses. A blank text gives zero SQL. A text above
 // 64 KiB or one that is not supported gives an *Error.
 func (s Scope) Where(text string) (SQL, error) {

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // sqliteWriter writes SQLite text with MySQL's meaning. It knows the class of each
 // piece before it sees a row, so it writes conversions only where MySQL converts.
@@ -27,23 +24,15 @@ func (w *sqliteWriter) value(n node) piece {
 		for i, x := range n.xs {
 			xs[i] = w.condition(x)
 		}
-		return w.truth(w.form(classInt, "(", w.joined(classInt, " "+n.op+" ", xs), ")"))
+		return w.form(classInt, "(", w.joined(classInt, " "+n.op+" ", xs), ")")
 	case *isNull:
-		return w.truth(w.form(classInt, "(", w.value(n.x), " IS ", negate(n.not), "NULL)"))
-	case *isTruth:
-		word := "FALSE)"
-		if n.want {
-			word = "TRUE)"
-		}
-		return w.truth(w.form(classInt, "(", w.condition(n.x), " IS ", negate(n.not), word))
+		return w.form(classInt, "(", w.value(n.x), " IS ", negate(n.not), "NULL)")
 	case *between:
 		return w.between(n)
 	case *in:
 		return w.in(n)
 	case *like:
 		return w.like(n)
-	case *match:
-		return w.match(n)
 	case *call:
 		r, ok := w.rule(n)
 		if !ok {
@@ -52,20 +41,14 @@ func (w *sqliteWriter) value(n node) piece {
 		return r.sqlite(w, n)
 	case *cast:
 		return w.cast(n)
-	case *collate:
-		p := w.text(w.value(n.x))
-		p.exact = n.exact
-		return p
-	case *choice:
-		return w.choice(n)
 	case *aggregate:
 		return w.aggregate(n)
 	case *exists:
-		return w.truth(w.form(classInt, "(", negate(n.not), "EXISTS (", w.query(n.sub, existence), "))"))
+		return w.form(classInt, "(", negate(n.not), "EXISTS (", w.query(n.sub, existence), "))")
 	case *scalar:
 		p := w.query(n.sub, oneField)
 		q := w.form(p.class, "(", p, ")")
-		q.exact, q.bytes, q.float, q.mask, q.small = p.exact, p.bytes, p.float, p.mask, p.small
+		q.traits = p.traits
 		return q
 	}
 	return w.fail(refuse("expression"))
@@ -89,8 +72,6 @@ func (w *sqliteWriter) sortKey(n node) piece {
 		return w.trimmed(p)
 	case p.class == classTime:
 		return w.seconds(p)
-	case p.class == classInt && p.mask: // flips the top bit: unsigned order as signed order
-		return w.form(classInt, "my_xor(", p, ", ", bindValue(classInt, int64(math.MinInt64)), ")")
 	}
 	return p
 }
@@ -107,11 +88,8 @@ func (w *sqliteWriter) assign(kind Kind, n node) piece {
 		return w.number(p)
 	case Time:
 		q, ok := w.dateTime(p)
-		switch {
-		case !ok || p.class == classTime:
+		if !ok || p.class == classTime {
 			return w.fail(&Error{Part: "value", Reason: "is not a date"})
-		case !q.lit && strings.Contains(q.text, "'SECOND'"): // may hold a fraction
-			return w.form(classDateTime, "substr(", q, ", 1, 19)")
 		}
 		return q
 	case Blob:
@@ -127,36 +105,16 @@ func negate(not bool) string {
 	return ""
 }
 
-// truth marks a piece whose value is 0, 1 or NULL.
-func (w *sqliteWriter) truth(p piece) piece {
-	p.class, p.small = classInt, true
-	return p
-}
-
 func literalPiece(l *literal) piece {
 	switch l.kind {
 	case litInt:
-		p := bindValue(classInt, l.i)
-		p.small = l.i >= 0
-		return p
-	case litUint:
-		p := bindValue(classInt, l.i)
-		p.mask = true
-		return p
+		return bindValue(classInt, l.i)
 	case litReal:
-		return bindValue(classReal, l.f)
+		p := bindValue(classReal, l.f)
+		p.decimal, p.scale = l.decimal, l.scale
+		return p
 	case litText:
 		return bindValue(classText, l.s)
-	case litBytes:
-		p := bindValue(classText, l.s)
-		p.exact, p.bytes, p.mask = true, true, true // mask: as a number, its bytes
-		return p
-	case litDateTime:
-		return bindValue(classDateTime, l.s)
-	case litDate:
-		return bindValue(classDate, l.s)
-	case litTime:
-		return bindValue(classTime, l.s)
 	}
 	return piece{text: "NULL"}
 }
@@ -172,7 +130,7 @@ func (w *sqliteWriter) columnPiece(c *column) piece {
 	p := piece{text: r.text}
 	switch r.kind {
 	case Int:
-		p.class, p.small = classInt, true
+		p.class = classInt
 	case Float:
 		p.class, p.float = classReal, true
 	case Time:
@@ -190,11 +148,9 @@ func (w *sqliteWriter) columnPiece(c *column) piece {
 func (w *sqliteWriter) unary(n *unary) piece {
 	switch n.op {
 	case "NOT":
-		return w.truth(w.form(classInt, "(NOT ", w.condition(n.x), ")"))
+		return w.form(classInt, "(NOT ", w.condition(n.x), ")")
 	case "~":
-		p := w.form(classInt, "(~", w.bits(w.value(n.x)), ")")
-		p.mask = true
-		return p
+		return w.form(classInt, "(~", w.bits(w.value(n.x)), ")")
 	}
 	x := w.number(w.value(n.x))
 	p := w.form(x.class, "(-", x, ")")
@@ -204,21 +160,38 @@ func (w *sqliteWriter) unary(n *unary) piece {
 
 func (w *sqliteWriter) binary(n *binary) piece {
 	switch n.op {
-	case "=", "<>", "<", "<=", ">", ">=", "<=>":
+	case "=", "<>", "<", "<=", ">", ">=":
 		return w.compare(n.op, w.value(n.l), w.value(n.r))
-	case "XOR":
-		return w.truth(w.form(classInt, "((", w.condition(n.l), " <> 0) <> (", w.condition(n.r), " <> 0))"))
-	case "&", "|", "^", "<<", ">>":
-		return w.bitwise(n.op, w.value(n.l), w.value(n.r))
+	case "&", "|":
+		return w.form(classInt, "(", w.bits(w.value(n.l)), " "+n.op+" ", w.bits(w.value(n.r)), ")")
 	}
 	return w.arithmetic(n.op, w.value(n.l), w.value(n.r))
 }
 
 func (w *sqliteWriter) arithmetic(op string, l, r piece) piece {
+	scale, decimal := exactScale(op, l, r)
 	l, r = w.number(l), w.number(r)
 	p := w.calculation(op, l, r)
-	p.float = l.float || r.float
+	p.float, p.decimal, p.scale = l.float || r.float, decimal, scale
 	return p
+}
+
+// quotientDigits is the number of digits that MySQL adds to a quotient.
+const quotientDigits = 4
+
+// exactScale returns the scale of the result of an operator if it is a DECIMAL.
+func exactScale(op string, l, r piece) (scale int, decimal bool) {
+	switch {
+	case !l.precise() || !r.precise():
+		return 0, false
+	case op == "/":
+		return l.scale + quotientDigits, true
+	case op == "*":
+		return l.scale + r.scale, l.decimal || r.decimal
+	case op == "+" || op == "-":
+		return max(l.scale, r.scale), l.decimal || r.decimal
+	}
+	return 0, false
 }
 
 func (w *sqliteWriter) calculation(op string, l, r piece) piece {
@@ -249,152 +222,37 @@ func (w *sqliteWriter) calculation(op string, l, r piece) piece {
 	return w.form(c, "(", l, " "+op+" ", r, ")")
 }
 
-// bitwise works on 64-bit patterns, like MySQL's unsigned integers. It sets mask on
-// results that may have their top bit set.
-func (w *sqliteWriter) bitwise(op string, l, r piece) piece {
-	l, r = w.bits(l), w.bits(r)
-	p := piece{}
-	switch op {
-	case "&":
-		p = w.form(classInt, "(", l, " & ", r, ")")
-		p.small = l.small || r.small
-	case "|":
-		p = w.form(classInt, "(", l, " | ", r, ")")
-		p.small = l.small && r.small
-	case "^":
-		p = w.form(classInt, "my_xor(", l, ", ", r, ")")
-		p.small = l.small && r.small
-	case "<<":
-		p = w.form(classInt, "my_shift_left(", l, ", ", r, ")")
-	case ">>":
-		if n, ok := literalInt(r); ok && l.small && n >= 0 && n < 64 {
-			p = w.form(classInt, "(", l, " >> ", r, ")")
-		} else {
-			p = w.form(classInt, "my_shift_right(", l, ", ", r, ")")
-		}
-		p.small = l.small
-	}
-	p.mask = !p.small
-	return p
-}
-
 func (w *sqliteWriter) like(n *like) piece {
 	x, pattern := w.text(w.value(n.x)), w.text(w.value(n.pattern))
 	parts := []any{"(", x, " ", negate(n.not), "LIKE ", pattern}
-	needed := true
+	escaped := true
 	if pattern.lit {
 		s, _ := pattern.args[0].(string)
 		if len(s) > maxPattern {
 			return w.fail(&Error{Part: "LIKE pattern", Reason: "is too long"})
 		}
-		needed = strings.Contains(s, n.escape)
+		escaped = strings.Contains(s, `\`)
 	}
-	if needed && n.escape != "" {
-		parts = append(parts, " ESCAPE ", bindValue(classText, n.escape))
+	if escaped {
+		parts = append(parts, " ESCAPE ", bindValue(classText, `\`))
 	}
-	return w.truth(w.form(classInt, append(parts, ")")...))
-}
-
-func (w *sqliteWriter) match(n *match) piece {
-	x, pattern := w.text(w.value(n.x)), w.text(w.value(n.pattern))
-	if pattern.lit {
-		if _, err := compilePattern(textOf(pattern.args[0])); err != nil {
-			return w.fail(&Error{Part: "REGEXP pattern", Reason: "is not a regular expression"})
-		}
-	}
-	p := w.form(classInt, "my_regexp(", x, ", ", pattern, ")")
-	if n.not {
-		p = w.form(classInt, "(NOT ", p, ")")
-	}
-	return w.truth(p)
+	return w.form(classInt, append(parts, ")")...)
 }
 
 func (w *sqliteWriter) cast(n *cast) piece {
 	p := w.value(n.x)
 	switch n.to {
-	case "SIGNED":
-		p = w.bits(p)
-		p.mask, p.small = false, false
-		return p
-	case "UNSIGNED":
-		p = w.bits(p)
-		p.mask = !p.small
-		return p
-	case "DOUBLE":
-		p = w.form(classReal, "CAST(", w.number(p), " AS REAL)")
-		p.float = true
-		return p
-	case "DECIMAL":
-		return w.form(classReal, "my_decimal(", w.number(p), ", ", bindValue(classInt, int64(n.length)), ", ", bindValue(classInt, int64(n.decimals)), ")")
+	case "SIGNED", "UNSIGNED":
+		return w.bits(p)
 	case "DATETIME":
 		return w.form(classDateTime, "my_datetime(", p, ")")
 	case "DATE":
 		return w.form(classDate, "my_date(", p, ")")
-	case "TIME":
-		return w.form(classTime, "my_time(", p, ")")
 	}
 	p = w.text(p)
 	p.class = classText // even for NULL
-	if n.length >= 0 {
-		p = w.form(classText, "my_left(", p, ", ", bindValue(classInt, int64(n.length)), ")")
-	}
-	p.exact = n.to == "BINARY"
-	p.bytes = p.exact
+	p.exact, p.bytes = false, false
 	return p
-}
-
-func (w *sqliteWriter) choice(n *choice) piece {
-	results := make([]piece, 0, len(n.whens)+1)
-	for _, branch := range n.whens {
-		results = append(results, w.value(branch.result))
-	}
-	if n.other != nil {
-		results = append(results, w.value(n.other))
-	}
-	results = w.unify(results)
-	parts := []any{"CASE"}
-	tests := make([]piece, len(n.whens))
-	if n.value == nil {
-		for i, branch := range n.whens {
-			tests[i] = w.condition(branch.test)
-		}
-	} else {
-		var subject piece
-		tests, subject = w.tests(n)
-		parts = append(parts, subject)
-	}
-	for i := range n.whens {
-		parts = append(parts, " WHEN ", tests[i], " THEN ", results[i])
-	}
-	if n.other != nil {
-		parts = append(parts, " ELSE ", results[len(results)-1])
-	}
-	p := w.form(classNull, append(parts, " END")...)
-	return shared(p, results)
-}
-
-// tests writes the WHENs of a CASE with a value. If all comparisons use one type, the
-// value follows the word CASE. Otherwise each WHEN repeats it.
-func (w *sqliteWriter) tests(n *choice) (tests []piece, subject piece) {
-	x := w.value(n.value)
-	tests = make([]piece, len(n.whens))
-	same := true
-	for i, branch := range n.whens {
-		l, r := w.align(x, w.value(branch.test))
-		l = w.form(l.class, " ", l)
-		if i == 0 {
-			subject = l
-		}
-		same = same && l.text == subject.text && !x.lit
-		tests[i] = r
-	}
-	if same {
-		return tests, subject
-	}
-	for i, branch := range n.whens {
-		tests[i] = w.compare("=", x, w.value(branch.test))
-	}
-	return tests, piece{}
 }
 
 func (w *sqliteWriter) aggregate(n *aggregate) piece {
@@ -412,22 +270,24 @@ func (w *sqliteWriter) aggregate(n *aggregate) piece {
 	}
 	switch n.name {
 	case "COUNT":
-		p := w.form(classInt, "count("+distinct, x, ")")
-		p.small = true
-		return p
+		return w.form(classInt, "count("+distinct, x, ")")
 	case "SUM", "AVG":
+		precise, scale := x.precise(), x.scale
 		x = w.number(x)
 		p := w.form(x.class, strings.ToLower(n.name)+"("+distinct, x, ")")
-		if p.float = x.float; n.name == "AVG" {
+		if n.name == "AVG" {
 			p.class = classReal
+			scale += quotientDigits
+		}
+		p.float = x.float
+		if precise {
+			p.decimal, p.scale = true, scale
 		}
 		return p
 	case "MIN", "MAX":
-		p := w.form(x.class, strings.ToLower(n.name)+"(", w.unsigned(x), ")")
-		p.exact, p.bytes, p.float, p.small = x.exact, x.bytes, x.float, x.small
+		p := w.form(x.class, strings.ToLower(n.name)+"(", x, ")")
+		p.traits = x.traits
 		return p
 	}
-	p := w.form(classInt, "my_bit_or(", w.bits(x), ")")
-	p.mask = true
-	return p
+	return w.form(classInt, "my_bit_or(", w.bits(x), ")")
 }

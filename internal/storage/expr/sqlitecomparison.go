@@ -68,14 +68,8 @@ func upperASCII(s string) string {
 }
 
 func (w *sqliteWriter) compare(op string, a, b piece) piece {
-	if a.mask && b.mask && a.class == classInt && b.class == classInt && (op == "=" || op == "<>" || op == "<=>") {
-		a.mask, b.mask = false, false // equality does not depend on the sign
-	}
 	l, r := w.align(a, b)
-	if op == "<=>" {
-		op = "IS"
-	}
-	return w.truth(w.form(classInt, "(", l, " "+op+" ", r, ")"))
+	return w.form(classInt, "(", l, " "+op+" ", r, ")")
 }
 
 func (w *sqliteWriter) between(n *between) piece {
@@ -84,13 +78,13 @@ func (w *sqliteWriter) between(n *between) piece {
 	a, l := w.align(x, lo)
 	b, h := w.align(x, hi)
 	if a.text == b.text && !a.lit {
-		return w.truth(w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")"))
+		return w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")")
 	}
 	p := w.form(classInt, "(", w.compare(">=", x, lo), " AND ", w.compare("<=", x, hi), ")")
 	if n.not {
 		p = w.form(classInt, "(NOT ", p, ")")
 	}
-	return w.truth(p)
+	return p
 }
 
 func (w *sqliteWriter) in(n *in) piece {
@@ -132,7 +126,7 @@ func (w *sqliteWriter) in(n *in) piece {
 	if n.not {
 		p = w.form(classInt, "(NOT ", p, ")")
 	}
-	return w.truth(p)
+	return p
 }
 
 // collated makes all texts exact if one of them is.
@@ -156,5 +150,5 @@ func (w *sqliteWriter) inQuery(n *in, x piece) piece {
 		left = l
 		return r
 	})
-	return w.truth(w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))"))
+	return w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))")
 }

@@ -1,32 +1,16 @@
 package expr
 
-import "math"
-
-func literalInt(p piece) (int64, bool) {
-	if !p.lit {
-		return 0, false
-	}
-	n, ok := p.args[0].(int64)
-	return n, ok
-}
-
-// unsigned converts a pattern to the unsigned number that MySQL sees.
-func (w *sqliteWriter) unsigned(p piece) piece {
-	if p.class != classInt || !p.mask {
-		return p
-	}
-	return w.form(classInt, "my_unsigned(", p, ")")
-}
+import "time"
 
 // number converts a text to its leading number, a date to YYYYMMDDhhmmss and a time
 // to hhmmss.
 func (w *sqliteWriter) number(p piece) piece {
 	switch p.class {
-	case classInt:
-		return w.unsigned(p)
 	case classText:
 		if p.lit {
-			return literalNumber(p)
+			q := numberPiece(leadingNumber(p.args[0].(string)))
+			q.float = true
+			return q
 		}
 		if p.date {
 			return w.form(classInt, "my_number(", p, ")")
@@ -43,36 +27,19 @@ func (w *sqliteWriter) number(p piece) piece {
 	return p
 }
 
-func literalNumber(p piece) piece {
-	s, _ := p.args[0].(string)
-	if p.mask {
-		return numberPiece(bytesNumber(s))
-	}
-	q := numberPiece(leadingNumber(s))
-	q.float = true
-	return q
-}
-
 func numberPiece(v any) piece {
-	switch v := v.(type) {
-	case int64:
-		p := bindValue(classInt, v)
-		p.small = v >= 0
-		return p
-	case uint64:
-		p := bindValue(classInt, int64(v))
-		p.small, p.mask = v <= math.MaxInt64, v > math.MaxInt64
-		return p
+	if _, whole := v.(int64); whole {
+		return bindValue(classInt, v)
 	}
 	return bindValue(classReal, v)
 }
 
-// bits converts a piece to a 64-bit pattern.
+// bits converts a piece to an integer.
 func (w *sqliteWriter) bits(p piece) piece {
 	switch p.class {
 	case classReal:
 		if p.lit {
-			return numberPiece(roundInt(p.args[0].(float64)))
+			return bindValue(classInt, roundInt(p.args[0].(float64)))
 		}
 		if p.float {
 			return w.form(classInt, "CAST(my_rint(", p, ") AS INTEGER)")
@@ -80,10 +47,7 @@ func (w *sqliteWriter) bits(p piece) piece {
 		return w.form(classInt, "CAST(round(", p, ") AS INTEGER)")
 	case classText:
 		if p.lit {
-			if q := literalNumber(p); q.class == classInt {
-				return q
-			}
-			return numberPiece(leadingInt(p.args[0].(string)))
+			return bindValue(classInt, leadingInt(p.args[0].(string)))
 		}
 		if p.date {
 			return w.number(p)
@@ -99,11 +63,8 @@ func (w *sqliteWriter) bits(p piece) piece {
 func (w *sqliteWriter) text(p piece) piece {
 	switch p.class {
 	case classInt:
-		if p.lit && !p.mask {
+		if p.lit {
 			return bindValue(classText, textOf(p.args[0]))
-		}
-		if p.mask {
-			return w.form(classText, "my_unsigned_text(", p, ")")
 		}
 		return w.form(classText, "CAST(", p, " AS TEXT)")
 	case classReal:
@@ -111,9 +72,6 @@ func (w *sqliteWriter) text(p piece) piece {
 			return bindValue(classText, textOf(p.args[0]))
 		}
 		return w.form(classText, "my_text(", p, ")")
-	case classText:
-		p.mask = false
-		return p
 	case classDateTime, classDate, classTime:
 		p.class = classText
 	}
@@ -131,7 +89,7 @@ func (w *sqliteWriter) dateTime(p piece) (piece, bool) {
 		if !ok {
 			return p, false
 		}
-		return bindValue(classDateTime, m.dateTimeText()), true
+		return bindValue(classDateTime, m.t.Format(time.DateTime)), true
 	case p.class == classDate:
 		return w.form(classDateTime, "(", p, " || ' 00:00:00')"), true
 	}
@@ -156,31 +114,28 @@ func (w *sqliteWriter) seconds(p piece) piece {
 		if !ok {
 			return piece{text: "NULL"}
 		}
-		return numberPiece(d.seconds())
+		return bindValue(classInt, int64(d))
 	}
-	return w.form(classReal, "my_seconds(", p, ")")
+	return w.form(classInt, "my_time_to_sec(", p, ")")
 }
 
-// shared gives a piece the common class and marks of unified pieces.
+// shared gives a piece the common class and traits of unified pieces.
 func shared(p piece, unified []piece) piece {
-	p.small = true
+	precise := true
 	for _, u := range unified {
 		if u.class == classNull {
 			continue
 		}
 		p.class = u.class
-		p.small = p.small && u.small
+		precise = precise && u.precise()
 		p.exact = p.exact || u.exact
 		p.bytes = p.bytes || u.bytes
 		p.float = p.float || u.float
-		p.mask = p.mask || u.mask
+		p.decimal = p.decimal || u.decimal
+		p.scale = max(p.scale, u.scale)
 	}
-	if p.class != classReal {
-		p.float = false
-	}
-	if p.class != classInt {
-		p.small, p.mask = false, false
-	}
+	p.float = p.float && p.class == classReal
+	p.decimal = p.decimal && precise
 	if p.class != classText {
 		p.exact, p.bytes = false, false
 	}
@@ -193,18 +148,10 @@ func (w *sqliteWriter) unify(pieces []piece) []piece {
 	for _, p := range pieces {
 		common = commonClass(common, p.class)
 	}
-	masks, negative := false, false
-	for _, p := range pieces {
-		masks = masks || p.class == classInt && p.mask
-		negative = negative || p.class == classInt && !p.mask && !p.small
-	}
 	unified := make([]piece, len(pieces))
 	for i, p := range pieces {
 		switch {
 		case p.class == classNull:
-		case common == classInt && masks && negative: // no 64-bit pattern holds both
-			p = w.unsigned(p)
-			p.mask = false
 		case common == classText:
 			p = w.text(p)
 		case common == classDateTime:

@@ -4,14 +4,10 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
+	"time"
 	"unicode/utf8"
-
-	"hce/dc/internal/web/pyregexp"
 )
 
 // Function is an SQLite function that the texts of this package call. Impl has the
@@ -100,27 +96,19 @@ func (s scalarFunction) impl(name string) func(...any) (any, error) {
 // scalars are the scalar functions by name.
 var scalars = map[string]scalarFunction{
 	// Conversions and operators.
-	"my_text":          {1, 1, func(a []any) any { return textOf(a[0]) }},
-	"my_number":        {1, 1, func(a []any) any { return momentNumber(a[0]) }},
-	"my_unsigned":      {1, 1, unsignedOf},
-	"my_unsigned_text": {1, 1, func(a []any) any { return strconv.FormatUint(uint64(intOf(a[0])), 10) }},
-	"my_shift_left":    {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x << n }) }},
-	"my_shift_right":   {2, 2, func(a []any) any { return shift(a, func(x, n uint64) uint64 { return x >> n }) }},
-	"my_xor":           {2, 2, func(a []any) any { return intOf(a[0]) ^ intOf(a[1]) }},
-	"my_mod":           {2, 2, mod},
-	"my_rint":          {1, 1, func(a []any) any { return integral(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
-	"my_decimal":       {3, 3, decimalOf},
-	"my_left":          {2, 2, func(a []any) any { return cut(textOf(a[0]), 0, intOf(a[1])) }}, // CAST(x AS CHAR(n))
-	"my_regexp":        {2, 2, matches},
-	"my_datetime":      {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateTimeText() }) }},
-	"my_instant":       {1, 1, instantOf}, // text to compare with a date
-	"my_seconds":       {1, 1, func(a []any) any { return clocked(a[0], span.seconds) }},
+	"my_text":        {1, 1, func(a []any) any { return textOf(a[0]) }},
+	"my_number":      {1, 1, func(a []any) any { return momentNumber(a[0]) }},
+	"my_mod":         {2, 2, mod},
+	"my_rint":        {1, 1, func(a []any) any { return integral(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
+	"my_datetime":    {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.t.Format(time.DateTime) }) }},
+	"my_instant":     {1, 1, instantOf}, // text to compare with a date
+	"my_time_to_sec": {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return int64(d) }) }},
 
 	// Functions of MySQL.
 	"my_ceil":          {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }},
 	"my_substring":     {2, 3, substring},
 	"my_md5":           {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }},
-	"my_date":          {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.dateText() }) }},
+	"my_date":          {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.t.Format(time.DateOnly) }) }},
 	"my_date_format":   {2, 2, func(a []any) any { return dated(a[0], func(m moment) any { return m.format(textOf(a[1])) }) }},
 	"my_date_add":      {3, 3, func(a []any) any { return addDate(a, 1) }},
 	"my_date_sub":      {3, 3, func(a []any) any { return addDate(a, -1) }},
@@ -128,23 +116,6 @@ var scalars = map[string]scalarFunction{
 	"my_timestampdiff": {3, 3, timestampDifference},
 	"my_timediff":      {2, 2, timeDiff},
 	"my_time":          {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return d.String() }) }},
-	"my_time_to_sec":   {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return int64(d / second) }) }},
-}
-
-func unsignedOf(a []any) any {
-	n, ok := a[0].(int64)
-	if ok && n < 0 {
-		return float64(uint64(n))
-	}
-	return a[0]
-}
-
-func shift(a []any, f func(x, n uint64) uint64) any {
-	n := intOf(a[1])
-	if n < 0 || n > 63 {
-		return int64(0)
-	}
-	return int64(f(uint64(intOf(a[0])), uint64(n)))
 }
 
 func mod(a []any) any {
@@ -153,23 +124,6 @@ func mod(a []any) any {
 		return nil
 	}
 	return math.Mod(numberOf(a[0]), divisor)
-}
-
-// decimalOf is CAST(x AS DECIMAL(length, decimals)). A number out of range becomes
-// the nearest one in range.
-func decimalOf(a []any) any {
-	length, decimals := min(intOf(a[1]), 65), min(intOf(a[2]), 30)
-	power := math.Pow(10, float64(decimals))
-	limit := math.Pow(10, float64(length-decimals)) - 1/power
-	x := math.Max(math.Min(numberOf(a[0]), limit), -limit)
-	switch {
-	case decimals == 0:
-		return integral(math.Round(x))
-	case math.Abs(x)*power > 1<<53:
-		return x // a double holds no further digits to drop
-	}
-	// A double stores 1.005 slightly below itself; MySQL's decimals are exact.
-	return math.Round(x*power*(1+1e-15)) / power
 }
 
 // cut returns count characters of s from the 0-based index from.
@@ -206,51 +160,6 @@ func substring(a []any) any {
 	return cut(s, from, count)
 }
 
-// patterns caches compiled REGEXP patterns, which are used for every row.
-var patterns = struct {
-	sync.Mutex
-	compiled map[string]*regexp.Regexp
-}{compiled: map[string]*regexp.Regexp{}}
-
-const maxPatterns = 64
-
-// maxRegexp limits a pattern in bytes because the time of a match grows with it.
-const maxRegexp = 4096
-
-// compilePattern compiles a case-insensitive REGEXP pattern in Go's syntax. It
-// translates MySQL's word borders.
-func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if len(pattern) > maxRegexp {
-		return nil, &Error{Part: "REGEXP pattern", Reason: "is too long"}
-	}
-	patterns.Lock()
-	re := patterns.compiled[pattern]
-	patterns.Unlock()
-	if re != nil {
-		return re, nil
-	}
-	re, err := pyregexp.Linear("(?i)" + strings.NewReplacer("[[:<:]]", `\b`, "[[:>:]]", `\b`).Replace(pattern))
-	if err != nil {
-		return nil, err
-	}
-	patterns.Lock()
-	defer patterns.Unlock()
-	if len(patterns.compiled) >= maxPatterns {
-		clear(patterns.compiled)
-	}
-	patterns.compiled[pattern] = re
-	return re, nil
-}
-
-// matches is text REGEXP pattern. An invalid pattern from a row gives NULL.
-func matches(a []any) any {
-	re, err := compilePattern(textOf(a[1]))
-	if err != nil {
-		return nil
-	}
-	return re.MatchString(textOf(a[0]))
-}
-
 // dated applies f to a date. An invalid date gives NULL.
 func dated(v any, f func(moment) any) any {
 	m, ok := parseMoment(v)
@@ -278,7 +187,7 @@ func instantOf(a []any) any {
 	if !ok {
 		return noInstant
 	}
-	return m.dateTimeText()
+	return m.t.Format(time.DateTime)
 }
 
 func addDate(a []any, sign int) any {
@@ -303,7 +212,7 @@ func datePartOf(a []any) any {
 			case "MINUTE":
 				return int64(d / minute % 60)
 			}
-			return int64(d / second % 60)
+			return int64(d % 60)
 		})
 	}
 	return dated(a[1], func(m moment) any {
@@ -339,7 +248,7 @@ func timeDiff(a []any) any {
 	}
 	if shape(a[0]) != "time" {
 		return dated(a[0], func(x moment) any {
-			return dated(a[1], func(y moment) any { return span(x.t.UnixMicro() - y.t.UnixMicro()).clamp().String() })
+			return dated(a[1], func(y moment) any { return span(x.t.Unix() - y.t.Unix()).clamp().String() })
 		})
 	}
 	return clocked(a[0], func(x span) any {

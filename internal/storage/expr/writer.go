@@ -24,13 +24,29 @@ type piece struct {
 	args  []any
 	class class
 	lit   bool // one bound value
-	exact bool // text: comparisons respect case
-	bytes bool // text: comparisons respect case and trailing spaces
 	key   bool // a Key column
 	date  bool // a text that holds a date, or a time as a number
-	float bool // a number that is a double in MySQL, not a decimal
-	mask  bool // a 64-bit pattern whose top bit may be set; it is unsigned
-	small bool // an integer that is never negative
+	traits
+}
+
+// traits describe the value of a piece in addition to its class.
+type traits struct {
+	exact   bool // text: comparisons respect case
+	bytes   bool // text: comparisons respect case and trailing spaces
+	float   bool // a number that is a double in MySQL
+	decimal bool // a number that is a DECIMAL in MySQL with scale digits after the point
+	scale   int
+}
+
+// precise reports integers and decimals, which have a scale.
+func (p piece) precise() bool { return p.decimal || p.class == classInt && !p.float }
+
+// decimals is the Decimals of a Field.
+func (p piece) decimals() int {
+	if p.decimal {
+		return p.scale
+	}
+	return -1
 }
 
 // emitter writes the nodes of one dialect. The writer handles sub-selects, names and

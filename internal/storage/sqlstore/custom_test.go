@@ -67,7 +67,7 @@ func TestCustomRead(t *testing.T) {
 		"lists":                     {"dc_sites", "SELECT p.Name, f.Pattern, r.URL FROM sites_properties p, sites_filters f, sites_urls r WHERE p.Site_Id='s' AND f.Site_Id='s'", `[["P","f","http://a/"]]`},
 		"proxies":                   {"dc_sites", "SELECT Host, Domains, CDate FROM sites_proxy", `[["h",null,"2026-01-05T10:00:00"]]`},
 		"a text like a date":        {"dc_sites", "SELECT Description, CDate FROM sites WHERE Id='s'", `[["2026-01-05 10:00:00","2026-01-05T10:00:00"]]`},
-		"no table":                  {"dc_sites", "SELECT NOW(), NULL, CAST(2 AS DECIMAL(9,2)), 1/4", `[["2026-01-05T10:00:00",null,"2.00","0.2500"]]`},
+		"no table":                  {"dc_sites", "SELECT NOW(), NULL, 2.00, 1/4", `[["2026-01-05T10:00:00",null,"2.00","0.2500"]]`},
 		"groups":                    {"dc_sites", "SELECT State, COUNT(*) AS n FROM sites GROUP BY State HAVING n > 0 ORDER BY n LIMIT 5", `[[1,3]]`},
 		"our own columns":           {"dc_sites", "SELECT RecrawlLock FROM sites", "!column `RecrawlLock` is not known"},
 		"our own tables":            {"dc_sites", "SELECT * FROM trash", "!table `trash` is not known"},
