@@ -36,7 +36,7 @@ const (
 // the branches.
 var grammar = map[sort][]string{
 	ints: {
-		"ii:(# + #)", "ii:(# - #)", "ii:(# DIV #)", "ii:(# % #)", "i:(# & 255)", "i:(# & ErrorMask)", ":(TagsMask & ErrorMask)", "cc:(# | #)", ":(TagsMask | ErrorMask)", "ic:(# * #)", "tc:(# & #)", ":(MRate | 1)", "t:LENGTH(#)", "r:CEIL(#)", "c:CEIL((# * 2.5))",
+		"ii:(# + #)", "ii:(# - #)", "ii:(# DIV #)", "ii:(# % #)", "i:(# & 255)", "i:(# & ErrorMask)", ":(TagsMask & ErrorMask)", "ttdd:((# = #) | (# < #))", ":(TagsMask | ErrorMask)", "ic:(# * #)", "tdd:(# & (# < #))", ":(MRate | 1)", "t:LENGTH(#)", "r:CEIL(#)", "c:CEIL((# * 2.5))",
 		"d:YEAR(#)", "d:MONTH(#)", "d:DAY(#)", "d:HOUR(#)", "d:MINUTE(#)", "d:SECOND(#)", "dd:TIMESTAMPDIFF(MINUTE, #, #)", "dd:TIMESTAMPDIFF(MONTH, #, #)", "d:TIME_TO_SEC(#)",
 		"cii:IF(#, #, #)", "ii:IFNULL(#, #)", "c:#", "c:(# + 1)", "r:CAST(# AS SIGNED)", "t:CAST(# AS SIGNED)", ":CAST(Size AS UNSIGNED)", "d:(# + 0)",
 		":(SELECT COUNT(*) FROM sites)", "c:(SELECT COUNT(*) FROM sites s WHERE s.Id = Site_Id AND #)", ":(SELECT BIT_OR(Value) FROM sites_properties)", ":(SELECT MAX(State) FROM sites s WHERE s.Id = Site_Id)",
