@@ -43,8 +43,7 @@ type scanner struct {
 type attribute struct{ key, value string }
 
 func scan(text []byte, maxLinks int, xml bool) Page {
-	z := html.NewTokenizer(bytes.NewReader(text))
-	z.AllowCDATA(xml)
+	z := &tokenizer{page: text, cdata: xml}
 	s := scanner{xml: xml, max: maxLinks, seen: make(map[string]bool)}
 	for {
 		switch z.Next() {
@@ -55,15 +54,14 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 			return s.page
 		case html.TextToken:
 			s.take(z)
-		case html.StartTagToken, html.SelfClosingTagToken:
+		case html.StartTagToken:
 			s.endText()
 			s.start(z)
 		case html.EndTagToken:
 			s.endText()
 			s.inStyle = false
 			if s.form.open {
-				name, _ := z.TagName()
-				s.endOfForm(string(name))
+				s.endOfForm(string(z.Name()))
 			}
 			if s.inTitle {
 				s.endTitle()
@@ -76,7 +74,7 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 var styleURL = []byte("url(")
 
 // take appends the current text to the part that collects it.
-func (s *scanner) take(z *html.Tokenizer) {
+func (s *scanner) take(z *tokenizer) {
 	switch {
 	case s.inStyle:
 		s.style(z.Text())
@@ -96,11 +94,11 @@ func (s *scanner) take(z *html.Tokenizer) {
 }
 
 // start handles one start tag.
-func (s *scanner) start(z *html.Tokenizer) {
+func (s *scanner) start(z *tokenizer) {
 	styled := bytes.Contains(z.Raw(), styleURL)
-	name, more := z.TagName()
+	name := z.Name()
 	if s.xml {
-		z.NextIsNotRawText()
+		z.IgnoreContent()
 		if i := bytes.IndexByte(name, ':'); i >= 0 {
 			name = name[i+1:]
 		}
@@ -118,7 +116,7 @@ func (s *scanner) start(z *html.Tokenizer) {
 		s.inTitle = !s.hasTitle
 		return
 	case "noscript", "noframes":
-		z.NextIsNotRawText()
+		z.IgnoreContent()
 		return
 	case "style":
 		s.inStyle = true
@@ -130,7 +128,7 @@ func (s *scanner) start(z *html.Tokenizer) {
 	}
 
 	tag := string(name)
-	s.read(z, more, rules)
+	s.read(z, rules)
 	if root {
 		s.sawRoot = true
 		s.page.Lang = cut(cmp.Or(s.value("lang"), s.value("xml:lang")), maxLang)
@@ -164,15 +162,16 @@ func (s *scanner) start(z *html.Tokenizer) {
 }
 
 // read collects the attributes of the current tag that the scanner uses. The first of equal
-// names counts. Values above maxList are ignored.
-func (s *scanner) read(z *html.Tokenizer, more bool, rules []rule) {
+// names counts. Values above maxList count as empty.
+func (s *scanner) read(z *tokenizer, rules []rule) {
 	s.attrs = s.attrs[:0]
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
+	for key, value, ok := z.Attr(); ok; key, value, ok = z.Attr() {
 		name := used(key, rules)
-		if name == "" || len(value) > maxList || s.has(name) {
+		if name == "" || s.has(name) {
 			continue
+		}
+		if len(value) > maxList {
+			value = nil
 		}
 		s.attrs = append(s.attrs, attribute{name, string(value)})
 	}
