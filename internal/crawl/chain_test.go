@@ -59,17 +59,17 @@ func TestChain(t *testing.T) {
 		}
 	}
 	for _, key := range []string{two, three, b2} {
-		if row := w.rows["s "+key]; row.Type != wire.TypeChain || row.Status != wire.StatusCrawled {
+		if row := w.URLs["s "+key]; row.Type != wire.TypeChain || row.Status != wire.StatusCrawled {
 			t.Errorf("part %+v", row)
 		}
 	}
 	if got := heldAt(); got != wire.StatusCrawling {
 		t.Errorf("while its parts were crawled the first page had status %d", got)
 	}
-	if _, found := w.rows["s "+wire.Md5(s.URL+"/not")]; found {
+	if _, found := w.URLs["s "+wire.Md5(s.URL+"/not")]; found {
 		t.Error("an ordinary link of a part is collected")
 	}
-	if _, found := w.rows["s "+wire.Md5(s.URL+"/other")]; !found {
+	if _, found := w.URLs["s "+wire.Md5(s.URL+"/other")]; !found {
 		t.Error("an ordinary link of the first page is lost")
 	}
 }
@@ -77,8 +77,8 @@ func TestChain(t *testing.T) {
 // hold returns a function that reports the last status of a row before its outcome.
 func (w *world) hold(it wire.BatchItem) func() int64 {
 	var last int64
-	w.watch = func() {
-		if row := w.rows[it.SiteID+" "+it.URLID]; row.Crawled > 0 && row.Status != wire.StatusCrawled {
+	w.OnSave = func() {
+		if row := w.URLs[it.SiteID+" "+it.URLID]; row.Crawled > 0 && row.Status != wire.StatusCrawled {
 			last = row.Status
 		}
 	}
@@ -101,7 +101,7 @@ func TestChainOfOnePass(t *testing.T) {
 	if got := w.file(a, wire.ContentChain); got != "" {
 		t.Errorf("chain %q", got)
 	}
-	if part := w.rows["s "+wire.Md5(s.URL+"/a2?part=2")]; part.Type != wire.TypeChain || part.Status != wire.StatusNew || part.ParentMd5 != a.URLID {
+	if part := w.URLs["s "+wire.Md5(s.URL+"/a2?part=2")]; part.Type != wire.TypeChain || part.Status != wire.StatusNew || part.ParentMd5 != a.URLID {
 		t.Errorf("part %+v", part)
 	}
 }
@@ -127,9 +127,9 @@ func TestChainThatIsKilled(t *testing.T) {
 	s, w := story(t), newWorld(t)
 	w.addSite("s", "URL_CHAIN", chainRule)
 	a := w.item("s", s.URL+"/a?part=1")
-	w.watch = func() {
-		if w.rows["s "+a.URLID].Crawled > 0 {
-			w.fails["MarkCrawling"] = errors.New("killed")
+	w.OnSave = func() {
+		if w.URLs["s "+a.URLID].Crawled > 0 {
+			w.Fails["MarkCrawling"] = errors.New("killed")
 		}
 	}
 	batch := batchOf(a)
@@ -140,7 +140,7 @@ func TestChainThatIsKilled(t *testing.T) {
 	if row := w.row(a); row.Status != wire.StatusCrawling {
 		t.Fatalf("row %+v", row)
 	}
-	w.watch, w.fails = nil, map[string]error{}
+	w.OnSave, w.Fails = nil, map[string]error{}
 	w.run(batch) // the same batch again
 	if row := w.row(a); row.Status != wire.StatusCrawled || w.file(a, wire.ContentChain) == "" {
 		t.Errorf("row %+v, chain %q", row, w.file(a, wire.ContentChain))

@@ -165,7 +165,7 @@ func TestDynamic(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				w := world(t, tt.properties...)
-				w.sites["s"].FetchType = tt.fetchType
+				w.Sites["s"].FetchType = tt.fetchType
 				var changes []func(*wire.URL)
 				if tt.change != nil {
 					changes = append(changes, tt.change)
@@ -198,7 +198,7 @@ func TestDynamic(t *testing.T) {
 		} {
 			t.Run(tt.path, func(t *testing.T) {
 				w := world(t, "ROBOTS_MODE", "1")
-				w.sites["s"].Filters = append(w.sites["s"].Filters, wire.SiteFilter{Pattern: "/out$", Stage: 5, Action: -1, State: 1})
+				w.Sites["s"].Filters = append(w.Sites["s"].Filters, wire.SiteFilter{Pattern: "/out$", Stage: 5, Action: -1, State: 1})
 				s.forget()
 				it := w.item("s", s.URL+tt.path, tt.change, func(u *wire.URL) { u.RequestDelay = 200 })
 				answer := w.run(batchOf(it))
@@ -269,8 +269,8 @@ func TestDynamic(t *testing.T) {
 				if got := w.links(it); !slices.Equal(got, tt.links) {
 					t.Errorf("links %q", got)
 				}
-				if tt.bits == wire.ErrMacroDeserialization && w.siteBits&tt.bits == 0 {
-					t.Errorf("the site has %s", bitNames(w.siteBits))
+				if tt.bits == wire.ErrMacroDeserialization && w.SiteBits&tt.bits == 0 {
+					t.Errorf("the site has %s", bitNames(w.SiteBits))
 				}
 			})
 		}

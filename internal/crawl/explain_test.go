@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/wire"
 )
 
@@ -112,11 +111,9 @@ func TestExplain(t *testing.T) {
 // checkUntouched fails if anything was stored.
 func checkUntouched(t *testing.T, w *world) {
 	t.Helper()
-	for _, call := range w.calls {
+	for _, call := range w.Calls {
 		if !slices.Contains([]string{"Site", "Rows", "SiteOf", "KnownURLs"}, call) {
 			t.Errorf("the repository got a call of %s", call)
 		}
 	}
 }
-
-var _ crawl.Data = (*memory)(nil)

@@ -174,8 +174,8 @@ func TestFaults(t *testing.T) {
 			if tt.site == both {
 				onSite = tt.bits &^ (wire.ErrAuthorization | wire.ErrForbidden)
 			}
-			if w.siteBits != onSite {
-				t.Errorf("site: %s, want %s", bitNames(w.siteBits), bitNames(onSite))
+			if w.SiteBits != onSite {
+				t.Errorf("site: %s, want %s", bitNames(w.SiteBits), bitNames(onSite))
 			}
 			if w.file(bad, wire.ContentRaw) != "" {
 				t.Error("a body is stored")

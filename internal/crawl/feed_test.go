@@ -58,14 +58,14 @@ func TestFeedParser(t *testing.T) {
 	if row := w.row(root); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
 		t.Errorf("the feed's row %+v", row)
 	}
-	if files := w.files["s "+root.URLID]; len(files) > 0 {
+	if files := w.Files["s "+root.URLID]; len(files) > 0 {
 		t.Errorf("the feed itself is stored: %d files", len(files))
 	}
 	if got := s.paths(); !slices.Equal(got, []string{"/feed"}) {
 		t.Errorf("visited %v", got)
 	}
 	dates := map[string]string{"/1": "2026-01-05 10:00:00", "/2": "2026-01-06 10:30:00", "/3": ""}
-	found := w.last["s "+root.URLID].Links
+	found := w.Results["s "+root.URLID].Links
 	if len(found) != 3 {
 		t.Fatalf("%d entries: %v", len(found), w.links(root))
 	}
@@ -186,12 +186,12 @@ func TestFeedParserInRealTime(t *testing.T) {
 				t.Errorf("bit 42: %v, of the batch %s", cut, bitNames(answer.ErrorMask))
 			}
 			for _, it := range answer.Items {
-				if it.URL.Type == wire.TypeFetched && (len(w.files["s "+it.URLID]) != 1 || it.URL.Status != wire.StatusCrawled || it.URLID != it.URL.URLMd5 || it.SiteID != "s") {
+				if it.URL.Type == wire.TypeFetched && (len(w.Files["s "+it.URLID]) != 1 || it.URL.Status != wire.StatusCrawled || it.URLID != it.URL.URLMd5 || it.SiteID != "s") {
 					t.Errorf("entry %+v", it.URL)
 				}
 			}
-			if len(w.saved) != 0 {
-				t.Errorf("rows are written: %v", w.saved)
+			if len(w.Saves) != 0 {
+				t.Errorf("rows are written: %v", w.Saves)
 			}
 		})
 	}
@@ -211,7 +211,7 @@ func TestRSS(t *testing.T) {
 	if got := s.paths(); !slices.Equal(got, []string{"/feed"}) {
 		t.Errorf("with one pass: visited %v", got)
 	}
-	one := w.rows["s "+wire.Md5(s.URL+"/1")]
+	one := w.URLs["s "+wire.Md5(s.URL+"/1")]
 	if one.Status != wire.StatusNew || one.Crawled != 0 || one.Type != wire.TypeSingle || string(one.PDate) != "2026-01-05 10:00:00" {
 		t.Errorf("row %+v", one)
 	}
@@ -235,7 +235,7 @@ func TestRSS(t *testing.T) {
 	if row := w.row(known); row.Crawled != 1 || row.BatchID != 3 {
 		t.Errorf("the known entry %+v", row)
 	}
-	one = w.rows["s "+wire.Md5(s.URL+"/1")]
+	one = w.URLs["s "+wire.Md5(s.URL+"/1")]
 	if one.Status != wire.StatusCrawled || one.ErrorMask != 0 || one.Crawled != 1 {
 		t.Errorf("the page of an entry: %s, %+v", bitNames(one.ErrorMask), one)
 	}
@@ -243,7 +243,7 @@ func TestRSS(t *testing.T) {
 	if !strings.Contains(head, "\r\nX-feed_url: "+s.URL+"/feed\r\nX-pubdateRssFeed: 2026-01-05 10:00:00\r\n") {
 		t.Errorf("headers of an entry's page: %q", head)
 	}
-	if _, found := w.rows["s "+wire.Md5(s.URL+"/from-a-page")]; found {
+	if _, found := w.URLs["s "+wire.Md5(s.URL+"/from-a-page")]; found {
 		t.Error("the links of an entry's page are collected")
 	}
 }
@@ -330,7 +330,7 @@ func TestFeedModes(t *testing.T) {
 			if got := w.linkPaths(root); !slices.Equal(got, tt.links) {
 				t.Fatalf("entries %v, want %v", got, tt.links)
 			}
-			found := w.last["s "+root.URLID].Links
+			found := w.Results["s "+root.URLID].Links
 			if doc := string(found[len(found)-1].Files[0].Data); !strings.Contains(doc, tt.entry) {
 				t.Errorf("document %s", doc)
 			}
@@ -347,7 +347,7 @@ func TestFeedsOfOtherSites(t *testing.T) {
 	if got := w.linkPaths(root); !slices.Contains(got, "/1") || !slices.Contains(got, "/2") {
 		t.Errorf("links %v", got)
 	}
-	for _, l := range w.last["s "+root.URLID].Links {
+	for _, l := range w.Results["s "+root.URLID].Links {
 		if l.URL.Status != wire.StatusNew || l.URL.Type != wire.TypeRegular || len(l.Files) > 0 {
 			t.Errorf("row %+v", l.URL)
 		}
@@ -387,7 +387,7 @@ func TestResolvedEntries(t *testing.T) {
 	w.addSite("s", "PROCESSOR_NAME", "FEED_PARSER", "HTTP_REDIRECT_RESOLVER", `{"METHOD":"HEAD"}`)
 	root := w.item("s", s.URL+"/feed")
 	w.run(batchOf(root))
-	found := w.last["s "+root.URLID].Links
+	found := w.Results["s "+root.URLID].Links
 	if len(found) != 1 || found[0].URL.URL != s.URL+"/long" || found[0].URL.Type != wire.TypeFetched || len(found[0].Files) != 1 {
 		t.Errorf("%+v", found)
 	}

@@ -176,7 +176,7 @@ func TestBatchDoesNotWaitForBusyHosts(t *testing.T) {
 	if w.row(robotsAndPage).Status != wire.StatusCrawled {
 		t.Errorf("the page behind robots.txt of a slow host was not waited for: %d", w.row(robotsAndPage).Status)
 	}
-	until, ok := w.last["s2 "+later.URLID].HeldUntil.Time()
+	until, ok := w.Results["s2 "+later.URLID].HeldUntil.Time()
 	if !ok || until.Before(time.Now().Add(50*time.Second)) || until.After(time.Now().Add(101*time.Second)) {
 		t.Errorf("held until %v", until)
 	}

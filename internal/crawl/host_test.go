@@ -297,14 +297,12 @@ func TestEndOfTheBatchCutsRequests(t *testing.T) {
 func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.job.Config.ChunkItems = 1
-	w.memory.fails["SaveCrawl"] = &wire.Error{Op: "test", Code: wire.CodeNotFound}
+	w.Fails["SaveCrawl"] = &wire.Error{Op: "test", Code: wire.CodeNotFound}
 	client, asked := w.job.Fetch, 0
 	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 		if strings.Contains(r.URL, "/page") {
 			for saves := -1; saves < asked && ctx.Err() == nil; time.Sleep(time.Millisecond) {
-				w.memory.mu.Lock()
-				saves = len(slices.DeleteFunc(slices.Clone(w.memory.calls), func(call string) bool { return call != "SaveCrawl" }))
-				w.memory.mu.Unlock()
+				saves = w.Count("SaveCrawl")
 			}
 			asked++
 		}

@@ -64,7 +64,7 @@ func TestSites(t *testing.T) {
 			if tt.change != nil {
 				tt.change(site)
 			} else {
-				delete(w.sites, "s")
+				delete(w.Sites, "s")
 			}
 			errorsBefore := site.Errors
 			answer := w.run(batchOf(it))
@@ -81,8 +81,8 @@ func TestSites(t *testing.T) {
 			if visited := len(s.paths()) > 0; visited != (tt.status == wire.StatusCrawled) {
 				t.Errorf("visited: %v", visited)
 			}
-			if w.suspended != tt.limits || tt.limits != 0 && (site.State != wire.SiteSuspended || site.Errors != errorsBefore+1) {
-				t.Errorf("suspended for %s: state %d, errors %d", bitNames(w.suspended), site.State, site.Errors)
+			if w.Suspended != tt.limits || tt.limits != 0 && (site.State != wire.SiteSuspended || site.Errors != errorsBefore+1) {
+				t.Errorf("suspended for %s: state %d, errors %d", bitNames(w.Suspended), site.State, site.Errors)
 			}
 		})
 	}
@@ -129,11 +129,11 @@ func TestOverlay(t *testing.T) {
 	if row := w.row(off); row.Status != wire.StatusNew || len(answer.(wire.Batch).Items) != 4 {
 		t.Errorf("the item of a site that is off has status %d", row.Status)
 	}
-	if _, kept := w.rows["s "+wire.Md5(s.URL+"/b")]; !kept {
+	if _, kept := w.URLs["s "+wire.Md5(s.URL+"/b")]; !kept {
 		t.Error("a filter of one item kept the links of another out")
 	}
-	if len(w.sites["s"].Filters) != 1 {
-		t.Errorf("the site has %d filters now", len(w.sites["s"].Filters))
+	if len(w.Sites["s"].Filters) != 1 {
+		t.Errorf("the site has %d filters now", len(w.Sites["s"].Filters))
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 	s, w := newServer(t, ok), newWorld(t)
 	w.addSite("s")
 	missing := w.item("s", s.URL+"/missing")
-	delete(w.rows, "s "+missing.URLID)
+	delete(w.URLs, "s "+missing.URLID)
 	busy := w.item("s", s.URL+"/busy", func(u *wire.URL) { u.BatchID, u.Status = 99, wire.StatusCrawling })
 	processed := w.item("s", s.URL+"/processed", func(u *wire.URL) { u.Status = wire.StatusProcessed })
 	incremental := w.item("s", s.URL+"/incremental", func(u *wire.URL) { u.Status = wire.StatusSelectedIncremental })
@@ -166,9 +166,9 @@ func TestSecondRun(t *testing.T) {
 	w.addSite("s")
 	b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2"))
 	first := w.run(b)
-	rows := fmt.Sprint(w.rows)
+	rows := fmt.Sprint(w.URLs)
 	second := w.run(b)
-	if len(s.paths()) != 2 || fmt.Sprint(w.rows) != rows {
+	if len(s.paths()) != 2 || fmt.Sprint(w.URLs) != rows {
 		t.Errorf("visited %v", s.paths())
 	}
 	if len(first.Items) != 2 || len(second.Items) != 2 || second.Items[0].URL.Status != wire.StatusCrawled {
@@ -187,22 +187,22 @@ func TestReadOnly(t *testing.T) {
 	}), newWorld(t)
 	w.addSite("s")
 	w.addSite("full").Errors = 5
-	w.sites["full"].MaxErrors = 1
+	w.Sites["full"].MaxErrors = 1
 	w.addSite("off").State = wire.SiteDisabled
 	b := batchOf(w.item("s", s.URL+"/1"), w.item("s", s.URL+"/404"), w.item("full", s.URL+"/2"), w.item("off", s.URL+"/3"))
 	b.DBMode = wire.DBRead
-	rows := fmt.Sprint(w.rows)
+	rows := fmt.Sprint(w.URLs)
 	answer := w.run(b)
-	for _, call := range w.calls {
+	for _, call := range w.Calls {
 		if call != "Site" && call != "PutRaw" {
 			t.Errorf("%s was called", call)
 		}
 	}
-	if fmt.Sprint(w.rows) != rows {
+	if fmt.Sprint(w.URLs) != rows {
 		t.Error("a row is stored")
 	}
 	if w.file(b.Items[0], wire.ContentRaw) == "" || w.file(b.Items[1], wire.ContentHeaders) == "" {
-		t.Errorf("files %v", w.files) // the client of the batch reads them
+		t.Errorf("files %v", w.Files) // the client of the batch reads them
 	}
 	if got := left(answer); !slices.Equal(got, []string{"/1", "/2", "/3"}) || answer.Items[0].URL.Status != wire.StatusCrawled {
 		t.Errorf("left %v", got)
@@ -238,8 +238,8 @@ func TestTimeLimit(t *testing.T) {
 				if i >= 2 {
 					want, bits = wire.StatusNew, wire.ErrHTTP
 				}
-				if row.Status != want || row.ErrorMask != bits || w.saved["s "+it.URLID] != 1 {
-					t.Errorf("item %d: status %d, %s, saved %d times", i, row.Status, bitNames(row.ErrorMask), w.saved["s "+it.URLID])
+				if row.Status != want || row.ErrorMask != bits || w.Saves["s "+it.URLID] != 1 {
+					t.Errorf("item %d: status %d, %s, saved %d times", i, row.Status, bitNames(row.ErrorMask), w.Saves["s "+it.URLID])
 				}
 			}
 			wantLeft := 5
@@ -316,7 +316,7 @@ func TestDataOwnerFails(t *testing.T) {
 	for _, method := range []string{"Site", "Suspend", "MarkCrawling", "SaveCrawl"} {
 		t.Run(method, func(t *testing.T) {
 			s, w := newServer(t, ok), newWorld(t)
-			w.fails[method] = broken
+			w.Fails[method] = broken
 			site := w.addSite("s")
 			if method == "Suspend" {
 				site.Errors, site.MaxErrors = 2, 1
@@ -341,7 +341,7 @@ func TestSiteIsDeletedMeanwhile(t *testing.T) {
 	for _, method := range []string{"MarkCrawling", "SaveCrawl"} {
 		t.Run(method, func(t *testing.T) {
 			s, w := newServer(t, ok), newWorld(t)
-			w.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
+			w.Fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
 			w.addSite("s")
 			answer := w.run(batchOf(w.item("s", s.URL+"/1")))
 			if want := 0; method == "MarkCrawling" && len(answer.Items) != want {
@@ -436,7 +436,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	for _, id := range []string{"a", "b", "off"} {
 		w.addSite(id, "ROBOTS_MODE", fmt.Sprint(random.IntN(2)), "HostConcurrency", fmt.Sprint(1+random.IntN(3)))
 	}
-	w.sites["off"].State = wire.SiteDisabled
+	w.Sites["off"].State = wire.SiteDisabled
 	kinds := []string{"page", "page", "page", "abort", "hang", "missing", "loop", "away", "empty"}
 	b := batchOf()
 	for i := range 1 + random.IntN(30) {
@@ -455,7 +455,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	b.RemoveUnprocessed = random.IntN(2) == 0
 	fails := random.IntN(5) == 0
 	if fails {
-		w.fails["SaveCrawl"] = errors.New("broken")
+		w.Fails["SaveCrawl"] = errors.New("broken")
 	}
 	answer, err := w.try(ctx, b)
 	if err != nil && !fails {
@@ -471,7 +471,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	}
 	for _, it := range b.Items {
 		key := it.SiteID + " " + it.URLID
-		row, saved := w.rows[key], w.saved[key]
+		row, saved := w.URLs[key], w.Saves[key]
 		mine := it.SiteID != "unknown" && it.URL.BatchID == batchID
 		switch {
 		case !mine && saved != 0:

@@ -99,8 +99,8 @@ func TestLinks(t *testing.T) {
 			if row.ErrorMask != 0 {
 				t.Errorf("row: %s", bitNames(row.ErrorMask))
 			}
-			if broken := w.siteBits&wire.ErrInitialization != 0; broken != (tt.name == "filters") {
-				t.Errorf("site: %s", bitNames(w.siteBits))
+			if broken := w.SiteBits&wire.ErrInitialization != 0; broken != (tt.name == "filters") {
+				t.Errorf("site: %s", bitNames(w.SiteBits))
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestNewRow(t *testing.T) {
 	site.URLType, site.RequestDelay, site.HTTPTimeout, site.ProcessingDelay, site.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
 	parent := w.item("s", s.URL+"/p", func(u *wire.URL) { u.Depth, u.Priority, u.Type, u.HTTPTimeout = 4, 9, wire.TypeRegular, 9999 })
 	w.run(batchOf(parent))
-	row := w.rows["s "+wire.Md5(s.URL+"/a")]
+	row := w.URLs["s "+wire.Md5(s.URL+"/a")]
 	want := wire.NewURL("s", s.URL+"/a")
 	want.Type, want.RequestDelay, want.HTTPTimeout, want.ProcessingDelay, want.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
 	want.ParentMd5, want.Depth, want.Priority = parent.URLID, 5, 9
@@ -204,19 +204,19 @@ func TestPageRowAndFiles(t *testing.T) {
 	if got := w.file(it, wire.ContentCookies); got != "a=1; Path=/\r\nb=2\r\n" {
 		t.Errorf("cookies %q", got)
 	}
-	if first := w.last["s "+it.URLID]; first.Same || first.At.IsZero() {
+	if first := w.Results["s "+it.URLID]; first.Same || first.At.IsZero() {
 		t.Errorf("first crawl: same %v, at %v", first.Same, first.At)
 	}
 
 	again.Store(true)
 	b := batchOf(it)
 	b.ID++
-	second := w.rows["s "+it.URLID]
+	second := w.URLs["s "+it.URLID]
 	second.Status, second.BatchID = wire.StatusSelectedCrawling, b.ID
-	w.rows["s "+it.URLID] = second
+	w.URLs["s "+it.URLID] = second
 	w.run(b)
-	if row := w.row(it); !w.last["s "+it.URLID].Same || row.Crawled != 2 || row.MRateCounter != 2 {
-		t.Errorf("second crawl: same %v, %+v", w.last["s "+it.URLID].Same, row)
+	if row := w.row(it); !w.Results["s "+it.URLID].Same || row.Crawled != 2 || row.MRateCounter != 2 {
+		t.Errorf("second crawl: same %v, %+v", w.Results["s "+it.URLID].Same, row)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestFilesNotWanted(t *testing.T) {
 	w.addSite("s", "STORE_HTTP_HEADERS", "0", "STORE_HTTP_REQUEST", "0", "STORE_COOKIES", "0")
 	it := w.item("s", s.URL+"/")
 	w.run(batchOf(it))
-	if files := w.files["s "+it.URLID]; len(files) != 1 || string(files[0].Data) != "\x89PNG\xff\xfe" || w.row(it).Charset != "" {
+	if files := w.Files["s "+it.URLID]; len(files) != 1 || string(files[0].Data) != "\x89PNG\xff\xfe" || w.row(it).Charset != "" {
 		t.Errorf("files %v, charset %q", files, w.row(it).Charset)
 	}
 }
@@ -243,7 +243,7 @@ func TestFailureKeepsTheExchange(t *testing.T) {
 	it := w.item("s", s.URL+"/x")
 	w.run(batchOf(it))
 	if !strings.Contains(w.file(it, wire.ContentHeaders), "X-Content-Type-Options: nosniff\r\n") || !strings.HasPrefix(w.file(it, wire.ContentRequests), "GET /x HTTP/1.1\r\n") {
-		t.Errorf("files %v", w.files["s "+it.URLID])
+		t.Errorf("files %v", w.Files["s "+it.URLID])
 	}
 	if row := w.row(it); row.ContentType != "text/plain" {
 		t.Errorf("content type %q", row.ContentType)
@@ -285,8 +285,8 @@ func TestProperties(t *testing.T) {
 			if got != tt.header {
 				t.Errorf("sent %q, want %q", got, tt.header)
 			}
-			if row := w.row(it); row.ErrorMask != 0 || (w.siteBits == wire.ErrInitialization) != tt.broken {
-				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
+			if row := w.row(it); row.ErrorMask != 0 || (w.SiteBits == wire.ErrInitialization) != tt.broken {
+				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 		})
 	}

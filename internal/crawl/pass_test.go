@@ -47,13 +47,13 @@ func TestPasses(t *testing.T) {
 			if tt.known != "" {
 				u := wire.NewURL("s", s.URL+tt.known)
 				u.Status = wire.StatusProcessed
-				w.rows["s "+u.URLMd5] = u
+				w.URLs["s "+u.URLMd5] = u
 			}
 			b := batchOf(it)
 			b.CrawlerType, b.DBMode, b.MaxIterations, b.MaxItems = tt.kind, tt.mode, tt.iterations, tt.maxItems
 			answer := w.run(b)
-			if got := strings.Join(left(answer), " "); got != tt.want || len(w.rows) != tt.rows {
-				t.Errorf("answer %s, want %s; %d rows, want %d", got, tt.want, len(w.rows), tt.rows)
+			if got := strings.Join(left(answer), " "); got != tt.want || len(w.URLs) != tt.rows {
+				t.Errorf("answer %s, want %s; %d rows, want %d", got, tt.want, len(w.URLs), tt.rows)
 			}
 			if answer.ErrorMask&wire.ErrMaxItems != 0 != tt.cut || answer.Items[len(answer.Items)-1].URL.ErrorMask&wire.ErrMaxItems != 0 != tt.cut {
 				t.Errorf("bits of the answer: %v", answer.ErrorMask.Names())
@@ -138,7 +138,7 @@ func TestUnknownSiteInRealTime(t *testing.T) {
 	s, w := tree(t), newWorld(t)
 	it := w.item("none", s.URL+"/")
 	it.Depth = 1
-	clear(w.rows)
+	clear(w.URLs)
 	b := batchOf(it)
 	b.CrawlerType, b.DBMode, b.MaxIterations = wire.CrawlRealTime, wire.DBRead, 2
 	raw, err := json.Marshal(b)
@@ -150,8 +150,8 @@ func TestUnknownSiteInRealTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(left(answer.(wire.Batch)), " "); got != "/ /b" || len(w.rows) != 0 {
-		t.Errorf("answer %s, rows %v", got, w.rows)
+	if got := strings.Join(left(answer.(wire.Batch)), " "); got != "/ /b" || len(w.URLs) != 0 {
+		t.Errorf("answer %s, rows %v", got, w.URLs)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestUnknownSiteAsGeneral(t *testing.T) {
 		it := w.item("none", s.URL+"/")
 		u := wire.NewURL("0", s.URL+"/")
 		answer := w.run(batchOf(it))
-		row, stored := w.rows["0 "+u.URLMd5]
+		row, stored := w.URLs["0 "+u.URLMd5]
 		if stored != general || general && (row.Status != wire.StatusCrawled || len(answer.Items) != 1 || answer.Items[0].SiteID != "0") {
 			t.Errorf("general %t: row %+v, answer %+v", general, row, answer.Items)
 		}

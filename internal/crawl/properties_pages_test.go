@@ -90,8 +90,8 @@ func TestLinkProperties(t *testing.T) {
 			if got := sc.requests()[1:]; tt.requests != nil && !slices.Equal(got, tt.requests) {
 				t.Errorf("requests %v, want %v", got, tt.requests)
 			}
-			if row := w.row(it); row.ErrorMask != 0 || w.siteBits != 0 {
-				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
+			if row := w.row(it); row.ErrorMask != 0 || w.SiteBits != 0 {
+				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestNewRowProperties(t *testing.T) {
 		"RECRAWL_URL_UPDATE", `{"/news/": {"fields": {"Priority": 5, "tcDate": "NOW()"}}}`)
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
-	out := w.last["s "+it.URLID]
+	out := w.Results["s "+it.URLID]
 	for i, link := range out.Links {
 		if u := link.URL; u.Priority != 7 || u.MaxURLsFromPage != 3 || u.Type != 0 || (u.HTTPMethod == "post") != strings.HasSuffix(u.URL, "/f") {
 			t.Errorf("row %+v", u)
@@ -132,7 +132,7 @@ func TestLinksElsewhere(t *testing.T) {
 		w.addSite("s")
 		it := w.item("s", sc.URL+"/", func(u *wire.URL) { u.Type = kind })
 		w.run(batchOf(it))
-		out := w.last["s "+it.URLID]
+		out := w.Results["s "+it.URLID]
 		if choose == 0 {
 			if len(out.Links) != 2 || len(out.Elsewhere) != 0 {
 				t.Errorf("type %d: %v, %v", kind, out.Links, out.Elsewhere)
@@ -224,8 +224,8 @@ func TestContentProperties(t *testing.T) {
 			})
 			answer := w.run(batchOf(it))
 			row, raw := w.row(it), w.file(it, wire.ContentRaw)
-			if row.ErrorMask != tt.bits || w.siteBits != 0 {
-				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
+			if row.ErrorMask != tt.bits || w.SiteBits != 0 {
+				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 			if tt.kind == "" {
 				tt.kind = "text/html"
@@ -264,8 +264,8 @@ func TestReplaceThatFails(t *testing.T) {
 	w.addSite("s", "REPLACE", `[{"WHAT": "a", "WITH": "`+strings.Repeat("b", 5000)+`"}, {"WHAT": "^a", "WITH": "c"}]`)
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
-	if raw := w.file(it, wire.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.siteBits != wire.ErrInitialization || w.row(it).ErrorMask != 0 {
-		t.Errorf("%d bytes, site %s, row %s", len(raw), bitNames(w.siteBits), bitNames(w.row(it).ErrorMask))
+	if raw := w.file(it, wire.ContentRaw); raw != "c"+strings.Repeat("a", 2999) || w.SiteBits != wire.ErrInitialization || w.row(it).ErrorMask != 0 {
+		t.Errorf("%d bytes, site %s, row %s", len(raw), bitNames(w.SiteBits), bitNames(w.row(it).ErrorMask))
 	}
 }
 
@@ -319,13 +319,13 @@ func TestRulesForTheDataOwner(t *testing.T) {
 		"AUTO_REMOVE_ORDER", "TcDate", "AUTO_REMOVE_WHERE_ACTIVE", "Status=1", "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", `[{"URL": {"Priority": {"%DEPTH%": "0"}}}, {"Moon": {}}]`)
 	it := w.item("s", sc.URL+"/")
 	w.run(batchOf(it))
-	out := w.last["s "+it.URLID]
+	out := w.Results["s "+it.URLID]
 	want := wire.LinkRules{KeepKnown: true, Age: "1", Status: wire.KeepStatus, UDate: "2026-01-01", CDate: "NOW()", RemoveMost: 5, RemoveWhere: "Status=7", RemoveBy: "TcDate", Active: "Status=1"}
 	if out.Rules == nil || *out.Rules != want {
 		t.Errorf("rules %+v", out.Rules)
 	}
 	// The valid part of the expressions applies.
-	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.siteBits != wire.ErrInitialization {
-		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.siteBits))
+	if len(out.Expressions) != 1 || out.Expressions[0] != (wire.FieldExpression{Object: "URL", Column: "Priority", SQL: "%DEPTH%"}) || w.SiteBits != wire.ErrInitialization {
+		t.Errorf("expressions %+v, site %s", out.Expressions, bitNames(w.SiteBits))
 	}
 }

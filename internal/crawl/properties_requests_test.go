@@ -227,8 +227,8 @@ func TestRequestProperties(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("requests\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.siteBits&wire.ErrInitialization != 0 {
-				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.siteBits))
+			if row := w.row(b.Items[0]); !tt.realTime && tt.bits != skipRow && row.ErrorMask != tt.bits || w.SiteBits&wire.ErrInitialization != 0 {
+				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 			if tt.realTime && answer.ErrorMask != 0 {
 				t.Errorf("answer: %s", bitNames(answer.ErrorMask))
@@ -287,8 +287,8 @@ func TestPropertiesAsJSON(t *testing.T) {
 			if got := w.links(it); !slices.Equal(got, []string{"https://x.test/1"}) || !strings.HasPrefix(w.file(it, wire.ContentRaw), "two<a") {
 				t.Errorf("links %v, raw %q", got, w.file(it, wire.ContentRaw))
 			}
-			if w.siteBits != 0 {
-				t.Errorf("site: %s", bitNames(w.siteBits))
+			if w.SiteBits != 0 {
+				t.Errorf("site: %s", bitNames(w.SiteBits))
 			}
 		})
 	}
@@ -308,8 +308,8 @@ func TestMalformedMarksTheSite(t *testing.T) {
 		w.addSite("s", name, value)
 		it := w.item("s", sc.URL+"/")
 		w.run(batchOf(it))
-		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.siteBits&wire.ErrInitialization == 0 {
-			t.Errorf("%s: row %s, code %d, site %s", name, bitNames(row.ErrorMask), row.HTTPCode, bitNames(w.siteBits))
+		if row := w.row(it); row.ErrorMask != 0 || row.HTTPCode != 200 || w.SiteBits&wire.ErrInitialization == 0 {
+			t.Errorf("%s: row %s, code %d, site %s", name, bitNames(row.ErrorMask), row.HTTPCode, bitNames(w.SiteBits))
 		}
 		if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "site=s") || !strings.Contains(text, "property "+name+" ") {
 			t.Errorf("%s: log %s", name, text)

@@ -119,7 +119,7 @@ func TestProxyRotation(t *testing.T) {
 			var hosts []string
 			for i, host := range tt.hosts {
 				hosts = append(hosts, host(newRelay(t)))
-				w.proxies = append(w.proxies, wire.Proxy{SiteID: "s", Host: hosts[i], Domains: domainsOf(tt.members), Priority: int64(i + 1), State: 1, FaultsMax: 1})
+				w.SiteProxies = append(w.SiteProxies, wire.Proxy{SiteID: "s", Host: hosts[i], Domains: domainsOf(tt.members), Priority: int64(i + 1), State: 1, FaultsMax: 1})
 			}
 			tt.members["source"] = 1
 			w.addSite("s", append(tt.properties, "USER_PROXY", poolWith(tt.members))...)
@@ -134,8 +134,8 @@ func TestProxyRotation(t *testing.T) {
 					want = append(want, fmt.Sprint("s ", hosts[i], " true"))
 				}
 			}
-			if !slices.Equal(w.faults, want) {
-				t.Errorf("faults %q, want %q", w.faults, want)
+			if !slices.Equal(w.ProxyFaults, want) {
+				t.Errorf("faults %q, want %q", w.ProxyFaults, want)
 			}
 			o.checkRelayed(t, 0+btoi(tt.code == 200 && !strings.Contains(w.file(it, wire.ContentRaw), "Denied")))
 		})

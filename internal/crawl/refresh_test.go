@@ -64,7 +64,7 @@ func TestMetaRefresh(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.path+" "+tt.most, func(t *testing.T) {
 			w := newWorld(t)
-			w.addSite("s", "HTML_REDIRECTS_MAX", tt.most).Filters = append(w.sites["s"].Filters, wire.SiteFilter{Pattern: "/closed", Stage: 5, Action: -1, State: 1})
+			w.addSite("s", "HTML_REDIRECTS_MAX", tt.most).Filters = append(w.Sites["s"].Filters, wire.SiteFilter{Pattern: "/closed", Stage: 5, Action: -1, State: 1})
 			s.mu.Lock()
 			s.visits = nil
 			s.mu.Unlock()

@@ -80,8 +80,8 @@ func TestRobots(t *testing.T) {
 			if row := w.row(public); row.ErrorMask != tt.public {
 				t.Errorf("public: %s", bitNames(row.ErrorMask))
 			}
-			if onSite := w.siteBits&denied != 0; onSite != (tt.want == denied) {
-				t.Errorf("site: %s", bitNames(w.siteBits))
+			if onSite := w.SiteBits&denied != 0; onSite != (tt.want == denied) {
+				t.Errorf("site: %s", bitNames(w.SiteBits))
 			}
 			rounds := 0
 			for _, path := range s.paths() {

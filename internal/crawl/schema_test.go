@@ -85,7 +85,7 @@ func TestSchema(t *testing.T) {
 				t.Errorf("template %+v", row)
 			}
 			var waiting []string
-			for key, row := range w.rows {
+			for key, row := range w.URLs {
 				if row.URLMd5 == template.URLID {
 					continue
 				}
@@ -132,15 +132,15 @@ func TestSchemaUsesValuesOnce(t *testing.T) {
 	w.job.Config.SchemaDir = t.TempDir()
 	w.addSite("s", "URLS_SCHEMA", `{"type":1,"mode":0,"parameters":{"q":["a","b","c","d"]}}`)
 	run := func() {
-		if _, err := w.try(t.Context(), batchOf(w.item("s", s.URL+"/?q=%q%"))); err != nil && w.fails["TakeSchema"] == nil {
+		if _, err := w.try(t.Context(), batchOf(w.item("s", s.URL+"/?q=%q%"))); err != nil && w.Fails["TakeSchema"] == nil {
 			t.Fatal(err)
 		}
 	}
 	run()
 	run()
-	w.fails["TakeSchema"] = errors.New("killed")
+	w.Fails["TakeSchema"] = errors.New("killed")
 	run()
-	delete(w.fails, "TakeSchema")
+	delete(w.Fails, "TakeSchema")
 	run()
 	if got, want := asked(), []string{"a", "b", "d"}; !slices.Equal(got, want) {
 		t.Errorf("asked for %v, want %v", got, want)
@@ -201,7 +201,7 @@ func TestSchemaSources(t *testing.T) {
 			source.checkGaps(t, delay*time.Millisecond)
 			row := w.row(template)
 			if len(tt.asked) > 0 {
-				row = w.rows["s "+wire.Md5(s.URL+"/?q="+tt.asked[0])]
+				row = w.URLs["s "+wire.Md5(s.URL+"/?q="+tt.asked[0])]
 			}
 			if row.ErrorMask != tt.bits || row.Status != wire.StatusCrawled || answer.ErrorMask != tt.bits {
 				t.Errorf("%s, batch %s, row %+v", bitNames(row.ErrorMask), bitNames(answer.ErrorMask), row)
@@ -239,7 +239,7 @@ func TestSchemaInRealTime(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{"a", "b"}) || len(answer.Items) != 2 {
 		t.Errorf("asked for %v, %d items", got, len(answer.Items))
 	}
-	if len(w.saved) != 0 || slices.Contains(w.calls, "TakeSchema") {
+	if len(w.Saves) != 0 || slices.Contains(w.Calls, "TakeSchema") {
 		t.Error("rows are written")
 	}
 }

@@ -97,7 +97,7 @@ func TestNamedSitemaps(t *testing.T) {
 			if got := w.linkPaths(root); !slices.Equal(got, tt.want) {
 				t.Errorf("sitemaps %v, want %v", got, tt.want)
 			}
-			for _, l := range w.last["s "+root.URLID].Links {
+			for _, l := range w.Results["s "+root.URLID].Links {
 				if u := l.URL; u.ContentType != sitemapType || u.Status != wire.StatusNew || u.ParentMd5 != root.URLID || u.Priority != 7 || u.Depth != 0 {
 					t.Errorf("row %+v", u)
 				}
@@ -109,12 +109,12 @@ func TestNamedSitemaps(t *testing.T) {
 // next makes an item of a row that an earlier batch added.
 func (w *world) next(site, target string) wire.BatchItem {
 	w.Helper()
-	row, ok := w.rows[site+" "+wire.Md5(target)]
+	row, ok := w.URLs[site+" "+wire.Md5(target)]
 	if !ok {
 		w.Fatalf("%s is no row", target)
 	}
 	row.Status, row.BatchID, row.RequestDelay = wire.StatusSelectedCrawling, batchID, 0
-	w.rows[site+" "+row.URLMd5] = row
+	w.URLs[site+" "+row.URLMd5] = row
 	return wire.BatchItem{SiteID: site, URLID: row.URLMd5, URL: row}
 }
 
@@ -166,7 +166,7 @@ func TestSitemapsBecomePages(t *testing.T) {
 		modified string
 		priority int64
 	}{"/dated": {"2026-01-05 09:00:00", 90}, "/zero": {"", 10}, "/twice": {"", 10}, "/packed": {"", 10}, "/news": {"2026-01-05 10:00:00", 10}} {
-		u := w.rows["s "+wire.Md5(s.URL+path)]
+		u := w.URLs["s "+wire.Md5(s.URL+path)]
 		if string(u.LastModified) != want.modified || u.Priority != want.priority || u.ContentType != "" || u.Depth != 1 || u.Status != wire.StatusNew {
 			t.Errorf("%s: %+v", path, u)
 		}
@@ -247,7 +247,7 @@ func TestSitemapThatIsALink(t *testing.T) {
 	if got := w.linkPaths(root); !slices.Equal(got, []string{"/s.xml", "/page", "/t.xml"}) {
 		t.Fatalf("links %v", got)
 	}
-	for _, l := range w.last["s "+root.URLID].Links {
+	for _, l := range w.Results["s "+root.URLID].Links {
 		sitemap := strings.HasSuffix(l.URL.URL, ".xml")
 		if (l.URL.ContentType == sitemapType) != sitemap || (l.Update["ContentType"] == sitemapType) != sitemap {
 			t.Errorf("%s: %q, known rows get %v", l.URL.URL, l.URL.ContentType, l.Update)

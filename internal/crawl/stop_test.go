@@ -151,7 +151,7 @@ func stopWorld(t *testing.T, s *server, c stopCase, place string) (*world, wire.
 	})
 	root.Depth = c.depth
 	i := &interrupter{Fetcher: w.job.Fetch, Gates: w.job.Gates, place: place, page: c.path, began: func() {}, end: func() {}}
-	w.job.Fetch, w.job.Gates, w.called = i, i, i.at
+	w.job.Fetch, w.job.Gates, w.OnCall = i, i, i.at
 	b := batchOf(root)
 	b.MaxIterations = max(c.passes, 1)
 	return w, b, i
@@ -163,13 +163,13 @@ func stored(w *world, root wire.BatchItem) (row wire.URL, others []string, files
 	row = w.row(root)
 	row.CDate, row.UDate, row.TcDate, row.LastModified, row.PDate = "", "", "", "", ""
 	row.CrawlingTime, row.TotalTime, row.MRate = 0, 0, 0
-	for key := range maps.Keys(w.rows) {
+	for key := range maps.Keys(w.URLs) {
 		if key != "s "+root.URLID {
 			others = append(others, key)
 		}
 	}
 	slices.Sort(others)
-	for _, f := range w.files["s "+root.URLID] {
+	for _, f := range w.Files["s "+root.URLID] {
 		if f.Type == wire.ContentRaw {
 			files += string(f.Data)
 		}
@@ -182,7 +182,7 @@ func stored(w *world, root wire.BatchItem) (row wire.URL, others []string, files
 var stopWays = map[string]func(w *world, i *interrupter, cancel func(), clock *atomic.Int64){
 	"stop": func(_ *world, i *interrupter, cancel func(), _ *atomic.Int64) { i.end = cancel },
 	"failure": func(w *world, i *interrupter, _ func(), _ *atomic.Int64) {
-		i.end = func() { w.fails[i.place] = errors.New("the disk is gone") }
+		i.end = func() { w.Fails[i.place] = errors.New("the disk is gone") }
 	},
 	"time over, slow page": func(_ *world, i *interrupter, _ func(), clock *atomic.Int64) {
 		i.end = func() { clock.Store(int64(time.Hour)) }
@@ -232,10 +232,10 @@ func TestEndWhileAPageIsRead(t *testing.T) {
 							t.Errorf("the page is handed back, but %d rows and files %.40q are there", len(others), files)
 						}
 						again, b, _ := stopWorld(t, s, c, "")
-						again.rows, again.files = w.rows, w.files
+						again.URLs, again.Files = w.URLs, w.Files
 						selected := w.row(root)
 						selected.Status, selected.BatchID = wire.StatusSelectedCrawling, batchID
-						w.rows["s "+root.URLID] = selected
+						w.URLs["s "+root.URLID] = selected
 						b.Items[0].URL = selected
 						again.run(b)
 						row, others, files = stored(again, root)

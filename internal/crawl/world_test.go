@@ -3,7 +3,6 @@ package crawl_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,235 +21,12 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/storage/storagetest"
 	"hce/dc/internal/wire"
 )
 
 // batchID is the batch of all tests.
 const batchID = 7
-
-// memory is a repository in maps, with the rules that the real one promises.
-type memory struct {
-	mu    sync.Mutex
-	sites map[string]*wire.Site
-	rows  map[string]wire.URL // by site and key
-	files map[string][]wire.File
-	saved map[string]int // outcomes by site and key
-	last  map[string]wire.Fetched
-	calls []string
-
-	proxies []wire.Proxy
-	faults  []string
-
-	suspended wire.ErrorMask
-	siteBits  wire.ErrorMask
-	fails     map[string]error // by method
-	watch     func()           // called after each SaveCrawl
-	called    func(string)     // called with the name of each method; may be nil
-}
-
-func newMemory() *memory {
-	return &memory{
-		sites: map[string]*wire.Site{}, rows: map[string]wire.URL{}, files: map[string][]wire.File{},
-		saved: map[string]int{}, last: map[string]wire.Fetched{}, fails: map[string]error{},
-	}
-}
-
-// begin records the call of a method. It fails if ctx is over, as the real repository does.
-func (m *memory) begin(ctx context.Context, method string) (func(), error) {
-	m.mu.Lock()
-	m.calls = append(m.calls, method)
-	if m.called != nil {
-		m.called(method)
-	}
-	return m.mu.Unlock, errors.Join(m.fails[method], ctx.Err())
-}
-
-func (m *memory) Site(ctx context.Context, id string) (*wire.Site, error) {
-	end, err := m.begin(ctx, "Site")
-	defer end()
-	if s := m.sites[id]; s != nil && err == nil {
-		c := *s
-		return &c, nil
-	}
-	return nil, err
-}
-
-func (m *memory) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	end, err := m.begin(ctx, "Suspend")
-	defer end()
-	if err == nil {
-		m.suspended |= bits
-		m.sites[id].State = wire.SiteSuspended
-		m.sites[id].Errors += int64(items)
-	}
-	return err
-}
-
-func (m *memory) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
-	end, err := m.begin(ctx, "MarkCrawling")
-	defer end()
-	if err != nil {
-		return nil, err
-	}
-	marks := map[string]wire.Mark{}
-	for _, u := range items {
-		key := site + " " + u.URLMd5
-		row, known := m.rows[key]
-		if !known {
-			row = u
-		}
-		mark := wire.Mark{Row: row, Known: known}
-		mark.Done = known && row.Status >= wire.StatusCrawled && row.Status <= wire.StatusProcessed && row.BatchID == batch
-		mark.Busy = known && (row.Status == wire.StatusCrawling || row.Status == wire.StatusSelectedCrawling) && row.BatchID != batch && row.BatchID != 0
-		marks[u.URLMd5] = mark
-		if !mark.Done && !mark.Busy {
-			row.Status, row.BatchID, row.ErrorMask = wire.StatusCrawling, batch, 0
-			m.rows[key] = row
-		}
-	}
-	return marks, nil
-}
-
-func (m *memory) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
-	end, err := m.begin(ctx, "SaveCrawl")
-	defer end()
-	if m.watch != nil {
-		defer m.watch()
-	}
-	if err != nil {
-		return wire.Saved{}, err
-	}
-	for _, r := range results {
-		key := site + " " + r.URLMd5
-		row := m.rows[key]
-		m.saved[key]++
-		m.last[key] = r
-		if row.Status != wire.StatusCrawling || row.BatchID != batch {
-			continue
-		}
-		wire.Apply(&row, wire.URLColumns, r.Set, "")
-		if r.Crawled {
-			row.Crawled++
-		}
-		m.rows[key] = row
-		m.siteBits |= r.SiteBits
-		for _, f := range r.Files {
-			m.files[key] = append(slices.DeleteFunc(m.files[key], func(old wire.File) bool { return old.Type == f.Type }), f)
-		}
-		for _, l := range r.Links {
-			known, there := m.rows[site+" "+l.URL.URLMd5]
-			if !there {
-				known = l.URL
-			}
-			if l.Chain {
-				known.Type = wire.TypeChain
-			}
-			m.rows[site+" "+l.URL.URLMd5] = known
-		}
-	}
-	return wire.Saved{}, nil
-}
-
-func (m *memory) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	end, err := m.begin(ctx, "KnownURLs")
-	defer end()
-	known := map[string]bool{}
-	for _, md5 := range md5s {
-		if _, ok := m.rows[site+" "+md5]; ok {
-			known[md5] = true
-		}
-	}
-	return known, err
-}
-
-func (m *memory) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
-	end, err := m.begin(ctx, "TakeSchema")
-	defer end()
-	row := m.rows[site+" "+template.URLMd5]
-	row.Status, row.BatchID = wire.StatusCrawled, batch
-	m.rows[site+" "+template.URLMd5] = row
-	first.Status, first.BatchID = wire.StatusSelectedCrawling, batch
-	for _, u := range append([]wire.URL{first}, others...) {
-		m.rows[site+" "+u.URLMd5] = u
-	}
-	return err == nil, err
-}
-
-func (m *memory) PutRaw(ctx context.Context, site string, files map[string][]wire.File, _ time.Time) error {
-	end, err := m.begin(ctx, "PutRaw")
-	defer end()
-	for md5, list := range files {
-		m.files[site+" "+md5] = list
-	}
-	return err
-}
-
-func (m *memory) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
-	end, err := m.begin(ctx, "URLTexts")
-	defer end()
-	texts := map[string]string{}
-	for _, md5 := range md5s {
-		if row, ok := m.rows[site+" "+md5]; ok {
-			texts[md5] = row.URL
-		}
-	}
-	return texts, err
-}
-
-func (m *memory) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	end, err := m.begin(ctx, "HasContents")
-	defer end()
-	has := map[string]bool{}
-	for _, md5 := range md5s {
-		has[md5] = m.rows[site+" "+md5].Processed > 0
-	}
-	return has, err
-}
-
-// Condition supports "1", "0" and comparisons of two quoted texts with >.
-func (m *memory) Condition(ctx context.Context, _, _, expression string) (wire.Verdict, error) {
-	end, err := m.begin(ctx, "Condition")
-	defer end()
-	left, right, compared := strings.Cut(expression, ">")
-	if compared {
-		return wire.Verdict{True: strings.TrimSpace(left) > strings.TrimSpace(right)}, err
-	}
-	return wire.Verdict{True: strings.TrimSpace(expression) == "1"}, err
-}
-
-func (m *memory) Proxies(ctx context.Context, _ string) ([]wire.Proxy, error) {
-	end, err := m.begin(ctx, "Proxies")
-	defer end()
-	return m.proxies, err
-}
-
-func (m *memory) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
-	end, err := m.begin(ctx, "ProxyFault")
-	defer end()
-	m.faults = append(m.faults, fmt.Sprint(site, " ", host, " ", disabled))
-	return err
-}
-
-func (m *memory) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	end, err := m.begin(ctx, "Rows")
-	defer end()
-	rows := map[string]wire.URL{}
-	for _, md5 := range md5s {
-		if row, ok := m.rows[site+" "+md5]; ok {
-			rows[md5] = row
-		}
-	}
-	return rows, err
-}
-
-func (m *memory) SiteOf(ctx context.Context, _ string) (string, error) {
-	end, err := m.begin(ctx, "SiteOf")
-	defer end()
-	for id := range m.sites {
-		return id, err
-	}
-	return wire.GeneralSite, err
-}
 
 // visitLog is one request as its server saw it.
 type visitLog struct {
@@ -336,7 +112,7 @@ func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error
 // world is a job with everything that it needs.
 type world struct {
 	testing.TB
-	*memory
+	*storagetest.Repository
 	job *crawl.Job
 }
 
@@ -353,7 +129,7 @@ func newWorld(t testing.TB) *world {
 			t.Error(err)
 		}
 	})
-	data := newMemory()
+	data := storagetest.New()
 	headers, err := headerrotation.Parse("User-Agent: test/1")
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +138,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{TB: t, memory: data, job: &crawl.Job{
+	return &world{TB: t, Repository: data, job: &crawl.Job{
 		Data: data, Fetch: client, Gates: &recorder{Gates: gates}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Rotator: headerrotation.New(headerrotation.Options{}),
 		Config: crawl.Config{
@@ -384,7 +160,7 @@ func (w *world) addSite(id string, properties ...string) *wire.Site {
 	for i := 0; i < len(properties); i += 2 {
 		s.Properties = append(s.Properties, wire.SiteProperty{SiteID: id, Name: properties[i], Value: properties[i+1]})
 	}
-	w.sites[id] = s
+	w.Sites[id] = s
 	return s
 }
 
@@ -395,14 +171,14 @@ func (w *world) item(site, target string, change ...func(*wire.URL)) wire.BatchI
 	for _, f := range change {
 		f(&u)
 	}
-	w.rows[site+" "+u.URLMd5] = u
+	w.URLs[site+" "+u.URLMd5] = u
 	return wire.BatchItem{SiteID: site, URLID: u.URLMd5, URL: u}
 }
 
-func (w *world) row(it wire.BatchItem) wire.URL { return w.rows[it.SiteID+" "+it.URLID] }
+func (w *world) row(it wire.BatchItem) wire.URL { return w.URLs[it.SiteID+" "+it.URLID] }
 
 func (w *world) file(it wire.BatchItem, kind int) string {
-	for _, f := range w.files[it.SiteID+" "+it.URLID] {
+	for _, f := range w.Files[it.SiteID+" "+it.URLID] {
 		if f.Type == kind {
 			return string(f.Data)
 		}
@@ -413,7 +189,7 @@ func (w *world) file(it wire.BatchItem, kind int) string {
 // links returns the links of an item's page, in order.
 func (w *world) links(it wire.BatchItem) []string {
 	var list []string
-	for _, l := range w.last[it.SiteID+" "+it.URLID].Links {
+	for _, l := range w.Results[it.SiteID+" "+it.URLID].Links {
 		list = append(list, l.URL.URL)
 	}
 	return list

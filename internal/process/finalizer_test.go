@@ -87,8 +87,8 @@ func TestFinalizer(t *testing.T) {
 			t.Errorf("item %d: %.60q, %v, want %q, %v", i, text, c.DBFields["errorNames"], want.content, want.bits.Names())
 		}
 	}
-	if len(f.saved) > 0 || fmt.Sprint(s.removed) != "[f]" {
-		t.Errorf("saved %v, removed %q", f.saved, s.removed)
+	if len(f.Saves) > 0 || fmt.Sprint(s.removed) != "[f]" {
+		t.Errorf("saved %v, removed %q", f.Saves, s.removed)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestFinalizerRetriesPoorPages(t *testing.T) {
 	job := *f.job
 	poor := fetched("/poor")
 	job.Scratch = &fakeScratch{raw: map[string]string{"f " + poor.URLID: "<p>x"}}
-	f.sites["s"].FetchType = 7
+	f.Sites["s"].FetchType = 7
 	request, err := json.Marshal(wire.Batch{ID: batchID, CrawlerType: wire.CrawlRealTime, DBMode: wire.DBRead, Folder: "f", Items: []wire.BatchItem{poor}})
 	if err != nil {
 		t.Fatal(err)

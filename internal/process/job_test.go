@@ -57,7 +57,7 @@ func TestPage(t *testing.T) {
 		Internal []json.RawMessage `json:"internal"`
 		Custom   []string          `json:"custom"`
 	}
-	if err := json.Unmarshal(f.contents["s "+it.URLID], &content); err != nil {
+	if err := json.Unmarshal(f.Contents["s "+it.URLID], &content); err != nil {
 		t.Fatal(err)
 	}
 	if content.Default.Data.ResID != it.URLID || len(content.Internal) != 1 || content.Custom == nil || content.Default.Metrics != "{}" {
@@ -119,7 +119,7 @@ func TestContents(t *testing.T) {
 			if row.Status != wire.StatusProcessed || row.State != state || row.ErrorMask != before|tt.bits || row.Processed != 1 {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
-			content := string(f.contents["s "+it.URLID])
+			content := string(f.Contents["s "+it.URLID])
 			if !strings.Contains(content, tt.stored) || (content == "") != (tt.stored == "") || strings.Contains(content, "\ufffd") {
 				t.Errorf("content %.300q", content)
 			}
@@ -145,11 +145,11 @@ func TestSites(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t)
-			site := f.sites["s"]
+			site := f.Sites["s"]
 			if tt.change != nil {
 				tt.change(site)
 			} else {
-				delete(f.sites, "s")
+				delete(f.Sites, "s")
 			}
 			one, two := f.item("s", "1", article), f.item("s", "2", article)
 			before := site.Errors
@@ -163,8 +163,8 @@ func TestSites(t *testing.T) {
 					t.Errorf("refused: %+v", row)
 				}
 			}
-			if answer.ErrorMask != tt.bits || f.suspended != tt.limits || tt.limits != 0 && site.Errors != before+2 {
-				t.Errorf("batch %s, suspended for %s, errors %d", bitNames(answer.ErrorMask), bitNames(f.suspended), site.Errors)
+			if answer.ErrorMask != tt.bits || f.Suspended != tt.limits || tt.limits != 0 && site.Errors != before+2 {
+				t.Errorf("batch %s, suspended for %s, errors %d", bitNames(answer.ErrorMask), bitNames(f.Suspended), site.Errors)
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestContentTypes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFixture(t)
 			for _, value := range tt.site {
-				f.sites["s"].Properties = append(f.sites["s"].Properties, wire.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
+				f.Sites["s"].Properties = append(f.Sites["s"].Properties, wire.SiteProperty{SiteID: "s", Name: "PROCESS_CTYPES", Value: value})
 			}
 			it := f.item("s", "a", article)
 			if tt.item != "" {
@@ -231,29 +231,29 @@ func TestSecondRun(t *testing.T) {
 	it := f.item("s", "1", article)
 	others := f.item("s", "2", article, func(u *wire.URL) { u.BatchID = 99 })
 	f.run(batchOf(it, others))
-	rows := fmt.Sprint(f.rows)
+	rows := fmt.Sprint(f.URLs)
 	if row := f.row(others); row.Status != wire.StatusSelectedProcessing || row.BatchID != 99 {
 		t.Errorf("row of another batch: %+v", row)
 	}
 	answer := f.run(batchOf(it, others))
-	if fmt.Sprint(f.rows) != rows || len(answer.Items) != 2 {
+	if fmt.Sprint(f.URLs) != rows || len(answer.Items) != 2 {
 		t.Errorf("second run: %+v", f.row(it))
 	}
 }
 
 func TestReadOnly(t *testing.T) {
 	f := newFixture(t)
-	f.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
+	f.Sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
 	b := batchOf(f.item("s", "1", article), f.item("full", "2", article))
 	b.DBMode = wire.DBRead
-	rows := fmt.Sprint(f.rows)
+	rows := fmt.Sprint(f.URLs)
 	answer := f.run(b)
-	for _, call := range f.calls {
+	for _, call := range f.Calls {
 		if call != "Site" && call != "RawContent" {
 			t.Errorf("%s was called", call)
 		}
 	}
-	if fmt.Sprint(f.rows) != rows || len(f.contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
+	if fmt.Sprint(f.URLs) != rows || len(f.Contents) > 0 || answer.Items[0].URL.Status != wire.StatusProcessed || answer.Items[1].URL.ErrorMask != wire.ErrProcessorMaxErrors {
 		t.Errorf("answer %+v", answer)
 	}
 }
@@ -280,7 +280,7 @@ func TestTimeLimitAndStop(t *testing.T) {
 				b.MaxExecutionTime = 60
 			}
 			b.RemoveUnprocessed = how == "limit, items removed"
-			f.onRead = func(string) {
+			f.OnRead = func(string) {
 				if how == "stop" {
 					stop()
 					return
@@ -326,9 +326,9 @@ func TestRepositoryFails(t *testing.T) {
 	for _, method := range []string{"Site", "Suspend", "MarkProcessing", "SaveProcess"} {
 		t.Run(method, func(t *testing.T) {
 			f := newFixture(t)
-			f.fails[method] = broken
+			f.Fails[method] = broken
 			if method == "Suspend" {
-				f.sites["s"].Errors, f.sites["s"].MaxErrors = 2, 1
+				f.Sites["s"].Errors, f.Sites["s"].MaxErrors = 2, 1
 			}
 			b := batchOf()
 			for i := range 100 {
@@ -339,7 +339,7 @@ func TestRepositoryFails(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			read := 0
-			for _, call := range f.calls {
+			for _, call := range f.Calls {
 				if call == "RawContent" {
 					read++
 				}
@@ -354,7 +354,7 @@ func TestRepositoryFails(t *testing.T) {
 func TestSiteIsDeletedWhileProcessing(t *testing.T) {
 	for _, method := range []string{"MarkProcessing", "SaveProcess"} {
 		f := newFixture(t)
-		f.fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
+		f.Fails[method] = &wire.Error{Op: "test", Code: wire.CodeNotFound, Err: errors.New("no such site")}
 		if answer := f.run(batchOf(f.item("s", "1", article))); len(answer.Items) != 1 {
 			t.Errorf("%s: answered %+v", method, answer.Items)
 		}
@@ -364,7 +364,7 @@ func TestSiteIsDeletedWhileProcessing(t *testing.T) {
 // An error of RawContent fails one item, not the batch.
 func TestRawContentFails(t *testing.T) {
 	f := newFixture(t)
-	f.fails["RawContent"] = errors.New("bad sector")
+	f.Fails["RawContent"] = errors.New("bad sector")
 	it := f.item("s", "1", article)
 	f.run(batchOf(it))
 	if row := f.row(it); row.ErrorMask != wire.ErrRawMissing || row.State != wire.URLError {
@@ -376,7 +376,7 @@ func TestRawContentFails(t *testing.T) {
 func TestPanicFailsOneItem(t *testing.T) {
 	f := newFixture(t)
 	bad, good := f.item("s", "bad", article), f.item("s", "good", article)
-	f.onRead = func(md5 string) {
+	f.OnRead = func(md5 string) {
 		if md5 == bad.URLID {
 			panic("hostile page")
 		}
@@ -409,8 +409,8 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	defer stop()
 	f := newFixture(t)
 	f.job.Config.ChunkItems = 1 + random.IntN(5)
-	f.sites["off"] = &wire.Site{ID: "off", State: wire.SiteDisabled}
-	f.sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
+	f.Sites["off"] = &wire.Site{ID: "off", State: wire.SiteDisabled}
+	f.Sites["full"] = &wire.Site{ID: "full", State: wire.SiteActive, Errors: 2, MaxErrors: 1}
 	panics := map[string]bool{}
 	b := batchOf()
 	for i := range 1 + random.IntN(25) {
@@ -430,7 +430,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	if random.IntN(2) == 0 {
 		stopAt = random.IntN(15)
 	}
-	f.onRead = func(md5 string) {
+	f.OnRead = func(md5 string) {
 		mu.Lock()
 		if reads++; reads == stopAt {
 			stop()
@@ -443,7 +443,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	b.RemoveUnprocessed = random.IntN(2) == 0
 	fails := random.IntN(5) == 0
 	if fails {
-		f.fails["SaveProcess"] = errors.New("broken")
+		f.Fails["SaveProcess"] = errors.New("broken")
 	}
 	answer, err := f.try(ctx, b)
 	if err != nil && !fails {
@@ -451,7 +451,7 @@ func oneRandomBatch(t *testing.T, random *rand.Rand) {
 	}
 	for _, it := range b.Items {
 		key := it.SiteID + " " + it.URLID
-		row, saved := f.rows[key], f.saved[key]
+		row, saved := f.URLs[key], f.Saves[key]
 		mine := it.SiteID != "unknown" && it.URL.BatchID == batchID
 		switch {
 		case !mine && saved != 0:
