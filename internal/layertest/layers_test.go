@@ -41,7 +41,6 @@ var arrows = map[string][]string{
 	"web/loosexml":  {"web/charset"},
 	"web/content":   {"web/dates"},
 	"web/feed":      {"web/dates", "web/loosexml"},
-	"web/robots":    {"web/dates"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/pyregexp"},

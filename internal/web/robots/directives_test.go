@@ -3,11 +3,9 @@ package robots
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestParseTag(t *testing.T) {
-	june := time.Date(2025, 6, 25, 15, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name   string
 		values []string
@@ -16,28 +14,27 @@ func TestParseTag(t *testing.T) {
 	}{
 		{"no header", nil, "foo", Directives{}},
 		{"single directive", []string{"noindex"}, "foo", Directives{NoIndex: true}},
-		{"list in mixed case", []string{"NoIndex ,NOFOLLOW,, noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true, NoArchive: true}},
+		{"list in mixed case", []string{"NoIndex ,NOFOLLOW,, noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true}},
 		{"none", []string{"none"}, "foo", Directives{NoIndex: true, NoFollow: true}},
 		{"all revokes nothing", []string{"noindex", "all, index, follow"}, "foo", Directives{NoIndex: true}},
-		{"several headers", []string{"noindex", "nosnippet"}, "foo", Directives{NoIndex: true, NoSnippet: true}},
+		{"several headers", []string{"noindex", "nofollow"}, "foo", Directives{NoIndex: true, NoFollow: true}},
 		{"for another agent", []string{"otherbot: noindex, nofollow"}, "foo", Directives{}},
 		{"for this agent", []string{"Foo: noindex, nofollow"}, "foo/1.0", Directives{NoIndex: true, NoFollow: true}},
 		{"for a product of the agent", []string{"foo: noindex"}, "Mozilla/5.0 (compatible; Foo/2; +http://x)", Directives{NoIndex: true}},
 		{"longer and shorter agent names", []string{"foobar: noindex", "fo: nofollow"}, "foo", Directives{}},
 		{"for all agents and for this agent", []string{"nofollow", "foo: noindex", "bar: noarchive"}, "foo", Directives{NoIndex: true, NoFollow: true}},
-		{"two agents in one value", []string{"bar: noindex, foo: nofollow, noarchive"}, "foo", Directives{NoFollow: true, NoArchive: true}},
+		{"two agents in one value", []string{"bar: noindex, foo: nofollow, noarchive"}, "foo", Directives{NoFollow: true}},
 		{"star", []string{"*: noindex"}, "foo", Directives{NoIndex: true}},
 		{"empty agent", []string{"noindex"}, "", Directives{NoIndex: true}},
-		{"date with comma and colons", []string{"unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT, nofollow"}, "foo", Directives{NoFollow: true, UnavailableAfter: june}},
-		{"date for this agent", []string{"foo: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{UnavailableAfter: june}},
+		{"date with comma and colons", []string{"unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT, nofollow"}, "foo", Directives{NoFollow: true}},
+		{"date for this agent", []string{"foo: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{}},
 		{"date for another agent", []string{"bar: unavailable_after: 25 Jun 2025 08:00:00 PDT"}, "foo", Directives{}},
-		{"date of RFC 850", []string{"unavailable_after: Wednesday, 25-Jun-25 15:00:00 GMT"}, "foo", Directives{UnavailableAfter: june}},
-		{"date of ISO 8601", []string{"unavailable_after: 2025-06-25T17:00:00+02:00"}, "foo", Directives{UnavailableAfter: june}},
-		{"earliest date", []string{"unavailable_after: 2026-01-01", "unavailable_after: 2025-06-25t15:00:00z"}, "foo", Directives{UnavailableAfter: june}},
+		{"date of RFC 850", []string{"unavailable_after: Wednesday, 25-Jun-25 15:00:00 GMT, noindex"}, "foo", Directives{NoIndex: true}},
+		{"date of ISO 8601", []string{"unavailable_after: 2025-06-25T17:00:00+02:00, noindex"}, "foo", Directives{NoIndex: true}},
 		{"invalid date", []string{"unavailable_after: soon, noindex", "unavailable_after:, nofollow", "unavailable_after"}, "foo", Directives{NoIndex: true, NoFollow: true}},
-		{"snippet of length 0", []string{"max-snippet:0"}, "foo", Directives{NoSnippet: true}},
+		{"snippet of length 0", []string{"max-snippet:0"}, "foo", Directives{}},
 		{"snippet of length 20", []string{"max-snippet: 20, max-image-preview:large, max-video-preview:-1, noindex"}, "foo", Directives{NoIndex: true}},
-		{"noimageindex, notranslate and nocache", []string{"noimageindex, notranslate, nocache"}, "foo", Directives{NoImageIndex: true, NoTranslate: true, NoArchive: true}},
+		{"noimageindex, notranslate and nocache", []string{"noimageindex, notranslate, nocache"}, "foo", Directives{}},
 		{"unknown directives", []string{"noai, indexifembedded, x y z, noindex"}, "foo", Directives{NoIndex: true}},
 		{"invalid values", []string{"\x00\xff: noindex", ":noarchive", "noindex:", ","}, "foo", Directives{}},
 	} {
@@ -50,13 +47,12 @@ func TestParseTag(t *testing.T) {
 }
 
 func TestParseMeta(t *testing.T) {
-	june := time.Date(2025, 6, 25, 15, 0, 0, 0, time.UTC)
-	got := ParseMeta("noindex,follow", "unavailable_after: wed, 25 jun 2025 15:00:00 gmt,nofollow", "x: noarchive")
-	if want := (Directives{NoIndex: true, NoFollow: true, UnavailableAfter: june}); got != want {
+	got := ParseMeta("noindex,follow", "unavailable_after: wed, 25 jun 2025 15:00:00 gmt,nofollow", "x: none")
+	if want := (Directives{NoIndex: true, NoFollow: true}); got != want {
 		t.Errorf("%+v", got)
 	}
-	merged := Directives{NoIndex: true, UnavailableAfter: june.Add(time.Hour)}.Merge(Directives{NoSnippet: true, UnavailableAfter: june})
-	if want := (Directives{NoIndex: true, NoSnippet: true, UnavailableAfter: june}); merged != want || merged.Merge(Directives{}) != want {
+	merged := Directives{NoIndex: true}.Merge(Directives{NoFollow: true})
+	if want := (Directives{NoIndex: true, NoFollow: true}); merged != want || merged.Merge(Directives{}) != want {
 		t.Errorf("%+v", merged)
 	}
 }
@@ -75,12 +71,10 @@ func FuzzDirectives(f *testing.F) {
 	f.Add("foo: noindex, unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT, bar: none", "foo/1")
 	f.Add("max-snippet:0,:,*:all", "")
 	f.Fuzz(func(t *testing.T, value, agent string) {
-		meta, tag := ParseMeta(value), ParseTag([]string{value, value}, agent)
+		ParseMeta(value)
+		tag := ParseTag([]string{value, value}, agent)
 		if again := tag.Merge(ParseTag([]string{value}, agent)); again != tag {
 			t.Errorf("%+v and %+v", tag, again)
-		}
-		if z := meta.UnavailableAfter; !z.IsZero() && z.Location() != time.UTC {
-			t.Errorf("date %v", z)
 		}
 	})
 }
