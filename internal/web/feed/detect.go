@@ -1,41 +1,12 @@
 package feed
 
 import (
-	"bytes"
 	"strings"
 
 	"hce/dc/internal/web/loosexml"
 )
 
-func looksJSON(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t\r\n\x00")
-	return len(text) > 0 && text[0] == '{'
-}
-
-// maxLeadingTags is how many tags may precede the root of a feed: some servers print
-// warnings there.
-const maxLeadingTags = 50
-
-// findRoot reads up to the root element of a feed.
-func findRoot(r *loosexml.Reader) (Kind, loosexml.Token, bool) {
-	for tags := 0; tags < maxLeadingTags; {
-		t, ok := r.Next()
-		if !ok {
-			break
-		}
-		if t.Kind != loosexml.Start {
-			continue
-		}
-		if kind := rootKind(t); kind != None {
-			return kind, t, true
-		}
-		if tags++; t.Local() == "html" {
-			break
-		}
-	}
-	return None, loosexml.Token{}, false
-}
-
+// rootKind returns the kind of the feed that begins with the tag t, or None.
 func rootKind(t loosexml.Token) Kind {
 	switch t.Local() {
 	case "rss":

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
@@ -82,7 +83,7 @@ func Parse(body []byte, o Options) (Feed, error) {
 		o.MaxItems = MaxItems
 	}
 	text := loosexml.UTF8(body, o.ContentType)
-	if looksJSON(text) {
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n\x00"), []byte("{")) {
 		return parseJSON(text, o)
 	}
 	return parseXML(text, o)

@@ -37,10 +37,11 @@ func parseXML(text []byte, o Options) (Feed, error) { return parseXMLWithin(text
 // parseXMLWithin stops after the entry that exceeds the given number of nodes.
 func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	r := loosexml.NewReader(text, "item", "entry")
-	kind, root, ok := findRoot(r)
+	root, ok := r.Root(func(t loosexml.Token) bool { return rootKind(t) != None })
 	if !ok {
 		return Feed{}, ErrNoFeed
 	}
+	kind := rootKind(root)
 	x := &xmlFeed{Options: o, feed: Feed{Kind: kind}, root: inherited(root)}
 	x.format = rssFormat{}
 	if kind == Atom {
@@ -234,6 +235,6 @@ func size(t loosexml.Token) int {
 
 // isURL reports whether text is an absolute web URL.
 func isURL(text string) bool {
-	lower := strings.ToLower(text[:min(len(text), len("https://"))])
-	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
+	scheme, _, absolute := strings.Cut(text, "://")
+	return absolute && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }

@@ -18,6 +18,8 @@ const (
 	MaxAttrs = 64
 	// maxName bounds a name in bytes; tags with a longer name are ignored.
 	maxName = 256
+	// maxLeadingTags bounds the tags before the root: some servers print warnings there.
+	maxLeadingTags = 50
 )
 
 // Kind is the kind of a token.
@@ -135,6 +137,26 @@ func (r *Reader) Next() (Token, bool) {
 	t := r.queue[0]
 	r.queue = r.queue[1:]
 	return t, true
+}
+
+// Root reads up to the first start tag that known accepts. It returns false without one, and
+// for an HTML page.
+func (r *Reader) Root(known func(Token) bool) (Token, bool) {
+	for tags := 0; tags < maxLeadingTags; {
+		t, ok := r.Next()
+		switch {
+		case !ok:
+			return Token{}, false
+		case t.Kind != Start:
+		case known(t):
+			return t, true
+		case t.Local() == "html":
+			return Token{}, false
+		default:
+			tags++
+		}
+	}
+	return Token{}, false
 }
 
 // read handles one lexer token. The queue may stay empty.

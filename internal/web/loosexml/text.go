@@ -3,6 +3,7 @@ package loosexml
 import (
 	"bytes"
 	"html"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -60,65 +61,18 @@ func isOpening(c byte) bool { return c == '<' || c == '{' || c == '[' }
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	return strings.Map(func(r rune) rune {
-		if isForbidden(r) {
+		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7F || r == 0xFFFE || r == 0xFFFF {
 			return -1
 		}
 		return r
 	}, s)
 }
 
-func isForbidden(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7F || r == 0xFFFE || r == 0xFFFF
-}
+// entity is an HTML entity or a character reference with its ";": "?a=1&copy=2" is a URL.
+var entity = regexp.MustCompile(`&[#0-9A-Za-z]{1,38};`)
 
-// maxEntity exceeds the length of every HTML entity with "&" and ";".
-const maxEntity = 40
-
-// unescape decodes HTML entities and character references in s. Unknown ones and those
-// without ";" stay: "?a=1&copy=2" is a URL.
-func unescape(s string) string {
-	if strings.IndexByte(s, '&') < 0 {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for {
-		i := strings.IndexByte(s, '&')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		s = s[i:]
-		n := entityLength(s)
-		if n == 0 {
-			n = 1
-			b.WriteByte('&')
-		} else {
-			b.WriteString(decodeEntity(s[:n]))
-		}
-		s = s[n:]
-	}
-}
-
-// entityLength returns the length of the entity at the start of s, which begins with "&",
-// or 0.
-func entityLength(s string) int {
-	for i := 1; i < len(s) && i < maxEntity; i++ {
-		c := s[i]
-		switch {
-		case c == ';':
-			if i == 1 {
-				return 0
-			}
-			return i + 1
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '#':
-		default:
-			return 0
-		}
-	}
-	return 0
-}
+// unescape decodes the entities in s. Unknown ones stay.
+func unescape(s string) string { return entity.ReplaceAllStringFunc(s, decodeEntity) }
 
 // decodeEntity decodes one entity with its ";". HTML also accepts some names without ";"
 // ("&copyright;" as "©right;"); these stay as they are.

@@ -31,18 +31,11 @@ func Parse(body []byte) *Rules {
 		body = body[:MaxBody]
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
-	for number := 1; len(body) > 0; number++ {
-		line := body
-		if i := bytes.IndexAny(body, "\r\n"); i >= 0 {
-			line = body[:i]
-			if body[i] == '\r' && i+1 < len(body) && body[i+1] == '\n' {
-				i++
-			}
-			body = body[i+1:]
-		} else {
-			body = nil
-		}
-		p.line(number, string(line))
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		p.line(number, line)
 	}
 	return p.rules
 }

@@ -53,18 +53,10 @@ type Rules struct {
 	denied   string // why everything is denied, else ""
 }
 
-// DisallowAll returns the rules of a host with an unreachable robots.txt: everything is
-// denied. Allowed returns reason as the deciding line. Source: RFC 9309 2.3.1.4.
-func DisallowAll(reason string) *Rules {
-	if reason == "" {
-		reason = "robots.txt unreachable"
-	}
-	return &Rules{denied: reason}
-}
-
 // FromStatus returns the rules for a response to /robots.txt. 2xx: those of body. 3xx
 // (unresolved redirects) and 4xx (no file): everything is allowed. All else, and 0 for no
-// response: everything is denied. Source: RFC 9309 2.3.1, docs/spec/DECISIONS.md 6.
+// response: everything is denied, and Allowed returns the reason as the deciding line.
+// Source: RFC 9309 2.3.1, docs/spec/DECISIONS.md 6.
 func FromStatus(code int, body []byte) *Rules {
 	switch {
 	case code >= 200 && code < 300:
@@ -72,9 +64,9 @@ func FromStatus(code int, body []byte) *Rules {
 	case code >= 300 && code < 500:
 		return &Rules{}
 	case code <= 0:
-		return DisallowAll("")
+		return &Rules{denied: "robots.txt unreachable"}
 	}
-	return DisallowAll("robots.txt answered with status " + strconv.Itoa(code))
+	return &Rules{denied: "robots.txt answered with status " + strconv.Itoa(code)}
 }
 
 // Allowed reports whether agent, a product token or a whole User-Agent, may fetch

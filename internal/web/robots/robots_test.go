@@ -124,7 +124,7 @@ func TestFromStatus(t *testing.T) {
 			t.Errorf("%d: robots.txt is denied", c.code)
 		}
 	}
-	if ok, line := DisallowAll("time-out").Allowed("foo", "/"); ok || line != "time-out" {
+	if ok, line := FromStatus(503, nil).Allowed("foo", "/"); ok || line != "robots.txt answered with status 503" {
 		t.Errorf("%t %q", ok, line)
 	}
 }
@@ -157,8 +157,8 @@ func TestDelay(t *testing.T) {
 			}
 		})
 	}
-	if _, ok := DisallowAll("").Delay("a"); ok {
-		t.Error("DisallowAll has a delay")
+	if _, ok := FromStatus(0, nil).Delay("a"); ok {
+		t.Error("no response has a delay")
 	}
 }
 

@@ -2,7 +2,10 @@ package sitemap
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
+	"strings"
 	"time"
 
 	"hce/dc/internal/web/loosexml"
@@ -14,8 +17,16 @@ const (
 	MaxBytes   = 50 << 20
 )
 
-// maxFieldBytes bounds a URL or another text of an entry. A longer one is dropped.
-const maxFieldBytes = 8 << 10
+const (
+	// maxFieldBytes bounds a URL or another text of an entry. A longer one is dropped.
+	maxFieldBytes = 8 << 10
+	// maxRatio bounds the decompression ratio, after the first ratioFrom bytes. Real
+	// sitemaps stay below 100; a bomb reaches 1,000.
+	maxRatio  = 250
+	ratioFrom = 1 << 20
+	// maxLayers bounds nested gzip: some servers compress a ".gz" file again.
+	maxLayers = 2
+)
 
 // Errors of Parse.
 var (
@@ -61,7 +72,7 @@ func Parse(body []byte, o Options) (Sitemap, error) {
 	text := loosexml.UTF8(body, o.ContentType)
 	var s Sitemap
 	var err error
-	if looksXML(text) {
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n\x00"), []byte("<")) {
 		s, err = parseXML(text, o)
 	} else {
 		if cut { // a truncated URL is a different URL
@@ -73,7 +84,54 @@ func Parse(body []byte, o Options) (Sitemap, error) {
 	return s, err
 }
 
-func looksXML(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t\r\n\x00")
-	return len(text) > 0 && text[0] == '<'
+// unpack decompresses body to at most max bytes, and reports whether something is missing.
+// A broken stream gives the bytes before the break.
+func unpack(body []byte, max int64) (text []byte, cut bool) {
+	for range maxLayers {
+		if !bytes.HasPrefix(body, []byte{0x1F, 0x8B}) {
+			break
+		}
+		r, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, false
+		}
+		limit := min(max, maxRatio*int64(len(body))+ratioFrom)
+		unpacked, _ := io.ReadAll(io.LimitReader(r, limit+1)) // an error means a broken end
+		if int64(len(unpacked)) > limit {
+			unpacked, cut = unpacked[:limit], true
+		}
+		body = unpacked
+	}
+	if int64(len(body)) > max {
+		body, cut = body[:max], true
+	}
+	return body, cut
+}
+
+// parseText parses a text with one URL per line. It ignores other lines; a text without a
+// URL is not a sitemap.
+func parseText(text []byte, o Options) (Sitemap, error) {
+	var s Sitemap
+	for line := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == '\r' || c == '\n' }) {
+		if line = strings.TrimSpace(line); len(line) <= maxFieldBytes && isURL(line) && !s.Cut {
+			s.add(Entry{Loc: loosexml.Clean(line), Priority: -1}, o)
+		}
+	}
+	if len(s.Entries) == 0 {
+		return Sitemap{}, ErrNoSitemap
+	}
+	return s, nil
+}
+
+// isURL reports whether line is one absolute web URL.
+func isURL(line string) bool {
+	scheme, _, absolute := strings.Cut(line, "://")
+	return absolute && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && !strings.ContainsAny(line, " \t<>\"")
+}
+
+// add adds an entry, unless the sitemap is full.
+func (s *Sitemap) add(e Entry, o Options) {
+	if s.Cut = len(s.Entries) == o.MaxEntries; !s.Cut {
+		s.Entries = append(s.Entries, e)
+	}
 }

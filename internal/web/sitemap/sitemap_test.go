@@ -227,7 +227,7 @@ func TestFiles(t *testing.T) {
 				if !e.LastMod.IsZero() {
 					dated++
 				}
-				if !isURL([]byte(e.Loc)) {
+				if !isURL(e.Loc) {
 					t.Errorf("%q is not a URL", e.Loc)
 				}
 			}

@@ -3,7 +3,9 @@ package sitemap
 import (
 	"strconv"
 	"strings"
+	"time"
 
+	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -15,168 +17,106 @@ const (
 	elementSitemap = "sitemap"
 )
 
-// maxLeadingTags is how many tags may precede the root: some servers print warnings there.
-const maxLeadingTags = 50
-
-// parser is the state of one parse.
-type parser struct {
-	Options
-	sitemap Sitemap
-	kind    string // of the entries: elementPage or elementSitemap
-	entry   *Entry // nil between entries
-	depth   int    // of the entry's tags
-	path    []string
-	bare    string // text directly inside the entry
-	field   field
-}
-
-// field is the element whose text is collected.
-type field struct {
-	name  string // "" without one
-	depth int
-	text  strings.Builder
-}
-
 func parseXML(text []byte, o Options) (Sitemap, error) {
 	r := loosexml.NewReader(text, elementPage, elementSitemap)
-	root, err := findRoot(r)
-	if err != nil {
-		return Sitemap{}, err
-	}
-	p := &parser{Options: o}
-	if root.Local() == elementIndex {
-		p.kind, p.sitemap.Index = elementSitemap, true
-	}
-	if root.Local() == elementPage || root.Local() == elementSitemap { // entries without a root
-		p.start(root)
-	}
-	for t, ok := r.Next(); ok && !p.sitemap.Cut; t, ok = r.Next() {
-		switch t.Kind {
-		case loosexml.Start:
-			p.start(t)
-		case loosexml.Text:
-			p.text(t)
-		case loosexml.End:
-			p.end(t)
+	t, ok := r.Root(func(t loosexml.Token) bool {
+		switch t.Local() {
+		case elementPages, elementIndex, elementPage, elementSitemap, "rss", "feed", "rdf":
+			return true
 		}
+		return false
+	})
+	if !ok {
+		return Sitemap{}, ErrNoSitemap
 	}
-	return p.sitemap, nil
-}
-
-// findRoot reads up to the root of a sitemap.
-func findRoot(r *loosexml.Reader) (loosexml.Token, error) {
-	for tags := 0; tags < maxLeadingTags; {
-		t, ok := r.Next()
-		if !ok {
-			break
-		}
-		if t.Kind != loosexml.Start {
+	switch t.Local() {
+	case "rss", "feed", "rdf":
+		return Sitemap{}, ErrFeed
+	}
+	s := Sitemap{Index: t.Local() == elementIndex}
+	for ; ok && !s.Cut; t, ok = r.Next() { // the root itself may be an entry
+		local := t.Local()
+		if t.Kind != loosexml.Start || local != elementPage && local != elementSitemap {
 			continue
 		}
-		switch t.Local() {
-		case elementPages, elementIndex, elementPage, elementSitemap:
-			return t, nil
-		case "rss", "feed", "rdf":
-			return t, ErrFeed
-		case "html":
-			return t, ErrNoSitemap
+		if len(s.Entries) == 0 { // the first entry decides for all
+			s.Index = local == elementSitemap
 		}
-		tags++
+		if s.Index != (local == elementSitemap) {
+			continue
+		}
+		if e := readEntry(r, t); e.Loc != "" {
+			s.add(e, o)
+		}
 	}
-	return loosexml.Token{}, ErrNoSitemap
+	return s, nil
 }
 
-func (p *parser) start(t loosexml.Token) {
-	local := t.Local()
-	if p.entry == nil {
-		if local != elementPage && local != elementSitemap {
-			return
+// readEntry reads the entry that begins with the tag start. Without a loc, its text may be
+// the URL.
+func readEntry(r *loosexml.Reader, start loosexml.Token) Entry {
+	var (
+		e     = Entry{Priority: -1}
+		bare  string   // text directly inside the entry
+		path  []string // open elements inside the entry
+		field string   // the field whose text is collected, "" without one
+		depth int      // of that field's tags
+		text  strings.Builder
+	)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		at := t.Depth - start.Depth
+		switch {
+		case t.Kind == loosexml.Start && field == "":
+			path = append(path[:at-1], t.Local())
+			field, depth = fieldOf(path, loosexml.Prefix(t.Name)), at
+			text.Reset()
+		case t.Kind == loosexml.Text && field != "":
+			if text.Len() <= maxFieldBytes { // a longer one is dropped as a whole
+				text.WriteString(t.Text[:min(len(t.Text), maxFieldBytes+1)])
+			}
+		case t.Kind == loosexml.Text && at == 0 && bare == "" && len(t.Text) <= maxFieldBytes:
+			bare = strings.TrimSpace(t.Text)
+		case t.Kind == loosexml.End && at == 0:
+			if e.Loc == "" && !t.Cut && isURL(bare) {
+				e.Loc = bare
+			}
+			return e
+		case t.Kind == loosexml.End && field != "" && at == depth:
+			if !t.Cut { // a truncated URL is a different URL
+				e.set(field, strings.TrimSpace(text.String()))
+			}
+			field = ""
 		}
-		if p.kind == "" || len(p.sitemap.Entries) == 0 { // the first entry decides for all
-			p.kind = local
-			p.sitemap.Index = local == elementSitemap
-		}
-		if local == p.kind {
-			p.entry = &Entry{Priority: -1}
-			p.depth = t.Depth
-			p.path = p.path[:0]
-			p.bare = ""
-		}
-		return
 	}
-	if p.field.name != "" {
-		return // an element inside a text
-	}
-	parent := ""
-	if len(p.path) > 0 {
-		parent = p.path[len(p.path)-1]
-	}
-	p.path = append(p.path, local)
-	switch {
-	case parent == "" && !isExtension(t.Name):
-		switch local {
-		case "loc", "lastmod", "priority":
-			p.open(local, t.Depth)
-		}
-	case parent == "news" && local == "publication_date":
-		p.open("published", t.Depth)
-	}
+	return e
 }
 
-// isExtension reports whether the prefix of name is that of a known extension.
-func isExtension(name string) bool {
-	switch strings.ToLower(loosexml.Prefix(name)) {
+// fieldOf returns the field of an entry that the last element of path holds, or "". Of the
+// known extensions it is only the date of news.
+func fieldOf(path []string, prefix string) string {
+	last := len(path) - 1
+	if last > 0 && path[last-1] == "news" && path[last] == "publication_date" {
+		return path[last]
+	}
+	switch strings.ToLower(prefix) {
 	case "image", "video", "news", "xhtml", "mobile":
-		return true
+		return ""
 	}
-	return false
-}
-
-func (p *parser) open(name string, depth int) {
-	p.field.name, p.field.depth = name, depth
-	p.field.text.Reset()
-}
-
-func (p *parser) text(t loosexml.Token) {
-	switch {
-	case p.entry == nil:
-	case p.field.name != "":
-		if p.field.text.Len() <= maxFieldBytes { // a longer one is dropped as a whole
-			p.field.text.WriteString(t.Text[:min(len(t.Text), maxFieldBytes+1)])
+	switch path[last] {
+	case "loc", "lastmod", "priority":
+		if last == 0 {
+			return path[last]
 		}
-	case t.Depth == p.depth && p.bare == "" && len(t.Text) <= maxFieldBytes:
-		p.bare = strings.TrimSpace(t.Text)
 	}
-}
-
-func (p *parser) end(t loosexml.Token) {
-	switch {
-	case p.entry == nil:
-	case p.field.name != "" && t.Depth == p.field.depth:
-		if !t.Cut { // a truncated URL is a different URL
-			p.set(p.field.name, p.field.text.String())
-		}
-		p.field.name = ""
-		p.path = p.path[:len(p.path)-1]
-	case p.field.name != "":
-	case t.Depth == p.depth:
-		if t.Cut {
-			p.bare = ""
-		}
-		p.add()
-	case len(p.path) > 0:
-		p.path = p.path[:len(p.path)-1]
-	}
+	return ""
 }
 
 // set sets a field of the entry. The first valid loc counts.
-func (p *parser) set(name, text string) {
-	text = strings.TrimSpace(text)
+func (e *Entry) set(field, text string) {
 	if text == "" || len(text) > maxFieldBytes {
 		return
 	}
-	e := p.entry
-	switch name {
+	switch field {
 	case "loc":
 		if e.Loc == "" {
 			e.Loc = text
@@ -185,28 +125,12 @@ func (p *parser) set(name, text string) {
 		if t := parseTime(text); !t.IsZero() {
 			e.LastMod = t
 		}
-	case "published":
+	case "publication_date":
 		if e.LastMod.IsZero() {
 			e.LastMod = parseTime(text)
 		}
 	case "priority":
 		e.Priority = parsePriority(text)
-	}
-}
-
-// add ends the entry. Without a loc, its text may be the URL.
-func (p *parser) add() {
-	e := *p.entry
-	p.entry = nil
-	if e.Loc == "" && isURL([]byte(p.bare)) {
-		e.Loc = p.bare
-	}
-	switch {
-	case e.Loc == "":
-	case len(p.sitemap.Entries) == p.MaxEntries:
-		p.sitemap.Cut = true
-	default:
-		p.sitemap.Entries = append(p.sitemap.Entries, e)
 	}
 }
 
@@ -217,4 +141,17 @@ func parsePriority(text string) float64 {
 		return -1
 	}
 	return v
+}
+
+// parseTime parses a lastmod, in UTC; a year alone is its first day. It returns zero for an
+// invalid text and a year before 1900, which some programs write for an unknown date.
+func parseTime(text string) time.Time {
+	t, ok := dates.Parse(text)
+	if !ok {
+		t, _ = time.Parse("2006", strings.TrimSpace(text))
+	}
+	if y := t.Year(); y < 1900 || y > 9999 {
+		return time.Time{}
+	}
+	return t
 }
