@@ -2,6 +2,7 @@ package urlschema
 
 import (
 	"cmp"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -58,19 +59,17 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 		}
 	}
 	var (
-		parts  = pieces(template, params)
-		values = make([]string, len(params))
-
-		urls []string
-		seen = map[string]bool{}
-		size int
+		pairs = make([]string, 2*len(params)) // each macro and its value
+		urls  []string
+		seen  = map[string]bool{}
+		size  int
 	)
 	// Random values repeat: twice the number of tries comes close enough.
 	for tries := 0; len(urls) < count && tries < 2*count+10; tries++ {
 		for i := range sources {
-			values[i] = sources[i]()
+			pairs[2*i], pairs[2*i+1] = "%"+params[i].name+"%", sources[i]()
 		}
-		made, ok := fill(parts, values)
+		made, ok := replace(template, pairs)
 		if !ok || seen[made] {
 			if s.Type == TypePredefined || s.Type == TypeIncremental {
 				count-- // the value counts as used
@@ -178,46 +177,20 @@ func (p *parameter) text(r *rand.Rand) string {
 	return string(b)
 }
 
-// piece is a text of a template, or the index of a parameter.
-type piece struct {
-	text string
-	at   int // -1 for a text
+// replace replaces macros by values. It returns false if the URL becomes too long.
+func replace(template string, pairs []string) (string, bool) {
+	var u urlWriter
+	_, err := strings.NewReplacer(pairs...).WriteString(&u, template)
+	return string(u), err == nil
 }
 
-// pieces splits a template at the macros of the parameters.
-func pieces(template string, params []*parameter) []piece {
-	var list []piece
-	begin := 0
-	for i := 0; i < len(template); i++ {
-		if template[i] != '%' {
-			continue
-		}
-		for at, p := range params {
-			name, ok := strings.CutPrefix(template[i+1:], p.name)
-			if !ok || !strings.HasPrefix(name, "%") {
-				continue
-			}
-			list = append(list, piece{template[begin:i], -1}, piece{"", at})
-			i += len(p.name) + 1
-			begin = i + 1
-			break
-		}
-	}
-	return append(list, piece{template[begin:], -1})
-}
+// urlWriter collects a URL. A write beyond maxURL bytes fails.
+type urlWriter []byte
 
-// fill replaces macros by values. It returns false if the URL becomes too long.
-func fill(template []piece, values []string) (string, bool) {
-	var b strings.Builder
-	for _, p := range template {
-		text := p.text
-		if p.at >= 0 {
-			text = values[p.at]
-		}
-		if b.Len()+len(text) > maxURL {
-			return "", false
-		}
-		b.WriteString(text)
+func (u *urlWriter) Write(p []byte) (int, error) {
+	if len(*u)+len(p) > maxURL {
+		return 0, io.ErrShortWrite
 	}
-	return b.String(), true
+	*u = append(*u, p...)
+	return len(p), nil
 }

@@ -302,15 +302,12 @@ func (s *Schema) values(p *parameter, m prop.Member) error {
 
 // split splits one text into values.
 func (s *Schema) split(text string) []string {
-	separate := func(c rune) bool { return c == '\n' || c == '\r' }
-	var out []string
-	if s.delimiter == "" {
-		out = strings.FieldsFunc(text, separate)
-	} else {
-		out = strings.Split(text, s.delimiter)
+	delimiter := s.delimiter
+	if delimiter == "" {
+		text, delimiter = strings.ReplaceAll(text, "\r", "\n"), "\n"
 	}
-	kept := out[:0]
-	for _, v := range out {
+	var kept []string
+	for v := range strings.SplitSeq(text, delimiter) {
 		if v = strings.Trim(v, "\r\n"); v != "" {
 			kept = append(kept, v)
 		}
