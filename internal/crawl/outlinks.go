@@ -229,7 +229,9 @@ func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
 	if c.limit <= 0 {
 		c.limit = p.site.MaxURLsFromPage
 	}
-	c.limit = p.settings.collectLimits.MaxURLsFromPage(p.url.URL, c.limit)
+	if limit := p.settings.collectLimits.For(p.url.URL); limit != nil {
+		c.limit = *limit
+	}
 	return c
 }
 
@@ -256,7 +258,7 @@ func (c *collection) take(list []candidate) {
 			continue
 		}
 		c.met[target] = true
-		if set.chain.Match(target) {
+		if set.chain != nil && set.chain.MatchString(target) {
 			c.continueChain(target)
 			continue
 		}
@@ -285,8 +287,8 @@ func (c *collection) take(list []candidate) {
 			row.HTTPMethod = l.method
 		}
 		link := wire.Link{URL: row}
-		if update, ok := set.recrawl.For(target); ok {
-			link.Update = update.Fields
+		if update := set.recrawl.For(target); update != nil {
+			link.Update = *update
 		}
 		c.taken = append(c.taken, link)
 	}

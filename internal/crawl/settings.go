@@ -58,7 +58,7 @@ type settings struct {
 	refusedRel   []string // links with one of these words are left out
 
 	// Dynamic pages.
-	fetchers     *linkrules.FetcherTypes
+	fetchers     linkrules.ByURL[int]
 	dynamicRoots bool // only root URLs use the browser
 	macro        *browser.Macro
 	badMacro     bool // FETCHER_MACRO cannot be read
@@ -87,14 +87,14 @@ type settings struct {
 
 	// Links.
 	xpaths        *linkrules.XPaths
-	collectLimits *linkrules.CollectLimits
-	urlLimits     *linkrules.URLLimits
+	collectLimits linkrules.ByURL[int64] // links from a page
+	urlLimits     linkrules.URLLimits
 	normalize     *linkrules.Normalize
 	mask          canonical.Mask
-	fieldsInit    *linkrules.FieldsInit
-	chain         *linkrules.Chain
-	resolver      *linkrules.Resolver
-	recrawl       *linkrules.RecrawlUpdates
+	fieldsInit    linkrules.FieldsInit
+	chain         *pyregexp.Regexp // links that continue a page
+	resolver      linkrules.ByURL[linkrules.Resolution]
+	recrawl       linkrules.ByURL[wire.Patch]
 	rules         *wire.LinkRules
 
 	schema *urlschema.Schema

@@ -161,8 +161,8 @@ func (v *visit) fetcher() int {
 	case kind == fetcherDynamic && v.settings.processor == rss && v.item.url.Root():
 		kind = fetcherStatic
 	}
-	if own := v.settings.fetchers.For(v.item.url.URL); own != 0 {
-		kind = own
+	if own := v.settings.fetchers.For(v.item.url.URL); own != nil {
+		kind = *own
 	}
 	return kind
 }

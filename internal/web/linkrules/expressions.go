@@ -86,20 +86,34 @@ func matchesAny(list []*pyregexp.Regexp, value string) bool {
 	return slices.ContainsFunc(list, func(re *pyregexp.Regexp) bool { return matches(re, value) })
 }
 
-// urlRule is a value for the URLs in which an expression is found.
+// ByURL holds values for URLs, each with the expression that finds its URLs. A nil ByURL has
+// no value.
+type ByURL[T any] []urlRule[T]
+
 type urlRule[T any] struct {
 	url   *pyregexp.Regexp
 	value T
 }
 
-// firstMatch returns the value of the first rule for url, or nil.
-func firstMatch[T any](rules []urlRule[T], url string) *T {
-	for i := range rules {
-		if matches(rules[i].url, url) {
-			return &rules[i].value
+// For returns the value for a URL, by the first expression found in it, or nil. Callers must
+// not change it.
+func (r ByURL[T]) For(url string) *T {
+	for i := range r {
+		if matches(r[i].url, url) {
+			return &r[i].value
 		}
 	}
 	return nil
+}
+
+// add appends the value for the URLs in which the expression is found.
+func (r *ByURL[T]) add(text string, value T) error {
+	re, err := expression(text)
+	if err != nil {
+		return err
+	}
+	*r = append(*r, urlRule[T]{re, value})
+	return checkCount(len(*r))
 }
 
 // inside parses one value of a property, at the named member.

@@ -1,7 +1,6 @@
 package linkrules
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +26,6 @@ const (
 	maxNested = 8
 )
 
-// Resolver is the property HTTP_REDIRECT_RESOLVER: which links are replaced by their
-// redirect target, and how that is fetched.
-type Resolver struct{ rules []urlRule[Resolution] }
-
 // Resolution says how to resolve a link. Callers must not change Types.
 type Resolution struct {
 	Method string
@@ -38,21 +33,22 @@ type Resolution struct {
 	Types  []int // codes that count as a redirect
 }
 
-// ParseResolver parses {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested object],
+// ParseResolver parses HTTP_REDIRECT_RESOLVER: which links are replaced by their redirect
+// target. It is {"METHOD": HEAD, SGET or DGET, "URL": [regex or nested object],
 // "MAX": n, "TYPES": [codes]}. A nested object inherits missing members from the outer one.
 // Defaults: HEAD, every link, 10, all redirect codes. Source: docs/spec/crawling.md 3, 7.3
 // (F12).
-func ParseResolver(text string) (*Resolver, error) {
+func ParseResolver(text string) (ByURL[Resolution], error) {
 	var raw json.RawMessage
 	if err := decode(text, &raw); err != nil {
 		return nil, err
 	}
-	r := &Resolver{}
-	err := r.read(raw, Resolution{MethodHead, 10, []int{301, 302, 303, 304, 307, 308}}, 0)
+	var r ByURL[Resolution]
+	err := readResolver(&r, raw, Resolution{MethodHead, 10, []int{301, 302, 303, 304, 307, 308}}, 0)
 	return r, err
 }
 
-func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
+func readResolver(r *ByURL[Resolution], raw json.RawMessage, by Resolution, depth int) error {
 	var v struct {
 		Method *string         `json:"METHOD"`
 		URL    json.RawMessage `json:"URL"`
@@ -88,7 +84,7 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 	}
 	for _, u := range urls {
 		if u[0] == '{' {
-			if err := r.read(u, by, depth+1); err != nil {
+			if err := readResolver(r, u, by, depth+1); err != nil {
 				return err
 			}
 			continue
@@ -97,12 +93,8 @@ func (r *Resolver) read(raw json.RawMessage, by Resolution, depth int) error {
 		if err != nil {
 			return err
 		}
-		link, err := expression(text)
-		if err != nil {
+		if err := r.add(text, by); err != nil {
 			return err
-		}
-		if r.rules = append(r.rules, urlRule[Resolution]{link, by}); len(r.rules) > maxRules {
-			return checkCount(len(r.rules))
 		}
 	}
 	return nil
@@ -127,27 +119,15 @@ func redirectCodes(raw json.RawMessage) (codes []int, err error) {
 	return codes, nil
 }
 
-// For returns how to resolve a link, by the first expression found in it, or nil to keep
-// it.
-func (r *Resolver) For(link string) *Resolution {
-	if r == nil {
-		return nil
-	}
-	return firstMatch(r.rules, link)
-}
-
-// FetcherTypes is the property FETCHER_TYPE: the fetcher of some URLs, before all other
-// choices.
-type FetcherTypes struct{ rules []urlRule[int] }
-
-// ParseFetcherTypes parses {urlRegex: 1 static or 2 dynamic}. Other numbers are ignored.
-// Source: docs/spec/crawling.md 3, 4.9.
-func ParseFetcherTypes(text string) (*FetcherTypes, error) {
+// ParseFetcherTypes parses FETCHER_TYPE, the fetcher of some URLs before all other choices:
+// {urlRegex: 1 static or 2 dynamic}. Other numbers are ignored. Source:
+// docs/spec/crawling.md 3, 4.9.
+func ParseFetcherTypes(text string) (ByURL[int], error) {
 	list, err := members(text)
 	if err != nil {
 		return nil, err
 	}
-	f := &FetcherTypes{}
+	var types ByURL[int]
 	for _, m := range list {
 		var n prop.Int
 		if err := inside(m.Name, m.Value, &n); err != nil {
@@ -156,64 +136,25 @@ func ParseFetcherTypes(text string) (*FetcherTypes, error) {
 		if n != 1 && n != 2 {
 			continue
 		}
-		re, err := expression(m.Name)
-		if err != nil {
+		if err := types.add(m.Name, int(n)); err != nil {
 			return nil, err
 		}
-		f.rules = append(f.rules, urlRule[int]{re, int(n)})
 	}
-	return f, nil
+	return types, nil
 }
 
-// For returns the fetcher of a URL, 1 or 2, by the first expression found in it, or 0.
-func (f *FetcherTypes) For(url string) int {
-	if f != nil {
-		if fetcher := firstMatch(f.rules, url); fetcher != nil {
-			return *fetcher
-		}
-	}
-	return 0
-}
-
-// Chain is the property URL_CHAIN: links to the parts of a multi-page document.
-type Chain struct {
-	pattern *pyregexp.Regexp
-
-	// For the processor, which joins the parts.
-	TagsNames []string
-	Delimiter string
-}
-
-// ParseChain parses {"url_pattern": regex, "tags_name": [name], "delimiter": text}. It
-// returns nil for null. Source: docs/spec/crawling.md 5.11.
-func ParseChain(text string) (*Chain, error) {
-	var raw json.RawMessage
-	if err := decode(text, &raw); err != nil {
-		return nil, err
-	}
-	if bytes.Equal(raw, []byte("null")) {
-		return nil, nil
-	}
+// ParseChain parses URL_CHAIN, {"url_pattern": regex}: the links to the parts of a multi-page
+// document. It returns nil if the property is off. The members "tags_name" and "delimiter"
+// are for the processor, which joins the parts. Source: docs/spec/crawling.md 5.11.
+func ParseChain(text string) (*pyregexp.Regexp, error) {
 	var v struct {
-		Pattern   *string    `json:"url_pattern"`
-		Tags      prop.Texts `json:"tags_name"`
-		Delimiter string     `json:"delimiter"`
+		Pattern *string `json:"url_pattern"`
 	}
-	if err := prop.Decode(text, &v); err != nil {
+	if err := decode(text, &v); err != nil || v.Pattern == nil {
 		return nil, err
-	}
-	if v.Pattern == nil {
-		return nil, nil
 	}
 	if *v.Pattern == "" {
 		return nil, errors.New(`has no expression at "url_pattern"`)
 	}
-	re, err := expression(*v.Pattern)
-	if err != nil {
-		return nil, err
-	}
-	return &Chain{re, v.Tags, v.Delimiter}, checkCount(len(v.Tags))
+	return expression(*v.Pattern)
 }
-
-// Match reports whether a link is a part of the chain.
-func (c *Chain) Match(link string) bool { return c != nil && c.pattern.MatchString(link) }

@@ -17,7 +17,7 @@ import (
 )
 
 // FieldsInit is the property URLS_FIELDS_INIT: column values for the row of a new URL.
-type FieldsInit struct{ fields []fieldInit }
+type FieldsInit []fieldInit
 
 type fieldInit struct {
 	column     string
@@ -30,12 +30,12 @@ type fieldInit struct {
 // URLMd5 cannot be set. The object is site or parent (the page). op is ==, !=, <>, match
 // (at the start), search or "is empty". Two numbers compare as numbers, other values as
 // text. Source: docs/spec/crawling.md 3.
-func ParseFieldsInit(text string) (*FieldsInit, error) {
+func ParseFieldsInit(text string) (FieldsInit, error) {
 	list, err := members(text)
 	if err != nil {
 		return nil, err
 	}
-	f := &FieldsInit{}
+	var f FieldsInit
 	for _, m := range list {
 		var v struct {
 			Value      json.RawMessage `json:"value"`
@@ -62,20 +62,20 @@ func ParseFieldsInit(text string) (*FieldsInit, error) {
 			}
 			init.conditions = append(init.conditions, c)
 		}
-		f.fields = append(f.fields, init)
+		f = append(f, init)
 	}
 	return f, nil
 }
 
 // Patch returns the values for the row of a new URL that was found on page parent of the
 // site. It is the same for all links of the page. Values fit their columns.
-func (f *FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
+func (f FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
 	p := wire.Patch{}
-	if f == nil || len(f.fields) == 0 {
+	if len(f) == 0 {
 		return p
 	}
 	rows := [...]wire.Patch{ofSite: wire.PatchOf(site, wire.SiteColumns), ofParent: wire.PatchOf(parent, wire.URLColumns)}
-	for _, field := range f.fields {
+	for _, field := range f {
 		holds := func(c condition) bool { return c.holds(rows[:]) }
 		if len(field.conditions) == 0 || slices.ContainsFunc(field.conditions, holds) {
 			p[field.column] = field.value
@@ -276,57 +276,36 @@ func dateValue(c wire.Column, text string) (any, error) {
 	return wire.Expr(text), nil
 }
 
-// RecrawlUpdates is the property RECRAWL_URL_UPDATE: extra values for the reset of a known
-// URL that is found again.
-type RecrawlUpdates struct{ rules []urlRule[RecrawlUpdate] }
-
-// RecrawlUpdate holds the values of one reset. Callers must not change Fields.
-type RecrawlUpdate struct {
-	New    bool       // also try an insert
-	Fields wire.Patch // values fit their columns; dates may be expressions
-}
-
-// ParseRecrawlUpdates parses {urlRegex: {"new": 0 or 1, "fields": {Column: value}}}, with
-// the columns of ParseFieldsInit. Source: docs/spec/crawling.md 3, 5.7.
-func ParseRecrawlUpdates(text string) (*RecrawlUpdates, error) {
+// ParseRecrawlUpdates parses RECRAWL_URL_UPDATE, the extra values for the reset of a known
+// URL that is found again: {urlRegex: {"fields": {Column: value}}}, with the columns of
+// ParseFieldsInit. Values fit their columns; dates may be expressions. Source:
+// docs/spec/crawling.md 3, 5.7.
+func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
 	list, err := members(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &RecrawlUpdates{}
+	var updates ByURL[wire.Patch]
 	for _, m := range list {
 		var v struct {
-			New    prop.Bool    `json:"new"`
 			Fields prop.Members `json:"fields"`
 		}
 		if err := inside(m.Name, m.Value, &v); err != nil {
 			return nil, err
 		}
-		re, err := expression(m.Name)
-		if err != nil {
-			return nil, err
-		}
-		by := RecrawlUpdate{New: bool(v.New), Fields: wire.Patch{}}
+		update := wire.Patch{}
 		for _, field := range v.Fields {
 			column, err := settable(field.Name)
 			if err != nil {
 				return nil, err
 			}
-			if by.Fields[column.Name], err = columnValue(column, field.Value); err != nil {
+			if update[column.Name], err = columnValue(column, field.Value); err != nil {
 				return nil, err
 			}
 		}
-		r.rules = append(r.rules, urlRule[RecrawlUpdate]{re, by})
-	}
-	return r, nil
-}
-
-// For returns the update of a URL by the first expression found in it, false without one.
-func (r *RecrawlUpdates) For(url string) (RecrawlUpdate, bool) {
-	if r != nil {
-		if update := firstMatch(r.rules, url); update != nil {
-			return *update, true
+		if err := updates.add(m.Name, update); err != nil {
+			return nil, err
 		}
 	}
-	return RecrawlUpdate{}, false
+	return updates, nil
 }

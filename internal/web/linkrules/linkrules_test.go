@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire"
 )
 
@@ -57,18 +58,14 @@ func TestXPaths(t *testing.T) {
 }
 
 func TestCollectLimits(t *testing.T) {
-	l := must[*CollectLimits](t)(ParseCollectLimits(`{"/NEWS/": [["MaxURLSFromPage", "5"], ["other", 7]], "": [["maxurls", 9]], "/news/top": ["MaxURLsFromPage", 2], "/all": [["", 0]]}`))
+	l := must[ByURL[int64]](t)(ParseCollectLimits(`{"/NEWS/": [["MaxURLSFromPage", "5"], ["other", 7]], "": [["maxurls", 9]], "/news/top": ["MaxURLsFromPage", 2], "/all": [["", 0]]}`))
 	for page, want := range map[string]int64{"http://a/news/": 9, "http://a/news/top": 2, "http://a/": 9, "http://a/all": 0} {
-		if got := l.MaxURLsFromPage(page, 100); got != want {
-			t.Errorf("%s: %d, want %d", page, got, want)
+		if got := l.For(page); got == nil || *got != want {
+			t.Errorf("%s: %v, want %d", page, got, want)
 		}
 	}
-	var missing *CollectLimits
-	if missing.MaxURLsFromPage("", 3) != 3 {
-		t.Error("a missing property changes the limit")
-	}
-	l = must[*CollectLimits](t)(ParseCollectLimits(`{"x": [["MaxURLSFromPage", 1]]}`))
-	if l.MaxURLsFromPage("http://a/", 3) != 3 {
+	l = must[ByURL[int64]](t)(ParseCollectLimits(`{"x": [["MaxURLSFromPage", 1]]}`))
+	if l.For("http://a/") != nil {
 		t.Error("the limit of another page applies")
 	}
 }
@@ -97,7 +94,7 @@ func TestURLLimits(t *testing.T) {
 		{"nothing matches", `{"root_url_mask": ["x"], "max_items": 9}`, "00000", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := must[*URLLimits](t)(ParseURLLimits(c.property))
+			l := must[URLLimits](t)(ParseURLLimits(c.property))
 			got := ""
 			for _, keep := range l.Keep(links) {
 				got += map[bool]string{true: "1", false: "0"}[keep]
@@ -107,7 +104,7 @@ func TestURLLimits(t *testing.T) {
 			}
 		})
 	}
-	var missing *URLLimits
+	var missing URLLimits
 	if missing.NeedsContentTypes() || slices.Contains(missing.Keep(links), false) {
 		t.Error("a missing property removes links")
 	}
@@ -159,7 +156,7 @@ func TestTemplate(t *testing.T) {
 }
 
 func TestResolver(t *testing.T) {
-	r := must[*Resolver](t)(ParseResolver(`{"METHOD": "sget", "URL": ["^http://s/", {"METHOD": "DGET", "URL": "^http://d/", "MAX": "3"}, {"TYPES": "302"}]}`))
+	r := must[ByURL[Resolution]](t)(ParseResolver(`{"METHOD": "sget", "URL": ["^http://s/", {"METHOD": "DGET", "URL": "^http://d/", "MAX": "3"}, {"TYPES": "302"}]}`))
 	all := []int{301, 302, 303, 304, 307, 308}
 	for url, want := range map[string]Resolution{
 		"http://s/": {"SGET", 10, all}, "http://d/": {"DGET", 3, all}, "http://x/": {"SGET", 10, []int{302}},
@@ -168,35 +165,38 @@ func TestResolver(t *testing.T) {
 			t.Errorf("%s: %+v", url, got)
 		}
 	}
-	r = must[*Resolver](t)(ParseResolver(`{"URL": ["^http://s/"], "MAX": 999}`))
+	r = must[ByURL[Resolution]](t)(ParseResolver(`{"URL": ["^http://s/"], "MAX": 999}`))
 	if got := r.For("http://s/"); got == nil || got.Method != MethodHead || got.Max != maxRedirects || r.For("http://x/") != nil {
 		t.Errorf("defaults: %+v", got)
 	}
-	if r = must[*Resolver](t)(ParseResolver(`{}`)); r.For("x") == nil {
+	if r = must[ByURL[Resolution]](t)(ParseResolver(`{}`)); r.For("x") == nil {
 		t.Error("the empty object does not resolve every link")
 	}
-	var missing *Resolver
+	var missing ByURL[Resolution]
 	if missing.For("x") != nil {
 		t.Error("a missing property resolves links")
 	}
 }
 
 func TestFetcherTypes(t *testing.T) {
-	f := must[*FetcherTypes](t)(ParseFetcherTypes(`{"^http://a/x": "2", "^http://a/y": 7, "^http://a/": 1}`))
-	for url, want := range map[string]int{"http://a/x": 2, "http://a/y": 1, "http://b/": 0} {
-		if got := f.For(url); got != want {
-			t.Errorf("%s: %d", url, got)
+	f := must[ByURL[int]](t)(ParseFetcherTypes(`{"^http://a/x": "2", "^http://a/y": 7, "^http://a/": 1}`))
+	for url, want := range map[string]int{"http://a/x": 2, "http://a/y": 1} {
+		if got := f.For(url); got == nil || *got != want {
+			t.Errorf("%s: %v", url, got)
 		}
+	}
+	if f.For("http://b/") != nil {
+		t.Error("another URL has a fetcher")
 	}
 }
 
 func TestChain(t *testing.T) {
-	c := must[*Chain](t)(ParseChain(`{"url_pattern": "page=\\d+", "tags_name": ["content", "x"], "delimiter": "\n"}`))
-	if !c.Match("http://a/?page=2") || c.Match("http://a/") || !slices.Equal(c.TagsNames, []string{"content", "x"}) || c.Delimiter != "\n" {
+	c := must[*pyregexp.Regexp](t)(ParseChain(`{"url_pattern": "page=\\d+", "tags_name": ["content", "x"], "delimiter": "\n"}`))
+	if !c.MatchString("http://a/?page=2") || c.MatchString("http://a/") {
 		t.Errorf("%+v", c)
 	}
 	for _, off := range []string{"null", "{}", `{"url_pattern": null}`} {
-		if c := must[*Chain](t)(ParseChain(off)); c != nil || c.Match("x") {
+		if c := must[*pyregexp.Regexp](t)(ParseChain(off)); c != nil {
 			t.Errorf("property %s is not disabled", off)
 		}
 	}
@@ -229,7 +229,7 @@ func TestFieldsInit(t *testing.T) {
 		{"number with a fraction", `{"HTTPTimeout": {"value": "30000.5"}}`, wire.Patch{"HTTPTimeout": 30000.5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := must[*FieldsInit](t)(ParseFieldsInit(c.property))
+			f := must[FieldsInit](t)(ParseFieldsInit(c.property))
 			if got := f.Patch(site, &parent); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%#v, want %#v", got, c.want)
 			}
@@ -238,14 +238,14 @@ func TestFieldsInit(t *testing.T) {
 }
 
 func TestRecrawlUpdates(t *testing.T) {
-	r := must[*RecrawlUpdates](t)(ParseRecrawlUpdates(`{"/a": {"new": "1", "fields": {"Priority": "3", "UDate": "NOW()"}}, "/": {"new": 0}}`))
-	if u, ok := r.For("http://x/a"); !ok || !u.New || !reflect.DeepEqual(u.Fields, wire.Patch{"Priority": int64(3), "UDate": wire.Expr("NOW()")}) {
+	r := must[ByURL[wire.Patch]](t)(ParseRecrawlUpdates(`{"/a": {"new": "1", "fields": {"Priority": "3", "UDate": "NOW()"}}, "/": {"new": 0}}`))
+	if u := r.For("http://x/a"); u == nil || !reflect.DeepEqual(*u, wire.Patch{"Priority": int64(3), "UDate": wire.Expr("NOW()")}) {
 		t.Errorf("%+v", u)
 	}
-	if u, ok := r.For("http://x/"); !ok || u.New || len(u.Fields) > 0 {
+	if u := r.For("http://x/"); u == nil || len(*u) > 0 {
 		t.Errorf("%+v", u)
 	}
-	if _, ok := r.For("x"); ok {
+	if r.For("x") != nil {
 		t.Error("an update applies to a URL that no expression matches")
 	}
 }
@@ -262,7 +262,7 @@ var readers = map[string]func(text string) error{
 	"COLLECT_URLS_LIMITS": func(text string) error {
 		l, err := ParseCollectLimits(text)
 		if err == nil {
-			l.MaxURLsFromPage("http://a/", 1)
+			l.For("http://a/")
 		}
 		return err
 	},
@@ -296,8 +296,8 @@ var readers = map[string]func(text string) error{
 	},
 	"URL_CHAIN": func(text string) error {
 		c, err := ParseChain(text)
-		if err == nil {
-			c.Match("http://a/")
+		if err == nil && c != nil {
+			c.MatchString("http://a/")
 		}
 		return err
 	},

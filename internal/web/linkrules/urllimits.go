@@ -10,7 +10,7 @@ import (
 )
 
 // URLLimits is the property URL_LIMITS: the final selection of a page's links.
-type URLLimits struct{ cuts []cut }
+type URLLimits []cut
 
 // cut is one rule. It keeps the links that its masks match, without the first offset, at
 // most most of them.
@@ -22,7 +22,7 @@ type cut struct {
 // ParseURLLimits parses {"root_url_mask": [regex], "content_type_mask": [regex], "offset":
 // n, "max_items": n} or a list of these. All members are optional. Masks ignore case.
 // Source: docs/spec/crawling.md 3, 7.3 (F35).
-func ParseURLLimits(text string) (*URLLimits, error) {
+func ParseURLLimits(text string) (URLLimits, error) {
 	var all json.RawMessage
 	if err := decode(text, &all); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func ParseURLLimits(text string) (*URLLimits, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &URLLimits{}
+	var l URLLimits
 	for _, raw := range list {
 		var v struct {
 			URLs   prop.Texts `json:"root_url_mask"`
@@ -49,15 +49,15 @@ func ParseURLLimits(text string) (*URLLimits, error) {
 		if c.types, err = anyOf(v.Types); err != nil {
 			return nil, err
 		}
-		l.cuts = append(l.cuts, c)
+		l = append(l, c)
 	}
 	return l, nil
 }
 
 // NeedsContentTypes reports whether Keep uses content types, which cost a HEAD request for
 // each link.
-func (l *URLLimits) NeedsContentTypes() bool {
-	return l != nil && slices.ContainsFunc(l.cuts, func(c cut) bool { return len(c.types) > 0 })
+func (l URLLimits) NeedsContentTypes() bool {
+	return slices.ContainsFunc(l, func(c cut) bool { return len(c.types) > 0 })
 }
 
 // Candidate is a link that passed all other checks.
@@ -69,15 +69,12 @@ type Candidate struct {
 // Keep returns, for each link of a page, whether it stays. Each rule keeps the links that
 // its masks match (an unknown type matches no mask), skips the first offset of them if
 // there are more, and keeps max_items of the rest (0 keeps all).
-func (l *URLLimits) Keep(links []Candidate) []bool {
+func (l URLLimits) Keep(links []Candidate) []bool {
 	keep := make([]bool, len(links))
 	for i := range keep {
 		keep[i] = true
 	}
-	if l == nil {
-		return keep
-	}
-	for _, c := range l.cuts {
+	for _, c := range l {
 		var left []int
 		for i, link := range links {
 			if !keep[i] {

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ncruces/go-strftime"
 
-	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -20,14 +20,9 @@ const maxXPath = 4 << 10
 // XPaths is the property COLLECT_URLS_XPATH_LIST: the XPath expressions that find the links
 // of a page.
 type XPaths struct {
-	sets    []xpathSet
+	sets    []urlRule[[]string]
 	builtin bool
 	dates   string // strftime format
-}
-
-type xpathSet struct {
-	page  *pyregexp.Regexp
-	texts []string
 }
 
 // ParseXPaths parses {"sets": {urlRegex: [xpath]}, "mode": 0 or 1, "date_format":
@@ -67,7 +62,7 @@ func ParseXPaths(text string) (*XPaths, error) {
 			return nil, err
 		}
 		count += 1 + len(texts)
-		x.sets = append(x.sets, xpathSet{page, texts})
+		x.sets = append(x.sets, urlRule[[]string]{page, texts})
 	}
 	return x, checkCount(count)
 }
@@ -81,10 +76,10 @@ func (x *XPaths) For(pageURL string, now time.Time) (expressions []string, built
 	}
 	seen := map[string]bool{}
 	for _, set := range x.sets {
-		if !matches(set.page, pageURL) {
+		if !matches(set.url, pageURL) {
 			continue
 		}
-		for _, text := range set.texts {
+		for _, text := range set.value {
 			if text = x.expand(text, now); text != "" && !seen[text] {
 				seen[text] = true
 				expressions = append(expressions, text)
@@ -117,23 +112,16 @@ func (x *XPaths) expand(text string, now time.Time) string {
 	})
 }
 
-// CollectLimits is the property COLLECT_URLS_LIMITS: limits for some pages.
-type CollectLimits struct{ rules []collectLimit }
-
-type collectLimit struct {
-	page  *pyregexp.Regexp
-	limit int64
-}
-
-// ParseCollectLimits parses {urlRegex: [[optionRegex, number], ...]}. The only option is
-// MaxURLSFromPage; optionRegex is searched for in it, ignoring case, and other pairs are
-// ignored. Source: docs/spec/crawling.md 3.
-func ParseCollectLimits(text string) (*CollectLimits, error) {
+// ParseCollectLimits parses COLLECT_URLS_LIMITS, the maximum number of links from some pages:
+// {urlRegex: [[optionRegex, number], ...]}. The only option is MaxURLSFromPage; optionRegex
+// is searched for in it, ignoring case, and other pairs are ignored. The last pair for a page
+// counts; 0 means no limit. Source: docs/spec/crawling.md 3.
+func ParseCollectLimits(text string) (ByURL[int64], error) {
 	list, err := members(text)
 	if err != nil {
 		return nil, err
 	}
-	l := &CollectLimits{}
+	var limits ByURL[int64]
 	for _, m := range list {
 		page, err := folded(m.Name)
 		if err != nil {
@@ -152,11 +140,12 @@ func ParseCollectLimits(text string) (*CollectLimits, error) {
 				return nil, err
 			}
 			if applies {
-				l.rules = append(l.rules, collectLimit{page, limit})
+				limits = append(limits, urlRule[int64]{page, limit})
 			}
 		}
 	}
-	return l, checkCount(len(l.rules))
+	slices.Reverse(limits)
+	return limits, checkCount(len(limits))
 }
 
 // collectPair parses [optionRegex, number].
@@ -181,18 +170,4 @@ func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, e
 		return 0, false, err
 	}
 	return max(int64(n), 0), matches(option, "MaxURLSFromPage"), nil
-}
-
-// MaxURLsFromPage returns the limit of the last pair for the page, else limit. 0 means no
-// limit.
-func (l *CollectLimits) MaxURLsFromPage(pageURL string, limit int64) int64 {
-	if l == nil {
-		return limit
-	}
-	for i := len(l.rules) - 1; i >= 0; i-- {
-		if matches(l.rules[i].page, pageURL) {
-			return l.rules[i].limit
-		}
-	}
-	return limit
 }
