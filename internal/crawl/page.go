@@ -206,7 +206,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
-	if status, given := p.settings.statuses.Of(p.Code); given {
+	if status, given := p.settings.statuses[p.Code]; given {
 		u.Status = status
 	}
 	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()

@@ -216,12 +216,8 @@ func (s *settings) readContent(p *properties) {
 	s.contentTypes = parsed(p, "ALLOWED_CTYPES", content.ParseTypes)
 	s.storedTypes = parsed(p, "MIME_TYPE_STORE_ON_DISK", content.ParseTypes)
 	s.typeMap = parsed(p, "CONTENT_TYPE_MAP", content.ParseTypeMap)
-	s.autoDetect = parsed(p, "MIME_TYPE_AUTO_DETECT", func(text string) (content.AutoDetect, error) {
-		return content.ParseAutoDetect(text, expression)
-	})
-	s.replace = parsed(p, "REPLACE", func(text string) (content.Replace, error) {
-		return content.ParseReplace(text, expression)
-	})
+	s.autoDetect = parsed(p, "MIME_TYPE_AUTO_DETECT", content.ParseAutoDetect)
+	s.replace = parsed(p, "REPLACE", content.ParseReplace)
 	s.recover = p.within("HTML_RECOVER", 0, 0, 2)
 	s.dateSources = parsedOr(p, "PDATE_SOURCES_MASK", content.DefaultSources, content.ParseMask)
 	s.dateKept = parsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", content.DefaultOverwrite, content.ParseMask)
@@ -260,32 +256,6 @@ func (s *settings) readLinks(p *properties) {
 	rules, errs := wire.ReadLinkRules(p.lookup)
 	s.rules = rules
 	p.errs = append(p.errs, errs...)
-}
-
-// expression compiles a pattern for package content.
-func expression(text string) (content.Regexp, error) {
-	re, err := pyregexp.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	return boundedRegexp{re}, nil
-}
-
-// boundedRegexp is a pattern whose replacements cannot make a page too large.
-type boundedRegexp struct{ *pyregexp.Regexp }
-
-// ReplaceAll replaces each match. It fails if the text grows to more than about twice its size.
-func (r boundedRegexp) ReplaceAll(text, with string) (string, error) {
-	template, err := r.Template(with)
-	if err != nil {
-		return "", err
-	}
-	const some = 1 << 20
-	replaced, ok := r.Replace(text, template, 2*len(text)+some)
-	if !ok {
-		return "", errors.New("takes too long, or makes the page too long")
-	}
-	return replaced, nil
 }
 
 // parseSchemes reads PROTOCOLS: the schemes of the list that can be crawled.

@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 
 	"web/xpath":     {"web/treesize"},
 	"web/loosexml":  {"web/charset"},
-	"web/content":   {"web/dates"},
+	"web/content":   {"web/dates", "web/pyregexp"},
 	"web/feed":      {"web/dates", "web/loosexml"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},

@@ -6,18 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
-
-// Regexp is a compiled pattern. ReplaceAll reads with in the pattern's own dialect. It must
-// bound its time and the size of its result, because both arguments are untrusted.
-type Regexp interface {
-	MatchString(text string) bool
-	ReplaceAll(text, with string) (string, error)
-}
-
-// Compiler compiles a pattern.
-type Compiler = func(text string) (Regexp, error)
 
 // AutoDetect is the property MIME_TYPE_AUTO_DETECT: for which pages the type is detected
 // from the content.
@@ -37,7 +28,7 @@ const (
 
 // detectRule holds if all of its conditions hold; a missing condition holds.
 type detectRule struct {
-	url      Regexp
+	url      *pyregexp.Regexp
 	mode     prop.Int
 	urlTypes []int64
 	parent   *prop.Int // 0 for roots, 1 for others
@@ -45,14 +36,13 @@ type detectRule struct {
 }
 
 // ParseAutoDetect parses "0" (off), "1" (detect from content), "2" (as 1, with a HEAD
-// request for each link), or a list of rules, one of which must hold. compile compiles the
-// url_expression of a rule.
-func ParseAutoDetect(text string, compile Compiler) (AutoDetect, error) {
+// request for each link), or a list of rules, one of which must hold.
+func ParseAutoDetect(text string) (AutoDetect, error) {
 	if strings.TrimSpace(text) == "" {
 		return AutoDetect{}, nil
 	}
 	if strings.IndexByte("{[", strings.TrimSpace(text)[0]) >= 0 {
-		rules, err := parseRules(text, maxEntries, compile, parseDetectRule)
+		rules, err := parseRules(text, maxEntries, parseDetectRule)
 		return AutoDetect{rules: rules}, err
 	}
 	var number prop.Int
@@ -66,7 +56,7 @@ func ParseAutoDetect(text string, compile Compiler) (AutoDetect, error) {
 }
 
 // parseRules parses a list of at most most rules, or a single rule. It returns nil on error.
-func parseRules[T any](text string, most int, compile Compiler, parse func(json.RawMessage, Compiler) (T, error)) ([]T, error) {
+func parseRules[T any](text string, most int, parse func(json.RawMessage) (T, error)) ([]T, error) {
 	list := []json.RawMessage{[]byte(text)}
 	if strings.TrimSpace(text) == "" || strings.TrimSpace(text)[0] != '{' {
 		if err := prop.Decode(text, &list); err != nil {
@@ -78,7 +68,7 @@ func parseRules[T any](text string, most int, compile Compiler, parse func(json.
 	}
 	var rules []T
 	for i, element := range list {
-		rule, err := parse(element, compile)
+		rule, err := parse(element)
 		if err != nil {
 			return nil, fmt.Errorf("has a rule %d that %w", i+1, err)
 		}
@@ -87,7 +77,7 @@ func parseRules[T any](text string, most int, compile Compiler, parse func(json.
 	return rules, nil
 }
 
-func parseDetectRule(raw json.RawMessage, compile Compiler) (detectRule, error) {
+func parseDetectRule(raw json.RawMessage) (detectRule, error) {
 	var v struct {
 		URL      string     `json:"url_expression"`
 		Mode     prop.Int   `json:"mode"`
@@ -120,7 +110,7 @@ func parseDetectRule(raw json.RawMessage, compile Compiler) (detectRule, error) 
 	}
 	if v.URL != "" {
 		var err error
-		if rule.url, err = compile(v.URL); err != nil {
+		if rule.url, err = pyregexp.Compile(v.URL); err != nil {
 			return detectRule{}, fmt.Errorf(`has a bad pattern at "url_expression": %w`, err)
 		}
 	}

@@ -6,39 +6,37 @@ import (
 	"fmt"
 	"strings"
 
+	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
 
 const (
 	// maxRules bounds the rules of REPLACE: each costs a pass over each page.
 	maxRules = 100
-	// A result that is more than growthRatio times as long as the text and longer than
-	// growthFree bytes is a mistake, such as a pattern that matches the empty string.
+	// A rule may double the text, and all rules together may multiply it by growthRatio, in
+	// addition to growthFree bytes. More is a mistake, such as a pattern that matches the
+	// empty string.
 	growthRatio = 4
 	growthFree  = 1 << 20
 )
-
-// ErrGrowth says that the result of a REPLACE rule is too large.
-var ErrGrowth = errors.New("result is too large")
 
 // Replace is the property REPLACE: substitutions in a page after it was fetched.
 type Replace struct{ rules []replaceRule }
 
 type replaceRule struct {
-	what      Regexp
+	what      *pyregexp.Regexp
 	with      string
 	condition string // SQL over the row of the URL, "" for always
 }
 
 // ParseReplace parses a list of {"WHERE": "RAW", "WHAT": pattern, "WITH": text,
-// "CONDITION": SQL}, or a single such object. compile compiles a pattern. The condition is
-// not parsed.
-func ParseReplace(text string, compile Compiler) (Replace, error) {
-	rules, err := parseRules(text, maxRules, compile, parseReplaceRule)
+// "CONDITION": SQL}, or a single such object. The condition is not parsed.
+func ParseReplace(text string) (Replace, error) {
+	rules, err := parseRules(text, maxRules, parseReplaceRule)
 	return Replace{rules}, err
 }
 
-func parseReplaceRule(raw json.RawMessage, compile Compiler) (replaceRule, error) {
+func parseReplaceRule(raw json.RawMessage) (replaceRule, error) {
 	var v struct {
 		Where, What, With, Condition string
 	}
@@ -51,7 +49,7 @@ func parseReplaceRule(raw json.RawMessage, compile Compiler) (replaceRule, error
 	case v.What == "":
 		return replaceRule{}, errors.New(`has no pattern at "WHAT"`)
 	}
-	what, err := compile(v.What)
+	what, err := pyregexp.Compile(v.What)
 	if err != nil {
 		return replaceRule{}, fmt.Errorf(`has a bad pattern at "WHAT": %w`, err)
 	}
@@ -70,14 +68,7 @@ func (r Replace) Apply(text string, holds func(condition string) (bool, error)) 
 	for i, rule := range r.rules {
 		ok, err := rule.applies(holds)
 		if err == nil && ok {
-			var changed string
-			changed, err = rule.what.ReplaceAll(text, rule.with)
-			switch {
-			case err == nil && len(changed) > limit:
-				err = fmt.Errorf("%w: %d bytes", ErrGrowth, len(changed))
-			case err == nil:
-				text = changed
-			}
+			text, err = rule.replace(text, min(limit, 2*len(text)+growthFree))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("apply REPLACE rule %d: %w", i+1, err))
@@ -94,4 +85,17 @@ func (r replaceRule) applies(holds func(string) (bool, error)) (bool, error) {
 		return false, errors.New("its condition cannot be evaluated here")
 	}
 	return holds(r.condition)
+}
+
+// replace returns text with each match replaced, or text and an error.
+func (r replaceRule) replace(text string, limit int) (string, error) {
+	template, err := r.what.Template(r.with)
+	if err != nil {
+		return text, err
+	}
+	replaced, ok := r.what.Replace(text, template, limit)
+	if !ok {
+		err = errors.New("takes too long, or makes the page too long")
+	}
+	return replaced, err
 }

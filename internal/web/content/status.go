@@ -38,9 +38,3 @@ func ParseStatuses(text string) (Statuses, error) {
 	}
 	return statuses, nil
 }
-
-// Of returns the status for a code; ok is false if the property has none.
-func (s Statuses) Of(code int) (status int64, ok bool) {
-	status, ok = s[code]
-	return status, ok
-}
