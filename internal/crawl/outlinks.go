@@ -297,7 +297,7 @@ func (c *collection) take(list []candidate) {
 // passes checks a link against the filters and a robots.txt that is already known.
 func (c *collection) passes(target, path string, o *origin) bool {
 	filters := c.page.site.filters
-	if filters.Has(filter.StageProtocol) && !filters.AcceptContent(filter.StageProtocol, target, c.env) {
+	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.env) {
 		return false
 	}
 	if !filters.Accept(linkStage, target, c.env) {

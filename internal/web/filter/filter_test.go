@@ -110,10 +110,10 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-func TestAcceptContent(t *testing.T) {
+func TestAcceptOfAContentStage(t *testing.T) {
 	set := mustCompile(t, []Rule{include(`^http://a/`), in(StageRaw, on(Rule{Pattern: "login", Subject: "RAW_CONTENT", Action: -1}))})
-	if !set.AcceptContent(StageRaw, "<p>news</p>", Env{}) || set.AcceptContent(StageRaw, "<p>login</p>", Env{}) {
-		t.Error("AcceptContent does not use exactly the rules of its stage")
+	if !set.Accept(StageRaw, "<p>news</p>", Env{}) || set.Accept(StageRaw, "<p>login</p>", Env{}) {
+		t.Error("Accept does not use exactly the rules of its stage")
 	}
 	if !set.Has(StageRaw) || set.Has(StageProtocol) {
 		t.Error("Has is wrong")
@@ -138,7 +138,7 @@ func TestComparisons(t *testing.T) {
 
 func TestBrokenRules(t *testing.T) {
 	set, errs := Compile([]Rule{include(`^http://(a`), include(`^http://b/`), exclude(`[`), on(Rule{OpCode: 9, Stage: StageAll, Action: -1})})
-	if len(errs) != 3 || !errors.Is(errs[0], ErrPattern) || !errors.Is(errs[1], ErrPattern) || !errors.Is(errs[2], ErrOpCode) {
+	if len(errs) != 3 || !strings.Contains(errs[0].Error(), "invalid pattern") || !strings.Contains(errs[1].Error(), "invalid pattern") || !strings.Contains(errs[2].Error(), "unknown operation") {
 		t.Fatalf("errors = %v", errs)
 	}
 	if !strings.Contains(errs[0].Error(), "rule 0") || !strings.Contains(errs[1].Error(), "rule 2") {

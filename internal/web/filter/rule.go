@@ -63,15 +63,6 @@ type Env struct {
 	SQL func(expression string) (bool, error)
 }
 
-// includes reports whether the rule includes what it matches. Stored rules use Action or
-// Type (docs/spec/crawling.md 7.1 #12).
-func (r *Rule) includes() bool {
-	if r.Action != 0 {
-		return r.Action > 0
-	}
-	return r.Type != 0
-}
-
 // literal reports whether the left side is Subject itself.
 func (r *Rule) literal() bool {
 	switch r.Subject {

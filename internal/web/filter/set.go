@@ -1,36 +1,29 @@
 package filter
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-)
-
-// Errors of Compile. A rule with such an error never matches.
-var (
-	ErrPattern = errors.New("invalid pattern")
-	ErrOpCode  = errors.New("unknown operation")
 )
 
 // Set holds the compiled filters of one site. It is immutable, so goroutines may share it.
 // A nil Set accepts everything.
 type Set struct{ rules []compiled }
 
+// Effects of a rule. A condition is an ungrouped comparison.
+const (
+	includes  = "include"
+	excludes  = "exclude"
+	condition = "condition"
+)
+
 // compiled is one enabled rule.
 type compiled struct {
 	Rule
-	include      bool
-	condition    bool          // an ungrouped comparison
-	broken       bool          // never matches
-	alternatives []pattern     // of OpRegexp
-	values       []alternative // of comparisons
-}
-
-// alternative is one text of a pattern and whether it has macros.
-type alternative struct {
-	text   string
-	macros bool
+	effect   string
+	broken   bool      // never matches
+	patterns []pattern // of OpRegexp
+	values   []string  // of comparisons
 }
 
 // Compile prepares rules and drops disabled ones. The errors name each invalid rule by
@@ -43,7 +36,10 @@ func Compile(rules []Rule) (*Set, []error) {
 		if r.State == 0 {
 			continue
 		}
-		c := compiled{Rule: r, include: r.includes()}
+		c := compiled{Rule: r, effect: excludes}
+		if r.Action > 0 || r.Action == 0 && r.Type != 0 { // stored rules use one (docs/spec/crawling.md 7.1 #12)
+			c.effect = includes
+		}
 		if err := c.compile(); err != nil {
 			c.broken = true
 			errs = append(errs, fmt.Errorf("compile filter rule %d: %w", i, err))
@@ -60,17 +56,17 @@ func (c *compiled) compile() error {
 		for _, text := range alternatives(c.Pattern) {
 			p, err := newPattern(text)
 			if err != nil {
-				return fmt.Errorf("%w %.200q: %w", ErrPattern, text, err)
+				return fmt.Errorf("invalid pattern %.200q: %w", text, err)
 			}
-			c.alternatives = append(c.alternatives, p)
+			c.patterns = append(c.patterns, p)
 		}
 	case OpEqual <= c.OpCode && c.OpCode <= OpGreater:
-		c.condition = c.literal() && c.Group == 0 && c.include
-		for _, text := range alternatives(c.Pattern) {
-			c.values = append(c.values, alternative{text, hasMacros(text)})
+		if c.literal() && c.Group == 0 && c.effect == includes {
+			c.effect = condition
 		}
+		c.values = alternatives(c.Pattern)
 	default:
-		return fmt.Errorf("%w %d", ErrOpCode, c.OpCode)
+		return fmt.Errorf("unknown operation %d", c.OpCode)
 	}
 	return nil
 }
@@ -100,7 +96,8 @@ func (s *Set) Has(stage int) bool {
 
 // Accept reports whether url, or another short value, passes at the stage. Rules of
 // StageAll also apply at StageLinks, StageRedirect and StageBeforeProcessor, rules of
-// StageLinks also at StageRedirect.
+// StageLinks also at StageRedirect. Rules of StageAll, the default stage, are patterns of
+// URLs, so they do not apply to contents.
 func (s *Set) Accept(stage int, url string, env Env) bool {
 	return s.accept(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
 }
@@ -116,12 +113,6 @@ func appliesAt(stage, of int) bool {
 	return of == stage
 }
 
-// AcceptContent reports whether a content passes at the stage. Rules of StageAll, the
-// default stage, do not apply: they are patterns of URLs.
-func (s *Set) AcceptContent(stage int, content string, env Env) bool {
-	return s.accept(content, &env, func(c *compiled) bool { return c.Stage == stage })
-}
-
 // Subjects of rules about a response.
 const (
 	RawContent   = "RAW_CONTENT" // same as an empty Subject
@@ -129,9 +120,9 @@ const (
 	LastModified = "LAST_MODIFIED"
 )
 
-// AcceptSubject is AcceptContent for one part of a response: rules on other parts do not
-// apply. Rules with a literal Subject apply to the raw content (docs/spec/crawling.md 5.5,
-// 5.6).
+// AcceptSubject reports whether one part of a response passes at the stage: rules on other
+// parts do not apply. Rules with a literal Subject apply to the raw content
+// (docs/spec/crawling.md 5.5, 5.6).
 func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
 	return s.accept(value, &env, func(c *compiled) bool {
 		if c.Stage != stage {
@@ -151,16 +142,16 @@ func (s *Set) AcceptSQL(stage int, env Env) bool {
 
 // group is the combined result of the rules with one group and one effect.
 type group struct {
-	id      int
-	include bool
-	holds   bool
+	id     int
+	effect string
+	holds  bool
 }
 
 func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool {
 	if s == nil {
 		return true
 	}
-	groups := make([]group, 0, 8)
+	var groups []group
 	anyInclude, included := false, false
 	for i := range s.rules {
 		c := &s.rules[i]
@@ -173,26 +164,18 @@ func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool 
 			continue
 		}
 		match := c.match(value, env)
-		switch {
-		case c.condition:
-			if !match {
-				return false
-			}
-		case c.include:
-			anyInclude = true
-			included = included || match
-		case match:
+		if c.effect == condition && !match || c.effect == excludes && match {
 			return false
 		}
+		anyInclude = anyInclude || c.effect == includes
+		included = included || c.effect == includes && match
 	}
 	for _, g := range groups {
-		switch {
-		case g.include:
-			anyInclude = true
-			included = included || g.holds
-		case g.holds:
+		if g.effect == excludes && g.holds {
 			return false
 		}
+		anyInclude = anyInclude || g.effect == includes
+		included = included || g.effect == includes && g.holds
 	}
 	return included || !anyInclude
 }
@@ -201,11 +184,11 @@ func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool 
 // than a map.
 func groupOf(groups *[]group, c *compiled) *group {
 	for i := range *groups {
-		if g := &(*groups)[i]; g.id == c.Group && g.include == c.include {
+		if g := &(*groups)[i]; g.id == c.Group && g.effect == c.effect {
 			return g
 		}
 	}
-	*groups = append(*groups, group{id: c.Group, include: c.include, holds: true})
+	*groups = append(*groups, group{c.Group, c.effect, true})
 	return &(*groups)[len(*groups)-1]
 }
 
@@ -221,21 +204,34 @@ func (c *compiled) match(value string, env *Env) bool {
 		ok, err := env.SQL(expand(c.Pattern, env, false))
 		return ok && err == nil
 	case OpRegexp:
-		for _, p := range c.alternatives {
-			if p.match(value, env) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(c.patterns, func(p pattern) bool { return p.match(value, env) })
 	}
-	for _, v := range c.values {
-		text := v.text
-		if v.macros {
-			text = expand(text, env, false)
-		}
-		if compare(c.OpCode, value, text) {
-			return true
-		}
+	return slices.ContainsFunc(c.values, func(text string) bool { return compare(c.OpCode, value, expand(text, env, false)) })
+}
+
+// Verdict is the result of one rule for a value.
+type Verdict struct {
+	Rule    Rule
+	Applies bool   // the rule has the stage and mode
+	Effect  string // "include", "exclude", "condition", or "broken" for an invalid rule
+	Matches bool   // false if the rule does not apply
+}
+
+// Explain returns the verdict of each enabled rule on url at the stage, in their order, and
+// the result of Accept.
+func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
+	if s == nil {
+		return nil, true
 	}
-	return false
+	verdicts := make([]Verdict, len(s.rules))
+	for i := range s.rules {
+		c := &s.rules[i]
+		v := Verdict{Rule: c.Rule, Effect: c.effect, Applies: appliesAt(stage, c.Stage) && c.Mode == env.Mode && (c.OpCode != OpSQL || env.SQL != nil)}
+		if c.broken {
+			v.Effect = "broken"
+		}
+		v.Matches = v.Applies && c.match(url, &env)
+		verdicts[i] = v
+	}
+	return verdicts, s.Accept(stage, url, env)
 }
