@@ -67,7 +67,6 @@ func (b *batch) addSite(site string) {
 
 // outcome is the end of a task.
 type outcome struct {
-	Task    string
 	State   executor.State
 	Reason  string
 	Exit    int

@@ -60,35 +60,33 @@ func (q *queue) postpone(b *batch) {
 
 // readResult reads the result of the task in a worker, because it may have megabytes.
 func (q *queue) readResult(b *batch) {
-	id, keys, read := b.task, b.nodes > 1, q.read
-	failed := func(err error) {
+	keys := b.nodes > 1
+	manager.Work(q.Loop, func(ctx context.Context) (outcome, error) {
+		res, err := q.Executor.Result(ctx, b.task)
+		switch {
+		case errors.Is(err, executor.ErrUnknown):
+			return lost, nil
+		case err != nil:
+			return outcome{}, err
+		}
+		return q.read(res, keys), nil
+	}, func(o outcome, err error) {
 		if err != nil {
 			q.checkFaults++
 			q.Log().Warn("cannot read the result", "batch", b.id, "error", err)
 			q.postpone(b)
+		} else if b.stage == over {
+			q.conclude(b, o)
 		}
-	}
-	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-		res, err := q.Executor.Result(ctx, id)
-		switch {
-		case errors.Is(err, executor.ErrUnknown):
-			return r.Send(q.report(outcomeReport), lost(id))
-		case err != nil:
-			return err
-		}
-		return r.Send(q.report(outcomeReport), read(id, res, keys))
-	}, failed)
-	failed(err)
+	})
 }
 
-// lost returns the outcome of a task that the executor does not know.
-func lost(id string) outcome {
-	return outcome{Task: id, State: executor.Lost, Reason: "the executor does not know the task"}
-}
+// lost is the outcome of a task that the executor does not know.
+var lost = outcome{State: executor.Lost, Reason: "the executor does not know the task"}
 
 // readBatch summarises a Batch, so that only the used fields are sent to the loop.
-func readBatch(id string, res executor.Result, keys bool) outcome {
-	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+func readBatch(res executor.Result, keys bool) outcome {
+	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if o.State != executor.Finished {
 		return o
 	}
@@ -115,17 +113,6 @@ func readBatch(id string, res executor.Result, keys bool) outcome {
 }
 
 func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
-
-func (q *queue) outcome(_ string, object json.RawMessage) {
-	var o outcome
-	if err := json.Unmarshal(object, &o); err != nil {
-		q.Log().Error("cannot read the report of a worker", "error", err)
-		return
-	}
-	if b := q.batches[o.Task]; b != nil && b.stage == over {
-		q.conclude(b, o)
-	}
-}
 
 // conclude handles the outcome of a batch in stage over. Its rows are returned, then its task
 // is deleted.
@@ -193,23 +180,15 @@ func (q *queue) returnRows(b *batch) {
 
 // forget deletes the task from the executor.
 func (q *queue) forget(b *batch) {
-	failed := func(err error) {
-		q.deleteFaults++
-		q.Log().Warn("cannot delete the task", "batch", b.id, "error", err)
-		q.postpone(b)
-	}
-	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		return q.Executor.Delete(ctx, b.task)
-	}, func(err error) {
+	q.Go(func(ctx context.Context) error { return q.Executor.Delete(ctx, b.task) }, func(err error) {
 		if err != nil {
-			failed(err)
+			q.deleteFaults++
+			q.Log().Warn("cannot delete the task", "batch", b.id, "error", err)
+			q.postpone(b)
 			return
 		}
 		delete(q.batches, b.task)
 	})
-	if err != nil {
-		failed(err)
-	}
 }
 
 // selectionLost returns the rows of a selection without an answer. After a timeout the

@@ -3,7 +3,6 @@ package batches
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -31,19 +30,6 @@ const (
 	processTimer     = "process"
 )
 
-// Reports of a queue's workers, relative to the first report of the queue.
-const (
-	knownReport   = iota // the tasks that existed when the watcher started
-	stateReport          // a task is over or unknown
-	outcomeReport        // the outcome of a task
-
-	firstReport = wire.InternalWork + 100
-	reports     = 10 // of one queue
-)
-
-// batchesReport lists the active batches.
-const batchesReport = firstReport - 1
-
 // queue submits, watches and ends the batches of one type. It belongs to the manager's loop,
 // which may have several queues.
 type queue struct {
@@ -54,11 +40,11 @@ type queue struct {
 	kind     string  // task type
 	timer    string  // that starts its work
 	statuses []int64 // of the rows that its batches hold; empty: they hold no rows
-	number   int     // among the loop's queues
 	// read summarises a result, in a worker; keys: set outcome.Crawled.
-	read func(id string, res executor.Result, keys bool) outcome
+	read func(res executor.Result, keys bool) outcome
 
-	batches map[string]*batch // by task id
+	batches  map[string]*batch // by task id
+	watching bool              // a worker waits for changes of the executor
 	// After a start, the tasks of the last run are adopted; then the rows of its other
 	// batches are returned. Nothing starts before ready.
 	adopted, recovering, ready bool
@@ -79,73 +65,71 @@ type queue struct {
 	unsubmitted                                           int64 // faults of tasks that the executor refused
 }
 
-func (q *queue) report(n int) int { return firstReport + q.number*reports + n }
-
 // Limits of the rest after consecutive faults.
 const (
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
 )
 
-// watch declares the queue's timers and reports. Call it before Run.
+// watch declares the queue's timers. Call it before Run.
 func (q *queue) watch() {
 	q.batches = map[string]*batch{}
-	q.HandleReport(q.report(knownReport), q.known)
-	q.HandleReport(q.report(stateReport), q.state)
-	q.HandleReport(q.report(outcomeReport), q.outcome)
 	q.Maintain("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
-	q.Maintain("watch "+q.kind, func() time.Duration { return time.Second }, q.startWatcher())
+	q.Maintain("watch "+q.kind, func() time.Duration { return time.Second }, func(time.Time) {
+		if !q.watching {
+			q.follow(q.openWatch)
+		}
+	})
 	q.Maintain("ends "+q.kind, func() time.Duration { return time.Second }, q.retry)
 }
 
-// startWatcher returns the timer function that keeps one watcher running. A watcher reports
-// the known tasks, then each end of a task.
-func (q *queue) startWatcher() func(time.Time) {
-	watching := false
-	return func(time.Time) {
-		if watching {
-			return
-		}
-		_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-			changes, err := q.Executor.Watch(ctx, executor.Filter{Types: []string{q.kind}})
-			if err != nil {
-				return err
-			}
-			all, err := q.Executor.Status(ctx)
-			if err != nil {
-				return err
-			}
-			all = slices.DeleteFunc(all, func(s executor.Status) bool { return s.Type != q.kind })
-			if err := r.Send(q.report(knownReport), all); err != nil {
-				return err
-			}
-			for s := range changes {
-				if s.State.Over() {
-					if err := r.Send(q.report(stateReport), s); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		}, func(err error) {
-			watching = false
-			if err != nil {
-				q.Log().Error("cannot watch the executor", "error", err)
-			}
-		})
-		watching = err == nil
-	}
+// news are tasks of the queue that a watch reports: first all known ones, then each one that
+// ends. A watch that has ended has no changes.
+type news struct {
+	changes <-chan executor.Status
+	tasks   []executor.Status
 }
 
-// known adopts the tasks of the last run. A later watcher only reports what the former one may
-// have missed: then every task is ours, and an unknown one is deleted already.
-func (q *queue) known(_ string, object json.RawMessage) {
-	var all []executor.Status
-	if err := json.Unmarshal(object, &all); err != nil {
-		q.Log().Error("cannot read the report of the watcher", "error", err)
-		return
+// openWatch starts a watch and lists the known tasks.
+func (q *queue) openWatch(ctx context.Context) (news, error) {
+	changes, err := q.Executor.Watch(ctx, executor.Filter{Types: []string{q.kind}})
+	if err != nil {
+		return news{}, err
 	}
-	for _, s := range all {
+	all, err := q.Executor.Status(ctx)
+	all = slices.DeleteFunc(all, func(s executor.Status) bool { return s.Type != q.kind })
+	return news{changes, all}, err
+}
+
+// next waits for the end of a task.
+func (n news) next(context.Context) (news, error) {
+	for s := range n.changes {
+		if s.State.Over() {
+			return news{n.changes, []executor.Status{s}}, nil
+		}
+	}
+	return news{}, nil
+}
+
+// follow keeps one worker that waits for news, until the watch ends.
+func (q *queue) follow(wait func(context.Context) (news, error)) {
+	q.watching = true
+	manager.Work(q.Loop, wait, func(n news, err error) {
+		q.watching = n.changes != nil
+		switch {
+		case err != nil:
+			q.Log().Error("cannot watch the executor", "error", err)
+		case q.watching:
+			q.known(n.tasks)
+			q.follow(n.next)
+		}
+	})
+}
+
+// known adopts the tasks of the last run. A later watch only reports what the former one may
+// have missed: then every task is ours, and an unknown one is deleted already.
+func (q *queue) known(tasks []executor.Status) {
+	for _, s := range tasks {
 		if !q.adopted {
 			id := batchOf(s.Labels)
 			q.batches[s.ID] = &batch{id: id, task: s.ID, stage: running}
@@ -226,44 +210,22 @@ func (q *queue) submit(b *batch, t executor.Task) {
 	t.QueueTTL = cmp.Or(t.QueueTTL, q.limits.TaskTTL)
 	t.Attempts, t.Start, t.ResultTTL = 1, q.Start.conditions(), max(q.ResultTTL, 0)
 	q.batches[b.task] = b
-	_, err := q.Go(func(ctx context.Context, _ *manager.Reporter) error {
-		return q.Executor.Submit(ctx, t)
-	}, func(err error) {
+	q.Go(func(ctx context.Context) error { return q.Executor.Submit(ctx, t) }, func(err error) {
 		if err != nil {
 			q.refused(b, err)
 			return
 		}
-		b.stage = max(b.stage, running) // the watcher may have reported its end first
+		b.stage = max(b.stage, running) // the watch may have reported its end first
 		q.free()                        // there may be more work and another slot
 	})
-	if err != nil {
-		q.refused(b, err)
-	}
 }
 
 func (q *queue) refused(b *batch, err error) {
 	b.stage = over
-	q.conclude(b, outcome{Task: b.task, State: executor.Refused, Reason: err.Error(), Unsubmitted: true})
+	q.conclude(b, outcome{State: executor.Refused, Reason: err.Error(), Unsubmitted: true})
 }
 
-// state handles a change of state from the watcher or the check.
-func (q *queue) state(_ string, object json.RawMessage) {
-	var s executor.Status
-	if err := json.Unmarshal(object, &s); err != nil {
-		q.Log().Error("cannot read the report of the watcher", "error", err)
-		return
-	}
-	if s.State == executor.Unknown {
-		if b := q.batches[s.ID]; b != nil && b.stage == running {
-			b.stage = over
-			q.conclude(b, lost(s.ID))
-		}
-		return
-	}
-	q.taskOver(s.ID)
-}
-
-// check reads the states of running tasks in case the watcher missed a change
+// check reads the states of running tasks in case the watch missed a change
 // (docs/spec/daemon.md 2.6). A task that the executor does not know is lost.
 func (q *queue) check() {
 	var ids []string
@@ -275,28 +237,23 @@ func (q *queue) check() {
 	if len(ids) == 0 {
 		return
 	}
-	_, err := q.Go(func(ctx context.Context, r *manager.Reporter) error {
-		states, err := q.Executor.Status(ctx, ids...)
-		if err != nil {
-			return err
-		}
-		for _, s := range states {
-			if s.State.Over() || s.State == executor.Unknown {
-				if err := r.Send(q.report(stateReport), s); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}, func(err error) {
+	manager.Work(q.Loop, func(ctx context.Context) ([]executor.Status, error) {
+		return q.Executor.Status(ctx, ids...)
+	}, func(states []executor.Status, err error) {
 		if err != nil {
 			q.checkFaults++
 			q.Log().Warn("cannot read the states of tasks", "error", err)
 		}
+		for _, s := range states {
+			switch b := q.batches[s.ID]; {
+			case s.State.Over():
+				q.taskOver(s.ID)
+			case s.State == executor.Unknown && b != nil && b.stage == running:
+				b.stage = over
+				q.conclude(b, lost)
+			}
+		}
 	})
-	if err != nil {
-		q.checkFaults++
-	}
 }
 
 // retry repeats the failed steps that are due.

@@ -2,10 +2,10 @@ package batches
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
+	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
 )
@@ -20,7 +20,6 @@ type ReturnConfig struct {
 
 func (c *Crawl) declareReturn() {
 	r := &c.cfg.Return
-	c.HandleReport(batchesReport, c.returnStuck)
 	c.Every(returnTimer, every(&r.Mode, &r.Period), func(time.Time) { c.findStuck() })
 	c.Var(
 		manager.Switch("ReturnURLsMode", &r.Mode),
@@ -37,37 +36,27 @@ func (c *Crawl) findStuck() {
 		return
 	}
 	c.returning = true
-	failed := func(err error) {
+	manager.Work(c.Loop, func(ctx context.Context) ([]executor.Status, error) {
+		return c.Executor.Status(ctx)
+	}, func(known []executor.Status, err error) {
 		if err != nil {
 			c.returning = false
 			c.Log().Warn("cannot list active batches", "error", err)
+			return
 		}
-	}
-	_, err := c.Go(func(ctx context.Context, r *manager.Reporter) error {
-		all, err := c.Executor.Status(ctx)
-		if err != nil {
-			return err
-		}
-		ids := []int64{}
-		for _, s := range all {
-			if id := batchOf(s.Labels); id != 0 {
-				ids = append(ids, id)
-			}
-		}
-		return r.Send(batchesReport, ids)
-	}, failed)
-	failed(err)
+		c.returnStuck(known)
+	})
 }
 
 // returnStuck returns the rows of batches that are neither active nor being selected. That
 // counts no attempt, because their fate is unknown. Rows selected meanwhile are too young to
 // match.
-func (c *Crawl) returnStuck(_ string, object json.RawMessage) {
+func (c *Crawl) returnStuck(known []executor.Status) {
 	except := []int64{}
-	if err := json.Unmarshal(object, &except); err != nil {
-		c.returning = false
-		c.Log().Error("cannot read the report of a worker", "error", err)
-		return
+	for _, s := range known {
+		if id := batchOf(s.Labels); id != 0 {
+			except = append(except, id)
+		}
 	}
 	for id := range c.open {
 		except = append(except, id)

@@ -1,7 +1,6 @@
 package batches
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -77,7 +76,7 @@ func TestRowsOfOpenSelectionStay(t *testing.T) {
 		c.open[11] = round{id: 11}
 		c.open[12] = round{id: 12, incremental: true}
 		c.batches["crawl-13"] = &batch{id: 13, task: "crawl-13", stage: running}
-		c.returnStuck("", json.RawMessage(`[14]`))
+		c.returnStuck([]executor.Status{{Labels: map[string]string{label: "14"}}})
 		clear(c.open)
 		clear(c.batches)
 	})

@@ -35,8 +35,8 @@ type sweep struct {
 
 // start adds the sweep to the manager c. Names of its variables begin with keys; those of its
 // task name end with suffix.
-func (s *sweep) start(c *Crawl, number int, keys, suffix, counters string) {
-	s.Loop, s.Common, s.limits, s.name, s.number = c.Loop, c.Common, &s.cfg.Limits, &s.cfg.TaskName, number
+func (s *sweep) start(c *Crawl, keys, suffix, counters string) {
+	s.Loop, s.Common, s.limits, s.name = c.Loop, c.Common, &s.cfg.Limits, &s.cfg.TaskName
 	s.read = s.answer
 	s.ended = func(b *batch, next func()) {
 		if b.end.good() {
@@ -84,8 +84,8 @@ func (s *sweep) fill() {
 }
 
 // answer summarises the answer of db-task, [operation+100, object].
-func (s *sweep) answer(id string, res executor.Result, _ bool) outcome {
-	o := outcome{Task: id, State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+func (s *sweep) answer(res executor.Result, _ bool) outcome {
+	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if o.State != executor.Finished {
 		return o
 	}

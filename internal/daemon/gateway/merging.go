@@ -38,7 +38,8 @@ type mergings struct {
 func (s *Service) finish(m *merging) {
 	switch size := len(m.answer.Object); {
 	case size <= smallAnswer:
-		s.Reply(m.from, m.event, m.answer.Type, s.mergedOr(m, s.merge))
+		raw, err := s.merge(m.merger, m.answer.Object)
+		s.replyMerged(m, raw, err)
 	case s.large.bytes+size > maxMerging:
 		s.Reply(m.from, m.event, m.answer.Type, wire.ErrorItem(fmt.Sprintf("busy: %d bytes of answers wait to be merged", s.large.bytes)))
 	default:
@@ -54,29 +55,26 @@ func (s *Service) startMerging() {
 		m := s.large.waiting[0]
 		s.large.waiting[0] = nil
 		s.large.waiting = s.large.waiting[1:]
-		// A channel instead of a report, because the loop would parse the whole report.
-		done, work := make(chan json.RawMessage, 1), s.merge
-		_, err := s.Go(func(context.Context, *manager.Reporter) error {
-			done <- s.mergedOr(m, work)
-			return nil
-		}, func(err error) { s.mergingEnded(m, done, err) })
 		s.large.running[m] = true
-		if err != nil {
-			s.mergingEnded(m, done, err)
-		}
+		work := s.merge
+		manager.Work(s.Loop, func(context.Context) (json.RawMessage, error) {
+			return work(m.merger, m.answer.Object)
+		}, func(raw json.RawMessage, err error) {
+			delete(s.large.running, m)
+			s.large.bytes -= len(m.answer.Object)
+			s.replyMerged(m, raw, err)
+			s.startMerging()
+		})
 	}
 }
 
-func (s *Service) mergingEnded(m *merging, done <-chan json.RawMessage, err error) {
-	delete(s.large.running, m)
-	s.large.bytes -= len(m.answer.Object)
+// replyMerged answers with the merged answer, or with the unmerged one if merging has failed.
+func (s *Service) replyMerged(m *merging, raw json.RawMessage, err error) {
 	if err != nil {
 		s.Log().Error("cannot merge answers", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
-		s.Reply(m.from, m.event, m.answer.Type, m.answer.Object)
-	} else {
-		s.Reply(m.from, m.event, m.answer.Type, <-done)
+		raw = m.answer.Object
 	}
-	s.startMerging()
+	s.Reply(m.from, m.event, m.answer.Type, raw)
 }
 
 // refuseAll answers requests whose answers are not merged yet when the manager stops.
@@ -87,17 +85,6 @@ func (s *Service) refuseAll() {
 	for m := range s.large.running {
 		s.Reply(m.from, m.event, m.answer.Type, wire.ErrorItem("the daemon stops"))
 	}
-}
-
-// mergedOr returns the merged answer, or the unmerged one if merging fails. It is safe outside
-// of the loop.
-func (s *Service) mergedOr(m *merging, work func(merge.Merger, json.RawMessage) (json.RawMessage, error)) json.RawMessage {
-	merged, err := work(m.merger, m.answer.Object)
-	if err != nil {
-		s.Log().Error("cannot merge answers", "uid", m.event.UID, "op", wire.Op(m.event.Type).String(), "error", err)
-		return m.answer.Object
-	}
-	return merged
 }
 
 // mergingOf prepares the merging of the answer to a request. It returns nil for a single node,

@@ -27,7 +27,7 @@
 //
 // Before Run, methods only declare; New opens nothing. After that, all code runs in the
 // loop's goroutine: handlers, timers, the callbacks of Ask and Go. So a manager needs no
-// mutex, and no callback may block: slow work goes to a worker (Go), which reports by message.
+// mutex, and no callback may block: slow work goes to a worker (Go, Work), whose end is a message.
 // Each request gets exactly one answer: a result, an error, "unknown", or a timeout.
 //
 // The loop also serves operators (docs/spec/daemon.md 4): it registers with

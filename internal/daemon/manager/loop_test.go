@@ -196,25 +196,15 @@ func TestWorkers(t *testing.T) {
 	b := managertest.Bus(t)
 	l := New(Config{Name: "Boss", Bus: b, Log: managertest.Quiet(), MaxWorkers: 2})
 	type outcome struct {
-		err     error
-		reports []string
+		value string
+		err   error
 	}
 	outcomes, overflow := make(chan outcome, 3), make(chan error, 1)
-	reports := map[string][]string{}
-	l.HandleReport(wire.InternalTaskDone, func(uid string, object json.RawMessage) {
-		reports[uid] = append(reports[uid], string(object))
-	})
-	start := func(work func(context.Context, *Reporter) error) error {
-		var uid string
-		uid, err := l.Go(work, func(err error) { outcomes <- outcome{err, reports[uid]} })
-		return err
-	}
+	done := func(value string, err error) { outcomes <- outcome{value, err} }
 	l.Every("start", func() time.Duration { return time.Hour }, func(time.Time) {
-		_ = start(func(_ context.Context, r *Reporter) error {
-			return errors.Join(r.Send(wire.InternalTaskDone, 1), r.Send(wire.InternalTaskDone, 2))
-		})
-		_ = start(func(context.Context, *Reporter) error { panic("worker panic") })
-		overflow <- start(func(context.Context, *Reporter) error { return nil })
+		Work(l, func(context.Context) (string, error) { return "fine", nil }, done)
+		Work(l, func(context.Context) (string, error) { panic("worker panic") }, done)
+		l.Go(func(context.Context) error { return nil }, func(err error) { overflow <- err })
 	})
 	stop := run(t, l)
 	if err := <-overflow; !errors.Is(err, bus.ErrBusy) {
@@ -223,9 +213,9 @@ func TestWorkers(t *testing.T) {
 	var fine, failed int
 	for range 2 {
 		switch o := <-outcomes; {
-		case o.err == nil && strings.Join(o.reports, " ") == "1 2":
+		case o.err == nil && o.value == "fine":
 			fine++
-		case o.err != nil && strings.Contains(o.err.Error(), "worker panic"):
+		case o.err != nil && o.value == "" && strings.Contains(o.err.Error(), "worker panic"):
 			failed++
 		default:
 			t.Errorf("outcome %+v", o)
@@ -243,12 +233,12 @@ func TestWorkersAreJoined(t *testing.T) {
 	l := New(Config{Name: "Boss", Bus: b, Log: managertest.Quiet()})
 	running, ended := make(chan struct{}), false
 	l.Every("start", func() time.Duration { return time.Hour }, func(time.Time) {
-		_, _ = l.Go(func(ctx context.Context, r *Reporter) error {
+		l.Go(func(ctx context.Context) error {
 			close(running)
 			<-ctx.Done()
 			ended = true
 			return ctx.Err()
-		}, nil)
+		}, func(error) {})
 	})
 	stop := run(t, l)
 	<-running

@@ -55,7 +55,7 @@ func (l *Loop) declareCommon() {
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
 	l.Gauge("schedules", func() any { return l.schedules() })
-	l.Gauge("workers", func() any { return l.Working() }) // includes the watches of the executor
+	l.Gauge("workers", func() any { return len(l.workers.running) }) // includes the watches of the executor
 	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
 }
 

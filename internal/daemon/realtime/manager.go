@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,7 +69,7 @@ type Manager struct {
 	*manager.Loop
 	cfg     Config
 	run     string // prefix of the folders of this run's batches
-	running map[string]*request
+	running map[*request]bool
 	queue   []*request
 	waiting int64 // bytes in queue
 	turn    int   // round robin counter
@@ -82,7 +84,6 @@ type request struct {
 	from     manager.Peer
 	event    wire.Event
 	deadline time.Time
-	answered bool
 }
 
 // Limits of the queue.
@@ -99,11 +100,9 @@ func New(base manager.Config, cfg Config) *Manager {
 	cfg.MaxExecution = manager.Default(cfg.MaxExecution, DefaultMaxExecution)
 	cfg.MaxIterations = manager.Default(cfg.MaxIterations, DefaultMaxIterations)
 	base.Name, base.MaxWorkers = Name, MaxThreads+1 // and one that cleans up
-	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[string]*request{}}
+	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[*request]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
-	m.HandleReport(wire.InternalWork, m.count)
-	m.HandleReport(wire.InternalTaskDone, m.done)
 	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
 	m.Maintain("clean", m.cleanPeriod, m.clean)
 	m.OnStop(m.refuseAll)
@@ -184,7 +183,6 @@ func (m *Manager) batch(from manager.Peer, e wire.Event) {
 }
 
 func (m *Manager) refuse(r *request, code int, message string) {
-	r.answered = true
 	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, wire.ClientResponse{ErrorCode: code, ErrorMessage: message})
 }
 
@@ -208,21 +206,20 @@ func (m *Manager) start(r *request) {
 	w.Timeout = r.deadline.Sub(m.Now())
 	m.turn++
 	object := r.event.Object
-	var uid string
-	uid, err := m.Go(func(ctx context.Context, report *manager.Reporter) error {
-		response, f := w.do(ctx, object)
-		if err := report.Send(wire.InternalWork, f); err != nil {
-			return err
-		}
-		return report.Send(wire.InternalTaskDone, response)
-	}, func(err error) { m.ended(uid, err) })
-	if err != nil {
-		m.refuse(r, wire.ResponseNoAnswer, err.Error())
-		return
-	}
-	m.created++
-	m.running[uid] = r
 	r.event.Object = nil // the worker has it
+	m.created++
+	m.running[r] = true
+	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
+		response, f := w.do(ctx, object)
+		raw, err := json.Marshal(response)
+		return result{raw, f}, err
+	}, func(done result, err error) { m.ended(r, done, err) })
+}
+
+// result is the encoded ClientResponse of a worker.
+type result struct {
+	response json.RawMessage
+	figures
 }
 
 // figures are the counters that a worker reports.
@@ -234,42 +231,30 @@ type figures struct {
 	Spent     int64 // ms
 }
 
-// count adds the figures of a worker.
-func (m *Manager) count(_ string, object json.RawMessage) {
-	var f figures
-	if err := json.Unmarshal(object, &f); err != nil || !f.Ran {
-		return
+// ended answers a batch, counts it and starts the next one.
+func (m *Manager) ended(r *request, done result, err error) {
+	delete(m.running, r)
+	if err != nil {
+		m.Log().Error("batch failed", "uid", r.event.UID, "error", err)
+		done.figures = figures{Ran: true, Fault: true}
+		m.refuse(r, wire.ResponseNoAnswer, fmt.Sprintf("the batch failed inside the daemon: %v", err))
+	} else {
+		m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, done.response)
 	}
-	m.total++
-	m.spent += f.Spent
-	m.urls += f.URLs
-	m.urlFaults += f.URLFaults
+	m.count(done.figures)
+	m.next()
+}
+
+func (m *Manager) count(f figures) {
+	if f.Ran {
+		m.total++
+	}
 	if f.Fault {
 		m.faults++
 	}
-}
-
-// done answers a request with the response of its worker.
-func (m *Manager) done(uid string, response json.RawMessage) {
-	r, ok := m.running[uid]
-	if !ok || r.answered {
-		return
-	}
-	r.answered = true
-	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, response)
-}
-
-// ended removes a finished batch and starts the next one.
-func (m *Manager) ended(uid string, err error) {
-	r, ok := m.running[uid]
-	delete(m.running, uid)
-	if ok && !r.answered {
-		m.Log().Error("batch failed", "uid", r.event.UID, "error", err)
-		m.total++
-		m.faults++
-		m.refuse(r, wire.ResponseNoAnswer, fmt.Sprintf("the batch failed inside the daemon: %v", err))
-	}
-	m.next()
+	m.spent += f.Spent
+	m.urls += f.URLs
+	m.urlFaults += f.URLFaults
 }
 
 // expire refuses batches that waited too long.
@@ -294,13 +279,8 @@ func (m *Manager) tooLate(r *request) {
 
 // refuseAll answers all open requests when the manager stops.
 func (m *Manager) refuseAll() {
-	for _, r := range m.queue {
+	for _, r := range slices.AppendSeq(m.queue, maps.Keys(m.running)) {
 		m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
-	}
-	for _, r := range m.running {
-		if !r.answered {
-			m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
-		}
 	}
 }
 
@@ -315,14 +295,11 @@ func (m *Manager) cleanPeriod() time.Duration {
 // clean makes all nodes remove the files of earlier runs.
 func (m *Manager) clean(time.Time) {
 	w := worker{Config: m.cfg, run: m.run, now: m.Now, log: m.Log()}
-	_, err := m.Go(func(ctx context.Context, _ *manager.Reporter) error {
+	m.Go(func(ctx context.Context) error {
 		return w.forget(ctx, executor.Target{All: true}, forgetting{Others: m.run})
 	}, func(err error) {
 		if m.cleaned = err == nil; err != nil {
 			m.Log().Warn("cannot remove the files of earlier batches", "error", err)
 		}
 	})
-	if err != nil {
-		m.Log().Debug("cannot start a worker to clean up", "error", err)
-	}
 }

@@ -308,6 +308,6 @@ func TestMeanTime(t *testing.T) {
 		if got := m.meanTime(); got != want {
 			t.Errorf("after %d batches: %v", i, got)
 		}
-		m.count("", json.RawMessage(fmt.Sprintf(`{"Ran":true,"Spent":%d}`, 1000+2000*i)))
+		m.count(figures{Ran: true, Spent: int64(1000 + 2000*i)})
 	}
 }

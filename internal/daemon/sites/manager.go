@@ -25,6 +25,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"hce/dc/internal/daemon/bus"
@@ -68,7 +70,7 @@ type Manager struct {
 	*manager.Loop
 	cfg     Config
 	queue   queue
-	running map[string]*job // by the worker's uid
+	running map[*job]bool
 	recrawl recrawl
 
 	operations, nodeRequests int64 // cumulative
@@ -84,12 +86,10 @@ func New(base manager.Config, cfg Config) *Manager {
 	cfg.MaxQueue = manager.Default(cfg.MaxQueue, 1000)
 	cfg.Nodes = manager.Default(cfg.Nodes, 1)
 	base.Name, base.MaxWorkers = Name, maxWorkers+maxRecrawlWorkers
-	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[string]*job{}}
+	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[*job]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
 	m.HandleClass(Name, wire.ClassClient, m.request)
-	m.HandleReport(wire.InternalTaskDone, m.done)
-	m.HandleReport(wire.InternalWork, func(string, json.RawMessage) { m.Tell(crawl, wire.InternalWork, nil) })
 	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
 	m.OnStop(m.refuseAll)
 	m.Var(
@@ -150,7 +150,7 @@ func (m *Manager) next() {
 // changes of one site wait for each other in the database, and reads must not wait with them.
 func (m *Manager) mayRun(s stream) bool {
 	all, changes := 0, 0
-	for _, j := range m.running {
+	for j := range m.running {
 		if other := j.stream(); other.peer == s.peer {
 			all++
 			if !other.reads {
@@ -165,23 +165,21 @@ func (m *Manager) mayRun(s stream) bool {
 func (m *Manager) start(j *job) {
 	call := wire.Call{Op: wire.Op(j.event.Type), Object: j.event.Object}
 	run := m.runner(TaskType, j.deadline.Sub(m.Now()))
-	var uid string
-	uid, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
-		response := run.do(ctx, call)
-		err := r.Send(wire.InternalTaskDone, response)
-		if err == nil && changed(call.Op, response) {
-			err = r.Send(wire.InternalWork, nil)
-		}
-		return err
-	}, func(err error) { m.ended(uid, err) })
-	if err != nil {
-		m.ReplyError(j.from, j.event, err.Error())
-		return
-	}
 	m.nodeRequests++
 	m.workersCreated++
-	m.running[uid] = j
+	m.running[j] = true
 	j.event.Object = nil // the worker has it
+	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
+		response := run.do(ctx, call)
+		raw, err := json.Marshal(response)
+		return result{raw, changed(call.Op, response)}, err
+	}, func(r result, err error) { m.ended(j, r, err) })
+}
+
+// result is the encoded ClientResponse of a worker.
+type result struct {
+	response json.RawMessage
+	changed  bool // there may be work for the crawler
 }
 
 // runner returns a runner of db-task for a task type.
@@ -189,23 +187,17 @@ func (m *Manager) runner(kind string, limit time.Duration) runner {
 	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
 }
 
-// done answers a request with the ClientResponse of its worker.
-func (m *Manager) done(uid string, response json.RawMessage) {
-	j, ok := m.running[uid]
-	if !ok || j.answered {
-		return
-	}
-	j.answered = true
-	m.Reply(j.from, j.event, j.event.Type+wire.ResponseOffset, response)
-}
-
-// ended removes a finished request and starts the next one.
-func (m *Manager) ended(uid string, err error) {
-	j := m.running[uid]
-	delete(m.running, uid)
-	if !j.answered {
+// ended answers a request and starts the next one.
+func (m *Manager) ended(j *job, r result, err error) {
+	delete(m.running, j)
+	if err != nil {
 		m.Log().Error("request failed", "uid", j.event.UID, "op", wire.Op(j.event.Type).String(), "error", err)
-		m.answerError(j, fmt.Sprintf("the request failed inside the daemon: %v", err))
+		m.ReplyError(j.from, j.event, fmt.Sprintf("the request failed inside the daemon: %v", err))
+	} else {
+		m.Reply(j.from, j.event, j.event.Type+wire.ResponseOffset, r.response)
+	}
+	if r.changed {
+		m.Tell(crawl, wire.InternalWork, nil)
 	}
 	m.next()
 }
@@ -219,23 +211,12 @@ func (m *Manager) expire(now time.Time) {
 
 // refuseAll answers all open requests when the manager stops.
 func (m *Manager) refuseAll() {
-	for _, j := range m.queue.all() {
-		m.answerError(j, "the daemon stops")
+	for _, j := range slices.AppendSeq(m.queue.all(), maps.Keys(m.running)) {
+		m.ReplyError(j.from, j.event, "the daemon stops")
 	}
-	for _, j := range m.running {
-		if !j.answered {
-			m.answerError(j, "the daemon stops")
-		}
-	}
-}
-
-func (m *Manager) answerError(j *job, message string) {
-	j.answered = true
-	m.ReplyError(j.from, j.event, message)
 }
 
 func (m *Manager) tooLate(j *job) {
-	j.answered = true
 	m.Reply(j.from, j.event, j.event.Type+wire.ResponseOffset, wire.ClientResponse{
 		ErrorCode:    wire.ResponseNoAnswer,
 		ErrorMessage: "no answer: the request waited too long for a free worker",

@@ -328,14 +328,14 @@ func TestQueue(t *testing.T) {
 // may not use.
 func TestReadsOvertakeChanges(t *testing.T) {
 	status, change := int(wire.SiteStatus), int(wire.URLNew)
-	m := &Manager{cfg: Config{Workers: 8}, running: map[string]*job{}}
+	m := &Manager{cfg: Config{Workers: 8}, running: map[*job]bool{}}
 	run := func(peer string, op int) string {
 		m.queue.add(&job{from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: wire.Event{Type: op}})
 		j, ok := m.queue.take(m.mayRun)
 		if !ok {
 			return "waits"
 		}
-		m.running[fmt.Sprint(len(m.running))] = j
+		m.running[j] = true
 		return fmt.Sprintf("%s %s", j.stream().peer, wire.Op(j.event.Type))
 	}
 	for i := range 5 {
@@ -358,7 +358,7 @@ func TestReadsOvertakeChanges(t *testing.T) {
 		t.Errorf("other manager: %s", got)
 	}
 	for _, workers := range []int{1, 2, 3} {
-		few := &Manager{cfg: Config{Workers: workers}, running: map[string]*job{}}
+		few := &Manager{cfg: Config{Workers: workers}, running: map[*job]bool{}}
 		if !few.mayRun(stream{"client", false}) {
 			t.Errorf("with %d workers no change can run", workers)
 		}

@@ -12,7 +12,6 @@ type job struct {
 	from     manager.Peer
 	event    wire.Event
 	deadline time.Time
-	answered bool
 }
 
 // stream is a queue of its own: the changing or the reading requests of one peer.

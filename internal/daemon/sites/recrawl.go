@@ -1,8 +1,8 @@
 package sites
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -26,12 +26,6 @@ const maxRecrawlThreads = 64
 
 // maxRecrawlWorkers is one per thread and one that selects sites.
 const maxRecrawlWorkers = maxRecrawlThreads + 1
-
-// Reports of the recrawl workers.
-const (
-	recrawlPicked = 101
-	recrawlDone   = 102
-)
 
 // RecrawlConfig is the part of [SitesManager] about recrawling (docs/spec/daemon.md 3.5).
 type RecrawlConfig struct {
@@ -88,8 +82,6 @@ type recrawling struct {
 func (m *Manager) declareRecrawl() {
 	c, r := &m.cfg.Recrawl, &m.recrawl
 	r.sites, r.seen, r.resume = map[string]*recrawling{}, map[string]bool{}, true
-	m.HandleReport(recrawlPicked, m.recrawlPicked)
-	m.HandleReport(recrawlDone, m.recrawlDone)
 	m.Every("recrawl", func() time.Duration {
 		if !c.Mode {
 			return 0
@@ -167,18 +159,14 @@ func (m *Manager) recrawlTurn(time.Time) {
 		request = wire.SiteRecrawlRequest{Step: wire.RecrawlResume, Max: wire.MostRecrawl, Except: slices.Sorted(maps.Keys(r.sites))}
 	}
 	r.picking = true
-	m.recrawlWork(recrawlPicked, func(ctx context.Context, w *recrawler) { w.pick(ctx, request) }, func(err error) {
-		r.picking, r.resume = false, true // it may have locked sites
-		m.recrawlFault("", []string{err.Error()})
-	})
+	m.recrawlWork(func(ctx context.Context, w *recrawler) { w.pick(ctx, request) }, m.recrawlPicked)
 }
 
 // recrawlPicked adopts the selected sites. After a fault, unreported sites may be locked; the
 // next turn resumes them.
-func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
+func (m *Manager) recrawlPicked(report recrawlReport) {
 	c, r := &m.cfg.Recrawl, &m.recrawl
 	r.picking = false
-	report := m.recrawlReport(raw)
 	failed := len(report.Faults) > 0
 	if failed {
 		r.resume = true
@@ -213,36 +201,22 @@ func (m *Manager) recrawlPicked(_ string, raw json.RawMessage) {
 	m.recrawlOn()
 }
 
-// recrawlWork starts a worker that sends its report. failed runs if there will be no report.
-func (m *Manager) recrawlWork(report int, work func(context.Context, *recrawler), failed func(error)) {
+// recrawlWork starts a worker, adds the counters of its report and passes the report to done.
+// A worker that fails reports only its fault.
+func (m *Manager) recrawlWork(work func(context.Context, *recrawler), done func(recrawlReport)) {
 	w := &recrawler{runner: m.runner(RecrawlTask, m.cfg.Recrawl.Timeout), cfg: m.cfg.Recrawl}
-	_, err := m.Go(func(ctx context.Context, r *manager.Reporter) error {
+	manager.Work(m.Loop, func(ctx context.Context) (recrawlReport, error) {
 		work(ctx, w)
-		if ctx.Err() != nil { // the daemon stops; the next start resumes
-			return ctx.Err()
-		}
-		return r.Send(report, w.report)
-	}, func(err error) {
+		return w.report, ctx.Err() // when the daemon stops, the next start resumes
+	}, func(report recrawlReport, err error) {
 		if err != nil {
-			failed(err)
+			report.Faults = []string{err.Error()}
 		}
+		m.nodeRequests += report.Requests
+		m.recrawl.deleted += report.Deleted
+		m.recrawl.updated += report.Updated
+		done(report)
 	})
-	if err != nil {
-		failed(err)
-	}
-}
-
-// recrawlReport decodes a report and adds its counters.
-func (m *Manager) recrawlReport(raw json.RawMessage) recrawlReport {
-	var report recrawlReport
-	if err := json.Unmarshal(raw, &report); err != nil {
-		report.Faults = append(report.Faults, "cannot read report: "+err.Error())
-	}
-	r := &m.recrawl
-	m.nodeRequests += report.Requests
-	r.deleted += report.Deleted
-	r.updated += report.Updated
-	return report
 }
 
 // recrawlOn gives free threads to waiting sites, oldest first, starts the due steps, and then
@@ -282,18 +256,10 @@ func (m *Manager) recrawlStep(s *recrawling) {
 	if s.renewed {
 		work = func(ctx context.Context, w *recrawler) { w.end(ctx, site, tuned) }
 	}
-	m.recrawlWork(recrawlDone, work, func(err error) {
-		m.recrawlStepped(s, recrawlReport{ID: site.ID, Tuned: tuned, Faults: []string{err.Error()}})
-	})
-}
-
-// recrawlDone handles the report of a site's worker.
-func (m *Manager) recrawlDone(_ string, raw json.RawMessage) {
-	report := m.recrawlReport(raw)
-	if s := m.recrawl.sites[report.ID]; s != nil {
+	m.recrawlWork(work, func(report recrawlReport) {
 		m.recrawlStepped(s, report)
-	}
-	m.recrawlOn()
+		m.recrawlOn()
+	})
 }
 
 func (m *Manager) recrawlStepped(s *recrawling, report recrawlReport) {
@@ -301,7 +267,7 @@ func (m *Manager) recrawlStepped(s *recrawling, report recrawlReport) {
 	s.working = false
 	s.faults = append(s.faults, report.Faults...)
 	if !s.renewed {
-		s.renewed, s.tuned, s.until = true, report.Tuned, m.Now()
+		s.renewed, s.tuned, s.until = true, cmp.Or(report.Tuned, s.tuned), m.Now()
 		if len(report.Dates) > 0 {
 			s.site.Dates = report.Dates
 		}

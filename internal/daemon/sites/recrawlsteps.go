@@ -24,26 +24,25 @@ type recrawler struct {
 
 // recrawlReport is the report of a recrawler to the manager.
 type recrawlReport struct {
-	ID       string        `json:"id"`       // of the site; "" for a selection
-	Sites    []recrawlSite `json:"sites"`    // selected sites
-	Dates    []wire.Date   `json:"dates"`    // next dates of the site on all nodes
-	Retried  bool          `json:"retried"`  // a step ran more than once
-	Requests int64         `json:"requests"` // runs of db-task
-	Deleted  int64         `json:"deleted"`  // runs of URL_DELETE
-	Updated  int64         `json:"updated"`  // runs of URL_UPDATE
-	Renewed  bool          `json:"renewed"`  // there is new work for the crawler
-	Gone     bool          `json:"gone"`     // the site was deleted
-	Tuned    int64         `json:"tuned"`    // the new period, minutes
-	Faults   []string      `json:"faults"`
+	Sites    []recrawlSite // selected sites
+	Dates    []wire.Date   // next dates of the site on all nodes
+	Retried  bool          // a step ran more than once
+	Requests int64         // runs of db-task
+	Deleted  int64         // runs of URL_DELETE
+	Updated  int64         // runs of URL_UPDATE
+	Renewed  bool          // there is new work for the crawler
+	Gone     bool          // the site was deleted
+	Tuned    int64         // the new period, minutes
+	Faults   []string
 }
 
 // recrawlSite joins the answers of all nodes about one site.
 type recrawlSite struct {
 	wire.RecrawlSite
-	Dates []wire.Date `json:"dates"` // next dates on all nodes
-	Nodes int         `json:"nodes"` // nodes that have locked it
-	Of    int         `json:"of"`    // all nodes
-	Again bool        `json:"again"` // a step may have run before
+	Dates []wire.Date // next dates on all nodes
+	Nodes int         // nodes that have locked it
+	Of    int         // all nodes
+	Again bool        // a step may have run before
 }
 
 func (r *recrawler) fault(what string, err error) {
@@ -164,7 +163,6 @@ func (s *recrawlSite) add(other wire.RecrawlSite) {
 // renew runs the steps between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
 // failed step does not prevent the others.
 func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
-	r.report.ID = s.ID
 	if s.Nodes < s.Of {
 		r.lockElsewhere(ctx, &s)
 	}
@@ -242,7 +240,6 @@ func (r *recrawler) renewal(s recrawlSite, again bool) any {
 
 // end unlocks a site on all nodes and stores its tuned period.
 func (r *recrawler) end(ctx context.Context, s recrawlSite, tuned int64) {
-	r.report.ID = s.ID
 	request := wire.SiteRecrawlRequest{Step: wire.RecrawlEnd, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
 	if tuned != s.Period {
 		request.Period = &wire.RecrawlPeriod{From: s.Period, To: tuned, Dates: s.Dates}
