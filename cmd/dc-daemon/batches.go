@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/wire"
 )
@@ -42,6 +43,7 @@ const (
 func crawl(f *config.File) batches.CrawlConfig {
 	var err error
 	s := f.Section(batches.CrawlName)
+	s.Accept("BatchTaskDTMNameCrawl", "BatchTaskDTMTypeCrawl", "IncrMinFreq")
 	c := batches.CrawlConfig{
 		Common:          common(s, 500, 4),
 		Crawler:         stage(f, s, "DRCECrawlerAppName", "crawler-task"),
@@ -57,7 +59,6 @@ func crawl(f *config.File) batches.CrawlConfig {
 			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
 		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", crawlURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
-		TaskName:      taskName(s, "Crawl", "crawl", 1),
 		DBTask:        stage(f, s, "DRCEDBAppName", "db-task"),
 		Return: batches.ReturnConfig{
 			Mode:    s.Bool("ReturnURLsMode", true),
@@ -70,12 +71,11 @@ func crawl(f *config.File) batches.CrawlConfig {
 			Period:         s.Duration("IncrPeriod", time.Second, 0, 0, longest),
 			MaxDepth:       s.Int("IncrMaxDepth", 100, 0, 1000000),
 			MaxURLs:        s.Int("IncrMaxURLs", 500, 1, 100000),
-			MinFreq:        s.Int("IncrMinFreq", batches.UnusedMinFreq, 0, maxSwept),
 			SitesCriterion: wire.Criterion{Where: incrementalSites, OrderBy: orderSites},
 			URLsCriterion:  wire.Criterion{Where: incrementalURLs, OrderBy: incrementalOrder},
 		},
 		Aging: batches.AgingConfig{
-			SweepConfig:    sweep(s, "Aging", "aging", 3),
+			SweepConfig:    sweep(s, "Aging"),
 			MaxURLs:        s.Int("AgingBatchDefaultMaxURLsTotal", 10000, 1, maxSwept),
 			MaxURLsSite:    s.Int("AgingBatchDefaultMaxURLsSite", 100, 1, maxSwept),
 			MaxSites:       s.Int("AgingBatchDefaultMaxSites", 0, 0, 100000),
@@ -83,7 +83,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 			URLsCriterion:  wire.Criterion{Where: s.Text("AgingBatchURLsCriterion", agingURLs)},
 		},
 		Purge: batches.PurgeConfig{
-			SweepConfig: sweep(s, "Purge", "purge", 2),
+			SweepConfig: sweep(s, "Purge"),
 			MaxURLs:     s.Int("PurgeBatchDefaultMaxURLs", 100, 1, maxSwept),
 		},
 	}
@@ -97,6 +97,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 // process reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
 func process(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
+	s.Accept("BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess")
 	return batches.ProcessConfig{
 		Common:    common(s, 300, 2),
 		Selector:  stage(f, s, "DRCEDBAppName", "db-task"),
@@ -107,12 +108,12 @@ func process(f *config.File) batches.ProcessConfig {
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
 		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", processURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
-		TaskName:      taskName(s, "Process", "process", 4),
 	}
 }
 
 // sweep reads the common keys of aging and purging.
-func sweep(s *config.Section, keys, name string, number int64) batches.SweepConfig {
+func sweep(s *config.Section, keys string) batches.SweepConfig {
+	s.Accept(keys+"BatchTask_STARTER", "BatchTaskDTMName"+keys, "BatchTaskDTMType"+keys)
 	return batches.SweepConfig{
 		Mode:   s.Bool(keys+"Mode", true),
 		Period: s.Duration(keys+"Period", time.Minute, 2*time.Minute, 0, year),
@@ -121,18 +122,13 @@ func sweep(s *config.Section, keys, name string, number int64) batches.SweepConf
 			TaskTime: s.Duration(keys+"BatchDefaultMaxExecutionTime", time.Second, time.Hour, time.Second, longest),
 			MaxTasks: s.Int(keys+"BatchDefaultMaxTasks", 2, 0, 1000),
 		},
-		TaskName: taskName(s, keys, name, number),
-		Starter:  s.Text(keys+"BatchTask_STARTER", ""),
 	}
-}
-
-func taskName(s *config.Section, suffix, name string, number int64) batches.TaskName {
-	return batches.TaskName{Name: s.Text("BatchTaskDTMName"+suffix, name), Type: s.Int("BatchTaskDTMType"+suffix, number, 0, 1000000)}
 }
 
 // common reads the common keys of both batch managers.
 func common(s *config.Section, urls, tasks int64) batches.Common {
-	s.Accept("server", "DTMDHost", "DTMDPort")
+	s.Accept("server", "DTMDHost", "DTMDPort", "BatchQueueTaskCheckStateMethod", "BatchTask_STARTER",
+		"BatchTask_autocleanup_DeleteType", "BatchTask_autocleanup_DeleteRetries", "BatchTask_autocleanup_State")
 	return batches.Common{
 		Sites:             s.Text("clientSitesManager", sites.Name),
 		SitesTimeout:      s.Duration("DTMDTimeout", time.Millisecond, 100*time.Second, time.Millisecond, longest),
@@ -146,20 +142,13 @@ func common(s *config.Section, urls, tasks int64) batches.Common {
 			TaskTime: s.Duration("BatchDefaultMaxExecutionTime", time.Second, 300*time.Second, time.Second, longest),
 			MaxTasks: s.Int("BatchDefaultMaxTasks", tasks, 0, 1000),
 		},
-		Start: batches.Start{
-			MaxCPU:    s.Int("BatchTask_CPU_LOAD_MAX", 0, -1, 100),
-			MaxIOWait: s.Int("BatchTask_IO_WAIT_MAX", 0, -1, 100),
-			MinRAM:    s.Int("BatchTask_RAM_FREE_MIN", 256<<20, -1, 1<<50),
-			Delay:     s.Duration("BatchTask_RDELAY", time.Millisecond, time.Second, time.Millisecond, time.Hour),
-			Looks:     s.Int("BatchTask_RETRY", 600, 0, 1000000),
+		Start: executor.Conditions{
+			MaxCPU:     s.Int("BatchTask_CPU_LOAD_MAX", 0, -1, 100),
+			MaxIOWait:  s.Int("BatchTask_IO_WAIT_MAX", 0, -1, 100),
+			MinRAM:     s.Int("BatchTask_RAM_FREE_MIN", 256<<20, -1, 1<<50),
+			RetryDelay: s.Duration("BatchTask_RDELAY", time.Millisecond, time.Second, time.Millisecond, time.Hour),
+			Retries:    s.Int("BatchTask_RETRY", 600, 0, 1000000),
 		},
 		ResultTTL: s.Duration("BatchTask_autocleanup_TTL", time.Second, longest, -time.Second, year),
-		Unused: batches.Unused{
-			CheckMethod:   s.Int("BatchQueueTaskCheckStateMethod", 1, 0, 1),
-			Starter:       s.Text("BatchTask_STARTER", ""),
-			DeleteType:    s.Int("BatchTask_autocleanup_DeleteType", 1, 0, 1),
-			DeleteRetries: s.Int("BatchTask_autocleanup_DeleteRetries", 8, 0, 1000),
-			DeleteState:   s.Int("BatchTask_autocleanup_State", -1, -1, 1000000),
-		},
 	}
 }

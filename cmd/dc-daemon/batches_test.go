@@ -41,19 +41,14 @@ func commonKeys(of func(c *daemon.Config) *batches.Common, urls, tasks int64) []
 		{"BatchTask_IO_WAIT_MAX", field(func(c *batches.Common) any { return c.Start.MaxIOWait }), int64(0), "30", int64(30), "101", "-1 to 100"},
 		{"BatchTask_CPU_LOAD_MAX", field(func(c *batches.Common) any { return c.Start.MaxCPU }), int64(0), "-1", int64(-1), "-2", "-1 to 100"},
 		{"BatchTask_RAM_FREE_MIN", field(func(c *batches.Common) any { return c.Start.MinRAM }), int64(268435456), "1", int64(1), "x", "-1 to"},
-		{"BatchTask_RDELAY", field(func(c *batches.Common) any { return c.Start.Delay }), time.Second, "30000", 30 * time.Second, "0", "1 to"},
-		{"BatchTask_RETRY", field(func(c *batches.Common) any { return c.Start.Looks }), int64(600), "20", int64(20), "-1", "0 to"},
+		{"BatchTask_RDELAY", field(func(c *batches.Common) any { return c.Start.RetryDelay }), time.Second, "30000", 30 * time.Second, "0", "1 to"},
+		{"BatchTask_RETRY", field(func(c *batches.Common) any { return c.Start.Retries }), int64(600), "20", int64(20), "-1", "0 to"},
 		{"BatchTask_autocleanup_TTL", field(func(c *batches.Common) any { return c.ResultTTL }), 24 * time.Hour, "-1", -time.Second, "-2", "-1 to"},
-		{"BatchTask_autocleanup_DeleteType", field(func(c *batches.Common) any { return c.Unused.DeleteType }), int64(1), "0", int64(0), "2", "0 to 1"},
-		{"BatchTask_autocleanup_DeleteRetries", field(func(c *batches.Common) any { return c.Unused.DeleteRetries }), int64(8), "9", int64(9), "-1", "0 to 1000"},
-		{"BatchTask_autocleanup_State", field(func(c *batches.Common) any { return c.Unused.DeleteState }), int64(-1), "3", int64(3), "-2", "-1 to"},
-		{"BatchQueueTaskCheckStateMethod", field(func(c *batches.Common) any { return c.Unused.CheckMethod }), int64(1), "0", int64(0), "2", "0 to 1"},
-		{"BatchTask_STARTER", field(func(c *batches.Common) any { return c.Unused.Starter }), "", "a.sh", "a.sh", "", ""},
 	}
 }
 
 // sweepKeys are the keys of aging and purging.
-func sweepKeys(prefix, name string, code int64, of func(c *daemon.Config) *batches.SweepConfig) []iniKey {
+func sweepKeys(prefix string, of func(c *daemon.Config) *batches.SweepConfig) []iniKey {
 	field := func(f func(c *batches.SweepConfig) any) func(*daemon.Config) any {
 		return func(c *daemon.Config) any { return f(of(c)) }
 	}
@@ -63,9 +58,6 @@ func sweepKeys(prefix, name string, code int64, of func(c *daemon.Config) *batch
 		{prefix + "BatchDefaultMaxTasks", field(func(c *batches.SweepConfig) any { return c.MaxTasks }), int64(2), "0", int64(0), "-1", "0 to 1000"},
 		{prefix + "BatchDefaultMaxExecutionTime", field(func(c *batches.SweepConfig) any { return c.TaskTime }), time.Hour, "9", 9 * time.Second, "0", "1 to 86400"},
 		{prefix + "BatchQueueTaskTTL", field(func(c *batches.SweepConfig) any { return c.TaskTTL }), 4000 * time.Second, "9", 9 * time.Second, "0", "1 to 86400"},
-		{prefix + "BatchTask_STARTER", field(func(c *batches.SweepConfig) any { return c.Starter }), "", "a.sh", "a.sh", "", ""},
-		{"BatchTaskDTMName" + prefix, field(func(c *batches.SweepConfig) any { return c.TaskName.Name }), name, "x", "x", "", ""},
-		{"BatchTaskDTMType" + prefix, field(func(c *batches.SweepConfig) any { return c.TaskName.Type }), code, "0", int64(0), "-1", "0 to"},
 	}
 }
 
@@ -89,8 +81,6 @@ func crawlKeys() []iniKey {
 		{"BatchDefaultWhereURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.Where }), crawlURLs, "1", "1", "", ""},
 		{"BatchDefaultOrderByURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
 		{"BatchDefaultFetchTypeOptions", f(func(c *batches.CrawlConfig) any { return c.FetchTypes }), batches.FetchTypes{}, `{"splitter":1.5}`, batches.FetchTypes{Splitter: 1.5}, `{"splitter":5}`, "must be 1 to 2"},
-		{"BatchTaskDTMNameCrawl", f(func(c *batches.CrawlConfig) any { return c.TaskName.Name }), "crawl", "x", "x", "", ""},
-		{"BatchTaskDTMTypeCrawl", f(func(c *batches.CrawlConfig) any { return c.TaskName.Type }), int64(1), "9", int64(9), "x", "0 to"},
 		{"ReturnURLsMode", f(func(c *batches.CrawlConfig) any { return c.Return.Mode }), true, "0", false, "x", "0 or 1"},
 		{"ReturnURLsPeriod", f(func(c *batches.CrawlConfig) any { return c.Return.Period }), 600 * time.Second, "0", time.Duration(0), "-1", "0 to 86400"},
 		{"ReturnURLsTTL", f(func(c *batches.CrawlConfig) any { return c.Return.Age }), time.Hour, "1", time.Minute, "0", "1 to"},
@@ -99,7 +89,6 @@ func crawlKeys() []iniKey {
 		{"IncrPeriod", f(func(c *batches.CrawlConfig) any { return c.Incremental.Period }), time.Duration(0), "5", 5 * time.Second, "-1", "0 to 86400"},
 		{"IncrMaxDepth", f(func(c *batches.CrawlConfig) any { return c.Incremental.MaxDepth }), int64(100), "0", int64(0), "-1", "0 to"},
 		{"IncrMaxURLs", f(func(c *batches.CrawlConfig) any { return c.Incremental.MaxURLs }), int64(500), "5", int64(5), "0", "1 to 100000"},
-		{"IncrMinFreq", f(func(c *batches.CrawlConfig) any { return c.Incremental.MinFreq }), int64(100), "5", int64(5), "-1", "0 to"},
 		{"AgingBatchDefaultMaxURLsTotal", f(func(c *batches.CrawlConfig) any { return c.Aging.MaxURLs }), int64(10000), "5", int64(5), "0", "1 to"},
 		{"AgingBatchDefaultMaxURLsSite", f(func(c *batches.CrawlConfig) any { return c.Aging.MaxURLsSite }), int64(100), "5", int64(5), "0", "1 to"},
 		{"AgingBatchDefaultMaxSites", f(func(c *batches.CrawlConfig) any { return c.Aging.MaxSites }), int64(0), "5", int64(5), "-1", "0 to"},
@@ -108,8 +97,8 @@ func crawlKeys() []iniKey {
 		{"PurgeBatchDefaultMaxURLs", f(func(c *batches.CrawlConfig) any { return c.Purge.MaxURLs }), int64(100), "5", int64(5), "0", "1 to"},
 	}
 	keys = append(keys, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Crawl.Common }, 500, 4)...)
-	keys = append(keys, sweepKeys("Aging", "aging", 3, func(c *daemon.Config) *batches.SweepConfig { return &c.Crawl.Aging.SweepConfig })...)
-	return append(keys, sweepKeys("Purge", "purge", 2, func(c *daemon.Config) *batches.SweepConfig { return &c.Crawl.Purge.SweepConfig })...)
+	keys = append(keys, sweepKeys("Aging", func(c *daemon.Config) *batches.SweepConfig { return &c.Crawl.Aging.SweepConfig })...)
+	return append(keys, sweepKeys("Purge", func(c *daemon.Config) *batches.SweepConfig { return &c.Crawl.Purge.SweepConfig })...)
 }
 
 func processKeys() []iniKey {
@@ -125,8 +114,6 @@ func processKeys() []iniKey {
 		{"BatchDefaultOrderBySites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.OrderBy }), "`Priority` DESC, `TcDateProcess` ASC", "`Id`", "`Id`", "", ""},
 		{"BatchDefaultWhereURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.Where }), processURLs, "1", "1", "", ""},
 		{"BatchDefaultOrderByURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
-		{"BatchTaskDTMNameProcess", f(func(c *batches.ProcessConfig) any { return c.TaskName.Name }), "process", "x", "x", "", ""},
-		{"BatchTaskDTMTypeProcess", f(func(c *batches.ProcessConfig) any { return c.TaskName.Type }), int64(4), "9", int64(9), "x", "0 to"},
 	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 2)...)
 }
 

@@ -22,22 +22,20 @@ const (
 // sitesManager reads [SitesManager] (docs/spec/daemon.md 3.5).
 func sitesManager(f *config.File, nodes int) sites.Config {
 	s := f.Section(sites.Name)
-	s.Accept("DRCEHost", "DRCEPort", "DRCENodes")
+	s.Accept("DRCEHost", "DRCEPort", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode", "RecrawlSiteLockState")
 	c := sites.Config{
-		Server:    s.Text("server", ""),
-		DBTask:    stage(f, s, "DRCEDBAppName", "db-task"),
-		Timeout:   s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Workers:   int(s.Int("CommonWorkers", 0, 1, 64)),
-		MaxQueue:  int(s.Int("CommonQueueMax", 0, 1, 100000)),
-		Nodes:     nodes,
-		Threading: int(s.Int("CommonCommandsThreadingMode", 1, 0, 1)),
-		Recrawl:   recrawl(s),
+		Server:   s.Text("server", ""),
+		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
+		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
+		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
+		Nodes:    nodes,
+		Recrawl:  recrawl(s),
 	}
 	checked(s, "DRCERoute", "", func(text string) (err error) {
 		c.Route, err = sites.ParseRoute(text)
 		return err
 	})
-	checked(s, "DRCEConnectionsPool", "", sites.CheckPool)
 	return c
 }
 
@@ -62,7 +60,6 @@ func recrawl(s *config.Section) sites.RecrawlConfig {
 			OrderBy: checked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
 		},
 		DateExpression: checked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
-		LockState:      s.Int("RecrawlSiteLockState", 4, 0, 255),
 		Timeout:        s.Duration("RecrawlSiteDRCETimeout", time.Second, time.Hour, time.Second, longest),
 		DelayBefore:    s.Duration("RecrawlDelayBefore", time.Second, 0, 0, longest),
 		DelayAfter:     s.Duration("RecrawlDelayAfter", time.Second, 0, 0, longest),

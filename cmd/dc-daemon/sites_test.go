@@ -36,7 +36,6 @@ func TestWrongSitesManager(t *testing.T) {
 		"RecrawlSiteSelectCriterion":       {"`NoColumn`=1", "NoColumn"},
 		"RecrawlSiteSelectOrder":           {"1; DROP TABLE x", "cannot be followed"},
 		"RecrawlSiteMaxThreads":            {"65", "from 1 to 64"},
-		"RecrawlSiteLockState":             {"256", "from 0 to 255"},
 		"RecrawlSiteOptimize":              {"x", "0 or 1"},
 		"RecrawlSiteDRCETimeout":           {"0", "from 1 to 86400"},
 		"RecrawlSitePeriodMode":            {"2", "from 0 to 1"},
@@ -49,9 +48,7 @@ func TestWrongSitesManager(t *testing.T) {
 		"DefaultRecrawDeleteOld":           {"7", "0 or 1"},
 		"DefaultRecrawDeleteOldCriterion":  {"LOAD_FILE('x')", "LOAD_FILE"},
 		"PurgeMethod":                      {"2", "from 0 to 1"},
-		"CommonCommandsThreadingMode":      {"2", "from 0 to 1"},
 		"DRCERoute":                        {`{"role": 2}`, "must be 0 (all), 1"},
-		"DRCEConnectionsPool":              {"localhost", "event codes"},
 		"DRCETimeout":                      {"0", "from 1 to"},
 	}
 	for key, tc := range cases {
@@ -102,10 +99,10 @@ DRCENodes = 1
 		t.Fatal(f.Err(), f.Unknown())
 	}
 	r := cfg.Sites.Recrawl
-	got := []any{r.Mode, r.Max, r.Period, r.DateExpression, r.Criterion.Where, r.Criterion.OrderBy, r.MaxThreads, r.LockState, r.Optimize, r.Timeout,
-		r.PeriodMode, r.PeriodMax, r.PeriodMin, r.PeriodStep, r.DelayBefore, r.DelayAfter, r.Renew, r.DeleteOld, r.DeleteWhere, r.PurgeMethod, cfg.Sites.Threading}
-	want := []any{false, int64(7), 8 * time.Second, "NULL", "`Priority`>9", "Id", int64(10), int64(3), false, 11 * time.Second,
-		int64(1), int64(120), int64(12), int64(13), 14 * time.Second, 15 * time.Second, "Depth<16", true, "Depth>17", int64(1), 0}
+	got := []any{r.Mode, r.Max, r.Period, r.DateExpression, r.Criterion.Where, r.Criterion.OrderBy, r.MaxThreads, r.Optimize, r.Timeout,
+		r.PeriodMode, r.PeriodMax, r.PeriodMin, r.PeriodStep, r.DelayBefore, r.DelayAfter, r.Renew, r.DeleteOld, r.DeleteWhere, r.PurgeMethod}
+	want := []any{false, int64(7), 8 * time.Second, "NULL", "`Priority`>9", "Id", int64(10), false, 11 * time.Second,
+		int64(1), int64(120), int64(12), int64(13), 14 * time.Second, 15 * time.Second, "Depth<16", true, "Depth>17", int64(1)}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

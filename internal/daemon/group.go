@@ -23,8 +23,12 @@ type group struct {
 	log       *slog.Logger
 	stopLimit time.Duration
 	members   []*member
+	ended     chan *member // each one whose Run has returned
 	endpoints map[string]string
 }
+
+// maxMembers is more than there are classes.
+const maxMembers = 16
 
 // member is one running manager.
 type member struct {
@@ -35,7 +39,7 @@ type member struct {
 }
 
 func newGroup(log *slog.Logger, stopLimit time.Duration) *group {
-	return &group{log: log, stopLimit: stopLimit, endpoints: map[string]string{}}
+	return &group{log: log, stopLimit: stopLimit, ended: make(chan *member, maxMembers), endpoints: map[string]string{}}
 }
 
 // start runs a manager in a goroutine and waits until it is ready or ctx ends. The end of ctx
@@ -57,6 +61,7 @@ func (g *group) start(ctx context.Context, class string, base manager.Config, bu
 	go func() {
 		one.err = m.Run(own)
 		close(one.done)
+		g.ended <- one
 	}()
 	select {
 	case <-ready:
@@ -73,21 +78,9 @@ func (g *group) start(ctx context.Context, class string, base manager.Config, bu
 
 // wait returns nil when ctx ends or all managers have ended, and an error as soon as one fails.
 func (g *group) wait(ctx context.Context) error {
-	watched, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan *member, len(g.members))
-	for _, one := range g.members {
-		go func() {
-			select {
-			case <-one.done:
-				ended <- one
-			case <-watched.Done():
-			}
-		}()
-	}
 	for range g.members {
 		select {
-		case one := <-ended:
+		case one := <-g.ended:
 			if one.err != nil {
 				return fmt.Errorf("class %s failed: %w", one.class, one.err)
 			}

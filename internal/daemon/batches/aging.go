@@ -30,7 +30,7 @@ func newAging(c *Crawl) *sweep {
 		op:     wire.URLAge,
 	}
 	s.object = func() any { return cfg.Request(s.total) }
-	s.start(c, "Aging", "Aging", "age")
+	s.start(c, "Aging", "age")
 	s.Var(
 		manager.Int("AgingBatchDefaultMaxURLsTotal", &cfg.MaxURLs, 1, maxSwept),
 		manager.Int("AgingBatchDefaultMaxURLsSite", &cfg.MaxURLsSite, 1, maxSwept),

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hce/dc/internal/daemon/executor"
@@ -104,20 +105,13 @@ func newBatchID() int64 {
 	}
 }
 
-// Labels of a task: the id of its batch, and the number of its type.
-const (
-	label     = "batch"
-	typeLabel = "type"
-)
+func taskID(kind string, id int64) string { return kind + "-" + strconv.FormatInt(id, 10) }
 
-func taskID(kind string, id int64) string { return kind + "-" + labelOf(id) }
-
-func labelOf(id int64) string { return strconv.FormatInt(id, 10) }
-
-// batchOf returns the batch id in a task's labels, or 0.
-func batchOf(labels map[string]string) int64 {
-	id, err := strconv.ParseUint(labels[label], 10, 32)
-	if err != nil {
+// batchOf returns the batch id in the id of a task, or 0 for a task that holds no rows.
+func batchOf(task string) int64 {
+	kind, text, _ := strings.Cut(task, "-")
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || kind != CrawlTask && kind != ProcessTask {
 		return 0
 	}
 	return int64(id)

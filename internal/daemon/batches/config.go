@@ -24,11 +24,12 @@ type Common struct {
 	BatchTime         time.Duration
 	MaxURLs           int64 // URLs of a batch, per node; BatchDefaultMaxURLs
 	RemoveUnprocessed bool  // RemoveUnprocessedBatchItems
-	Start             Start
+	// Start are the start conditions of a task (docs/spec/daemon.md 3.2): percent
+	// (BatchTask_CPU_LOAD_MAX, _IO_WAIT_MAX), bytes (_RAM_FREE_MIN), ms (_RDELAY), looks (_RETRY).
+	Start executor.Conditions
 	// ResultTTL is how long the executor keeps a result that is not read; 0 or less: no
 	// limit; BatchTask_autocleanup_TTL, s.
 	ResultTTL time.Duration
-	Unused    Unused
 }
 
 // Limits are the limits of one type of task.
@@ -36,39 +37,6 @@ type Limits struct {
 	TaskTTL  time.Duration // longest wait for the start; BatchQueueTaskTTL, s
 	TaskTime time.Duration // longest run; BatchDefaultMaxExecutionTime, s
 	MaxTasks int64         // active tasks, 0: none; BatchDefaultMaxTasks
-}
-
-// Start are the start conditions of a task (docs/spec/daemon.md 3.2, keys BatchTask_*). A
-// limit of 0 or less has no effect.
-type Start struct {
-	MaxCPU    int64         // percent; _CPU_LOAD_MAX
-	MaxIOWait int64         // percent; _IO_WAIT_MAX
-	MinRAM    int64         // bytes; _RAM_FREE_MIN
-	Delay     time.Duration // between two looks; _RDELAY, ms
-	Looks     int64         // until the task is refused, 0: no limit; _RETRY
-}
-
-func (s Start) conditions() executor.Conditions {
-	return executor.Conditions{
-		MaxCPU: float64(max(s.MaxCPU, 0)), MaxIOWait: float64(max(s.MaxIOWait, 0)), MinRAM: max(s.MinRAM, 0),
-		RetryDelay: s.Delay, Retries: int(s.Looks),
-	}
-}
-
-// Unused are settings of the first implementation without effect here. Operators may read and
-// set them, so that their scripts continue to work.
-type Unused struct {
-	CheckMethod   int64  // BatchQueueTaskCheckStateMethod
-	Starter       string // BatchTask_STARTER
-	DeleteType    int64  // BatchTask_autocleanup_DeleteType
-	DeleteRetries int64  // BatchTask_autocleanup_DeleteRetries
-	DeleteState   int64  // BatchTask_autocleanup_State
-}
-
-// TaskName is the name of a task for people, and the number in its label "type".
-type TaskName struct {
-	Name string // BatchTaskDTMName*
-	Type int64  // BatchTaskDTMType*
 }
 
 // maxWorkers limits the workers of a manager: a few for each active batch.
@@ -110,7 +78,6 @@ type CrawlConfig struct {
 	FetchTypes FetchTypes     // BatchDefaultFetchTypeOptions
 	Random     func() float64 // returns numbers of [0,1); default math/rand
 
-	TaskName    TaskName // BatchTaskDTMNameCrawl, BatchTaskDTMTypeCrawl
 	Return      ReturnConfig
 	Incremental IncrementalConfig
 	DBTask      executor.Stage // DRCEDBAppName: for aging and purging
@@ -129,6 +96,4 @@ type ProcessConfig struct {
 
 	SitesCriterion wire.Criterion // BatchDefaultWhereSites, BatchDefaultOrderBySites
 	URLsCriterion  wire.Criterion // BatchDefaultWhereURLs, BatchDefaultOrderByURLs
-
-	TaskName TaskName // BatchTaskDTMNameProcess, BatchTaskDTMTypeProcess
 }

@@ -49,7 +49,7 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	base.Name, base.MaxWorkers = CrawlName, maxWorkers
 	c := &Crawl{cfg: &cfg, open: map[int64]round{}}
 	c.queue = queue{
-		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits, name: &c.cfg.TaskName,
+		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits,
 		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental},
 		ended:    c.finished, free: c.fillFreeSlot,
@@ -70,7 +70,6 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 
 func (c *Crawl) declare() {
 	c.variables(&c.cfg.Period, "RegularCrawlingPeriod", &c.cfg.Mode, "RegularCrawlingMode")
-	named(c.Loop, "Crawl", &c.cfg.TaskName)
 	c.Var(
 		manager.Program("DRCECrawlerAppName", c.cfg.Crawler.Program, c.cfg.Crawler.Args...),
 		manager.Program("DRCEDBAppName", c.cfg.DBTask.Program, c.cfg.DBTask.Args...),

@@ -3,6 +3,7 @@ package batches
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 		cfg.SitesCriterion.Where, cfg.URLsCriterion.OrderBy = "`State`=1", "`Depth` ASC"
 	})
 	task := r.submitted()
-	if task.Type != CrawlTask || task.TimeLimit != time.Minute || task.QueueTTL != time.Minute || task.Attempts != 1 {
+	if task.Type != CrawlTask || task.TimeLimit != time.Minute || task.QueueTTL != time.Minute {
 		t.Errorf("task %+v", task)
 	}
 	if len(task.Stages) != 1 || task.Stages[0].Program != "crawler-task" {
@@ -58,9 +59,9 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	if err := json.Unmarshal(task.Stdin, &raw); err != nil {
 		t.Fatal(err)
 	}
-	id := batchOf(task.Labels)
+	id := batchOf(task.ID)
 	for name, want := range map[string]string{
-		"id": labelOf(id), "crawlerType": "1", "dbMode": "3", "maxIterations": "3", "maxItems": "null",
+		"id": fmt.Sprint(id), "crawlerType": "1", "dbMode": "3", "maxIterations": "3", "maxItems": "null",
 		"errorMask": "0", "removeUnprocessedItems": "true",
 		"maxExecutionTime": "48", // below the 60 s of the executor, although the ini has 120
 	} {
@@ -187,7 +188,7 @@ func TestTaskEnds(t *testing.T) {
 			if test.submitted {
 				task := r.submitted()
 				r.env.set(func() { r.env.refuse = errors.New("no more") }) // of returned rows
-				id := batchOf(task.Labels)
+				id := batchOf(task.ID)
 				test.end(r, task)
 				testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 				got := r.world.returns(t, id)[0]
@@ -343,7 +344,7 @@ func TestRestart(t *testing.T) {
 		return raw
 	}
 	old := func(kind string, id int64, state executor.State, stdin []byte) executor.Task {
-		task := executor.Task{ID: taskID(kind, id), Type: kind, Stdin: stdin, Labels: map[string]string{label: labelOf(id)}}
+		task := executor.Task{ID: taskID(kind, id), Type: kind, Stdin: stdin}
 		r.env.add(task, state)
 		return task
 	}
@@ -471,7 +472,7 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	task := r.submitted()
 	r.world.set(func() { r.world.broken[wire.URLReturn] = true })
 	r.finish(task, 0, 2)
-	id := batchOf(task.Labels)
+	id := batchOf(task.ID)
 	testwait.Until(r.t, "a try", func() bool { return len(r.world.returns(t, id)) == 1 })
 	r.work()
 	r.settled()
@@ -616,10 +617,10 @@ func TestUnreadableSelection(t *testing.T) {
 	}
 }
 
-// The end of a task whose label is not a batch id returns no rows: id 0 would mean all batches.
+// The end of a task whose id has no batch id returns no rows: id 0 would mean all batches.
 func TestBatchOf(t *testing.T) {
-	for text, want := range map[string]int64{"7": 7, "4294967295": 1<<32 - 1, "4294967296": 0, "-1": 0, "": 0, "x": 0} {
-		if got := batchOf(map[string]string{label: text}); got != want {
+	for text, want := range map[string]int64{"crawl-7": 7, "process-4294967295": 1<<32 - 1, "crawl-4294967296": 0, "crawl--1": 0, "crawl-": 0, "crawl-x": 0, "age-7": 0, "": 0} {
+		if got := batchOf(text); got != want {
 			t.Errorf("batchOf(%q) = %d, want %d", text, got, want)
 		}
 	}

@@ -61,7 +61,7 @@ func (f *fakeExecutor) Submit(_ context.Context, t executor.Task) error {
 
 func (f *fakeExecutor) add(t executor.Task, state executor.State) {
 	f.tasks[t.ID] = t
-	f.results[t.ID] = executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: state, Labels: t.Labels}}
+	f.results[t.ID] = executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: state}}
 	alive := 0
 	for _, r := range f.results {
 		if !r.State.Over() {
@@ -91,7 +91,7 @@ func (f *fakeExecutor) Status(_ context.Context, ids ...string) ([]executor.Stat
 	return all, nil
 }
 
-func (f *fakeExecutor) Watch(ctx context.Context, _ executor.Filter) (<-chan executor.Status, error) {
+func (f *fakeExecutor) Watch(ctx context.Context, _ string) (<-chan executor.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in, out := make(chan executor.Status, 10000), make(chan executor.Status)

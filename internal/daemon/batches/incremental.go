@@ -15,8 +15,6 @@ type IncrementalConfig struct {
 	Period   time.Duration // IncrPeriod, s; 0: off
 	MaxDepth int64         // IncrMaxDepth
 	MaxURLs  int64         // per node; IncrMaxURLs
-	// MinFreq is IncrMinFreq. It has no effect here or in the first implementation.
-	MinFreq int64
 
 	SitesCriterion wire.Criterion // sites with incremental crawling
 	URLsCriterion  wire.Criterion // pages that had time to change
@@ -29,9 +27,6 @@ func (i *IncrementalConfig) URLs() wire.Criterion {
 	return urls
 }
 
-// UnusedMinFreq is the default of IncrMinFreq.
-const UnusedMinFreq = 100
-
 func (c *Crawl) declareIncremental() {
 	i := &c.cfg.Incremental
 	c.Every(incrementalTimer, every(&i.Mode, &i.Period), func(time.Time) { c.lookAgain() })
@@ -40,11 +35,7 @@ func (c *Crawl) declareIncremental() {
 		manager.Span("IncrPeriod", &i.Period, time.Second, 0, longest),
 		manager.Int("INCR_MAX_DEPTH", &i.MaxDepth, 0, maxDepth),
 		manager.Int("INCR_MAX_URLS", &i.MaxURLs, 1, maxRows),
-		manager.Int("INCR_MIN_FREQ", &i.MinFreq, 0, maxSwept),
 	)
-	if i.MinFreq != 0 && i.MinFreq != UnusedMinFreq {
-		c.Log().Warn("IncrMinFreq has no effect; it had none in the first implementation either", "value", i.MinFreq)
-	}
 }
 
 // lookAgain selects crawled pages that had as much time to change as before their last fetch.

@@ -43,7 +43,7 @@ func TestIncrementalBatch(t *testing.T) {
 	q := list[0]
 	if q.MaxURLs != 3 || q.Algorithm != 1 || !q.SkipBusySites || q.SitesCriterion.Where != "`State`=1" ||
 		q.URLsCriterion.Where != "(`Status`=7) AND `Depth`<=6" || q.URLsCriterion.OrderBy != "`MRate` DESC" ||
-		q.URLUpdate["Status"] != int64(wire.StatusSelectedIncremental) || q.URLUpdate["Batch_Id"] != batchOf(task.Labels) {
+		q.URLUpdate["Status"] != int64(wire.StatusSelectedIncremental) || q.URLUpdate["Batch_Id"] != batchOf(task.ID) {
 		t.Errorf("selection %+v", q)
 	}
 	b, err := wire.ReadBatch(task.Stdin, nil)

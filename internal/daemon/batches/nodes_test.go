@@ -2,6 +2,7 @@ package batches
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestSeveralNodes(t *testing.T) {
 		t.Errorf("%d copies, want 11", len(copies))
 	}
 	for _, k := range copies {
-		if k.Status != wire.StatusSelectedCrawling || k.BatchID != batchOf(task.Labels) || k.SiteSelect != wire.SelectNone || (key{k.SiteID, k.URLMd5}) == root {
+		if k.Status != wire.StatusSelectedCrawling || k.BatchID != batchOf(task.ID) || k.SiteSelect != wire.SelectNone || (key{k.SiteID, k.URLMd5}) == root {
 			t.Errorf("copy %+v", k)
 		}
 	}
@@ -144,7 +145,7 @@ func TestCopiesComeFirst(t *testing.T) {
 		return waits
 	})
 	r.settled()
-	if n := len(w.returns(t, batchOf(task.Labels))); n != 0 {
+	if n := len(w.returns(t, batchOf(task.ID))); n != 0 {
 		t.Error("rows were returned before the copies arrived")
 	}
 	r.clock.pass(30 * time.Second) // DTMDTimeout of URL_NEW
@@ -233,7 +234,7 @@ func TestCopiesAreDeleted(t *testing.T) {
 	if err := json.Unmarshal(w.requests(wire.URLDelete)[0], &list); err != nil {
 		t.Fatal(err)
 	}
-	id := labelOf(batchOf(task.Labels))
+	id := fmt.Sprint(batchOf(task.ID))
 	want := "`URLMd5`='" + items(t, task.Stdin)[0].Md5 + "' AND `ParentMd5`<>'' AND ((`Status`=1 AND `Batch_Id`<>" + id + ") OR (`Status` IN (2,8) AND `Batch_Id`=" + id + "))"
 	if len(list) != 2 || list[0].URL != nil || list[0].Criterions.WHERE != want || list[0].Reason != 3 || list[0].URLType != wire.ByMd5 {
 		t.Errorf("request %+v", list)

@@ -29,7 +29,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	base.Name, base.MaxWorkers = ProcessName, maxWorkers
 	p := &Process{cfg: &cfg, idle: true}
 	p.queue = queue{
-		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits, name: &p.cfg.TaskName,
+		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits,
 		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedProcessing, wire.StatusProcessing},
 		ended:    p.finished, free: p.fillFreeSlots,
@@ -40,7 +40,6 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.watch()
 	p.Every(processTimer, every(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
-	named(p.Loop, "Process", &p.cfg.TaskName)
 	p.Var(
 		manager.Program("DRCEDBAppName", p.cfg.Selector.Program, p.cfg.Selector.Args...),
 		manager.Program("DRCEProcessorAppName", p.cfg.Processor.Program, p.cfg.Processor.Args...),

@@ -43,7 +43,7 @@ func TestProcessingTask(t *testing.T) {
 		t.Fatal(err, notes.Unknown)
 	}
 	q := list[0]
-	if q.AsBatch != batchOf(task.Labels) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
+	if q.AsBatch != batchOf(task.ID) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
 		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != "`Status`=4" ||
 		q.URLUpdate["Status"] != int64(wire.StatusSelectedProcessing) || q.URLUpdate["Batch_Id"] != q.AsBatch {
 		t.Errorf("selection %+v", q)
@@ -128,7 +128,7 @@ func TestProcessingFaults(t *testing.T) {
 			r := newRig(t, w)
 			p := r.process(nil)
 			task := r.submitted()
-			id := batchOf(task.Labels)
+			id := batchOf(task.ID)
 			w.set(func() { // the first stage selected rows, then the task ended
 				for i, k := range w.order {
 					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id

@@ -36,7 +36,6 @@ type queue struct {
 	*manager.Loop
 	*Common
 	limits   *Limits
-	name     *TaskName
 	kind     string  // task type
 	timer    string  // that starts its work
 	statuses []int64 // of the rows that its batches hold; empty: they hold no rows
@@ -92,7 +91,7 @@ type news struct {
 
 // openWatch starts a watch and lists the known tasks.
 func (q *queue) openWatch(ctx context.Context) (news, error) {
-	changes, err := q.Executor.Watch(ctx, executor.Filter{Types: []string{q.kind}})
+	changes, err := q.Executor.Watch(ctx, q.kind)
 	if err != nil {
 		return news{}, err
 	}
@@ -131,7 +130,7 @@ func (q *queue) follow(wait func(context.Context) (news, error)) {
 func (q *queue) known(tasks []executor.Status) {
 	for _, s := range tasks {
 		if !q.adopted {
-			id := batchOf(s.Labels)
+			id := batchOf(s.ID)
 			q.batches[s.ID] = &batch{id: id, task: s.ID, stage: running}
 			q.Log().Info("adopted a task of the last run", "batch", id, "state", s.State)
 		}
@@ -201,14 +200,10 @@ func (q *queue) slots() int64 {
 // submit passes a batch to the executor. A refusal ends it as a fault. Time limits that t does
 // not set are those of the queue.
 func (q *queue) submit(b *batch, t executor.Task) {
-	t.ID, t.Type, t.Name = b.task, q.kind, q.name.Name
-	t.Labels = map[string]string{typeLabel: labelOf(q.name.Type)}
-	if b.id != 0 {
-		t.Labels[label] = labelOf(b.id)
-	}
+	t.ID, t.Type = b.task, q.kind
 	t.TimeLimit = cmp.Or(t.TimeLimit, q.limits.TaskTime)
 	t.QueueTTL = cmp.Or(t.QueueTTL, q.limits.TaskTTL)
-	t.Attempts, t.Start, t.ResultTTL = 1, q.Start.conditions(), max(q.ResultTTL, 0)
+	t.Start, t.ResultTTL = q.Start, max(q.ResultTTL, 0)
 	q.batches[b.task] = b
 	q.Go(func(ctx context.Context) error { return q.Executor.Submit(ctx, t) }, func(err error) {
 		if err != nil {

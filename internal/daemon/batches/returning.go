@@ -54,7 +54,7 @@ func (c *Crawl) findStuck() {
 func (c *Crawl) returnStuck(known []executor.Status) {
 	except := []int64{}
 	for _, s := range known {
-		if id := batchOf(s.Labels); id != 0 {
+		if id := batchOf(s.ID); id != 0 {
 			except = append(except, id)
 		}
 	}

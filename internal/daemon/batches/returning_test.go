@@ -37,8 +37,8 @@ func TestStuckRows(t *testing.T) {
 		row := w.nodes[0][k]
 		row.batch, row.status, row.stuck = batches[i%4], statuses[i%4], i < 16
 	}
-	r.env.add(executor.Task{ID: "process-6", Type: ProcessTask, Labels: map[string]string{label: "6"}}, executor.Running)
-	r.env.add(executor.Task{ID: "crawl-7", Type: CrawlTask, Labels: map[string]string{label: "7"}}, executor.Running)
+	r.env.add(executor.Task{ID: "process-6", Type: ProcessTask}, executor.Running)
+	r.env.add(executor.Task{ID: "crawl-7", Type: CrawlTask}, executor.Running)
 	w.faults[wire.URLReturn] = []fault{deafen} // of the recovery, which would return the unknown batches
 	c := r.crawl(stuckRows)
 	testwait.Until(r.t, "the recovery is asked for", func() bool { return len(w.requests(wire.URLReturn)) == 1 })
@@ -76,7 +76,7 @@ func TestRowsOfOpenSelectionStay(t *testing.T) {
 		c.open[11] = round{id: 11}
 		c.open[12] = round{id: 12, incremental: true}
 		c.batches["crawl-13"] = &batch{id: 13, task: "crawl-13", stage: running}
-		c.returnStuck([]executor.Status{{Labels: map[string]string{label: "14"}}})
+		c.returnStuck([]executor.Status{{ID: "crawl-14"}})
 		clear(c.open)
 		clear(c.batches)
 	})

@@ -16,8 +16,6 @@ type SweepConfig struct {
 	Mode   bool
 	Period time.Duration // min; 0: off
 	Limits
-	TaskName TaskName
-	Starter  string // without effect
 }
 
 // sweep is the schedule and the queue of such tasks. They hold no rows, so their result is
@@ -33,10 +31,10 @@ type sweep struct {
 	total, cancelled int64
 }
 
-// start adds the sweep to the manager c. Names of its variables begin with keys; those of its
-// task name end with suffix.
-func (s *sweep) start(c *Crawl, keys, suffix, counters string) {
-	s.Loop, s.Common, s.limits, s.name = c.Loop, c.Common, &s.cfg.Limits, &s.cfg.TaskName
+// start adds the sweep to the manager c. Names of its variables begin with keys, names of its
+// statistics with counters.
+func (s *sweep) start(c *Crawl, keys, counters string) {
+	s.Loop, s.Common, s.limits = c.Loop, c.Common, &s.cfg.Limits
 	s.read = s.answer
 	s.ended = func(b *batch, next func()) {
 		if b.end.good() {
@@ -53,9 +51,7 @@ func (s *sweep) start(c *Crawl, keys, suffix, counters string) {
 		manager.Int(keys+"BatchDefaultMaxTasks", &s.cfg.MaxTasks, 0, maxTasks),
 		manager.Span(keys+"BatchDefaultMaxExecutionTime", &s.cfg.TaskTime, time.Second, time.Second, longest),
 		manager.Span(keys+"BatchQueueTaskTTL", &s.cfg.TaskTTL, time.Second, time.Second, longest),
-		manager.Text(keys+"BatchTask_STARTER", &s.cfg.Starter, textUpTo(maxCommand)),
 	)
-	named(s.Loop, suffix, &s.cfg.TaskName)
 	s.counters(counters)
 }
 

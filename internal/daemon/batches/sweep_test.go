@@ -72,7 +72,6 @@ func eachSweep(t *testing.T, test func(t *testing.T, c sweepCase, r *rig, setup 
 				cfg.Mode = false // a jump of the clock would time out its selections
 				s := c.on(cfg)
 				s.Mode, s.Period, s.Limits = true, 2*time.Minute, Limits{TaskTTL: 70 * time.Second, TaskTime: 80 * time.Second, MaxTasks: 1}
-				s.TaskName = TaskName{Name: "sweeps", Type: 33}
 			})
 		})
 	}
@@ -83,7 +82,7 @@ func TestSweep(t *testing.T) {
 		r.crawl(setup)
 		r.recovered()
 		task := r.submitted()
-		if task.Type != c.kind || task.Name != "sweeps" || task.Labels["type"] != "33" || task.Labels["batch"] != "" ||
+		if task.Type != c.kind || batchOf(task.ID) != 0 ||
 			task.TimeLimit != 80*time.Second || task.QueueTTL != 70*time.Second || task.Target.Policy != c.policy ||
 			len(task.Stages) != 1 || task.Stages[0].Program != "db-task" || len(task.Stages[0].Args) != 2 {
 			t.Errorf("task %+v", task)

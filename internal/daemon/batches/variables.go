@@ -15,18 +15,14 @@ const longest = 24 * time.Hour
 
 // Limits of what an operator sets, as in the ini file (docs/spec/daemon.md 3.2, 3.3).
 const (
-	maxPercent   = 100
-	maxMemory    = 1 << 50 // bytes
-	maxLooks     = 1000000
-	maxTasks     = 1000
-	maxRows      = 100000 // of a batch, or of a site
-	maxSwept     = 1000000000
-	maxDepth     = 1000000
-	maxText      = 10000 // bytes of a condition
-	maxName      = 100   // bytes of a task's name
-	maxCommand   = 4096  // bytes of a command line
-	maxTypeCode  = 1000000
-	maxDeletions = 1000
+	maxPercent = 100
+	maxMemory  = 1 << 50 // bytes
+	maxLooks   = 1000000
+	maxTasks   = 1000
+	maxRows    = 100000 // of a batch, or of a site
+	maxSwept   = 1000000000
+	maxDepth   = 1000000
+	maxText    = 10000 // bytes of a condition
 )
 
 // variables declares the variables that both managers share.
@@ -46,53 +42,26 @@ func (q *queue) variables(period *time.Duration, periodName string, mode *bool, 
 		manager.Int("BatchTask_IO_WAIT_MAX", &q.Start.MaxIOWait, -1, maxPercent),
 		manager.Int("BatchTask_CPU_LOAD_MAX", &q.Start.MaxCPU, -1, maxPercent),
 		manager.Int("BatchTask_RAM_FREE_MIN", &q.Start.MinRAM, -1, maxMemory),
-		manager.Span("BatchTask_RDELAY", &q.Start.Delay, time.Millisecond, time.Millisecond, time.Hour),
-		manager.Int("BatchTask_RETRY", &q.Start.Looks, 0, maxLooks),
+		manager.Span("BatchTask_RDELAY", &q.Start.RetryDelay, time.Millisecond, time.Millisecond, time.Hour),
+		manager.Int("BatchTask_RETRY", &q.Start.Retries, 0, maxLooks),
 		manager.Span("BatchTask_autocleanup_TTL", &q.ResultTTL, time.Second, -time.Second, 365*24*time.Hour),
-		// Without effect: see Unused.
-		manager.Int("BatchQueueTaskCheckStateMethod", &q.Unused.CheckMethod, 0, 1),
-		manager.Text("BatchTask_STARTER", &q.Unused.Starter, textUpTo(maxCommand)),
-		manager.Int("BatchTask_autocleanup_DeleteType", &q.Unused.DeleteType, 0, 1),
-		manager.Int("BatchTask_autocleanup_DeleteRetries", &q.Unused.DeleteRetries, 0, maxDeletions),
-		manager.Int("BatchTask_autocleanup_State", &q.Unused.DeleteState, -1, maxTypeCode),
-	)
-}
-
-// named declares the variables of one type of task's name.
-func named(l *manager.Loop, suffix string, n *TaskName) {
-	l.Var(
-		manager.Text("BatchTaskDTMName"+suffix, &n.Name, filledUpTo(maxName)),
-		manager.Int("BatchTaskDTMType"+suffix, &n.Type, 0, maxTypeCode),
 	)
 }
 
 // condition is a WHERE or ORDER BY of the configuration. It is checked on the node that uses
 // it, which refuses an invalid one with its clause.
 func condition(name string, p *string) manager.Variable {
-	return manager.Text(name, p, filledUpTo(maxText))
-}
-
-// textUpTo returns a check that refuses control characters and texts longer than most bytes.
-func textUpTo(most int) func(string) error {
-	return func(s string) error {
-		if len(s) > most {
-			return fmt.Errorf("has %d bytes, must be 0 to %d", len(s), most)
-		}
-		if strings.ContainsFunc(s, unicode.IsControl) {
+	return manager.Text(name, p, func(text string) error {
+		switch {
+		case strings.TrimSpace(text) == "":
+			return fmt.Errorf("is empty, must have 1 to %d bytes", maxText)
+		case len(text) > maxText:
+			return fmt.Errorf("has %d bytes, must be 1 to %d", len(text), maxText)
+		case strings.ContainsFunc(text, unicode.IsControl):
 			return errors.New("has a control character")
 		}
 		return nil
-	}
-}
-
-// filledUpTo is textUpTo that also refuses an empty text.
-func filledUpTo(most int) func(string) error {
-	return func(s string) error {
-		if strings.TrimSpace(s) == "" {
-			return fmt.Errorf("is empty, must have 1 to %d bytes", most)
-		}
-		return textUpTo(most)(s)
-	}
+	})
 }
 
 // every returns the period of a schedule with a mode; 0 while it is off.

@@ -3,7 +3,6 @@ package batches
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -56,11 +55,6 @@ var commonKeys = []keyCase{
 	number("BatchTask_RDELAY", 500, "1 to 3600000", 0),
 	number("BatchTask_RETRY", 20, "0 to 1000000", -1),
 	number("BatchTask_autocleanup_TTL", 1000, "-1 to 31536000", -2),
-	number("BatchTask_autocleanup_DeleteType", 0, "0 to 1", 2),
-	number("BatchTask_autocleanup_DeleteRetries", 9, "0 to 1000", -1),
-	number("BatchTask_autocleanup_State", 7, "-1 to 1000000", -2),
-	number("BatchQueueTaskCheckStateMethod", 0, "0 to 1", 2),
-	text("BatchTask_STARTER", "x.sh", "a\nb", "control character"),
 	text("BatchDefaultOrderByURLs", "`Depth` ASC", " ", "is empty"),
 	number("POLL_TIMEOUT", 3, "1 to 3600000", 0),
 	{"LOG_LEVEL", 30, map[string]any{"must be 10, 20, 30, 40, 50 or debug": 7, "is \"many\"": "many"}},
@@ -81,18 +75,15 @@ var crawlKeys = append([]keyCase{
 	toggle("IncrMode", 1),
 	number("INCR_MAX_DEPTH", 9, "0 to 1000000", -1),
 	number("INCR_MAX_URLS", 2, "1 to 100000", 0),
-	number("INCR_MIN_FREQ", 5, "0 to 1000000000", -1),
 	toggle("ReturnURLsMode", 1),
 	number("ReturnURLsPeriod", 50, "0 to 86400", -1),
 	number("ReturnURLsTTL", 45, "1 to 525600", 0),
 	number("ReturnURLsMaxNumber", 12, "1 to 1000000000", 0),
-	text("BatchTaskDTMNameCrawl", "crawls", "", "is empty"),
-	number("BatchTaskDTMTypeCrawl", 11, "0 to 1000000", -1),
 	number("AgingBatchDefaultMaxURLsTotal", 77, "1 to 1000000000", 0),
 	number("AgingBatchDefaultMaxURLsSite", 6, "1 to 1000000000", 0),
 	number("AgingBatchDefaultMaxSites", 5, "0 to 100000", -1),
 	text("AgingBatchURLsCriterion", "`Depth`>4", "", "is empty"),
-	text("AgingBatchSitesCriterion", "`State`=3", strings.Repeat("x", maxText+1), "must be 0 to 10000"),
+	text("AgingBatchSitesCriterion", "`State`=3", strings.Repeat("x", maxText+1), "must be 1 to 10000"),
 	number("PurgeBatchDefaultMaxURLs", 15, "1 to 1000000000", 0),
 }, append(sweepKeys("Aging", 13), sweepKeys("Purge", 14)...)...)
 
@@ -103,9 +94,6 @@ func sweepKeys(prefix string, code int) []keyCase {
 		number(prefix+"BatchDefaultMaxTasks", 1, "0 to 1000", -1),
 		number(prefix+"BatchDefaultMaxExecutionTime", code*100, "1 to 86400", 0),
 		number(prefix+"BatchQueueTaskTTL", code*101, "1 to 86400", 0),
-		text(prefix+"BatchTask_STARTER", "y.sh", "a\x00", "control character"),
-		text("BatchTaskDTMName"+prefix, prefix+"s", " ", "is empty"),
-		number("BatchTaskDTMType"+prefix, code, "0 to 1000000", -1),
 	}
 }
 
@@ -114,8 +102,6 @@ var processKeys = []keyCase{
 	toggle("ProcessingMode", 1),
 	text("BatchDefaultWhereURLs", "`Status`=4", "", "is empty"),
 	text("BatchDefaultWhereSites", "`State`=1", "", "is empty"),
-	text("BatchTaskDTMNameProcess", "processes", "", "is empty"),
-	number("BatchTaskDTMTypeProcess", 44, "0 to 1000000", -1),
 }
 
 func asJSON(v any) string {
@@ -212,21 +198,21 @@ func TestCrawlVariables(t *testing.T) {
 		checkStart(t, task)
 	}
 	for kind, want := range map[string]struct {
-		program, name, code string
-		limit, ttl          time.Duration
-		items               int
+		program    string
+		limit, ttl time.Duration
+		items      int
 	}{
-		CrawlTask:     {"crawler-task", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
-		"incremental": {"crawler-task", "crawls", "11", 66 * time.Second, 55 * time.Second, 2},
-		AgeTask:       {"db-task", "Agings", "13", 1300 * time.Second, 1313 * time.Second, 0},
-		PurgeTask:     {"db-task", "Purges", "14", 1400 * time.Second, 1414 * time.Second, 0},
+		CrawlTask:     {"crawler-task", 66 * time.Second, 55 * time.Second, 2},
+		"incremental": {"crawler-task", 66 * time.Second, 55 * time.Second, 2},
+		AgeTask:       {"db-task", 1300 * time.Second, 1313 * time.Second, 0},
+		PurgeTask:     {"db-task", 1400 * time.Second, 1414 * time.Second, 0},
 	} {
 		task := tasks[kind]
 		if task.ID == "" {
 			t.Errorf("no task of %s", kind)
 			continue
 		}
-		if task.Stages[0].Program != want.program || task.Name != want.name || task.Labels[typeLabel] != want.code ||
+		if task.Stages[0].Program != want.program ||
 			task.TimeLimit != want.limit || task.QueueTTL != want.ttl {
 			t.Errorf("%s: %+v", kind, task)
 		}
@@ -299,8 +285,8 @@ func TestProcessVariables(t *testing.T) {
 	r.inside(func() { p.Suspend(false) })
 	task := r.submitted()
 	checkStart(t, task)
-	if len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" || task.Name != "processes" ||
-		task.Labels[typeLabel] != "44" || task.TimeLimit != 66*time.Second || task.QueueTTL != 55*time.Second {
+	if len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" ||
+		task.TimeLimit != 66*time.Second || task.QueueTTL != 55*time.Second {
 		t.Errorf("task %+v", task)
 	}
 	for _, part := range []string{`"maxURLs":3`, "`Status`=4", "`State`=1", "`Depth` ASC"} {
@@ -317,7 +303,7 @@ func TestProcessVariables(t *testing.T) {
 	w := r.world
 	w.set(func() {
 		for i := range 3 {
-			w.nodes[0][key{"s", fmt.Sprint(i)}] = &row{status: wire.StatusProcessing, batch: batchOf(second.Labels)}
+			w.nodes[0][key{"s", fmt.Sprint(i)}] = &row{status: wire.StatusProcessing, batch: batchOf(second.ID)}
 		}
 		w.faults[wire.URLReturn] = nil
 	})
@@ -330,15 +316,4 @@ func TestProcessVariables(t *testing.T) {
 	r.stats(map[string]int{
 		"batches_process_fault": 1, "batches_process_fault_ttl": 1, "batches_process_urls_fault": 3, "batches_process_queue": 0,
 	})
-}
-
-// A chosen value of IncrMinFreq is logged as having no effect.
-func TestUnusedMinFreqIsLogged(t *testing.T) {
-	for value, want := range map[int64]bool{0: false, UnusedMinFreq: false, 7: true} {
-		text := &strings.Builder{}
-		NewCrawl(manager.Config{Log: slog.New(slog.NewTextHandler(text, nil))}, CrawlConfig{Incremental: IncrementalConfig{MinFreq: value}})
-		if strings.Contains(text.String(), "IncrMinFreq has no effect") != want {
-			t.Errorf("%d: %q", value, text)
-		}
-	}
 }

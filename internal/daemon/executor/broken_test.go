@@ -17,7 +17,7 @@ import (
 // A pool opens whatever the spool contains, logs one line about a broken entry, and runs
 // other tasks.
 func TestBrokenSpool(t *testing.T) {
-	const whole = `{"ID":"x","Type":"test","Stages":[{"Program":"true"}],"Labels":{"batch":"7"},"Stdin":{},"Queued":"2026-01-02T03:04:05Z"}`
+	const whole = `{"ID":"x","Type":"test","Stages":[{"Program":"true"}],"Labels":{"of":"an older version"},"Stdin":{},"Queued":"2026-01-02T03:04:05Z"}`
 	tests := []struct {
 		name  string
 		files map[string]string // in the spool; "" for a folder
@@ -69,7 +69,7 @@ func TestBrokenSpool(t *testing.T) {
 			var log testlog.Recorder
 			l := open(t, LocalConfig{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			st := status(t, l, "x")
-			if st.State != tt.state || st.Type != tt.kind || tt.kind != "" && st.Labels["batch"] != "7" {
+			if st.State != tt.state || st.Type != tt.kind {
 				t.Errorf("%+v", st)
 			}
 			bad := log.Count("level=ERROR") + log.Count("level=WARN")
@@ -111,7 +111,7 @@ func TestRestoreOnFullDisk(t *testing.T) {
 	}
 }
 
-// The end of a task survives a restart with its reason, attempts, output and ResultTTL. Its id
+// The end of a task survives a restart with its reason, output and ResultTTL. Its id
 // does not run again.
 func TestEndsSurviveARestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
@@ -129,8 +129,8 @@ func TestEndsSurviveARestart(t *testing.T) {
 		tasks[id] = task
 		submit(t, l, task)
 	}
-	end("finished", request{Do: "fail until", Text: counts + "/finished", N: 2}, func(t *Task) { t.Attempts = 3 })
-	end("failed", request{Do: "exit", N: 7, Text: "why"}, func(t *Task) { t.Attempts = 2 })
+	end("finished", request{Do: "fail until", Text: counts + "/finished", N: 1}, nil)
+	end("failed", request{Do: "exit", N: 7, Text: "why"}, nil)
 	end("killed", request{Do: "kill self"}, nil)
 	end("timed-out", request{Do: "sleep", Text: counts + "/slow"}, func(t *Task) { t.TimeLimit = 10 * time.Millisecond })
 	for id := range tasks {
@@ -155,12 +155,12 @@ func TestEndsSurviveARestart(t *testing.T) {
 		before[id] = over(t, l, id)
 	}
 	for id, want := range map[string]Status{
-		"finished": {State: Finished, Attempt: 2}, "failed": {State: Failed, Attempt: 2, ExitStatus: 7},
-		"killed": {State: Failed, Attempt: 1, ExitStatus: 137}, "timed-out": {State: TimedOut, Attempt: 1},
-		"cancelled": {State: Cancelled, Attempt: 1}, "expired": {State: Refused}, "withdrawn": {State: Cancelled},
+		"finished": {State: Finished}, "failed": {State: Failed, ExitStatus: 7},
+		"killed": {State: Failed, ExitStatus: 137}, "timed-out": {State: TimedOut},
+		"cancelled": {State: Cancelled}, "expired": {State: Refused}, "withdrawn": {State: Cancelled},
 	} {
 		got := before[id].Status
-		if got.State != want.State || got.Attempt != want.Attempt || want.ExitStatus != 0 && got.ExitStatus != want.ExitStatus || (got.Reason == "") != (want.State == Finished) {
+		if got.State != want.State || want.ExitStatus != 0 && got.ExitStatus != want.ExitStatus || (got.Reason == "") != (want.State == Finished) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}
@@ -180,7 +180,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 			}
 		}
 	}
-	if b, _ := os.ReadFile(counts + "/finished"); len(b) != 2 {
+	if b, _ := os.ReadFile(counts + "/finished"); len(b) != 1 {
 		t.Errorf("%d runs", len(b))
 	}
 	offset.Store(int64(2 * time.Hour))
@@ -196,30 +196,6 @@ func TestEndsSurviveARestart(t *testing.T) {
 
 // shown formats a result without monotonic clock readings.
 func shown(r Result) string {
-	return fmt.Sprintf("%s %d %d %q %s %s %s %d %q %q", r.State, r.Attempt, r.ExitStatus, r.Reason,
+	return fmt.Sprintf("%s %d %q %s %s %s %d %q %q", r.State, r.ExitStatus, r.Reason,
 		r.Queued.UTC().Round(0), r.Started.UTC().Round(0), r.Ended.UTC().Round(0), r.MaxRSS, r.Stdout, r.Stderr)
-}
-
-// A task that is lost in every attempt ends after its last one.
-func TestLostAttemptsAreCounted(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "spool")
-	hold, file := gate(t, "t")
-	hold.Attempts = 3
-	l := open(t, LocalConfig{Dir: dir})
-	submit(t, l, hold)
-	for attempt := 1; attempt <= 3; attempt++ {
-		begun(t, file)
-		os.Remove(file + ".begun")
-		if st := status(t, l, "t"); st.Attempt != attempt {
-			t.Errorf("%+v, want attempt %d", st, attempt)
-		}
-		if err := l.Close(bg); err != nil {
-			t.Fatal(err)
-		}
-		l = open(t, LocalConfig{Dir: dir})
-		submit(t, l, hold)
-	}
-	if st := status(t, l, "t"); st.State != Lost || st.Attempt != 3 || st.Reason == "" {
-		t.Errorf("%+v", st)
-	}
 }

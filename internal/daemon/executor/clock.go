@@ -49,8 +49,8 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	l.work.Add(1)
 	defer l.work.Done()
 	for _, j := range l.jobs {
-		if ttl := j.task.QueueTTL; ttl > 0 && !j.since.IsZero() && (j.wait != nil || !j.parked.IsZero()) {
-			if end := j.since.Add(ttl); end.After(now) {
+		if ttl := j.task.QueueTTL; ttl > 0 && (j.wait != nil || !j.parked.IsZero()) {
+			if end := j.status.Queued.Add(ttl); end.After(now) {
 				next = earliest(next, end)
 			} else if l.claim(j) {
 				expired = append(expired, j)
@@ -63,10 +63,7 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 		case !j.parked.IsZero():
 			j.parked = time.Time{}
 			st := j.status
-			st.State = Queued
-			if !j.since.IsZero() {
-				st.Reason = "" // its start conditions are checked again
-			}
+			st.State, st.Reason = Queued, "" // its start conditions are checked again
 			l.publish(j, st)
 			l.enqueue(j)
 			l.fill(j.task.Type)

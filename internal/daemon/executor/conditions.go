@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,11 +17,6 @@ type shortage struct {
 	measuring bool // only because there is no measurement yet; it does not count as a look
 }
 
-const (
-	waitsFor      = "waits for resources: "
-	triesExceeded = "schedule tries exceeded: "
-)
-
 // shortage compares f with the conditions. An unknown figure passes: a machine without /proc
 // can still crawl.
 func (c Conditions) shortage(f load.Figures) shortage {
@@ -28,11 +24,11 @@ func (c Conditions) shortage(f load.Figures) shortage {
 	if c.MinRAM > 0 && f.FreeRAM != load.Unknown && f.FreeRAM < c.MinRAM {
 		lacks = append(lacks, fmt.Sprintf("%s of memory are free, at least %s", bytesText(f.FreeRAM), bytesText(c.MinRAM)))
 	}
-	if c.MaxCPU > 0 && f.CPU != load.Unknown && f.CPU >= c.MaxCPU {
-		lacks = append(lacks, fmt.Sprintf("%s of the processors are in use, at most %s", percentText(f.CPU), percentText(c.MaxCPU)))
+	if c.MaxCPU > 0 && f.CPU != load.Unknown && f.CPU >= float64(c.MaxCPU) {
+		lacks = append(lacks, fmt.Sprintf("%s of the processors are in use, at most %d%%", percentText(f.CPU), c.MaxCPU))
 	}
-	if c.MaxIOWait > 0 && f.IOWait != load.Unknown && f.IOWait > c.MaxIOWait {
-		lacks = append(lacks, fmt.Sprintf("%s of the time is spent waiting for disks, at most %s", percentText(f.IOWait), percentText(c.MaxIOWait)))
+	if c.MaxIOWait > 0 && f.IOWait != load.Unknown && f.IOWait > float64(c.MaxIOWait) {
+		lacks = append(lacks, fmt.Sprintf("%s of the time is spent waiting for disks, at most %d%%", percentText(f.IOWait), c.MaxIOWait))
 	}
 	switch {
 	case len(lacks) > 0:
@@ -48,18 +44,7 @@ func (c Conditions) pause(h shortage) time.Duration {
 	if h.measuring {
 		return load.Interval
 	}
-	if c.RetryDelay > 0 {
-		return c.RetryDelay
-	}
-	return time.Second
-}
-
-// exceeded reports whether a task that failed so many looks must be refused.
-func (c Conditions) exceeded(looks int) bool { return c.Retries > 0 && looks >= c.Retries }
-
-// givenUp returns the reason of the refusal after the last look.
-func (h shortage) givenUp(looks int) string {
-	return fmt.Sprintf("%s%d looks, at the last one %s", triesExceeded, looks, h.reason)
+	return cmp.Or(c.RetryDelay, time.Second)
 }
 
 // percentText formats a percentage with at most one decimal.
@@ -89,13 +74,14 @@ func (l *Local) look(j *job) bool {
 		j.looks++
 	}
 	st := j.status
-	if !start.exceeded(j.looks) {
+	if start.Retries == 0 || j.looks < start.Retries {
 		j.parked = l.cfg.Now().Add(start.pause(h))
-		st.State, st.Reason = Waiting, waitsFor+h.reason
+		st.State, st.Reason = Waiting, "waits for resources: "+h.reason
 		l.publish(j, st)
 		return false
 	}
-	st.State, st.Reason, st.Ended = Refused, h.givenUp(j.looks), l.cfg.Now()
+	st.State, st.Ended = Refused, l.cfg.Now()
+	st.Reason = fmt.Sprintf("schedule tries exceeded: %d looks, at the last one %s", j.looks, h.reason)
 	l.work.Add(1)
 	go func() { // this goroutine owns j now
 		defer l.work.Done()

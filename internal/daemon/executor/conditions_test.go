@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -71,7 +70,7 @@ func choosy(id string, c Conditions) Task {
 func waits(t testing.TB, l *Local, id, reason string) {
 	t.Helper()
 	testwait.Until(t, id+" waits", func() bool { return status(t, l, id).State == Waiting })
-	if st := status(t, l, id); st.Reason != reason || st.Node != "" || st.Attempt != 0 || !st.Ended.IsZero() {
+	if st := status(t, l, id); st.Reason != reason || st.Node != "" || !st.Ended.IsZero() {
 		t.Errorf("%+v, want %q", st, reason)
 	}
 }
@@ -135,7 +134,7 @@ func TestWaitingTaskBlocksNoOther(t *testing.T) {
 		n = nodes[0]
 		return n.Busy["test"] == 0
 	})
-	if n.Queued != 3 || n.CPU != 91 || n.IOWait != 5 || n.FreeRAM != 9765<<10 || n.Load != 1.5 {
+	if n.Load != 1.5 {
 		t.Errorf("%+v", n)
 	}
 	hold, file := gate(t, "hold")
@@ -145,7 +144,7 @@ func TestWaitingTaskBlocksNoOther(t *testing.T) {
 	for _, id := range []string{"cpu", "disk", "ram"} {
 		testwait.Until(t, id+" is queued", func() bool { st := status(t, l, id); return st.State == Queued && st.Reason == "" })
 	}
-	changes, err := l.Watch(bg, Filter{})
+	changes, err := l.Watch(bg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +160,7 @@ func TestWaitingTaskBlocksNoOther(t *testing.T) {
 		t.Errorf("order %s", got)
 	}
 	for _, id := range order {
-		if r := over(t, l, id); r.State != Finished || r.Attempt != 1 || r.Reason != "" {
+		if r := over(t, l, id); r.State != Finished || r.Reason != "" {
 			t.Errorf("%+v", r.Status)
 		}
 	}
@@ -173,17 +172,10 @@ func TestLooksAreCounted(t *testing.T) {
 	b.set(100, 0, 1e9)
 	submit(t, l, choosy("thrice", Conditions{MaxCPU: 60, RetryDelay: time.Millisecond, Retries: 3}))
 	r := over(t, l, "thrice")
-	if want := "schedule tries exceeded: 3 looks, at the last one 100% of the processors are in use, at most 60%"; r.State != Refused || r.Reason != want || r.Attempt != 0 || r.Ended.IsZero() {
+	if want := "schedule tries exceeded: 3 looks, at the last one 100% of the processors are in use, at most 60%"; r.State != Refused || r.Reason != want || r.Ended.IsZero() {
 		t.Errorf("%+v, want %q", r.Status, want)
 	}
 	// A second attempt has its own looks.
-	file := filepath.Join(t.TempDir(), "f")
-	again := worker("again", request{Do: "fail until", Text: file, N: 2})
-	again.Attempts, again.Start = 2, Conditions{MinRAM: 500e6, RetryDelay: time.Millisecond, Retries: 1}
-	submit(t, l, again)
-	if r := over(t, l, "again"); r.State != Finished || r.Attempt != 2 {
-		t.Errorf("%+v", r.Status)
-	}
 }
 
 // A look before the second sample of the processors does not count.
@@ -207,12 +199,12 @@ func TestWaitingTaskExpires(t *testing.T) {
 	task := choosy("t", Conditions{MaxCPU: 60, RetryDelay: 25 * time.Minute})
 	task.QueueTTL = time.Hour
 	submit(t, l, task)
-	looks := func() int {
+	looks := func() int64 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.jobs["t"].looks
 	}
-	for n := 1; n <= 3; n++ {
+	for n := int64(1); n <= 3; n++ {
 		testwait.Until(t, "the next look", func() bool { l.sweep(l.cfg.Now()); return looks() == n })
 		if st := status(t, l, "t"); st.State != Waiting {
 			t.Fatalf("%+v", st)
@@ -299,60 +291,8 @@ func TestWaitingTaskSurvivesRestart(t *testing.T) {
 	}
 	b.set(0, 0, 1e9)
 	l = open(t, LocalConfig{Dir: dir, Load: b.sampler})
-	if r := over(t, l, "t"); r.State != Finished || r.Attempt != 1 {
+	if r := over(t, l, "t"); r.State != Finished {
 		t.Errorf("%+v", r.Status)
-	}
-}
-
-func TestRunHasStartConditions(t *testing.T) {
-	b := newBox(t)
-	l := open(t, LocalConfig{DefaultSlots: 1, Load: b.sampler})
-	b.set(100, 0, 1e9)
-	begin := func(c Conditions) (chan error, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(bg)
-		done := make(chan error, 1)
-		go func() {
-			rs, err := l.Run(ctx, choosy("t", c))
-			if err == nil && rs[0].State != Finished {
-				err = fmt.Errorf("%+v", rs[0].Status)
-			}
-			done <- err
-		}()
-		return done, cancel
-	}
-	done, cancel := begin(Conditions{MaxCPU: 60, RetryDelay: time.Millisecond, Retries: 2})
-	if err := <-done; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "schedule tries exceeded: 2 looks, at the last one 100% of") {
-		t.Errorf("refused: %v", err)
-	}
-	cancel()
-
-	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
-	answer(t, run(t, l, choosy("t", Conditions{MinRAM: 1}))) // passes the waiting run
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-
-	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Millisecond})
-	defer cancel()
-	b.set(0, 0, 1e9)
-	if err := <-done; err != nil {
-		t.Errorf("enough: %v", err)
-	}
-
-	b.set(100, 0, 1e9)
-	done, cancel = begin(Conditions{MaxCPU: 60, RetryDelay: time.Hour})
-	defer cancel()
-	testwait.Until(t, "the run has looked", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.age >= 5
-	})
-	if err := l.Close(bg); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; !errors.Is(err, ErrClosed) {
-		t.Errorf("closed: %v", err)
 	}
 }
 
@@ -363,7 +303,8 @@ func TestUnreadableLoad(t *testing.T) {
 	b.write("meminfo", "")
 	var log testlog.Recorder
 	l := open(t, LocalConfig{Load: b.sampler, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if r := run(t, l, choosy("t", Conditions{MaxCPU: 1, MaxIOWait: 1, MinRAM: 1 << 50})); r.State != Finished {
+	submit(t, l, choosy("t", Conditions{MaxCPU: 1, MaxIOWait: 1, MinRAM: 1 << 50}))
+	if r := over(t, l, "t"); r.State != Finished {
 		t.Errorf("%+v", r.Status)
 	}
 	const warning = "cannot read the load"

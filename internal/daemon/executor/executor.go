@@ -20,10 +20,9 @@ var (
 type Executor interface {
 	// Run runs t and waits for it. It returns one Result for each known node of the target,
 	// with an error state for a node that does not answer. A task that failed, was killed or
-	// timed out is a Result. The error is for a task that did not start: ErrRefused (also if
-	// the start conditions failed in all looks), ErrNode, ErrClosed, or the end of ctx before
-	// a slot was free. A later end of ctx kills the task. Run is not durable. Other calls do
-	// not see its id. Attempts, RetryDelay and QueueTTL have no effect.
+	// timed out is a Result. The error is for a task that did not start: ErrRefused, ErrNode,
+	// ErrClosed, or the end of ctx before a slot was free. A later end of ctx kills the task.
+	// Run is not durable. Other calls do not see its id. QueueTTL and Start have no effect.
 	Run(ctx context.Context, t Task) ([]Result, error)
 
 	// Submit accepts t. After nil, t survives a crash of the executor. A known id is accepted
@@ -35,10 +34,10 @@ type Executor interface {
 	// Without ids it returns all tasks, oldest first. It is cheap and contacts no node.
 	Status(ctx context.Context, ids ...string) ([]Status, error)
 
-	// Watch sends each later change of state of the submitted tasks that f selects, in order
-	// for each task. The channel closes when ctx or the executor ends. A slow reader never
+	// Watch sends each later change of state of the submitted tasks of a type, "" for all, in
+	// order for each task. The channel closes when ctx or the executor ends. A slow reader never
 	// delays a task.
-	Watch(ctx context.Context, f Filter) (<-chan Status, error)
+	Watch(ctx context.Context, kind string) (<-chan Status, error)
 
 	// Result returns the output of a task. It is kept until Delete or the end of the task's
 	// ResultTTL. Errors: ErrUnknown, ErrNotOver.
@@ -53,32 +52,16 @@ type Executor interface {
 	// no error.
 	Delete(ctx context.Context, id string) error
 
-	// Nodes returns the known nodes, sorted by name.
 	// Nodes lists the known nodes, in the order of their names.
 	Nodes(ctx context.Context) ([]Node, error)
 }
 
-// Filter selects tasks. An empty list selects all; both lists must match.
-type Filter struct {
-	Types []string
-	IDs   []string
-}
-
 // Node is a machine that runs tasks.
 type Node struct {
-	Name     string         // stable, because nodes own data
-	Address  string         // "local" for the local pool
-	State    string         // NodeReady or NodeClosing
-	Slots    map[string]int // by task type: maximum of running tasks
-	Busy     map[string]int // by task type: running tasks
-	Queued   int            // submitted tasks that wait
-	LastSeen time.Time
-
-	// Figures for start conditions; load.Unknown (-1) if not known.
-	Load    float64 // load average over one minute
-	CPU     float64 // percent of all processors in use, over the last seconds
-	IOWait  float64 // percent of the time in which processors wait for disks
-	FreeRAM int64   // bytes of memory available to programs
+	Name  string         // stable, because nodes own data
+	State string         // NodeReady or NodeClosing
+	Busy  map[string]int // by task type: running tasks
+	Load  float64        // load average over one minute; load.Unknown (-1) if not known
 }
 
 // States of a node.

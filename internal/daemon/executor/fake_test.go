@@ -190,9 +190,7 @@ func fakePool() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	again := worker("again", request{Do: "sleep", Text: dir + "/again"})
-	again.Attempts, again.Type = 2, "other"
-	for _, t := range []Task{worker("runs", request{Do: "sleep", Text: dir + "/runs"}), worker("queued", request{Do: "echo", Text: "later"}), again} {
+	for _, t := range []Task{worker("runs", request{Do: "sleep", Text: dir + "/runs"}), worker("queued", request{Do: "echo", Text: "later"})} {
 		if err := l.Submit(context.Background(), t); err != nil {
 			fmt.Println(err)
 			os.Exit(1)

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 )
 
@@ -11,7 +10,7 @@ import (
 // change until the job is over.
 //
 // A job has one owner at a time: a lane while it waits for a slot, the clock while it waits
-// for an attempt or a look, otherwise the goroutine that runs, finishes or deletes it. Ending
+// for a look, otherwise the goroutine that runs, finishes or deletes it. Ending
 // a waiting job requires claim. So the files of a task have one writer, and states have the
 // same order on disk, in memory and in watches.
 type job struct {
@@ -20,9 +19,8 @@ type job struct {
 	age    uint64
 
 	wait   *waiter                 // while in a lane's queue
-	since  time.Time               // start of the current wait, including looks; QueueTTL counts from it
-	parked time.Time               // when the next attempt or look is due; zero if not waiting for the clock
-	looks  int                     // how often the start conditions failed
+	parked time.Time               // when the next look is due; zero if not waiting for the clock
+	looks  int64                   // how often the start conditions failed
 	cancel context.CancelCauseFunc // while it runs
 
 	saved chan struct{} // closed when the spool has accepted or refused the task
@@ -39,13 +37,6 @@ func (l *Local) known(id string) *job {
 	return nil
 }
 
-// snapshot copies the status. Call it with l.mu held.
-func (j *job) snapshot() Status {
-	st := j.status
-	st.Labels = maps.Clone(st.Labels)
-	return st
-}
-
 // publish sets the job's status and notifies the watchers. Call it with l.mu held.
 func (l *Local) publish(j *job, st Status) {
 	waits := func(s State) bool { return s == Queued || s == Waiting }
@@ -59,7 +50,7 @@ func (l *Local) publish(j *job, st Status) {
 		j.task.Stdin = nil // may be large and is not needed any more
 	}
 	for w := range l.watchers {
-		w.add(j.snapshot())
+		w.add(st)
 	}
 	if st.State.Over() {
 		close(j.over)
@@ -151,33 +142,28 @@ func (j *job) unsettled() <-chan struct{} {
 
 // enqueue puts j into its lane. Call it with l.mu held.
 func (l *Local) enqueue(j *job) {
-	if j.since.IsZero() {
-		j.since = l.cfg.Now()
-	}
-	j.wait = &waiter{priority: j.task.Priority, age: j.age,
-		look: func() bool { return l.look(j) }, begin: func() { l.begin(j) }}
+	j.wait = &waiter{age: j.age, look: func() bool { return l.look(j) }, begin: func() { l.begin(j) }}
 	l.lane(j.task.Type).join(j.wait)
 }
 
-// begin starts an attempt in the slot that j has. Call it with l.mu held and the pool open.
+// begin starts j in the slot that it has. Call it with l.mu held and the pool open.
 func (l *Local) begin(j *job) {
-	j.wait, j.since, j.looks = nil, time.Time{}, 0
+	j.wait = nil
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	j.cancel = cancel
 	st := j.status
-	st.State, st.Node, st.Attempt, st.Started = Running, l.cfg.NodeName, st.Attempt+1, l.cfg.Now()
-	st.Reason, st.ExitStatus = "", 0
+	st.State, st.Node, st.Started, st.Reason = Running, l.cfg.NodeName, l.cfg.Now(), ""
 	l.publish(j, st)
 	l.work.Add(1)
 	go func() {
 		defer l.work.Done()
 		defer cancel(nil)
-		l.runAttempt(ctx, j, st)
+		l.run(ctx, j, st)
 	}()
 }
 
-// runAttempt runs j once, stores the outcome and releases the slot.
-func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
+// run runs j, stores the outcome and releases the slot.
+func (l *Local) run(ctx context.Context, j *job, st Status) {
 	if err := l.spool.saveStatus(&st); err != nil {
 		// The task runs anyway; after a crash it would run again.
 		l.log.Error("cannot store the start of a task", "op", "executor.run", "task", st.ID, "error", err)
@@ -190,46 +176,13 @@ func (l *Local) runAttempt(ctx context.Context, j *job, st Status) {
 		l.mu.Unlock()
 	}()
 	if o.state == Lost {
-		// The pool closes. The task is still running in the spool; the next pool decides
-		// whether it has an attempt left.
+		// The pool closes. The task is still running in the spool; the next pool ends it.
 		l.mu.Lock()
 		l.publish(j, st)
 		l.mu.Unlock()
 		return
 	}
-	if o.state == Failed && st.Attempt < j.task.Attempts && ctx.Err() == nil {
-		l.park(ctx, j, st)
-		return
-	}
 	l.finish(j, st, o.stdout, o.stderr)
-}
-
-// park makes a failed job wait for its next attempt, unless ctx has ended.
-func (l *Local) park(ctx context.Context, j *job, st Status) {
-	failed := st
-	st.State = Waiting
-	st.Reason = fmt.Sprintf("attempt %d of %d: %s", st.Attempt, j.task.Attempts, st.Reason)
-	st.Ended = time.Time{}
-	if err := l.spool.saveStatus(&st); err != nil {
-		l.log.Error("cannot store the retry of a task", "op", "executor.run", "task", st.ID, "error", err)
-	}
-	l.mu.Lock()
-	if ctx.Err() == nil {
-		defer l.mu.Unlock()
-		j.cancel = nil
-		j.parked = l.cfg.Now().Add(j.task.RetryDelay)
-		l.publish(j, st)
-		return
-	}
-	cause := causeOf(ctx, 0)
-	failed.State, failed.Reason = cause.state, cause.reason
-	if cause.state == Lost {
-		defer l.mu.Unlock()
-		l.publish(j, failed) // in the spool it waits for the next pool
-		return
-	}
-	l.mu.Unlock()
-	l.finish(j, failed, nil, nil)
 }
 
 // finish stores the end of a job that the caller owns, then publishes it. If the spool fails,
@@ -251,7 +204,7 @@ func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 	return err
 }
 
-// claim takes a job that waits for a slot, an attempt or a look, so that the caller may finish
+// claim takes a job that waits for a slot or a look, so that the caller may finish
 // it. It reports false for any other job. Call it with l.mu held.
 func (l *Local) claim(j *job) bool {
 	if j.wait != nil {
@@ -366,7 +319,7 @@ func (l *Local) Result(_ context.Context, id string) (Result, error) {
 		l.mu.Unlock()
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknown, id)
 	}
-	st, kept := j.snapshot(), j.kept
+	st, kept := j.status, j.kept
 	l.mu.Unlock()
 	if !st.State.Over() {
 		return Result{}, fmt.Errorf("%w: %s is %s", ErrNotOver, id, st.State)

@@ -106,8 +106,7 @@ var _ Executor = (*Local)(nil)
 var errClosing = &stopped{state: Lost, reason: "the executor was closed"}
 
 // OpenLocal opens the spool and continues its tasks. Queued tasks are queued again. A task
-// that was running is Lost, or queued again if it has attempts left. The error wraps
-// ErrLocked if another pool uses the spool.
+// that was running is Lost. The error wraps ErrLocked if another pool uses the spool.
 func OpenLocal(cfg LocalConfig) (*Local, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -250,8 +249,8 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	defer l.work.Done()
 
 	r := Result{Status: t.queued(l.cfg.Now())}
-	r.Node, r.Attempt = l.cfg.NodeName, 1
-	if err := l.await(ctx, &t); err != nil {
+	r.Node = l.cfg.NodeName
+	if err := l.slot(ctx, &t); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -272,62 +271,19 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// await waits until the start conditions of t hold and a slot is taken for it.
-func (l *Local) await(ctx context.Context, t *Task) error {
+// slot waits for a slot of t's type.
+func (l *Local) slot(ctx context.Context, t *Task) (err error) {
+	begun := make(chan struct{})
 	l.mu.Lock()
-	age := l.nextAge() // keeps its place in the queue over all looks
-	l.mu.Unlock()
-	for looks := 0; ; {
-		h, err := l.slot(ctx, t, age)
-		if err != nil || h.reason == "" {
-			return err
-		}
-		if !h.measuring {
-			looks++
-		}
-		if t.Start.exceeded(looks) {
-			return fmt.Errorf("%w: task %s: %s", ErrRefused, t.ID, h.givenUp(looks))
-		}
-		timer := time.NewTimer(t.Start.pause(h))
-		select {
-		case <-timer.C:
-			continue
-		case <-ctx.Done():
-			err = fmt.Errorf("task %s %s%s: %w", t.ID, waitsFor, h.reason, ctx.Err())
-		case <-l.ctx.Done():
-			err = ErrClosed
-		}
-		timer.Stop()
-		return err
-	}
-}
-
-// slot waits for a slot of t's type. If the start conditions fail at its turn, it takes no
-// slot and returns the shortage.
-func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h shortage, err error) {
-	var begun bool // guarded by l.mu
-	turn := make(chan shortage, 1)
-	l.mu.Lock()
-	w := &waiter{priority: t.Priority, age: age,
-		look: func() bool {
-			h := t.Start.shortage(l.cfg.Load.Figures())
-			if h.reason != "" {
-				turn <- h
-			}
-			return h.reason == ""
-		},
-		begin: func() {
-			begun = true
-			turn <- shortage{}
-		}}
+	w := &waiter{age: l.nextAge(), begin: func() { close(begun) }}
 	l.lane(t.Type).join(w)
 	if !l.closing {
 		l.fill(t.Type)
 	}
 	l.mu.Unlock()
 	select {
-	case h := <-turn:
-		return h, nil
+	case <-begun:
+		return nil
 	case <-ctx.Done():
 		err = fmt.Errorf("task %s: no free slot of type %q: %w", t.ID, t.Type, ctx.Err())
 	case <-l.ctx.Done():
@@ -335,10 +291,10 @@ func (l *Local) slot(ctx context.Context, t *Task, age uint64) (h shortage, err 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.leave(t.Type, w) && begun { // it got the slot meanwhile
+	if !l.leave(t.Type, w) { // it got the slot meanwhile
 		l.release(t.Type)
 	}
-	return shortage{}, err
+	return err
 }
 
 // attempt runs the stages of t once, within its time limit.
@@ -369,7 +325,7 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	if len(ids) > 0 {
 		for _, id := range ids {
 			if j := l.known(id); j != nil {
-				all = append(all, j.snapshot())
+				all = append(all, j.status)
 			} else {
 				all = append(all, Status{ID: id, State: Unknown})
 			}
@@ -378,7 +334,7 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	}
 	for id := range l.jobs {
 		if j := l.known(id); j != nil {
-			all = append(all, j.snapshot())
+			all = append(all, j.status)
 		}
 	}
 	slices.SortFunc(all, func(a, b Status) int {
@@ -389,8 +345,8 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 
 // Watch implements Executor. A reader that is more than 1024 changes behind gets only the
 // latest change of each task.
-func (l *Local) Watch(ctx context.Context, f Filter) (<-chan Status, error) {
-	w := newWatcher(f)
+func (l *Local) Watch(ctx context.Context, kind string) (<-chan Status, error) {
+	w := newWatcher(kind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
@@ -413,14 +369,8 @@ func (l *Local) Nodes(context.Context) ([]Node, error) {
 	if l.closing {
 		return nil, ErrClosed
 	}
-	n := Node{Name: l.cfg.NodeName, Address: "local", State: NodeReady,
-		Slots: map[string]int{}, Busy: map[string]int{}, Queued: l.queued,
-		LastSeen: l.cfg.Now()}
-	f := l.cfg.Load.Figures()
-	n.Load, n.CPU, n.IOWait, n.FreeRAM = f.Average, f.CPU, f.IOWait, f.FreeRAM
-	maps.Copy(n.Slots, l.cfg.Slots)
+	n := Node{Name: l.cfg.NodeName, State: NodeReady, Busy: map[string]int{}, Load: l.cfg.Load.Figures().Average}
 	for kind, ln := range l.lanes {
-		n.Slots[kind] = ln.limit
 		if ln.busy > 0 {
 			n.Busy[kind] = ln.busy
 		}

@@ -166,16 +166,15 @@ func begun(t *testing.T, gate string) {
 	testwait.Until(t, "task begins", func() bool { return fileExists(gate + ".begun") })
 }
 
-func TestSlotsPriorityAndNodes(t *testing.T) {
+func TestSlotsAndNodes(t *testing.T) {
 	l := open(t, LocalConfig{NodeName: "n1", Slots: map[string]int{"test": 2}, DefaultSlots: 1})
-	changes, err := l.Watch(bg, Filter{Types: []string{"test"}})
+	changes, err := l.Watch(bg, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var gates []string
-	for _, id := range []string{"a", "b", "low", "old", "new", "high"} {
+	for _, id := range []string{"a", "b", "old", "new", "newer", "last"} {
 		task, file := gate(t, id)
-		task.Priority = map[string]int{"low": -1, "high": 5}[id]
 		gates = append(gates, file)
 		submit(t, l, task)
 	}
@@ -185,7 +184,7 @@ func TestSlotsPriorityAndNodes(t *testing.T) {
 	if err != nil || len(nodes) != 1 {
 		t.Fatal(nodes, err)
 	}
-	if n := nodes[0]; n.Name != "n1" || n.State != NodeReady || n.Slots["test"] != 2 || n.Busy["test"] != 2 || n.Queued != 4 || n.LastSeen.IsZero() {
+	if n := nodes[0]; n.Name != "n1" || n.State != NodeReady || n.Busy["test"] != 2 {
 		t.Errorf("%+v", n)
 	}
 	answer(t, run(t, l, func() Task { x := worker("t", request{Do: "echo"}); x.Type = "free"; return x }()))
@@ -208,7 +207,7 @@ func TestSlotsPriorityAndNodes(t *testing.T) {
 			delete(running, st.ID)
 		}
 	}
-	if want := []string{"a", "b", "high", "old", "new", "low"}; !slices.Equal(order, want) {
+	if want := []string{"a", "b", "old", "new", "newer", "last"}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 	os.Remove(gates[0])
@@ -258,8 +257,6 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	l := open(t, LocalConfig{DefaultSlots: 1, MaxQueue: 2})
 	file := filepath.Join(t.TempDir(), "count")
 	count := worker("count", request{Do: "fail until", Text: file, N: 1})
-	count.Labels = map[string]string{"kind": "crawl"}
-	count.Name = "Crawl"
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -271,7 +268,7 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	wg.Wait()
 	r := over(t, l, "count")
 	submit(t, l, count) // over: it does not run again
-	if b, _ := os.ReadFile(file); len(b) != 1 || r.State != Finished || r.Labels["kind"] != "crawl" || r.Name != "Crawl" {
+	if b, _ := os.ReadFile(file); len(b) != 1 || r.State != Finished {
 		t.Errorf("%d runs, %+v", len(b), r.Status)
 	}
 	if err := l.Cancel(bg, "count", 0); err != nil || status(t, l, "count").State != Finished {
@@ -295,7 +292,7 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r := over(t, l, "q1"); r.State != Cancelled || r.Attempt != 0 || r.Stdout != nil {
+	if r := over(t, l, "q1"); r.State != Cancelled || r.Stdout != nil {
 		t.Errorf("%+v", r)
 	}
 	// Delete works in every state and twice.
@@ -320,44 +317,6 @@ func TestSubmitCancelDeleteAreIdempotent(t *testing.T) {
 	over(t, l, "count")
 	if b, _ := os.ReadFile(file); len(b) != 2 {
 		t.Errorf("%d runs", len(b))
-	}
-}
-
-func TestAttempts(t *testing.T) {
-	l := open(t, LocalConfig{})
-	changes, err := l.Watch(bg, Filter{IDs: []string{"twice"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	twice := worker("twice", request{Do: "fail until", Text: dir + "/twice", N: 2})
-	twice.Attempts = 3
-	submit(t, l, twice)
-	var states []State
-	var st Status
-	for !st.State.Over() {
-		st = <-changes
-		states = append(states, st.State)
-	}
-	if want := []State{Queued, Running, Waiting, Queued, Running, Finished}; !slices.Equal(states, want) || st.Attempt != 2 {
-		t.Errorf("%v, attempt %d", states, st.Attempt)
-	}
-	never := worker("never", request{Do: "exit", N: 7})
-	never.Attempts = 2
-	submit(t, l, never)
-	if r := over(t, l, "never"); r.State != Failed || r.Attempt != 2 || r.ExitStatus != 7 {
-		t.Errorf("%+v", r.Status)
-	}
-	// A task that waits for its next attempt can be cancelled.
-	later := worker("later", request{Do: "exit", N: 7})
-	later.Attempts, later.RetryDelay = 2, time.Hour
-	submit(t, l, later)
-	testwait.Until(t, "the task waits", func() bool { return status(t, l, "later").State == Waiting })
-	if st := status(t, l, "later"); !strings.Contains(st.Reason, "attempt 1 of 2") || st.ExitStatus != 7 {
-		t.Errorf("%+v", st)
-	}
-	if err := l.Cancel(bg, "later", 0); err != nil || status(t, l, "later").State != Cancelled {
-		t.Error(err)
 	}
 }
 
@@ -399,7 +358,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		submit(t, l, worker(fmt.Sprint("e", i), request{Do: "echo"}))
 	}
 	for range 3 {
-		if _, err := l.Watch(bg, Filter{}); err != nil { // without a reader
+		if _, err := l.Watch(bg, ""); err != nil { // without a reader
 			t.Fatal(err)
 		}
 	}

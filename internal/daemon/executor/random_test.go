@@ -16,7 +16,7 @@ import (
 var next = map[State][]State{
 	"":        {Queued},
 	Queued:    {Running, Waiting, Cancelled, Refused},
-	Running:   {Waiting, Finished, Failed, TimedOut, Cancelled},
+	Running:   {Finished, Failed, TimedOut, Cancelled},
 	Waiting:   {Queued, Cancelled, Refused},
 	Finished:  {Queued},
 	Failed:    {Queued},
@@ -31,7 +31,7 @@ func TestRandomUse(t *testing.T) {
 	b := newBox(t)
 	l := open(t, LocalConfig{DefaultSlots: 2, MaxQueue: 6, MaxRequests: 5, Load: b.sampler})
 	b.set(50, 0, 100e6)
-	changes, err := l.Watch(bg, Filter{})
+	changes, err := l.Watch(bg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,9 @@ func TestRandomUse(t *testing.T) {
 					task := worker(id, requests[r.IntN(len(requests))])
 					task.Type = fmt.Sprint("type", r.IntN(2))
 					task.TimeLimit = time.Duration(1+r.IntN(20)) * time.Millisecond
-					task.Priority, task.Attempts = r.IntN(3), r.IntN(3)
 					task.QueueTTL = time.Duration(r.IntN(50)) * time.Millisecond
 					task.ResultTTL = time.Duration(r.IntN(50)) * time.Millisecond
-					task.Start = Conditions{MinRAM: int64(r.IntN(3)) * 60e6, RetryDelay: time.Duration(1+r.IntN(9)) * time.Millisecond, Retries: r.IntN(4)}
+					task.Start = Conditions{MinRAM: int64(r.IntN(3)) * 60e6, RetryDelay: time.Duration(1+r.IntN(9)) * time.Millisecond, Retries: r.Int64N(4)}
 					err = l.Submit(bg, task)
 				case 3:
 					err = l.Cancel(bg, id, time.Duration(1+r.IntN(20))*time.Millisecond)

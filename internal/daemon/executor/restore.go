@@ -2,7 +2,6 @@ package executor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
@@ -19,7 +18,7 @@ func (l *Local) restore() error {
 		j := &job{task: s.task, age: l.nextAge(), saved: make(chan struct{}), over: make(chan struct{})}
 		close(j.saved)
 		st := s.status
-		st.ID, st.Name, st.Type, st.Labels = s.id, s.task.Name, s.task.Type, s.task.Labels
+		st.ID, st.Type = s.id, s.task.Type
 		l.jobs[s.id] = j
 		changed := true
 		switch {
@@ -29,8 +28,6 @@ func (l *Local) restore() error {
 			// A broken state is replaced. A broken task.json stays for inspection; the job has
 			// no type, so no manager collects it.
 			changed = len(s.task.Stages) > 0
-		case st.State == Running && st.Attempt < s.task.Attempts:
-			st.State, st.Reason = Waiting, fmt.Sprintf("attempt %d of %d was lost when the executor ended", st.Attempt, s.task.Attempts)
 		case st.State == Running:
 			st.State, st.Reason, st.Ended = Lost, "the executor ended while the task ran", l.cfg.Now()
 		default:
@@ -43,12 +40,8 @@ func (l *Local) restore() error {
 		}
 		l.queued++ // as Submit does before the first publish
 		l.publish(j, st)
-		switch st.State {
-		case Queued:
-			j.since = st.Queued // QueueTTL continues
+		if !st.State.Over() {
 			l.enqueue(j)
-		case Waiting:
-			j.parked = l.cfg.Now().Add(j.task.RetryDelay)
 		}
 	}
 	return nil

@@ -37,26 +37,22 @@ func (s State) stored() bool {
 	return s.Over() || s == Queued || s == Waiting || s == Running
 }
 
-// Status describes a task at one moment. A time is zero until its event; Started is that of
-// the latest attempt.
+// Status describes a task at one moment. A time is zero until its event.
 type Status struct {
-	ID, Name, Type string
-	State          State
-	Node           string // that runs or ran it; empty before
-	Attempt        int    // 1 for the first run; 0 before it
-	ExitStatus     int    // of the failed process; 128 + n after signal n
-	Reason         string // of the state; empty if obvious
-	Queued         time.Time
-	Started        time.Time
-	Ended          time.Time
+	ID, Type   string
+	State      State
+	Node       string // that runs or ran it; empty before
+	ExitStatus int    // of the failed process; 128 + n after signal n
+	Reason     string // of the state; empty if obvious
+	Queued     time.Time
+	Started    time.Time // zero if it did not start
+	Ended      time.Time
 
 	// MaxRSS is the largest resident set of a stage in bytes, measured after its answer, or
-	// the peak of a process that ended. CPU is the user and system time of the latest
-	// attempt in steps of 10 ms. Helper processes count only after they have ended.
+	// the peak of a process that ended. CPU is the user and system time of all
+	// stages in steps of 10 ms. Helper processes count only after they have ended.
 	MaxRSS int64
 	CPU    time.Duration
-
-	Labels map[string]string
 }
 
 // Result is the final status and the output of a task.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +40,8 @@ type Target struct {
 
 // Task is a unit of work.
 type Task struct {
-	ID       string // unique, chosen by the caller, ^[0-9A-Za-z_-]{1,64}$
-	Name     string // for people
-	Type     string // selects the slots
-	Priority int    // higher priorities start first, then older tasks
+	ID   string // unique, chosen by the caller, ^[0-9A-Za-z_-]{1,64}$
+	Type string // selects the slots; older tasks start first
 
 	// Stages run in sequence; the answer of one is the input of the next, and the last answer
 	// is that of the task. The first failure ends the task. One slot covers all stages.
@@ -53,29 +49,25 @@ type Task struct {
 	Stdin  []byte // the first stage's input: one JSON value
 	Target Target
 
-	TimeLimit  time.Duration // for one attempt, all stages; 0: none
-	QueueTTL   time.Duration // longest wait for the start, over restarts; 0: no limit
-	ResultTTL  time.Duration // how long the result is kept; 0: until Delete
-	Attempts   int           // runs in total if one fails or is lost; default 1
-	RetryDelay time.Duration // from the end of an attempt to the next
+	TimeLimit time.Duration // for all stages; 0: none
+	QueueTTL  time.Duration // longest wait for the start, over restarts; 0: no limit
+	ResultTTL time.Duration // how long the result is kept; 0: until Delete
 
 	// Start is what the node must have available.
 	Start Conditions
-
-	Labels map[string]string // kept with the task and shown by Status
 }
 
-// Conditions are what a node must have available before an attempt starts there; a limit of
+// Conditions are what a node must have available before a task starts there; a limit of
 // 0 or less has no effect. If they fail, the task is Waiting without a slot and looks again
 // after RetryDelay. After Retries looks it is Refused. Its QueueTTL continues. A look happens
 // when a slot is free, so other tasks of the type may start first. A restart of the executor
 // resets the looks. An unknown figure passes. Source: docs/spec/daemon.md 5.2, Strategy.
 type Conditions struct {
-	MaxCPU     float64       // percent of all processors in use, over the last seconds; must be below
-	MaxIOWait  float64       // percent of the time in which processors wait for disks; must not be above
+	MaxCPU     int64         // percent of all processors in use, over the last seconds; must be below
+	MaxIOWait  int64         // percent of the time in which processors wait for disks; must not be above
 	MinRAM     int64         // bytes of memory available to programs
 	RetryDelay time.Duration // between two looks; default one second
-	Retries    int           // looks in total; 0: no limit
+	Retries    int64         // looks in total; 0: no limit
 }
 
 const (
@@ -107,10 +99,10 @@ func (t Task) prepare() (Task, error) {
 		}
 		stages[i].Args, stages[i].Env = slices.Clone(s.Args), slices.Clone(s.Env)
 	}
-	if t.Start.RetryDelay < 0 || t.Start.Retries < 0 || math.IsNaN(t.Start.MaxCPU+t.Start.MaxIOWait) || math.IsInf(t.Start.MaxCPU+t.Start.MaxIOWait, 0) {
+	if t.Start.RetryDelay < 0 || t.Start.Retries < 0 {
 		return refuse("task %s has impossible start conditions", t.ID)
 	}
-	if t.TimeLimit < 0 || t.QueueTTL < 0 || t.ResultTTL < 0 || t.RetryDelay < 0 || t.Attempts < 0 {
+	if t.TimeLimit < 0 || t.QueueTTL < 0 || t.ResultTTL < 0 {
 		return refuse("task %s has a negative limit", t.ID)
 	}
 	switch t.Target.Policy {
@@ -125,13 +117,12 @@ func (t Task) prepare() (Task, error) {
 	}
 	t.Stages, t.Stdin = stages, line.Bytes()
 	t.Target.Nodes = slices.Clone(t.Target.Nodes)
-	t.Labels = maps.Clone(t.Labels)
 	return t, nil
 }
 
 // queued returns the status of a task accepted at that time.
 func (t *Task) queued(at time.Time) Status {
-	return Status{ID: t.ID, Name: t.Name, Type: t.Type, State: Queued, Queued: at, Labels: t.Labels}
+	return Status{ID: t.ID, Type: t.Type, State: Queued, Queued: at}
 }
 
 // validID reports whether id is valid, and so usable as a file name.

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -12,27 +11,21 @@ const watchBacklog = 1024
 
 // watcher passes changes from the pool, which never waits, to one reader.
 type watcher struct {
-	filter Filter
-	to     chan Status
-	more   chan struct{} // holds a token if backlog may have grown
+	kind string // of the tasks; "" for all
+	to   chan Status
+	more chan struct{} // holds a token if backlog may have grown
 
 	mu      sync.Mutex
 	backlog []Status
 }
 
-func newWatcher(f Filter) *watcher {
-	f.Types, f.IDs = slices.Clone(f.Types), slices.Clone(f.IDs)
-	return &watcher{filter: f, to: make(chan Status), more: make(chan struct{}, 1)}
-}
-
-func (f Filter) passes(st *Status) bool {
-	return (len(f.Types) == 0 || slices.Contains(f.Types, st.Type)) &&
-		(len(f.IDs) == 0 || slices.Contains(f.IDs, st.ID))
+func newWatcher(kind string) *watcher {
+	return &watcher{kind: kind, to: make(chan Status), more: make(chan struct{}, 1)}
 }
 
 // add appends a change without blocking.
 func (w *watcher) add(st Status) {
-	if !w.filter.passes(&st) {
+	if w.kind != "" && w.kind != st.Type {
 		return
 	}
 	w.mu.Lock()

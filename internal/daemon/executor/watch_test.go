@@ -7,9 +7,9 @@ import (
 )
 
 func TestWatcherBacklog(t *testing.T) {
-	w := newWatcher(Filter{})
+	w := newWatcher("")
 	for i := range 3 * watchBacklog {
-		w.add(Status{ID: fmt.Sprint(i % 10), Attempt: i})
+		w.add(Status{ID: fmt.Sprint(i % 10), ExitStatus: i})
 	}
 	if n := len(w.backlog); n > watchBacklog+10 {
 		t.Errorf("backlog of %d", n)
@@ -20,10 +20,10 @@ func TestWatcherBacklog(t *testing.T) {
 	last := map[string]int{}
 	for range waiting {
 		st := <-w.to
-		if st.Attempt < last[st.ID] {
-			t.Fatalf("task %s: %d after %d", st.ID, st.Attempt, last[st.ID])
+		if st.ExitStatus < last[st.ID] {
+			t.Fatalf("task %s: %d after %d", st.ID, st.ExitStatus, last[st.ID])
 		}
-		last[st.ID] = st.Attempt
+		last[st.ID] = st.ExitStatus
 	}
 	for i := range 10 {
 		if want := 3*watchBacklog - 10 + i; last[fmt.Sprint(want%10)] != want {

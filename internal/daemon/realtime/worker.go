@@ -203,7 +203,6 @@ func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit 
 	target := executor.Target{Nodes: []string{node}}
 	results, err := w.Executor.Run(within, executor.Task{
 		ID:        bus.NewUID(),
-		Name:      fmt.Sprintf("BATCH %d", batch.ID),
 		Type:      TaskType,
 		Stages:    []executor.Stage{w.Crawler, w.Finalizer},
 		Stdin:     stdin,
@@ -241,7 +240,7 @@ func (w worker) forget(ctx context.Context, target executor.Target, what forgett
 	ctx, cancel := context.WithTimeout(ctx, forgetTime+killGrace)
 	defer cancel()
 	results, err := w.Executor.Run(ctx, executor.Task{
-		ID: bus.NewUID(), Name: "forget files", Type: TaskType, Stages: []executor.Stage{w.Finalizer}, Stdin: stdin, Target: target, TimeLimit: forgetTime,
+		ID: bus.NewUID(), Type: TaskType, Stages: []executor.Stage{w.Finalizer}, Stdin: stdin, Target: target, TimeLimit: forgetTime,
 	})
 	for _, r := range results {
 		var answer struct {

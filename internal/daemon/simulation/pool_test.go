@@ -28,7 +28,7 @@ type pool struct {
 	mu       sync.Mutex
 	tasks    map[string]*executor.Result // submitted and not deleted
 	stops    map[string]context.CancelFunc
-	watchers map[chan executor.Status]executor.Filter
+	watchers map[chan executor.Status]string
 	begun    int        // tasks so far
 	running  int        // tasks now
 	runs     int        // calls of Run so far
@@ -38,7 +38,7 @@ type pool struct {
 func newPool(t testing.TB, c *clock, jobs map[string]func() task.Job) *pool {
 	p := &pool{
 		t: t, clock: c, jobs: jobs, tasks: map[string]*executor.Result{}, stops: map[string]context.CancelFunc{},
-		watchers: map[chan executor.Status]executor.Filter{},
+		watchers: map[chan executor.Status]string{},
 	}
 	p.changed = sync.NewCond(&p.mu)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -77,8 +77,8 @@ func (p *pool) Run(ctx context.Context, t executor.Task) ([]executor.Result, err
 // do runs the stages of t, each with the answer of the one before.
 func (p *pool) do(ctx context.Context, t executor.Task) executor.Result {
 	r := executor.Result{Status: executor.Status{
-		ID: t.ID, Name: t.Name, Type: t.Type, State: executor.Finished, Node: nodeName, Attempt: 1,
-		Queued: p.clock.now(), Started: p.clock.now(), Labels: t.Labels,
+		ID: t.ID, Type: t.Type, State: executor.Finished, Node: nodeName,
+		Queued: p.clock.now(), Started: p.clock.now(),
 	}}
 	input := json.RawMessage(t.Stdin)
 	for _, stage := range t.Stages {
@@ -125,7 +125,7 @@ func (p *pool) Submit(_ context.Context, t executor.Task) error {
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	p.begin()
-	p.tasks[t.ID] = &executor.Result{Status: executor.Status{ID: t.ID, Name: t.Name, Type: t.Type, State: executor.Running, Labels: maps.Clone(t.Labels)}}
+	p.tasks[t.ID] = &executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: executor.Running}}
 	p.stops[t.ID] = stop
 	p.joined.Go(func() {
 		defer stop()
@@ -143,8 +143,8 @@ func (p *pool) Submit(_ context.Context, t executor.Task) error {
 }
 
 func (p *pool) tell(s executor.Status) {
-	for w, f := range p.watchers {
-		if (len(f.Types) == 0 || slices.Contains(f.Types, s.Type)) && (len(f.IDs) == 0 || slices.Contains(f.IDs, s.ID)) {
+	for w, kind := range p.watchers {
+		if kind == "" || kind == s.Type {
 			w <- s
 		}
 	}
@@ -168,10 +168,10 @@ func (p *pool) Status(_ context.Context, ids ...string) ([]executor.Status, erro
 }
 
 // Watch sends later changes.
-func (p *pool) Watch(ctx context.Context, f executor.Filter) (<-chan executor.Status, error) {
+func (p *pool) Watch(ctx context.Context, kind string) (<-chan executor.Status, error) {
 	in, out := make(chan executor.Status, backlog), make(chan executor.Status)
 	p.mu.Lock()
-	p.watchers[in] = f
+	p.watchers[in] = kind
 	p.mu.Unlock()
 	p.joined.Go(func() {
 		defer close(out)
@@ -240,9 +240,7 @@ func (p *pool) Delete(_ context.Context, id string) error {
 
 // Nodes returns the only node.
 func (p *pool) Nodes(context.Context) ([]executor.Node, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return []executor.Node{{Name: nodeName, Address: "local", State: executor.NodeReady, LastSeen: p.clock.now()}}, nil
+	return []executor.Node{{Name: nodeName, State: executor.NodeReady}}, nil
 }
 
 // work returns how many tasks run and how many have started so far.

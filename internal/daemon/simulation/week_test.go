@@ -102,7 +102,7 @@ func sitesConfig(p *pool) sites.Config {
 	return sites.Config{Executor: p, DBTask: dbStage, Timeout: time.Hour, Recrawl: sites.RecrawlConfig{
 		Mode: true, Period: recrawlEvery * time.Minute, Max: 3, MaxThreads: 2,
 		Criterion: wire.Criterion{Where: recrawlSites, OrderBy: "`RecrawlDate` ASC"}, DateExpression: recrawlDate,
-		LockState: 4, Timeout: time.Hour, Renew: "`ParentMd5`=''", DeleteOld: true, DeleteWhere: recrawlDelete, Optimize: true,
+		Timeout: time.Hour, Renew: "`ParentMd5`=''", DeleteOld: true, DeleteWhere: recrawlDelete, Optimize: true,
 		PeriodMin: 15, PeriodMax: 1440, PeriodStep: 15,
 	}}
 }

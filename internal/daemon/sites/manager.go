@@ -55,14 +55,11 @@ type Config struct {
 	DBTask   executor.Stage    // answers the operations (DRCEDBAppName); mandatory
 	// Timeout limits a request, including its wait in the queue (DRCETimeout, ms); default 90 s.
 	Timeout  time.Duration
-	Workers  int   // requests that run at once (CommonWorkers); default DefaultWorkers
-	MaxQueue int   // requests that wait (CommonQueueMax); default 1000
-	Nodes    int   // data nodes that share a site's limits ([Application] DRCENodes); default 1
-	Route    Route // nodes that run requests (DRCERoute); default all nodes
-	// Threading is CommonCommandsThreadingMode. It has no effect: each request has its own
-	// worker, as with value 1.
-	Threading int
-	Recrawl   RecrawlConfig // keys RecrawlSite* and DefaultRecraw*
+	Workers  int           // requests that run at once (CommonWorkers); default DefaultWorkers
+	MaxQueue int           // requests that wait (CommonQueueMax); default 1000
+	Nodes    int           // data nodes that share a site's limits ([Application] DRCENodes); default 1
+	Route    Route         // nodes that run requests (DRCERoute); default all nodes
+	Recrawl  RecrawlConfig // keys RecrawlSite* and DefaultRecraw*
 }
 
 // Manager is SitesManager. Create it with New.
@@ -97,7 +94,6 @@ func New(base manager.Config, cfg Config) *Manager {
 		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
 		manager.Int("CommonQueueMax", &m.cfg.MaxQueue, 1, 100000),
 		manager.Int("DRCENodes", &m.cfg.Nodes, 1, 10000),
-		manager.Int("CommonCommandsThreadingMode", &m.cfg.Threading, 0, 1),
 		m.cfg.Route.variable("DRCERoute"),
 	)
 	m.Counter("common_operations_cnt", &m.operations)

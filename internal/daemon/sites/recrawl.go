@@ -35,7 +35,6 @@ type RecrawlConfig struct {
 	MaxThreads     int64          // RecrawlSiteMaxThreads: sites in progress
 	Criterion      wire.Criterion // RecrawlSiteSelectCriterion, RecrawlSiteSelectOrder
 	DateExpression string         // RecrawlSiteRecrawlDateExpression; "": a site is recrawled once
-	LockState      int64          // RecrawlSiteLockState; without effect, the lock is not a state
 	Timeout        time.Duration  // RecrawlSiteDRCETimeout, s: per request
 	DelayBefore    time.Duration  // RecrawlDelayBefore, s: from the lock to the first step
 	DelayAfter     time.Duration  // RecrawlDelayAfter, s: from the last step to the unlock
@@ -102,7 +101,6 @@ func (m *Manager) declareRecrawl() {
 		manager.Text("RecrawlSiteSelectCriterion", &c.Criterion.Where, CheckSitesWhere),
 		manager.Text("RecrawlSiteSelectOrder", &c.Criterion.OrderBy, CheckSitesOrder),
 		manager.Text("RecrawlSiteRecrawlDateExpression", &c.DateExpression, CheckRecrawlDate),
-		manager.Int("RecrawlSiteLockState", &c.LockState, 0, 255),
 		manager.Span("RecrawlSiteDRCETimeout", &c.Timeout, time.Second, time.Second, 24*time.Hour),
 		manager.Span("RecrawlDelayBefore", &c.DelayBefore, time.Second, 0, 24*time.Hour),
 		manager.Span("RecrawlDelayAfter", &c.DelayAfter, time.Second, 0, 24*time.Hour),

@@ -95,7 +95,6 @@ func TestRecrawlKeys(t *testing.T) {
 		{"RECRAWL_PERIOD_MODE", nil, []string{"RECRAWL_PERIOD_MODE", "1", "RECRAWL_PERIOD_STEP", "5"}, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", long, "55"},
 		{"RecrawlSiteRecrawlDateExpression", func(c *RecrawlConfig) { c.DateExpression = "DATE_ADD(NOW(), INTERVAL 5 HOUR)" }, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", inMinutes, "300"},
 		{"no date", func(c *RecrawlConfig) { c.DateExpression = "" }, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", func(s wire.Site) string { return string(s.RecrawlDate) }, ""},
-		{"RecrawlSiteLockState", func(c *RecrawlConfig) { c.LockState = 3 }, nil, "optimize s, renew s", "1/0, plain 7/0, busy 3/0", func(s wire.Site) string { return fmt.Sprint(s.State) }, "1"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -481,7 +480,6 @@ func TestRecrawlVariables(t *testing.T) {
 		"RecrawlSiteSelectCriterion":       {"`State`=1 AND `Priority`>5", []any{"", "SLEEP(1)", "`None`=1", 5}},
 		"RecrawlSiteSelectOrder":           {"`Priority` DESC", []any{"`None`", "1; x"}},
 		"RecrawlSiteRecrawlDateExpression": {"", []any{"NOW(", "LOAD_FILE('x')"}},
-		"RecrawlSiteLockState":             {3.0, []any{-1, 256}},
 		"RecrawlSiteDRCETimeout":           {60.0, []any{0, 86401}},
 		"RecrawlDelayBefore":               {60.0, []any{-1}},
 		"RecrawlDelayAfter":                {60.0, []any{-1}},
@@ -494,7 +492,6 @@ func TestRecrawlVariables(t *testing.T) {
 		"RecrawlSitePeriodMin":             {20.0, []any{0, 2001}},
 		"RecrawlSitePeriodMax":             {2000.0, []any{14, 1e9}},
 		"RecrawlSitePeriodStep":            {20.0, []any{0}},
-		"CommonCommandsThreadingMode":      {1.0, []any{2}},
 		"DRCERoute":                        {`{"role":1}`, []any{"x", `{"role":9}`, `{"role":1} x`}},
 		"DRCETimeout":                      {1000.0, []any{0}},
 	}
@@ -538,11 +535,6 @@ func TestRoute(t *testing.T) {
 	for _, text := range []string{"x", "[]", "1", "null", `{"role":2}`, `{"role":"1"}`, `{"rule":1}`, `{"role":1,"nodes":["a","b"]}`, `{"nodes":[""]}`, `{"nodes":[1]}`, `{} {}`, `{`} {
 		if _, err := ParseRoute(text); err == nil {
 			t.Errorf("%s is accepted", text)
-		}
-	}
-	for text, good := range map[string]bool{"": true, "{}": true, `{"h:1:2":[1]}`: true, "[]": false, "h": false, `{"h":1}`: false} {
-		if err := CheckPool(text); (err == nil) != good {
-			t.Errorf("pool %s: %v", text, err)
 		}
 	}
 	// Every request goes to the nodes of the route.

@@ -24,7 +24,7 @@ import (
 // the order of requests is fixed.
 func recrawls() RecrawlConfig {
 	return RecrawlConfig{
-		Mode: true, Period: time.Minute, Max: 1, MaxThreads: 1, Timeout: time.Hour, LockState: 4, Optimize: true,
+		Mode: true, Period: time.Minute, Max: 1, MaxThreads: 1, Timeout: time.Hour, Optimize: true,
 		Criterion:      wire.Criterion{Where: "`State`=1 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()", OrderBy: "`RecrawlDate` ASC"},
 		DateExpression: "DATE_ADD(NOW(), INTERVAL `RecrawlPeriod` MINUTE)",
 		Renew:          "`ParentMd5`=''", DeleteWhere: "`ParentMd5`<>'' AND `Status`=7 AND `TagsCount`=0",

@@ -85,13 +85,3 @@ func (r *Route) variable(name string) manager.Variable {
 		return err
 	})
 }
-
-// CheckPool refuses an invalid DRCEConnectionsPool: a JSON object of "host:port:timeout" ->
-// [event codes]. The pool has no effect, because each request has its own worker.
-func CheckPool(text string) error {
-	var pool map[string][]int
-	if strings.TrimSpace(text) != "" && json.Unmarshal([]byte(text), &pool) != nil {
-		return errors.New(`is not {"host:port:timeout": [event codes]}`)
-	}
-	return nil
-}

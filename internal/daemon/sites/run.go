@@ -36,7 +36,6 @@ func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.R
 	defer cancel()
 	return r.executor.Run(ctx, executor.Task{
 		ID:        bus.NewUID(),
-		Name:      op.String(),
 		Type:      r.kind,
 		Stages:    []executor.Stage{r.program},
 		Stdin:     stdin,
