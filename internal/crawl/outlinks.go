@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -51,8 +50,8 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
 		d = robots.ParseTag(tags, r.Config.RobotsAgent)
 	}
-	if top := text[:min(len(text), headBytes)]; p.settings.robotsMeta && content.IsHTML(kind) && bytes.Contains(bytes.ToLower(top), []byte("robots")) {
-		d = d.Merge(robots.ParseMeta(links.HTML(top, 1).Robots))
+	if p.settings.robotsMeta && content.IsHTML(kind) && headContains(text, "robots", 'b') {
+		d = d.Merge(robots.ParseMeta(links.HTML(text[:min(len(text), headBytes)], 1).Robots))
 	}
 	switch {
 	case d.NoIndex:

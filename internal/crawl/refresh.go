@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/canonical"
@@ -78,6 +79,25 @@ func (v *visit) refresh(response *fetch.Response) string {
 }
 
 // mentionsRefresh is a cheap test that saves most pages a second parse.
-func mentionsRefresh(body []byte) bool {
-	return bytes.Contains(bytes.ToLower(body[:min(len(body), headBytes)]), []byte("refresh"))
+func mentionsRefresh(body []byte) bool { return headContains(body, "refresh", 'f') }
+
+// headContains reports whether a page's head contains word in any case. rare is a letter of
+// word that is rare in text: the search looks only at its places.
+func headContains(body []byte, word string, rare byte) bool {
+	head := body[:min(len(body), headBytes)]
+	at := strings.IndexByte(word, rare)
+	for _, letter := range []byte{rare, rare - 'a' + 'A'} {
+		for from := 0; ; from++ {
+			i := bytes.IndexByte(head[from:], letter)
+			if i < 0 {
+				break
+			}
+			from += i
+			start := from - at
+			if start >= 0 && start+len(word) <= len(head) && strings.EqualFold(string(head[start:start+len(word)]), word) {
+				return true
+			}
+		}
+	}
+	return false
 }

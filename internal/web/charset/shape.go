@@ -1,6 +1,10 @@
 package charset
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
+)
 
 // provingPairs is how many two-byte sequences prove UTF-8 if there is no longer one: in a
 // single-byte charset each is a letter that happens to precede a rare sign.
@@ -16,14 +20,20 @@ type shape struct {
 	notUTF8    bool // more invalid sequences than valid ones
 }
 
+const (
+	esc      = 0x1B
+	highBits = 0x8080808080808080
+)
+
 func survey(body []byte) shape {
 	var pairs, longer, broken int
-	var nul, esc, high bool
+	high := false
 	for i := 0; i < len(body); {
-		c := body[i]
-		if c < utf8.RuneSelf {
-			nul = nul || c == 0
-			esc = esc || c == 0x1B
+		if i+8 <= len(body) && binary.LittleEndian.Uint64(body[i:])&highBits == 0 { // eight ASCII characters
+			i += 8
+			continue
+		}
+		if body[i] < utf8.RuneSelf {
 			i++
 			continue
 		}
@@ -40,10 +50,11 @@ func survey(body []byte) shape {
 			i += n
 		}
 	}
+	disguised := !high && (bytes.IndexByte(body, 0) >= 0 || bytes.IndexByte(body, esc) >= 0)
 	return shape{
 		valid:     broken == 0,
-		plain:     !high && !nul && !esc,
-		disguised: !high && (esc || nul),
+		plain:     !high && !disguised,
+		disguised: disguised,
 		// One valid three-byte sequence can occur in short GBK or Shift_JIS texts.
 		provenUTF8: broken == 0 && (longer >= 2 || longer*4+pairs >= provingPairs),
 		mostlyUTF8: broken > 0 && pairs+longer >= 4*broken,
