@@ -11,8 +11,8 @@ import (
 // cdateLayout is the layout of stored dates: UTC, as SQLite's CURRENT_TIMESTAMP.
 const cdateLayout = "2006-01-02 15:04:05"
 
-// selectEntry casts the date to text, so that the driver does not parse it.
-const selectEntry = "SELECT id, data, CAST(CDate AS TEXT) FROM articles WHERE id"
+// fromEntries casts the date to text, so that the driver does not parse it.
+const fromEntries = ", CAST(CDate AS TEXT) FROM articles WHERE id"
 
 // maxIDs limits the placeholders of one statement.
 const maxIDs = 200
@@ -85,13 +85,29 @@ func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
 
 // GetAll returns the existing entries of ids, by id.
 func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[string]Entry, error) {
+	return s.entries(ctx, site, "data", ids)
+}
+
+// Dates returns the dates of the existing entries of ids, by id. An invalid date gives the
+// zero time.
+func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
+	entries, err := s.entries(ctx, site, "NULL", ids)
+	dates := make(map[string]time.Time, len(entries))
+	for id, e := range entries {
+		dates[id] = e.CDate
+	}
+	return dates, err
+}
+
+// entries returns the existing entries of ids with the given expression as their data.
+func (s *Store) entries(ctx context.Context, site, data string, ids []string) (map[string]Entry, error) {
 	found := make(map[string]Entry, len(ids))
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
 		return found, err
 	}
 	err := s.read(ctx, site, func(c *sql.Conn) error {
 		return inChunks(ids, func(list string, args []any) error {
-			rows, err := c.QueryContext(ctx, selectEntry+list, args...)
+			rows, err := c.QueryContext(ctx, "SELECT id, "+data+fromEntries+list, args...)
 			if err != nil {
 				return err
 			}
@@ -112,7 +128,7 @@ func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[str
 	return found, nil
 }
 
-// scanEntry reads a row of selectEntry.
+// scanEntry reads a row with id, data and date.
 func scanEntry(rows *sql.Rows) (Entry, error) {
 	var e Entry
 	var date sql.NullString

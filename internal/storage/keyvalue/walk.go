@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // pageRows limits the entries of one page.
@@ -65,7 +64,7 @@ func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]E
 	var page []Entry
 	err := s.read(ctx, site, func(c *sql.Conn) error {
 		page = nil
-		rows, err := c.QueryContext(ctx, selectEntry+" > ? AND "+hasID+" ORDER BY id LIMIT ?", after, pageRows)
+		rows, err := c.QueryContext(ctx, "SELECT id, data"+fromEntries+" > ? AND "+hasID+" ORDER BY id LIMIT ?", after, pageRows)
 		if err != nil {
 			return err
 		}
@@ -87,37 +86,6 @@ func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]E
 		return nil, fmt.Errorf("read processed contents of site %q: %w", site, err)
 	}
 	return page, nil
-}
-
-// Dates returns the dates of the existing entries of ids, by id. An invalid date gives the
-// zero time.
-func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
-	dates := make(map[string]time.Time, len(ids))
-	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
-		return dates, err
-	}
-	err := s.read(ctx, site, func(c *sql.Conn) error {
-		return inChunks(ids, func(list string, args []any) error {
-			rows, err := c.QueryContext(ctx, "SELECT id, CAST(CDate AS TEXT) FROM articles WHERE id"+list, args...)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var id string
-				var date sql.NullString
-				if err := rows.Scan(&id, &date); err != nil {
-					return err
-				}
-				dates[id] = parseDate(date.String)
-			}
-			return rows.Err()
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read dates of processed contents of site %q: %w", site, err)
-	}
-	return dates, nil
 }
 
 // DropEmpty removes the file of a site if it holds no entry and no table of other tools.

@@ -54,7 +54,7 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 	return errors.Join(err, t.authorize(nil))
 }
 
-// Rows is Each for a query with unknown columns. It calls columns as Any does.
+// Rows is Each for a query with unknown columns. It calls columns, which may be nil, as Any does.
 func (t *Tx) Rows(text string, args []any, columns func(names, types []string), row func(scan func(...any) error) error) error {
 	defer t.DB.interrupted(t.ctx, t.conn)()
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
@@ -62,15 +62,17 @@ func (t *Tx) Rows(text string, args []any, columns func(names, types []string), 
 		return err
 	}
 	defer rows.Close()
-	list, err := rows.ColumnTypes()
-	if err != nil {
-		return err
+	if columns != nil {
+		list, err := rows.ColumnTypes()
+		if err != nil {
+			return err
+		}
+		names, types := make([]string, len(list)), make([]string, len(list))
+		for i, c := range list {
+			names[i], types[i] = c.Name(), strings.ToUpper(c.DatabaseTypeName())
+		}
+		columns(names, types)
 	}
-	names, types := make([]string, len(list)), make([]string, len(list))
-	for i, c := range list {
-		names[i], types[i] = c.Name(), strings.ToUpper(c.DatabaseTypeName())
-	}
-	columns(names, types)
 	for rows.Next() {
 		if err := row(rows.Scan); err != nil {
 			return err

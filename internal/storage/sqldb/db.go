@@ -18,9 +18,9 @@ const (
 )
 
 const (
-	busyDefault    = 30 * time.Second
-	readersDefault = 2
-	writerBusy     = 100 * time.Millisecond // of one attempt; Update retries until Config.Busy
+	busyDefault = 30 * time.Second
+	readers     = 2                      // concurrent read connections of SQLite
+	writerBusy  = 100 * time.Millisecond // of one attempt; Update retries until Config.Busy
 )
 
 // Config describes a database.
@@ -33,7 +33,6 @@ type Config struct {
 
 	// For SQLite.
 	Path        string // the file; Open creates its folder
-	Readers     int    // concurrent read connections; 0 means 2
 	Synchronous string // "FULL" (the default): commits survive a power cut; "NORMAL": a crash
 	CacheKB     int    // page cache of one connection; 0 means 16384
 }
@@ -48,7 +47,7 @@ type DB struct {
 	writer   chan *sql.Conn // SQLite: holds the write connection, nil until it is open
 	steps    []step
 	dialect  expr.Dialect
-	texts    map[string]text // named statements
+	texts    map[string]statement // named statements
 }
 
 // Open opens the database and migrates its schema. Several processes may do so at the
@@ -89,11 +88,11 @@ func open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	templates, err := loadTexts(cfg.Driver)
+	texts, err := loadTexts(cfg.Driver)
 	if err != nil {
 		return nil, err
 	}
-	d.setTexts(templates)
+	d.setTexts(texts)
 	err = openPools(ctx)
 	if err == nil {
 		err = d.migrate(ctx)

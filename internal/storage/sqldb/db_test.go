@@ -78,7 +78,7 @@ func TestAddTexts(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			texts := map[string]template{}
+			texts := map[string]string{}
 			err := addTexts(texts, "file", c.raw)
 			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 				t.Fatalf("error = %v, want %q", err, c.fail)

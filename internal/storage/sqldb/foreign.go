@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,15 +17,8 @@ const mySyntax = 1064
 // writes fails if the server supports read-only sessions. TIMESTAMP columns are in UTC,
 // DATETIME columns as written. Dates are texts. The caller closes the pool.
 func OpenForeign(ctx context.Context, s Server) (*sql.DB, error) {
-	c := mysql.NewConfig()
-	c.User, c.Passwd = s.User, s.Password
-	c.Net, c.Addr = "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
-	if s.Socket != "" {
-		c.Net, c.Addr = "unix", s.Socket
-	}
-	c.InterpolateParams = true
-	c.Collation = "utf8mb4_general_ci"
-	c.Timeout, c.ReadTimeout, c.WriteTimeout = 10*time.Second, 10*time.Minute, time.Minute
+	c := s.driverConfig(0)
+	c.ReadTimeout, c.WriteTimeout = 10*time.Minute, time.Minute
 	c.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "''"}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {

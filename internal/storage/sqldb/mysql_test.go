@@ -351,7 +351,7 @@ func TestMySQLOlderSchemaIsMigrated(t *testing.T) {
 	}))
 	must(t, old.Close())
 	later := &DB{cfg: c, dialect: whole.dialect, steps: append(slices.Clone(whole.steps),
-		step{number: len(whole.steps) + 1, name: "later", site: true, text: parseTemplate("ALTER TABLE {dc_urls.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\nALTER TABLE {dc_urls_deleted.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\n")})}
+		step{number: len(whole.steps) + 1, name: "later", site: true, text: "ALTER TABLE {dc_urls.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\nALTER TABLE {dc_urls_deleted.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\n"})}
 	must(t, later.openMySQL(ctx))
 	defer later.Close()
 	must(t, later.migrate(ctx))

@@ -19,7 +19,7 @@ type step struct {
 	number int
 	name   string
 	site   bool // runs for each existing and each new site
-	text   template
+	text   string
 }
 
 // stepName matches NNN_name.sql, and NNN_name.site.sql for the tables of each site, which
@@ -45,7 +45,7 @@ func loadSteps(driver string) ([]step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, step{number: number, name: m[2], site: m[3] != "", text: parseTemplate(string(raw))})
+		steps = append(steps, step{number: number, name: m[2], site: m[3] != "", text: string(raw)})
 	}
 	return steps, nil
 }

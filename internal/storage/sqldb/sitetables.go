@@ -196,15 +196,9 @@ func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
 func (d *DB) statementsOf(s step, site string) []string {
 	var list []string
 	text := strings.ReplaceAll(d.fill(s.text, site), "%SITE%", site)
-	for _, part := range strings.Split(text, ";\n") {
-		var lines []string
-		for _, line := range strings.Split(part, "\n") {
-			if line != "" && !strings.HasPrefix(line, "--") {
-				lines = append(lines, line)
-			}
-		}
-		if len(lines) > 0 {
-			list = append(list, strings.Join(lines, "\n"))
+	for _, part := range strings.Split(commentLine.ReplaceAllString(text, ""), ";\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
 		}
 	}
 	return list

@@ -22,9 +22,6 @@ func (d *DB) openSQLite(context.Context) error {
 	if d.cfg.Path == "" {
 		return errors.New("Config.Path is empty")
 	}
-	if d.cfg.Readers == 0 {
-		d.cfg.Readers = readersDefault
-	}
 	if d.cfg.CacheKB == 0 {
 		d.cfg.CacheKB = 16384
 	}
@@ -45,8 +42,8 @@ func (d *DB) openSQLite(context.Context) error {
 	d.writer <- nil
 	d.writers, d.readers = sql.OpenDB(w), sql.OpenDB(r)
 	d.writers.SetMaxOpenConns(1)
-	d.readers.SetMaxOpenConns(d.cfg.Readers)
-	d.readers.SetMaxIdleConns(d.cfg.Readers)
+	d.readers.SetMaxOpenConns(readers)
+	d.readers.SetMaxIdleConns(readers)
 	return nil
 }
 
@@ -55,13 +52,12 @@ type FileOptions struct {
 	ReadOnly    bool          // the file must exist
 	Synchronous string        // "FULL" (the default), "NORMAL" or "OFF"
 	Busy        time.Duration // longest wait for another process; 0 means 30 s
-	Conns       int           // number of connections; 0 means 1
 	CacheKB     int           // page cache of one connection; 0 means 2048
 
 	queryOnly bool // may create the file but not change it
 }
 
-// OpenFile opens one SQLite file in WAL mode for other stores (key-value files). It creates
+// OpenFile opens one SQLite file in WAL mode, with one connection, for other stores. It creates
 // the file but not its folder. The caller closes the pool. Critical classifies errors.
 func OpenFile(path string, o FileOptions) (*sql.DB, error) {
 	c, err := newConnector(path, o)
@@ -69,8 +65,7 @@ func OpenFile(path string, o FileOptions) (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pool := sql.OpenDB(c)
-	pool.SetMaxOpenConns(max(o.Conns, 1))
-	pool.SetMaxIdleConns(max(o.Conns, 1))
+	pool.SetMaxOpenConns(1)
 	if err := pool.Ping(); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)

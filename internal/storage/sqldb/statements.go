@@ -1,7 +1,6 @@
 package sqldb
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -12,54 +11,25 @@ import (
 	sqltext "hce/dc/sql"
 )
 
-// template is an SQL text with placeholders for tables.
-type template struct {
-	parts []part
-}
-
-// part is literal text, or a table if database is not "".
-type part struct {
-	text, database string
-}
-
-// perSite reports whether the text names a table that exists for each site.
-func (t template) perSite() bool {
-	return slices.ContainsFunc(t.parts, part.perSite)
-}
-
-func (p part) perSite() bool { return p.database != "" && siteTables[p.database] == p.text }
-
 // tablePattern matches {database.table}.
 var tablePattern = regexp.MustCompile(`\{(\w+)\.([\w.]+)\}`)
 
-func parseTemplate(text string) template {
-	var t template
-	for len(text) > 0 {
-		m := tablePattern.FindStringSubmatchIndex(text)
-		if m == nil {
-			break
-		}
-		t.parts = append(t.parts, part{text: text[:m[0]]}, part{text: text[m[4]:m[5]], database: text[m[2]:m[3]]})
-		text = text[m[1]:]
-	}
-	t.parts = append(t.parts, part{text: text})
-	return t
+// perSite reports whether a text names a table that exists for each site.
+func perSite(text string) bool {
+	return slices.ContainsFunc(tablePattern.FindAllStringSubmatch(text, -1), func(m []string) bool { return siteTables[m[1]] == m[2] })
 }
 
-// fill replaces the placeholders. site may be "" if the text names no table of a site.
-func (d *DB) fill(t template, site string) string {
-	var b strings.Builder
-	for _, p := range t.parts {
-		switch {
-		case p.perSite():
-			b.WriteString(d.SiteTable(p.database, site))
-		case p.database != "":
-			b.WriteString(d.Table(p.database, p.text))
-		default:
-			b.WriteString(strings.ReplaceAll(p.text, "{rowid}", d.RowID()))
+// fill replaces {database.table} and {rowid}. site may be "" if the text names no table of
+// a site.
+func (d *DB) fill(text, site string) string {
+	text = tablePattern.ReplaceAllStringFunc(text, func(name string) string {
+		database, table, _ := strings.Cut(strings.Trim(name, "{}"), ".")
+		if siteTables[database] == table {
+			return d.SiteTable(database, site)
 		}
-	}
-	return b.String()
+		return d.Table(database, table)
+	})
+	return strings.ReplaceAll(text, "{rowid}", d.RowID())
 }
 
 // Text returns the named statement of sql/ for the tables of a site. site may be "" if the
@@ -69,38 +39,36 @@ func (d *DB) Text(name, site string) (string, error) {
 	switch {
 	case !ok:
 		return "", fmt.Errorf("unknown statement %q: not in sql/", name)
-	case t.filled != "":
-		return t.filled, nil
+	case !t.perSite:
+		return t.text, nil
 	case site == "":
 		return "", fmt.Errorf("statement %q needs a site", name)
 	}
-	return d.fill(t.template, site), nil
+	return d.fill(t.text, site), nil
 }
 
-// text is a named statement. filled is "" if each site needs its own text.
-type text struct {
-	template
-	filled string
+// statement is a named statement. Its text is filled unless each site needs its own.
+type statement struct {
+	text    string
+	perSite bool
 }
 
-func (d *DB) setTexts(templates map[string]template) {
-	d.texts = make(map[string]text, len(templates))
-	for name, t := range templates {
-		x := text{template: t}
-		if d.dialect != expr.MySQL || !t.perSite() {
-			x.filled = d.fill(t, "")
+func (d *DB) setTexts(texts map[string]string) {
+	d.texts = make(map[string]statement, len(texts))
+	for name, text := range texts {
+		s := statement{text: text, perSite: d.dialect == expr.MySQL && perSite(text)}
+		if !s.perSite {
+			s.text = d.fill(text, "")
 		}
-		d.texts[name] = x
+		d.texts[name] = s
 	}
 }
-
-var namePattern = regexp.MustCompile(`^-- name: (\w+)\s*$`)
 
 // loadTexts reads the named statements of both databases and of one driver. A statement
 // follows the line with its name and ends with a semicolon or at the next name. Comment
 // lines after the name describe it.
-func loadTexts(driver string) (map[string]template, error) {
-	texts := map[string]template{}
+func loadTexts(driver string) (map[string]string, error) {
+	texts := map[string]string{}
 	for _, folder := range []string{"both", driver} {
 		files, err := fs.Glob(sqltext.FS, folder+"/*.sql")
 		if err != nil {
@@ -119,40 +87,25 @@ func loadTexts(driver string) (map[string]template, error) {
 	return texts, nil
 }
 
-func addTexts(texts map[string]template, file, raw string) error {
-	var name string
-	var body strings.Builder
-	finish := func() error {
-		text := strings.TrimSuffix(strings.TrimSpace(body.String()), ";")
-		body.Reset()
-		if name == "" {
-			if text != "" {
-				return fmt.Errorf("%s: text before the first statement name", file)
-			}
-			return nil
-		}
-		if _, twice := texts[name]; twice {
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*--.*\n?`)
+
+func addTexts(texts map[string]string, file, raw string) error {
+	for i, part := range strings.Split("\n"+raw, "\n-- name: ") {
+		name, body, _ := strings.Cut(part, "\n")
+		name = strings.TrimSpace(name)
+		text := strings.TrimSuffix(strings.TrimSpace(commentLine.ReplaceAllString(body, "")), ";")
+		_, twice := texts[name]
+		switch {
+		case i == 0 && text == "":
+		case i == 0:
+			return fmt.Errorf("%s: text before the first statement name", file)
+		case twice:
 			return fmt.Errorf("%s: statement %s is defined twice", file, name)
-		}
-		if text == "" || strings.Contains(text, ";") {
+		case text == "" || strings.Contains(text, ";"):
 			return fmt.Errorf("%s: %s is not one statement", file, name)
-		}
-		texts[name] = parseTemplate(text)
-		return nil
-	}
-	lines := bufio.NewScanner(strings.NewReader(raw))
-	for lines.Scan() {
-		line := lines.Text()
-		if m := namePattern.FindStringSubmatch(line); m != nil {
-			if err := finish(); err != nil {
-				return err
-			}
-			name = m[1]
-			continue
-		}
-		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
-			body.WriteString(line + "\n")
+		default:
+			texts[name] = text
 		}
 	}
-	return finish()
+	return nil
 }

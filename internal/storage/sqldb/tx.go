@@ -159,23 +159,24 @@ func (t *Tx) Settle() error {
 // only at its start. Use Each, which a cancelled context interrupts, for conditions of
 // clients.
 func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
-	if err := t.ctx.Err(); err != nil {
-		return 0, err
-	}
-	r, err := t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
+	r, err := t.exec(text, args)
 	if err != nil {
 		return 0, err
 	}
 	return r.RowsAffected()
 }
 
+func (t *Tx) exec(text string, args []any) (sql.Result, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
+}
+
 // Insert runs an INSERT of one row and returns the row id. inserted is false if a row with
 // one of its keys exists; that row stays unchanged.
 func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err error) {
-	if err := t.ctx.Err(); err != nil {
-		return 0, false, err
-	}
-	r, err := t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
+	r, err := t.exec(text, args)
 	if duplicate(err) {
 		return 0, false, nil
 	}
@@ -189,18 +190,7 @@ func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err e
 // Each calls row with the scan function of every row of a query, until row returns an
 // error. A cancelled context interrupts the query.
 func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) error) error {
-	defer t.DB.interrupted(t.ctx, t.conn)()
-	rows, err := t.conn.QueryContext(t.ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return t.Rows(text, args, nil, row)
 }
 
 // Row scans the first row of a query. found is false if there is no row.
