@@ -20,17 +20,14 @@ type Change struct {
 // Change parses a statement that changes one table of the scope (SQL_CUSTOM). Its
 // expressions may read only that table, and no table in an INSERT.
 func (s Scope) Change(text string) (Change, error) {
-	if err := guard(text); err != nil {
-		return Change{}, err
-	}
 	stmt, err := parseOne(text, text)
 	if err != nil {
 		return Change{}, err
 	}
 	c := &converter{}
 	p := c.change(stmt)
-	if err := c.failure(); err != nil {
-		return Change{}, err
+	if c.err != nil {
+		return Change{}, c.err
 	}
 	return s.change(p)
 }

@@ -14,15 +14,8 @@ import (
 // converter turns the tree of the parser into the tree of this package. It stops at
 // the first refusal.
 type converter struct {
-	err          *Error
+	err          error
 	nodes, logic int
-}
-
-func (c *converter) failure() error {
-	if c.err != nil {
-		return c.err
-	}
-	return nil
 }
 
 func (c *converter) fail(err *Error) node {
@@ -267,7 +260,8 @@ func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
 	if len(e.Args) > maxArgs {
 		return c.fail(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("has more than %d arguments", maxArgs)})
 	}
-	if functions[n.name].sqlite == nil {
+	rule := functions[n.name]
+	if rule.sqlite == nil {
 		return c.fail(unsupported(n.name))
 	}
 	for _, arg := range e.Args {
@@ -278,7 +272,10 @@ func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
 			return c.fail(refuse("interval unit " + unit.Unit.String()))
 		}
 	}
-	if n.name == "DATE_FORMAT" && len(n.args) == 2 {
+	if len(n.args) < rule.min || len(n.args) > rule.max {
+		return c.fail(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("does not take %d arguments", len(n.args))})
+	}
+	if n.name == "DATE_FORMAT" {
 		c.knownFormat(n.args[1])
 	}
 	return n

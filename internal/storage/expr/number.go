@@ -2,51 +2,21 @@ package expr
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
+var number = regexp.MustCompile(`^[ \t\n\r\v\f]*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)`)
+
 // numberPrefix returns the longest number at the start of s, after white space, and
 // whether it is an integer. The number is empty if s starts with none.
 func numberPrefix(s string) (string, bool) {
-	s = strings.TrimLeft(s, " \t\n\r\v\f")
-	i := 0
-	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		i++
-	}
-	digits := 0
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		digits++
-	}
-	integer := true
-	end := i
-	if i < len(s) && s[i] == '.' {
-		fraction := 0
-		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-			fraction++
-		}
-		if digits+fraction > 0 {
-			integer, end = fraction == 0, i
-		}
-		digits += fraction
-	}
-	if digits == 0 {
+	m := number.FindStringSubmatch(s)
+	if m == nil {
 		return "", true
 	}
-	if i == end && i < len(s) && (s[i] == 'e' || s[i] == 'E') {
-		j := i + 1
-		if j < len(s) && (s[j] == '+' || s[j] == '-') {
-			j++
-		}
-		start := j
-		for j < len(s) && s[j] >= '0' && s[j] <= '9' {
-			j++
-		}
-		if j > start {
-			integer, end = false, j
-		}
-	}
-	return s[:end], integer
+	return m[1], !strings.ContainsAny(strings.TrimSuffix(m[1], "."), ".eE")
 }
 
 // leadingNumber converts a text to a number as MySQL does: int64 or float64, and 0
@@ -88,15 +58,6 @@ func leadingInt(s string) int64 {
 		return math.MinInt64
 	}
 	return math.MaxInt64
-}
-
-// bytesNumber reads the bytes of 0x... and b'...' as a big-endian number.
-func bytesNumber(s string) any {
-	n := uint64(0)
-	for i := range len(s) {
-		n = n<<8 | uint64(s[i]) // keeps the last 8 bytes
-	}
-	return n
 }
 
 // roundInt rounds half away from zero and saturates at 64 bits. NaN gives 0.

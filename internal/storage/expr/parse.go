@@ -17,9 +17,6 @@ var parsers = sync.Pool{New: func() any { return parser.New() }}
 
 // parseExpression parses one expression.
 func parseExpression(text string) (node, error) {
-	if err := guard(text); err != nil {
-		return nil, err
-	}
 	stmt, err := parseSelect("SELECT ("+text+"\n)", text)
 	if err != nil {
 		return nil, err
@@ -29,14 +26,11 @@ func parseExpression(text string) (node, error) {
 	}
 	c := &converter{}
 	root := c.expr(stmt.Fields.Fields[0].Expr, 0)
-	return root, c.failure()
+	return root, c.err
 }
 
 // parseOrder parses the list after the words ORDER BY.
 func parseOrder(text string) ([]sortKey, error) {
-	if err := guard(text); err != nil {
-		return nil, err
-	}
 	stmt, err := parseSelect("SELECT 1 ORDER BY "+text, text)
 	if err != nil {
 		return nil, err
@@ -50,21 +44,18 @@ func parseOrder(text string) ([]sortKey, error) {
 	c := &converter{}
 	c.clauses(stmt)
 	keys := c.keys("ORDER BY", stmt.OrderBy.Items, 0)
-	return keys, c.failure()
+	return keys, c.err
 }
 
 // parseQuery parses one SELECT statement.
 func parseQuery(text string) (*query, error) {
-	if err := guard(text); err != nil {
-		return nil, err
-	}
 	stmt, err := parseSelect(text, text)
 	if err != nil {
 		return nil, err
 	}
 	c := &converter{}
 	q := c.query(stmt, 0)
-	return q, c.failure()
+	return q, c.err
 }
 
 // parseSelect parses one SELECT. text is the part of sql that the caller wrote.
@@ -82,8 +73,11 @@ func parseSelect(sql, text string) (*ast.SelectStmt, error) {
 	return nil, refuse("statement " + strings.ToUpper(lead(strings.TrimSpace(sql))))
 }
 
-// parseOne runs the parser. text is the part of sql that the caller wrote.
+// parseOne guards and parses a text. text is the part of sql that the caller wrote.
 func parseOne(sql, text string) (stmt ast.StmtNode, err error) {
+	if err := guard(text); err != nil {
+		return nil, err
+	}
 	p := parsers.Get().(*parser.Parser)
 	defer func() {
 		// Do not reuse a parser after a panic.

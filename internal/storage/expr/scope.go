@@ -129,7 +129,7 @@ func (s Scope) OrderBy(text string) (SQL, error) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, err
 	}
-	keys, err := trees.order(text)
+	keys, err := cached(trees, 'o', text, parseOrder)
 	if err != nil {
 		return SQL{}, err
 	}
@@ -150,7 +150,7 @@ func (s Scope) Query(text string) (SQL, []Field, error) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, nil, err
 	}
-	q, err := trees.query(text)
+	q, err := cached(trees, 'q', text, parseQuery)
 	if err != nil {
 		return SQL{}, nil, err
 	}
@@ -178,7 +178,7 @@ func (s Scope) expression(text string, write func(*writer, node) piece) (SQL, er
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, err
 	}
-	root, err := trees.expression(text)
+	root, err := cached(trees, 'e', text, parseExpression)
 	if err != nil {
 		return SQL{}, err
 	}

@@ -34,11 +34,7 @@ func (w *sqliteWriter) value(n node) piece {
 	case *like:
 		return w.like(n)
 	case *call:
-		r, ok := w.rule(n)
-		if !ok {
-			return piece{text: "NULL"}
-		}
-		return r.sqlite(w, n)
+		return functions[n.name].sqlite(w, n)
 	case *cast:
 		return w.cast(n)
 	case *aggregate:

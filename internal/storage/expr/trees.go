@@ -23,43 +23,24 @@ type cache struct {
 	entries map[cacheKey]any
 }
 
-func (c *cache) expression(text string) (node, error) {
-	v, err := c.get(cacheKey{'e', text}, func() (any, error) { return parseExpression(text) })
-	return v, err
-}
-
-func (c *cache) order(text string) ([]sortKey, error) {
-	v, err := c.get(cacheKey{'o', text}, func() (any, error) { return parseOrder(text) })
-	if err != nil {
-		return nil, err
-	}
-	return v.([]sortKey), nil
-}
-
-func (c *cache) query(text string) (*query, error) {
-	v, err := c.get(cacheKey{'q', text}, func() (any, error) { return parseQuery(text) })
-	if err != nil {
-		return nil, err
-	}
-	return v.(*query), nil
-}
-
-func (c *cache) get(key cacheKey, parse func() (any, error)) (any, error) {
+// cached returns the tree of a text from the cache, or parses it.
+func cached[T any](c *cache, form byte, text string, parse func(text string) (T, error)) (T, error) {
+	key := cacheKey{form, text}
 	c.mu.Lock()
 	v, ok := c.entries[key]
 	c.mu.Unlock()
 	if ok {
-		return v, nil
+		return v.(T), nil
 	}
-	v, err := parse()
-	if err != nil || len(key.text) > maxCachedText {
-		return v, err
+	tree, err := parse(text)
+	if err != nil || len(text) > maxCachedText {
+		return tree, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.entries) >= maxCached {
 		clear(c.entries)
 	}
-	c.entries[key] = v
-	return v, nil
+	c.entries[key] = tree
+	return tree, nil
 }

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // class is the type of a piece as MySQL sees it.
 type class uint8
@@ -64,7 +61,7 @@ type writer struct {
 	scope  *Scope
 	emit   emitter
 	levels []*level // innermost last
-	err    *Error
+	err    error
 
 	aggregates bool // an aggregate is allowed here
 	inside     bool // within the argument of an aggregate
@@ -279,14 +276,4 @@ func (w *writer) argument(a *aggregate) piece {
 	w.inside = true
 	defer func() { w.inside = false }()
 	return w.emit.value(a.x)
-}
-
-// rule looks up a function and checks the number of its arguments.
-func (w *writer) rule(c *call) (rule, bool) {
-	r := functions[c.name]
-	if len(c.args) < r.min || len(c.args) > r.max {
-		w.fail(&Error{Part: "function " + c.name, Reason: fmt.Sprintf("does not take %d arguments", len(c.args))})
-		return rule{}, false
-	}
-	return r, true
 }
