@@ -1,9 +1,6 @@
 package expr
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -18,50 +15,38 @@ type Limit struct {
 	Set           bool
 }
 
-// ParseLimit reads the LIMIT of a criterion: a number, a text "5" or "0, 10", or a
-// list [offset, count] as encoding/json decodes it. nil and "" give an unset Limit. A
-// fraction, a negative number, a number above 2^53 and any other shape give an *Error.
+// ParseLimit reads the LIMIT of a criterion: "10" or "offset, count". A blank text gives an
+// unset Limit. A negative number, one above 2^53 and any other text give an *Error.
 // Source: docs/spec/objects.md 0, docs/spec/storage.md 5.1.
-func ParseLimit(v any) (Limit, error) {
-	var parts []any
-	switch v := v.(type) {
-	case nil:
+func ParseLimit(text string) (Limit, error) {
+	if strings.TrimSpace(text) == "" {
 		return Limit{}, nil
-	case string:
-		if strings.TrimSpace(v) == "" {
-			return Limit{}, nil
-		}
-		for _, part := range strings.Split(v, ",") {
-			parts = append(parts, strings.TrimSpace(part))
-		}
-	case []any:
-		parts = v
-	case []int64:
-		for _, n := range v {
-			parts = append(parts, n)
-		}
-	case []int:
-		for _, n := range v {
-			parts = append(parts, n)
-		}
-	default:
-		parts = []any{v}
 	}
-	numbers := make([]int64, 0, 2)
-	for _, part := range parts {
-		n, ok := limitNumber(part)
-		if !ok || len(numbers) == 2 {
-			return Limit{}, badLimit(v)
+	limit := Limit{Set: true}
+	count := text
+	var err error
+	if offset, rest, two := strings.Cut(text, ","); two {
+		count = rest
+		limit.Offset, err = limitNumber(offset)
+	}
+	if err == nil {
+		limit.Count, err = limitNumber(count)
+	}
+	if err != nil {
+		if len(text) > 40 {
+			text = text[:40] + "..."
 		}
-		numbers = append(numbers, n)
+		return Limit{}, &Error{Part: "LIMIT " + strconv.QuoteToASCII(text), Reason: "is not a number, \"offset, count\" or [offset, count]"}
 	}
-	switch len(numbers) {
-	case 1:
-		return Limit{Count: numbers[0], Set: true}, nil
-	case 2:
-		return Limit{Offset: numbers[0], Count: numbers[1], Set: true}, nil
+	return limit, nil
+}
+
+func limitNumber(text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err == nil && (n < 0 || n > maxLimit) {
+		err = strconv.ErrRange
 	}
-	return Limit{}, badLimit(v)
+	return n, err
 }
 
 // SQL returns " LIMIT ? OFFSET ?" with bound numbers, for both databases. An unset
@@ -71,38 +56,4 @@ func (l Limit) SQL() SQL {
 		return SQL{}
 	}
 	return SQL{Text: " LIMIT ? OFFSET ?", Args: []any{l.Count, l.Offset}}
-}
-
-func badLimit(v any) *Error {
-	shown := fmt.Sprintf("%v", v)
-	if len(shown) > 40 {
-		shown = shown[:40] + "..."
-	}
-	return &Error{Part: "LIMIT " + strconv.QuoteToASCII(shown), Reason: "is not a number, \"offset, count\" or [offset, count]"}
-}
-
-func limitNumber(v any) (int64, bool) {
-	var n int64
-	switch v := v.(type) {
-	case int:
-		n = int64(v)
-	case int64:
-		n = v
-	case float64:
-		if v != math.Trunc(v) || v < 0 || v > maxLimit {
-			return 0, false
-		}
-		n = int64(v)
-	case json.Number:
-		return limitNumber(v.String())
-	case string:
-		parsed, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		n = parsed
-	default:
-		return 0, false
-	}
-	return n, n >= 0 && n <= maxLimit
 }

@@ -1,9 +1,7 @@
 package expr
 
 import (
-	"encoding/json"
 	"errors"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -14,35 +12,29 @@ import (
 func TestParseLimit(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		v    any
+		text string
 		want Limit
 		bad  bool
 	}{
-		{"nil", nil, Limit{}, false},
-		{"empty", " ", Limit{}, false},
-		{"number", 20, Limit{Count: 20, Set: true}, false},
-		{"JSON float", 5.0, Limit{Count: 5, Set: true}, false},
-		{"json.Number", json.Number("7"), Limit{Count: 7, Set: true}, false},
-		{"zero", 0.0, Limit{Set: true}, false},
-		{"text", "5", Limit{Count: 5, Set: true}, false},
+		{"nothing", "", Limit{}, false},
+		{"blank", " ", Limit{}, false},
+		{"zero", "0", Limit{Set: true}, false},
+		{"number", " 5 ", Limit{Count: 5, Set: true}, false},
 		{"offset, count", "0, 10", Limit{Count: 10, Set: true}, false},
-		{"list", []any{2.0, json.Number("3")}, Limit{Offset: 2, Count: 3, Set: true}, false},
-		{"list of one", []any{"4"}, Limit{Count: 4, Set: true}, false},
-		{"ints", []int64{1, 2}, Limit{Offset: 1, Count: 2, Set: true}, false},
-		{"negative", -1, Limit{}, true},
-		{"negative in a list", []any{0.0, -1.0}, Limit{}, true},
-		{"fraction", 1.5, Limit{}, true},
-		{"not a number", math.NaN(), Limit{}, true},
-		{"huge", 1e300, Limit{}, true},
+		{"offset", "2,3", Limit{Offset: 2, Count: 3, Set: true}, false},
+		{"negative", "-1", Limit{}, true},
+		{"negative in a list", "0,-1", Limit{}, true},
+		{"fraction", "1.5", Limit{}, true},
+		{"not a number", "NaN", Limit{}, true},
+		{"huge", "9007199254740993", Limit{}, true},
 		{"three", "1,2,3", Limit{}, true},
-		{"empty list", []any{}, Limit{}, true},
+		{"comma", ",", Limit{}, true},
 		{"SQL", "1; DROP TABLE x", Limit{}, true},
 		{"sub-select", "(SELECT 1)", Limit{}, true},
-		{"map", map[string]any{}, Limit{}, true},
 		{"long", strings.Repeat("9", 5000), Limit{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ParseLimit(c.v)
+			got, err := ParseLimit(c.text)
 			if got != c.want || (err != nil) != c.bad {
 				t.Errorf("got %+v, %v", got, err)
 			}
