@@ -22,6 +22,8 @@ type cookie struct {
 	Created  time.Time `json:"created"`
 	Set      time.Time `json:"set"`
 	Expires  time.Time `json:"expires"`
+
+	owner string // set by Jar.put
 }
 
 // key identifies a cookie.

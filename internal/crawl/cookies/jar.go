@@ -2,6 +2,7 @@ package cookies
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,14 +23,13 @@ const (
 // Jar holds the cookies of one site. Goroutines may share it.
 type Jar struct {
 	mu      sync.Mutex
-	owners  map[string]map[key]*cookie // by registrable domain
-	count   int
+	cookies map[key]*cookie
 	bytes   int
 	changed map[key]bool // since the last Save
 }
 
 func newJar() *Jar {
-	return &Jar{owners: make(map[string]map[key]*cookie), changed: make(map[key]bool)}
+	return &Jar{cookies: make(map[key]*cookie), changed: make(map[key]bool)}
 }
 
 // Header returns the Cookie field of a request to u at a stage: the text of p, then the
@@ -68,7 +68,7 @@ func (j *Jar) Header(p Property, u *url.URL, stage Stage, now time.Time) string 
 func (j *Jar) matching(host, path string, secure bool, now time.Time) []cookie {
 	j.mu.Lock()
 	var list []cookie
-	for _, c := range j.owners[owner(host)] {
+	for _, c := range j.cookies {
 		if c.matches(host, path, secure, now) {
 			list = append(list, *c)
 		}
@@ -103,13 +103,13 @@ func (j *Jar) SetCookies(u *url.URL, header http.Header, now time.Time) {
 		j.put(c)
 		j.changed[c.key()] = true
 	}
-	j.trimTo(owner(cleanHost(u.Hostname())), now)
+	j.trim(now)
 }
 
 // hidesSecure reports whether c, which came over plain HTTP, would hide a secure cookie
 // (RFC 6265bis 5.7, step 16).
 func (j *Jar) hidesSecure(c *cookie, now time.Time) bool {
-	for _, old := range j.owners[owner(c.Domain)] {
+	for _, old := range j.cookies {
 		if old.Secure && !old.Gone && old.Expires.After(now) && old.Name == c.Name && pathMatch(c.Path, old.Path) &&
 			(domainMatch(c.Domain, old.Domain) || domainMatch(old.Domain, c.Domain)) {
 			return true
@@ -120,74 +120,58 @@ func (j *Jar) hidesSecure(c *cookie, now time.Time) bool {
 
 // put stores c. If it replaces a cookie with the same key, it keeps its creation time.
 func (j *Jar) put(c *cookie) {
-	domain, k := owner(c.Domain), c.key()
-	if old := j.owners[domain][k]; old != nil {
+	if old := j.cookies[c.key()]; old != nil {
 		if !old.Gone {
 			c.Created = old.Created
 		}
-		j.remove(domain, old)
+		j.remove(old)
 	}
-	if j.owners[domain] == nil {
-		j.owners[domain] = make(map[key]*cookie)
-	}
-	j.owners[domain][k] = c
-	j.count++
+	c.owner = owner(c.Domain)
+	j.cookies[c.key()] = c
 	j.bytes += c.size()
 }
 
-func (j *Jar) remove(domain string, c *cookie) {
+func (j *Jar) remove(c *cookie) {
 	delete(j.changed, c.key())
-	delete(j.owners[domain], c.key())
-	if len(j.owners[domain]) == 0 {
-		delete(j.owners, domain)
-	}
-	j.count--
+	delete(j.cookies, c.key())
 	j.bytes -= c.size()
 }
 
 // merge stores c unless the cookie with the same key was set later. ours reports whether
 // the old one wins if both were set at the same time.
 func (j *Jar) merge(c cookie, ours bool) {
-	old := j.owners[owner(c.Domain)][c.key()]
+	old := j.cookies[c.key()]
 	if old == nil || c.Set.After(old.Set) || !ours && c.Set.Equal(old.Set) {
 		j.put(&c)
 	}
 }
 
-// trimTo enforces the limits of one owner, then of the jar.
-func (j *Jar) trimTo(domain string, now time.Time) {
-	if cookies := j.owners[domain]; len(cookies) > maxPerOwner {
-		list := make([]*cookie, 0, len(cookies))
-		for _, c := range cookies {
-			list = append(list, c)
-		}
-		sortWorstFirst(list, now)
-		for _, c := range list[:len(list)-maxPerOwner] {
-			j.remove(domain, c)
+// trim enforces the limits of each owner, then of the jar.
+func (j *Jar) trim(now time.Time) {
+	byOwner := map[string][]*cookie{}
+	for _, c := range j.cookies {
+		byOwner[c.owner] = append(byOwner[c.owner], c)
+	}
+	for _, own := range byOwner {
+		if len(own) > maxPerOwner {
+			sortWorstFirst(own, now)
+			for _, c := range own[:len(own)-maxPerOwner] {
+				j.remove(c)
+			}
 		}
 	}
-	if j.count <= maxPerJar && j.bytes <= maxBytes {
+	if len(j.cookies) <= maxPerJar && j.bytes <= maxBytes {
 		return
 	}
-	list := j.all()
+	list := slices.Collect(maps.Values(j.cookies))
 	sortWorstFirst(list, now)
 	// Remove a tenth more, so that a full jar is not sorted for each response.
 	for _, c := range list {
-		if j.count <= maxPerJar*9/10 && j.bytes <= maxBytes*9/10 {
+		if len(j.cookies) <= maxPerJar*9/10 && j.bytes <= maxBytes*9/10 {
 			break
 		}
-		j.remove(owner(c.Domain), c)
+		j.remove(c)
 	}
-}
-
-func (j *Jar) all() []*cookie {
-	list := make([]*cookie, 0, j.count)
-	for _, cookies := range j.owners {
-		for _, c := range cookies {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // sortWorstFirst sorts expired cookies first, then removed ones, then the oldest.

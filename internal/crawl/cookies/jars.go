@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -86,10 +87,7 @@ func (js *Jars) Save(ctx context.Context) error {
 		return nil
 	}
 	js.mu.Lock()
-	jars := make(map[string]*Jar, len(js.bySite))
-	for id, j := range js.bySite {
-		jars[id] = j
-	}
+	jars := maps.Clone(js.bySite)
 	js.mu.Unlock()
 	var errs []error
 	for id, j := range jars {
@@ -112,8 +110,8 @@ func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
 		merged.mergeFile(f, now)
 		for _, c := range changed {
 			merged.merge(c, false)
-			merged.trimTo(owner(c.Domain), now)
 		}
+		merged.trim(now)
 		f = merged.file(now)
 		return nil
 	})
@@ -133,15 +131,15 @@ func (j *Jar) mergeFile(f jarFile, now time.Time) {
 	for _, c := range f.Cookies {
 		if c.valid(now) {
 			j.merge(c, true)
-			j.trimTo(owner(c.Domain), now)
 		}
 	}
+	j.trim(now)
 }
 
 // file returns the content of the jar's file, without expired cookies, in a stable order.
 func (j *Jar) file(now time.Time) jarFile {
 	f := jarFile{Cookies: []cookie{}}
-	for _, c := range j.all() {
+	for _, c := range j.cookies {
 		if c.Expires.After(now) {
 			f.Cookies = append(f.Cookies, *c)
 		}
@@ -158,7 +156,7 @@ func (j *Jar) takeChanged() []cookie {
 	defer j.mu.Unlock()
 	var list []cookie
 	for k := range j.changed {
-		if c := j.owners[owner(k.domain)][k]; c != nil {
+		if c := j.cookies[k]; c != nil {
 			list = append(list, *c)
 		}
 	}
@@ -171,7 +169,7 @@ func (j *Jar) markChanged(list []cookie) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range list {
-		if k := c.key(); j.owners[owner(k.domain)][k] != nil {
+		if k := c.key(); j.cookies[k] != nil {
 			j.changed[k] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package cookies
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -106,92 +107,58 @@ func parseAge(text string) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, true
 }
 
-var months = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+// The words of a date (RFC 6265bis 5.1.1). Only a part that is no digit may follow a number.
+var (
+	clockWord = regexp.MustCompile(`^(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\D|$)`)
+	dayWord   = regexp.MustCompile(`^(\d{1,2})(?:\D|$)`)
+	yearWord  = regexp.MustCompile(`^(\d{2,4})(?:\D|$)`)
+)
+
+const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 
 // parseDate parses the date of Expires as browsers do (RFC 6265bis 5.1.1): words in any
 // order between delimiters. It ignores unknown words.
 func parseDate(text string) (time.Time, bool) {
-	var hour, minute, second, day, month, year int
-	var clock bool
-	day, year = -1, -1
+	var clock, day, year []int
+	month := 0
 	for _, word := range strings.FieldsFunc(text, delimiter) {
-		if !clock {
-			if hour, minute, second, clock = parseClock(word); clock {
-				continue
-			}
-		}
-		if day < 0 {
-			if n, ok := leadingNumber(word, 1, 2); ok {
-				day = n
-				continue
-			}
-		}
-		if month == 0 {
-			if month = parseMonth(word); month > 0 {
-				continue
-			}
-		}
-		if year < 0 {
-			if n, ok := leadingNumber(word, 2, 4); ok {
-				year = n
-			}
+		switch name := strings.ToLower(word[:min(len(word), 3)]); {
+		case clock == nil && clockWord.MatchString(word):
+			clock = numbers(clockWord, word)
+		case day == nil && dayWord.MatchString(word):
+			day = numbers(dayWord, word)
+		case month == 0 && len(name) == 3 && strings.Index(months, name)%3 == 0:
+			month = strings.Index(months, name)/3 + 1
+		case year == nil && yearWord.MatchString(word):
+			year = numbers(yearWord, word)
 		}
 	}
-	switch {
-	case year >= 70 && year <= 99:
-		year += 1900
-	case year >= 0 && year <= 69:
-		year += 2000
-	}
-	if !clock || month == 0 || year < 1601 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59 {
+	if clock == nil || day == nil || month == 0 || year == nil {
 		return time.Time{}, false
 	}
-	at := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	return at, at.Day() == day // false for the 31st of a short month
+	switch {
+	case year[0] <= 69:
+		year[0] += 2000
+	case year[0] <= 99:
+		year[0] += 1900
+	}
+	if year[0] < 1601 || clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
+		return time.Time{}, false
+	}
+	at := time.Date(year[0], time.Month(month), day[0], clock[0], clock[1], clock[2], 0, time.UTC)
+	return at, at.Day() == day[0] // false for the 31st of a short month
+}
+
+// numbers returns the groups of a word that matches.
+func numbers(word *regexp.Regexp, text string) (list []int) {
+	for _, digits := range word.FindStringSubmatch(text)[1:] {
+		n, _ := strconv.Atoi(digits) // at most four digits
+		list = append(list, n)
+	}
+	return list
 }
 
 // delimiter reports whether r separates words of a date.
 func delimiter(r rune) bool {
 	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~'
-}
-
-// parseClock parses h:m:s, each of one or two digits.
-func parseClock(word string) (hour, minute, second int, ok bool) {
-	parts := strings.SplitN(word, ":", 3)
-	if len(parts) < 3 {
-		return 0, 0, 0, false
-	}
-	hour, ok1 := number(parts[0], 1, 2)
-	minute, ok2 := number(parts[1], 1, 2)
-	second, ok3 := leadingNumber(parts[2], 1, 2)
-	return hour, minute, second, ok1 && ok2 && ok3
-}
-
-func parseMonth(word string) int {
-	if len(word) >= 3 {
-		for i, name := range months {
-			if strings.EqualFold(word[:3], name) {
-				return i + 1
-			}
-		}
-	}
-	return 0
-}
-
-// leadingNumber parses least to most digits at the start of word. No further digit may
-// follow them directly.
-func leadingNumber(word string, least, most int) (int, bool) {
-	end := strings.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(word)
-	}
-	return number(word[:end], least, most)
-}
-
-func number(digits string, least, most int) (int, bool) {
-	if len(digits) < least || len(digits) > most || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(digits)
-	return n, err == nil
 }

@@ -51,7 +51,7 @@ func TestKilledProcesses(t *testing.T) {
 func checkSaved(t *testing.T, dir, host string, reported int) {
 	t.Helper()
 	kept := map[string]string{}
-	for _, c := range Open(dir, Options{}).Site("s").all() {
+	for _, c := range Open(dir, Options{}).Site("s").cookies {
 		if c.Domain == host {
 			kept[c.Name] = c.Value
 		}
