@@ -13,16 +13,16 @@ import (
 	"hce/dc/internal/crawl/politeness"
 )
 
-// A gate file begins with a record of recordSize bytes, little-endian:
-//
-//	 0  8  magic
-//	 8  8  start, Unix nanoseconds, 0 = never
-//	16  8  end, Unix nanoseconds, 0 = never
-//	24  8  delay, nanoseconds
-//	32  4  1 = in flight
-//	36  4  CRC-32 (IEEE) of the bytes before
-//
-// The quoted host follows at labelAt, for people who inspect the folder.
+// record is the begin of a gate file, little-endian. The quoted host follows at labelAt, for
+// people who inspect the folder.
+type record struct {
+	Magic      [8]byte
+	Start, End int64 // Unix nanoseconds, 0 = never
+	Delay      time.Duration
+	InFlight   uint32
+	Sum        uint32 // CRC-32 (IEEE) of the bytes before
+}
+
 const (
 	magic      = "dcgate1\n"
 	recordSize = 40
@@ -34,6 +34,7 @@ const (
 // counts as a request in flight: the next one waits a gap.
 func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
+	var r record
 	n, err := f.ReadAt(b[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return state, false, fmt.Errorf("read record: %w", err)
@@ -41,16 +42,11 @@ func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 	if n == 0 {
 		return state, true, nil
 	}
-	sum := binary.LittleEndian.Uint32(b[36:])
-	if n < recordSize || string(b[:8]) != magic || sum != crc32.ChecksumIEEE(b[:36]) {
+	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
+	if n < recordSize || string(r.Magic[:]) != magic || r.Sum != crc32.ChecksumIEEE(b[:36]) {
 		return politeness.State{InFlight: true}, false, nil
 	}
-	return politeness.State{
-		Start:    fromNano(binary.LittleEndian.Uint64(b[8:])),
-		End:      fromNano(binary.LittleEndian.Uint64(b[16:])),
-		Delay:    time.Duration(binary.LittleEndian.Uint64(b[24:])),
-		InFlight: binary.LittleEndian.Uint32(b[32:]) != 0,
-	}, false, nil
+	return politeness.State{Start: fromNano(r.Start), End: fromNano(r.End), Delay: r.Delay, InFlight: r.InFlight != 0}, false, nil
 }
 
 // writeRecord stores the state without a sync: the restart after a crash of the machine
@@ -74,27 +70,25 @@ func writeNewRecord(f *os.File, state politeness.State, host string) error {
 }
 
 func encodeRecord(state politeness.State) (b [recordSize]byte) {
-	copy(b[:], magic)
-	binary.LittleEndian.PutUint64(b[8:], toNano(state.Start))
-	binary.LittleEndian.PutUint64(b[16:], toNano(state.End))
-	binary.LittleEndian.PutUint64(b[24:], uint64(state.Delay))
+	r := record{Magic: [8]byte([]byte(magic)), Start: toNano(state.Start), End: toNano(state.End), Delay: state.Delay}
 	if state.InFlight {
-		binary.LittleEndian.PutUint32(b[32:], 1)
+		r.InFlight = 1
 	}
+	_, _ = binary.Encode(b[:], binary.LittleEndian, r) // the sizes are equal
 	binary.LittleEndian.PutUint32(b[36:], crc32.ChecksumIEEE(b[:36]))
 	return b
 }
 
-func toNano(t time.Time) uint64 {
+func toNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return uint64(t.UnixNano())
+	return t.UnixNano()
 }
 
-func fromNano(n uint64) time.Time {
+func fromNano(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, int64(n))
+	return time.Unix(0, n)
 }
