@@ -193,37 +193,35 @@ func (j *Job) run(ctx context.Context, batch *wire.Batch, deadline time.Time, lo
 // an error it calls cancel, stores nothing more, drains ready and returns the error.
 func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, log *slog.Logger, cancel func()) error {
 	var failed error
-	chunk := map[string][]wire.Extracted{}
-	var order []string
-	count, bytes := 0, 0
+	var chunk []*item
+	bytes := 0
 	flush := func() {
-		for _, id := range order {
-			if failed != nil || batch.DBMode&wire.DBWrite == 0 {
-				break
+		for _, same := range wire.Groups(chunk, func(it *item) string { return it.SiteID }) {
+			id, results := same[0].SiteID, make([]wire.Extracted, len(same))
+			for i, it := range same {
+				results[i], it.result = it.result, wire.Extracted{} // releases the content
 			}
-			err := j.Repository.SaveProcess(ctx, id, batch.ID, chunk[id])
+			if failed != nil || batch.DBMode&wire.DBWrite == 0 {
+				continue
+			}
+			err := j.Repository.SaveProcess(ctx, id, batch.ID, results)
 			switch {
 			case deleted(err):
-				log.Warn("results dropped: the site was deleted", "site", id, "items", len(chunk[id]))
+				log.Warn("results dropped: the site was deleted", "site", id, "items", len(results))
 			case err != nil:
-				failed = fmt.Errorf("save %d results of site %s: %w", len(chunk[id]), id, err)
+				failed = fmt.Errorf("save %d results of site %s: %w", len(results), id, err)
 				cancel()
 			}
 		}
-		chunk, order, count, bytes = map[string][]wire.Extracted{}, nil, 0, 0
+		chunk, bytes = nil, 0
 	}
 	for it := range ready {
 		if it.result.URLMd5 == "" {
 			continue
 		}
-		if chunk[it.SiteID] == nil {
-			order = append(order, it.SiteID)
-		}
-		chunk[it.SiteID] = append(chunk[it.SiteID], it.result)
-		count++
+		chunk = append(chunk, it)
 		bytes += len(it.result.Content)
-		it.result = wire.Extracted{} // release the content
-		if count >= j.Config.ChunkItems || bytes >= maxChunkBytes {
+		if len(chunk) >= j.Config.ChunkItems || bytes >= maxChunkBytes {
 			flush()
 		}
 	}

@@ -171,18 +171,15 @@ func typeAllowed(site *wire.Site, over map[string]string, contentType string) bo
 			}
 		}
 	}
-	named := false
-	for _, list := range lists {
-		for _, t := range strings.Split(list, ",") {
-			if t = strings.ToLower(strings.TrimSpace(t)); t != "" {
-				named = true
-				if t == strings.ToLower(contentType) || t == "*" || t == "*/*" {
-					return true
-				}
-			}
+	var types []string
+	for t := range strings.SplitSeq(strings.ToLower(strings.Join(lists, ",")), ",") {
+		if t = strings.TrimSpace(t); t != "" {
+			types = append(types, t)
 		}
 	}
-	return !named
+	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool {
+		return t == strings.ToLower(contentType) || t == "*" || t == "*/*"
+	})
 }
 
 // refuse ends an item that may not be processed: Status is Crawled as before, with an
