@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 
 	"hce/dc/internal/crawl/cookies"
@@ -208,7 +206,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 		return err
 	}
 	if name != "" && r.Config.SchemaDir != "" {
-		body, err := readBelow(r.Config.SchemaDir, name)
+		body, err := statefile.ReadBelow(r.Config.SchemaDir, name, urlschema.MaxBody)
 		if err == nil {
 			return set.schema.Load(body)
 		}
@@ -216,21 +214,11 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 			return err
 		}
 	}
-	sources := set.schema.Sources()
-	if len(sources) == 0 {
-		return nil
-	}
 	var errs []error
-	for _, source := range sources {
+	for _, source := range set.schema.Sources() {
 		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
 		v := r.visit(it)
-		err := v.throughProxy(ctx, nil)
-		if err == nil {
-			err = v.allowed(ctx, source)
-		}
-		if err == nil {
-			err = v.enter(ctx, source)
-		}
+		err := v.reach(ctx, source, nil)
 		if err == nil {
 			request := v.request(source, cookies.Page)
 			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
@@ -247,22 +235,11 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 			}
 			v.memory.Keep(0)
 		}
-		v.leaveGate()
-		v.leaveSlot()
+		v.leave()
 		if err == nil {
 			return nil
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// readBelow reads a file in a folder. It follows no link out of the folder.
-func readBelow(folder, name string) ([]byte, error) {
-	f, err := os.OpenInRoot(folder, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, urlschema.MaxBody+1))
 }

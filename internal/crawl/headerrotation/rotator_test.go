@@ -95,7 +95,7 @@ func TestResolve(t *testing.T) {
 		{"folder", "sub", "", "not a regular file"},
 		{"no lines", "empty.txt", "", "no lines"},
 		{"line that cannot be sent", "bad.txt", "User-Agent=A", `whose line "B\x00" cannot be sent`},
-		{"too big", "huge.txt", "", "bigger than"},
+		{"too big", "huge.txt", "", "the file exceeds"},
 	} {
 		rule, err := Parse("file://" + c.path)
 		if err != nil {

@@ -1,13 +1,9 @@
 package headerrotation
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,11 +126,9 @@ func (r *Rule) add(name string, values []string) error {
 			f.values = append(f.values, v)
 		}
 	}
-	for i := range r.fields {
-		if strings.EqualFold(r.fields[i].name, f.name) {
-			r.fields[i] = f
-			return nil
-		}
+	if i := slices.IndexFunc(r.fields, func(old field) bool { return strings.EqualFold(old.name, f.name) }); i >= 0 {
+		r.fields[i] = f
+		return nil
 	}
 	if len(r.fields) == maxHeaders {
 		return fmt.Errorf("has more than %d headers", maxHeaders)
@@ -175,29 +169,9 @@ func readLines(folder, path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("which is refused: %w", err)
 	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, fmt.Errorf("but its folder cannot be opened: %w", err)
-	}
-	defer root.Close()
-	info, err := root.Stat(relative)
+	text, err := statefile.ReadBelow(folder, relative, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("which cannot be read: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("which is not a regular file")
-	}
-	file, err := root.Open(relative)
-	if err != nil {
-		return nil, fmt.Errorf("which cannot be read: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("which cannot be read: %w", err)
-	case len(text) > maxFile:
-		return nil, fmt.Errorf("which is bigger than %d bytes", maxFile)
 	}
 	return agents(text)
 }
@@ -206,10 +180,8 @@ func readLines(folder, path string) ([]string, error) {
 func agents(text []byte) ([]string, error) {
 	var list []string
 	seen := map[string]bool{}
-	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
-	lines.Buffer(nil, maxFile+1)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || line[0] == '#' || seen[line]:
 		case !validValue(line):
@@ -224,7 +196,7 @@ func agents(text []byte) ([]string, error) {
 	if len(list) == 0 {
 		return nil, errors.New("which has no lines")
 	}
-	return list, lines.Err()
+	return list, nil
 }
 
 func validName(name string) bool {

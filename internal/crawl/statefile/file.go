@@ -116,7 +116,6 @@ func (e *brokenError) Error() string { return e.reason }
 func (f Files) load(path string, value any) ([]byte, error) {
 	target := reflect.ValueOf(value).Elem()
 	target.SetZero()
-	// O_NONBLOCK: opening a named pipe must not block.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -124,26 +123,48 @@ func (f Files) load(path string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	info, err := file.Stat()
+	text, err := readRegular(file, f.maxSize())
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, f.maxSize()+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(text)) > f.maxSize() {
-		return nil, &brokenError{fmt.Sprintf("the file exceeds %d bytes", f.maxSize())}
 	}
 	if err := json.Unmarshal(text, value); err != nil {
 		target.SetZero() // Unmarshal may have set some fields
 		return nil, &brokenError{err.Error()}
 	}
 	return text, nil
+}
+
+// ReadBelow reads a regular file of at most limit bytes in a folder. It follows no link out of
+// the folder.
+func ReadBelow(folder, name string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return readRegular(file, limit)
+}
+
+// readRegular reads and closes a regular file, which was opened with O_NONBLOCK: opening a
+// named pipe must not block. The error is a brokenError if the file exceeds limit bytes.
+func readRegular(file *os.File, limit int64) ([]byte, error) {
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", file.Name())
+	}
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = &brokenError{fmt.Sprintf("the file exceeds %d bytes", limit)}
+	}
+	return text, err
 }
 
 // moveAside renames a broken file, so that people can inspect it.
