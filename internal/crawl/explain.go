@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
@@ -118,26 +116,20 @@ type ExplainedRequest struct {
 
 // ExplainedFetch is the result of the real request. It is not stored.
 type ExplainedFetch struct {
-	Error       string         `json:"error,omitempty"`
-	ErrorNames  []string       `json:"errorNames"` // error bits that the URL would get
-	HTTPCode    int            `json:"httpCode"`
-	FinalURL    string         `json:"finalUrl"`
-	Redirects   []ExplainedHop `json:"redirects"`
-	Header      http.Header    `json:"headers"`
-	RemoteAddr  string         `json:"remoteAddress"`
-	ContentType string         `json:"contentType"`
-	Charset     string         `json:"charset"`
-	Size        int64          `json:"size"`
-	TotalMs     int64          `json:"totalMs"`
-	LinksI      int64          `json:"linksI"`
-	LinksE      int64          `json:"linksE"`
-	NewURLs     []string       `json:"newUrls"` // links that would become rows, at most 100
-}
-
-// ExplainedHop is a redirect: the URL, and the code of its answer.
-type ExplainedHop struct {
-	URL  string `json:"url"`
-	Code int    `json:"httpCode"`
+	Error       string      `json:"error,omitempty"`
+	ErrorNames  []string    `json:"errorNames"` // error bits that the URL would get
+	HTTPCode    int         `json:"httpCode"`
+	FinalURL    string      `json:"finalUrl"`
+	Redirects   []fetch.Hop `json:"redirects"`
+	Header      http.Header `json:"headers"`
+	RemoteAddr  string      `json:"remoteAddress"`
+	ContentType string      `json:"contentType"`
+	Charset     string      `json:"charset"`
+	Size        int64       `json:"size"`
+	TotalMs     int64       `json:"totalMs"`
+	LinksI      int64       `json:"linksI"`
+	LinksE      int64       `json:"linksE"`
+	NewURLs     []string    `json:"newUrls"` // links that would become rows, at most 100
 }
 
 // mostExplained bounds the links of an Explanation.
@@ -316,7 +308,7 @@ func (e *Explanation) judge(wait time.Duration) {
 
 // tryFetch requests and reads the page as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
-	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []ExplainedHop{}, NewURLs: []string{}}
+	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
 	a, err := v.fetch(ctx)
 	v.leaveSlot()
 	var response *fetch.Response
@@ -326,8 +318,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if err != nil {
 		bits, code := faultBits(err)
 		f.Error, f.ErrorNames, f.HTTPCode = err.Error(), bits.Names(), code
-		var fault *fetch.Fault
-		if errors.As(err, &fault) && fault.Partial != nil {
+		if fault, ok := errors.AsType[*fetch.Fault](err); ok {
 			response = fault.Partial
 		}
 	}
@@ -335,9 +326,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 		return f
 	}
 	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, response.FinalURL, response.Header, response.RemoteAddr
-	for _, hop := range response.Redirects {
-		f.Redirects = append(f.Redirects, ExplainedHop{hop.URL, hop.Code})
-	}
+	f.Redirects = append(f.Redirects, response.Redirects...)
 	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
 	if err != nil {
 		return f
@@ -380,9 +369,9 @@ func fetcherName(kind int) string {
 // withoutSecrets returns headers without credentials.
 func withoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
-	for name := range shown {
-		if slices.Contains([]string{"authorization", "proxy-authorization"}, strings.ToLower(name)) {
-			shown[name] = []string{"(set)"}
+	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
+		if shown.Get(name) != "" {
+			shown.Set(name, "(set)")
 		}
 	}
 	return shown

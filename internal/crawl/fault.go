@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -30,31 +31,39 @@ var faults = map[fetch.Kind]wire.ErrorMask{
 // faultBits returns the error bits and the HTTP code of a failed item. Code 0 means 400; a body
 // that is too large keeps its code (docs/spec/crawling.md 2.3 step 30, 2.4).
 func faultBits(err error) (bits wire.ErrorMask, code int) {
-	var r refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return r.bits, r.code
 	}
-	var seen *browser.Fault
-	if errors.As(err, &seen) && seen.Kind == browser.Refused {
-		return faultBits(seen.Err)
-	} else if seen != nil {
+	seen, plain := faultsOf(err)
+	switch {
+	case seen != nil:
 		return seen.Kind.Bits(), seen.Code
-	}
-	var fault *fetch.Fault
-	for errors.As(err, &fault) && fault.Kind == fetch.Refused {
-		err = fault.Err // for example of the robots.txt of a redirect's host
-	}
-	if !errors.As(err, &fault) {
+	case plain == nil:
 		return wire.ErrGeneralCrawler, 0
+	case plain.Kind == fetch.TooLarge:
+		code = plain.Code
 	}
-	bits, ok := faults[fault.Kind]
-	if !ok {
-		bits = wire.ErrGeneralCrawler
+	return cmp.Or(faults[plain.Kind], wire.ErrGeneralCrawler), code
+}
+
+// faultsOf returns the fault of the browser or of the client that caused err. If a check of the
+// crawler refused a request, that is the fault of the check, such as that of a robots.txt.
+func faultsOf(err error) (seen *browser.Fault, plain *fetch.Fault) {
+	for err != nil {
+		seen, _ = errors.AsType[*browser.Fault](err)
+		plain, _ = errors.AsType[*fetch.Fault](err)
+		switch {
+		case seen != nil && seen.Kind == browser.Refused:
+			err = seen.Err
+		case seen != nil:
+			return seen, nil
+		case plain != nil && plain.Kind == fetch.Refused:
+			err = plain.Err
+		default:
+			return nil, plain
+		}
 	}
-	if fault.Kind == fetch.TooLarge {
-		code = fault.Code
-	}
-	return bits, code
+	return nil, nil
 }
 
 // codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others. For

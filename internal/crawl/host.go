@@ -106,8 +106,7 @@ func (h *hostWork) fetchItem(ctx context.Context, it *item) {
 	case cutOff(ctx, err):
 		it.started = false
 		out := it.back(0, wire.DateOf(h.Now()))
-		var later notYet
-		if errors.As(err, &later) {
+		if later, ok := errors.AsType[notYet](err); ok {
 			out.result.HeldUntil = wire.DateOf(later.at)
 		}
 		h.saves <- out
@@ -122,8 +121,7 @@ func (h *hostWork) fetchItem(ctx context.Context, it *item) {
 		h.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 		out := it.failed(bits, code, wire.DateOf(h.Now()))
 		out.settle(refused.status)
-		var fault *fetch.Fault
-		if errors.As(err, &fault) && fault.Partial != nil {
+		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
 			out.setDuration(fault.Partial.Total.Milliseconds())
 		}
 		h.saves <- out

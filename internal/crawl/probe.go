@@ -75,16 +75,9 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	}
 	v := c.visit(c.page.item)
 	v.admitted = true // the page is half read: wait for the host, however long
-	defer v.leaveSlot()
-	defer v.leaveGate()
+	defer v.leave()
 	target := l.URL.URL
-	err = v.throughProxy(ctx, c.page.answer.proxy)
-	if err == nil {
-		err = v.allowed(ctx, target)
-	}
-	if err == nil {
-		err = v.enter(ctx, target)
-	}
+	err = v.reach(ctx, target, c.page.answer.proxy)
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}

@@ -1,7 +1,9 @@
 package crawl
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 type properties struct {
 	values map[string]string
 	names  []string // that were read so far
+	broken []string // that could not be read
 	errs   []error
 }
 
@@ -28,19 +31,14 @@ func propertiesOf(site *wire.Site, over map[string]string) *properties {
 			p.values[row.Name] = row.Value
 		}
 	}
-	for name, value := range over {
-		p.values[name] = value
-	}
+	maps.Copy(p.values, over)
 	return p
 }
 
-// propertyError names a property that cannot be read, and the reason.
-type propertyError struct{ name, reason string }
-
-func (e propertyError) Error() string { return "property " + e.name + " " + e.reason }
-
+// fail records that a property cannot be read.
 func (p *properties) fail(name, reason string) {
-	p.errs = append(p.errs, propertyError{name, reason})
+	p.errs = append(p.errs, errors.New("property "+name+" "+reason))
+	p.broken = append(p.broken, name)
 }
 
 // text returns a property without outer spaces; "" if it is absent or JSON null.
@@ -61,10 +59,7 @@ func (p *properties) lookup(name string) (string, bool) {
 
 // failed reports whether a property could not be read.
 func (p *properties) failed(name string) bool {
-	return slices.ContainsFunc(p.errs, func(err error) bool {
-		e, ok := err.(propertyError)
-		return ok && e.name == name
-	})
+	return slices.Contains(p.broken, name)
 }
 
 // parsed reads a property with its package's parser. It returns the zero value if the property is
@@ -108,37 +103,27 @@ func (p *properties) within(name string, def, low, high int64) int64 {
 }
 
 func (p *properties) int(name string, def int64) int64 {
-	text := p.text(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		p.fail(name, fmt.Sprintf("is %q, not a whole number", prop.Clip(text)))
-		return def
-	}
-	return n
+	return parsedOr(p, name, def, func(text string) (int64, error) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			err = fmt.Errorf("is %q, not a whole number", prop.Clip(text))
+		}
+		return n, err
+	})
 }
 
 func (p *properties) on(name string, def bool) bool {
-	n := int64(0)
-	if def {
-		n = 1
-	}
-	return p.int(name, n) > 0
+	return p.int(name, map[bool]int64{true: 1}[def]) > 0
 }
 
 func (p *properties) seconds(name string, def time.Duration) time.Duration {
-	text := p.text(name)
-	if text == "" {
-		return def
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(f > 0 && f <= 3600) {
-		p.fail(name, fmt.Sprintf("is %q, not a number of seconds up to 3600", prop.Clip(text)))
-		return def
-	}
-	return time.Duration(f * float64(time.Second))
+	return parsedOr(p, name, def, func(text string) (time.Duration, error) {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f > 0 && f <= 3600) {
+			return 0, fmt.Errorf("is %q, not a number of seconds up to 3600", prop.Clip(text))
+		}
+		return time.Duration(f * float64(time.Second)), nil
+	})
 }
 
 // prefixed returns the properties whose name begins with prefix, by the rest of the name.

@@ -41,8 +41,7 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 		if proxyFailed(err) {
 			last = err
 			v.fault(ctx, pool, picked, err)
-			v.leaveGate()
-			v.leaveSlot()
+			v.leave()
 			continue
 		}
 		if err != nil {
@@ -57,8 +56,7 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 			return a, nil
 		}
 		last = errors.New("the answer is not the page")
-		v.leaveGate()
-		v.leaveSlot()
+		v.leave()
 	}
 	return nil, noProxy(fmt.Sprintf("%d proxies were tried, the last failed: %v", len(tried), last), spec.StatusTries)
 }
@@ -117,21 +115,8 @@ func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
 // proxyFailed reports whether the proxy failed, and not the page. The request for the robots.txt
 // of a redirect's host counts too.
 func proxyFailed(err error) bool {
-	for err != nil {
-		var plain *fetch.Fault
-		var seen *browser.Fault
-		switch {
-		case errors.As(err, &seen) && seen.Kind == browser.Refused:
-			err = seen.Err
-		case seen != nil:
-			return seen.Kind == browser.ProxyConnect
-		case errors.As(err, &plain) && plain.Kind == fetch.Refused:
-			err = plain.Err
-		default:
-			return plain != nil && plain.Kind == fetch.Proxy
-		}
-	}
-	return false
+	seen, plain := faultsOf(err)
+	return seen != nil && seen.Kind == browser.ProxyConnect || plain != nil && plain.Kind == fetch.Proxy
 }
 
 // noProxy fails an item whose site needs a proxy and has none (docs/spec/crawling.md 2.4).

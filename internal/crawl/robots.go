@@ -128,13 +128,11 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	r := v.request(origin+"/robots.txt", cookies.Robots)
 	r.MaxRedirects, r.MaxBytes = robotsRedirects, robotsBytes
 	r.Allow = func(ctx context.Context, next *url.URL) error {
-		v.leaveGate()
-		v.leaveSlot()
+		v.leave()
 		return v.enter(ctx, next.String())
 	}
 	response, err := v.get(ctx, r)
-	v.leaveGate()
-	v.leaveSlot()
+	v.leave()
 	code, body, answered := 0, []byte(nil), true
 	switch {
 	case err == nil:
@@ -187,8 +185,8 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 // partial interprets a robots.txt that was not received whole. answered is false if the origin did not
 // answer, or not enough of it.
 func partial(err error) (code int, body []byte, answered bool) {
-	var fault *fetch.Fault
-	if !errors.As(err, &fault) || fault.Partial == nil {
+	fault, ok := errors.AsType[*fetch.Fault](err)
+	if !ok || fault.Partial == nil {
 		return 0, nil, false
 	}
 	switch fault.Kind {

@@ -72,17 +72,12 @@ func (r *batchRun) save(ctx context.Context) {
 
 // store passes a chunk to the repository, site by site, in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
-	bySite := map[string][]wire.Fetched{}
-	var order []string
-	for _, out := range chunk {
-		id := out.item.SiteID
-		if bySite[id] == nil {
-			order = append(order, id)
+	for _, same := range wire.Groups(chunk, func(out *outcome) string { return out.item.SiteID }) {
+		results := make([]wire.Fetched, len(same))
+		for i, out := range same {
+			results[i] = out.result
 		}
-		bySite[id] = append(bySite[id], out.result)
-	}
-	for _, id := range order {
-		if err := r.keep(ctx, id, bySite[id]); err != nil {
+		if err := r.keep(ctx, same[0].item.SiteID, results); err != nil {
 			return err
 		}
 	}

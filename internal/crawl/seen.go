@@ -13,33 +13,29 @@ const maxSeen = 1 << 20
 // value is ready to use. It is safe for concurrent use.
 type seenLinks struct {
 	mu    sync.Mutex
-	sites map[string]map[[md5.Size]byte]struct{}
+	sites map[string]map[[md5.Size]byte]bool
 	count int
 }
 
 func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.sites[site][key]
-	return ok
+	return s.sites[site][key]
 }
 
-// add records a link and reports whether it is new.
-func (s *seenLinks) add(site string, key [md5.Size]byte) bool {
+// add records a link.
+func (s *seenLinks) add(site string, key [md5.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.sites[site][key]; ok {
-		return false
+	if s.sites[site][key] {
+		return
 	}
 	if s.sites == nil || s.count >= maxSeen {
-		s.sites, s.count = map[string]map[[md5.Size]byte]struct{}{}, 0
+		s.sites, s.count = map[string]map[[md5.Size]byte]bool{}, 0
 	}
-	keys := s.sites[site]
-	if keys == nil {
-		keys = map[[md5.Size]byte]struct{}{}
-		s.sites[site] = keys
+	if s.sites[site] == nil {
+		s.sites[site] = map[[md5.Size]byte]bool{}
 	}
-	keys[key] = struct{}{}
+	s.sites[site][key] = true
 	s.count++
-	return true
 }

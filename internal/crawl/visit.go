@@ -271,8 +271,7 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 // hop checks a redirect: filters of the site unless the item is a root, robots.txt of the new
 // host, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) hop(ctx context.Context, next *url.URL) error {
-	v.leaveGate()
-	v.leaveSlot()
+	v.leave()
 	target, err := v.settings.schemes.Canonical(next.String())
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
@@ -282,11 +281,7 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 			return err
 		}
 	}
-	v.delay = v.patience
-	if err := v.allowed(ctx, target); err != nil {
-		return err
-	}
-	return v.enter(ctx, target)
+	return v.again(ctx, target)
 }
 
 // admit checks a URL against the site's filters before it is requested. The filters are
@@ -367,14 +362,26 @@ func (v *visit) leaveSlot() {
 	}
 }
 
-// again releases the gate and acquires it for another request of this visit. Redirects may
-// have led to another host.
-func (v *visit) again(ctx context.Context, target string) error {
+// leave releases gate and slot.
+func (v *visit) leave() {
 	v.leaveGate()
 	v.leaveSlot()
+}
+
+// again releases the gate and acquires that of target for another request of this visit.
+func (v *visit) again(ctx context.Context, target string) error {
+	v.leave()
 	v.delay = v.patience
 	if err := v.allowed(ctx, target); err != nil {
 		return err
 	}
 	return v.enter(ctx, target)
+}
+
+// reach prepares a further request of a page: its proxy, robots.txt, gate and slot.
+func (v *visit) reach(ctx context.Context, target string, proxy *proxypool.Proxy) error {
+	if err := v.throughProxy(ctx, proxy); err != nil {
+		return err
+	}
+	return v.again(ctx, target)
 }

@@ -62,8 +62,8 @@ type Jar interface {
 
 // Hop is a URL that answered with a redirect.
 type Hop struct {
-	URL  string
-	Code int
+	URL  string `json:"url"`
+	Code int    `json:"httpCode"`
 }
 
 // Response is the result of a fetch. The caller owns it, except RequestHeader, which the
