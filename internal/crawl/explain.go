@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -357,13 +358,7 @@ func proxyOf(s *settings) string {
 }
 
 func fetcherName(kind int) string {
-	switch kind {
-	case fetcherDynamic:
-		return "dynamic"
-	case fetcherExternal:
-		return "external"
-	}
-	return "static"
+	return cmp.Or(map[int]string{fetcherDynamic: "dynamic", fetcherExternal: "external"}[kind], "static")
 }
 
 // withoutSecrets returns headers without credentials.

@@ -175,10 +175,10 @@ type batchRun struct {
 	chains    chains
 	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
+	down      sync.Map                    // origins that could not be reached, and why
 
 	mu     sync.Mutex
-	down   map[string]error // origins that could not be reached, and why
-	broken error            // the first failure that ends the batch
+	broken error // the first failure that ends the batch
 	cancel context.CancelFunc
 }
 
@@ -198,7 +198,6 @@ func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
 		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		rotator: j.Rotator,
-		down:    map[string]error{},
 		cancel:  cancel,
 		noted:   map[chainKey]wire.ErrorMask{},
 	}

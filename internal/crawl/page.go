@@ -149,17 +149,14 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
 	u.TcDate, u.Crawled = wire.DateOf(now), p.row.Crawled+1
+	u.UDate = u.TcDate
+	if keep {
+		u.UDate = p.row.UDate // MarkCrawling set it to now
+	}
 	set := wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
-		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate),
+		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
-	if keep {
-		// MarkCrawling set it to now.
-		u.UDate = p.row.UDate
-	} else {
-		u.UDate = u.TcDate
-	}
-	set["UDate"] = string(u.UDate)
 	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
 }
 
@@ -375,10 +372,9 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
 func (r *batchRun) logOutcome(out *outcome) {
 	it := out.item
-	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
-		return
+	if log := r.logOf(it); log != r.log {
+		log.Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
 	}
-	r.logOf(it).Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
 }
 
 // logOf returns the log of an item: that of its site's project, if it has one.

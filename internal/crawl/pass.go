@@ -89,10 +89,9 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 // further returns the items of the next pass: URLs that the pages of work brought, each once,
 // within maxItems. A link that did not become a row, because the site is full, is left out.
 func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
-	type key struct{ site, url string }
-	met := make(map[key]bool, len(all))
+	met := make(map[chainKey]bool, len(all))
 	for _, it := range all {
-		met[key{it.SiteID, it.URLID}] = true
+		met[chainKey{it.SiteID, it.URLID}] = true
 	}
 	var list []wire.BatchItem
 	for _, it := range work {
@@ -101,14 +100,14 @@ func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.Batch
 			return nil, fmt.Errorf("read new links of site %s: %w", it.SiteID, err)
 		}
 		for _, found := range it.found {
-			if met[key{found.SiteID, found.URLID}] || r.writes() && !stored[found.URLID] {
+			if met[chainKey{found.SiteID, found.URLID}] || r.writes() && !stored[found.URLID] {
 				continue
 			}
 			if r.batch.MaxItems > 0 && int64(len(all)+len(list)) >= r.batch.MaxItems {
 				r.cut = true
 				continue
 			}
-			met[key{found.SiteID, found.URLID}] = true
+			met[chainKey{found.SiteID, found.URLID}] = true
 			list = append(list, found)
 		}
 		it.found = nil

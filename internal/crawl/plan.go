@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -275,11 +276,7 @@ func cached(u *wire.URL, properties map[string]string) bool {
 }
 
 func crawlable(status int64) bool {
-	switch status {
-	case wire.StatusNew, wire.StatusSelectedCrawling, wire.StatusSelectedIncremental, wire.StatusCrawling:
-		return true
-	}
-	return false
+	return slices.Contains([]int64{wire.StatusNew, wire.StatusSelectedCrawling, wire.StatusSelectedIncremental, wire.StatusCrawling}, status)
 }
 
 func rules(filters []wire.SiteFilter) []filter.Rule {

@@ -119,8 +119,8 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	if known := v.valid(e); known != nil {
 		return known, nil
 	}
-	if err := v.isDown(origin); err != nil {
-		return nil, err
+	if reason, down := v.down.Load(origin); down {
+		return nil, reason.(error)
 	}
 	if err := v.enter(ctx, target); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	}
 	if !answered {
 		if !proxyFailed(err) { // otherwise another proxy may work
-			v.setDown(origin, err)
+			v.down.Store(origin, err)
 		}
 		return nil, err
 	}
@@ -200,19 +200,6 @@ func partial(err error) (code int, body []byte, answered bool) {
 		return http.StatusNotFound, nil, len(fault.Partial.Redirects) > 0
 	}
 	return 0, nil, false
-}
-
-// isDown returns the reason why an origin could not be reached in this batch, or nil.
-func (r *batchRun) isDown(origin string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.down[origin]
-}
-
-func (r *batchRun) setDown(origin string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.down[origin] = err
 }
 
 // split cuts a URL into its origin (scheme, host and port) and the path with query that

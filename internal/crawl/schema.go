@@ -24,9 +24,9 @@ import (
 // generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
 func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
-	met := map[[2]string]bool{}
+	met := map[chainKey]bool{}
 	add := func(bi wire.BatchItem) {
-		key := [2]string{bi.SiteID, bi.URLID}
+		key := chainKey{bi.SiteID, bi.URLID}
 		if !met[key] {
 			met[key] = true
 			list = append(list, bi)
@@ -48,8 +48,7 @@ func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]
 			return nil, err
 		}
 		if len(made) == 0 {
-			add(bi)
-			continue
+			made = []wire.BatchItem{bi}
 		}
 		for _, m := range made {
 			add(m)
@@ -151,15 +150,8 @@ func schemaRow(bi wire.BatchItem, text string) wire.URL {
 // looksTemplate reports whether a URL contains a percent sign that is not an escape, as macros
 // have.
 func looksTemplate(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
-			continue
-		}
-		if _, err := url.PathUnescape(text[i:min(i+3, len(text))]); err != nil {
-			return true
-		}
-	}
-	return false
+	_, err := url.PathUnescape(text)
+	return err != nil
 }
 
 // generate returns the canonical URLs of a template and stores which values it used. Texts

@@ -40,9 +40,7 @@ func Open(dir string, o Options) *Jars {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return &Jars{dir: dir, now: o.Now, log: o.Log, files: statefile.Files{Log: o.Log}, bySite: make(map[string]*Jar)}
 }
 

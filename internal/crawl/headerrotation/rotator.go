@@ -1,6 +1,7 @@
 package headerrotation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,7 @@ type counts map[string]map[string]int64
 
 // New returns a Rotator. Files are created by the first Save.
 func New(o Options) *Rotator {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return &Rotator{dir: o.Dir, log: o.Log, files: statefile.Files{Log: o.Log}, places: make(map[place]*uses)}
 }
 

@@ -1,6 +1,7 @@
 package proxypool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,9 +63,7 @@ type Pool struct {
 // If file_path leads out of base, the Pool has no index file and is still valid. The error
 // then is meant to follow "property USER_PROXY ". An unreadable index file is logged.
 func Open(spec Spec, site, base string, rows []wire.Proxy, o Options) (*Pool, error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.Log = cmp.Or(o.Log, slog.Default())
 	path, err := indexPath(base, spec.filePath, site)
 	p := &Pool{site: site, path: path, log: o.Log, files: statefile.Files{Log: o.Log, ReadOnly: o.ReadOnly}, byHost: make(map[string]*entry)}
 	var ix index
