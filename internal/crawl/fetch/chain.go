@@ -174,7 +174,7 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	if ch.req.Jar != nil && len(res.Header["Set-Cookie"]) > 0 {
 		ch.req.Jar.SetCookies(ch.url, res.Header)
 	}
-	if isRedirect(resp.StatusCode) {
+	if slices.Contains(redirects, resp.StatusCode) {
 		next, fault := ch.target(resp)
 		if fault == nil {
 			drain(resp.Body, cancel)

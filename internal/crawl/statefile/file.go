@@ -2,6 +2,7 @@ package statefile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"syscall"
@@ -23,6 +25,9 @@ const (
 	DefaultMaxSize = 16 << 20
 	// DefaultMaxWait is how long Update waits for the lock.
 	DefaultMaxWait = 10 * time.Second
+
+	lockSuffix      = ".lock"
+	temporarySuffix = ".tmp"
 )
 
 // Files configures how files are read and changed. The zero value is ready. Goroutines may
@@ -76,8 +81,8 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 	if err != nil {
 		return fmt.Errorf("encode state file %s: %w", path, err)
 	}
-	if int64(len(text)) > f.maxSize() {
-		return fmt.Errorf("state file %s would have %d bytes; the limit is %d", path, len(text), f.maxSize())
+	if limit := cmp.Or(f.MaxSize, DefaultMaxSize); int64(len(text)) > limit {
+		return fmt.Errorf("state file %s would have %d bytes; the limit is %d", path, len(text), limit)
 	}
 	if bytes.Equal(text, old) {
 		return nil
@@ -98,7 +103,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 func (f Files) Read(path string, value any) error {
 	_, err := f.load(path, value)
 	if broken := new(brokenError); errors.As(err, &broken) {
-		f.log().Warn("state file is broken and counts as empty", "path", path, "error", broken.reason)
+		cmp.Or(f.Log, slog.Default()).Warn("state file is broken and counts as empty", "path", path, "error", broken.reason)
 		return nil
 	}
 	if err != nil {
@@ -123,7 +128,7 @@ func (f Files) load(path string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := readRegular(file, f.maxSize())
+	text, err := readRegular(file, cmp.Or(f.MaxSize, DefaultMaxSize))
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +178,7 @@ func (f Files) moveAside(path string, broken *brokenError) error {
 	if err := os.Rename(path, aside); err != nil {
 		return err
 	}
-	f.log().Warn("state file is broken; it is moved aside and starts empty", "path", path, "aside", aside, "error", broken.reason)
+	cmp.Or(f.Log, slog.Default()).Warn("state file is broken; it is moved aside and starts empty", "path", path, "aside", aside, "error", broken.reason)
 	return nil
 }
 
@@ -194,16 +199,16 @@ func checkPath(path string) error {
 	return nil
 }
 
-func (f Files) maxSize() int64 {
-	if f.MaxSize <= 0 {
-		return DefaultMaxSize
+// lock takes the lock of the state file at path. It creates the folder if missing.
+func (f Files) lock(ctx context.Context, path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(f.MaxWait, DefaultMaxWait))
+	defer cancel()
+	unlock, err = files.Lock(ctx, path+lockSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return nil, err
+		}
+		unlock, err = files.Lock(ctx, path+lockSuffix)
 	}
-	return f.MaxSize
-}
-
-func (f Files) log() *slog.Logger {
-	if f.Log == nil {
-		return slog.Default()
-	}
-	return f.Log
+	return unlock, err
 }
