@@ -129,44 +129,21 @@ func compact(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-var itemMembers = []string{
-	"id", "url", "external_url", "title", "content_html", "content_text", "summary", "image",
-	"date_published", "date_modified", "author", "authors", "tags", "attachments", "language",
-}
-
 // readItem reads one entry without its members of the wrong type.
 func readItem(raw json.RawMessage) (*jsonfeed.Item, bool) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
-		return nil, false
-	}
 	item := &jsonfeed.Item{}
-	if json.Unmarshal(raw, item) != nil {
-		item = &jsonfeed.Item{}
-		for _, name := range itemMembers {
-			if value, has := members[name]; has {
-				readMember(item, name, value)
-			}
+	if json.Unmarshal(raw, item) != nil { // it read the other members, except the identifier
+		var only struct {
+			ID json.RawMessage `json:"id"`
 		}
+		alone := &jsonfeed.Item{}
+		if json.Unmarshal(raw, &only) == nil {
+			id, _ := json.Marshal(only)
+			_ = json.Unmarshal(id, alone) // any identifier becomes a text
+		}
+		item.ID = alone.ID
 	}
 	return item, item.ID != "" || item.URL != "" || item.ExternalURL != "" || item.ContentHTML != "" || item.ContentText != "" || item.Attachments != nil
-}
-
-// readMember sets one member of item, if its type is right.
-func readMember(item *jsonfeed.Item, name string, value json.RawMessage) {
-	one, err := json.Marshal(map[string]json.RawMessage{name: value})
-	if err != nil {
-		return
-	}
-	alone := &jsonfeed.Item{}
-	if json.Unmarshal(one, alone) != nil {
-		return
-	}
-	// Unmarshal clears the identifier if the object has none.
-	id := item.ID
-	if json.Unmarshal(one, item) == nil && alone.ID == "" {
-		item.ID = id
-	}
 }
 
 func jsonLinks(item *jsonfeed.Item) []link {

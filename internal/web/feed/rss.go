@@ -7,8 +7,6 @@ import (
 	"github.com/mmcdole/gofeed"
 	ext "github.com/mmcdole/gofeed/extensions"
 	"github.com/mmcdole/gofeed/rss"
-
-	"hce/dc/internal/web/loosexml"
 )
 
 type rssFormat struct{}
@@ -91,7 +89,7 @@ func rssBest(item *rss.Item, n *node, links []link) link {
 	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as in feedparser
 		return link{rel: "alternate", href: href}
 	}
-	id := rdfAbout(n)
+	id := n.attr("about") // of RSS 1.0
 	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") {
 		id = strings.TrimSpace(g.Value)
 	}
@@ -145,14 +143,4 @@ func (rssFormat) head(doc string, f *Feed) (*object, bool) {
 		dateText{universal.Published, universal.PublishedParsed},
 	)
 	return rssHead(raw, universal), true
-}
-
-// rdfAbout returns the page that identifies an RSS 1.0 item, or "".
-func rdfAbout(n *node) string {
-	for _, a := range n.attrs {
-		if loosexml.Local(a.Name) == "about" && isURL(a.Value) {
-			return a.Value
-		}
-	}
-	return ""
 }

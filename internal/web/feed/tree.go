@@ -2,6 +2,7 @@ package feed
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"hce/dc/internal/web/loosexml"
@@ -164,7 +165,7 @@ func (w *writer) write(n *node) {
 		w.WriteString("]]>")
 	case n.name == "":
 		escapeText.WriteString(w, n.text)
-	case !isXMLName(n.name): // without a valid name only the content is written
+	case !xmlName.MatchString(n.name): // without a valid name only the content is written
 		for _, c := range n.children {
 			w.write(c)
 		}
@@ -180,7 +181,7 @@ func (w *writer) write(n *node) {
 func (w *writer) open(n *node) {
 	w.WriteString("<" + n.name)
 	for _, a := range n.attrs {
-		if !isXMLName(a.Name) {
+		if !xmlName.MatchString(a.Name) {
 			continue
 		}
 		if isDeclaration(a.Name) {
@@ -202,24 +203,6 @@ func isDeclaration(attr string) bool {
 	return attr == "xmlns" || strings.HasPrefix(attr, "xmlns:")
 }
 
-// isXMLName reports whether every XML reader accepts name: ASCII letters and digits, at
-// most one prefix.
-func isXMLName(name string) bool {
-	colons := 0
-	for i, c := range []byte(name) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
-		case c == ':':
-			if colons++; colons > 1 || i == 0 || i == len(name)-1 {
-				return false
-			}
-			if next := name[i+1]; next >= '0' && next <= '9' || next == '-' || next == '.' {
-				return false
-			}
-		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '.'):
-		default:
-			return false
-		}
-	}
-	return name != ""
-}
+// xmlName matches the names that every XML reader accepts: ASCII letters and digits, at most
+// one prefix.
+var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?$`)

@@ -53,6 +53,24 @@ func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 	return x.feed, nil
 }
 
+// rootKind returns the kind of the feed that begins with the tag t, or None.
+func rootKind(t loosexml.Token) Kind {
+	switch t.Local() {
+	case "rss":
+		return RSS
+	case "feed":
+		return Atom
+	case "rdf":
+		// RDF has many uses; a feed has a namespace of RSS 1.0, 0.9 or 1.1.
+		for _, a := range t.Attrs {
+			if v := strings.ToLower(a.Value); strings.Contains(v, "/rss/") || strings.Contains(v, "netscape.com/rdf/simple") || strings.Contains(v, "/rss1.1") {
+				return RSS
+			}
+		}
+	}
+	return None
+}
+
 // inherited returns the start tag t with the attributes that affect its content.
 func inherited(t loosexml.Token) *node {
 	n := &node{name: t.Name}
@@ -217,10 +235,8 @@ func (x *xmlFeed) finish() {
 
 // headNode returns the element that describes the feed.
 func (x *xmlFeed) headNode() *node {
-	for _, c := range x.root.children {
-		if loosexml.Local(c.name) == "channel" {
-			return c
-		}
+	if channel := x.root.child("channel"); channel != nil {
+		return channel
 	}
 	return x.root
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,50 +47,29 @@ func compileBacktracking(text, flags string) (r *Regexp, err error) {
 	return &Regexp{&backtracking{re: re}, names, count}, nil
 }
 
-// groupName is the start of a named group, or a reference to one.
-var groupName = regexp.MustCompile(`^\(\?P(?:<(\w+)>|=(\w+)\))`)
+// groupPart is a part of an expression that matters for its groups: an escape, a class, a
+// named group, a reference to one, or another parenthesis.
+var groupPart = regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\(\?P<(\w+)>|\(\?P=(\w+)\)|\(\??`)
 
-// numbered respans the named groups of a Python expression by plain ones: the backtracking
+// numbered replaces the named groups of a Python expression by plain ones: the backtracking
 // engine would number the named groups last.
 func numbered(text string) (plain string, names map[string]int, count int) {
-	var b strings.Builder
 	names = map[string]int{}
-	inClass := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text):
-			b.WriteString(text[i : i+2])
-			i++
-			continue
-		case c == '[' && !inClass:
-			inClass = true
-			for i+1 < len(text) && (text[i+1] == ']' && text[i] != ']' || text[i+1] == '^' && text[i] == '[') {
-				b.WriteByte(text[i])
-				i++
-			}
-		case c == ']':
-			inClass = false
-		case c == '(' && !inClass && !strings.HasPrefix(text[i:], "(?"):
+	plain = groupPart.ReplaceAllStringFunc(text, func(part string) string {
+		m := groupPart.FindStringSubmatch(part)
+		switch {
+		case part == "(":
 			count++
-		case c == '(' && !inClass:
-			m := groupName.FindStringSubmatch(text[i:])
-			switch {
-			case m == nil:
-			case m[1] != "":
-				count++
-				names[m[1]] = count
-				b.WriteByte('(')
-				i += len(m[0]) - 1
-				continue
-			case names[m[2]] != 0:
-				b.WriteString(`\k<` + strconv.Itoa(names[m[2]]) + `>`)
-				i += len(m[0]) - 1
-				continue
-			}
+		case m[1] != "":
+			count++
+			names[m[1]] = count
+			return "("
+		case names[m[2]] != 0:
+			return `\k<` + strconv.Itoa(names[m[2]]) + `>`
 		}
-		b.WriteByte(text[i])
-	}
-	return b.String(), names, count
+		return part
+	})
+	return plain, names, count
 }
 
 // MatchString reports whether value contains a match.
