@@ -10,10 +10,9 @@ type Mask int
 
 // The bits of Mask. Mask 0 (NONE) only trims spaces.
 const (
-	SkipWWW   Mask = 1 // remove "www." at the start of the host
-	Validate  Mask = 2 // with Main: a malformed URL is an error instead of unchanged
-	Main      Mask = 4 // the canonical form
-	knownMask      = SkipWWW | Validate | Main
+	SkipWWW  Mask = 1 // remove "www." at the start of the host
+	Validate Mask = 2 // with Main: a malformed URL is an error instead of unchanged
+	Main     Mask = 4 // the canonical form
 )
 
 // Normalize applies the mask of a site property to raw. It always trims outer spaces. With
@@ -25,7 +24,6 @@ const (
 // of URL_NEW, URL_STATUS, URL_UPDATE and URL_CONTENT.
 func (s Schemes) Normalize(raw string, m Mask) (string, error) {
 	text := strings.TrimSpace(raw)
-	m &= knownMask
 	if m&Main != 0 {
 		u, err := s.Canonical(text)
 		switch {

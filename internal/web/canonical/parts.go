@@ -10,7 +10,10 @@ func Host(url string) string {
 	if !ok {
 		return ""
 	}
-	host := netloc(rest)
+	host := rest
+	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
+		host = rest[:i]
+	}
 	host = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:])
 	switch strings.ToLower(scheme) {
 	case "http":
@@ -19,12 +22,4 @@ func Host(url string) string {
 		host = strings.TrimSuffix(host, ":443")
 	}
 	return host
-}
-
-// netloc returns the part before the path, query or fragment.
-func netloc(rest string) string {
-	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
-		return rest[:i]
-	}
-	return rest
 }

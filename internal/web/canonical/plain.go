@@ -204,11 +204,7 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	case ref[0] == '#':
 		return b.text(), ref == "#" || scanFragment(ref)
 	case ref[0] == '?':
-		n, ok := scanQuery(ref)
-		if !ok || !scanFragment(ref[n:]) {
-			return "", false
-		}
-		return b.cut(base[:b.path], ref[:n])
+		head = base[:b.path]
 	case strings.HasPrefix(ref, "//"):
 		p, ok := scanAbsolute(b.scheme() + ":" + ref)
 		return p.text(), ok
@@ -229,18 +225,10 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 		return "", false
 	}
 	m, ok := scanQuery(tail[n:])
-	if !ok || !scanFragment(tail[n+m:]) {
+	if !ok || !scanFragment(tail[n+m:]) || len(head)+n+m > MaxLength {
 		return "", false
 	}
-	return b.cut(head, tail[:n+m])
-}
-
-// cut joins the parts of a result that is short enough.
-func (plain) cut(head, tail string) (string, bool) {
-	if len(head)+len(tail) > MaxLength {
-		return "", false
-	}
-	return head + tail, true
+	return head + tail[:n+m], true
 }
 
 // ascend removes the last segment from the path of base, and one more for each "../" at the

@@ -1,13 +1,113 @@
 package content
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"hce/dc/internal/web/dates"
+	"hce/dc/internal/wire/prop"
 )
+
+// Bits of PDATE_SOURCES_MASK: the sources of a publication date, in the order in which
+// PDate uses them. Higher bits belong to processing.
+const (
+	SourceURL      = 1 // a date in the path of the URL
+	SourceFeed     = 2 // the date of the feed entry
+	SourceDate     = 4 // the header Date
+	SourceModified = 8 // the result of LastModified
+)
+
+// Defaults of the properties: a later source replaces the date of an earlier one.
+const (
+	DefaultSources   = 255
+	DefaultOverwrite = 192
+)
+
+// ParseMask parses PDATE_SOURCES_MASK and PDATE_SOURCES_MASK_OVERWRITE: a whole number of
+// at least 0.
+func ParseMask(text string) (int64, error) {
+	mask := prop.Int(-1)
+	if err := prop.Decode(text, &mask); err != nil {
+		return 0, err
+	}
+	if mask < 0 {
+		return 0, fmt.Errorf("has %.80q; expected a number of at least 0", strings.TrimSpace(text))
+	}
+	return int64(mask), nil
+}
+
+// Sources are the inputs of PDate. A zero value is a source without a date.
+type Sources struct {
+	URL      string
+	Feed     time.Time
+	Header   http.Header
+	Modified time.Time // as LastModified returned it
+}
+
+// PDate returns the publication date by the sources whose bits are in mask, in UTC; zero if
+// none has a date. A source whose bit is in overwrite counts only if no date was found
+// before; any other source replaces an earlier date.
+func PDate(mask, overwrite int64, s Sources) time.Time {
+	var found time.Time
+	for _, bit := range [...]int64{SourceURL, SourceFeed, SourceDate, SourceModified} {
+		if mask&bit == 0 || overwrite&bit != 0 && !found.IsZero() {
+			continue
+		}
+		if t := s.date(bit); !t.IsZero() {
+			found = t.UTC()
+		}
+	}
+	return found
+}
+
+func (s Sources) date(bit int64) time.Time {
+	switch bit {
+	case SourceURL:
+		return URLDate(s.URL)
+	case SourceFeed:
+		return s.Feed
+	case SourceDate:
+		t, _ := ParseDate(field(s.Header, "Date"))
+		return t
+	}
+	return s.Modified
+}
+
+// datePath finds /2024/05/17 and 2024-05-17 that no digit touches.
+var datePath = regexp.MustCompile(`(?:^|[^0-9])((?:19|20)[0-9]{2})(?:/([0-9]{1,2})/([0-9]{1,2})|-([0-9]{2})-([0-9]{2}))(?:[^0-9]|$)`)
+
+// maxPath bounds the URL that is searched, in bytes.
+const maxPath = 4096
+
+// URLDate returns the first date in the path of a URL, at midnight UTC; zero without one.
+func URLDate(text string) time.Time {
+	u, err := url.Parse(text[:min(len(text), maxPath)])
+	if err != nil {
+		return time.Time{}
+	}
+	// An invalid date may overlap a valid one, so the search continues right after its
+	// year.
+	for path, tries := u.Path, 8; tries > 0; tries-- {
+		m := datePath.FindStringSubmatch(path)
+		if m == nil {
+			break
+		}
+		year, _ := strconv.Atoi(m[1])
+		month, _ := strconv.Atoi(m[2] + m[4])
+		day, _ := strconv.Atoi(m[3] + m[5])
+		t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+		if t.Day() == day && int(t.Month()) == month { // time.Date normalises invalid days
+			return t
+		}
+		_, path, _ = strings.Cut(path, m[1])
+	}
+	return time.Time{}
+}
 
 // ParseDate parses the date of a header: the forms of RFC 9110 5.6.7, the deviations that
 // package dates accepts, and Unix seconds. The result is in UTC and in the years 1971 to 9999;

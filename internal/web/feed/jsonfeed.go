@@ -18,11 +18,12 @@ func parseJSON(text []byte, o Options) (Feed, error) {
 		return Feed{}, ErrNoFeed
 	}
 	for d.More() {
-		name, err := d.Token()
+		token, err := d.Token()
 		if err != nil {
 			break
 		}
-		if key, isText := name.(string); isText && key == "items" {
+		name := token.(string) // the decoder returns keys as strings
+		if name == "items" {
 			if !x.readItems(d) {
 				break
 			}
@@ -47,26 +48,21 @@ type jsonFeed struct {
 	feed      Feed
 	head      map[string]json.RawMessage // all members except items
 	headBytes int
-	hasItems  bool
 }
 
-func (x *jsonFeed) keep(name json.Token, value json.RawMessage) {
-	key, isText := name.(string)
-	if !isText {
-		return
-	}
-	size := len(key) + len(value)
+func (x *jsonFeed) keep(name string, value json.RawMessage) {
+	size := len(name) + len(value)
 	if len(x.head) >= maxNodes || x.headBytes+size > maxTextBytes {
 		x.feed.Cut = true
 		return
 	}
 	x.headBytes += size
-	x.head[key] = value
+	x.head[name] = value
 }
 
 // isFeed distinguishes a JSON Feed from another object with items.
 func (x *jsonFeed) isFeed() bool {
-	return x.hasItems && len(x.feed.Items) > 0 || bytes.Contains(x.head["version"], []byte("jsonfeed.org"))
+	return len(x.feed.Items) > 0 || bytes.Contains(x.head["version"], []byte("jsonfeed.org"))
 }
 
 // readItems reads the array of entries. It returns false at a syntax error or a limit.
@@ -78,7 +74,6 @@ func (x *jsonFeed) readItems(d *json.Decoder) bool {
 	if t != json.Delim('[') {
 		return t != json.Delim('{') // ignore any other value
 	}
-	x.hasItems = true
 	for d.More() {
 		var raw json.RawMessage
 		if d.Decode(&raw) != nil {

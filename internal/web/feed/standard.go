@@ -33,7 +33,7 @@ func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, cho
 		o.set("content", []any{content("text/html", common.Content)})
 	}
 	setPersons(o, "author", persons(common.Authors))
-	o.set("tags", tagList(rssTags(item, common)))
+	o.set("tags", tagList(rssTags(item.Categories, common.Categories)))
 	o.set("enclosures", linkList(links, "enclosure"))
 	o.set("comments", item.Comments)
 	if item.Source != nil {
@@ -53,14 +53,14 @@ func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, cho
 
 type tag struct{ term, scheme, label string }
 
-// rssTags returns the categories of an item. Those that gofeed found elsewhere have no
-// scheme.
-func rssTags(item *rss.Item, common *gofeed.Item) []tag {
+// rssTags returns the categories of RSS, and without a scheme the terms that gofeed found
+// elsewhere.
+func rssTags(categories []*rss.Category, terms []string) []tag {
 	var tags []tag
-	for _, c := range item.Categories {
+	for _, c := range categories {
 		tags = append(tags, tag{c.Value, c.Domain, ""})
 	}
-	for _, term := range common.Categories[min(len(tags), len(common.Categories)):] {
+	for _, term := range terms[min(len(tags), len(terms)):] {
 		tags = append(tags, tag{strings.TrimSpace(term), "", ""})
 	}
 	return tags
@@ -82,11 +82,7 @@ func rssHead(raw *rss.Feed, common *gofeed.Feed) *object {
 	setDate(o, "published", dateText{common.Published, common.PublishedParsed})
 	setDate(o, "updated", dateText{common.Updated, common.UpdatedParsed})
 	setPersons(o, "author", persons(common.Authors))
-	var tags []tag
-	for _, term := range common.Categories {
-		tags = append(tags, tag{strings.TrimSpace(term), "", ""})
-	}
-	o.set("tags", tagList(tags))
+	o.set("tags", tagList(rssTags(nil, common.Categories)))
 	if common.Image != nil {
 		o.set("image", newObject("href", common.Image.URL, "title", common.Image.Title))
 	}

@@ -2,61 +2,49 @@ package revalidate
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"strings"
+	"time"
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
 )
 
-// Algorithm is the kind of conditional request.
-type Algorithm int
-
-// Algorithms of DETECT_MODIFIED.
+// Algorithms of DETECT_MODIFIED: the kind of conditional request.
 const (
-	Both  Algorithm = 0 // If-None-Match and If-Modified-Since
-	ETags Algorithm = 1 // If-None-Match
-	Dates Algorithm = 2 // If-Modified-Since
-	Head  Algorithm = 3 // a HEAD request, compared here
+	Both  = 0 // If-None-Match and If-Modified-Since
+	ETags = 1 // If-None-Match
+	Dates = 2 // If-Modified-Since
+	Head  = 3 // a HEAD request, compared here
 )
 
-// Mode is the maximum number of requests.
-type Mode int
-
-// Modes of DETECT_MODIFIED.
+// Modes of DETECT_MODIFIED: the maximum number of requests.
 const (
-	Off   Mode = 0
-	Once  Mode = 1
-	Twice Mode = 2 // a plain GET if the first response says "modified"
+	Off   = 0
+	Once  = 1
+	Twice = 2 // a plain GET if the first response says "modified"
 )
 
-// Compare identifies an unchanged page, in addition to code 304.
-type Compare int
-
-// Comparisons of DETECT_MODIFIED.
+// Comparisons of DETECT_MODIFIED: what identifies an unchanged page, in addition to code 304.
 const (
-	ByCode   Compare = 0 // no comparison
-	ByDate   Compare = 1 // Last-Modified is not after the date of the row
-	ByMD5    Compare = 2 // the content has the row's RawContentMd5
-	ByLength Compare = 3 // the content has the row's Size
+	ByCode   = 0 // no comparison
+	ByDate   = 1 // Last-Modified is not after the date of the row
+	ByMD5    = 2 // the content has the row's RawContentMd5
+	ByLength = 3 // the content has the row's Size
 )
 
-// Behavior is the change of a row whose page has not changed.
-type Behavior int
-
-// Behaviors of DETECT_MODIFIED.
+// Behaviors of DETECT_MODIFIED: the change of a row whose page has not changed.
 const (
-	Keep        Behavior = 0
-	Crawled     Behavior = 1
-	Processed   Behavior = 2 // Processed if it has processed contents
-	KeepAndDate Behavior = 3 // as Keep, but UDate is now
+	Keep        = 0
+	Crawled     = 1
+	Processed   = 2 // Processed if it has processed contents
+	KeepAndDate = 3 // as Keep, but UDate is now
 )
 
 // Rule is the property DETECT_MODIFIED. The zero Rule is disabled.
 type Rule struct {
-	Algorithm Algorithm
-	Mode      Mode
-	Compare   Compare
-	Behavior  Behavior
+	Algorithm, Mode, Compare, Behavior int
 }
 
 // Parse parses {"algorithm": 0-3, "mode": 0-2, "compare": 0-3, "behavior": 0-3}. Missing
@@ -84,7 +72,7 @@ func Parse(text string) (Rule, error) {
 			return Rule{}, fmt.Errorf("has %d at %q; expected 0 to %d", m.n, m.name, m.most)
 		}
 	}
-	r := Rule{Algorithm(v.Algorithm), Mode(v.Mode), Compare(v.Compare), Behavior(v.Behavior)}
+	r := Rule{int(v.Algorithm), int(v.Mode), int(v.Compare), int(v.Behavior)}
 	if r.Algorithm == Head && r.Mode == Once {
 		r.Mode = Twice // HEAD alone never fetches a changed page
 	}
@@ -135,4 +123,59 @@ func (r Rule) Outcome(hasProcessed bool) (status int64, keepUDate bool) {
 		return wire.StatusProcessed, true
 	}
 	return wire.StatusCrawled, r.Behavior != KeepAndDate
+}
+
+// Answer is the part of a response that Verdict needs.
+type Answer struct {
+	Code int
+	// Date is the header Last-Modified, zero if missing or invalid.
+	Date time.Time
+	// Length is the size of the content, computed like Size of the row; -1 if unknown, as
+	// after HEAD without a length.
+	Length int64
+	// MD5 is the hexadecimal sum of the content, computed like RawContentMd5 of the row; ""
+	// without content.
+	MD5 string
+}
+
+// Verdict reports whether the page has changed. Code 304 means unchanged whatever is
+// compared; of other codes only 200 can. If a value to compare is missing, the page counts
+// as changed.
+func (r Rule) Verdict(row *wire.URL, a Answer) (changed bool) {
+	switch {
+	case !r.Applies(row):
+		return true
+	case a.Code == http.StatusNotModified:
+		return false
+	case a.Code != http.StatusOK:
+		return true
+	}
+	switch r.Compare {
+	case ByDate:
+		before, ok := row.LastModified.Time()
+		return !ok || a.Date.IsZero() || a.Date.Truncate(time.Second).After(before)
+	case ByMD5:
+		return a.MD5 == "" || !strings.EqualFold(a.MD5, row.RawContentMd5)
+	case ByLength:
+		return row.Size <= 0 || a.Length != row.Size
+	}
+	return true
+}
+
+// maxCounter bounds the number of crawls; beyond it a rate no longer changes visibly.
+const maxCounter = 1 << 52
+
+// Rate returns MRate and MRateCounter after one more crawl: the share of crawls that found
+// a change (docs/spec/crawling.md 4.12). An invalid rate restarts at 0.
+func Rate(rate float64, counter int64, changed bool) (float64, int64) {
+	if math.IsNaN(rate) || math.IsInf(rate, 0) || rate < 0 || counter < 0 {
+		rate, counter = 0, 0
+	}
+	counter = min(counter, maxCounter)
+	m := 0.0
+	if changed {
+		m = 1
+	}
+	n := float64(counter)
+	return min(rate, 1)*(n/(n+1)) + m/(n+1), counter + 1
 }
