@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
@@ -97,7 +98,7 @@ func parseDetectRule(raw json.RawMessage) (detectRule, error) {
 	}
 	for _, text := range v.URLTypes {
 		var n prop.Int
-		if err := n.UnmarshalJSON([]byte(quoted(text))); err != nil {
+		if err := n.UnmarshalJSON([]byte(strconv.Quote(text))); err != nil {
 			return detectRule{}, fmt.Errorf(`has %.80q at "url_types"; expected a number`, text)
 		}
 		rule.urlTypes = append(rule.urlTypes, int64(n))
@@ -144,9 +145,4 @@ func (r detectRule) holds(url string, urlType int64, root bool, kind string) boo
 		return false
 	}
 	return r.url == nil || r.url.MatchString(url) // last, because it is the slowest
-}
-
-func quoted(text string) string {
-	b, _ := json.Marshal(text)
-	return string(b)
 }

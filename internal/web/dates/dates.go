@@ -7,6 +7,7 @@
 package dates
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,24 +44,17 @@ func Parse(text string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
+var (
+	fraction = regexp.MustCompile(`(:..),`) // of seconds, after a comma
+	timeMark = regexp.MustCompile(`([0-9])[Tt]([0-9])`)
+)
+
 // normalise splits a date into words, without weekday and comment, months as three letters.
 func normalise(text string) []string {
 	text, _, _ = strings.Cut(text, "(")
-	var b strings.Builder
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c == ',' && i > 2 && text[i-3] == ':': // a comma before the fraction of seconds
-			b.WriteByte('.')
-		case c == ',':
-			b.WriteByte(' ')
-		case (c == 'T' || c == 't') && i > 0 && i+1 < len(text) && isDigit(text[i-1]) && isDigit(text[i+1]):
-			b.WriteByte(' ')
-		default:
-			b.WriteByte(c)
-		}
-	}
-	parts := strings.Fields(b.String())
+	text = fraction.ReplaceAllString(text, "$1.")
+	text = timeMark.ReplaceAllString(text, "$1 $2")
+	parts := strings.Fields(strings.ReplaceAll(text, ",", " "))
 	if len(parts) > 0 && isWeekDay(parts[0]) {
 		parts = parts[1:]
 	}

@@ -183,13 +183,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// columnNamed finds a column by its name on the wire or in the table.
+// columnNamed finds a column by its name on the wire or in the table, in any letter case.
 func columnNamed(columns []wire.Column, name string) (wire.Column, bool) {
-	for _, c := range columns {
-		if c.JSON == name || c.Name == name {
-			return c, true
-		}
-	}
 	for _, c := range columns {
 		if strings.EqualFold(c.JSON, name) || strings.EqualFold(c.Name, name) {
 			return c, true

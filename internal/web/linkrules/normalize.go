@@ -14,8 +14,7 @@ import (
 // Normalize is the property URL_NORMALIZE: a mask of package canonical, and replacements in
 // every link before it is resolved.
 type Normalize struct {
-	mask     int64
-	hasMask  bool
+	mask     *prop.Int
 	replaces []replacement
 }
 
@@ -45,10 +44,7 @@ func ParseNormalize(text string) (*Normalize, error) {
 			return nil, err
 		}
 	}
-	n := &Normalize{}
-	if v.Mask != nil {
-		n.mask, n.hasMask = int64(*v.Mask), true
-	}
+	n := &Normalize{mask: v.Mask}
 	list, err := elements(v.Replace)
 	if err != nil {
 		return nil, err
@@ -87,10 +83,10 @@ func newReplacement(m prop.Member) (replacement, error) {
 
 // Mask returns the mask, which overrides URL_NORMALIZE_MASK if given is true.
 func (n *Normalize) Mask() (mask int64, given bool) {
-	if n == nil {
+	if n == nil || n.mask == nil {
 		return 0, false
 	}
-	return n.mask, n.hasMask
+	return int64(*n.mask), true
 }
 
 // Replace applies the replacements one after the other. It skips one whose result is longer

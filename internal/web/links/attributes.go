@@ -1,6 +1,9 @@
 package links
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // kind is how an attribute value contains URLs.
 type kind uint8
@@ -114,4 +117,81 @@ func scheme(url string) string {
 		}
 	}
 	return ""
+}
+
+const space = " \t\r\n\f"
+
+// candidates yields the URLs of a srcset value as the HTML standard parses it (4.8.4.2.2):
+// a URL ends at white space or at a trailing comma, and its descriptors may have commas in
+// parentheses.
+func candidates(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for rest := value; ; {
+			rest = strings.TrimLeft(rest, space+",")
+			if rest == "" {
+				return
+			}
+			end := strings.IndexAny(rest, space)
+			if end < 0 {
+				end = len(rest)
+			}
+			url := rest[:end]
+			rest = rest[end:]
+			if bare := strings.TrimRight(url, ","); len(bare) < len(url) {
+				url = bare
+			} else {
+				rest = rest[descriptors(rest):]
+			}
+			if !yield(url) {
+				return
+			}
+		}
+	}
+}
+
+// descriptors returns the length of the descriptors at the start of text, up to the comma
+// that ends them.
+func descriptors(text string) int {
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '(':
+			inside = true
+		case c == ')':
+			inside = false
+		case c == ',' && !inside:
+			return i
+		}
+	}
+	return len(text)
+}
+
+// refresh returns the URL in the content of a meta refresh such as `5; url='next.html'` by
+// the HTML standard (4.2.5.3). It returns "" if the page only reloads itself or the value is
+// invalid.
+func refresh(content string) string {
+	delay := strings.TrimLeft(content, " \t\r\n\f")
+	rest := strings.TrimLeft(delay, "0123456789.")
+	if rest == delay {
+		return ""
+	}
+	trimmed := strings.TrimLeft(rest, " \t\r\n\f")
+	if trimmed != "" && trimmed[0] != ';' && trimmed[0] != ',' && len(trimmed) == len(rest) {
+		return ""
+	}
+	if trimmed != "" && (trimmed[0] == ';' || trimmed[0] == ',') {
+		trimmed = strings.TrimLeft(trimmed[1:], " \t\r\n\f")
+	}
+
+	url := trimmed
+	if len(url) >= 3 && strings.EqualFold(url[:3], "url") {
+		value, ok := strings.CutPrefix(strings.TrimLeft(url[3:], " \t\r\n\f"), "=")
+		if ok {
+			url = strings.TrimLeft(value, " \t\r\n\f")
+		}
+	}
+	if url != "" && (url[0] == '"' || url[0] == '\'') {
+		url, _, _ = strings.Cut(url[1:], url[:1])
+	}
+	return url
 }

@@ -52,8 +52,7 @@ func HTML(text []byte, most int) int {
 		tag := string(z.Raw())
 		b, _ := z.TagName()
 		name := string(b)
-		switch {
-		case kind == html.EndTagToken && formatting[name], name == "a":
+		if kind == html.EndTagToken && formatting[name] || name == "a" {
 			for i, o := range slices.Backward(opened) {
 				if o.name == name {
 					opened = slices.Delete(opened, i, i+1)
