@@ -211,10 +211,7 @@ func hasPort(text, scheme string) bool {
 	if len(scheme) < 7 && !strings.Contains(scheme, ".") {
 		return false
 	}
-	rest := text[len(scheme)+1:]
-	n := 0
-	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
-		n++
-	}
-	return n > 0 && (n == len(rest) || strings.IndexByte(`/\?#`, rest[n]) >= 0)
+	port := text[len(scheme)+1:]
+	rest := strings.TrimLeft(port, "0123456789")
+	return len(rest) < len(port) && (rest == "" || strings.IndexByte(`/\?#`, rest[0]) >= 0)
 }

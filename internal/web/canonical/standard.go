@@ -108,7 +108,9 @@ func adjustOnce(href string) (u string, reparse bool, err error) {
 			}
 			return strings.Replace(href, authority, dotless, 1), true, nil
 		}
-		path = dropEmptySegments(path)
+		for strings.Contains(path, "//") { // drop empty segments; the parser has resolved dots
+			path = strings.ReplaceAll(path, "//", "/")
+		}
 	} else if port := defaultPorts[scheme]; port != "" {
 		authority = strings.TrimSuffix(authority, ":"+port)
 	}
@@ -143,21 +145,6 @@ func trimHostDots(authority string) (string, bool) {
 		return "", true
 	}
 	return authority[:at] + bare + port, true
-}
-
-// dropEmptySegments collapses repeated slashes. The parser has resolved all dot segments.
-func dropEmptySegments(path string) string {
-	if !strings.Contains(path, "//") {
-		return path
-	}
-	b := make([]byte, 0, len(path))
-	for i := range len(path) {
-		if path[i] == '/' && i > 0 && path[i-1] == '/' {
-			continue
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
 }
 
 // writeEncoded writes a path or query, and encodes the characters that the URL standard

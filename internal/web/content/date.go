@@ -72,7 +72,7 @@ func (s Sources) date(bit int64) time.Time {
 	case SourceFeed:
 		return s.Feed
 	case SourceDate:
-		t, _ := ParseDate(field(s.Header, "Date"))
+		t, _ := ParseDate(s.Header.Get("Date"))
 		return t
 	}
 	return s.Modified
@@ -138,7 +138,7 @@ func LastModified(code int, header http.Header, tcDate, now time.Time, fallback 
 		return tcDate.UTC().Truncate(time.Second)
 	}
 	for _, name := range [...]string{"Last-Modified", "Date"} {
-		text := field(header, name)
+		text := strings.TrimSpace(header.Get(name))
 		if text == "" {
 			continue
 		}
@@ -148,18 +148,4 @@ func LastModified(code int, header http.Header, tcDate, now time.Time, fallback 
 		return now
 	}
 	return now.Add(-max(fallback, 0)).Truncate(time.Second)
-}
-
-// field returns the first value of a header field in any letter case: headers of files and
-// feeds are not in canonical form.
-func field(header http.Header, name string) string {
-	if values := header[http.CanonicalHeaderKey(name)]; len(values) > 0 {
-		return strings.TrimSpace(values[0])
-	}
-	for key, values := range header {
-		if strings.EqualFold(key, name) && len(values) > 0 {
-			return strings.TrimSpace(values[0])
-		}
-	}
-	return ""
 }

