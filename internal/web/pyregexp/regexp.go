@@ -116,62 +116,48 @@ var classes = map[byte]string{
 	's': `\s\v\x1c-\x1f\x{85}\p{Z}`,
 }
 
+var (
+	// escapes matches escapes; syntaxPart also matches a whole class and "{,".
+	escapes    = regexp.MustCompile(`(?s)\\.`)
+	syntaxPart = regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{,`)
+)
+
 // translate rewrites a Python expression for package regexp. It returns false if that is
 // impossible.
-func translate(text string) (string, bool) {
-	if !strings.ContainsAny(text, `\{`) {
-		return text, true
-	}
-	var b strings.Builder
-	inClass := false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c == '{' && !inClass && strings.HasPrefix(text[i:], "{,") {
-			b.WriteString("{0")
-			continue
-		}
-		if c == '[' && !inClass {
-			inClass = true
-			b.WriteByte(c)
-			for _, first := range [...]string{"^", "]"} { // a leading bracket is literal
-				if strings.HasPrefix(text[i+1:], first) {
-					b.WriteString(first)
-					i++
-				}
-			}
-			continue
-		}
-		if c == ']' {
-			inClass = false
-		}
-		if c != '\\' || i+1 == len(text) {
-			b.WriteByte(c)
-			continue
-		}
-		i++
-		e := text[i]
-		set, known := classes[e|0x20]
+func translate(text string) (linear string, ok bool) {
+	isASCII := ascii(text)
+	ok = true
+	escape := func(part string, inClass bool) string {
+		set, known := classes[part[1]|0x20]
+		negated := part[1] < 'a'
 		switch {
-		case known && inClass && e >= 'a':
-			b.WriteString(set)
+		case known && inClass && negated:
+			ok = false
 		case known && inClass:
-			return "", false // a negated class inside a bracket
-		case known && e >= 'a':
-			b.WriteString("[" + set + "]")
+			return set
+		case known && negated:
+			return "[^" + set + "]"
 		case known:
-			b.WriteString("[^" + set + "]")
-		case e == 'Z':
-			b.WriteString(`\z`)
-		case (e == 'b' || e == 'B') && !ascii(text):
-			return "", false // package regexp knows only ASCII word boundaries
-		case e == 'b' && inClass:
-			b.WriteString(`\x08`)
-		default:
-			b.WriteByte('\\')
-			b.WriteByte(e)
+			return "[" + set + "]"
+		case part == `\Z`:
+			return `\z`
+		case !isASCII && (part == `\b` || part == `\B`):
+			ok = false // package regexp knows only ASCII word boundaries
+		case part == `\b` && inClass:
+			return `\x08`
 		}
+		return part
 	}
-	return b.String(), true
+	linear = syntaxPart.ReplaceAllStringFunc(text, func(part string) string {
+		switch part[0] {
+		case '{':
+			return "{0,"
+		case '[':
+			return escapes.ReplaceAllStringFunc(part, func(e string) string { return escape(e, true) })
+		}
+		return escape(part, false)
+	})
+	return linear, ok
 }
 
 func ascii(text string) bool {
