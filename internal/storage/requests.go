@@ -17,7 +17,7 @@ func canonicalRoot(text string, mask int64) (string, error) {
 }
 
 func (repo *Repository) siteNew(ctx context.Context, r wire.SiteNewRequest) (any, error) {
-	if err := r.Normalize(canonicalRoot); err != nil {
+	if err := r.Normalize("Site", canonicalRoot); err != nil {
 		return nil, err
 	}
 	if err := r.Check(); err != nil {

@@ -33,28 +33,25 @@ type AttributeRequest struct {
 }
 
 // ReadAttributes reads the list of ATTRIBUTE_SET or ATTRIBUTE_UPDATE. Errors name an
-// element object[i]. The attribute's name is mandatory.
-func ReadAttributes(object string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (AttributeRequest, error) {
-		o := readObject(name, raw)
-		r := AttributeRequest{SiteID: o.text("siteId", ""), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Value: o.textOrNil("value")}
+// element name[i]. The attribute's name is mandatory.
+func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
+	return readList(name, raw, n, func(o *object) AttributeRequest {
+		r := AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Value: o.textOrNil("value")}
 		o.accept("cDate")
 		if r.Name == nil || *r.Name == "" {
 			o.fail("name", "is missing")
 		} else if reason := AttributeName.text(*r.Name); reason != "" {
 			o.fail("name", reason)
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
 // ReadAttributeSelections reads the list of ATTRIBUTE_DELETE or ATTRIBUTE_FETCH. Errors
-// name an element object[i].
-func ReadAttributeSelections(object string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (AttributeRequest, error) {
-		o := readObject(name, raw)
-		r := AttributeRequest{SiteID: o.text("siteId", ""), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Criterion: o.criterion("criterions", Criterion{})}
-		return r, o.end(n)
+// name an element name[i].
+func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
+	return readList(name, raw, n, func(o *object) AttributeRequest {
+		return AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Criterion: o.criterion("criterions", Criterion{})}
 	})
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -52,38 +53,35 @@ type SiteOverlay struct {
 
 // ReadBatch reads a Batch and checks its ids. It drops repeated items.
 func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
-	o := readObject("Batch", raw)
-	b := Batch{
-		ID:                batchID(o),
-		CrawlerType:       o.int("crawlerType", CrawlNormal),
-		ErrorMask:         ErrorMask(o.int("errorMask", 0)),
-		DBMode:            o.int("dbMode", DBRead|DBWrite),
-		MaxIterations:     o.int("maxIterations", 1),
-		MaxItems:          o.int("maxItems", 0),
-		MaxExecutionTime:  o.int("maxExecutionTime", 0),
-		MaxHostWait:       o.int("maxHostWait", 0),
-		RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
-		Folder:            o.text("contentFolder", ""),
-		Spent:             o.bounded("spentTime", 0, Bounds{Max: math.MaxInt32}),
-	}
-	if o.err == nil && b.Folder != "" && !FolderName(b.Folder) {
-		o.fail("contentFolder", "is not the name of a folder")
-	}
-	o.accept("errorNames")
-	seen := map[[2]string]bool{}
-	for i, elem := range o.list("items") {
-		item, err := readBatchItem(fmt.Sprintf("BatchItem[%d]", i), elem, n)
-		if err != nil {
-			return b, err
+	return readOne("Batch", raw, n, func(o *object) Batch {
+		b := Batch{
+			ID:                batchID(o),
+			CrawlerType:       o.int("crawlerType", CrawlNormal),
+			ErrorMask:         ErrorMask(o.int("errorMask", 0)),
+			DBMode:            o.int("dbMode", DBRead|DBWrite),
+			MaxIterations:     o.int("maxIterations", 1),
+			MaxItems:          o.int("maxItems", 0),
+			MaxExecutionTime:  o.int("maxExecutionTime", 0),
+			MaxHostWait:       o.int("maxHostWait", 0),
+			RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
+			Folder:            o.text("contentFolder"),
+			Spent:             o.bounded("spentTime", 0, Bounds{Max: math.MaxInt32}),
 		}
-		key := [2]string{item.SiteID, item.URLID}
-		if seen[key] {
-			continue
+		if b.Folder != "" && !FolderName(b.Folder) {
+			o.fail("contentFolder", "is not the name of a folder")
 		}
-		seen[key] = true
-		b.Items = append(b.Items, item)
-	}
-	return b, o.end(n)
+		o.accept("errorNames")
+		seen := map[[2]string]bool{}
+		for i, raw := range o.list("items") {
+			item := readObject(o.reading, fmt.Sprintf("BatchItem[%d]", i), raw, readBatchItem)
+			key := [2]string{item.SiteID, item.URLID}
+			if !seen[key] {
+				b.Items = append(b.Items, item)
+			}
+			seen[key] = true
+		}
+		return b
+	})
 }
 
 // FolderName reports whether name is a valid Batch.Folder: 1 to 64 letters, digits, _
@@ -108,69 +106,47 @@ func batchID(o *object) int64 {
 	return n
 }
 
-func readBatchItem(name string, raw json.RawMessage, n *Notes) (BatchItem, error) {
-	o := readObject(name, raw)
-	item := BatchItem{SiteID: o.text("siteId", ""), URLID: o.text("urlId", ""), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl", "")}
+func readBatchItem(o *object) BatchItem {
+	item := BatchItem{SiteID: o.siteID(), URLID: o.text("urlId"), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl")}
 	o.accept("urlPutObj", "urlContentResponse", "siteProperties")
-	if item.SiteID == "" {
-		item.SiteID = GeneralSite
-	}
-	if o.err == nil && !o.has("urlObj") {
+	if !o.has("urlObj") {
 		o.fail("urlObj", "is missing")
-		return item, o.err
+		return item
 	}
-	u := readObject(name+".urlObj", o.raw("urlObj"))
+	u := o.child("urlObj")
 	u.loose = true // its values come from another task, not from a client
 	item.Given = u.columns(URLColumns)
-	if text := item.Given.Text("URL"); u.err == nil && text == "" {
+	text := item.Given.Text("URL")
+	if text == "" {
 		u.fail("url", "is missing")
 	}
-	item.URL = NewURL(item.SiteID, item.Given.Text("URL"))
+	item.URL = NewURL(item.SiteID, text)
 	item.URL.ContentMask = u.int("contentMask", 0)
 	item.URL.URLPut = u.raw("urlPut")
 	item.URL.Attributes = attributesOf(u)
-	if u.err != nil {
-		return item, u.err
-	}
 	Apply(&item.URL, URLColumns, item.Given, "")
-	if item.URLID == "" {
-		item.URLID = item.URL.URLMd5
-	}
-	if item.URLID == "" {
-		item.URLID = Md5(item.URL.URL)
-	}
+	item.URLID = cmp.Or(item.URLID, item.URL.URLMd5, Md5(text))
 	item.URL.SiteID, item.URL.URLMd5 = item.SiteID, item.URLID
-	if raw := o.raw("properties"); raw != nil && raw[0] == '{' {
-		rows, err := readBatchProperties(name+".properties", item.SiteID, raw, n)
-		if err != nil {
-			return item, err
-		}
+	if o.isObject("properties") {
 		item.Properties = map[string]string{}
-		for _, row := range rows {
+		for _, row := range readProperties(o, "properties", item.SiteID, true) {
 			item.Properties[row.Text("Name")] = row.Text("Value")
 		}
 	}
-	if raw := o.raw("siteObj"); raw != nil {
-		overlay, err := readOverlay(name+".siteObj", item.SiteID, raw, n)
-		if err != nil {
-			return item, err
-		}
-		item.Site = overlay
+	if o.has("siteObj") {
+		s := readObject(o.reading, o.name+".siteObj", o.fields["siteObj"], func(o *object) SiteOverlay { return readOverlay(o, item.SiteID) })
+		s.Source = o.fields["siteObj"]
+		item.Site = &s
 	}
-	if err := o.end(n); err != nil {
-		return item, err
-	}
-	if err := CheckSiteID(name, "siteId", item.SiteID); err != nil {
-		return item, err
-	}
-	return item, CheckMd5(name, "urlId", item.URLID)
+	o.refuse(cmp.Or(CheckSiteID(o.name, "siteId", item.SiteID), CheckMd5(o.name, "urlId", item.URLID)))
+	return item
 }
 
 // attributesOf reads the attributes of urlObj, which go to the answer of a real-time
 // batch. It skips invalid ones.
 func attributesOf(u *object) []Attribute {
 	var list []Attribute
-	if u.err != nil || json.Unmarshal(u.raw("attributes"), &list) != nil {
+	if json.Unmarshal(u.raw("attributes"), &list) != nil {
 		return nil
 	}
 	if list = slices.DeleteFunc(list, func(a Attribute) bool { return a.Name == "" }); len(list) == 0 {
@@ -179,25 +155,14 @@ func attributesOf(u *object) []Attribute {
 	return list
 }
 
-func readOverlay(name, siteID string, raw json.RawMessage, n *Notes) (*SiteOverlay, error) {
-	o := readObject(name, raw)
-	s := &SiteOverlay{Row: o.columns(SiteColumns), Source: raw}
+func readOverlay(o *object, siteID string) SiteOverlay {
+	s := SiteOverlay{Row: o.columns(SiteColumns)}
 	delete(s.Row, "Id")
 	o.accept("moveURLs", "urls")
 	o.accept(siteExtras...)
-	var err error
-	s.Filters, err = listOf(o, "filters", func(name string, raw json.RawMessage) (Patch, error) {
-		return readFilter(name, siteID, raw, n)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if o.has("properties") {
-		if s.Properties, err = readBatchProperties(name+".properties", siteID, o.raw("properties"), n); err != nil {
-			return nil, err
-		}
-	}
-	return s, o.end(n)
+	s.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, siteID) })
+	s.Properties = readProperties(o, "properties", siteID, true)
+	return s
 }
 
 // Apply changes site. It never writes into lists that other copies of site share. A nil
@@ -208,16 +173,8 @@ func (o *SiteOverlay) Apply(site *Site) {
 	}
 	Apply(site, SiteColumns, o.Row, "")
 	site.Filters, site.Properties = slices.Clip(site.Filters), slices.Clip(site.Properties)
-	for _, p := range o.Filters {
-		var f SiteFilter
-		Apply(&f, FilterColumns, p, "")
-		site.Filters = append(site.Filters, f)
-	}
-	for _, p := range o.Properties {
-		var row SiteProperty
-		Apply(&row, PropertyColumns, p, "")
-		site.Properties = append(site.Properties, row)
-	}
+	site.Filters = append(site.Filters, rowsOf[SiteFilter](FilterColumns, o.Filters)...)
+	site.Properties = append(site.Properties, rowsOf[SiteProperty](PropertyColumns, o.Properties)...)
 }
 
 // Key returns the same text for overlays with the same effect.

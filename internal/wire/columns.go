@@ -2,6 +2,7 @@ package wire
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,8 @@ var (
 	RootURLColumns  = append(columnsOf(URL{}), Column{JSON: "userId", Name: "User_Id", Kind: KindInt, Bounds: boundsOf("u64"), index: -1})
 	FilterColumns   = columnsOf(SiteFilter{})
 	PropertyColumns = columnsOf(SiteProperty{})
+
+	urlColumn = URLColumns[slices.IndexFunc(URLColumns, func(c Column) bool { return c.Name == "URL" })]
 )
 
 // columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`. Fields
@@ -97,6 +100,15 @@ func Apply(row any, columns []Column, p Patch, now Date) {
 			}
 		}
 	}
+}
+
+// rowsOf returns new rows with the columns that the patches set.
+func rowsOf[T any](columns []Column, patches []Patch) []T {
+	rows := make([]T, len(patches))
+	for i, p := range patches {
+		Apply(&rows[i], columns, p, "")
+	}
+	return rows
 }
 
 // PatchOf returns all columns of row as a Patch. Empty dates become nil.

@@ -32,23 +32,26 @@ func (c Criterion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// readCriterion reads the object. Each key of the object replaces that of def.
-func readCriterion(name string, raw json.RawMessage, def Criterion) (Criterion, error) {
-	o := readObject(name, raw)
-	c := def
+// criterion reads a criterions object. def applies to an absent or null object and to
+// absent keys.
+func (o *object) criterion(field string, def Criterion) Criterion {
+	if !o.has(field) {
+		return def
+	}
+	c, in := def, o.child(field)
 	c.Given = true
 	for key, part := range map[string]*string{"WHERE": &c.Where, "ORDER BY": &c.OrderBy, "TABLES": &c.Tables} {
-		if _, ok := o.fields[key]; ok {
-			*part = o.text(key, "")
+		if _, ok := in.fields[key]; ok {
+			*part = in.text(key)
 		}
 	}
-	if raw, ok := o.fields["LIMIT"]; ok {
-		c.Limit = readLimit(o, raw)
+	if raw, ok := in.fields["LIMIT"]; ok {
+		c.Limit = readLimit(in, raw)
 	}
-	if o.has("SQL") {
-		c.SQL = readQueries(o)
+	if in.has("SQL") {
+		c.SQL = readQueries(in)
 	}
-	return c, o.err
+	return c
 }
 
 // readQueries reads an object of queries by name. It skips null.
@@ -76,7 +79,7 @@ func readLimit(o *object, raw json.RawMessage) string {
 		return ""
 	}
 	if raw[0] != '[' {
-		return o.text("LIMIT", "")
+		return o.text("LIMIT")
 	}
 	var pair []json.RawMessage
 	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {

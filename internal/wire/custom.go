@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // CustomRequest is the object of SQL_CUSTOM (docs/spec/objects.md 2.10). The answer repeats
 // Query and DBName.
@@ -16,32 +19,29 @@ type CustomRequest struct {
 // ReadCustom reads the object of SQL_CUSTOM. rid, query and dbName are mandatory. Other
 // errors in query and dbName are part of the answer (docs/spec/storage.md 4.21).
 func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
-	o := readObject("SQLCustom", raw)
-	r := CustomRequest{RID: o.int("rid", 0), Query: o.raw("query"), Names: o.bool("includeFieldsNames", false)}
-	if raw := o.raw("dbName"); raw != nil && raw[0] == '"' {
-		r.DBName = o.text("dbName", "")
-	}
-	var text string
-	var list []*string
-	switch {
-	case json.Unmarshal(r.Query, &text) == nil:
-		r.Queries = []string{text}
-	case json.Unmarshal(r.Query, &list) == nil:
-		r.List, r.Queries = true, []string{}
-		for _, q := range list {
-			if q == nil {
-				r.Queries = nil
-				break
+	return readOne("SQLCustom", raw, n, func(o *object) CustomRequest {
+		r := CustomRequest{RID: o.int("rid", 0), Query: o.raw("query"), Names: o.bool("includeFieldsNames", false)}
+		if raw := o.raw("dbName"); raw != nil && raw[0] == '"' {
+			r.DBName = o.text("dbName")
+		}
+		var text string
+		var list []*string
+		switch {
+		case json.Unmarshal(r.Query, &text) == nil:
+			r.Queries = []string{text}
+		case json.Unmarshal(r.Query, &list) == nil:
+			r.List = true
+			if !slices.Contains(list, nil) {
+				_ = json.Unmarshal(r.Query, &r.Queries) // a list of texts never fails
 			}
-			r.Queries = append(r.Queries, *q)
 		}
-	}
-	for _, field := range []string{"rid", "query", "dbName"} {
-		if !o.has(field) {
-			o.fail(field, "is missing")
+		for _, field := range []string{"rid", "query", "dbName"} {
+			if !o.has(field) {
+				o.fail(field, "is missing")
+			}
 		}
-	}
-	return r, o.end(n)
+		return r
+	})
 }
 
 // CustomResponse answers SQL_CUSTOM (docs/spec/objects.md 3.7).

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // URLDeleteRequest is one element of URL_DELETE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.11). It
 // selects one URL by key, or the URLs of Criterion. Its JSON, with sorted keys, goes to
@@ -25,23 +28,19 @@ const (
 
 // ReadURLDelete reads the list of URL_DELETE.
 func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
-	return readList("URLDelete", raw, func(name string, raw json.RawMessage) (URLDeleteRequest, error) {
-		o := readObject(name, raw)
+	return readList("URLDelete", raw, n, func(o *object) URLDeleteRequest {
 		r := URLDeleteRequest{
 			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate),
 			Reason: o.int("reason", ReasonUser), SiteID: o.siteID(),
 		}
 		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
-		return r, o.end(n)
+		return r
 	})
 }
 
 // siteID reads siteId. "" and null mean GeneralSite (docs/spec/storage.md 4.0.2).
 func (o *object) siteID() string {
-	if id := o.text("siteId", ""); id != "" {
-		return id
-	}
-	return GeneralSite
+	return cmp.Or(o.text("siteId"), GeneralSite)
 }
 
 // urlOrKey reads url and urlType. text is url as given, or nil if it is absent or null;
@@ -87,14 +86,13 @@ type URLCleanupRequest struct {
 // ReadURLCleanup reads the list of URL_CLEANUP. Defaults are the state and status of a
 // new URL.
 func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) {
-	return readList("URLCleanup", raw, func(name string, raw json.RawMessage) (URLCleanupRequest, error) {
-		o := readObject(name, raw)
+	return readList("URLCleanup", raw, n, func(o *object) URLCleanupRequest {
 		r := URLCleanupRequest{
 			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate), SiteID: o.siteID(),
 			State: o.bounded("state", URLEnabled, boundsOf("u8")), Status: o.bounded("status", StatusNew, boundsOf("u8")),
 		}
 		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -118,17 +116,14 @@ type URLPurgeRequest struct {
 
 // ReadURLPurge reads the list of URL_PURGE.
 func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
-	return readList("URLPurge", raw, func(name string, raw json.RawMessage) (URLPurgeRequest, error) {
-		o := readObject(name, raw)
+	return readList("URLPurge", raw, n, func(o *object) URLPurgeRequest {
 		r := URLPurgeRequest{Criterion: o.criterion("criterions", Criterion{Limit: "100"})}
 		if o.has("siteId") {
 			r.SiteID = o.siteID()
 		}
 		text, _, md5 := o.urlOrKey()
-		if r.URLMd5 = md5; text != nil && r.SiteID != "" && o.err == nil {
-			if err := CheckMd5(name, "url", md5); err != nil {
-				return r, err
-			}
+		if r.URLMd5 = md5; text != nil && r.SiteID != "" {
+			o.refuse(CheckMd5(o.name, "url", md5))
 		}
 		if o.has("siteLimits") {
 			var pair []json.RawMessage
@@ -141,7 +136,7 @@ func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 				o.fail("siteLimits", "is not [offset, count]")
 			}
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -164,16 +159,15 @@ type URLAgeRequest struct {
 
 // ReadURLAge reads the list of URL_AGE.
 func ReadURLAge(raw json.RawMessage, n *Notes) ([]URLAgeRequest, error) {
-	return readList("URLAgeObj", raw, func(name string, raw json.RawMessage) (URLAgeRequest, error) {
-		o := readObject(name, raw)
+	return readList("URLAgeObj", raw, n, func(o *object) URLAgeRequest {
 		r := URLAgeRequest{
 			URLsCriterion:  o.criterion("urlsCriterions", Criterion{Limit: "100"}),
 			SitesCriterion: o.criterion("sitesCriterions", Criterion{Limit: "10"}),
 			MaxURLs:        o.int("maxURLs", 100), DelayedType: o.int("delayedType", Immediate),
 		}
-		if o.err == nil && r.URLsCriterion.Where == "" {
-			return r, &FieldError{Object: name + ".urlsCriterions", Field: "WHERE", Reason: "is missing"}
+		if r.URLsCriterion.Where == "" {
+			o.refuse(&FieldError{Object: o.name + ".urlsCriterions", Field: "WHERE", Reason: "is missing"})
 		}
-		return r, o.end(n)
+		return r
 	})
 }

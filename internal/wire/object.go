@@ -3,33 +3,132 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 )
 
-// object reads the fields of one JSON object of a request. It keeps the first error;
-// after an error, reads return their default.
-type object struct {
-	name   string
-	fields map[string]json.RawMessage
-	used   map[string]bool
-	loose  bool // columns changes values out of bounds to fit instead of refusing them
-	err    error
+// reading is the reading of one request. It keeps the first error; after an error, reads
+// return their default.
+type reading struct {
+	notes *Notes
+	err   error
 }
 
-func readObject(name string, raw json.RawMessage) *object {
-	o := &object{name: name, used: map[string]bool{}}
+// refuse keeps err unless there is an earlier error.
+func (r *reading) refuse(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// object returns the JSON object raw of the request. name is its name in errors.
+func (r *reading) object(name string, raw json.RawMessage) *object {
+	o := &object{reading: r, name: name, used: map[string]bool{}}
 	if err := json.Unmarshal(raw, &o.fields); err != nil || o.fields == nil {
-		o.err = &FieldError{Object: name, Value: clip(raw), Reason: "is not an object"}
+		r.refuse(&FieldError{Object: name, Value: clip(raw), Reason: "is not an object"})
 	}
 	return o
 }
 
-func (o *object) fail(field, reason string) {
-	if o.err == nil {
-		o.err = &FieldError{Object: o.name, Field: field, Value: clip(o.fields[field]), Reason: reason}
+// elements yields the names and values of a list until the first error.
+func (r *reading) elements(name string, raw json.RawMessage) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+			r.refuse(&FieldError{Object: name, Value: clip(raw), Reason: "is not a list"})
+		}
+		for i, elem := range list {
+			if !yield(fmt.Sprintf("%s[%d]", name, i), elem) || r.err != nil {
+				return
+			}
+		}
 	}
 }
+
+// readOne reads a request that is an object.
+func readOne[T any](name string, raw json.RawMessage, n *Notes, read func(o *object) T) (T, error) {
+	r := &reading{notes: n}
+	v := readObject(r, name, raw, read)
+	return v, r.err
+}
+
+// readList reads a request that is a list of objects.
+func readList[T any](name string, raw json.RawMessage, n *Notes, read func(o *object) T) ([]T, error) {
+	r := &reading{notes: n}
+	list := readObjects(r, name, raw, read)
+	return list, r.err
+}
+
+// readNullable reads a request that is a list of objects and nulls.
+func readNullable[T any](name string, raw json.RawMessage, n *Notes, null T, read func(o *object) T) ([]T, error) {
+	r, list := &reading{notes: n}, []T{}
+	for name, raw := range r.elements(name, raw) {
+		if isNull(raw) {
+			list = append(list, null)
+			continue
+		}
+		list = append(list, readObject(r, name, raw, read))
+	}
+	return list, r.err
+}
+
+// readOneOrMany reads a request that is an object or a list of objects.
+func readOneOrMany[T any](name string, raw json.RawMessage, n *Notes, read func(o *object) T) ([]T, error) {
+	if len(raw) > 0 && raw[0] == '[' {
+		return readList(name, raw, n, read)
+	}
+	v, err := readOne(name, raw, n, read)
+	return []T{v}, err
+}
+
+// readObject reads an object and notes its unused keys.
+func readObject[T any](r *reading, name string, raw json.RawMessage, read func(o *object) T) T {
+	o := r.object(name, raw)
+	v := read(o)
+	o.end()
+	return v
+}
+
+func readObjects[T any](r *reading, name string, raw json.RawMessage, read func(o *object) T) []T {
+	list := []T{}
+	for name, raw := range r.elements(name, raw) {
+		list = append(list, readObject(r, name, raw, read))
+	}
+	return list
+}
+
+// listOf reads the list of objects in field. It returns nil if field is absent or null.
+func listOf[T any](o *object, field string, read func(o *object) T) []T {
+	if !o.has(field) {
+		return nil
+	}
+	return readObjects(o.reading, o.name+"."+field, o.fields[field], read)
+}
+
+// object reads the fields of one JSON object of a request.
+type object struct {
+	*reading
+	name   string
+	fields map[string]json.RawMessage
+	used   map[string]bool
+	loose  bool // columns changes values out of bounds to fit instead of refusing them
+}
+
+// child returns the object in field, which must be present.
+func (o *object) child(field string) *object { return o.object(o.name+"."+field, o.fields[field]) }
+
+func (o *object) fail(field, reason string) {
+	o.refuse(&FieldError{Object: o.name, Field: field, Value: clip(o.fields[field]), Reason: reason})
+}
+
+// missing refuses the object without a value of field.
+func (o *object) missing(field, reason string) {
+	o.refuse(&FieldError{Object: o.name, Field: field, Reason: reason})
+}
+
+// isObject reports whether field is an object.
+func (o *object) isObject(field string) bool { return o.has(field) && o.fields[field][0] == '{' }
 
 // has reports whether field is present and not null, and marks it as used.
 func (o *object) has(field string) bool {
@@ -56,9 +155,9 @@ func (o *object) bool(field string, def bool) bool {
 	return o.int(field, d) != 0
 }
 
-func (o *object) text(field, def string) string {
+func (o *object) text(field string) string {
 	if !o.has(field) {
-		return def
+		return ""
 	}
 	s, ok := readText(o.fields[field])
 	if !ok {
@@ -72,7 +171,7 @@ func (o *object) textOrNil(field string) *string {
 	if !o.has(field) {
 		return nil
 	}
-	s := o.text(field, "")
+	s := o.text(field)
 	return &s
 }
 
@@ -123,19 +222,6 @@ func (o *object) texts(field string, def []string) []string {
 	return texts
 }
 
-// criterion reads a criterions object. def applies to an absent or null object and to
-// absent keys.
-func (o *object) criterion(field string, def Criterion) Criterion {
-	if !o.has(field) {
-		return def
-	}
-	c, err := readCriterion(o.name+"."+field, o.fields[field], def)
-	if err != nil && o.err == nil {
-		o.err = err
-	}
-	return c
-}
-
 // columns reads the fields that are columns of table.
 func (o *object) columns(table []Column) Patch {
 	p := Patch{}
@@ -143,36 +229,14 @@ func (o *object) columns(table []Column) Patch {
 		if !o.has(c.JSON) {
 			continue
 		}
-		value, set, ok := readKind(c.Kind, o.fields[c.JSON])
-		loose := o.loose && c.Name != "URL" // a changed URL is another page
-		if !ok && loose {
-			value, set, ok = readLoose(c.Kind, o.fields[c.JSON])
-		}
-		if !ok {
-			o.fail(c.JSON, c.Kind.reason(o.fields[c.JSON]))
-			return p
-		}
-		if loose {
-			value = c.Fit(value)
-		} else if reason := c.refusal(value); reason != "" {
+		value, set, reason := c.read(o.fields[c.JSON], o.loose && c.Name != "URL") // a changed URL is another page
+		if reason != "" {
 			o.fail(c.JSON, reason)
-			return p
-		}
-		if set {
+		} else if set {
 			p[c.Name] = value
 		}
 	}
 	return p
-}
-
-// readLoose reads values that readKind refuses: a text with characters that cannot be
-// stored, and a date that cannot be stored, for which set is false.
-func readLoose(k Kind, raw json.RawMessage) (value any, set, ok bool) {
-	var s string
-	if raw[0] != '"' || k != KindText && k != KindDate || json.Unmarshal(raw, &s) != nil {
-		return nil, false, false
-	}
-	return s, k == KindText, true
 }
 
 // bounded is int with a range.
@@ -184,20 +248,16 @@ func (o *object) bounded(field string, def int64, b Bounds) int64 {
 	return n
 }
 
-// end returns the error of the object. Without an error it notes the unused keys.
-func (o *object) end(n *Notes) error {
-	if o.err != nil {
-		return o.err
-	}
-	if n == nil {
-		return nil
+// end notes the unused keys, unless there is an error.
+func (o *object) end() {
+	if o.err != nil || o.notes == nil {
+		return
 	}
 	for _, field := range slices.Sorted(maps.Keys(o.fields)) {
 		if !o.used[field] {
-			n.unknown(o.name, field)
+			o.notes.unknown(o.name, field)
 		}
 	}
-	return nil
 }
 
 // accept marks keys of older clients that have no effect.
@@ -205,29 +265,4 @@ func (o *object) accept(fields ...string) {
 	for _, f := range fields {
 		o.used[f] = true
 	}
-}
-
-// listOf reads the list of objects in field. It returns nil if field is absent or null.
-func listOf[T any](o *object, field string, read func(name string, raw json.RawMessage) (T, error)) ([]T, error) {
-	if !o.has(field) {
-		return nil, nil
-	}
-	return readList(o.name+"."+field, o.fields[field], read)
-}
-
-// readList reads a list of objects. An error names the element.
-func readList[T any](name string, raw json.RawMessage, read func(name string, raw json.RawMessage) (T, error)) ([]T, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, &FieldError{Object: name, Value: clip(raw), Reason: "is not a list"}
-	}
-	out := make([]T, 0, len(list))
-	for i, elem := range list {
-		v, err := read(fmt.Sprintf("%s[%d]", name, i), elem)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
 }

@@ -85,10 +85,9 @@ type ProxyRequest struct {
 }
 
 // ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE. Errors name an element
-// object[i]. Site and host are mandatory.
-func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyRequest, error) {
-		o := readObject(name, raw)
+// name[i]. Site and host are mandatory.
+func ReadProxies(name string, raw json.RawMessage, n *Notes) ([]ProxyRequest, error) {
+	return readList(name, raw, n, func(o *object) ProxyRequest {
 		_, dated := o.fields["uDate"]
 		o.valueAsText("domains")
 		o.valueAsText("limits")
@@ -106,7 +105,7 @@ func ReadProxies(object string, raw json.RawMessage, n *Notes) ([]ProxyRequest, 
 		for _, column := range []string{"Id", "Site_Id", "Host"} {
 			delete(r.Row, column)
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -141,15 +140,14 @@ type ProxySelection struct {
 }
 
 // ReadProxySelections reads the list of PROXY_DELETE or PROXY_STATUS. Errors name an
-// element object[i].
-func ReadProxySelections(object string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (ProxySelection, error) {
-		o := readObject(name, raw)
+// element name[i].
+func ReadProxySelections(name string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
+	return readList(name, raw, n, func(o *object) ProxySelection {
 		r := ProxySelection{SiteID: o.textOrNil("siteId"), Host: o.textOrNil("host"), Criterion: o.criterion("criterions", Criterion{})}
 		if r.Host != nil {
 			*r.Host = strings.TrimSpace(*r.Host)
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -165,15 +163,13 @@ type ProxyFindRequest struct {
 	Criterion     Criterion
 }
 
-// ReadProxyFind reads the list of PROXY_FIND. Errors name an element object[i].
-func ReadProxyFind(object string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (ProxyFindRequest, error) {
-		o := readObject(name, raw)
-		r := ProxyFindRequest{
+// ReadProxyFind reads the list of PROXY_FIND. Errors name an element name[i].
+func ReadProxyFind(name string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
+	return readList(name, raw, n, func(o *object) ProxyFindRequest {
+		return ProxyFindRequest{
 			SiteID: o.textOrNil("siteId"), SiteCriterion: o.criterion("siteCriterions", Criterion{}),
 			Criterion: o.criterion("criterions", Criterion{}),
 		}
-		return r, o.end(n)
 	})
 }
 

@@ -13,18 +13,14 @@ type URLVerifyRequest struct {
 
 // ReadURLVerify reads the list of URL_VERIFY.
 func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
-	return readList("URLVerify", raw, func(name string, raw json.RawMessage) (URLVerifyRequest, error) {
-		if isNull(raw) {
-			return URLVerifyRequest{Null: true}, nil
-		}
-		o := readObject(name, raw)
-		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.text("dbName", ""), Criterion: o.criterion("criterions", Criterion{})}
+	return readNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *object) URLVerifyRequest {
+		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.text("dbName"), Criterion: o.criterion("criterions", Criterion{})}
 		text, _, md5 := o.urlOrKey()
 		if text == nil {
 			o.fail("url", "is missing")
 		}
 		r.URLMd5 = md5
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -59,17 +55,12 @@ func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 	return readRecords("URLStatsRequest", "statsCriterions", raw, n)
 }
 
-func readRecords(object, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
-	return readList(object, raw, func(name string, raw json.RawMessage) (URLRecordsRequest, error) {
-		if isNull(raw) {
-			return URLRecordsRequest{Null: true}, nil
-		}
-		o := readObject(name, raw)
-		r := URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: o.text("urlMd5", ""),
+func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
+	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
+		return URLRecordsRequest{
+			SiteID: o.siteID(), URLMd5: o.text("urlMd5"),
 			URLsCriterion: o.criterion("urlCriterions", Criterion{}), Criterion: o.criterion(criterion, Criterion{}),
 		}
-		return r, o.end(n)
 	})
 }
 
@@ -134,17 +125,16 @@ type RecalcRequest struct {
 
 // ReadRecalc reads the list of F_RECALC.
 func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
-	return readList("FieldRecalculator", raw, func(name string, raw json.RawMessage) (RecalcRequest, error) {
-		o := readObject(name, raw)
+	return readList("FieldRecalculator", raw, n, func(o *object) RecalcRequest {
 		kind := o.int("recalcType", 0)
-		r := RecalcRequest{SiteID: o.text("siteId", ""), Partial: kind == 1, Criterion: o.criterion("criterions", Criterion{})}
+		r := RecalcRequest{SiteID: o.text("siteId"), Partial: kind == 1, Criterion: o.criterion("criterions", Criterion{})}
 		if kind != 0 && kind != 1 {
 			o.fail("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
 		}
 		if r.SiteID == "" && r.Criterion.Empty() {
 			o.fail("siteId", "is missing, and so is criterions")
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 

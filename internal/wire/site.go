@@ -58,11 +58,11 @@ func (s Site) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a Site of an answer or of a batch item. Values out of bounds are
 // changed to fit (see Column.Fit); lists are replaced.
 func (s *Site) UnmarshalJSON(b []byte) error {
-	o := readObject("Site", b)
+	o := new(reading).object("Site", b)
 	o.loose = true
 	patch := o.columns(SiteColumns)
-	if err := o.end(nil); err != nil {
-		return err
+	if o.err != nil {
+		return o.err
 	}
 	Apply(s, SiteColumns, patch, "")
 	var lists struct {
@@ -70,26 +70,16 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 		MoveURLs    json.RawMessage `json:"moveURLs"`
 		URLs        []SiteURL       `json:"urls"`
 		Filters     []SiteFilter    `json:"filters"`
-		Properties  json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(b, &lists); err != nil {
 		return &FieldError{Object: "Site", Reason: err.Error()}
 	}
 	s.RecrawlLock, s.MoveURLs = lists.RecrawlLock, true
 	s.URLs, s.Filters = lists.URLs, lists.Filters
-	if !isNull(lists.Properties) {
-		props, err := readProperties("Site.properties", s.ID, lists.Properties, nil)
-		if err != nil {
-			return err
-		}
-		s.Properties = []SiteProperty{}
-		for _, p := range props {
-			var row SiteProperty
-			Apply(&row, PropertyColumns, p, "")
-			s.Properties = append(s.Properties, row)
-		}
+	if o.has("properties") {
+		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, "properties", s.ID, false))
 	}
-	return nil
+	return o.err
 }
 
 // SiteURL is a root URL of a site (docs/spec/storage.md 1.4).
@@ -118,7 +108,7 @@ func (u *SiteURL) UnmarshalJSON(b []byte) error {
 	if err := u.URL.UnmarshalJSON(b); err != nil {
 		return err
 	}
-	o := readObject("SiteURL", b)
+	o := new(reading).object("SiteURL", b)
 	u.UserID = o.int("userId", 0)
 	return o.err
 }
@@ -141,12 +131,11 @@ type SiteFilter struct {
 
 // UnmarshalJSON reads a filter with the defaults of docs/spec/objects.md 2.3.
 func (f *SiteFilter) UnmarshalJSON(b []byte) error {
-	p, err := readFilter("SiteFilter", f.SiteID, b, nil)
-	if err != nil {
-		return err
+	p, err := readOne("SiteFilter", b, nil, func(o *object) Patch { return readFilter(o, f.SiteID) })
+	if err == nil {
+		Apply(f, FilterColumns, p, "")
 	}
-	Apply(f, FilterColumns, p, "")
-	return nil
+	return err
 }
 
 // SiteProperty is a named value of a site, or of one of its URLs (docs/spec/storage.md 1.3).

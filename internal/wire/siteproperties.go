@@ -7,82 +7,66 @@ import (
 	"strings"
 )
 
-// readProperties reads the three forms of docs/spec/objects.md 2.4. Rows without a site get
-// siteID. A value that is a list is [siteId, value, urlMd5].
-func readProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
-	return readPropertiesOf(name, siteID, raw, false, n)
-}
-
-// readBatchProperties is readProperties for batch items and their siteObj. There a
-// value may also be a JSON list (docs/spec/crawling.md 3, F8): only a list that passes
+// readProperties reads the three forms of docs/spec/objects.md 2.4 in field. Rows without a
+// site get siteID. It returns nil if field is absent or null. A value that is a list is
+// [siteId, value, urlMd5]. With listsAreValues, for batch items and their siteObj, a value
+// may also be a JSON list (docs/spec/crawling.md 3, F8): then only a list that passes
 // isPropertyTriple is [siteId, value, urlMd5].
-func readBatchProperties(name, siteID string, raw json.RawMessage, n *Notes) ([]Patch, error) {
-	return readPropertiesOf(name, siteID, raw, true, n)
-}
-
-func readPropertiesOf(name, siteID string, raw json.RawMessage, listsAreValues bool, n *Notes) ([]Patch, error) {
-	if len(raw) > 0 && raw[0] == '[' {
-		return readList(name, raw, func(name string, raw json.RawMessage) (Patch, error) {
-			o := readObject(name, raw)
+func readProperties(parent *object, field, siteID string, listsAreValues bool) []Patch {
+	if !parent.has(field) {
+		return nil
+	}
+	if parent.fields[field][0] == '[' {
+		return listOf(parent, field, func(o *object) Patch {
 			row := o.columns(PropertyColumns)
-			if o.err == nil && row.Text("Name") == "" {
+			if row.Text("Name") == "" {
 				o.fail("name", "is missing")
 			}
-			return propertyRow(row, siteID), o.end(n)
+			return propertyRow(row, siteID)
 		})
 	}
-	o := readObject(name, raw)
-	if o.err != nil {
-		return nil, o.err
-	}
+	o := parent.child(field)
 	rows := []Patch{}
 	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
-		value := o.fields[key]
-		row := Patch{"Name": key}
-		if isNull(value) {
-			continue
+		if !isNull(o.fields[key]) {
+			rows = append(rows, propertyRow(o.property(key, listsAreValues), siteID))
 		}
-		switch value[0] {
-		case '[':
-			if listsAreValues && !isPropertyTriple(value) {
-				row["Value"] = string(value)
-				break
-			}
-			var triple []json.RawMessage
-			texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
-			for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
-				if !texts || isNull(triple[i]) {
-					continue
-				}
+	}
+	return rows
+}
+
+// property reads the value of one property of an object.
+func (o *object) property(key string, listsAreValues bool) Patch {
+	row, value := Patch{"Name": key}, o.fields[key]
+	switch {
+	case value[0] == '[' && (!listsAreValues || isPropertyTriple(value)):
+		var triple []json.RawMessage
+		texts := json.Unmarshal(value, &triple) == nil && len(triple) == 3
+		for i, column := range []string{"Site_Id", "Value", "URLMd5"} {
+			if texts && !isNull(triple[i]) {
 				row[column], texts = readText(triple[i])
 			}
-			if !texts {
-				o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
-				return nil, o.err
-			}
-		case '{':
-			row["Value"] = string(value)
-		default:
-			text, ok := readText(value)
-			if !ok {
-				o.fail(key, KindText.reason(value))
-				return nil, o.err
-			}
-			row["Value"] = text
 		}
-		for _, c := range PropertyColumns {
-			reason := c.refusal(row[c.Name])
-			if reason == "" && !clean(row.Text(c.Name)) {
-				reason = "has NUL, or bytes that are not a character"
-			}
-			if reason != "" {
-				o.fail(key, reason)
-				return nil, o.err
-			}
+		if !texts {
+			o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
 		}
-		rows = append(rows, propertyRow(row, siteID))
+	case value[0] == '[' || value[0] == '{':
+		row["Value"] = string(value)
+	default:
+		text, ok := readText(value)
+		if !ok {
+			o.fail(key, KindText.reason(value))
+		}
+		row["Value"] = text
 	}
-	return rows, nil
+	for _, c := range PropertyColumns {
+		if reason := c.refusal(row[c.Name]); reason != "" {
+			o.fail(key, reason)
+		} else if !clean(row.Text(c.Name)) {
+			o.fail(key, "has NUL, or bytes that are not a character")
+		}
+	}
+	return row
 }
 
 // isPropertyTriple reports whether a JSON list has the form [siteId, value, urlMd5].

@@ -118,18 +118,17 @@ func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRul
 
 // ReadSiteRecrawl reads the object of SITE_RECRAWL.
 func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) {
-	o := readObject("SiteRecrawl", raw)
-	r := SiteRecrawlRequest{
-		Step: o.text("step", ""), Criterion: o.criterion("criterions", Criterion{}),
-		Sites: o.texts("sites", nil), Except: o.texts("except", nil), Max: o.int("max", 1),
-		DateExpression: o.text("dateExpression", ""),
-	}
-	if raw := o.raw("period"); raw != nil {
-		if json.Unmarshal(raw, &r.Period) != nil {
+	return readOne("SiteRecrawl", raw, n, func(o *object) SiteRecrawlRequest {
+		r := SiteRecrawlRequest{
+			Step: o.text("step"), Criterion: o.criterion("criterions", Criterion{}),
+			Sites: o.texts("sites", nil), Except: o.texts("except", nil), Max: o.int("max", 1),
+			DateExpression: o.text("dateExpression"),
+		}
+		if o.has("period") && json.Unmarshal(o.fields["period"], &r.Period) != nil {
 			o.fail("period", "is not {from, to, dates}")
 		}
-	}
-	return r, o.end(n)
+		return r
+	})
 }
 
 // Check refuses unknown steps, numbers out of range and invalid site ids.

@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // SiteStatusRequest is the object of SITE_STATUS (docs/spec/objects.md 2.6).
 type SiteStatusRequest struct {
@@ -12,13 +10,14 @@ type SiteStatusRequest struct {
 
 // ReadSiteStatus reads the object of SITE_STATUS.
 func ReadSiteStatus(raw json.RawMessage, n *Notes) (SiteStatusRequest, error) {
-	o := readObject("SiteStatus", raw)
-	r := SiteStatusRequest{ID: o.text("id", ""), Exclude: o.texts("excludeList", nil)}
-	o.accept("deleteTaskId")
-	if r.ID == "" {
-		o.fail("id", "is missing")
-	}
-	return r, o.end(n)
+	return readOne("SiteStatus", raw, n, func(o *object) SiteStatusRequest {
+		r := SiteStatusRequest{ID: o.text("id"), Exclude: o.texts("excludeList", nil)}
+		o.accept("deleteTaskId")
+		if r.ID == "" {
+			o.fail("id", "is missing")
+		}
+		return r
+	})
 }
 
 // SiteFindRequest is the object of SITE_FIND (docs/spec/objects.md 2.6).
@@ -30,14 +29,14 @@ type SiteFindRequest struct {
 
 // ReadSiteFind reads the object of SITE_FIND. Keys that its criterion lacks get defaults.
 func ReadSiteFind(raw json.RawMessage, n *Notes) (SiteFindRequest, error) {
-	o := readObject("SiteFind", raw)
-	empty := ""
-	r := SiteFindRequest{URL: &empty, Exclude: o.texts("excludeList", nil)}
-	if _, given := o.fields["url"]; given {
-		r.URL = o.textOrNil("url")
-	}
-	r.Criterion = o.criterion("criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
-	return r, o.end(n)
+	return readOne("SiteFind", raw, n, func(o *object) SiteFindRequest {
+		r := SiteFindRequest{URL: new(string), Exclude: o.texts("excludeList", nil)}
+		if _, given := o.fields["url"]; given {
+			r.URL = o.textOrNil("url")
+		}
+		r.Criterion = o.criterion("criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
+		return r
+	})
 }
 
 // SiteDeleteRequest is one element of SITE_DELETE (docs/spec/objects.md 2.6). If ID is "",
@@ -50,15 +49,14 @@ type SiteDeleteRequest struct {
 
 // ReadSiteDelete reads one object or a list of them.
 func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) {
-	return oneOrMany("SiteDelete", raw, func(name string, raw json.RawMessage) (SiteDeleteRequest, error) {
-		o := readObject(name, raw)
-		r := SiteDeleteRequest{ID: o.text("id", ""), DelayedType: o.int("delayedType", Immediate)}
+	return readOneOrMany("SiteDelete", raw, n, func(o *object) SiteDeleteRequest {
+		r := SiteDeleteRequest{ID: o.text("id"), DelayedType: o.int("delayedType", Immediate)}
 		o.int("taskType", 1)
 		r.Criterion = o.criterion("criterions", Criterion{})
 		if r.ID == "" && !r.Criterion.Given {
 			o.fail("id", "is missing, and so is criterions")
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
@@ -83,10 +81,9 @@ type SiteCleanupRequest struct {
 // ReadSiteCleanup reads one object or a list of them. It accepts both spellings of
 // moveURLs and saveRootURLs.
 func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error) {
-	return oneOrMany("SiteCleanup", raw, func(name string, raw json.RawMessage) (SiteCleanupRequest, error) {
-		o := readObject(name, raw)
+	return readOneOrMany("SiteCleanup", raw, n, func(o *object) SiteCleanupRequest {
 		r := SiteCleanupRequest{
-			ID:             o.text("id", ""),
+			ID:             o.text("id"),
 			DelayedType:    o.int("delayedType", Immediate),
 			MoveURLs:       o.bool("moveURLs", o.bool("moveUrls", true)),
 			SaveRootURLs:   o.bool("saveRootURLs", o.bool("saveRootUrls", true)),
@@ -97,20 +94,9 @@ func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error
 		if r.ID == "" {
 			o.fail("id", "is missing")
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 
 // Check refuses an invalid site id. object is the name in errors.
 func (r SiteCleanupRequest) Check(object string) error { return CheckSiteID(object, "id", r.ID) }
-
-func oneOrMany[T any](name string, raw json.RawMessage, read func(string, json.RawMessage) (T, error)) ([]T, error) {
-	if len(raw) > 0 && raw[0] == '[' {
-		return readList(name, raw, read)
-	}
-	v, err := read(name, raw)
-	if err != nil {
-		return nil, err
-	}
-	return []T{v}, nil
-}

@@ -36,15 +36,16 @@ func (l SiteLists) Given() bool {
 
 // ReadSiteUpdate reads the object of SITE_UPDATE.
 func ReadSiteUpdate(raw json.RawMessage, n *Notes) (SiteUpdateRequest, error) {
-	r, err := readSiteUpdate("SiteUpdate", raw, n)
-	if err == nil && r.ID == "" && !r.Criterion.Given {
-		err = &FieldError{Object: "SiteUpdate", Field: "id", Reason: "is missing, and so is criterions"}
-	}
-	return r, err
+	return readOne("SiteUpdate", raw, n, func(o *object) SiteUpdateRequest {
+		r := readSiteUpdate(o)
+		if r.ID == "" && !r.Criterion.Given {
+			o.missing("id", "is missing, and so is criterions")
+		}
+		return r
+	})
 }
 
-func readSiteUpdate(name string, raw json.RawMessage, n *Notes) (SiteUpdateRequest, error) {
-	o := readObject(name, raw)
+func readSiteUpdate(o *object) SiteUpdateRequest {
 	r := SiteUpdateRequest{Set: o.columns(SiteColumns), Criterion: o.criterion("criterions", Criterion{})}
 	r.ID = r.Set.Text("Id")
 	delete(r.Set, "Id")
@@ -52,78 +53,85 @@ func readSiteUpdate(name string, raw json.RawMessage, n *Notes) (SiteUpdateReque
 	if r.UpdateType < UpdateAppend || r.UpdateType > UpdateRows {
 		o.fail("updateType", "is not 0 (append), 1 (overwrite) or 2 (update)")
 	}
-	if err := r.readURLs(o, r.Set, n); err != nil {
-		return r, err
+	r.readURLs(o, r.Set)
+	for _, row := range r.URLs {
+		delete(row, "Site_Id")
+		row["Status"] = int64(StatusProcessed)
 	}
-	var err error
-	if r.Filters, err = listOf(o, "filters", func(name string, raw json.RawMessage) (Patch, error) { return r.readFilter(name, raw, n) }); err != nil {
-		return r, err
-	}
-	if o.has("properties") {
-		if r.Properties, err = readProperties(name+".properties", "", o.raw("properties"), n); err != nil {
-			return r, err
-		}
-	}
+	r.Filters = listOf(o, "filters", r.readFilter)
+	r.Properties = readProperties(o, "properties", "", false)
 	for i, p := range r.Properties {
-		if err := dropSiteID(fmt.Sprintf("%s.properties[%d]", name, i), p); err != nil {
-			return r, err
-		}
+		o.dropSiteID(fmt.Sprintf("%s.properties[%d]", o.name, i), p)
 	}
 	o.accept("moveURLs")
 	o.accept(siteExtras...)
-	return r, o.end(n)
+	return r
 }
 
-func (l *SiteLists) readURLs(o *object, site Patch, n *Notes) (err error) {
-	mask := o.int("_urlNormalizeMask", 0)
-	l.URLs, err = listOf(o, "urls", func(name string, raw json.RawMessage) (Patch, error) {
-		row, mask, err := readRootURL(name, raw, mask, n)
-		if err == nil && (l.UpdateType != UpdateRows || row.Text("URLMd5") == "") {
-			err = completeRoot(name, row)
+// readURLs reads the root URLs of site.
+func (l *SiteLists) readURLs(o *object, site Patch) {
+	siteMask := o.int("_urlNormalizeMask", 0)
+	if !o.has("urls") {
+		return
+	}
+	l.URLs = []Patch{}
+	for name, raw := range o.elements(o.name+".urls", o.fields["urls"]) {
+		row, mask := o.rootURL(name, raw, siteMask)
+		if l.UpdateType != UpdateRows || row.Text("URLMd5") == "" {
+			text := row.Text("URL")
+			if text == "" {
+				o.refuse(&FieldError{Object: name, Field: "url", Reason: "is missing"})
+			}
+			row["URLMd5"] = Md5(text)
 		}
-		if err != nil {
-			return nil, err
-		}
-		delete(row, "Site_Id")
-		row["Status"], row["ParentMd5"] = int64(StatusProcessed), ""
+		row["ParentMd5"] = ""
 		if l.UpdateType != UpdateRows {
 			setOwner(row, site)
 		}
-		l.masks = append(l.masks, mask)
-		return row, nil
-	})
-	return err
+		l.URLs, l.masks = append(l.URLs, row), append(l.masks, mask)
+	}
 }
 
 // dropSiteID removes the site id of a row: rows belong to the updated site, whatever
 // site they name. It refuses an invalid id.
-func dropSiteID(name string, row Patch) error {
-	id := row.Text("Site_Id")
-	delete(row, "Site_Id")
-	if id == "" {
-		return nil
+func (r *reading) dropSiteID(name string, row Patch) {
+	if id := row.Text("Site_Id"); id != "" {
+		r.refuse(CheckSiteID(name, "siteId", id))
 	}
-	return CheckSiteID(name, "siteId", id)
+	delete(row, "Site_Id")
 }
 
-func (l *SiteLists) readFilter(name string, raw json.RawMessage, n *Notes) (Patch, error) {
+func (l *SiteLists) readFilter(o *object) Patch {
 	var row Patch
-	var err error
 	if l.UpdateType == UpdateRows {
-		row, err = readFilterFields(name, raw, n)
+		row = readFilterFields(o)
 		setDefaults(row, Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
 	} else {
-		row, err = readFilter(name, "", raw, n)
+		row = readFilter(o, "")
 	}
-	if err == nil {
-		err = dropSiteID(name, row)
-	}
-	return row, err
+	o.dropSiteID(o.name, row)
+	return row
 }
 
-// Normalize does the same as SiteNewRequest.Normalize; object is the name in errors.
+// Normalize replaces each root URL that has a normalization mask by form(text, mask)
+// (docs/spec/objects.md 2.2, 4.2). An error of form becomes a *FieldError; object is the
+// name in errors. The id of a site does not change: it is made of the URL as given.
 func (l *SiteLists) Normalize(object string, form func(text string, mask int64) (string, error)) error {
-	return normalize(object, l.URLs, l.masks, form)
+	for i, row := range l.URLs {
+		text := row.Text("URL")
+		if i >= len(l.masks) || l.masks[i] == 0 || text == "" {
+			continue
+		}
+		normal, err := form(text, l.masks[i])
+		if err != nil {
+			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: "cannot be normalized: " + err.Error()}
+		}
+		if row["URLMd5"] == Md5(text) {
+			row["URLMd5"] = Md5(normal)
+		}
+		row["URL"] = normal
+	}
+	return nil
 }
 
 // Check refuses invalid site ids and md5 keys (docs/spec/DECISIONS.md 4).

@@ -74,18 +74,17 @@ func (u URL) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a URL of an answer or a batch. A missing or null key does not
 // change its field. Values out of bounds are changed to fit (see Column.Fit).
 func (u *URL) UnmarshalJSON(b []byte) error {
-	o := readObject("URL", b)
+	o := new(reading).object("URL", b)
 	o.loose = true
 	p := o.columns(URLColumns)
 	u.SiteSelect = o.int("siteSelect", u.SiteSelect)
 	u.ContentMask = o.int("contentMask", u.ContentMask)
 	u.URLPut = o.raw("urlPut")
 	u.URLUpdate = o.raw("urlUpdate")
-	if err := o.end(nil); err != nil {
-		return err
+	if o.err == nil {
+		Apply(u, URLColumns, p, "")
 	}
-	Apply(u, URLColumns, p, "")
-	return nil
+	return o.err
 }
 
 // NewURL returns a URL with the defaults of URLs that the service creates itself

@@ -23,27 +23,20 @@ type URLContentRequest struct {
 
 // ReadURLContent reads the list of URL_CONTENT.
 func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) {
-	return readList("URLContentObject", raw, func(name string, raw json.RawMessage) (URLContentRequest, error) {
-		if isNull(raw) {
-			return URLContentRequest{Null: true}, nil
-		}
-		o := readObject(name, raw)
+	return readNullable("URLContentObject", raw, n, URLContentRequest{Null: true}, func(o *object) URLContentRequest {
 		r := URLContentRequest{
-			SiteID:         o.text("siteId", ""),
-			URL:            o.text("url", ""),
-			URLMd5:         o.text("urlMd5", ""),
+			SiteID:         o.text("siteId"),
+			URL:            o.text("url"),
+			URLMd5:         o.text("urlMd5"),
 			Mask:           o.int("contentTypeMask", MaskProcessed|MaskRawLast),
 			AttributeNames: o.texts("attributeNames", []string{"*"}),
 			DBFields:       DBFields,
 		}
-		if raw := o.raw("dbFieldsList"); raw != nil && raw[0] == '[' {
+		if o.has("dbFieldsList") && o.fields["dbFieldsList"][0] == '[' {
 			r.DBFields = o.texts("dbFieldsList", nil)
 		}
-		if raw := o.raw("urlFetch"); raw != nil {
-			f, err := readURLFetch(name+".urlFetch", raw, n)
-			if err != nil {
-				return r, err
-			}
+		if o.has("urlFetch") {
+			f := readObject(o.reading, o.name+".urlFetch", o.fields["urlFetch"], readURLFetch)
 			if f.SitesCriterion.Where == "" && r.SiteID != "" {
 				f.Sites = append(f.Sites, r.SiteID)
 			}
@@ -55,7 +48,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 		if r.URLMd5 == "" {
 			r.URLMd5 = Md5(r.URL)
 		}
-		return r, o.end(n)
+		return r
 	})
 }
 

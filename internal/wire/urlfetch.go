@@ -33,13 +33,10 @@ type URLFetchRequest struct {
 
 // ReadURLFetch reads the list of URL_FETCH.
 func ReadURLFetch(raw json.RawMessage, n *Notes) ([]URLFetchRequest, error) {
-	return readList("URLFetch", raw, func(name string, raw json.RawMessage) (URLFetchRequest, error) {
-		return readURLFetch(name, raw, n)
-	})
+	return readList("URLFetch", raw, n, readURLFetch)
 }
 
-func readURLFetch(name string, raw json.RawMessage, n *Notes) (URLFetchRequest, error) {
-	o := readObject(name, raw)
+func readURLFetch(o *object) URLFetchRequest {
 	r := URLFetchRequest{
 		Sites:          o.texts("sitesList", []string{}),
 		SitesCriterion: o.criterion("sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
@@ -53,27 +50,23 @@ func readURLFetch(name string, raw json.RawMessage, n *Notes) (URLFetchRequest, 
 		PaceTime:       o.int("paceTime", 0),
 		AsBatch:        o.bounded("asBatch", 0, boundsOf("u32")),
 	}
-	if raw := o.raw("siteUpdate"); raw != nil && raw[0] == '{' {
-		u, err := readSiteUpdate(name+".siteUpdate", raw, nil)
-		if err != nil {
-			return r, err
-		}
+	notes := o.notes
+	o.notes = nil // unknown keys of updates are not noted
+	if o.isObject("siteUpdate") {
+		u := readSiteUpdate(o.child("siteUpdate"))
 		r.SiteUpdate, r.SiteLists = u.Set, u.SiteLists
 	}
-	if raw := o.raw("urlUpdate"); raw != nil && raw[0] == '{' {
-		u, err := readURLUpdate(name+".urlUpdate", raw, nil)
-		if err != nil {
-			return r, err
-		}
-		r.URLUpdate = u.Set
+	if o.isObject("urlUpdate") {
+		r.URLUpdate = readURLUpdate(o.child("urlUpdate")).Set
 	}
+	o.notes = notes
 	if r.Algorithm != 0 && r.Algorithm != 1 {
 		o.fail("algorithm", "is not 0 (site after site) or 1 (proportional)")
 	}
 	if r.MaxURLs < 0 {
 		o.fail("maxURLs", "is below 0")
 	}
-	return r, o.end(n)
+	return r
 }
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -28,50 +29,40 @@ var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{0,64}$`)
 // ReadURLPut reads the list of URL_PUT. It accepts an element without data: the answer
 // reports that.
 func ReadURLPut(raw json.RawMessage, n *Notes) ([]URLPutRequest, error) {
-	return readList("URLPutObj", raw, func(name string, raw json.RawMessage) (URLPutRequest, error) {
-		return readObject(name, raw).urlPut(n)
-	})
+	return readList("URLPutObj", raw, n, readURLPut)
 }
 
 // ReadURLPutObject reads and checks the urlPut of another operation. siteID and urlMd5
 // are the defaults of its keys; data is mandatory.
 func ReadURLPutObject(name string, raw json.RawMessage, siteID, urlMd5 string) (URLPutRequest, error) {
-	o := readObject(name, raw)
-	r, err := o.urlPut(nil)
-	if err != nil {
-		return r, err
-	}
-	if !o.has("siteId") {
-		r.SiteID = siteID
-	}
-	if r.URLMd5 == "" {
-		r.URLMd5 = urlMd5
-	}
-	if r.PutDict.Data == nil {
-		return r, &FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"}
-	}
-	if err := CheckMd5(name, "urlMd5", r.URLMd5); err != nil {
-		return r, err
-	}
-	return r, r.Check(name)
+	r, err := readOne(name, raw, nil, func(o *object) URLPutRequest {
+		r := readURLPut(o)
+		if !o.has("siteId") {
+			r.SiteID = siteID
+		}
+		r.URLMd5 = cmp.Or(r.URLMd5, urlMd5)
+		if r.PutDict.Data == nil {
+			o.refuse(&FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"})
+		}
+		return r
+	})
+	return r, cmp.Or(err, CheckMd5(name, "urlMd5", r.URLMd5), r.Check(name))
 }
 
-func (o *object) urlPut(n *Notes) (URLPutRequest, error) {
+func readURLPut(o *object) URLPutRequest {
 	r := URLPutRequest{
-		SiteID: o.siteID(), URLMd5: o.text("urlMd5", ""), Criterion: o.criterion("criterions", Criterion{}),
-		ContentType: o.int("contentType", ContentRaw), Suffix: o.text("fileStorageSuffix", ""),
+		SiteID: o.siteID(), URLMd5: o.text("urlMd5"), Criterion: o.criterion("criterions", Criterion{}),
+		ContentType: o.int("contentType", ContentRaw), Suffix: o.text("fileStorageSuffix"),
 	}
 	if !o.has("putDict") {
 		o.fail("putDict", "is missing")
-		return r, o.err
+		return r
 	}
-	d := readObject(o.name+".putDict", o.raw("putDict"))
-	r.PutDict = PutDict{ID: d.text("id", ""), Data: d.bytesOrNil("data"), CDate: d.moment("CDate")}
-	d.accept("cDate", "properties")
-	if err := d.end(n); err != nil {
-		return r, err
-	}
-	return r, o.end(n)
+	r.PutDict = readObject(o.reading, o.name+".putDict", o.fields["putDict"], func(o *object) PutDict {
+		o.accept("cDate", "properties")
+		return PutDict{ID: o.text("id"), Data: o.bytesOrNil("data"), CDate: o.moment("CDate")}
+	})
+	return r
 }
 
 // moment reads a date. It returns "" for an absent date and for an expression.

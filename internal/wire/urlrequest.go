@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -16,32 +17,22 @@ type URLNewRequest struct {
 
 // ReadURLNew reads the list of URL_NEW.
 func ReadURLNew(raw json.RawMessage, n *Notes) ([]URLNewRequest, error) {
-	return readList("URLNew", raw, func(name string, raw json.RawMessage) (URLNewRequest, error) {
-		return readURLNew(name, raw, n)
-	})
-}
-
-func readURLNew(name string, raw json.RawMessage, n *Notes) (URLNewRequest, error) {
-	o := readObject(name, raw)
-	r := URLNewRequest{Row: o.columns(URLColumns), SiteSelect: o.int("siteSelect", SelectNone)}
-	o.accept("contentMask", "chainId", "errorNames", "host")
-	text := r.Row.Text("URL")
-	if text == "" {
-		o.fail("url", "is missing")
-	}
-	if r.Row.Text("URLMd5") == "" {
-		r.Row["URLMd5"] = Md5(text)
-	}
-	r.Attributes = o.attributes()
-	if raw := o.raw("urlUpdate"); raw != nil && raw[0] == '{' {
-		u, err := readURLUpdate(name+".urlUpdate", raw, n)
-		if err != nil {
-			return r, err
+	return readList("URLNew", raw, n, func(o *object) URLNewRequest {
+		r := URLNewRequest{Row: o.columns(URLColumns), SiteSelect: o.int("siteSelect", SelectNone)}
+		o.accept("contentMask", "chainId", "errorNames", "host")
+		text := r.Row.Text("URL")
+		if text == "" {
+			o.fail("url", "is missing")
 		}
-		r.Update = &u
-	}
-	r.Put = o.raw("urlPut")
-	return r, o.end(n)
+		r.Row["URLMd5"] = cmp.Or(r.Row.Text("URLMd5"), Md5(text))
+		r.Attributes = o.attributes()
+		if o.isObject("urlUpdate") {
+			u := readObject(o.reading, o.name+".urlUpdate", o.fields["urlUpdate"], readURLUpdate)
+			r.Update = &u
+		}
+		r.Put = o.raw("urlPut")
+		return r
+	})
 }
 
 // attributes reads items of the form {name: value} and skips other items
@@ -99,18 +90,12 @@ type URLUpdateRequest struct {
 
 // ReadURLUpdate reads the list of URL_UPDATE.
 func ReadURLUpdate(raw json.RawMessage, n *Notes) ([]URLUpdateRequest, error) {
-	return readList("URLUpdate", raw, func(name string, raw json.RawMessage) (URLUpdateRequest, error) {
-		return readURLUpdate(name, raw, n)
-	})
+	return readList("URLUpdate", raw, n, readURLUpdate)
 }
 
-func readURLUpdate(name string, raw json.RawMessage, n *Notes) (URLUpdateRequest, error) {
-	o := readObject(name, raw)
+func readURLUpdate(o *object) URLUpdateRequest {
 	r := URLUpdateRequest{Set: o.columns(URLColumns)}
-	r.SiteID = r.Set.Text("Site_Id")
-	if r.SiteID == "" {
-		r.SiteID = GeneralSite
-	}
+	r.SiteID = cmp.Or(r.Set.Text("Site_Id"), GeneralSite)
 	r.URLMd5 = r.Set.Text("URLMd5")
 	if text := r.Set.Text("URL"); r.URLMd5 == "" && text != "" {
 		r.URLMd5 = Md5(text)
@@ -122,7 +107,7 @@ func readURLUpdate(name string, raw json.RawMessage, n *Notes) (URLUpdateRequest
 	r.Attributes = o.attributes()
 	r.Put = o.raw("urlPut")
 	o.accept("siteSelect", "contentMask", "chainId", "urlUpdate", "errorNames", "host")
-	return r, o.end(n)
+	return r
 }
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
@@ -138,15 +123,14 @@ type URLStatusRequest struct {
 
 // ReadURLStatus reads the list of URL_STATUS. It converts a URL to its key.
 func ReadURLStatus(raw json.RawMessage, n *Notes) ([]URLStatusRequest, error) {
-	return readList("URLStatus", raw, func(name string, raw json.RawMessage) (URLStatusRequest, error) {
-		o := readObject(name, raw)
+	return readList("URLStatus", raw, n, func(o *object) URLStatusRequest {
 		r := URLStatusRequest{SiteID: o.siteID()}
 		text, _, md5 := o.urlOrKey()
 		if text == nil || *text == "" {
 			o.fail("url", "is missing")
 		}
 		r.URLMd5 = md5
-		return r, o.end(n)
+		return r
 	})
 }
 

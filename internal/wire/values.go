@@ -303,22 +303,34 @@ func (k Kind) reason(raw json.RawMessage) string {
 	return kindReason[k]
 }
 
-// readKind reads one value that is not null. set is false for a value that means
-// "not set".
-func readKind(k Kind, raw json.RawMessage) (value any, set, ok bool) {
-	switch k {
+// read reads a value that is not null. set is false for a value that means "not set".
+// reason tells why raw is refused. With loose, values that cannot be stored are changed to
+// fit, and dates that cannot be stored are not set.
+func (c Column) read(raw json.RawMessage, loose bool) (value any, set bool, reason string) {
+	ok := true
+	set = true
+	switch c.Kind {
 	case KindInt:
-		n, ok := ReadInt(raw)
-		return n, true, ok
+		value, ok = ReadInt(raw)
 	case KindFloat:
-		f, ok := readFloat(raw)
-		return f, true, ok
+		value, ok = readFloat(raw)
 	case KindText:
-		s, ok := readText(raw)
-		return s, true, ok
+		value, ok = readText(raw)
 	default:
-		return readDate(raw)
+		value, set, ok = readDate(raw)
 	}
+	if !ok && loose && raw[0] == '"' && (c.Kind == KindText || c.Kind == KindDate) {
+		var s string
+		ok = json.Unmarshal(raw, &s) == nil
+		value, set = s, c.Kind == KindText
+	}
+	switch {
+	case !ok:
+		return nil, false, c.Kind.reason(raw)
+	case loose:
+		return c.Fit(value), set, ""
+	}
+	return value, set, c.refusal(value)
 }
 
 // Notes collects the unknown keys of a request, such as Site.parentMD5, at most 50 of

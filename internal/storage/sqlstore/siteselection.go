@@ -104,10 +104,10 @@ func autoSite(base string) wire.SiteNewRequest {
 		ID: id, MoveURLs: true,
 		Site: wire.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
 			"User_Id": int64(0), "Category_Id": int64(0)},
-		URLs: []wire.Patch{{"URL": base, "URLMd5": id, "ParentMd5": ""}},
-		Filters: []wire.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
-			"Action": int64(1), "Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0)}},
 	}
+	r.URLs = []wire.Patch{{"URL": base, "URLMd5": id, "ParentMd5": ""}}
+	r.Filters = []wire.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
+		"Action": int64(1), "Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0)}}
 	for _, p := range [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}} {
 		r.Properties = append(r.Properties, wire.Patch{"Site_Id": id, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
