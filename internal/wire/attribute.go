@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Attribute is a named value of a URL, or of a site if URLMd5 is "" (docs/spec/objects.md
 // 2.13, docs/spec/storage.md 1.8). Names are unique for each URL.
@@ -51,15 +54,18 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 // name an element name[i].
 func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
-		return AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Criterion: o.criterion("criterions", Criterion{})}
+		return AttributeRequest{
+			SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"),
+			Criterion: o.criterion("criterions", Criterion{}),
+		}
 	})
 }
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r AttributeRequest) Check(object string) error {
-	md5 := ""
+	err := CheckSiteID(object, "siteId", r.SiteID)
 	if r.URLMd5 != nil {
-		md5 = *r.URLMd5
+		err = cmp.Or(err, checkGiven(CheckMd5, object, "urlMd5", *r.URLMd5))
 	}
-	return checkSiteAndMd5(object, r.SiteID, "urlMd5", md5)
+	return err
 }

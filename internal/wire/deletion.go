@@ -59,10 +59,11 @@ func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 
 // checkURLOrKey refuses an invalid site id and, unless text is nil, an invalid key.
 func checkURLOrKey(object, site string, text *string, md5 string) error {
-	if err := CheckSiteID(object, "siteId", site); err != nil || text == nil {
-		return err
+	err := CheckSiteID(object, "siteId", site)
+	if text != nil {
+		err = cmp.Or(err, CheckMd5(object, "url", md5))
 	}
-	return CheckMd5(object, "url", md5)
+	return err
 }
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
@@ -142,10 +143,7 @@ func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 
 // Check refuses an invalid site id. object is the name in errors.
 func (r URLPurgeRequest) Check(object string) error {
-	if r.SiteID == "" {
-		return nil
-	}
-	return CheckSiteID(object, "siteId", r.SiteID)
+	return checkGiven(CheckSiteID, object, "siteId", r.SiteID)
 }
 
 // URLAgeRequest is one element of URL_AGE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.15). Its

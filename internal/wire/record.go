@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // URLVerifyRequest is one element of URL_VERIFY (docs/spec/objects.md 2.9, docs/spec/storage.md 4.17).
 type URLVerifyRequest struct {
@@ -29,10 +32,7 @@ func (r URLVerifyRequest) Check(object string) error {
 	if r.Null {
 		return nil
 	}
-	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
-		return err
-	}
-	return CheckMd5(object, "url", r.URLMd5)
+	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "url", r.URLMd5))
 }
 
 // URLRecordsRequest is one element of URL_HISTORY or URL_STATS (docs/spec/objects.md 2.9,
@@ -69,7 +69,7 @@ func (r URLRecordsRequest) Check(object string) error {
 	if r.Null {
 		return nil
 	}
-	return checkSiteAndMd5(object, r.SiteID, "urlMd5", r.URLMd5)
+	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), checkGiven(CheckMd5, object, "urlMd5", r.URLMd5))
 }
 
 // LogRow is a row of the journal of the URLs of a site (docs/spec/storage.md 1.8).
@@ -140,8 +140,5 @@ func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
 
 // Check refuses an invalid site id. object is the name in errors.
 func (r RecalcRequest) Check(object string) error {
-	if r.SiteID == "" {
-		return nil
-	}
-	return CheckSiteID(object, "siteId", r.SiteID)
+	return checkGiven(CheckSiteID, object, "siteId", r.SiteID)
 }

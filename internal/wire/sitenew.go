@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -50,20 +51,15 @@ func setOwner(row, site Patch) {
 
 // Check refuses invalid site ids and md5 keys (docs/spec/DECISIONS.md 4).
 func (r SiteNewRequest) Check() error {
-	if err := CheckSiteID("Site", "id", r.ID); err != nil {
-		return err
-	}
+	err := CheckSiteID("Site", "id", r.ID)
 	for i, f := range r.Filters {
-		if err := CheckSiteID(fmt.Sprintf("Site.filters[%d]", i), "siteId", f.Text("Site_Id")); err != nil {
-			return err
-		}
+		err = cmp.Or(err, CheckSiteID(fmt.Sprintf("Site.filters[%d]", i), "siteId", f.Text("Site_Id")))
 	}
 	for i, p := range r.Properties {
-		if err := checkSiteAndMd5(fmt.Sprintf("Site.properties[%d]", i), p.Text("Site_Id"), "urlMd5", p.Text("URLMd5")); err != nil {
-			return err
-		}
+		name := fmt.Sprintf("Site.properties[%d]", i)
+		err = cmp.Or(err, CheckSiteID(name, "siteId", p.Text("Site_Id")), checkGiven(CheckMd5, name, "urlMd5", p.Text("URLMd5")))
 	}
-	return nil
+	return err
 }
 
 // rootURL reads an item of urls: a text, to which mask applies, or an object with a

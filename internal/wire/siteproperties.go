@@ -80,7 +80,7 @@ func isPropertyTriple(value json.RawMessage) bool {
 		if isNull(list[i]) {
 			continue
 		}
-		if text, ok := readText(list[i]); !ok || text != "" && check("", "", text) != nil {
+		if text, ok := readText(list[i]); !ok || checkGiven(check, "", "", text) != nil {
 			return false
 		}
 	}

@@ -62,10 +62,7 @@ func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) 
 
 // Check refuses an invalid site id. object is the name in errors.
 func (r SiteDeleteRequest) Check(object string) error {
-	if r.ID == "" {
-		return nil
-	}
-	return CheckSiteID(object, "id", r.ID)
+	return checkGiven(CheckSiteID, object, "id", r.ID)
 }
 
 // SiteCleanupRequest is one element of SITE_CLEANUP (docs/spec/objects.md 2.6).

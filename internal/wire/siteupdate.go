@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -95,9 +96,7 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 // dropSiteID removes the site id of a row: rows belong to the updated site, whatever
 // site they name. It refuses an invalid id.
 func (r *reading) dropSiteID(name string, row Patch) {
-	if id := row.Text("Site_Id"); id != "" {
-		r.refuse(CheckSiteID(name, "siteId", id))
-	}
+	r.refuse(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
 	delete(row, "Site_Id")
 }
 
@@ -124,7 +123,8 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 		}
 		normal, err := form(text, l.masks[i])
 		if err != nil {
-			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: "cannot be normalized: " + err.Error()}
+			reason := "cannot be normalized: " + err.Error()
+			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: reason}
 		}
 		if row["URLMd5"] == Md5(text) {
 			row["URLMd5"] = Md5(normal)
@@ -136,26 +136,15 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 
 // Check refuses invalid site ids and md5 keys (docs/spec/DECISIONS.md 4).
 func (r SiteUpdateRequest) Check() error {
-	if r.ID != "" {
-		if err := CheckSiteID("SiteUpdate", "id", r.ID); err != nil {
-			return err
-		}
-	}
-	return r.SiteLists.check("SiteUpdate")
+	return cmp.Or(checkGiven(CheckSiteID, "SiteUpdate", "id", r.ID), r.SiteLists.check("SiteUpdate"))
 }
 
-func (l SiteLists) check(object string) error {
+func (l SiteLists) check(object string) (err error) {
 	for i, row := range l.URLs {
-		if err := CheckMd5(fmt.Sprintf("%s.urls[%d]", object, i), "urlMd5", row.Text("URLMd5")); err != nil {
-			return err
-		}
+		err = cmp.Or(err, CheckMd5(fmt.Sprintf("%s.urls[%d]", object, i), "urlMd5", row.Text("URLMd5")))
 	}
 	for i, p := range l.Properties {
-		if md5 := p.Text("URLMd5"); md5 != "" {
-			if err := CheckMd5(fmt.Sprintf("%s.properties[%d]", object, i), "urlMd5", md5); err != nil {
-				return err
-			}
-		}
+		err = cmp.Or(err, checkGiven(CheckMd5, fmt.Sprintf("%s.properties[%d]", object, i), "urlMd5", p.Text("URLMd5")))
 	}
-	return nil
+	return err
 }

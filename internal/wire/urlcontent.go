@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // DBFields are the columns in an answer to URL_CONTENT if the request has no
 // dbFieldsList (docs/spec/objects.md 3.6).
@@ -42,12 +45,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 			}
 			r.Fetch = &f
 		}
-		if r.SiteID == "" {
-			r.SiteID = GeneralSite
-		}
-		if r.URLMd5 == "" {
-			r.URLMd5 = Md5(r.URL)
-		}
+		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), cmp.Or(r.URLMd5, Md5(r.URL))
 		return r
 	})
 }
@@ -60,8 +58,5 @@ func (r URLContentRequest) Check(object string) error {
 	if r.Fetch != nil {
 		return r.Fetch.Check(object + ".urlFetch")
 	}
-	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
-		return err
-	}
-	return CheckMd5(object, "urlMd5", r.URLMd5)
+	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "urlMd5", r.URLMd5))
 }

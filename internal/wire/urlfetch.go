@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -71,15 +72,11 @@ func readURLFetch(o *object) URLFetchRequest {
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLFetchRequest) Check(object string) error {
-	if err := r.SiteLists.check(object + ".siteUpdate"); err != nil {
-		return err
-	}
+	err := r.SiteLists.check(object + ".siteUpdate")
 	for _, id := range r.Sites {
-		if err := CheckSiteID(object, "sitesList", id); err != nil {
-			return err
-		}
+		err = cmp.Or(err, CheckSiteID(object, "sitesList", id))
 	}
-	return nil
+	return err
 }
 
 // URLReturnRequest is the object of URL_RETURN, our own operation. It makes rows in flight
@@ -102,16 +99,14 @@ type URLReturnRequest struct {
 }
 
 // Check refuses invalid site ids and negative numbers. object is the name in errors.
-func (r URLReturnRequest) Check(object string) error {
+func (r URLReturnRequest) Check(object string) (err error) {
 	for _, id := range r.Sites {
-		if err := CheckSiteID(object, "sites", id); err != nil {
-			return err
-		}
+		err = cmp.Or(err, CheckSiteID(object, "sites", id))
 	}
 	for field, n := range map[string]int64{"batchId": r.BatchID, "maxAttempts": r.MaxAttempts, "age": r.Age, "maxURLs": r.MaxURLs} {
-		if n < 0 {
-			return &FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
+		if n < 0 && err == nil {
+			err = &FieldError{Object: object, Field: field, Value: fmt.Sprint(n), Reason: "is below 0"}
 		}
 	}
-	return nil
+	return err
 }

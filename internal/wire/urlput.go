@@ -81,20 +81,15 @@ func (o *object) moment(field string) Date {
 // Check refuses invalid site ids, md5 keys, file suffixes and content types. object is
 // the name in errors.
 func (r URLPutRequest) Check(object string) error {
-	if err := checkSiteAndMd5(object, r.SiteID, "urlMd5", r.URLMd5); err != nil {
-		return err
-	}
-	if !suffixPattern.MatchString(r.Suffix) {
-		return &FieldError{Object: object, Field: "fileStorageSuffix", Value: clip(quoteJSON(r.Suffix)), Reason: "is not of letters, digits, - or _"}
-	}
+	err := cmp.Or(CheckSiteID(object, "siteId", r.SiteID), checkGiven(CheckMd5, object, "urlMd5", r.URLMd5),
+		checkPattern(suffixPattern, object, "fileStorageSuffix", r.Suffix, "is not of letters, digits, - or _"))
 	switch r.ContentType {
 	case ContentProcessed:
-		if r.PutDict.ID != "" {
-			return CheckMd5(object+".putDict", "id", r.PutDict.ID)
-		}
+		err = cmp.Or(err, checkGiven(CheckMd5, object+".putDict", "id", r.PutDict.ID))
 	case ContentRaw, ContentTidy, ContentHeaders, ContentRequests, ContentMeta, ContentCookies, ContentDynamic, ContentChain:
 	default:
-		return &FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
+		wrong := &FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
+		err = cmp.Or(err, error(wrong))
 	}
-	return nil
+	return err
 }

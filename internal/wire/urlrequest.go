@@ -64,17 +64,8 @@ func (o *object) attributes() []Attribute {
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLNewRequest) Check(object string) error {
-	if id := r.Row.Text("Site_Id"); id != "" {
-		if err := CheckSiteID(object, "siteId", id); err != nil {
-			return err
-		}
-	}
-	if parent := r.Row.Text("ParentMd5"); parent != "" {
-		if err := CheckMd5(object, "parentMd5", parent); err != nil {
-			return err
-		}
-	}
-	return CheckMd5(object, "urlMd5", r.Row.Text("URLMd5"))
+	return cmp.Or(checkGiven(CheckSiteID, object, "siteId", r.Row.Text("Site_Id")),
+		checkGiven(CheckMd5, object, "parentMd5", r.Row.Text("ParentMd5")), CheckMd5(object, "urlMd5", r.Row.Text("URLMd5")))
 }
 
 // URLUpdateRequest is one element of URL_UPDATE (docs/spec/objects.md 2.8). SiteID and URLMd5
@@ -112,7 +103,7 @@ func readURLUpdate(o *object) URLUpdateRequest {
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLUpdateRequest) Check(object string) error {
-	return checkSiteAndMd5(object, r.SiteID, "urlMd5", r.URLMd5)
+	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), checkGiven(CheckMd5, object, "urlMd5", r.URLMd5))
 }
 
 // URLStatusRequest is one element of URL_STATUS (docs/spec/objects.md 2.9).
@@ -136,8 +127,5 @@ func ReadURLStatus(raw json.RawMessage, n *Notes) ([]URLStatusRequest, error) {
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLStatusRequest) Check(object string) error {
-	if err := CheckSiteID(object, "siteId", r.SiteID); err != nil {
-		return err
-	}
-	return CheckMd5(object, "url", r.URLMd5)
+	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "url", r.URLMd5))
 }

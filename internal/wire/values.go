@@ -105,26 +105,27 @@ var (
 // CheckSiteID refuses an invalid site id (docs/spec/DECISIONS.md 4). Ids are part of
 // table and file names. Errors are *FieldError with the given object and field.
 func CheckSiteID(object, field, id string) error {
-	if idPattern.MatchString(id) {
-		return nil
-	}
-	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(id)), Reason: "is not a site id: 1 to 32 letters, digits, - or _"}
+	return checkPattern(idPattern, object, field, id, "is not a site id: 1 to 32 letters, digits, - or _")
 }
 
 // CheckMd5 accepts 32 lower-case hexadecimal digits. Errors are *FieldError.
 func CheckMd5(object, field, md5 string) error {
-	if md5Pattern.MatchString(md5) {
-		return nil
-	}
-	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(md5)), Reason: "is not an md5: 32 lower-case hexadecimal digits"}
+	return checkPattern(md5Pattern, object, field, md5, "is not an md5: 32 lower-case hexadecimal digits")
 }
 
-// checkSiteAndMd5 checks a site id and, unless it is "", the md5 in field.
-func checkSiteAndMd5(object, siteID, field, md5 string) error {
-	if err := CheckSiteID(object, "siteId", siteID); err != nil || md5 == "" {
-		return err
+func checkPattern(p *regexp.Regexp, object, field, text, reason string) error {
+	if p.MatchString(text) {
+		return nil
 	}
-	return CheckMd5(object, field, md5)
+	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(text)), Reason: reason}
+}
+
+// checkGiven is check for a text that may be "".
+func checkGiven(check func(object, field, text string) error, object, field, text string) error {
+	if text == "" {
+		return nil
+	}
+	return check(object, field, text)
 }
 
 func quoteJSON(s string) []byte {

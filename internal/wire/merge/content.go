@@ -18,25 +18,27 @@ type contentKey struct{ site, field, md5 string }
 var contentFields = [...]string{"urlMd5", "rawContentMd5", "contentURLMd5"}
 
 func newContents(by order) *contents {
-	return &contents{elements: elements{order: by, rank: by.ofContent}, byKey: map[contentKey]int{}}
+	c := &contents{elements: elements{order: by, rank: by.ofContent}, byKey: map[contentKey]int{}}
+	c.take = c.merge
+	return c
 }
 
-func (c *contents) add(host string, raw json.RawMessage) bool {
-	return c.each(host, raw, func(o object) {
-		if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) {
-			return
+func (c *contents) merge(o object) {
+	if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) {
+		return
+	}
+	place, ok := c.find(o)
+	if !ok {
+		c.enter(o, c.keep(o))
+	} else if earlier := c.list[place].object; supersedes(o, earlier) {
+		for _, key := range contentKeys(earlier) {
+			if c.byKey[key] == place {
+				delete(c.byKey, key)
+			}
 		}
-		place, ok := c.find(o)
-		if !ok {
-			c.enter(o, c.keep(o))
-			return
-		}
-		if earlier := c.list[place].object; supersedes(o, earlier) {
-			c.remove(earlier, place)
-			c.list[place].object = o
-			c.enter(o, place)
-		}
-	})
+		c.list[place].object = o
+		c.enter(o, place)
+	}
 }
 
 // find returns the first collected response of the same page as o.
@@ -53,15 +55,6 @@ func (c *contents) enter(o object, place int) {
 	for _, key := range contentKeys(o) {
 		if _, taken := c.byKey[key]; !taken {
 			c.byKey[key] = place
-		}
-	}
-}
-
-// remove deletes the keys of a replaced response.
-func (c *contents) remove(o object, place int) {
-	for _, key := range contentKeys(o) {
-		if c.byKey[key] == place {
-			delete(c.byKey, key)
 		}
 	}
 }

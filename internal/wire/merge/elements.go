@@ -8,36 +8,36 @@ import (
 // elements collects lists. Elements that are not objects keep their place unchanged;
 // objects get the host of their node.
 type elements struct {
-	list  []element
-	order order
-	rank  func(object) rank // the sort key of an object; nil: do not sort
+	take      func(object) // merges one object: keep, or a change of list
+	skipNulls bool
+	list      []element
+	order     order
+	rank      func(object) rank // the sort key of an object; nil: do not sort
 }
 
 type element struct {
 	raw json.RawMessage // used if object is nil
 	object
+	rank rank // set by sort
 }
 
-// each reads a list and calls take with each object. It returns false if raw is not a
-// list.
-func (e *elements) each(host string, raw json.RawMessage, take func(object)) bool {
+func (e *elements) add(host string, raw json.RawMessage) bool {
 	var objects []object
 	if json.Unmarshal(raw, &objects) == nil && objects != nil && !slices.ContainsFunc(objects, object.isNil) {
 		for _, o := range objects { // the usual case, decoded once
 			o.setHost(host)
-			take(o)
+			e.take(o)
 		}
 		return true
 	}
 	list, ok := readList(raw)
 	for _, raw := range list {
-		o, ok := readObject(raw)
-		if !ok {
+		if o, ok := readObject(raw); ok {
+			o.setHost(host)
+			e.take(o)
+		} else if !e.skipNulls || !isNull(raw) {
 			e.list = append(e.list, element{raw: raw})
-			continue
 		}
-		o.setHost(host)
-		take(o)
 	}
 	return ok
 }
@@ -49,7 +49,9 @@ func (e *elements) keep(o object) (place int) {
 }
 
 func (e *elements) object() (json.RawMessage, error) {
-	e.order.sort(e.list, e.rank)
+	if e.rank != nil {
+		e.order.sort(e.list, e.rank)
+	}
 	values := make([]any, len(e.list))
 	for i, el := range e.list {
 		values[i] = el.object
@@ -60,20 +62,9 @@ func (e *elements) object() (json.RawMessage, error) {
 	return json.Marshal(values)
 }
 
-// batch concatenates the lists of BATCH, without nulls.
-type batch struct{ elements }
-
-func (b *batch) add(host string, raw json.RawMessage) bool {
-	was := len(b.list)
-	if !b.each(host, raw, func(o object) { b.keep(o) }) {
-		return false
-	}
-	list := b.list[:was]
-	for _, el := range b.list[was:] {
-		if el.object != nil || !isNull(el.raw) {
-			list = append(list, el)
-		}
-	}
-	b.list = list
-	return true
+// newBatch concatenates the lists of BATCH, without nulls.
+func newBatch() *elements {
+	e := &elements{skipNulls: true}
+	e.take = func(o object) { e.keep(o) }
+	return e
 }

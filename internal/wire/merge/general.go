@@ -34,11 +34,8 @@ func (g *general) add(host string, raw json.RawMessage) bool {
 }
 
 func (g *general) object() (json.RawMessage, error) {
-	whole := map[string]any{}
-	for key, value := range g.first {
-		whole[key] = value
-	}
-	whole["errorCode"], whole["errorMessage"] = strings.Join(g.codes, ";"), strings.Join(g.messages, ";")
-	whole["statuses"] = append([]json.RawMessage{}, g.statuses...)
-	return json.Marshal(whole)
+	g.first["errorCode"], _ = json.Marshal(strings.Join(g.codes, ";")) // texts and valid JSON never fail
+	g.first["errorMessage"], _ = json.Marshal(strings.Join(g.messages, ";"))
+	g.first["statuses"], _ = json.Marshal(append([]json.RawMessage{}, g.statuses...))
+	return json.Marshal(g.first)
 }

@@ -45,7 +45,7 @@ func (m Merger) collector() collector {
 	case wire.URLContent:
 		return newContents(m.order)
 	case wire.BatchRun:
-		return &batch{}
+		return newBatch()
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -71,5 +70,3 @@ func (o object) newer(other object, key string) bool {
 
 // setHost adds the host of the node that sent o.
 func (o object) setHost(host string) { o["host"], _ = json.Marshal(host) } // a string never fails
-
-func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }

@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,20 +63,16 @@ func firstItem(text string) string {
 	return text
 }
 
-// rank is a sort key. Unknown keys are the smallest.
+// rank is a sort key.
 type rank struct {
-	known  bool
 	number int64
 	text   string
 }
 
+// unknown is the rank of elements without a sort key. It is the smallest.
+var unknown = rank{number: math.MinInt64}
+
 func (r rank) compare(other rank) int {
-	switch {
-	case r.known != other.known && r.known:
-		return 1
-	case r.known != other.known:
-		return -1
-	}
 	return cmp.Or(cmp.Compare(r.number, other.number), cmp.Compare(r.text, other.text))
 }
 
@@ -86,12 +83,7 @@ var urlFields = map[string]string{
 }
 
 // ofURL returns the sort key of a URL.
-func (by order) ofURL(o object) rank {
-	if field, ok := urlFields[by.column]; ok {
-		return by.value(o, field)
-	}
-	return by.value(o, "CDate")
-}
+func (by order) ofURL(o object) rank { return by.value(o, cmp.Or(urlFields[by.column], "CDate")) }
 
 // ofContent returns the sort key of a URLContentResponse, from its dbFields.
 func (by order) ofContent(o object) rank {
@@ -110,44 +102,36 @@ func (by order) value(o object, field string) rank {
 	switch by.column {
 	case "PDate", "CDate", "UDate", "TcDate":
 		if t, ok := o.date(field); ok {
-			return rank{known: true, number: t.UnixMicro()}
+			return rank{number: t.UnixMicro()}
 		}
 	case "Size", "Depth", "TagsCount":
 		if n, ok := wire.ReadInt(o[field]); ok {
-			return rank{known: true, number: n}
+			return rank{number: n}
 		}
 	default:
 		if s := o.word(field); s != "" && s != "None" {
-			return rank{known: true, text: s}
+			return rank{text: s}
 		}
 	}
-	return rank{}
+	return unknown
 }
 
 // sort sorts a list by the ranks of its objects. It is stable. Elements that are not
 // objects are the smallest.
 func (by order) sort(list []element, rankOf func(object) rank) {
-	if by.column == "" || rankOf == nil {
+	if by.column == "" {
 		return
 	}
-	type ranked struct {
-		element
-		rank
-	}
-	all := make([]ranked, len(list))
 	for i, el := range list {
-		all[i] = ranked{element: el}
+		list[i].rank = unknown
 		if el.object != nil {
-			all[i].rank = rankOf(el.object)
+			list[i].rank = rankOf(el.object)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
+	slices.SortStableFunc(list, func(a, b element) int {
 		if by.descending {
 			a, b = b, a
 		}
 		return a.rank.compare(b.rank)
 	})
-	for i, r := range all {
-		list[i] = r.element
-	}
 }

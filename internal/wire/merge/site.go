@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"hce/dc/internal/wire"
 )
@@ -30,24 +31,20 @@ func sum(a, b int64) int64 {
 
 // fold merges a site of a later node into that of earlier nodes. An absent or null value
 // is replaced by the other value. If a value is not a whole number, the earlier one stays.
-func fold(into, later object, host string) {
+func fold(into, later object) {
 	for key, join := range folds {
 		a, b := into[key], later[key]
-		if isNull(b) {
-			continue
-		}
-		if isNull(a) {
-			into[key] = b
-			continue
-		}
 		x, xOK := wire.ReadInt(a)
 		y, yOK := wire.ReadInt(b)
-		if xOK && yOK {
-			into[key] = number(join(x, y))
+		switch {
+		case isNull(a) && !isNull(b):
+			into[key] = b
+		case xOK && yOK:
+			into[key] = strconv.AppendInt(nil, join(x, y), 10)
 		}
 	}
 	nameErrors(into)
-	into.setHost(host)
+	into["host"] = later["host"]
 }
 
 // nameErrors updates errorNames, if present, from errorMask (docs/spec/DECISIONS.md 1.8).
@@ -69,43 +66,38 @@ func (s *site) add(host string, raw json.RawMessage) bool {
 	if !ok {
 		return false
 	}
+	o.setHost(host)
 	switch {
 	case s.one == nil:
-		o.setHost(host)
 		s.one = o
 	case s.one.word("id") != o.word("id"):
 		return false
-	case unknown(o) && !unknown(s.one):
+	case missing(o) && !missing(s.one):
 		// A node without the row answers zeros.
-	case unknown(s.one) && !unknown(o):
-		o.setHost(host)
+	case missing(s.one) && !missing(o):
 		s.one = o
 	default:
-		fold(s.one, o, host)
+		fold(s.one, o)
 	}
 	return true
 }
 
 func (s *site) object() (json.RawMessage, error) { return json.Marshal(s.one) }
 
-func unknown(o object) bool { return o.int("state") == wire.SiteNotFound }
+// missing reports whether the node does not know the site.
+func missing(o object) bool { return o.int("state") == wire.SiteNotFound }
 
-// sites collects lists of sites, each id once.
-type sites struct {
-	elements
-	byID map[string]object
-}
-
-func newSites() *sites { return &sites{byID: map[string]object{}} }
-
-func (s *sites) add(host string, raw json.RawMessage) bool {
-	return s.each(host, raw, func(o object) {
+// newSites collects lists of sites, each id once.
+func newSites() *elements {
+	e, byID := &elements{}, map[string]object{}
+	e.take = func(o object) {
 		id := o.word("id")
-		if known, ok := s.byID[id]; ok && id != "" {
-			fold(known, o, host)
+		if known, ok := byID[id]; ok && id != "" {
+			fold(known, o)
 			return
 		}
-		s.byID[id] = o
-		s.keep(o)
-	})
+		byID[id] = o
+		e.keep(o)
+	}
+	return e
 }

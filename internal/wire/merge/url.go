@@ -1,30 +1,21 @@
 package merge
 
-import "encoding/json"
-
-// urls collects lists of URLs, each urlMd5 once, as the row with the most progress.
-type urls struct {
-	elements
-	byMd5 map[string]int // index in the list
-}
-
-func newURLs(by order) *urls {
-	return &urls{elements: elements{order: by, rank: by.ofURL}, byMd5: map[string]int{}}
-}
-
-func (u *urls) add(host string, raw json.RawMessage) bool {
-	return u.each(host, raw, func(o object) {
+// newURLs collects lists of URLs, each urlMd5 once, as the row with the most progress.
+func newURLs(by order) *elements {
+	e, byMd5 := &elements{order: by, rank: by.ofURL}, map[string]int{} // index in the list
+	e.take = func(o object) {
 		md5 := o.word("urlMd5")
-		place, ok := u.byMd5[md5]
+		place, ok := byMd5[md5]
 		switch {
 		case md5 == "":
-			u.keep(o)
+			e.keep(o)
 		case !ok:
-			u.byMd5[md5] = u.keep(o)
-		case replaces(o, u.list[place].object):
-			u.list[place].object = o
+			byMd5[md5] = e.keep(o)
+		case replaces(o, e.list[place].object):
+			e.list[place].object = o
 		}
-	})
+	}
+	return e
 }
 
 // replaces reports whether a later row of a URL replaces the earlier one
