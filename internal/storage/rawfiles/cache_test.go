@@ -319,9 +319,11 @@ func TestDiskErrorLeavesNothing(t *testing.T) {
 	s := c.Stage()
 	want(t, s.Put("s", key, t1, Raw, []byte("x")), nil)
 	err := s.Put("blocked", key, t1, Raw, []byte("x"))
-	want(t, errors.Is(err, syscall.ENOTDIR), true)
-	want(t, errors.Is(s.Put("s", key, t2, Raw, nil), syscall.ENOTDIR), true)
-	want(t, errors.Is(s.Commit(), syscall.ENOTDIR), true)
+	if err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("put below a file: %v", err)
+	}
+	want(t, s.Put("s", key, t2, Raw, nil), err)
+	want(t, s.Commit(), err)
 	want(t, tree(t, root), []string{"blocked"})
 }
 

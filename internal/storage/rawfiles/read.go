@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -101,7 +102,7 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := c.readDir(dir)
+	entries, err := readDir(c.root, dir)
 	if err != nil {
 		return nil, fmt.Errorf("list raw files: %w", err)
 	}
@@ -128,8 +129,8 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 }
 
 // readDir returns the entries of a folder, none if it is missing.
-func (c *Cache) readDir(dir string) ([]fs.DirEntry, error) {
-	f, err := c.root.Open(dir)
+func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

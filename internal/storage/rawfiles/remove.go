@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func (c *Cache) DeleteSite(site string) error {
 
 // sweepSites removes the folders that DeleteSite has renamed.
 func (c *Cache) sweepSites() error {
-	entries, err := c.readDir(".")
+	entries, err := readDir(c.root, ".")
 	if err != nil {
 		return fmt.Errorf("list deleted sites: %w", err)
 	}
@@ -120,28 +121,22 @@ func (c *Cache) sweepSites() error {
 }
 
 // sweepTemps removes the old temporary files of one folder.
-func (c *Cache) sweepTemps(dir string) error {
-	entries, err := c.readDir(dir)
+func (c *Cache) sweepTemps(folder *os.Root) error {
+	entries, err := readDir(folder, ".")
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && isTemp(e.Name()) {
-			if err := c.sweepTemp(dir+"/"+e.Name(), e); err != nil {
-				return err
-			}
+		if !e.Type().IsRegular() || !isTemp(e.Name()) {
+			continue
 		}
-	}
-	return nil
-}
-
-func (c *Cache) sweepTemp(name string, e fs.DirEntry) error {
-	info, err := e.Info()
-	if err != nil || c.o.Now().Sub(info.ModTime()) < c.o.TempAge {
-		return nil // removed, or part of an unfinished stage
-	}
-	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove orphan file: %w", err)
+		info, err := e.Info()
+		if err != nil || c.o.Now().Sub(info.ModTime()) < c.o.TempAge {
+			continue // removed, or part of an unfinished stage
+		}
+		if err := folder.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove orphan file: %w", err)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -16,17 +17,21 @@ type Stage struct {
 	c     *Cache
 	disk  *os.File // the root folder, a handle for syncfs
 	files []staged
-	dirs  map[string]bool // known folders: they exist and hold no orphans
-	err   error           // the first error of the disk, after which Commit fails
+	dirs  map[string]bool     // folders of files: they exist and hold no orphans
+	open  map[string]*os.Root // some of dirs and their parents
+	err   error               // the first error of the disk, after which Commit fails
 	done  bool
 }
+
+// maxOpen bounds the open folders of a stage.
+const maxOpen = 512
 
 // staged is one file under its temporary name.
 type staged struct{ dir, temp, name string }
 
 // Stage begins a stage. The caller must end it with Commit or Abort.
 func (c *Cache) Stage() *Stage {
-	return &Stage{c: c, dirs: make(map[string]bool)}
+	return &Stage{c: c, dirs: make(map[string]bool), open: make(map[string]*os.Root)}
 }
 
 // Put writes one file of the version of a URL that was fetched at at, rounded down to
@@ -81,23 +86,16 @@ func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
 
 // write writes the temporary file. After an error it leaves no file.
 func (s *Stage) write(f staged, data []byte) error {
-	root := s.c.root
 	if s.disk == nil {
 		// Open the handle before the first write: syncfs reports only errors after
 		// that.
-		disk, err := root.Open(".")
+		disk, err := s.c.root.Open(".")
 		if err != nil {
 			return err
 		}
 		s.disk = disk
 	}
-	if !s.dirs[f.dir] {
-		if err := s.c.sweepTemps(f.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		s.dirs[f.dir] = true
-	}
-	file, err := s.create(f)
+	folder, file, err := s.create(f)
 	if err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func (s *Stage) write(f staged, data []byte) error {
 		err = closeErr
 	}
 	if err != nil {
-		_ = root.Remove(f.dir + "/" + f.temp)
+		_ = folder.Remove(f.temp)
 	}
 	return err
 }
@@ -115,16 +113,66 @@ func (s *Stage) write(f staged, data []byte) error {
 // the same time.
 const folderTries = 100
 
-// create creates the temporary file, and its folder if that is missing.
-func (s *Stage) create(f staged) (*os.File, error) {
+// create creates the temporary file, and its folder if that is missing. It removes orphans
+// from an existing folder.
+func (s *Stage) create(f staged) (*os.Root, *os.File, error) {
 	for try := 0; ; try++ {
-		file, err := s.c.root.OpenFile(f.dir+"/"+f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		folder, file, err := s.createOnce(f)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == folderTries {
-			return file, err
+			return folder, file, err
 		}
-		if err := s.c.root.MkdirAll(f.dir, 0o755); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		s.closeFolders() // DeleteURLs or DeleteSite removed one of them
+	}
+}
+
+func (s *Stage) createOnce(f staged) (*os.Root, *os.File, error) {
+	folder, made, err := s.folder(f.dir, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.dirs[f.dir] && !made {
+		if err := s.c.sweepTemps(folder); err != nil {
+			return nil, nil, err
 		}
+	}
+	s.dirs[f.dir] = true
+	file, err := folder.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return folder, file, err
+}
+
+// folder returns a folder below the root, and with create whether it made the folder. The
+// stage keeps it open: each step from the root costs an open file.
+func (s *Stage) folder(dir string, create bool) (folder *os.Root, made bool, err error) {
+	if folder := s.open[dir]; folder != nil {
+		return folder, false, nil
+	}
+	parent, name := s.c.root, dir
+	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
+		if parent, _, err = s.folder(dir[:i], create); err != nil {
+			return nil, false, err
+		}
+		name = dir[i+1:]
+	}
+	if create {
+		err := parent.Mkdir(name, 0o755)
+		if made = err == nil; !made && !errors.Is(err, fs.ErrExist) {
+			return nil, false, err
+		}
+	}
+	if folder, err = parent.OpenRoot(name); err != nil {
+		return nil, made, err
+	}
+	if len(s.open) >= maxOpen {
+		s.closeFolders()
+	}
+	s.open[dir] = folder
+	return folder, made, nil
+}
+
+func (s *Stage) closeFolders() {
+	for dir, folder := range s.open {
+		_ = folder.Close()
+		delete(s.open, dir)
 	}
 }
 
@@ -149,7 +197,10 @@ func (s *Stage) Commit() error {
 	}
 	for len(s.files) > 0 {
 		f := s.files[0]
-		err := s.c.root.Rename(f.dir+"/"+f.temp, f.dir+"/"+f.name)
+		folder, _, err := s.folder(f.dir, false)
+		if err == nil {
+			err = folder.Rename(f.temp, f.name)
+		}
 		if err != nil && !s.deleted(f, err) {
 			return fmt.Errorf("rename raw file: %w", err)
 		}
@@ -180,6 +231,7 @@ func (s *Stage) Abort() {
 		_ = s.c.root.Remove(f.dir + "/" + f.temp)
 	}
 	s.files = nil
+	s.closeFolders()
 	if s.disk != nil {
 		_ = s.disk.Close()
 	}
