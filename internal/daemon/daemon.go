@@ -23,23 +23,18 @@ import (
 // termLimit limits the time of the bus to send its last messages.
 const termLimit = 5 * time.Second
 
-// builder creates the manager of a class. base has everything except its name.
-type builder struct {
-	class string
-	build func(base manager.Config) runner
-}
-
-// builders returns all classes with their configuration and dependencies.
-func builders(cfg Config, pool executor.Executor, stop func()) []builder {
+// builders returns the function that creates the manager of each class. base has everything
+// except its name.
+func builders(cfg Config, pool executor.Executor, stop func()) map[string]func(base manager.Config) runner {
 	cfg.Admin.Stop = stop
 	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
-	return []builder{
-		{admin.Name, func(base manager.Config) runner { return admin.New(base, cfg.Admin) }},
-		{sites.Name, func(base manager.Config) runner { return sites.New(base, cfg.Sites) }},
-		{batches.CrawlName, func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) }},
-		{batches.ProcessName, func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) }},
-		{realtime.Name, func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) }},
-		{gateway.Name, func(base manager.Config) runner { return gateway.New(base, cfg.Gateway) }},
+	return map[string]func(base manager.Config) runner{
+		admin.Name:          func(base manager.Config) runner { return admin.New(base, cfg.Admin) },
+		sites.Name:          func(base manager.Config) runner { return sites.New(base, cfg.Sites) },
+		batches.CrawlName:   func(base manager.Config) runner { return batches.NewCrawl(base, cfg.Crawl) },
+		batches.ProcessName: func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) },
+		realtime.Name:       func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) },
+		gateway.Name:        func(base manager.Config) runner { return gateway.New(base, cfg.Gateway) },
 	}
 }
 
@@ -120,13 +115,9 @@ func (c Config) status(b *bus.Bus) status.Config {
 }
 
 // startAll starts the managers in the configured order, each after the one before is ready.
-func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known []builder) error {
-	byClass := map[string]builder{}
-	for _, k := range known {
-		byClass[k.class] = k
-	}
+func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known map[string]func(manager.Config) runner) error {
 	for _, class := range cfg.Sequence {
-		if _, ok := byClass[class]; !ok {
+		if known[class] == nil {
 			return fmt.Errorf("class %q of instantiateSequence is unknown", class)
 		}
 	}
@@ -135,7 +126,7 @@ func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known []bui
 			Bus: b, Admin: admin.Endpoint, PollTimeout: cfg.PollTimeout[class],
 			StatDir: filepath.Join(cfg.DataDir, "stat"), Log: cfg.Log, Level: cfg.Level,
 		}
-		if err := g.start(ctx, class, base, byClass[class].build); err != nil {
+		if err := g.start(ctx, class, base, known[class]); err != nil {
 			return err
 		}
 	}

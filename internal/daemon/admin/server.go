@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -87,8 +88,9 @@ func New(base manager.Config, cfg Config) *Server {
 		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, why) })
 	}
 
-	s.Gauge("VERSION", func() any { return cfg.Version })
-	s.Var(manager.Text("VERSION", &s.cfg.Version, nil).Fixed())
+	version := func() any { return cfg.Version }
+	s.Gauge("VERSION", version)
+	s.Var(manager.Variable{Name: "VERSION", Get: version})
 	s.Gauge("clients", func() any { return s.registered() })
 	return s
 }
@@ -104,12 +106,7 @@ var notServed = map[int]string{
 func (s *Server) Addr() string { return s.Endpoint(s.tcp) }
 
 func (s *Server) registered() []string {
-	names := make([]string, 0, len(s.classes))
-	for name := range s.classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s.classes))
 }
 
 func (s *Server) ready(from manager.Peer, e wire.Event) {

@@ -110,6 +110,7 @@ func New(cfg Config) *Loop {
 		classes:  map[classKey]Handler{},
 		pending:  pending{limit: cfg.MaxPending},
 		vars:     variables{},
+		stats:    statistics{counters: map[string]*int64{}, shown: map[string]func() any{}},
 	}
 	l.workers.init(l)
 	if cfg.Admin != "" {
@@ -208,6 +209,7 @@ func (l *Loop) refuseRest(s *socket) {
 		var bad *bus.BadMessage
 		switch {
 		case errors.As(err, &bad):
+			l.refuse(s, bad)
 		case err != nil:
 			return
 		case m.Event.Class != wire.ClassInternal && !isAnswer(s, m.Event):

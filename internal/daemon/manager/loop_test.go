@@ -77,6 +77,31 @@ func asker(b *bus.Bus, endpoint string, timeout time.Duration) (*Loop, chan erro
 	return l, outcome
 }
 
+// A message that is no event gets its answer also from a loop that stops.
+func TestUnreadableRequestAtAStop(t *testing.T) {
+	b := managertest.Bus(t)
+	l := echo(b, "Echo")
+	stopping, sent, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	l.OnStop(func() {
+		close(stopping)
+		<-sent
+	})
+	stop := run(t, l)
+	c := managertest.Call(t, b, bus.Inproc("Echo"))
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	<-stopping
+	e := managertest.Event(t, "nonsense", 1, nil)
+	c.Send(e)
+	close(sent)
+	if answer := c.Recv(); answer.UID != e.UID || answer.Class != wire.ClassClient || !strings.Contains(string(answer.Object), "nonsense") {
+		t.Errorf("answer %s %s", answer.Class, answer.Object)
+	}
+	<-stopped
+}
+
 func TestAsk(t *testing.T) {
 	t.Run("answer", func(t *testing.T) {
 		b := managertest.Bus(t)
@@ -271,7 +296,7 @@ func TestOperator(t *testing.T) {
 				return errors.New("is bad")
 			}
 			return nil
-		}), Int("Fixed", &maxURLs, 1, 100).Fixed(),
+		}), Program("Fixed", "fixed"),
 	)
 	done := make(chan error, 1)
 	l.OnStop(func() { served++ })

@@ -55,7 +55,7 @@ func (l *Loop) AnswerStat(from Peer, e wire.Event) {
 // AnswerGet answers GET about this manager.
 func (l *Loop) AnswerGet(from Peer, e wire.Event) {
 	if request, ok := l.readFields(from, e); ok {
-		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.vars.get(request.Fields)})
+		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: selected(request.Fields, l.vars, func(v Variable) any { return v.Get() })})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,30 +21,22 @@ const (
 // statistics are the named values of STAT.
 type statistics struct {
 	counters map[string]*int64     // kept over restarts
-	gauges   map[string]func() any // computed for each STAT
+	shown    map[string]func() any // counters and gauges
 }
 
 // Counter declares a counter. The manager increments it in place; it is kept over restarts
 // if Config.StatDir is set.
 func (l *Loop) Counter(name string, p *int64) {
-	l.freeStat(name)
+	l.Gauge(name, func() any { return *p })
 	l.stats.counters[name] = p
 }
 
 // Gauge declares a value that is computed for each STAT: a number, a text, a list.
 func (l *Loop) Gauge(name string, value func() any) {
-	l.freeStat(name)
-	l.stats.gauges[name] = value
-}
-
-func (l *Loop) freeStat(name string) {
-	st := &l.stats
-	if st.counters == nil {
-		st.counters, st.gauges = map[string]*int64{}, map[string]func() any{}
-	}
-	if st.counters[name] != nil || st.gauges[name] != nil {
+	if l.stats.shown[name] != nil {
 		panic(fmt.Sprintf("manager %s: statistic %s is declared twice", l.cfg.Name, name))
 	}
+	l.stats.shown[name] = value
 }
 
 // declareCommon declares the variables and statistics of every manager (docs/spec/daemon.md 4.4).
@@ -59,34 +52,29 @@ func (l *Loop) declareCommon() {
 	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
 }
 
-// values returns the named statistics, or all if names is empty or has "*". An unknown name
-// is null. The usage of the process is always included.
+// values returns the named statistics, as selected does, and always the usage of the process.
 func (st *statistics) values(names map[string]any) map[string]any {
+	out := selected(names, st.shown, func(value func() any) any { return value() })
+	maps.Copy(out, processUsage())
+	return out
+}
+
+// selected returns the named values, or all if names is empty or has "*". An unknown name is
+// null.
+func selected[T any](names map[string]any, known map[string]T, get func(T) any) map[string]any {
+	values := map[string]any{}
 	_, all := names["*"]
-	out := map[string]any{}
-	if all || len(names) == 0 {
-		for name, p := range st.counters {
-			out[name] = *p
-		}
-		for name, value := range st.gauges {
-			out[name] = value()
+	for name, one := range known {
+		if _, named := names[name]; named || all || len(names) == 0 {
+			values[name] = get(one)
 		}
 	}
 	for name := range names {
-		switch {
-		case name == "*":
-		case st.counters[name] != nil:
-			out[name] = *st.counters[name]
-		case st.gauges[name] != nil:
-			out[name] = st.gauges[name]()
-		default:
-			out[name] = nil
+		if _, ok := values[name]; !ok && name != "*" {
+			values[name] = nil
 		}
 	}
-	for name, v := range processUsage() {
-		out[name] = v
-	}
-	return out
+	return values
 }
 
 func (l *Loop) statFile() string {

@@ -24,12 +24,6 @@ type Variable struct {
 	Set func(v any) error
 }
 
-// Fixed returns v as a read-only variable.
-func (v Variable) Fixed() Variable {
-	v.Set = nil
-	return v
-}
-
 var errFixed = errors.New("cannot be changed while the daemon runs")
 
 // Object is a JSON object. SET accepts an object or its text; set parses the text.
@@ -188,25 +182,6 @@ func shown(v any) string {
 		return string(b[:57]) + "..."
 	}
 	return string(b)
-}
-
-// get returns the named variables, or all if names is empty or has "*". An unknown name is null.
-func (vs variables) get(names map[string]any) map[string]any {
-	_, all := names["*"]
-	values := map[string]any{}
-	if all || len(names) == 0 {
-		for name, v := range vs {
-			values[name] = v.Get()
-		}
-		return values
-	}
-	for name := range names {
-		values[name] = nil
-		if v, ok := vs[name]; ok {
-			values[name] = v.Get()
-		}
-	}
-	return values
 }
 
 // set changes variables independently, in the order of their names, and returns the new

@@ -11,12 +11,12 @@ import (
 // A refused variable keeps its value; the others are set. The reason names the variable, the
 // value and the allowed range.
 func TestSetOfSeveral(t *testing.T) {
-	var urls, tasks int64 = 5, 2
+	var urls int64 = 5
 	period, mode := 20*time.Second, true
 	level := new(slog.LevelVar)
 	vs := variables{}
 	for _, v := range []Variable{
-		Int("BatchDefaultMaxURLs", &urls, 1, 100), Int("BatchDefaultMaxTasks", &tasks, 0, 64).Fixed(),
+		Int("BatchDefaultMaxURLs", &urls, 1, 100), Program("BatchDefaultMaxTasks", "2"),
 		Span("RegularCrawlingPeriod", &period, time.Second, 0, time.Hour), Switch("RegularCrawlingMode", &mode), levelVariable(level),
 	} {
 		vs[v.Name] = v

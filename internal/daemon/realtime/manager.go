@@ -259,17 +259,14 @@ func (m *Manager) count(f figures) {
 
 // expire refuses batches that waited too long.
 func (m *Manager) expire(now time.Time) {
-	kept := m.queue[:0]
-	for _, r := range m.queue {
+	m.queue = slices.DeleteFunc(m.queue, func(r *request) bool {
 		if now.Before(r.deadline) {
-			kept = append(kept, r)
-			continue
+			return false
 		}
 		m.waiting -= int64(len(r.event.Object))
 		m.tooLate(r)
-	}
-	clear(m.queue[len(kept):])
-	m.queue = kept
+		return true
+	})
 	m.next() // MaxThreads may have been raised
 }
 

@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"slices"
 	"time"
 
 	"hce/dc/internal/daemon/manager"
@@ -60,7 +61,7 @@ func (q *queue) take(may func(stream) bool) (*job, bool) {
 		j := l.jobs[0]
 		l.jobs[0] = nil
 		l.jobs = l.jobs[1:]
-		q.lines = append(q.lines[:i], q.lines[i+1:]...)
+		q.lines = slices.Delete(q.lines, i, i+1)
 		if len(l.jobs) > 0 {
 			q.lines = append(q.lines, l)
 		}
@@ -81,23 +82,17 @@ func (q *queue) all() []*job { return q.remove(func(*job) bool { return true }) 
 
 func (q *queue) remove(out func(*job) bool) []*job {
 	var removed []*job
-	lines := q.lines[:0]
-	for _, l := range q.lines {
-		var stay []*job
-		for _, j := range l.jobs {
-			if out(j) {
-				removed = append(removed, j)
-				q.bytes -= len(j.event.Object)
-			} else {
-				stay = append(stay, j)
+	for i := range q.lines {
+		q.lines[i].jobs = slices.DeleteFunc(q.lines[i].jobs, func(j *job) bool {
+			if !out(j) {
+				return false
 			}
-		}
-		if len(stay) > 0 {
-			lines = append(lines, line{l.stream, stay})
-		}
+			removed = append(removed, j)
+			q.bytes -= len(j.event.Object)
+			return true
+		})
 	}
-	clear(q.lines[len(lines):])
-	q.lines = lines
+	q.lines = slices.DeleteFunc(q.lines, func(l line) bool { return len(l.jobs) == 0 })
 	q.size -= len(removed)
 	return removed
 }
