@@ -30,7 +30,7 @@ func parsed(t *testing.T, text string, env map[string]string) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.getenv = func(k string) (string, bool) { v, ok := env[k]; return v, ok }
+	f.getenv = func(k string) string { return env[k] }
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,16 +74,10 @@ func (f *File) WriteEffective(w io.Writer) error {
 // inOrder returns the keys of a section: first those of the file in their order, then the
 // others by name.
 func (f *File) inOrder(section string) []used {
+	line := func(u used) int { return cmp.Or(f.lines[section+"\x00"+u.key], math.MaxInt) }
 	list := slices.Clone(f.used[section])
 	slices.SortStableFunc(list, func(a, b used) int {
-		first, second := f.lines[section+"\x00"+a.key], f.lines[section+"\x00"+b.key]
-		switch {
-		case first != 0 && second != 0:
-			return cmp.Compare(first, second)
-		case first == 0 && second == 0:
-			return cmp.Compare(a.key, b.key)
-		}
-		return cmp.Compare(second, first) // line 0: not in the file
+		return cmp.Or(cmp.Compare(line(a), line(b)), cmp.Compare(a.key, b.key))
 	})
 	return list
 }

@@ -14,8 +14,8 @@ import (
 	"gopkg.in/ini.v1"
 )
 
-// EnvPrefix starts the names of environment variables that override a file.
-const EnvPrefix = "DC_"
+// envPrefix starts the names of environment variables that override a file.
+const envPrefix = "DC_"
 
 // File is an ini file and the values that the program has read from it. Not safe for
 // concurrent use.
@@ -30,7 +30,7 @@ type File struct {
 	order    []string          // of the sections in used
 	programs []Program
 	errs     []error
-	getenv   func(string) (string, bool)
+	getenv   func(string) string
 }
 
 // maxFile is the largest ini file, in bytes.
@@ -76,7 +76,7 @@ func Parse(path string, text []byte) (*File, error) {
 		return nil, fmt.Errorf("configuration file %s is not an ini file: %s", path, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	f := &File{
-		Path: path, dir: filepath.Dir(path), getenv: os.LookupEnv,
+		Path: path, dir: filepath.Dir(path), getenv: os.Getenv,
 		values: map[string]map[string]string{}, known: map[string]map[string]bool{},
 		lines: lines, used: map[string][]used{},
 	}

@@ -2,10 +2,10 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,55 +18,54 @@ type Section struct {
 	name string
 }
 
-// get returns the value of key and its origin. ok is false if the key is not set.
-func (s *Section) get(key string) (value, origin string, ok bool) {
+// get returns the value of key. ok is false if the key is not set.
+func (s *Section) get(key string) (value string, ok bool) {
 	s.file.known[s.name][key] = true
-	if v, ok := s.file.getenv(EnvPrefix + s.name + "_" + key); ok && v != "" {
-		return strings.TrimSpace(v), "environment variable " + EnvPrefix + s.name + "_" + key, true
+	value = cmp.Or(s.variable(key), s.file.values[s.name][key])
+	return value, value != ""
+}
+
+// variable returns the value of the environment variable that overrides key.
+func (s *Section) variable(key string) string {
+	return strings.TrimSpace(s.file.getenv(envPrefix + s.name + "_" + key))
+}
+
+// origin returns the environment variable with the value of key, or other.
+func (s *Section) origin(key, other string) string {
+	if s.variable(key) != "" {
+		return "environment variable " + envPrefix + s.name + "_" + key
 	}
-	if v := s.file.values[s.name][key]; v != "" {
-		return v, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), true
-	}
-	return "", "", false
+	return other
 }
 
 // record notes the value of key for WriteEffective. own means that the program computes
 // the default.
 func (s *Section) record(key, value string, own bool) {
 	origin := "default"
-	_, from, ok := s.get(key)
-	switch {
-	case ok && strings.HasPrefix(from, "environment"):
-		origin = from
-	case ok:
-		origin = s.file.place(s.name, key)
-	case own:
+	if _, ok := s.get(key); ok {
+		origin = s.origin(key, s.file.place(s.name, key))
+	} else if own {
 		origin, value = ownDefault, ""
 	}
 	s.note(key, value, origin, false)
 }
 
-func (s *Section) refuse(key, origin, value, reason string) {
-	s.file.errs = append(s.file.errs, fmt.Errorf("%s = %q %s", origin, shown(key, value), reason))
+func (s *Section) refuse(key, value, reason string) {
+	s.Fail(key, fmt.Sprintf("= %q %s", shown(key, value), reason))
 }
 
 // Fail adds an error about a key. It does not show the value, which may be a secret.
 func (s *Section) Fail(key, reason string) {
-	_, origin, _ := s.get(key)
+	origin := s.origin(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key))
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
 }
 
 // Accept marks keys as known and without effect.
 func (s *Section) Accept(keys ...string) {
 	for _, key := range keys {
-		v, origin, ok := s.get(key)
-		if !ok {
-			continue
+		if v, ok := s.get(key); ok {
+			s.note(key, v, s.origin(key, s.file.place(s.name, key)), true)
 		}
-		if !strings.HasPrefix(origin, "environment") {
-			origin = s.file.place(s.name, key)
-		}
-		s.note(key, v, origin, true)
 	}
 }
 
@@ -79,7 +78,7 @@ func (s *Section) Text(key, def string) string {
 
 // text is Text without record.
 func (s *Section) text(key, def string) string {
-	if v, _, ok := s.get(key); ok {
+	if v, ok := s.get(key); ok {
 		return v
 	}
 	return def
@@ -87,19 +86,19 @@ func (s *Section) text(key, def string) string {
 
 // Choice returns one of the allowed texts.
 func (s *Section) Choice(key, def string, allowed ...string) string {
-	v, origin, ok := s.get(key)
+	v, ok := s.get(key)
 	s.record(key, cmp.Or(v, def), false)
 	if !ok || slices.Contains(allowed, v) {
 		return cmp.Or(v, def)
 	}
-	s.refuse(key, origin, v, "is not one of "+strings.Join(allowed, ", "))
+	s.refuse(key, v, "is not one of "+strings.Join(allowed, ", "))
 	return def
 }
 
 // Int returns a whole number from lowest to highest. A def below lowest means that the
 // program computes the default.
 func (s *Section) Int(key string, def, lowest, highest int64) int64 {
-	v, origin, ok := s.get(key)
+	v, ok := s.get(key)
 	if !ok {
 		s.record(key, strconv.FormatInt(def, 10), def < lowest)
 		return def
@@ -107,7 +106,7 @@ func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 	s.record(key, v, false)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < lowest || n > highest {
-		s.refuse(key, origin, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
+		s.refuse(key, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
 		return def
 	}
 	return n
@@ -115,7 +114,7 @@ func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 
 // Bool reads 1, yes, true, on, 0, no, false or off, in any case.
 func (s *Section) Bool(key string, def bool) bool {
-	v, origin, ok := s.get(key)
+	v, ok := s.get(key)
 	if !ok {
 		s.record(key, map[bool]string{false: "0", true: "1"}[def], false)
 		return def
@@ -127,14 +126,14 @@ func (s *Section) Bool(key string, def bool) bool {
 	case "0", "no", "false", "off":
 		return false
 	}
-	s.refuse(key, origin, v, "is not 0 or 1")
+	s.refuse(key, v, "is not 0 or 1")
 	return def
 }
 
 // Duration reads a number of units, which may have a fraction, from lowest to highest. A
 // def below lowest means that the program computes the default.
 func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration) time.Duration {
-	v, origin, ok := s.get(key)
+	v, ok := s.get(key)
 	if !ok {
 		s.record(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
 		return def
@@ -143,7 +142,7 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 	n, err := strconv.ParseFloat(v, 64)
 	d := time.Duration(n * float64(unit))
 	if err != nil || n != n || n < float64(lowest)/float64(unit) || n > float64(highest)/float64(unit) {
-		s.refuse(key, origin, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
+		s.refuse(key, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
 		return def
 	}
 	return d
@@ -152,17 +151,13 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 // Below adds an error if the duration of key is not below that of limitKey.
 func (s *Section) Below(key string, value time.Duration, limitKey string, limit time.Duration) {
 	if value >= limit {
-		s.refuse(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key), value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
+		s.refuse(key, value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
 	}
 }
 
 // Path returns the path of a file or folder. A relative path starts from the folder of the
 // ini file.
-func (s *Section) Path(key, def string) string {
-	p := s.file.resolve(s.text(key, def))
-	s.record(key, p, false)
-	return p
-}
+func (s *Section) Path(key, def string) string { return s.PathIn(s.file.dir, key, def) }
 
 // PathIn returns a path. A relative path starts from dir.
 func (s *Section) PathIn(dir, key, def string) string {
@@ -174,16 +169,9 @@ func (s *Section) PathIn(dir, key, def string) string {
 	return p
 }
 
-func (f *File) resolve(p string) string {
-	if p == "" || filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(f.dir, p)
-}
-
 // Networks returns a list of addresses and networks, separated by commas or blanks.
 func (s *Section) Networks(key string) []netip.Prefix {
-	v, origin, _ := s.get(key)
+	v, _ := s.get(key)
 	s.record(key, v, false)
 	var list []netip.Prefix
 	for _, text := range Names(v) {
@@ -195,7 +183,7 @@ func (s *Section) Networks(key string) []netip.Prefix {
 			}
 		}
 		if err != nil {
-			s.refuse(key, origin, v, fmt.Sprintf("has %q, which is not an address or a network such as 127.0.0.0/8", text))
+			s.refuse(key, v, fmt.Sprintf("has %q, which is not an address or a network such as 127.0.0.0/8", text))
 			continue
 		}
 		list = append(list, p.Masked())
@@ -205,7 +193,7 @@ func (s *Section) Networks(key string) []netip.Prefix {
 
 // Names returns a list of names, separated by commas or blanks.
 func (s *Section) Names(key string, def []string) []string {
-	v, _, ok := s.get(key)
+	v, ok := s.get(key)
 	if !ok {
 		s.record(key, strings.Join(def, ", "), false)
 		return def
@@ -232,55 +220,34 @@ func (f *File) Programs() []Program { return f.programs }
 // and 'single' quotes; there are no other special characters. A program with a slash is
 // relative to the folder of the ini file.
 func (s *Section) Command(key, def string) (program string, args []string) {
-	v, origin, ok := s.get(key)
-	if !ok {
-		v, origin = def, key
-	}
-	s.record(key, v, false)
-	words, err := splitWords(v)
-	if err != nil || len(words) == 0 {
-		s.refuse(key, origin, v, "is not a command line")
+	v := s.Text(key, def)
+	words := splitWords(v)
+	if len(words) == 0 {
+		s.refuse(key, v, "is not a command line")
 		return "", nil
 	}
 	program = words[0]
-	if strings.Contains(program, "/") {
-		program = s.file.resolve(program)
-	}
-	if program != words[0] {
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(s.file.dir, program)
 		s.record(key, program+strings.TrimPrefix(v, words[0]), false)
 	}
 	s.file.programs = append(s.file.programs, Program{s.name, key, program})
 	return program, words[1:]
 }
 
-func splitWords(line string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord, quote := false, rune(0)
-	for _, c := range line {
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(c)
-		case c == '"' || c == '\'':
-			quote, inWord = c, true
-		case c == ' ' || c == '\t':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
-			}
-		default:
-			word.WriteRune(c)
-			inWord = true
-		}
+var (
+	word   = regexp.MustCompile(`(?:[^ \t"']|"[^"]*"|'[^']*')+`)
+	quoted = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
+)
+
+// splitWords returns nil if a quote is not closed.
+func splitWords(line string) []string {
+	if strings.Trim(word.ReplaceAllString(line, ""), " \t") != "" {
+		return nil
 	}
-	if quote != 0 {
-		return nil, errors.New("a quote is not closed")
+	words := word.FindAllString(line, -1)
+	for i, w := range words {
+		words[i] = quoted.ReplaceAllString(w, "$1$2")
 	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, nil
+	return words
 }
