@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,15 +20,9 @@ type installation struct {
 	start, stop []string      // managers in the order of start and of stop
 }
 
-// errNoFile means that no ini file was found. Other errors of load mean a wrong one.
-var errNoFile = errors.New("no ini file")
-
+// load reads the ini file. An error that is not config.ErrNoFile means a wrong one.
 func load(path string) (installation, error) {
-	path, err := config.Find("dc-admin", path)
-	if err != nil {
-		return installation{}, fmt.Errorf("%w: %w", errNoFile, err)
-	}
-	f, err := config.Load(path)
+	f, err := config.Open("dc-admin", path)
 	if err != nil {
 		return installation{}, err
 	}

@@ -41,7 +41,7 @@ func wrong(err error) client.Outcome {
 func (r request) run(ctx context.Context) client.Outcome {
 	i, err := load(r.config)
 	switch {
-	case errors.Is(err, errNoFile):
+	case errors.Is(err, config.ErrNoFile):
 		complain(err)
 		return client.AdminFailure(client.AdminFailed, err.Error())
 	case err != nil:

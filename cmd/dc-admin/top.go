@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/config"
 )
 
 var topText = command.Text{
@@ -65,7 +66,7 @@ func (r topRequest) run(ctx context.Context) (exit int, err error) {
 		return client.AdminWrong, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)
 	}
 	i, err := load(r.config)
-	if errors.Is(err, errNoFile) {
+	if errors.Is(err, config.ErrNoFile) {
 		return client.AdminFailed, err
 	}
 	if err != nil {

@@ -76,11 +76,7 @@ var errPort = errors.New("[--dcc_clientPort] is not a number from 1 to 65535")
 
 // server is the server of the ini file, with the overrides of the options.
 func (o options) server() (client.Server, error) {
-	path, err := config.Find("dc-client", o.config)
-	if err != nil {
-		return client.Server{}, err
-	}
-	f, err := config.Load(path)
+	f, err := config.Open("dc-client", o.config)
 	if err != nil {
 		return client.Server{}, err
 	}

@@ -48,11 +48,7 @@ func main() {
 var errInvalid = errors.New("the configuration is invalid")
 
 func run(path, name string, checkOnly bool) error {
-	path, err := config.Find("dc-daemon", path)
-	if err != nil {
-		return err
-	}
-	f, err := config.Load(path)
+	f, err := config.Open("dc-daemon", path)
 	if err != nil {
 		return err
 	}

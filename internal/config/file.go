@@ -98,9 +98,21 @@ func cause(err error) error {
 	return err
 }
 
-// Find returns the path of the ini file of a program: the explicit path if it is not "",
-// or <program>.ini in the current folder or in /etc/<program>/ (docs/spec/steps.md 3).
-func Find(program, explicit string) (string, error) {
+// Open loads the ini file of a program: that at the explicit path if it is not "", or
+// <program>.ini in the current folder or in /etc/<program>/ (docs/spec/steps.md 3). The error
+// wraps ErrNoFile if there is none.
+func Open(program, explicit string) (*File, error) {
+	path, err := find(program, explicit)
+	if err != nil {
+		return nil, err
+	}
+	return Load(path)
+}
+
+// ErrNoFile means that a program has no ini file.
+var ErrNoFile = errors.New("no configuration file")
+
+func find(program, explicit string) (string, error) {
 	if explicit != "" {
 		return explicit, nil
 	}
@@ -111,7 +123,7 @@ func Find(program, explicit string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no configuration file: neither %s; give one with --config", strings.Join(tried, " nor "))
+	return "", fmt.Errorf("%w: neither %s; give one with --config", ErrNoFile, strings.Join(tried, " nor "))
 }
 
 // Dir returns the absolute folder of the file. Relative paths start from it.

@@ -74,7 +74,7 @@ func New(text Text, run func() int) *Command {
 }
 
 // Config declares --config, the path of the ini file of a program. Its help says where
-// config.Find looks for the file without the option.
+// config.Open looks for the file without the option.
 func (c *Command) Config(path *string, program string) {
 	c.Text(path, "config", "c", "FILE", "ini file; without it "+program+".ini in the current folder, then in /etc/"+program+"/")
 	c.cobra.Annotations["Files"] = "/etc/" + program + "/" + program + ".ini"

@@ -109,11 +109,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 		}
 		flags.MaxTime = time.Duration(n) * time.Second
 	}
-	path, err := config.Find(p.Ini, args.config)
-	if err != nil {
-		return 0, err
-	}
-	f, err := config.Load(path)
+	f, err := config.Open(p.Ini, args.config)
 	if err != nil {
 		return 0, err
 	}
