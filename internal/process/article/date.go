@@ -3,36 +3,17 @@ package article
 import (
 	"strings"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
-// layouts are the date formats in mark-up, most frequent first.
+// layouts are the date formats in mark-up that package dates does not know.
 var layouts = []string{
-	time.RFC3339,
-	"2006-01-02",
-	"2006-01-02T15:04:05",
-	"2006-01-02 15:04:05",
-	"2006-01-02T15:04:05Z0700",
-	"2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05 Z07:00",
-	"2006-01-02 15:04:05 Z0700",
-	"2006-01-02T15:04Z07:00",
-	"2006-01-02T15:04",
-	"2006-01-02 15:04",
 	"20060102T150405Z0700",
 	"20060102T150405",
-	"20060102",
-	"2006/01/02",
-	"2006/01/02 15:04:05",
 	"2006.01.02",
 	"02.01.2006",
 	"02.01.2006 15:04",
-	time.RFC1123Z,
-	time.RFC1123,
-	"Mon, 2 Jan 2006 15:04:05 -0700",
-	"January 2, 2006",
-	"Jan 2, 2006",
-	"2 January 2006",
-	"2 Jan 2006",
 }
 
 // parseDate reads a date in mark-up. A date without a zone is UTC. It returns the zero time
@@ -42,15 +23,14 @@ func parseDate(text string) time.Time {
 	if len(text) < 8 || len(text) > 40 {
 		return time.Time{}
 	}
-	for _, layout := range layouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
-		if y := t.Year(); y < 1970 || y > 2200 {
-			return time.Time{}
-		}
-		return t
+	t, known := dates.Parse(text)
+	for i := 0; !known && i < len(layouts); i++ {
+		var err error
+		t, err = time.Parse(layouts[i], text)
+		known = err == nil
 	}
-	return time.Time{}
+	if !known || t.Year() < 1970 || t.Year() > 2200 {
+		return time.Time{}
+	}
+	return t
 }
