@@ -18,17 +18,12 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func isCritical(err error) bool {
-	var c *task.CriticalError
-	return errors.As(err, &c)
-}
-
 func ok(w http.ResponseWriter, _ *http.Request) { page(w, "<p>x") }
 
 func TestReadsOnlyBatches(t *testing.T) {
 	w := newWorld(t)
 	for _, raw := range []string{`[]`, `"x"`, `{"items": 1}`, `{"items": [{"siteId": "../x", "urlObj": {"url": "http://x/"}}]}`} {
-		if _, err := w.job.Run(context.Background(), json.RawMessage(raw)); err == nil || isCritical(err) {
+		if _, err := w.job.Run(context.Background(), json.RawMessage(raw)); err == nil || task.IsCritical(err) {
 			t.Errorf("%s: error %v", raw, err)
 		}
 	}
@@ -326,7 +321,7 @@ func TestDataOwnerFails(t *testing.T) {
 				b.Items = append(b.Items, w.item("s", fmt.Sprint(s.URL, "/", i)))
 			}
 			_, err := w.try(context.Background(), b)
-			if !isCritical(err) || !errors.Is(err, broken) {
+			if !task.IsCritical(err) || !errors.Is(err, broken) {
 				t.Errorf("error %v", err)
 			}
 			if got := len(s.paths()); got > 50 {
@@ -360,7 +355,7 @@ func TestGatesFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	it := w.item("s", s.URL+"/1")
-	if _, err := w.try(context.Background(), batchOf(it)); !isCritical(err) {
+	if _, err := w.try(context.Background(), batchOf(it)); !task.IsCritical(err) {
 		t.Errorf("error %v", err)
 	}
 	if row := w.row(it); row.Status != wire.StatusNew || len(s.paths()) > 0 {

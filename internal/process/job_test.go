@@ -18,15 +18,10 @@ import (
 
 func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
-func isCritical(err error) bool {
-	var c *task.CriticalError
-	return errors.As(err, &c)
-}
-
 func TestInvalidRequests(t *testing.T) {
 	f := newFixture(t)
 	for _, raw := range []string{`[]`, `{"items": [{}]}`} {
-		if _, err := f.job.Run(context.Background(), json.RawMessage(raw)); err == nil || isCritical(err) {
+		if _, err := f.job.Run(context.Background(), json.RawMessage(raw)); err == nil || task.IsCritical(err) {
 			t.Errorf("%s: error %v", raw, err)
 		}
 	}
@@ -335,7 +330,7 @@ func TestRepositoryFails(t *testing.T) {
 				b.Items = append(b.Items, f.item("s", fmt.Sprint(i), article))
 			}
 			_, err := f.try(context.Background(), b)
-			if !isCritical(err) || !errors.Is(err, broken) {
+			if !task.IsCritical(err) || !errors.Is(err, broken) {
 				t.Errorf("error %v", err)
 			}
 			read := 0

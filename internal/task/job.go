@@ -24,26 +24,19 @@ func (f JobFunc) Run(ctx context.Context, request json.RawMessage) (any, error) 
 	return f(ctx, request)
 }
 
-// CriticalError means that later answers of this process cannot be trusted, for example
-// after an error of the database or the disk.
-type CriticalError struct{ Err error }
+// critical is an error of Critical.
+type critical struct{ error }
 
-// Critical wraps err in a CriticalError. It returns nil for nil.
+func (c critical) Unwrap() error { return c.error }
+
+// Critical marks err: later answers of this process cannot be trusted, for example after an
+// error of the database or the disk. It returns nil for nil.
 func Critical(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &CriticalError{Err: err}
+	return critical{err}
 }
 
-// Error returns the text of the wrapped error.
-func (e *CriticalError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the wrapped error.
-func (e *CriticalError) Unwrap() error { return e.Err }
-
-// isCritical reports whether err wraps a CriticalError.
-func isCritical(err error) bool {
-	var c *CriticalError
-	return errors.As(err, &c)
-}
+// IsCritical reports whether err wraps an error of Critical.
+func IsCritical(err error) bool { return errors.As(err, new(critical)) }

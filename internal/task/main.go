@@ -174,7 +174,7 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
 	start := time.Now()
 	err := l.attempt(ctx, value)
-	if isCritical(err) {
+	if IsCritical(err) {
 		return err
 	}
 	if err != nil {
