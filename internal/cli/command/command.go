@@ -36,8 +36,8 @@ type Command struct {
 	cobra   *cobra.Command
 	text    Text
 	status  int
-	aliases map[string]string // multi-letter short names such as "cmd", to long names
 	removed map[string]string // hints for options of earlier versions
+	aliases map[string]string // multi-letter short names such as "cmd", to long names
 	subs    []*Command
 	man     bool
 	shell   string
@@ -132,20 +132,13 @@ func (c *Command) Choices(p *string, long, short, value, help string, known ...s
 
 // Flag declares the option --long, which takes no value.
 func (c *Command) Flag(p *bool, long, short, help string) {
-	c.declare(flagValue{p}, long, short, help).NoOptDefVal = "true"
+	c.cobra.Flags().BoolVarP(p, long, short, *p, help)
 }
-
-// flagValue is an option without a value.
-type flagValue struct{ set *bool }
-
-func (v flagValue) String() string   { return fmt.Sprint(*v.set) }
-func (v flagValue) Set(string) error { *v.set = true; return nil }
-func (v flagValue) Type() string     { return "bool" }
 
 // Removed declares an option of an earlier version. Its use is an error with the hint.
 func (c *Command) Removed(long, hint string) { c.removed[long] = hint }
 
-func (c *Command) declare(v pflag.Value, long, short, help string) *pflag.Flag {
+func (c *Command) declare(v pflag.Value, long, short, help string) {
 	if len(short) > 1 {
 		c.aliases[short] = long
 		if short != long {
@@ -153,7 +146,7 @@ func (c *Command) declare(v pflag.Value, long, short, help string) *pflag.Flag {
 		}
 		short = ""
 	}
-	return c.cobra.Flags().VarPF(v, long, short, help)
+	c.cobra.Flags().VarP(v, long, short, help)
 }
 
 // complete registers the completion of an option's value.

@@ -4,65 +4,50 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // errTimeOver is the cause of the context of a budget that has run out.
 var errTimeOver = errors.New("timeout")
 
-// budget is a timeout that can be paused. Its context ends with the cause errTimeOver.
+// budget is a timeout whose clock can stand still. Its context ends with the cause errTimeOver.
 type budget struct {
 	context.Context
-	end context.CancelCauseFunc
+	end   context.CancelCauseFunc
+	timer *time.Timer
+	idle  atomic.Int64 // nanoseconds for which the clock stood still
 
-	mu     sync.Mutex
-	left   time.Duration
-	since  time.Time
-	paused int
-	idle   time.Duration // sum of all pauses
-	timer  *time.Timer
+	mu  sync.Mutex // held while the clock stands still
+	due time.Time
 }
 
 func newBudget(parent context.Context, d time.Duration) *budget {
-	b := &budget{left: d, since: time.Now()}
+	b := &budget{due: time.Now().Add(d)}
 	b.Context, b.end = context.WithCancelCause(parent)
 	b.timer = time.AfterFunc(d, func() { b.end(errTimeOver) })
 	return b
 }
 
-// pause stops the clock until resume. Calls nest.
-func (b *budget) pause() {
+// exclude calls f while the clock stands still. It calls one function at a time.
+func (b *budget) exclude(f func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.paused++; b.paused == 1 {
-		b.timer.Stop()
-		b.left -= time.Since(b.since)
-		b.since = time.Now()
-	}
-}
-
-// resume ends one pause.
-func (b *budget) resume() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.paused--; b.paused == 0 {
-		b.idle += time.Since(b.since)
-		b.since = time.Now()
-		b.timer.Reset(max(b.left, 0))
-	}
+	b.timer.Stop()
+	began := time.Now()
+	err := f()
+	idle := time.Since(began)
+	b.idle.Add(int64(idle))
+	b.due = b.due.Add(idle)
+	b.timer.Reset(max(time.Until(b.due), 0))
+	return err
 }
 
 // stop releases the resources of the budget.
 func (b *budget) stop() {
-	b.mu.Lock()
 	b.timer.Stop()
-	b.mu.Unlock()
 	b.end(nil)
 }
 
-// pausedTime returns the sum of all pauses.
-func (b *budget) pausedTime() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.idle
-}
+// paused returns how long the clock stood still.
+func (b *budget) paused() time.Duration { return time.Duration(b.idle.Load()) }

@@ -71,12 +71,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		return
 	}
 	if v.req.Allow != nil {
-		v.allow.Lock()
-		v.time.pause()
-		err := v.req.Allow(v.time, u)
-		v.time.resume()
-		v.allow.Unlock()
-		if err != nil {
+		if err := v.time.exclude(func() error { return v.req.Allow(v.time, u) }); err != nil {
 			v.refuse(ev, &Fault{Kind: Refused, URL: target, Err: err})
 			return
 		}

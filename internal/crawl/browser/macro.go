@@ -40,7 +40,6 @@ type Macro struct {
 // MacroSet is a list of items, run in order Repeat times with a pause of Delay between
 // rounds.
 type MacroSet struct {
-	Name   string
 	Repeat int
 	Delay  time.Duration
 	Items  []MacroItem
@@ -160,7 +159,6 @@ func parseMacroSet(raw json.RawMessage) (MacroSet, error) {
 	if err != nil {
 		return MacroSet{}, err
 	}
-	set.Name = strings.Join(v.Name, " ")
 	if v.Repeat != nil {
 		if *v.Repeat < 0 || *v.Repeat > maxMacroItems {
 			return MacroSet{}, fmt.Errorf(`has %d at "repeat"; expected 0 to %d`, *v.Repeat, maxMacroItems)

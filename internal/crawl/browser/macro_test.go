@@ -75,7 +75,7 @@ func TestParseMacro(t *testing.T) {
 		"a negation":     {`["!document.x"]`, one(MacroItem{Script: "!document.x"}), ""},
 		"loaded":         {`["https://a.test/x.js", "FILE:///x.js"]`, one(MacroItem{Load: "https://a.test/x.js"}, MacroItem{Load: "FILE:///x.js"}), ""},
 		"an object": {`{"sets": [{"name": "n", "repeat": "2", "delay": "1.5", "items": "f()"}], "result_type": "3", "result_content_type": "Text/HTML"}`,
-			&Macro{Result: ResultAuto, ContentType: "text/html", Sets: []MacroSet{{Name: "n", Repeat: 2, Delay: 1500 * time.Millisecond, Items: []MacroItem{{Script: "f()"}}}}}, ""},
+			&Macro{Result: ResultAuto, ContentType: "text/html", Sets: []MacroSet{{Repeat: 2, Delay: 1500 * time.Millisecond, Items: []MacroItem{{Script: "f()"}}}}}, ""},
 		"empty items":      {`["", " "]`, one(), ""},
 		"not JSON":         {`[`, nil, "is not valid JSON"},
 		"empty":            {``, nil, "is empty"},

@@ -80,5 +80,5 @@ func (v *visit) finish(ctx context.Context, p *Page) {
 			p.Cookies = append(p.Cookies, text)
 		}
 	}
-	p.Total = time.Since(v.began) - v.time.pausedTime()
+	p.Total = time.Since(v.began) - v.time.paused()
 }

@@ -60,7 +60,6 @@ type visit struct {
 	session *chromedp.Target
 	killed  uint64 // processes killed for memory before the page began
 
-	allow    sync.Mutex                     // held during Request.Allow
 	waiting  chan *fetch.EventRequestPaused // paused requests for content of the page
 	requests atomic.Int64                   // such requests so far
 
