@@ -8,7 +8,7 @@ export CGO_ENABLED := 1
 RELEASE := 0.2.0
 VERSION := $(RELEASE)-dev+$(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # -buildvcs=false: a copy without its git history builds like a clone.
-GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
+GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X hce/dc/internal/cli/command.version=$(VERSION)'
 FUZZTIME ?= 1m
 
 # Tools of the tests, pinned in tools/go.mod.

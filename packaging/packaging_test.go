@@ -33,7 +33,7 @@ func install(m *testing.M) int {
 	root = filepath.Join(folder, "out", "root")
 	bin, share := filepath.Join(folder, "bin"), filepath.Join(folder, "share")
 	for _, args := range [][]string{
-		{"go", "build", "-buildvcs=false", "-ldflags=-w -X main.version=test-version", "-o", bin + string(filepath.Separator), "./cmd/..."},
+		{"go", "build", "-buildvcs=false", "-ldflags=-w -X hce/dc/internal/cli/command.version=test-version", "-o", bin + string(filepath.Separator), "./cmd/..."},
 		{"scripts/man.sh", bin, share},
 		{"scripts/package.sh", filepath.Join(folder, "out"), bin, share},
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
@@ -21,11 +22,11 @@ type explanation struct {
 }
 
 // open is Program.Open, for runs without --explain.
-func (e *explanation) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
+func (e *explanation) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	if e.site != "" || e.fetch {
 		return nil, nil, errors.New("--site and --fetch go with --explain URL")
 	}
-	return open(ctx, f, app, log, flags)
+	return open(ctx, f, app, log, maxTime)
 }
 
 func (e *explanation) command() taskprogram.Command {
@@ -45,7 +46,7 @@ func (e *explanation) run(ctx context.Context, f *config.File, app config.Applic
 			return err
 		}
 	}
-	job, closeJob, err := openJob(ctx, f, app, log, taskprogram.Flags{})
+	job, closeJob, err := openJob(ctx, f, app, log, 0)
 	if err != nil {
 		return err
 	}

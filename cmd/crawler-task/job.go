@@ -20,8 +20,8 @@ import (
 )
 
 // open is Program.Open for batches.
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
-	job, closeJob, err := openJob(ctx, f, app, log, flags)
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
+	job, closeJob, err := openJob(ctx, f, app, log, maxTime)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,9 +33,9 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 
 // openJob reads the settings and opens storage, fetcher and browser. The returned function
 // closes them.
-func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (*crawl.Job, func(), error) {
+func openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (*crawl.Job, func(), error) {
 	s := f.Section("CrawlerTask")
-	cfg := readConfig(s, app, flags)
+	cfg := readConfig(s, app, maxTime)
 	networks := s.Networks("AllowedNetworks")
 	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
 	headerDir := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")

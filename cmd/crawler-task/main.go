@@ -10,11 +10,8 @@ import (
 	"hce/dc/internal/config"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "crawler-task", Summary: "crawls batches of URLs", Version: version,
+	Name: "crawler-task", Summary: "crawls batches of URLs",
 	Description: `Reads Batch objects from stdin, one after the other, and answers each with one line on
 stdout: the Batch with its remaining items (see examples/batch.json).
 

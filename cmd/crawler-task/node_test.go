@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/storage"
@@ -47,7 +46,7 @@ func (n *node) start() (end func()) {
 	f, err := config.Load(filepath.Join("..", "..", "ini", "crawler-task.ini"))
 	n.must(err)
 	app := f.Application("crawler-task", "log/crawler-task.log")
-	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), taskprogram.Flags{})
+	job, end, err := openJob(n.Context(), f, app, slog.New(slog.DiscardHandler), 0)
 	n.must(err)
 	n.job, n.repo = job, job.Data.(*storage.Repository)
 	return end

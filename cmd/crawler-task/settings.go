@@ -5,7 +5,6 @@ import (
 	"os"
 	"time"
 
-	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/browser"
@@ -23,7 +22,7 @@ func readMemory(s *config.Section) int64 {
 }
 
 // readConfig reads the settings of the crawler.
-func readConfig(s *config.Section, app config.Application, flags taskprogram.Flags) crawl.Config {
+func readConfig(s *config.Section, app config.Application, maxTime time.Duration) crawl.Config {
 	cfg := crawl.Config{
 		RobotsAgent:      s.Text("robots_agent", "HCE-DC"),
 		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
@@ -44,8 +43,8 @@ func readConfig(s *config.Section, app config.Application, flags taskprogram.Fla
 		CookieDir:        s.PathIn(app.DataDir, "cookie_dir", "dc_cookies"),
 	}
 	cfg.GeneralForUnknown = s.Bool("useZeroSiteIdSiteNotExists", false)
-	if flags.MaxTime > 0 {
-		cfg.MaxExecutionTime = flags.MaxTime
+	if maxTime > 0 {
+		cfg.MaxExecutionTime = maxTime
 	}
 	// Keys of the original without effect: db-task.ini describes the storage, rows have
 	// their own timeouts, and the list of link expressions is built in.

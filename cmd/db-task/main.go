@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"time"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
@@ -14,11 +15,8 @@ import (
 	"hce/dc/internal/task"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "db-task", Summary: "answers operations on the stored sites and URLs", Version: version,
+	Name: "db-task", Summary: "answers operations on the stored sites and URLs",
 	Description: `Reads requests from stdin, one after the other, and answers each with one line on stdout.
 A request is a pair of an operation, by name or number, and an object:
   ["SITE_STATUS", {"id": "..."}]
@@ -45,7 +43,7 @@ func main() {
 	}))
 }
 
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ taskprogram.Flags) (task.Job, func(), error) {
+func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
 	cfg := storage.ReadConfig(f, app.DataDir)
 	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err

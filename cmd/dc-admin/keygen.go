@@ -14,7 +14,7 @@ import (
 )
 
 var keygenText = command.Text{
-	Name: "keygen", Summary: "creates the keys of one side of a connection", Version: version, UsageError: client.AdminWrong,
+	Name: "keygen", Summary: "creates the keys of one side of a connection", UsageError: client.AdminWrong,
 	Description: `Creates a pair of keys for the daemon, or for a user who connects from another machine:
 NAME.key is secret and readable by its owner only; NAME.pub is public.`,
 	Examples: `  dc-admin keygen --out /etc/dc-daemon/keys --name daemon

@@ -13,11 +13,8 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "dc-admin", Summary: "controls a running dc-daemon", Version: version, UsageError: client.AdminWrong,
+	Name: "dc-admin", Summary: "controls a running dc-daemon", UsageError: client.AdminWrong,
 	Description: `Values of --cmd:
   STAT     print statistics: the names in --fields, or all
   GET      print variables: the names in --fields, * for all

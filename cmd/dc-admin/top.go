@@ -16,7 +16,7 @@ import (
 )
 
 var topText = command.Text{
-	Name: "top", Summary: "shows a running dc-daemon as a live screen", Version: version, UsageError: client.AdminWrong,
+	Name: "top", Summary: "shows a running dc-daemon as a live screen", UsageError: client.AdminWrong,
 	Description: `Keys: q quits, p pauses the screen and resumes it. Without a terminal on stdout, top
 prints one screen as text. It prints no colours or lines if NO_COLOR is set or the
 terminal does not support them.

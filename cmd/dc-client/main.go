@@ -11,11 +11,8 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "dc-client", Summary: "sends one operation to the crawler cluster", Version: version,
+	Name: "dc-client", Summary: "sends one operation to the crawler cluster",
 	Description: `Values of --command:
   sites       SITE_NEW SITE_UPDATE SITE_STATUS SITE_FIND SITE_CLEANUP SITE_DELETE
   URLs        URL_NEW URL_UPDATE URL_STATUS URL_FETCH URL_CLEANUP URL_DELETE

@@ -15,11 +15,8 @@ import (
 	"hce/dc/internal/daemon"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "dc-daemon", Summary: "runs the managers of the crawler cluster", Version: version,
+	Name: "dc-daemon", Summary: "runs the managers of the crawler cluster",
 	Description: `SIGTERM and SIGINT stop the daemon, as dc-admin --cmd STOP does. A second signal ends the
 daemon and its tasks at once. SIGHUP reopens the log file.`,
 	Examples: `  dc-daemon -c /etc/dc-daemon/dc-daemon.ini

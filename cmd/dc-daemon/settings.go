@@ -39,7 +39,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
 		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
-		Version:       command.ModuleVersion(version),
+		Version:       command.Version(),
 	}
 	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
@@ -18,11 +19,8 @@ import (
 	"hce/dc/internal/task"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "dc-import", Summary: "imports the data of the original service", Version: version,
+	Name: "dc-import", Summary: "imports the data of the original service",
 	Description: `Reads the MySQL databases of the original service and the ini file of db-task. Stop both
 services first. Set the password in the environment variable ` + passwordVariable + `.
 Stdout has one JSON line with the result. See docs/switching.md.`,
@@ -43,7 +41,7 @@ func main() {
 }
 
 // open runs without --import-from: it only reads the configuration, for --check-config.
-func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, _ taskprogram.Flags) (task.Job, func(), error) {
+func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
 	storage.ReadConfig(f, app.DataDir)
 	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err

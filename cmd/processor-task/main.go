@@ -17,11 +17,8 @@ import (
 	"hce/dc/internal/task"
 )
 
-// version is set by the Makefile: -X main.version=...
-var version string
-
 var text = command.Text{
-	Name: "processor-task", Summary: "extracts the contents of crawled URLs", Version: version,
+	Name: "processor-task", Summary: "extracts the contents of crawled URLs",
 	Description: `Reads Batch objects from stdin, one after the other, as crawler-task prints them, and
 answers each with one line on stdout.
 
@@ -48,15 +45,15 @@ func main() {
 // mode is the options of the program.
 type mode struct{ finalize bool }
 
-func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags taskprogram.Flags) (task.Job, func(), error) {
+func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	s := f.Section("ProcessorTask")
 	cfg := process.Config{
 		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
 		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
 		MaxContentSize:   s.Int("max_content_size", 16<<20, 1<<10, 1<<30),
 	}
-	if flags.MaxTime > 0 {
-		cfg.MaxExecutionTime = flags.MaxTime
+	if maxTime > 0 {
+		cfg.MaxExecutionTime = maxTime
 	}
 	dbTask, err := taskprogram.DBTaskFile(f, s)
 	if err != nil {

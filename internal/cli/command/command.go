@@ -3,7 +3,7 @@
 // spellings of the original programs (docs/spec/objects.md 6.1, docs/spec/daemon.md 4.1).
 //
 //	var path string
-//	c := command.New(command.Text{Name: "dc-daemon", Summary: "runs the managers", Version: version},
+//	c := command.New(command.Text{Name: "dc-daemon", Summary: "runs the managers"},
 //		func() int { return run(path) })
 //	c.Text(&path, "config", "c", "FILE", "ini file")
 //	os.Exit(c.Main(os.Args[1:]))
@@ -27,8 +27,7 @@ type Text struct {
 	Description string
 	Examples    string // one command per line
 	ExitStatus  string
-	Version     string // set at link time; empty means the version of the Go module
-	UsageError  int    // exit status after wrong arguments; 0 means 1
+	UsageError  int // exit status after wrong arguments; 0 means 1
 }
 
 // Command is a program or a sub-command of one. Not safe for concurrent use.
@@ -48,7 +47,7 @@ func New(text Text, run func() int) *Command {
 	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}}
 	c.cobra = &cobra.Command{
 		Use: text.Name + " [options]", Short: text.Summary, Long: text.Description, Example: text.Examples,
-		Version: describeBuild(text.Version), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
+		Version: describeBuild(), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
 		SilenceErrors: true, SilenceUsage: true, Annotations: map[string]string{},
 		RunE: func(*cobra.Command, []string) error {
 			switch {

@@ -42,8 +42,11 @@ Examples:
 // programs are all programs with a manual page, for SEE ALSO.
 var programs = []string{"crawler-task", "db-task", "dc-admin", "dc-client", "dc-daemon", "dc-import", "processor-task"}
 
-// ModuleVersion returns version, or the version of the Go module if version is empty.
-func ModuleVersion(version string) string {
+// version is set by the Makefile: -X hce/dc/internal/cli/command.version=...
+var version string
+
+// Version returns the version of all programs: that set at link time, or that of the Go module.
+func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
 		return info.Main.Version
 	}
@@ -52,7 +55,7 @@ func ModuleVersion(version string) string {
 
 // describeBuild returns the version of the program, Go's version and the revision in the
 // version control system if Go recorded it.
-func describeBuild(version string) string {
+func describeBuild() string {
 	details := []string{runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	for i := 0; ok && i < len(info.Settings); i++ {
@@ -64,7 +67,7 @@ func describeBuild(version string) string {
 			details = append(details, "modified")
 		}
 	}
-	return fmt.Sprintf("%s (%s)", ModuleVersion(version), strings.Join(details, ", "))
+	return fmt.Sprintf("%s (%s)", Version(), strings.Join(details, ", "))
 }
 
 // bashWords defines what cobra's script needs of the package bash-completion, if that is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"hce/dc/internal/config"
 	"hce/dc/internal/task"
@@ -21,9 +22,9 @@ var errCheckOnly = errors.New("only the configuration is checked")
 
 // check is --check-config. It reads all that the program reads, prints the effective
 // configuration and reports its errors. It creates no file. It returns the exit status.
-func (p Program) check(ctx context.Context, f *config.File, app config.Application, flags Flags) int {
+func (p Program) check(ctx context.Context, f *config.File, app config.Application, maxTime time.Duration) int {
 	checkedFile = f
-	_, closeJob, err := p.Open(ctx, f, app, slog.New(slog.DiscardHandler), flags)
+	_, closeJob, err := p.Open(ctx, f, app, slog.New(slog.DiscardHandler), maxTime)
 	if err == nil {
 		closeJob()
 	}

@@ -23,11 +23,6 @@ import (
 	"hce/dc/internal/task"
 )
 
-// Flags are the options that Open gets.
-type Flags struct {
-	MaxTime time.Duration // --maxtime; 0 if not given
-}
-
 // Program is one task program.
 type Program struct {
 	command.Text
@@ -37,8 +32,8 @@ type Program struct {
 	// means 512 MiB. Open checks the values later.
 	Memory func(f *config.File) int64
 	// Open reads the ini file, checks it with Checked and returns the job and a function
-	// that closes it. An error is a critical failure.
-	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (job task.Job, close func(), err error)
+	// that closes it. maxTime is --maxtime, 0 if not given. An error is a critical failure.
+	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (job task.Job, close func(), err error)
 	ErrorAnswer func(request json.RawMessage, err error) any
 	Options     func(*command.Command) // declares further options of the loop; may be nil
 	Commands    []Command
@@ -101,13 +96,13 @@ func Run(p Program) int {
 // run is the program after its arguments are read. It returns the exit status, or the
 // error that prevents the work.
 func (p Program) run(c *command.Command, args arguments) (status int, err error) {
-	var flags Flags
+	var maxTime time.Duration
 	if args.maxTime != "" {
 		n, err := strconv.Atoi(args.maxTime)
 		if err != nil || n < 1 || n > 86400 {
 			return 0, fmt.Errorf("option --maxtime = %q is not a number of seconds from 1 to 86400", args.maxTime)
 		}
-		flags.MaxTime = time.Duration(n) * time.Second
+		maxTime = time.Duration(n) * time.Second
 	}
 	f, err := config.Open(p.Ini, args.config)
 	if err != nil {
@@ -120,7 +115,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	debug.SetMemoryLimit(limit)
 	app := f.Application(p.Name, "log/"+p.Name+".log")
 	if args.checkOnly {
-		return p.check(context.Background(), f, app, flags), nil
+		return p.check(context.Background(), f, app, maxTime), nil
 	}
 	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
@@ -135,7 +130,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 			return task.ExitTrusted, work.Run(ctx, f, app, log, args.commands[i])
 		}
 	}
-	job, closeJob, err := p.Open(ctx, f, app, log, flags)
+	job, closeJob, err := p.Open(ctx, f, app, log, maxTime)
 	if err != nil {
 		if app.Log.File != "" { // without a log file, Run prints the error to stderr
 			log.Error("start failed", "error", err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/command"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // open returns a job that answers with its settings.
-func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, flags Flags) (task.Job, func(), error) {
+func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	s := f.Section("Task")
 	n, m, fails := s.Int("n", 1, 1, 9), s.Int("m", 1, 1, 9), s.Bool("fails", false)
 	if err := Checked(f, log); err != nil {
@@ -42,7 +43,7 @@ func open(_ context.Context, f *config.File, app config.Application, log *slog.L
 		return nil, nil, errors.New("no database")
 	}
 	job := task.JobFunc(func(_ context.Context, request json.RawMessage) (any, error) {
-		return []any{request, n, m, flags.MaxTime.Seconds()}, nil
+		return []any{request, n, m, maxTime.Seconds()}, nil
 	})
 	return job, func() { fmt.Fprintln(os.Stderr, "closed") }, nil
 }
