@@ -100,7 +100,7 @@ func cause(err error) error {
 
 // Open loads the ini file of a program: that at the explicit path if it is not "", or
 // <program>.ini in the current folder or in /etc/<program>/ (docs/spec/steps.md 3). The error
-// wraps ErrNoFile if there is none.
+// wraps ErrNoFile if neither file exists.
 func Open(program, explicit string) (*File, error) {
 	path, err := find(program, explicit)
 	if err != nil {
