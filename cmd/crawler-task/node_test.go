@@ -62,7 +62,7 @@ func (n *node) must(err error) {
 // ask sends one request to db-task and fails the test if db-task refuses it.
 func (n *node) ask(format string, args ...any) string {
 	n.Helper()
-	job := storage.Job{Repository: n.repo, Critical: storage.Critical}
+	job := storage.Job{Repository: n.repo}
 	answer, err := job.Run(n.Context(), json.RawMessage(fmt.Sprintf(format, args...)))
 	n.must(err)
 	text, err := json.Marshal(answer)

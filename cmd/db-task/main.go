@@ -52,7 +52,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err != nil {
 		return nil, nil, err
 	}
-	return storage.Job{Repository: repo, Critical: storage.Critical}, closeAll, nil
+	return storage.Job{Repository: repo}, closeAll, nil
 }
 
 func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {

@@ -11,12 +11,7 @@ import (
 
 // Job answers operations: the pair [operation, object] with the pair
 // [operation+100, answer], in the spelling of the request (docs/spec/DECISIONS.md 1.2).
-type Job struct {
-	Repository *Repository
-	// Critical reports errors after which no answer of this process can be
-	// trusted: a broken database, a full disk, a missing permission.
-	Critical func(error) bool
-}
+type Job struct{ Repository *Repository }
 
 // handler answers the object of one operation. It notes unknown keys in n.
 type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
@@ -76,7 +71,7 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	switch {
 	case err == nil:
-	case j.Critical != nil && j.Critical(err):
+	case Critical(err):
 		return nil, task.Critical(fmt.Errorf("%s: %w", call.Op, err))
 	default:
 		j.Repository.Log.Info("request refused", "op", call.Op.String(), "error", err)

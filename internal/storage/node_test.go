@@ -75,7 +75,7 @@ func newNodeOn(t testing.TB, config sqldb.Config) *node {
 		Store: sqlstore.Open(d, sqlstore.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
 		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
 	}
-	n.job = Job{Repository: n.Repository, Critical: Critical}
+	n.job = Job{Repository: n.Repository}
 	return n
 }
 

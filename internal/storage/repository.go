@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"hce/dc/internal/files"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
@@ -19,13 +20,11 @@ import (
 // Store change rows only; methods of Repository also change the contents.
 type Repository struct {
 	*sqlstore.Store
-	Raw      *rawfiles.Cache
-	Contents Contents
-	Now      func() time.Time
-	Log      *slog.Logger
-	// TrashLock is a file that all processes of the node share: only one of them
-	// empties the trash at a time. "" means that no other process exists.
-	TrashLock string
+	Raw       *rawfiles.Cache
+	Contents  Contents
+	Now       func() time.Time
+	Log       *slog.Logger
+	TrashLock string              // file that lets one process of the node at a time empty the trash
 	SQLCustom sqlstore.CustomMode // what SQL_CUSTOM may do; "" means nothing
 }
 
@@ -54,16 +53,6 @@ func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64
 		return false, err
 	}
 	return repo.Store.TakeSchema(ctx, site, batch, template, first, others)
-}
-
-// Condition evaluates an SQL expression over the row of one URL; see
-// sqlstore.Store.Conditions. A refused expression is in Verdict.Err.
-func (repo *Repository) Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error) {
-	verdicts, err := repo.Conditions(ctx, site, []wire.Condition{{URLMd5: md5, SQL: expression}})
-	if err != nil {
-		return wire.Verdict{}, err
-	}
-	return verdicts[0], nil
 }
 
 // RawContent reads the newest raw content of a URL. It returns nil without one.
@@ -156,4 +145,57 @@ func (repo *Repository) trim(ctx context.Context, site string, md5s []string) {
 			repo.Log.Warn("cannot remove old raw versions", "site", site, "md5", md5, "error", err)
 		}
 	}
+}
+
+// EmptyTrash removes the contents of deleted rows, including those of a killed process.
+// When it returns nil, no process will later remove anything that was in the trash at
+// the call: new contents of the same URLs are safe.
+func (repo *Repository) EmptyTrash(ctx context.Context) error {
+	// An empty list means that another process has finished its removal.
+	items, err := repo.Trash(ctx)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	unlock, err := files.Lock(ctx, repo.TrashLock)
+	if err != nil {
+		return fmt.Errorf("empty the trash: %w", err)
+	}
+	defer unlock()
+	for {
+		if items, err = repo.Trash(ctx); err != nil {
+			return err
+		}
+		if err := repo.remove(ctx, items); err != nil {
+			return fmt.Errorf("empty the trash: %w", err)
+		}
+		if err := repo.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
+			return err
+		}
+	}
+}
+
+// remove removes the contents of one page of the trash.
+func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) error {
+	bySite := map[string][]string{}
+	for _, it := range items {
+		if it.URLMd5 != "" {
+			bySite[it.SiteID] = append(bySite[it.SiteID], it.URLMd5)
+			continue
+		}
+		if err := repo.Raw.DeleteSite(it.SiteID); err != nil {
+			return err
+		}
+		if err := repo.Contents.DeleteSite(ctx, it.SiteID); err != nil {
+			return err
+		}
+	}
+	for site, md5s := range bySite {
+		if err := repo.Raw.DeleteURLs(site, md5s); err != nil {
+			return err
+		}
+		if err := repo.Contents.Delete(ctx, site, md5s...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -74,13 +74,7 @@ type Saved struct {
 	Refused []error
 }
 
-// Condition is an expression over the row of one URL, with its macros replaced.
-type Condition struct {
-	URLMd5 string
-	SQL    string
-}
-
-// Verdict is the answer to a Condition.
+// Verdict is the value of an expression over the row of one URL.
 type Verdict struct {
 	True bool  // the value is above 0
 	Err  error // the expression is refused or cannot be evaluated

@@ -10,10 +10,6 @@ DELETE FROM {dc_sites.imports} WHERE Site_Id = ? AND Part = ?;
 -- name: import_mark
 INSERT INTO {dc_sites.imports} (Site_Id, Part, Last_Key, Last_Rows, Done, UDate) VALUES (?, ?, ?, ?, ?, ?);
 
--- name: import_deleted
--- Counts rows added to dc_urls_deleted.
-UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + (?) WHERE Id = ?;
-
 -- name: import_used
 -- Whether the general site has data: then the import does not replace it.
 SELECT 1 FROM {dc_sites.sites} s WHERE s.Id = ?

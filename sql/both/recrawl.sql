@@ -10,7 +10,7 @@ UPDATE {dc_sites.sites} SET RecrawlLock = 0, TcDate = ? WHERE Id = ?;
 
 -- name: recrawl_site
 -- The columns that a locked recrawl needs.
-SELECT RecrawlPeriod, RecrawlDate, UDate, NewURLs, Resources FROM {dc_sites.sites} WHERE Id = ?;
+SELECT RecrawlPeriod, COALESCE(RecrawlDate, ''), COALESCE(UDate, ''), NewURLs, Resources FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: recrawl_period
 -- Stores a tuned period unless the period has changed meanwhile.

@@ -81,9 +81,6 @@ SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
 -- The defaults of a new URL from its site (docs/spec/storage.md 4.7 step 2).
 SELECT RequestDelay, HTTPTimeout, URLType FROM {dc_sites.sites} WHERE Id = ?;
 
--- name: site_recrawl_period
-SELECT RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
-
 -- name: site_deleted_more
 -- Counts rows that now wait for URL_PURGE.
 UPDATE {dc_sites.sites} SET DeletedURLs = DeletedURLs + ? WHERE Id = ?;

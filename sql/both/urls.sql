@@ -29,6 +29,3 @@ UPDATE {dc_urls.urls} SET Status = 1, State = 0, Crawled = 0, Processed = 0, Bat
 
 -- name: contents_delete
 DELETE FROM {dc_contents.contents} WHERE Site_Id = ?;
-
--- name: deleted_delete
-DELETE FROM {dc_urls_deleted.urls} WHERE Site_Id = ?;

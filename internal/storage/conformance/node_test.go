@@ -119,7 +119,7 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	if c.InSQL {
 		repo.Contents = repo.Store.Contents()
 	}
-	n.job = storage.Job{Critical: storage.Critical, Repository: repo}
+	n.job = storage.Job{Repository: repo}
 	n.rows = database
 	return n
 }

@@ -72,8 +72,7 @@ func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, e
 	}
 	name := orEmpty(r.Name)
 	if r.URLMd5 == nil {
-		var one int
-		found, err := t.Of(site).Get("attribute_named", []any{site, name}, &one)
+		found, err := t.Of(site).Get("attribute_named", []any{site, name}, new(int))
 		if err != nil {
 			return false, err
 		}
@@ -108,7 +107,7 @@ func (t *tx) attributeDelete(object string, r wire.AttributeRequest) (done bool,
 
 // eachAttribute reads columns of the attributes that a request selects, in the order of
 // the criterion or else of their Id.
-func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest, row func(scan func(...any) error) error) error {
+func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest, row rowFunc) error {
 	c := r.Criterion
 	conditions := []expr.SQL{ofSite(site)}
 	if r.Name != nil {
@@ -136,23 +135,15 @@ func (s *Store) AttributeFetch(ctx context.Context, list []wire.AttributeRequest
 		if err != nil || site == "" {
 			return nil, err
 		}
-		err = t.eachAttribute(object, site, attributeFields, r, func(scan func(...any) error) error {
-			a, err := scanAttribute(site, scan)
-			attributes = append(attributes, a)
-			return err
-		})
+		err = t.eachAttribute(object, site, attributeColumns, r, appendTo(&attributes, attributeFields))
 		return attributes, err
 	})
 }
 
-const attributeFields = "URLMd5, Name, Value, CDate"
+const attributeColumns = "Site_Id, URLMd5, Name, Value, COALESCE(CDate, '')"
 
-func scanAttribute(site string, scan func(...any) error) (wire.Attribute, error) {
-	a := wire.Attribute{SiteID: site}
-	var date *string
-	err := scan(&a.URLMd5, &a.Name, &a.Value, &date)
-	a.CDate = wire.Date(orEmpty(date))
-	return a, err
+func attributeFields(a *wire.Attribute) []any {
+	return []any{&a.SiteID, &a.URLMd5, &a.Name, &a.Value, &a.CDate}
 }
 
 // fillAttributes reads the attributes of URLs of one site into them. Names with "*"
@@ -161,8 +152,7 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 	if len(names) == 0 || len(urls) == 0 {
 		return nil
 	}
-	var one int
-	if found, err := t.Of(site).Get("attributes_any", []any{site}, &one); err != nil || !found {
+	if found, err := t.Of(site).Get("attributes_any", []any{site}, new(int)); err != nil || !found {
 		return err
 	}
 	byMd5 := make(map[string]*wire.URL, len(urls))
@@ -170,18 +160,14 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 		byMd5[u.URLMd5] = u
 	}
 	all := slices.Contains(names, "*")
-	head := "SELECT " + attributeFields + " FROM " + t.table(sqldb.Attributes, site) + ofKeys
+	head := "SELECT " + attributeColumns + " FROM " + t.table(sqldb.Attributes, site) + ofKeys
 	return chunks(mapped(urls, urlKey), func(in string, args []any) error {
-		return t.Each(head+in+" ORDER BY Id", slices.Concat([]any{site}, args), func(scan func(...any) error) error {
-			a, err := scanAttribute(site, scan)
-			if err != nil {
-				return err
-			}
+		return t.Each(head+in+" ORDER BY Id", slices.Concat([]any{site}, args), eachRow(attributeFields, func(a wire.Attribute) error {
 			if u := byMd5[a.URLMd5]; all || slices.Contains(names, a.Name) {
 				u.Attributes = append(u.Attributes, a)
 			}
 			return nil
-		})
+		}))
 	})
 }
 

@@ -19,7 +19,7 @@ func big(b *testing.B, n int, synchronous string) *bench {
 				u := linkTo(i)
 				rows = append(rows, &u)
 			}
-			return t.addURLs("s", rows, &statistics{})
+			return t.addURLs("s", rows)
 		}))
 	}
 	return s

@@ -110,8 +110,7 @@ func (c *Contents) Sites(ctx context.Context) ([]string, error) {
 			if wire.CheckSiteID("", "", site) != nil {
 				continue // not a table of this program
 			}
-			var one int
-			used, err := t.Row("SELECT 1 FROM "+t.table(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, &one)
+			used, err := t.Row("SELECT 1 FROM "+t.table(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, new(int))
 			if err != nil {
 				return nil, err
 			}
@@ -150,13 +149,7 @@ func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[s
 	dates := map[string]time.Time{}
 	err := c.existing(ctx, c.s.view, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
-		return t.each("id, CDate", ids, func(scan func(...any) error) error {
-			var id string
-			var date sql.NullString
-			err := scan(&id, &date)
-			dates[id], _ = wire.Date(date.String).Time()
-			return err
-		})
+		return t.each("id, CDate", ids, pair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
 	})
 	return dates, err
 }
@@ -232,18 +225,12 @@ func (t *contentsTx) put(entries []wire.Entry, now time.Time) error {
 func (t *contentsTx) lastOfPage(after string, maxBytes int) (last string, err error) {
 	size, full := 0, false
 	err = t.Each("SELECT id, LENGTH(data) FROM "+t.contents+" WHERE Site_Id = ? AND id > ? ORDER BY id LIMIT ?", []any{t.site, after, contentsPage},
-		func(scan func(...any) error) error {
-			var id string
-			var n int
-			if err := scan(&id, &n); err != nil {
-				return err
-			}
+		pair(func(id string, n int) {
 			size += n
 			if full = full || size > maxBytes && last != ""; !full {
 				last = id
 			}
-			return nil
-		})
+		}))
 	return last, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
@@ -144,15 +145,12 @@ var counterProperties = map[string]string{
 
 // refresh updates the lazy counters of a site. It writes only if the site has some.
 func (s *Store) refresh(ctx context.Context, id string) error {
-	var lazy bool
-	err := s.db.View(ctx, func(dt *sqldb.Tx) error {
-		t := s.tx(dt)
+	lazy, err := result(ctx, s.view, "refresh", func(t *tx) (lazy bool, err error) {
 		if _, err := t.Get("site_stale", []any{id}, &lazy); err != nil || lazy {
-			return err
+			return lazy, err
 		}
 		criteria, err := t.counterCriteria(id)
-		lazy = len(criteria) > 0
-		return err
+		return len(criteria) > 0, err
 	})
 	if err != nil || !lazy {
 		return err
@@ -172,14 +170,11 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 // counterCriteria returns the conditions of COUNTER_CRIT_* properties by column.
 func (t *tx) counterCriteria(id string) (map[string]string, error) {
 	criteria := map[string]string{}
-	err := t.All("site_counter_properties", []any{id}, func(scan func(...any) error) error {
-		var name, value string
-		err := scan(&name, &value)
+	err := t.All("site_counter_properties", []any{id}, pair(func(name, value string) {
 		if column, ok := counterProperties[name]; ok { // the comparison of MySQL ignores case
 			criteria[column] = value
 		}
-		return err
-	})
+	}))
 	return criteria, err
 }
 
@@ -251,4 +246,64 @@ func (t *tx) recount(id string, except ...string) error {
 		return err
 	}
 	return t.countByCriteria(id)
+}
+
+// Recalculate recounts the counters of sites (docs/spec/storage.md 4.20), each site in its
+// own transaction. The counters change only if another program wrote to the database.
+// Statuses has the ids of the elements, then those that their criterions select.
+// ErrorMessage names an unknown site. An invalid criterion is an error with its clause.
+func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wire.GeneralResponse, error) {
+	answer := wire.GeneralResponse{Statuses: []any{}}
+	sites, err := result(ctx, s.view, "Recalculate", func(t *tx) ([]recount, error) {
+		var named, selected []recount
+		for i, r := range list {
+			if r.SiteID != "" {
+				named = append(named, recount{r.SiteID, r.Partial})
+			}
+			if r.Criterion.Empty() {
+				continue
+			}
+			ids, err := t.selectSites(elementName("FieldRecalculator", i)+".criterions", r.Criterion, expr.SQL{})
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				selected = append(selected, recount{id, r.Partial})
+			}
+		}
+		return append(named, selected...), nil
+	})
+	if err != nil {
+		return answer, err
+	}
+	for _, r := range sites {
+		found, err := s.recalculate(ctx, r)
+		if err != nil {
+			return answer, err
+		}
+		if !found {
+			reportFirst(&answer, unknownSite("FieldRecalculator", "siteId", r.site))
+		}
+		answer.Statuses = append(answer.Statuses, r.site)
+	}
+	return answer, nil
+}
+
+// recount is a site to recount.
+type recount struct {
+	site    string
+	partial bool // without CollectedURLs
+}
+
+func (s *Store) recalculate(ctx context.Context, r recount) (found bool, err error) {
+	return result(ctx, s.update, "Recalculate", func(t *tx) (bool, error) {
+		site, err := t.storedID(r.site)
+		if err != nil || site == "" {
+			return false, err
+		}
+		if r.partial {
+			return true, t.recount(site, "CollectedURLs")
+		}
+		return true, t.recount(site)
+	})
 }

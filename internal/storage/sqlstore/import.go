@@ -44,8 +44,7 @@ func (s *Store) Imported(ctx context.Context, id string) (Imported, error) {
 		}
 		answer.Known = true
 		if id == wire.GeneralSite { // the schema makes it
-			var one int
-			if answer.Known, err = t.Get("import_used", []any{id}, &one); err != nil {
+			if answer.Known, err = t.Get("import_used", []any{id}, new(int)); err != nil {
 				return answer, err
 			}
 		}
@@ -94,10 +93,8 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 		if id != wire.GeneralSite {
 			return errDuplicate
 		}
-		for _, name := range []string{"filters_delete", "properties_delete"} {
-			if _, err := t.Do(name, id); err != nil {
-				return err
-			}
+		if err := t.doAll(id, "filters_delete", "properties_delete"); err != nil {
+			return err
 		}
 		delete(row, "Id")
 		if err := t.MakeSite(id); err != nil {
@@ -114,7 +111,7 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 // exists, and returns the number of stored rows.
 func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
 	return result(ctx, s.update, "ImportRows", func(t *tx) (int, error) {
-		id, _, err := t.openSite(id)
+		id, err := t.openSite(id)
 		if err != nil {
 			return 0, err
 		}
@@ -154,7 +151,7 @@ func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch,
 	}
 	switch part {
 	case PartDeleted:
-		_, err = t.Do("import_deleted", len(fresh), id)
+		_, err = t.Do("site_deleted_more", len(fresh), id)
 	case PartURLs:
 		err = t.countAdded(id, mapped(fresh, func(p wire.Patch) string { return p.Text("URLMd5") }))
 	}

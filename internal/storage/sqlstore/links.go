@@ -100,7 +100,7 @@ func (f *finishing) keepGroup(g *linkGroup, freq map[string]int64, known map[str
 		}
 		return &l.URL
 	})
-	return f.addURLs(f.site, rows, f.stats)
+	return f.addURLs(f.site, rows)
 }
 
 // chain sets the Type of known rows that are part of a chain.
@@ -285,7 +285,7 @@ func (f *finishing) resetRows(period int64, rows []urlStatus, set wire.Patch) er
 		return f.refuse("RECRAWL_URL_UPDATE", refusalOf(err))
 	}
 	f.saved.Reset += len(rows)
-	return f.stats.updated(rows, set)
+	return f.statistics(f.site).updated(rows, set)
 }
 
 // resetTarget is the table of URLs with the macros of recrawl properties.

@@ -170,7 +170,7 @@ func testHotStatementsOnMySQL(t *testing.T) {
 			}
 			rows = append(rows, &u)
 		}
-		return t.addURLs("s", rows, &statistics{})
+		return t.addURLs("s", rows)
 	}))
 	b.analyze("s")
 	selection := func(c wire.Criterion) (text string, args []any) {

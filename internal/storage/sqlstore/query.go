@@ -70,19 +70,42 @@ func execIn[K any](t *tx, keys []K, text string, args ...any) (changed int64, er
 }
 
 // eachIn calls row for the rows of text, which ends before its list of keys.
-func eachIn[K any](t *tx, keys []K, text string, args []any, row func(scan func(...any) error) error) error {
+func eachIn[K any](t *tx, keys []K, text string, args []any, row rowFunc) error {
 	return chunks(keys, func(in string, values []any) error { return t.Each(text+in, slices.Concat(args, values), row) })
 }
 
-// appendTo returns a row function that appends each row to list. Fields returns the
-// scan targets of one row.
-func appendTo[T any](list *[]T, fields func(*T) []any) func(scan func(...any) error) error {
+// rowFunc reads one row with the scan function of its query.
+type rowFunc = func(scan func(...any) error) error
+
+// eachRow returns a rowFunc that passes each row to do. Fields returns the scan targets of
+// one row.
+func eachRow[T any](fields func(*T) []any, do func(T) error) rowFunc {
 	return func(scan func(...any) error) error {
 		var row T
 		if err := scan(fields(&row)...); err != nil {
 			return err
 		}
+		return do(row)
+	}
+}
+
+// appendTo returns a rowFunc that appends each row to list.
+func appendTo[T any](list *[]T, fields func(*T) []any) rowFunc {
+	return eachRow(fields, func(row T) error {
 		*list = append(*list, row)
+		return nil
+	})
+}
+
+// pair returns a rowFunc for rows of two columns.
+func pair[A, B any](do func(A, B)) rowFunc {
+	return func(scan func(...any) error) error {
+		var a A
+		var b B
+		if err := scan(&a, &b); err != nil {
+			return err
+		}
+		do(a, b)
 		return nil
 	}
 }
@@ -147,6 +170,16 @@ func (t *tx) present(database, site string, md5s []string) (map[string]bool, err
 func (t *tx) deleteKeys(database, site string, md5s []string) error {
 	_, err := execIn(t, md5s, "DELETE FROM "+t.table(database, site)+ofKeys, site)
 	return err
+}
+
+// doAll runs named statements whose only argument is the site.
+func (t *tx) doAll(site string, names ...string) error {
+	for _, name := range names {
+		if _, err := t.Of(site).Do(name, site); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowSizes are the numbers of rows in one INSERT. Few numbers give few statement
@@ -217,3 +250,53 @@ func (s *statement) where(conditions ...expr.SQL) {
 }
 
 func ofSite(site string) expr.SQL { return expr.SQL{Text: "(Site_Id = ?)", Args: []any{site}} }
+
+// addURLs inserts complete rows of a site and counts them. The keys must be new and
+// unique. Values are adapted to their columns (wire.Column.Fit), because most rows are
+// links of pages.
+func (t *tx) addURLs(site string, urls []*wire.URL) error {
+	if len(urls) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(urls))
+	for i, u := range urls {
+		u.SiteID = site
+		if u.CDate == "" {
+			u.CDate = wire.Date(t.now)
+		}
+		p := wire.PatchOf(u, wire.URLColumns)
+		row := make([]any, len(wire.URLColumns))
+		for j, c := range wire.URLColumns {
+			row[j] = c.Fit(p[c.Name])
+			if row[j] == nil && c.Name == "CDate" {
+				row[j] = t.now
+			}
+		}
+		rows[i] = row
+	}
+	if err := t.insertRows("INSERT INTO "+t.table(sqldb.URLs, site)+" ("+urlColumns+")", rows); err != nil {
+		return err
+	}
+	if err := t.countAdded(site, mapped(urls, urlKey)); err != nil {
+		return err
+	}
+	for _, u := range urls {
+		if err := t.statistics(site).inserted(u.URLMd5, u.Status, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing returns the URLs whose keys have no row, each key once, in their order.
+func (t *tx) missing(site string, urls []*wire.URL) ([]*wire.URL, error) {
+	found, err := t.present(sqldb.URLs, site, mapped(urls, urlKey))
+	var list []*wire.URL
+	for _, u := range urls {
+		if !found[u.URLMd5] {
+			found[u.URLMd5] = true
+			list = append(list, u)
+		}
+	}
+	return list, err
+}

@@ -21,15 +21,14 @@ const (
 // is selected. An invalid criterion is an error with its clause; a too large answer is an
 // error too.
 func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLHistoryResponse, error) {
-	limit := &recordLimit{}
-	return readRecords(ctx, s, "URLHistory", list, limit, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLHistoryResponse, error) {
+	return readEach(ctx, s, "URLHistoryRequest", list, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLHistoryResponse, error) {
 		site, err := t.recordsSite(sqldb.Logs, object, "logCriterions", r)
 		if err != nil || site == "" {
 			return nil, err
 		}
 		answer := &wire.URLHistoryResponse{SiteID: site, LogRows: []wire.LogRow{}}
 		selected, err := t.eachSelected(object, site, r, func(md5s []string) error {
-			rows, err := t.journal(object, site, md5s, r.Criterion, limit)
+			rows, err := t.journal(object, site, md5s, r.Criterion)
 			answer.LogRows = append(answer.LogRows, rows...)
 			return err
 		})
@@ -45,33 +44,16 @@ func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) (
 // counters. Its criterion on counters filters the selection and sets order and limit.
 // Answers and errors are as for URLHistory.
 func (s *Store) URLStats(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLStatsResponse, error) {
-	limit := &recordLimit{}
-	return readRecords(ctx, s, "URLStats", list, limit, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLStatsResponse, error) {
+	return readEach(ctx, s, "URLStatsRequest", list, func(t *tx, object string, r wire.URLRecordsRequest) (*wire.URLStatsResponse, error) {
 		site, err := t.recordsSite(sqldb.Freqs, object, "statsCriterions", r)
 		if err != nil || site == "" {
 			return nil, err
 		}
-		rows, selected, err := t.frequencies(object, site, r, limit)
+		rows, selected, err := t.frequencies(object, site, r)
 		if err != nil || !selected {
 			return nil, err
 		}
 		return &wire.URLStatsResponse{SiteID: site, FreqRows: append([]wire.FreqRow{}, rows...)}, nil
-	})
-}
-
-// readRecords returns the answer of read for each element. It resets limit when the
-// transaction starts.
-func readRecords[A any](ctx context.Context, s *Store, op string, list []wire.URLRecordsRequest, limit *recordLimit, read func(*tx, string, wire.URLRecordsRequest) (*A, error)) ([]*A, error) {
-	return result(ctx, s.view, op, func(t *tx) ([]*A, error) {
-		*limit = recordLimit{rows: maxRecords, bytes: maxRecordBytes}
-		answers := make([]*A, len(list))
-		for i, r := range list {
-			var err error
-			if answers[i], err = read(t, elementName(op+"Request", i), r); err != nil {
-				return nil, err
-			}
-		}
-		return answers, nil
 	})
 }
 
@@ -112,19 +94,17 @@ func (t *tx) eachSelected(object, site string, r wire.URLRecordsRequest, do func
 	return selected, nil
 }
 
-// recordLimit counts down the size of an answer.
-type recordLimit struct{ rows, bytes int }
-
-func (r *recordLimit) take(object string, bytes int) error {
-	r.rows, r.bytes = r.rows-1, r.bytes-bytes
-	if r.rows < 0 || r.bytes < 0 {
+// takeRecord adds a row to the size of the answer.
+func (t *tx) takeRecord(object string, bytes int) error {
+	t.records, t.recordBytes = t.records+1, t.recordBytes+bytes
+	if t.records > maxRecords || t.recordBytes > maxRecordBytes {
 		return &wire.FieldError{Object: object, Reason: fmt.Sprintf("selects more than %d rows or %d bytes; ask for fewer URLs at once", maxRecords, maxRecordBytes)}
 	}
 	return nil
 }
 
 // journal reads the journal rows of URLs, grouped by URL.
-func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterion, limit *recordLimit) ([]wire.LogRow, error) {
+func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterion) ([]wire.LogRow, error) {
 	c, err := t.rowsClauses(sqldb.Logs, object+".logCriterions", site, criterion)
 	if err != nil {
 		return nil, err
@@ -134,14 +114,10 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	read := func(in string, args []any) error {
 		text, args := c.query("SELECT "+columnList(wire.LogColumns)+" FROM "+t.table(sqldb.Logs, site)+c.as,
 			ofSite(site), expr.SQL{Text: "(URLMd5 IN " + in + ")", Args: args})
-		return t.Each(t.named(site, text), args, func(scan func(...any) error) error {
-			var row wire.LogRow
-			if err := scan(wire.Targets(&row, wire.LogColumns)...); err != nil {
-				return err
-			}
+		return t.Each(t.named(site, text), args, eachRow(fieldsOf[wire.LogRow](wire.LogColumns), func(row wire.LogRow) error {
 			byMd5[row.URLMd5] = append(byMd5[row.URLMd5], row)
-			return limit.take(object, len(row.Object))
-		})
+			return t.takeRecord(object, len(row.Object))
+		}))
 	}
 	if !c.limit.Set {
 		err = chunks(md5s, read)
@@ -156,12 +132,9 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	return rows, err
 }
 
-func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, limit *recordLimit) (rows []wire.FreqRow, selected bool, err error) {
+func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest) (rows []wire.FreqRow, selected bool, err error) {
 	if r.URLMd5 == "" && r.URLsCriterion.Empty() {
-		err := t.frequenciesWhere(object, site, r.Criterion, true, func(row wire.FreqRow) error {
-			rows = append(rows, row)
-			return limit.take(object, 0)
-		})
+		rows, err = t.frequenciesWhere(object, site, r.Criterion, nil)
 		return rows, len(rows) > 0, err
 	}
 	byMd5 := map[string]wire.FreqRow{}
@@ -171,14 +144,14 @@ func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, limit *r
 		return eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+ofKeys, []any{site},
 			frequencyRow(func(row wire.FreqRow) error {
 				byMd5[row.URLMd5] = row
-				return limit.take(object, 0)
+				return t.takeRecord(object, 0)
 			}))
 	})
 	if err != nil || !selected {
 		return nil, false, err
 	}
 	if r.URLMd5 == "" && !r.Criterion.Empty() {
-		rows, err = t.filtered(object, site, r.Criterion, byMd5)
+		rows, err = t.frequenciesWhere(object, site, r.Criterion, byMd5)
 		return rows, len(rows) > 0, err
 	}
 	for _, md5 := range order {
@@ -189,46 +162,36 @@ func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest, limit *r
 	return rows, true, nil
 }
 
-// filtered returns the rows that a criterion on counters selects, in its order and
-// within its limit.
-func (t *tx) filtered(object, site string, criterion wire.Criterion, rows map[string]wire.FreqRow) (list []wire.FreqRow, err error) {
-	err = t.frequenciesWhere(object, site, criterion, false, func(row wire.FreqRow) error {
-		if _, selected := rows[row.URLMd5]; selected {
-			list = append(list, row)
-		}
-		return nil
-	})
+// frequenciesWhere reads the counters of a site that a criterion selects, in its order and
+// within its limit: those in among, or all if among is nil.
+func (t *tx) frequenciesWhere(object, site string, criterion wire.Criterion, among map[string]wire.FreqRow) (rows []wire.FreqRow, err error) {
+	c, err := t.rowsClauses(sqldb.Freqs, object+".statsCriterions", site, criterion)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := expr.ParseLimit(criterion.Limit)
-	if err != nil || !limit.Set {
-		return list, err
-	}
-	n := int64(len(list))
-	return list[min(limit.Offset, n):min(limit.Offset+limit.Count, n)], nil
-}
-
-// frequenciesWhere reads the counters of a site that a criterion selects.
-func (t *tx) frequenciesWhere(object, site string, criterion wire.Criterion, limited bool, each func(wire.FreqRow) error) error {
-	c, err := t.rowsClauses(sqldb.Freqs, object+".statsCriterions", site, criterion)
-	if err != nil {
-		return err
-	}
 	c.orderOr("URLMd5")
-	if !limited {
+	limit := c.limit
+	if among != nil {
 		c.limit = expr.Limit{}
 	}
 	text, args := c.query("SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+c.as, ofSite(site))
-	return t.Each(t.named(site, text), args, frequencyRow(each))
+	err = t.Each(t.named(site, text), args, frequencyRow(func(row wire.FreqRow) error {
+		if among == nil {
+			rows = append(rows, row)
+			return t.takeRecord(object, 0)
+		}
+		if _, wanted := among[row.URLMd5]; wanted {
+			rows = append(rows, row)
+		}
+		return nil
+	}))
+	if among != nil && limit.Set {
+		n := int64(len(rows))
+		rows = rows[min(limit.Offset, n):min(limit.Offset+limit.Count, n)]
+	}
+	return rows, err
 }
 
-func frequencyRow(each func(wire.FreqRow) error) func(scan func(...any) error) error {
-	return func(scan func(...any) error) error {
-		var row wire.FreqRow
-		if err := scan(wire.Targets(&row, wire.FreqColumns)...); err != nil {
-			return err
-		}
-		return each(row)
-	}
+func frequencyRow(do func(wire.FreqRow) error) rowFunc {
+	return eachRow(fieldsOf[wire.FreqRow](wire.FreqColumns), do)
 }

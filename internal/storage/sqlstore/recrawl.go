@@ -20,7 +20,7 @@ import (
 func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
 	return result(ctx, s.update, "RecrawlBegin", func(t *tx) ([]wire.RecrawlSite, error) {
 		sites := []wire.RecrawlSite{}
-		if _, err := t.nextDate(r.DateExpression); err != nil {
+		if err := t.checkDate(r.DateExpression); err != nil {
 			return nil, err
 		}
 		ids := r.Sites
@@ -96,7 +96,7 @@ func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([
 // (docs/spec/DECISIONS.md 3.6). Known is false for a deleted site.
 func (s *Store) RecrawlEnd(ctx context.Context, id, expression string, p *wire.RecrawlPeriod) (known bool, err error) {
 	return result(ctx, s.update, "RecrawlEnd", func(t *tx) (bool, error) {
-		if _, err := t.nextDate(expression); err != nil {
+		if err := t.checkDate(expression); err != nil {
 			return false, err
 		}
 		site, err := t.storedID(id)
@@ -154,25 +154,18 @@ func (t *tx) unlocked(except []string) expr.SQL {
 	return free
 }
 
-// nextDate checks the expression of the next date; "" sets no date.
-func (t *tx) nextDate(expression string) (wire.Expr, error) {
-	if strings.TrimSpace(expression) == "" {
-		return "", nil
-	}
+// checkDate checks the expression of the next date, which may be blank.
+func (t *tx) checkDate(expression string) error {
 	if _, err := t.siteScope().Assign("RecrawlDate", expression); err != nil {
-		return "", &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: clip(expression), Reason: err.Error()}
+		return &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: clip(expression), Reason: err.Error()}
 	}
-	return wire.Expr(expression), nil
+	return nil
 }
 
-// writeNextDate sets the next date of a site. Without a period or an expression the date
+// writeNextDate sets the next date of a site by a checked expression. Without a period or an expression the date
 // is NULL. A date of the expression must be in the future, or the site would be recrawled
 // without a pause; otherwise the period from now is used.
 func (t *tx) writeNextDate(id, expression string) error {
-	e, err := t.nextDate(expression)
-	if err != nil {
-		return err
-	}
 	row, err := t.recrawlRow(id)
 	if err != nil {
 		return err
@@ -181,11 +174,11 @@ func (t *tx) writeNextDate(id, expression string) error {
 		_, err := t.set(t.sitesTarget("SiteRecrawl"), wire.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
 		return err
 	}
-	if e == "" || row.Period == 0 {
+	if strings.TrimSpace(expression) == "" || row.Period == 0 {
 		return set(nil)
 	}
 	reason := "is not in the future"
-	err = t.Try(func() error { return set(e) })
+	err = t.Try(func() error { return set(wire.Expr(expression)) })
 	switch {
 	case err != nil && !refused(err):
 		return err
@@ -204,9 +197,7 @@ func (t *tx) writeNextDate(id, expression string) error {
 // recrawlRow reads the recrawl columns of a site.
 func (t *tx) recrawlRow(id string) (wire.RecrawlSite, error) {
 	site := wire.RecrawlSite{ID: id}
-	var next, since *string
-	_, err := t.Get("recrawl_site", []any{id}, &site.Period, &next, &since, &site.NewURLs, &site.Resources)
-	site.Next, site.Since = wire.Date(orEmpty(next)), wire.Date(orEmpty(since))
+	_, err := t.Get("recrawl_site", []any{id}, &site.Period, &site.Next, &site.Since, &site.NewURLs, &site.Resources)
 	return site, err
 }
 

@@ -63,10 +63,6 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	if text := item.Text("URL"); text != "" {
 		key = wire.Md5(text)
 	}
-	stats, err := t.statistics(id)
-	if err != nil {
-		return err
-	}
 	set := clone(item)
 	set["URLMd5"] = key
 	if _, err := t.changeKey(t.listTarget(object, rootsInfo), id, old, key, set); err != nil {
@@ -86,15 +82,14 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 				return err
 			}
 		}
-		return stats.reached(key, wire.StatusProcessed, item)
+		return t.statistics(id).reached(key, wire.StatusProcessed, item)
 	})
 }
 
 // changeKey changes the row of a key, which may get a new key.
 func (t *tx) changeKey(g target, id, old, key string, set wire.Patch) (found bool, err error) {
 	if old != key {
-		var one int
-		taken, err := t.Row("SELECT 1 FROM "+g.table+" WHERE Site_Id = ? AND URLMd5 = ?", []any{id, key}, &one)
+		taken, err := t.Row("SELECT 1 FROM "+g.table+" WHERE Site_Id = ? AND URLMd5 = ?", []any{id, key}, new(int))
 		if err != nil {
 			return false, err
 		}
@@ -145,16 +140,11 @@ func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 	return nil
 }
 
-// moveRoots copies the site's root URLs to its URLs; existing rows are unchanged. Columns
-// that the request sets on the site take precedence over those of the root URL
+// moveRoots adds the missing root URLs of sites_urls to the site's URLs. Columns that the
+// request sets on the site take precedence over those of the root URL
 // (docs/spec/storage.md 4.1 step 8).
 func (t *tx) moveRoots(id string, given wire.Patch) error {
-	roots, err := t.roots(id)
-	if err != nil {
-		return err
-	}
-	return t.addMissing(id, mapped(roots, func(root wire.SiteURL) *wire.URL {
-		u := root.URL
+	return t.addRoots(id, func(u *wire.URL) {
 		u.URLMd5 = wire.Md5(u.URL)
 		if n, ok := given["URLType"].(int64); ok {
 			u.Type = n
@@ -165,6 +155,32 @@ func (t *tx) moveRoots(id string, given wire.Patch) error {
 		if f, ok := given["HTTPTimeout"].(float64); ok {
 			u.HTTPTimeout = f
 		}
-		return &u
+	})
+}
+
+// copyRoots adds the missing root URLs of sites_urls to the site's URLs. With fresh they
+// become new. SITE_UPDATE stores root URLs with Status 7 (docs/spec/objects.md 2.2), and
+// a restarted site would wait for its re-crawl in this status.
+func (t *tx) copyRoots(id string, fresh bool) error {
+	return t.addRoots(id, func(u *wire.URL) {
+		if fresh {
+			u.Status, u.Crawled, u.Processed, u.BatchID = wire.StatusNew, 0, 0, 0
+		}
+	})
+}
+
+// addRoots inserts the root URLs whose keys have no row, after change.
+func (t *tx) addRoots(id string, change func(*wire.URL)) error {
+	roots, err := t.roots(id)
+	if err != nil {
+		return err
+	}
+	fresh, err := t.missing(id, mapped(roots, func(root wire.SiteURL) *wire.URL {
+		change(&root.URL)
+		return &root.URL
 	}))
+	if err != nil {
+		return err
+	}
+	return t.addURLs(id, fresh)
 }

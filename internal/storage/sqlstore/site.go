@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
+	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
@@ -153,14 +155,11 @@ func (t *tx) putList(object string, list tableInfo, id string, rows []wire.Patch
 // (docs/spec/objects.md 2.4). The comparison of MySQL ignores case, so name is compared
 // again.
 func (t *tx) property(site, name string) (value string, found bool, err error) {
-	err = t.All("site_property", []any{site, name}, func(scan func(...any) error) error {
-		var n, v string
-		err := scan(&n, &v)
+	err = t.All("site_property", []any{site, name}, pair(func(n, v string) {
 		if n == name && !found {
 			value, found = v, true
 		}
-		return err
-	})
+	}))
 	return value, found, err
 }
 
@@ -177,19 +176,12 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 	if err != nil {
 		return wire.Site{}, err
 	}
-	if site == nil {
-		site = &wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
-		if !slices.Contains(r.Exclude, listURLs) {
-			site.URLs = []wire.SiteURL{}
-		}
-		if !slices.Contains(r.Exclude, listProperties) {
-			site.Properties = []wire.SiteProperty{}
-		}
-		if !slices.Contains(r.Exclude, listFilters) {
-			site.Filters = []wire.SiteFilter{}
-		}
+	if site != nil {
+		return *site, nil
 	}
-	return *site, nil
+	unknown := wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
+	err = s.view(ctx, "SiteStatus", func(t *tx) error { return t.readLists(&unknown, r.Exclude) })
+	return unknown, err
 }
 
 func (s *Store) site(ctx context.Context, op, id string, exclude []string) (*wire.Site, error) {
@@ -214,20 +206,25 @@ func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
 	if err != nil || !found {
 		return nil, err
 	}
+	return &site, t.readLists(&site, exclude)
+}
+
+// readLists reads the lists of a site that are not excluded.
+func (t *tx) readLists(site *wire.Site, exclude []string) (err error) {
 	if !slices.Contains(exclude, listURLs) {
 		if site.URLs, err = t.roots(site.ID); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !slices.Contains(exclude, listProperties) {
 		if site.Properties, err = rowsOf[wire.SiteProperty](t, propertiesInfo, site.ID); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !slices.Contains(exclude, listFilters) {
 		site.Filters, err = rowsOf[wire.SiteFilter](t, filtersInfo, site.ID)
 	}
-	return &site, err
+	return err
 }
 
 // rowsOf reads a list of a site in the order of its insertion. It is not nil.
@@ -245,4 +242,112 @@ func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, ite
 		_, err := t.Do("site_suspend", t.now, int64(bits), int64(bits), items, id)
 		return err
 	})
+}
+
+// SiteFind reads the sites that a criterion selects, each once, with the lists that are
+// not excluded (docs/spec/storage.md 4.4). A URL limits the result to sites with a root
+// URL that begins with it; ASCII case is ignored, % and _ are wildcards. The criterion may
+// name columns of sites, and of sites_urls, sites_properties and sites_filters if TABLES
+// or the WHERE names the table. The result is not nil. An invalid criterion is an error
+// with its clause.
+func (s *Store) SiteFind(ctx context.Context, r wire.SiteFindRequest) ([]wire.Site, error) {
+	return result(ctx, s.view, "SiteFind", func(t *tx) ([]wire.Site, error) {
+		var prefix expr.SQL
+		if r.URL != nil && *r.URL != "" {
+			prefix = expr.SQL{
+				Text: "(" + t.sites() + ".Id IN (SELECT Site_Id FROM " + t.plainTable(rootsInfo) + ` WHERE LOWER(URL) LIKE LOWER(?) ESCAPE '|'))`,
+				Args: []any{prefixPattern(*r.URL)},
+			}
+		}
+		ids, err := t.selectSites("SiteFind.criterions", r.Criterion, prefix)
+		if err != nil {
+			return nil, err
+		}
+		sites := []wire.Site{}
+		for _, id := range ids {
+			site, err := t.site(id, r.Exclude)
+			if err != nil {
+				return nil, err
+			}
+			if site != nil {
+				sites = append(sites, *site)
+			}
+		}
+		return sites, nil
+	})
+}
+
+// prefixPattern is the LIKE pattern of texts that begin with text. In text % and _ are
+// wildcards unless a backslash precedes them. The escape character is |, because SQLite
+// and MySQL read a backslash in an SQL text differently.
+func prefixPattern(text string) string {
+	var b strings.Builder
+	escaped := false
+	for _, r := range text {
+		switch {
+		case r == '\\' && !escaped:
+			escaped = true
+			continue
+		case r == '|', escaped && (r == '%' || r == '_'):
+			b.WriteByte('|')
+		}
+		escaped = false
+		b.WriteRune(r)
+	}
+	return b.String() + "%"
+}
+
+// selectSites returns the ids of the sites that match a criterion and a condition, each
+// once.
+func (t *tx) selectSites(object string, c wire.Criterion, condition expr.SQL) ([]string, error) {
+	joined, err := t.joined(object, c)
+	if err != nil {
+		return nil, err
+	}
+	scope := t.siteScope()
+	scope.Joined = joined
+	p, err := t.clauses(object, scope, c)
+	if err != nil {
+		return nil, err
+	}
+	id := t.sites() + ".Id"
+	p.tieBreak(id)
+	head := "SELECT " + id + " FROM " + t.sites()
+	for _, l := range joined {
+		name := t.DB.Table(l.Database, l.Name)
+		head += " JOIN " + name + " ON " + name + ".Site_Id = " + id
+	}
+	if len(joined) > 0 {
+		p.group = " GROUP BY " + id
+	}
+	text, args := p.query(head, condition)
+	return column[string](t, text, args...)
+}
+
+// joined returns the lists that TABLES names, or that the WHERE or ORDER BY names as a
+// qualifier, as in sites_urls.URL.
+func (t *tx) joined(object string, c wire.Criterion) ([]expr.Table, error) {
+	wanted := map[string]bool{}
+	for _, given := range strings.Split(c.Tables, ",") {
+		name := strings.NewReplacer("`", "", `"`, "").Replace(strings.TrimSpace(given))
+		if name == "" && strings.TrimSpace(given) != "" {
+			name = given // only quotes
+		}
+		name = strings.TrimPrefix(strings.TrimPrefix(name, sqldb.Sites+"."), t.DB.Name(sqldb.Sites)+".")
+		if name != "" && name != "sites" {
+			wanted[name] = true
+		}
+	}
+	var tables []expr.Table
+	for _, l := range lists() {
+		plain := strings.ReplaceAll(c.Where+" "+c.OrderBy, "`", "")
+		if wanted[l.Name] || strings.Contains(plain, l.Name+".") {
+			tables = append(tables, l)
+		}
+		delete(wanted, l.Name)
+	}
+	for name := range wanted {
+		return nil, &wire.FieldError{Object: object, Field: "TABLES", Value: clip(name), Reason: "is not sites, sites_urls, sites_properties or sites_filters"}
+	}
+	return tables, nil
 }

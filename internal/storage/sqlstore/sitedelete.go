@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"hce/dc/internal/storage/expr"
@@ -70,10 +71,8 @@ func (t *tx) deleteSite(id string, immediate bool) error {
 			return err
 		}
 	}
-	for _, name := range []string{"site_delete", "roots_delete", "filters_delete", "properties_delete", "import_forget"} {
-		if _, err := t.Do(name, site); err != nil {
-			return err
-		}
+	if err := t.doAll(site, "site_delete", "roots_delete", "filters_delete", "properties_delete", "import_forget"); err != nil {
+		return err
 	}
 	if err := t.DropSite(site, liveDatabases...); err != nil {
 		return err
@@ -105,8 +104,7 @@ func (t *tx) deleteRemains(id string, immediate bool) error {
 
 // awaitsPurge reports whether deleted rows of a site wait for URL_PURGE.
 func (t *tx) awaitsPurge(site string) (bool, error) {
-	var one int
-	return t.Of(site).Get("deleted_any", []any{site}, &one)
+	return t.Of(site).Get("deleted_any", []any{site}, new(int))
 }
 
 // dropRest removes the rows that wait for URL_PURGE and all contents of a site.
@@ -130,4 +128,90 @@ func (t *tx) reserveID(id string) (free bool, err error) {
 	}
 	_, err = t.Do("site_delete", id)
 	return true, err
+}
+
+// SiteCleanup removes the URLs of sites (docs/spec/storage.md 4.6). Statuses has 0 or
+// CodeNotFound for each element; ErrorCode is the last of them. Root URLs that are kept
+// become new: Status 1, State 0, counters 0 (docs/spec/DECISIONS.md 5.10). Delayed
+// cleanup copies the removed rows to dc_urls_deleted. Immediate cleanup puts the files of
+// the whole site in the trash.
+func (s *Store) SiteCleanup(ctx context.Context, list []wire.SiteCleanupRequest) (wire.GeneralResponse, error) {
+	return result(ctx, s.update, "SiteCleanup", func(t *tx) (wire.GeneralResponse, error) {
+		answer := wire.GeneralResponse{Statuses: []any{}}
+		var texts []string
+		for _, r := range list {
+			id, err := t.storedID(r.ID)
+			if err != nil {
+				return answer, err
+			}
+			code, text := wire.CodeOK, "OK"
+			if id == "" {
+				code, text = wire.CodeNotFound, fmt.Sprintf(">>> Site id [%s] not found", clip(r.ID))
+			} else if err := t.cleanSite(id, r); err != nil {
+				return answer, err
+			}
+			answer.ErrorCode = code
+			answer.Statuses = append(answer.Statuses, code)
+			texts = append(texts, text)
+		}
+		answer.ErrorMessage = strings.Join(texts, "-")
+		return answer, nil
+	})
+}
+
+func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
+	where, remove := " WHERE Site_Id = ?", "urls_delete"
+	if r.SaveRootURLs {
+		where, remove = where+" AND ParentMd5 <> ''", "urls_delete_found"
+	}
+	stats := t.statistics(id)
+	err := stats.load()
+	if err != nil {
+		return err
+	}
+	if stats.freq && r.HistoryCleanUp < 2 {
+		_, err := t.Exec("UPDATE "+t.table(sqldb.Freqs, id)+" SET FDeleted = FDeleted + 1, MDate = ?"+ofKeys+
+			"(SELECT URLMd5 FROM "+t.table(sqldb.URLs, id)+where+")", t.now, id, id)
+		if err != nil {
+			return err
+		}
+	}
+	steps := []string{remove, "attributes_delete"}
+	if r.DelayedType == wire.Delayed {
+		_, err = t.Exec(t.copyToDeleted(id)+where, id)
+	} else {
+		steps = append(steps, "contents_delete")
+		_, err = t.Do("trash_put", id, "")
+	}
+	if err != nil {
+		return err
+	}
+	if r.HistoryCleanUp >= 1 {
+		steps = append(steps, "log_delete")
+	}
+	if r.HistoryCleanUp >= 2 {
+		steps = append(steps, "freq_delete")
+	}
+	if err := t.doAll(id, steps...); err != nil {
+		return err
+	}
+	if _, err := t.Of(id).Do("urls_reset", t.now, id); err != nil {
+		return err
+	}
+	if _, err := t.Do("site_cleaned", t.now, r.State, id); err != nil {
+		return err
+	}
+	if r.MoveURLs {
+		if err := t.copyRoots(id, true); err != nil {
+			return err
+		}
+	}
+	return t.recount(id)
+}
+
+// copyToDeleted begins a statement that copies rows of URLs to those that wait for
+// URL_PURGE.
+func (t *tx) copyToDeleted(site string) string {
+	columns := urlColumns + ", Attempts"
+	return "INSERT INTO " + t.table(sqldb.Deleted, site) + " (" + columns + ") SELECT " + columns + " FROM " + t.table(sqldb.URLs, site)
 }

@@ -126,6 +126,7 @@ func (t *tx) setSite(object, id string, set wire.Patch) error {
 }
 
 func (t *tx) updateLists(object, id string, l wire.SiteLists) (ambiguous []string, err error) {
+	delete(t.stats, id) // its properties change
 	lists := []struct {
 		name  string
 		table tableInfo

@@ -67,7 +67,7 @@ func (b *bench) fillSite(site string, rows int) {
 				u := sizedURL(site, i)
 				list = append(list, &u)
 			}
-			return t.addURLs(site, list, &statistics{})
+			return t.addURLs(site, list)
 		}))
 	}
 	if backend == sqldb.DriverMySQL {

@@ -25,38 +25,50 @@ const (
 type statistics struct {
 	t         *tx
 	site      string
+	read      bool // freq and log are known
 	freq, log bool
 }
 
-func (t *tx) statistics(site string) (*statistics, error) {
-	s := &statistics{t: t, site: site, freq: t.s.o.StatsFreq, log: t.s.o.StatsLog}
+// statistics returns the statistics of a site in this transaction.
+func (t *tx) statistics(site string) *statistics {
+	if t.stats[site] == nil {
+		t.stats[site] = &statistics{t: t, site: site}
+	}
+	return t.stats[site]
+}
+
+// load reads the switches of the site, once.
+func (s *statistics) load() error {
+	if s.read {
+		return nil
+	}
+	s.freq, s.log = s.t.s.o.StatsFreq, s.t.s.o.StatsLog
 	switches := map[string]*bool{"STATS_FREQ_ENABLED": &s.freq, "STATS_LOG_ENABLED": &s.log}
-	err := t.All("site_statistics", []any{site}, func(scan func(...any) error) error {
-		var name, value string
-		if err := scan(&name, &value); err != nil {
-			return err
-		}
+	err := s.t.All("site_statistics", []any{s.site}, pair(func(name, value string) {
 		if on := switches[name]; on != nil { // the comparison of MySQL ignores case
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			*on = err == nil && n != 0
 		}
-		return nil
-	})
-	return s, err
+	}))
+	s.read = err == nil
+	return err
 }
-
-// off reports whether no event is counted or written.
-func (s *statistics) off() bool { return !s.freq && !s.log }
 
 // events adds 1 to columns of freq_ for each URL, and writes code to log_ unless it is 0,
 // with the JSON of the object that caused the event. The keys must be unique.
 func (s *statistics) events(md5s, columns []string, code int64, object any) error {
-	if s.freq && len(columns) > 0 && len(md5s) > 0 {
+	if len(md5s) == 0 {
+		return nil
+	}
+	if err := s.load(); err != nil {
+		return err
+	}
+	if s.freq && len(columns) > 0 {
 		if err := s.count(md5s, columns); err != nil {
 			return err
 		}
 	}
-	if !s.log || code == 0 || len(md5s) == 0 {
+	if !s.log || code == 0 {
 		return nil
 	}
 	raw, err := json.Marshal(object)
@@ -106,9 +118,6 @@ func (s *statistics) reachedAll(md5s []string, status int64, object any) error {
 
 // inserted records a new row and its Status.
 func (s *statistics) inserted(md5 string, status int64, object any) error {
-	if s.off() {
-		return nil
-	}
 	if err := s.events([]string{md5}, []string{"FIns"}, logInsert, object); err != nil {
 		return err
 	}
@@ -117,9 +126,6 @@ func (s *statistics) inserted(md5 string, status int64, object any) error {
 
 // updated records that rows were changed, and their new Status.
 func (s *statistics) updated(rows []urlStatus, set wire.Patch) error {
-	if s.off() {
-		return nil
-	}
 	status, given := set["Status"].(int64)
 	var moved []string
 	for _, row := range rows {
@@ -144,18 +150,16 @@ type ContentNote struct {
 // unknown sites cost only a read.
 func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
 	wanted, err := result(ctx, s.view, "NoteContents", func(t *tx) (wanted []ContentNote, err error) {
-		journals := map[string]bool{}
 		for _, n := range notes {
-			enabled, read := journals[n.SiteID]
-			if !read {
-				stats, err := t.journalOf(n.SiteID)
-				if err != nil {
-					return nil, err
-				}
-				enabled = stats.log
-				journals[n.SiteID] = enabled
+			site, err := t.storedID(n.SiteID)
+			if err != nil {
+				return nil, err
 			}
-			if enabled {
+			stats := t.statistics(site)
+			if err := stats.load(); err != nil {
+				return nil, err
+			}
+			if site != "" && stats.log {
 				wanted = append(wanted, n)
 			}
 		}
@@ -166,23 +170,17 @@ func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
 	}
 	return s.update(ctx, "NoteContents", func(t *tx) error {
 		for _, n := range wanted {
-			stats, err := t.journalOf(n.SiteID)
+			site, err := t.storedID(n.SiteID)
 			if err != nil {
 				return err
 			}
-			if err := stats.events(n.URLMd5s, nil, logContent, n.Object); err != nil {
+			if site == "" { // deleted in the meantime
+				continue
+			}
+			if err := t.statistics(site).events(n.URLMd5s, nil, logContent, n.Object); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// journalOf returns the statistics of a site; those of an unknown site are disabled.
-func (t *tx) journalOf(id string) (*statistics, error) {
-	site, err := t.storedID(id)
-	if err != nil || site == "" {
-		return &statistics{}, err
-	}
-	return t.statistics(site)
 }

@@ -69,11 +69,14 @@ type tx struct {
 	time time.Time
 	now  string // time in the format of the database
 	lock bool   // storedID locks the site
+	// size of the answer of URL_HISTORY or URL_STATS
+	records, recordBytes int
+	stats                map[string]*statistics // by site
 }
 
 func (s *Store) tx(t *sqldb.Tx) *tx {
 	now := s.o.Now().UTC().Truncate(time.Second)
-	return &tx{Tx: t, s: s, time: now, now: now.Format(wire.DateLayout)}
+	return &tx{Tx: t, s: s, time: now, now: now.Format(wire.DateLayout), stats: map[string]*statistics{}}
 }
 
 func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error {
@@ -133,18 +136,14 @@ func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
 	return stored, err
 }
 
-// openSite is storedID and the statistics of the site, for operations of task
-// programs: an unknown site is an error with CodeNotFound.
-func (t *tx) openSite(id string) (string, *statistics, error) {
+// openSite is storedID for operations of task programs: an unknown site is an error with
+// CodeNotFound.
+func (t *tx) openSite(id string) (string, error) {
 	site, err := t.storedID(id)
-	if err != nil {
-		return "", nil, err
+	if err == nil && site == "" {
+		err = &wire.Error{Op: "open site", Code: wire.CodeNotFound, Err: unknownSite("site", "", id)}
 	}
-	if site == "" {
-		return "", nil, &wire.Error{Op: "open site", Code: wire.CodeNotFound, Err: unknownSite("site", "", id)}
-	}
-	stats, err := t.statistics(site)
-	return site, stats, err
+	return site, err
 }
 
 func unknownSite(object, field, id string) *wire.FieldError {

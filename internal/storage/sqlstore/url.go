@@ -80,10 +80,6 @@ func (t *tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 	if err != nil {
 		return false, err
 	}
-	stats, err := t.statistics(site)
-	if err != nil {
-		return false, err
-	}
 	g := t.urlsTarget(object, site)
 	if _, _, err := t.assignments(g, set); err != nil { // refuse it even if no row is selected
 		return false, err
@@ -91,7 +87,7 @@ func (t *tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 	if err := t.setURLs(g, rows, set); err != nil {
 		return false, err
 	}
-	if err := stats.updated(rows, set); err != nil {
+	if err := t.statistics(site).updated(rows, set); err != nil {
 		return false, err
 	}
 	if r.URLMd5 != "" && len(rows) > 0 {
@@ -140,4 +136,50 @@ func (t *tx) urlQuery(columns, object, site string, c wire.Criterion, md5 string
 	}
 	text, args := p.query("SELECT "+columns+" FROM "+t.table(sqldb.URLs, site)+p.as, ofSite(site), key)
 	return text, args, nil
+}
+
+// URLVerify reads for each element a row of a site's URLs, or of those that wait for
+// URL_PURGE (docs/spec/storage.md 4.17). The answer is nil if the row, the site or the
+// database does not exist or the criterion does not match. An invalid criterion is an
+// error with its clause.
+func (s *Store) URLVerify(ctx context.Context, list []wire.URLVerifyRequest) ([]*wire.URL, error) {
+	return readEach(ctx, s, "URLVerify", list, (*tx).verify)
+}
+
+func (t *tx) verify(object string, r wire.URLVerifyRequest) (first *wire.URL, err error) {
+	if r.Null {
+		return nil, nil
+	}
+	object += ".criterions"
+	database := ""
+	for _, d := range []string{sqldb.URLs, sqldb.Deleted} {
+		if r.Database == d || r.Database == t.DB.Name(d) {
+			database = d
+		}
+	}
+	_, err = t.rowsClauses(sqldb.URLs, object, r.SiteID, r.Criterion) // refuse before reading
+	if err != nil || database == "" {
+		return nil, err
+	}
+	site, err := t.storedID(r.SiteID)
+	if err != nil {
+		return nil, err
+	}
+	if site == "" {
+		site = r.SiteID
+		if waits, err := t.HasSite(database, site); err != nil || !waits {
+			return nil, err
+		}
+	}
+	c, err := t.rowsClauses(database, object, site, r.Criterion)
+	if err != nil {
+		return nil, err
+	}
+	text, args := c.query("SELECT "+urlColumns+" FROM "+t.table(database, site)+c.as, ofSite(site), expr.SQL{Text: "(URLMd5 = ?)", Args: []any{r.URLMd5}})
+	err = t.eachURL(t.named(site, text), args, func(u wire.URL) {
+		if first == nil {
+			first = &u
+		}
+	})
+	return first, err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
@@ -38,11 +40,7 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err := t.deleteKeys(sqldb.Attributes, site, md5s); err != nil {
 		return err
 	}
-	stats, err := t.statistics(site)
-	if err != nil {
-		return err
-	}
-	return stats.events(rows, []string{"FDel", "FDeleted"}, logDelete, r)
+	return t.statistics(site).events(rows, []string{"FDel", "FDeleted"}, logDelete, r)
 }
 
 // withRows returns the keys that have a row.
@@ -84,20 +82,16 @@ func (t *tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) err
 	if err != nil {
 		return err
 	}
-	stats, err := t.statistics(site)
-	if err != nil {
-		return err
-	}
-	if err := stats.events(rows, nil, logCleanup, r); err != nil {
+	if err := t.statistics(site).events(rows, nil, logCleanup, r); err != nil {
 		return err
 	}
 	set := wire.Patch{"State": r.State, "Status": r.Status, "TcDate": t.now, "UDate": t.now}
 	if r.Status == wire.StatusNew { // old enough for the next crawl
-		var period int64
-		if _, err := t.Get("site_recrawl_period", []any{site}, &period); err != nil {
+		c, err := t.capacity(site)
+		if err != nil {
 			return err
 		}
-		set["UDate"] = wire.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", period))
+		set["UDate"] = wire.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", c.period))
 	}
 	err = t.counted(site, rows, func() error { return t.setKeys(t.urlsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
 	if err != nil {
@@ -107,4 +101,168 @@ func (t *tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) err
 		return err
 	}
 	return t.deleteKeys(sqldb.Attributes, site, md5s)
+}
+
+// TrashItem names files to remove: those of one URL, or of a site if URLMd5 is "".
+type TrashItem struct {
+	ID             int64
+	SiteID, URLMd5 string
+}
+
+// TrashPage is the maximum number of items of Trash.
+const TrashPage = 5000
+
+// Trash lists files to remove, oldest first, at most TrashPage. Call it after each change,
+// and at the start before the first write: it recovers from a kill between a commit and
+// the removal.
+func (s *Store) Trash(ctx context.Context) ([]TrashItem, error) {
+	return result(ctx, s.view, "Trash", func(t *tx) (list []TrashItem, err error) {
+		err = t.All("trash_oldest", []any{TrashPage}, appendTo(&list, func(i *TrashItem) []any { return []any{&i.ID, &i.SiteID, &i.URLMd5} }))
+		return list, err
+	})
+}
+
+// TrashDone deletes items whose files are removed.
+func (s *Store) TrashDone(ctx context.Context, list []TrashItem) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.update(ctx, "TrashDone", func(t *tx) error {
+		ids := mapped(list, func(i TrashItem) int64 { return i.ID })
+		_, err := execIn(t, ids, "DELETE FROM "+t.DB.Table(sqldb.Sites, "trash")+" WHERE Id IN ")
+		return err
+	})
+}
+
+// agingProperty is the site property that replaces the WHERE of URL_AGE.
+const agingProperty = "AGING_URL_CRITERION"
+
+// URLAge deletes old URLs, at once or delayed (docs/spec/storage.md 4.15). Each element
+// first selects URLs, site by site, up to MaxURLs in total; the journal also notes the
+// URLs above this limit. Then the selected URLs that still match are deleted, pageRows in
+// one transaction. Statuses is empty. An invalid criterion in the request is an error
+// with its clause, and nothing is deleted. A site with an invalid property is skipped
+// with a log line.
+func (s *Store) URLAge(ctx context.Context, list []wire.URLAgeRequest) (wire.GeneralResponse, error) {
+	answer := wire.GeneralResponse{Statuses: []any{}}
+	sites, err := result(ctx, s.view, "URLAge", func(t *tx) ([]*agedSite, error) {
+		a := aging{tx: t, taken: map[Key]bool{}}
+		for i, r := range list {
+			if err := a.collect(elementName("URLAgeObj", i), r); err != nil {
+				return nil, err
+			}
+		}
+		return a.sites, nil
+	})
+	if err != nil {
+		return answer, err
+	}
+	for _, site := range sites {
+		_, err := s.changePages(ctx, "URLAge", site.keys, func(t *tx, p *keyPages) error { return t.ageURLs(site, p) })
+		if err != nil {
+			return answer, err
+		}
+	}
+	return answer, nil
+}
+
+// agedSite is the selection of one element in one site.
+type agedSite struct {
+	r         wire.URLAgeRequest
+	keys      keyPages
+	overLimit []string // selected keys above MaxURLs
+}
+
+// aging collects the selections of URL_AGE.
+type aging struct {
+	*tx
+	taken map[Key]bool
+	sites []*agedSite
+}
+
+func (a *aging) collect(object string, r wire.URLAgeRequest) error {
+	// An invalid criterion is an error even if no site is selected.
+	if _, err := a.rowsClauses(sqldb.URLs, object+".urlsCriterions", wire.GeneralSite, r.URLsCriterion); err != nil {
+		return err
+	}
+	sites, err := a.selectSites(object+".sitesCriterions", r.SitesCriterion, expr.SQL{})
+	if err != nil {
+		return err
+	}
+	for _, site := range sites {
+		left := r.MaxURLs - int64(len(a.taken))
+		if left <= 0 {
+			return nil
+		}
+		if err := a.collectSite(object, site, r, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *aging) collectSite(object, site string, r wire.URLAgeRequest, left int64) error {
+	c := r.URLsCriterion
+	where, _, err := a.property(site, agingProperty)
+	if err != nil {
+		return err
+	}
+	hasProperty := strings.TrimSpace(where) != ""
+	if hasProperty {
+		c.Where = where
+	}
+	if c.Limit == "" {
+		c.Limit = fmt.Sprint(left)
+	}
+	p := keyPages{database: sqldb.URLs, site: site, object: object + ".urlsCriterions", criterion: c}
+	keys, err := a.nextKeys(&p, pageRows)
+	if err != nil {
+		if hasProperty && refused(err) {
+			a.s.o.Log.Warn("invalid "+agingProperty+"; skipping the site", "site", site, "error", message(err))
+			return nil
+		}
+		return err
+	}
+	all := append(keys[:len(keys):len(keys)], p.left...)
+	selected := &agedSite{r: r, keys: p}
+	selected.keys.left, selected.keys.done = nil, false
+	for _, md5 := range all {
+		key := Key{SiteID: site, URLMd5: md5}
+		switch {
+		case a.taken[key]:
+		case int64(len(selected.keys.left)) < left:
+			a.taken[key] = true
+			selected.keys.left = append(selected.keys.left, md5)
+		default:
+			selected.overLimit = append(selected.overLimit, md5)
+		}
+	}
+	a.sites = append(a.sites, selected)
+	return nil
+}
+
+// ageURLs deletes the next page of a site's selection.
+func (t *tx) ageURLs(a *agedSite, p *keyPages) error {
+	site, err := t.storedID(p.site)
+	if err != nil {
+		return err
+	}
+	if site == "" { // deleted in the meantime
+		p.done = true
+		return nil
+	}
+	md5s, err := t.nextKeys(p, pageRows)
+	if err != nil {
+		return err
+	}
+	stats := t.statistics(site)
+	if p.done {
+		if err := stats.events(a.overLimit, nil, logAging, a.r); err != nil {
+			return err
+		}
+	}
+	if err := stats.events(md5s, []string{"FAged"}, logAging, a.r); err != nil {
+		return err
+	}
+	return t.deleteURLs(site, md5s, wire.URLDeleteRequest{SiteID: site, Criterion: p.criterion, DelayedType: a.r.DelayedType, Reason: wire.ReasonAging})
 }

@@ -177,7 +177,9 @@ func TestManyRowsTakeSeveralTransactions(t *testing.T) {
 				u := linkTo(i)
 				urls = append(urls, &u)
 			}
-			return t.addMissing("s", urls)
+			fresh, err := t.missing("s", urls)
+			b.must(err)
+			return t.addURLs("s", fresh)
 		}))
 	}
 	b.newSite(`{"id":"s","urls":["http://example.com/"]}`)

@@ -296,9 +296,5 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 			u.Status = status
 		}
 	}
-	stats, err := f.statistics(site)
-	if err != nil {
-		return err
-	}
-	return stats.updated(rows, f.r.URLUpdate)
+	return f.statistics(site).updated(rows, f.r.URLUpdate)
 }

@@ -130,10 +130,6 @@ func (n *newURLs) store(queue []int) error {
 	if err != nil {
 		return err
 	}
-	stats, err := n.statistics(n.site)
-	if err != nil {
-		return err
-	}
 	var rows []*wire.URL
 	for at, i := range queue {
 		r, u := n.list[i], urls[at]
@@ -145,7 +141,7 @@ func (n *newURLs) store(queue []int) error {
 			}
 		case hasExpressions(r.Row):
 			n.statuses[i] = statusInserted
-			if err := n.insertEvaluated(i, defaults, stats); err != nil {
+			if err := n.insertEvaluated(i, defaults); err != nil {
 				return err
 			}
 		default:
@@ -154,7 +150,7 @@ func (n *newURLs) store(queue []int) error {
 			rows = append(rows, u)
 		}
 	}
-	if err := n.addURLs(n.site, rows, stats); err != nil {
+	if err := n.addURLs(n.site, rows); err != nil {
 		return err
 	}
 	for _, i := range queue {
@@ -177,7 +173,7 @@ func (n *newURLs) updateExisting(i int) error {
 }
 
 // insertEvaluated inserts a row with expressions, which may read the row itself.
-func (n *newURLs) insertEvaluated(i int, defaults wire.URL, stats *statistics) error {
+func (n *newURLs) insertEvaluated(i int, defaults wire.URL) error {
 	given := n.list[i].Row
 	u := rowOf(given, defaults, n.now)
 	row := wire.PatchOf(&u, wire.URLColumns)
@@ -193,7 +189,7 @@ func (n *newURLs) insertEvaluated(i int, defaults wire.URL, stats *statistics) e
 	if err != nil {
 		return err
 	}
-	return stats.inserted(u.URLMd5, u.Status, u)
+	return n.statistics(n.site).inserted(u.URLMd5, u.Status, u)
 }
 
 // urlDefaults has the columns that a new URL takes from the tables and from its site

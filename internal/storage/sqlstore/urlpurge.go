@@ -80,24 +80,14 @@ func (s *Store) deletedSites(ctx context.Context) ([]string, error) {
 
 // site purges one site: the URL of md5, or the criterion's selection if md5 is "".
 func (p *purge) site(ctx context.Context, id, md5 string) (site string, n int, err error) {
-	keys := keyPages{}
-	for !keys.done {
-		var next keyPages
-		var purged int
-		err := p.s.update(ctx, "URLPurge", func(t *tx) (err error) {
-			next, purged = keys, 0
-			site, purged, err = t.purgePage(p.object, id, md5, p.r.Criterion, &next)
-			return err
-		})
-		if err != nil {
-			return site, n, err
-		}
-		keys, n = next, n+purged
-	}
-	return site, n, nil
+	keys, err := p.s.changePages(ctx, "URLPurge", keyPages{}, func(t *tx, keys *keyPages) (err error) {
+		site, err = t.purgePage(p.object, id, md5, p.r.Criterion, keys)
+		return err
+	})
+	return site, keys.purged, err
 }
 
-func (t *tx) purgePage(object, id, md5 string, c wire.Criterion, p *keyPages) (site string, n int, err error) {
+func (t *tx) purgePage(object, id, md5 string, c wire.Criterion, p *keyPages) (site string, err error) {
 	site, known, err := t.deletedSite(id)
 	p.database, p.site, p.object, p.criterion = sqldb.Deleted, site, object+".criterions", c
 	if err != nil || site == "" {
@@ -106,16 +96,17 @@ func (t *tx) purgePage(object, id, md5 string, c wire.Criterion, p *keyPages) (s
 		if _, refusal := t.rowsClauses(sqldb.Deleted, p.object, id, c); err == nil {
 			err = refusal
 		}
-		return id, 0, err
+		return id, err
 	}
 	keys := []string{md5}
 	if md5 != "" {
 		p.done = true
 	} else if keys, err = t.nextKeys(p, pageRows); err != nil {
-		return site, 0, err
+		return site, err
 	}
-	n, err = t.purgeURLs(site, known, keys)
-	return site, n, err
+	n, err := t.purgeURLs(site, known, keys)
+	p.purged += n
+	return site, err
 }
 
 // deletedSite locks a site and returns its id, or "" for an unknown site without rows
@@ -176,22 +167,13 @@ func (t *tx) purgeURLs(site string, known bool, md5s []string) (int, error) {
 			return 0, err
 		}
 	}
-	stats, err := t.statistics(site)
-	if err != nil {
-		return 0, err
-	}
-	return len(purged), stats.events(purged, []string{"FPurged"}, 0, nil)
+	return len(purged), t.statistics(site).events(purged, []string{"FPurged"}, 0, nil)
 }
 
 // touchDates reads the TcDates of rows by key; a NULL date is "".
 func (t *tx) touchDates(database, site string, md5s []string) (map[string][]string, error) {
 	dates := make(map[string][]string, len(md5s))
 	text := "SELECT URLMd5, COALESCE(TcDate, '') FROM " + t.table(database, site) + ofKeys
-	err := eachIn(t, md5s, text, []any{site}, func(scan func(...any) error) error {
-		var md5, date string
-		err := scan(&md5, &date)
-		dates[md5] = append(dates[md5], date)
-		return err
-	})
+	err := eachIn(t, md5s, text, []any{site}, pair(func(md5, date string) { dates[md5] = append(dates[md5], date) }))
 	return dates, err
 }

@@ -17,11 +17,11 @@ import (
 // CodeNotFound.
 func (s *Store) TakeSchema(ctx context.Context, site string, batchID int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
 	return result(ctx, s.update, "TakeSchema", func(t *tx) (bool, error) {
-		site, stats, err := t.openSite(site)
+		site, err := t.openSite(site)
 		if err != nil {
 			return false, err
 		}
-		c := schema{tx: t, site: site, batchID: batchID, stats: stats}
+		c := schema{tx: t, site: site, batchID: batchID}
 		return c.take(template, first, others)
 	})
 }
@@ -31,7 +31,6 @@ type schema struct {
 	*tx
 	site    string
 	batchID int64
-	stats   *statistics
 	rows    map[string]wire.URL // existing rows
 }
 
@@ -82,7 +81,7 @@ func (c *schema) use(template wire.URL, known bool) error {
 	if err := c.setRow(c.urlsTarget("template", c.site), template.URLMd5, set, "Crawled = Crawled + 1", "Attempts = 0"); err != nil {
 		return err
 	}
-	return c.stats.reached(template.URLMd5, wire.StatusCrawled, set)
+	return c.statistics(c.site).reached(template.URLMd5, wire.StatusCrawled, set)
 }
 
 // hold gives an existing row to the batch unless another batch holds it.
@@ -110,7 +109,7 @@ func (c *schema) renew(others []wire.URL, except ...string) error {
 	if err := c.setKeys(c.urlsTarget("schema", c.site), free, set, "Crawled = Crawled + 1"); err != nil {
 		return err
 	}
-	return c.stats.reachedAll(free, wire.StatusNew, set)
+	return c.statistics(c.site).reachedAll(free, wire.StatusNew, set)
 }
 
 // insert adds the missing rows.
@@ -128,7 +127,7 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	add(template)
 	first.Status, first.State, first.BatchID = wire.StatusSelectedCrawling, wire.URLEnabled, c.batchID
 	add(first)
-	if err := c.addURLs(c.site, rows, c.stats); err != nil {
+	if err := c.addURLs(c.site, rows); err != nil {
 		return err
 	}
 	rows = nil
@@ -140,5 +139,5 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	if err != nil {
 		return err
 	}
-	return c.addURLs(c.site, rows[:min(len(rows), limits.left())], c.stats)
+	return c.addURLs(c.site, rows[:min(len(rows), limits.left())])
 }

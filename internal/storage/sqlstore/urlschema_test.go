@@ -107,9 +107,9 @@ func TestConditions(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			verdicts, err := b.Conditions(ctx, c.site, []wire.Condition{{URLMd5: wire.Md5(c.url), SQL: c.sql}})
+			verdict, err := b.Condition(ctx, c.site, wire.Md5(c.url), c.sql)
 			b.must(err)
-			same(t, "verdict", []bool{verdicts[0].True, verdicts[0].Err != nil}, []bool{c.want, c.refused})
+			same(t, "verdict", []bool{verdict.True, verdict.Err != nil}, []bool{c.want, c.refused})
 		})
 	}
 	texts, err := b.URLTexts(ctx, "s", []string{wire.Md5("u"), wire.Md5("none")})

@@ -121,7 +121,7 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 	if n.config.Driver == sqldb.DriverMySQL {
 		repo.Contents = repo.Store.Contents()
 	}
-	n.job = storage.Job{Critical: storage.Critical, Repository: repo}
+	n.job = storage.Job{Repository: repo}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,7 +24,7 @@ func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, it
 }
 
 func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
-	site, stats, err := t.openSite(site)
+	site, err := t.openSite(site)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 			take = append(take, item.URLMd5)
 		}
 	}
-	if err := t.addURLs(site, fresh, stats); err != nil {
+	if err := t.addURLs(site, fresh); err != nil {
 		return nil, err
 	}
 	err = t.counted(site, take, func() error {
@@ -65,11 +67,11 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 			batchID, t.now, t.now, site)
 		return err
 	})
-	if err != nil || stats.off() {
-		return marks, err
+	if err != nil {
+		return nil, err
 	}
 	for _, md5 := range take {
-		if err := stats.reached(md5, wire.StatusCrawling, marks[md5].Row); err != nil {
+		if err := t.statistics(site).reached(md5, wire.StatusCrawling, marks[md5].Row); err != nil {
 			return nil, err
 		}
 	}
@@ -87,11 +89,11 @@ func keysOf(urls []wire.URL) []string {
 // PutElsewhere stores the links to other sites.
 func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched) (wire.Saved, error) {
 	return result(ctx, s.update, "FinishCrawl", func(t *tx) (wire.Saved, error) {
-		site, stats, err := t.openSite(site)
+		site, err := t.openSite(site)
 		if err != nil {
 			return wire.Saved{}, err
 		}
-		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: wire.StatusCrawling, stats: stats}}
+		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: wire.StatusCrawling}}
 		err = f.run(results)
 		return f.saved, err
 	})
@@ -194,7 +196,6 @@ type hold struct {
 	*tx
 	site            string
 	batchID, status int64
-	stats           *statistics
 }
 
 // finish changes a row that the batch holds, and reports whether it holds the row. A row
@@ -216,15 +217,14 @@ func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (h
 	}
 	const where = "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?"
 	if len(set)+len(extra) == 0 { // the result may still have links
-		var one int
-		return h.Row("SELECT 1 FROM "+h.table(sqldb.URLs, h.site)+" WHERE "+where, []any{h.site, md5, h.status, h.batchID}, &one)
+		return h.Row("SELECT 1 FROM "+h.table(sqldb.URLs, h.site)+" WHERE "+where, []any{h.site, md5, h.status, h.batchID}, new(int))
 	}
 	n, err := h.set(h.urlsTarget("result", h.site), set, extra, where, h.site, md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if given && !h.stats.off() {
-		err = h.stats.reached(md5, status, set)
+	if given {
+		err = h.statistics(h.site).reached(md5, status, set)
 	}
 	return true, err
 }
@@ -233,4 +233,116 @@ func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (h
 // another page.
 func storableURL(text string) bool {
 	return text != "" && len(text) <= maxURL && utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
+}
+
+// MarkProcessing takes rows of a site for a batch. Rows in Status 4, and rows in 5 and 6
+// that the batch or no batch holds, get Status 6 and the batch's id. The map has the
+// taken rows as they were before, by URLMd5. An unknown site is an error with
+// CodeNotFound.
+func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, md5s []string) (map[string]wire.URL, error) {
+	return result(ctx, s.update, "MarkProcessing", func(t *tx) (map[string]wire.URL, error) { return t.markProcessing(site, batchID, md5s) })
+}
+
+func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[string]wire.URL, error) {
+	site, err := t.openSite(site)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := t.urls(site, md5s)
+	if err != nil {
+		return nil, err
+	}
+	var take []string
+	for md5, row := range taken {
+		free := row.BatchID == batchID || row.BatchID == 0
+		switch {
+		case row.Status == wire.StatusCrawled,
+			free && row.Status == wire.StatusSelectedProcessing,
+			free && row.Status == wire.StatusProcessing:
+			take = append(take, md5)
+		default:
+			delete(taken, md5)
+		}
+	}
+	err = t.counted(site, take, func() error {
+		_, err := execIn(t, take, "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ?"+ofKeys, batchID, t.now, site)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, md5 := range take {
+		if err := t.statistics(site).reached(md5, wire.StatusProcessing, taken[md5]); err != nil {
+			return nil, err
+		}
+	}
+	return taken, nil
+}
+
+// FinishProcess stores results of a batch for the rows that it still holds (Status 6).
+// The site's TcDateProcess becomes the current time. An unknown site is an error with
+// CodeNotFound.
+func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) error {
+	return s.update(ctx, "FinishProcess", func(t *tx) error {
+		site, err := t.openSite(site)
+		if err != nil {
+			return err
+		}
+		h := hold{tx: t, site: site, batchID: batchID, status: wire.StatusProcessing}
+		keys := mapped(results, func(r wire.Extracted) string { return r.URLMd5 })
+		err = t.counted(site, keys, func() error {
+			for _, r := range results {
+				if _, err := h.finish(r.URLMd5, r.Set, "Processed", r.Processed); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = t.Do("site_touch_process", t.now, site)
+		return err
+	})
+}
+
+// Fields of forms become properties of their site (docs/spec/crawling.md 5.2). Pages
+// choose them, so their number and length are limited.
+const (
+	formPrefix    = "HTTP_POST_FORM_"
+	maxFormFields = 200  // per site
+	maxFormValue  = 4096 // bytes
+)
+
+// keepFormFields adds the fields that the site does not have; the first of a name wins.
+func (f *finishing) keepFormFields(pages []*wire.Fetched) error {
+	if !slices.ContainsFunc(pages, func(p *wire.Fetched) bool { return len(p.FormFields) > 0 }) {
+		return nil
+	}
+	stored, err := namedColumn[string](f.tx, "site_property_names", f.site)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{} // in upper case, because keys of MySQL ignore case
+	for _, name := range stored {
+		if name = strings.ToUpper(name); strings.HasPrefix(name, formPrefix) {
+			known[name] = true
+		}
+	}
+	var rows []wire.Patch
+	for _, page := range pages {
+		for _, name := range slices.Sorted(maps.Keys(page.FormFields)) {
+			value, upper := page.FormFields[name], strings.ToUpper(name)
+			if !strings.HasPrefix(name, formPrefix) || known[upper] || len(known) >= maxFormFields || len(value) > maxFormValue {
+				continue
+			}
+			row := wire.Patch{"Name": name, "Value": value, "URLMd5": ""}
+			if fitted := wire.Fit(row, wire.PropertyColumns); fitted["Name"] != name || fitted["Value"] != value {
+				continue // a changed field is another field
+			}
+			known[upper] = true
+			rows = append(rows, row)
+		}
+	}
+	return f.putList("form", propertiesInfo, f.site, rows)
 }
