@@ -1,7 +1,12 @@
 package storage
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -71,4 +76,152 @@ func idsOf(entries []wire.Entry) []string {
 		ids[i] = e.ID
 	}
 	return ids
+}
+
+// Places of contents: the values of to in MoveContents.
+const (
+	PlaceFiles = "files" // a key-value file for each site: content_storage_type 0
+	PlaceSQL   = "sql"   // the SQL database: content_storage_type 1
+)
+
+const (
+	movePage       = 4 << 20 // bytes of data of one step
+	progressPeriod = 3 * time.Second
+)
+
+// Moved is the summary of a move.
+type Moved struct {
+	Sites int   `json:"sites"` // with entries to move
+	Moved int64 `json:"moved"` // entries written to the new place
+	Bytes int64 `json:"bytes"` // of the data of the moved entries
+	Kept  int64 `json:"kept"`  // entries of the new place that are newer, and stay
+}
+
+// MoveContents moves the processed contents of all sites to the place to, PlaceFiles or
+// PlaceSQL, from the other place. It reports progress in lines on progress, and at the
+// end, also after an error, writes Moved to out as one line of JSON. Raw files stay.
+//
+// An entry is removed from the old place after the new place has committed it and it was
+// read back unchanged. So a stop at any point loses nothing, and the next run continues.
+// If both places have an entry, the newer one wins; in the same second the moved one
+// wins. An entry with an unreadable date counts as the oldest and gets the current time.
+//
+// It fails while another process has the stores open, and keeps others out while it runs.
+// It does not notice a daemon without running tasks. The tasks of such a daemon fail
+// during the move and use the place that the ini file names.
+func MoveContents(ctx context.Context, c Config, to string, out, progress io.Writer, log *slog.Logger) (err error) {
+	if to != PlaceFiles && to != PlaceSQL {
+		return fmt.Errorf("contents can be moved to %q or %q, not to %q", PlaceFiles, PlaceSQL, to)
+	}
+	c.DB.Synchronous = "FULL" // the new place must be durable before the old one is removed
+	s, closeAll, err := open(ctx, c, log, exclude)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	m := mover{from: s.files, to: s.table, pageBytes: movePage}
+	setting := "1"
+	if to == PlaceFiles {
+		m.from, m.to, setting = s.table, s.files, "0"
+	}
+	reported := time.Now()
+	m.progress = func(site string) {
+		if time.Since(reported) >= progressPeriod {
+			reported = time.Now()
+			fmt.Fprintf(progress, "site %s: %d sites, %d entries, %d bytes so far\n", site, m.done.Sites, m.done.Moved, m.done.Bytes)
+		}
+	}
+	err = m.run(ctx)
+	if e := json.NewEncoder(out).Encode(m.done); err == nil && e != nil {
+		err = fmt.Errorf("write the summary: %w", e)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "all contents are now in %q: set content_storage_type = %s in [TasksManager]\n", to, setting)
+	return nil
+}
+
+// mover moves contents from one place to another.
+type mover struct {
+	from, to  movable
+	pageBytes int
+	progress  func(site string) // called after each step; may be nil
+	done      Moved
+}
+
+func (m *mover) run(ctx context.Context) error {
+	sites, err := m.from.Sites(ctx)
+	if err != nil {
+		return fmt.Errorf("list sites with contents: %w", err)
+	}
+	for _, site := range sites {
+		if err := m.site(ctx, site); err != nil {
+			return fmt.Errorf("move contents of site %s: %w", site, err)
+		}
+	}
+	return nil
+}
+
+// site moves the contents of one site, page by page.
+func (m *mover) site(ctx context.Context, site string) error {
+	m.done.Sites++
+	for after := ""; ; {
+		page, err := m.from.Page(ctx, site, after, m.pageBytes)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return m.from.DropEmpty(ctx, site)
+		}
+		if err := m.page(ctx, site, page); err != nil {
+			return err
+		}
+		after = page[len(page)-1].ID
+		if m.progress != nil {
+			m.progress(site)
+		}
+	}
+}
+
+// page moves entries: it writes those that are not newer in the new place, reads them
+// back, and removes all from the old place.
+func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error {
+	put, err := NotOlder(ctx, m.to, site, page)
+	if err != nil {
+		return err
+	}
+	if _, err := m.to.PutAll(ctx, site, put); err != nil {
+		return err
+	}
+	if err := m.compare(ctx, site, put); err != nil {
+		return err
+	}
+	if err := m.from.Delete(ctx, site, idsOf(page)...); err != nil {
+		return err
+	}
+	m.done.Moved += int64(len(put))
+	m.done.Kept += int64(len(page) - len(put))
+	for _, e := range put {
+		m.done.Bytes += int64(len(e.Data))
+	}
+	return nil
+}
+
+// compare reads entries back from the new place.
+func (m *mover) compare(ctx context.Context, site string, put []wire.Entry) error {
+	stored, err := m.to.GetAll(ctx, site, idsOf(put)...)
+	if err != nil {
+		return err
+	}
+	if len(stored) != len(put) {
+		return fmt.Errorf("%d entries were written but only %d can be read back; the old place keeps them", len(put), len(stored))
+	}
+	for _, e := range put {
+		s, ok := stored[e.ID]
+		if !ok || !bytes.Equal(s.Data, e.Data) || !e.CDate.IsZero() && !s.CDate.Equal(e.CDate) {
+			return fmt.Errorf("entry %s reads back changed; the old place keeps it", e.ID)
+		}
+	}
+	return nil
 }

@@ -36,7 +36,9 @@ func (repo *Repository) urlPut(ctx context.Context, list []wire.URLPutRequest) (
 		if list[i].SiteID, err = repo.StoredID(ctx, list[i].SiteID); err != nil {
 			return nil, err
 		}
-		w.expect(list[i])
+		if r := list[i]; r.ContentType == wire.ContentRaw && r.Suffix == "" && r.URLMd5 != "" {
+			w.raw[sqlstore.Key{SiteID: r.SiteID, URLMd5: r.URLMd5}] = true // for the names of its companions
+		}
 	}
 	answers := []wire.URLPutResponse{}
 	for i, r := range list {
@@ -69,13 +71,6 @@ const writerRoom = 1000
 func (repo *Repository) newWriter(ctx context.Context) (*writer, error) {
 	w := &writer{repo: repo, at: repo.Now(), stage: repo.Raw.Stage(), raw: map[sqlstore.Key]bool{}, fresh: map[string][]string{}, entries: map[string][]wire.Entry{}}
 	return w, repo.EmptyTrash(ctx)
-}
-
-// expect records that the request contains a page, for the names of its companions.
-func (w *writer) expect(r wire.URLPutRequest) {
-	if r.ContentType == wire.ContentRaw && r.Suffix == "" && r.URLMd5 != "" {
-		w.raw[sqlstore.Key{SiteID: r.SiteID, URLMd5: r.URLMd5}] = true
-	}
 }
 
 // element stores the content of one element for each URL that the element selects.
