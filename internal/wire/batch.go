@@ -86,14 +86,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 
 // FolderName reports whether name is a valid Batch.Folder: 1 to 64 letters, digits, _
 // or -.
-func FolderName(name string) bool {
-	for _, c := range []byte(name) {
-		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return len(name) > 0 && len(name) <= 64
-}
+func FolderName(name string) bool { return namePattern.MatchString(name) }
 
 // batchID reads the id, an unsigned number of 32 bits. Older clients write it as a signed
 // number.

@@ -44,7 +44,7 @@ type Event struct {
 	Cookie map[string]json.RawMessage `json:"cookie"`
 }
 
-var uidPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+var namePattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
 // ParseEvent reads one frame. It refuses invalid JSON, an unknown class and an invalid
 // uid; then the caller must not act on the event.
@@ -58,7 +58,7 @@ func ParseEvent(frame []byte) (Event, error) {
 	default:
 		return e, fmt.Errorf("not an event: class %q is unknown", clip([]byte(e.Class)))
 	}
-	if !uidPattern.MatchString(e.UID) {
+	if !namePattern.MatchString(e.UID) {
 		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", clip([]byte(e.UID)))
 	}
 	return e, nil

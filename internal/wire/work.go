@@ -87,3 +87,17 @@ type Extracted struct {
 	Processed bool   // increment Processed
 	Content   []byte // JSON for the key-value store; nil: store nothing
 }
+
+// Entry is one stored processed content. Source: docs/spec/storage.md 3.
+type Entry struct {
+	ID    string    // key of the URL
+	Data  []byte    // text
+	CDate time.Time // when it was stored, UTC, whole seconds; zero in a write: now
+}
+
+// Bookmark is the position of a copy of table rows that are ordered by a key.
+type Bookmark struct {
+	Key  string // of the last copied row; "": no row is copied
+	Rows int64  // number of copied rows with Key
+	Done bool   // all rows are copied
+}
