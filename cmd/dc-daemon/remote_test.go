@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/bus"
@@ -22,23 +23,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// pair writes the files of a key pair to a folder.
-func pair(t *testing.T, folder, name string) curvekeys.Pair {
-	t.Helper()
-	p, err := curvekeys.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Write(folder, name, false); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // Settings of each section for connections from other machines.
 func TestRemote(t *testing.T) {
 	folder := t.TempDir()
-	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
+	server, alice := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice")
 	if err := os.WriteFile(filepath.Join(folder, "broken"), []byte(alice.Public+"\n"+alice.Public[1:]+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +109,7 @@ func TestExposedDoesNotStart(t *testing.T) {
 // A daemon on all addresses serves listed clients. Changes of the list apply while it runs.
 func TestDaemonWithKeys(t *testing.T) {
 	folder := t.TempDir()
-	server, alice, bob := pair(t, folder, "server"), pair(t, folder, "alice"), pair(t, folder, "bob")
+	server, alice, bob := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice"), clitest.Pair(t, folder, "bob")
 	for _, list := range []string{"operators", "clients"} {
 		if err := os.WriteFile(filepath.Join(folder, list), []byte(alice.Public+" alice\n"), 0o644); err != nil {
 			t.Fatal(err)

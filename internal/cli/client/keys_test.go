@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/bus"
@@ -21,22 +22,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// pair creates the files of a key pair in a folder.
-func pair(t *testing.T, folder, name string) curvekeys.Pair {
-	t.Helper()
-	p, err := curvekeys.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Write(folder, name, false); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func TestKeys(t *testing.T) {
 	folder := t.TempDir()
-	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
+	server, alice := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice")
 	open, err := os.ReadFile(filepath.Join(folder, "alice.key"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "open.key"), open, 0o644)
@@ -103,7 +91,7 @@ func at(t *testing.T, endpoint string, curve *bus.Curve) Server {
 // Both managers accept the clients of their own lists and refuse others at once.
 func TestServersWithKeys(t *testing.T) {
 	folder := t.TempDir()
-	server, alice, bob := pair(t, folder, "server"), pair(t, folder, "alice"), pair(t, folder, "bob")
+	server, alice, bob := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice"), clitest.Pair(t, folder, "bob")
 	curve := func(file, list string) *bus.Curve {
 		path := filepath.Join(folder, file)
 		if err := os.WriteFile(path, []byte(list), 0o644); err != nil {
@@ -140,7 +128,7 @@ func TestServersWithKeys(t *testing.T) {
 	}{
 		"operator":           {with(alice, server), true, true, ""},
 		"client":             {with(bob, server), false, true, "add " + bob.Public + " to its allowedClients"},
-		"stranger":           {with(pair(t, folder, "carol"), server), false, false, "does not list this client's public key"},
+		"stranger":           {with(clitest.Pair(t, folder, "carol"), server), false, false, "does not list this client's public key"},
 		"wrong server's key": {with(alice, bob), false, false, "serverPublicKey must be the daemon's public key"},
 		"no keys":            {nil, false, false, "the ini file has none"},
 	} {
@@ -172,7 +160,7 @@ func TestServersWithKeys(t *testing.T) {
 // error suggests to check the keys.
 func TestKeysWithoutServerKeys(t *testing.T) {
 	folder := t.TempDir()
-	server, alice := pair(t, folder, "server"), pair(t, folder, "alice")
+	server, alice := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice")
 	curve := &bus.Curve{Public: alice.Public, Secret: alice.Secret, ServerPublic: server.Public}
 	plain := daemon(t, func(wire.Event) []wire.Event { return nil })
 	plain.Curve, plain.Timeout = curve, 24*time.Hour

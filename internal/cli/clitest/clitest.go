@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/daemon/curvekeys"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
 )
@@ -74,6 +75,19 @@ func Write(t testing.TB, folder, name, text string) (path string) {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Pair generates a pair of keys and writes its files to folder.
+func Pair(t testing.TB, folder, name string) curvekeys.Pair {
+	t.Helper()
+	p, err := curvekeys.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write(folder, name, false); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // Serve answers requests on a port of the loopback address until the test ends, and
