@@ -50,7 +50,7 @@ func newNode(t testing.TB) *node {
 	}
 	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	t.Cleanup(func() { client.Close(); gates.Close() })
-	n.repo, n.dbTask = repo, storage.Job{Repository: repo, Critical: storage.Critical}
+	n.repo, n.dbTask = repo, storage.Job{Repository: repo}
 	n.crawler = &crawl.Job{Data: repo, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
 		RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3, ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,
 	}}

@@ -64,7 +64,7 @@ func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 		}
 	})
 	return map[string]func() task.Job{
-		dbStage.Program: func() task.Job { return storage.Job{Repository: repo, Critical: storage.Critical} },
+		dbStage.Program: func() task.Job { return storage.Job{Repository: repo} },
 		crawlerStage.Program: func() task.Job {
 			return &crawl.Job{Data: repo, Fetch: dated{client, c}, Gates: gates, Now: c.now, Log: log, Config: crawl.Config{
 				RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,

@@ -54,7 +54,7 @@ func newNode(t *testing.T) storage.Job {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
-	return storage.Job{Repository: repo, Critical: storage.Critical}
+	return storage.Job{Repository: repo}
 }
 
 // run is db-task on one node.

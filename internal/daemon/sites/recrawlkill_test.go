@@ -79,7 +79,7 @@ func mortal(folder, point string) int {
 		return 1
 	}
 	defer closeAll()
-	return task.Main(context.Background(), killed{storage.Job{Repository: repo, Critical: storage.Critical}, filepath.Join(folder, "killed"), point}, task.Options{})
+	return task.Main(context.Background(), killed{storage.Job{Repository: repo}, filepath.Join(folder, "killed"), point}, task.Options{})
 }
 
 // A db-task is killed at each place, and the daemon restarts or continues: at the end the site
@@ -103,7 +103,7 @@ func killedAt(t *testing.T, point string, restart bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
-	d := &data{T: t, jobs: map[string]storage.Job{"n": {Repository: repo, Critical: storage.Critical}}}
+	d := &data{T: t, jobs: map[string]storage.Job{"n": {Repository: repo}}}
 	d.fill("n", "")
 	pool, err := executor.OpenLocal(executor.LocalConfig{Dir: filepath.Join(folder, "spool"), DefaultSlots: 2})
 	if err != nil {
