@@ -30,11 +30,7 @@ type Pass struct {
 // and return the same error.
 func (p *Pass) Release(delay time.Duration) error {
 	p.once.Do(func() {
-		if p.exclusive {
-			p.err = p.leaveExclusive(delay)
-		} else {
-			p.err = p.leaveShared(delay)
-		}
+		p.err = p.leave(delay)
 		select {
 		case p.gate.freed <- struct{}{}:
 		default: // the channel already holds a token
@@ -47,26 +43,20 @@ func (p *Pass) Release(delay time.Duration) error {
 	return p.err
 }
 
-// leaveExclusive ends an exclusive Pass. Nobody else has changed the record.
-func (p *Pass) leaveExclusive(delay time.Duration) error {
+// leave stores the end of the Pass. The last Pass of this process unlocks the door.
+func (p *Pass) leave(delay time.Duration) (err error) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err := writeRecord(g.file, p.state.Finish(time.Now(), delay))
-	unlock(g.file, door)
-	g.active, g.exclusive = 0, false
-	return err
-}
-
-// leaveShared ends a shared Pass. The last one of this process unlocks the door.
-func (p *Pass) leaveShared(delay time.Duration) error {
-	g := p.gate
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	err := g.finishShared(delay)
-	unlock(g.file, slots+int64(p.slot))
+	if p.exclusive { // nobody else has changed the record
+		err = writeRecord(g.file, p.state.Finish(time.Now(), delay))
+		g.exclusive = false
+	} else {
+		err = g.finishShared(delay)
+		unlock(g.file, slots+int64(p.slot))
+		g.taken &^= 1 << p.slot
+	}
 	g.active--
-	g.taken &^= 1 << p.slot
 	if g.active == 0 {
 		unlock(g.file, door)
 	}
