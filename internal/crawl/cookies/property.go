@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"hce/dc/internal/wire/prop"
@@ -121,32 +120,27 @@ func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // decides, else that of the nearest parent domain with at least two labels, else ".*".
 func (p Property) Text(stage Stage, host string) (cookie string, ok bool) {
 	e, found := p.find(cleanHost(host))
-	if !found {
+	switch {
+	case !found:
 		return "", true
-	}
-	if e.stages&stage == 0 {
+	case e.stages&stage == 0:
 		return "", false
 	}
 	return e.cookie, true
 }
 
-func (p Property) find(host string) (entry, bool) {
-	if len(p.entries) == 0 {
-		return entry{}, false
-	}
-	_, notIP := netip.ParseAddr(host)
-	for domain := host; domain != ""; {
-		if e, ok := p.entries[domain]; ok {
+func (p Property) find(host string) (e entry, found bool) {
+	for domain := host; ; {
+		if e, found = p.entries[domain]; found {
 			return e, true
 		}
-		_, parent, more := strings.Cut(domain, ".")
-		if !more || notIP == nil || !strings.Contains(parent, ".") {
-			break
+		_, parent, _ := strings.Cut(domain, ".")
+		if isIP(host) || !strings.Contains(parent, ".") {
+			e, found = p.entries[anyDomain]
+			return e, found
 		}
 		domain = parent
 	}
-	e, ok := p.entries[anyDomain]
-	return e, ok
 }
 
 // domainKey returns the canonical form of a domain of the property.
