@@ -36,18 +36,9 @@ const schema = `
 CREATE TABLE IF NOT EXISTS articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);
 CREATE INDEX IF NOT EXISTS articles_CDate ON articles(CDate);`
 
-// ready opens conn on the file that currently has the name. It returns fs.ErrNotExist if the
-// file is missing and create is false.
-func (f *file) ready(ctx context.Context, create bool) error {
-	unlock, err := f.prepare(ctx, create, false)
-	if err == nil {
-		unlock()
-	}
-	return err
-}
-
-// prepare is ready. If hold is true, it also holds the lock of the folder until unlock, so
-// that no process deletes the file.
+// prepare opens conn on the file that currently has the name. It returns fs.ErrNotExist if the
+// file is missing and create is false. If hold is true, it also holds the lock of the folder
+// until unlock, so that no process deletes the file; else unlock does nothing.
 func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), err error) {
 	open := f.conn != nil && f.alive()
 	if open && !hold {
@@ -231,7 +222,8 @@ func (s *Store) Create(ctx context.Context, site string) error {
 		return err
 	}
 	defer s.release(f)
-	return f.ready(ctx, true)
+	_, err = f.prepare(ctx, true, false)
+	return err
 }
 
 // DeleteSite removes the file of a site and <site>_fields.db, in which the first

@@ -99,7 +99,7 @@ func (s *Store) DropEmpty(ctx context.Context, site string) error {
 	if _, err := os.Stat(f.path); err != nil {
 		return nil
 	}
-	if err := f.ready(ctx, false); err != nil {
+	if _, err := f.prepare(ctx, false, false); err != nil {
 		return fmt.Errorf("remove empty file of site %q: %w", site, err)
 	}
 	unlock, err := s.lock(ctx)

@@ -62,7 +62,7 @@ func Import(ctx context.Context, c storage.Config, o Options, out, progress io.W
 	if err != nil {
 		return err
 	}
-	defer from.close()
+	defer from.pool.Close()
 	repo, closeAll, err := storage.OpenExclusive(ctx, c, log)
 	if err != nil {
 		return err

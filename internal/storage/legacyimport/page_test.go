@@ -44,7 +44,7 @@ func newSource(t *testing.T, statements ...string) *source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.close() })
+	t.Cleanup(func() { s.pool.Close() })
 	return s
 }
 

@@ -60,14 +60,14 @@ func (s *source) properties(ctx context.Context, site string) ([]wire.Patch, err
 		switch {
 		case key[1] != "" && wire.CheckMd5("", "", key[1]) != nil:
 			s.changed("sites_properties: of no URL, left out", 1)
-		case isGeneral(site) && first[key]:
+		case site == wire.GeneralSite && first[key]:
 			s.changed("sites_properties: of other sites under the general site, left out", 1)
 		default:
 			p["URLMd5"], first[key] = key[1], true
 			kept = append(kept, p)
 		}
 	})
-	if err == nil && !found && !isGeneral(site) {
+	if err == nil && !found && site != wire.GeneralSite {
 		return s.lostProperties(ctx, site)
 	}
 	return kept, err
@@ -118,4 +118,25 @@ func (s *source) roots(ctx context.Context, site string, from wire.Bookmark, lim
 	t := table{name: "sites_urls", database: sqldb.Sites, table: "sites_urls", columns: wire.RootURLColumns,
 		where: "Site_Id = ?", args: []any{site}, order: "CDate, URLMd5"}
 	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repair(ctx, t, p, false) })
+}
+
+// proxies reads rows of sites_proxy after a bookmark. It drops their Id: a proxy is
+// identified by site and host and gets a new number.
+func (s *source) proxies(ctx context.Context, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+	t := table{name: "proxies", database: sqldb.Sites, table: "sites_proxy", key: "Id", columns: wire.ProxyColumns}
+	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) {
+		site, host := p.Text("Site_Id"), strings.TrimSpace(p.Text("Host"))
+		if host == "" || site != wire.AnySite && wire.CheckSiteID("", "", site) != nil {
+			s.changed("proxies: of no site or without host, left out", 1)
+			return false, nil
+		}
+		delete(p, "Id")
+		p["Host"] = host
+		for _, name := range []string{"Domains", "Limits", "Description"} {
+			if p.Text(name) == "" {
+				p[name] = nil // the original reads NULL as empty
+			}
+		}
+		return true, nil
+	})
 }

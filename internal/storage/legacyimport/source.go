@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/wire"
 )
 
 // source is the databases of an original service. Not safe for concurrent use.
@@ -21,7 +20,7 @@ type source struct {
 	columns map[string]map[string]string // types by column, by "database.table"
 }
 
-// openSource connects to the server. The caller closes the source.
+// openSource connects to the server. The caller closes the pool.
 func openSource(ctx context.Context, o Options) (*source, error) {
 	pool, err := sqldb.OpenForeign(ctx, o.Server)
 	if err != nil {
@@ -44,9 +43,6 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 	}
 	return s, nil
 }
-
-// close closes the connections.
-func (s *source) close() error { return s.pool.Close() }
 
 func (s *source) name(database string) string {
 	if configured := s.names[database]; configured != "" {
@@ -115,6 +111,3 @@ func (s *source) changed(kind string, n int64) {
 		s.changes[kind] += n
 	}
 }
-
-// isGeneral reports whether id is the id of the general site.
-func isGeneral(id string) bool { return id == wire.GeneralSite }
