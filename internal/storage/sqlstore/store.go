@@ -1,7 +1,7 @@
 // Package sqlstore stores sites and their URLs in SQL: one method per request, from
 // checked wire types to rows and back.
 //
-//	s := sqlstore.Open(database, sqlstore.Options{Now: time.Now, Log: log})
+//	s := sqlstore.Open(database, sqlstore.Options{Log: log})
 //	answer, err := s.SiteNew(ctx, request)
 //	urls, err := s.URLFetch(ctx, fetches)
 //	marks, err := s.MarkCrawling(ctx, site, batch, urls) // Status 3
@@ -35,11 +35,11 @@ import (
 // Options of a Store. STATS_* properties of a site override StatsFreq and StatsLog
 // (docs/spec/storage.md 4.0.3).
 type Options struct {
-	Now        func() time.Time
-	Log        *slog.Logger  // no log if nil
-	StatsFreq  bool          // count events in freq_<site>
-	StatsLog   bool          // write events to the journal log_<site>
-	CustomTime time.Duration // time limit of one SQL_CUSTOM; 30 s if 0
+	Now        func() time.Time // time.Now if nil
+	Log        *slog.Logger     // no log if nil
+	StatsFreq  bool             // count events in freq_<site>
+	StatsLog   bool             // write events to the journal log_<site>
+	CustomTime time.Duration    // time limit of one SQL_CUSTOM; 30 s if 0
 }
 
 // Store holds sites and URLs in an open database.
@@ -50,6 +50,9 @@ type Store struct {
 
 // Open returns a Store on an open database. The caller closes the database.
 func Open(d *sqldb.DB, o Options) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
