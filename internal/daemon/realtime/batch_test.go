@@ -214,7 +214,7 @@ func TestManyClients(t *testing.T) {
 		callers[i].Send(e)
 	}
 	for i, c := range callers {
-		e, ok := c.Poll(3 * managertest.Patience) // ten programs start at once
+		e, ok := c.Poll(managertest.Patience)
 		if !ok {
 			t.Fatalf("client %d: no answer", i)
 		}
@@ -329,6 +329,7 @@ func TestLeftovers(t *testing.T) {
 // TestTime: items that are not ready at the time limit get an error; the others are answered.
 func TestTime(t *testing.T) {
 	w := newWorld(t, nil)
+	w.warm()
 	batch := batchOf(w.item("/one", nil), w.item("/slow/1", nil), w.item("/two", nil))
 	batch["maxExecutionTime"] = 3
 	got := w.contents(w.ask(w.client(), batch))

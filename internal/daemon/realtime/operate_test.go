@@ -21,6 +21,7 @@ import (
 // refused with the range.
 func TestKeys(t *testing.T) {
 	w := newWorld(t, nil)
+	w.warm()
 	c := w.client()
 	two := batchOf(w.item("/one", nil), w.item("/two", nil))
 	deep := func() map[string]any {
@@ -228,6 +229,7 @@ func TestRealRequests(t *testing.T) {
 // content of the quick one.
 func TestSeveralHosts(t *testing.T) {
 	w := newWorld(t, func(c *realtime.Config) { c.MaxExecution = 3 * time.Second })
+	w.warm()
 	other := httptest.NewServer(http.HandlerFunc(w.serve))
 	defer other.Close()
 	got := w.contents(w.ask(w.client(), batchOf(w.item("/slow/1", nil), w.item(other.URL+"/quick", nil))))

@@ -59,6 +59,12 @@ func newWorld(t *testing.T, change func(*realtime.Config)) *world {
 	return w
 }
 
+// warm starts the task programs, so that a time limit of the test does not contain their start.
+func (w *world) warm() {
+	w.Helper()
+	w.ask(w.client(), batchOf(w.item("/one", nil)))
+}
+
 func (w *world) startDaemon(change func(*realtime.Config)) (stop func()) {
 	w.Helper()
 	home := w.home

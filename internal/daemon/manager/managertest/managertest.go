@@ -25,7 +25,7 @@ import (
 )
 
 // Patience bounds a test that hangs; no result depends on it.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Quiet returns a logger that discards everything.
 func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
