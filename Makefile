@@ -16,6 +16,9 @@ TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg --hide-summary=skipped
 RESULTS := $(CURDIR)/.cache/tests
 
+# Temporary files of tests.
+SCRATCH = $(shell scripts/testdir.sh)
+
 # Rules about values start no goroutine: their tests run without the race detector. So do
 # the operations of one db-task after the other, and the simulated week, which is one long
 # computation: the packages below them have tests of their own with it.
@@ -49,8 +52,8 @@ test: setup-test lint build ## set up what the tests need and run all of them
 unit: ## run the tests of the packages
 	@mkdir -p $(RESULTS)
 	@go list ./... | grep -vxF "$$(go list $(PLAIN))" >$(RESULTS)/race
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -timeout 30m -race $$(cat $(RESULTS)/race)
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -timeout 30m $(PLAIN)
+	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -timeout 30m -race $$(cat $(RESULTS)/race)
+	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -timeout 30m $(PLAIN)
 	cd bench && $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/bench.json -- -race ./...
 
 # No test may skip on a machine that scripts/setup.sh has prepared.
@@ -66,7 +69,7 @@ judges: ## print how many cases the tables of the web standards have, and how ma
 # -count=1: these tests run the programs in bin/, which Go's test cache does not know.
 e2e: build ## run the programs against real sites, databases and browsers
 	@mkdir -p $(RESULTS)
-	$(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 30m ./e2e/...
+	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 30m ./e2e/...
 
 man: build ## write the manual pages and shell completions to share/
 	@scripts/man.sh bin share
