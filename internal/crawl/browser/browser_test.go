@@ -54,6 +54,30 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// shortDir is t.TempDir without the name of the test: the path of a profile has a maximum.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "b-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// A folder that is too long for Chromium's socket is refused with a remedy.
+func TestLongFolder(t *testing.T) {
+	cfg := config(filepath.Join(shortDir(t), strings.Repeat("x", maxPath)))
+	if err := os.Mkdir(cfg.TempDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := New(cfg)
+	defer b.Close()
+	if _, err := b.Get(t.Context(), Request{URL: "http://x.test/"}); err == nil || !strings.Contains(err.Error(), "set TMPDIR to a shorter folder") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // refusal is the error of a guard.
 type refusal struct{ addr string }
 
@@ -525,7 +549,7 @@ func TestTraffic(t *testing.T) {
 			w.Write(make([]byte, 1<<20))
 		},
 	})
-	cfg := config(t.TempDir())
+	cfg := config(shortDir(t))
 	cfg.MaxTraffic = 2 << 20
 	cfg.MaxRequests = 3
 	b := New(cfg)
@@ -545,7 +569,7 @@ func TestMemory(t *testing.T) {
 		"/eats": `<script>const all = []; setInterval(() => all.push(new Uint8Array(32 << 20).fill(1)), 10)</script>`,
 		"/fine": `<p>fine</p>`,
 	})
-	cfg := config(t.TempDir())
+	cfg := config(shortDir(t))
 	cfg.MaxMemory = 700 << 20
 	b := New(cfg)
 	defer b.Close()
@@ -559,7 +583,7 @@ func TestMemory(t *testing.T) {
 
 func TestBrowserLifeCycle(t *testing.T) {
 	where := site(t, map[string]any{"/": `<p>fine</p>`, "/hang": func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }})
-	folder := t.TempDir()
+	folder := shortDir(t)
 	b := New(config(folder))
 	if _, err := b.Get(t.Context(), Request{URL: where + "/"}); err != nil {
 		t.Fatal(err)
@@ -597,7 +621,7 @@ func TestBrowserLifeCycle(t *testing.T) {
 // A browser that does not answer is killed, and the next page has a new one.
 func TestStoppedBrowser(t *testing.T) {
 	where := site(t, map[string]any{"/": `<p>fine</p>`})
-	b := New(config(t.TempDir()))
+	b := New(config(shortDir(t)))
 	b.cfg.answerTime = 2 * time.Second
 	defer b.Close()
 	if _, err := b.Get(t.Context(), Request{URL: where + "/", Timeout: 3 * time.Minute}); err != nil {
@@ -622,7 +646,7 @@ func TestNotInstalled(t *testing.T) {
 	if !strings.Contains(f.Error(), "chromium") || f.Kind.Bits() == 0 {
 		t.Error(f)
 	}
-	bad := New(Config{Path: "/bin/false", Dial: guarded, TempDir: t.TempDir()})
+	bad := New(Config{Path: "/bin/false", Dial: guarded, TempDir: shortDir(t)})
 	defer bad.Close()
 	wantFault(t, bad, Request{URL: "http://127.0.0.1/"}, Driver)
 }
@@ -642,7 +666,7 @@ func TestKilledTask(t *testing.T) {
 	busy := make(chan struct{})
 	where := site(t, map[string]any{"/{$}": `<p>fine</p>`, "/busy": `<script>fetch("/now"); while (true) {}</script>`,
 		"/now": func(w http.ResponseWriter, r *http.Request) { close(busy) }})
-	folder := t.TempDir()
+	folder := shortDir(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "DC_BROWSER_HELPER="+folder, "DC_BROWSER_URL="+where+"/")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,9 @@ const (
 	lockName      = "lock"
 	// unlockedAge is the age at which a folder without a lock file counts as orphaned.
 	unlockedAge = time.Hour
+	// maxPath is the longest path of a profile: Chromium puts a socket below it, at
+	// org.chromium.Chromium.XXXXXX/SingletonSocket, and a socket's path has 107 bytes.
+	maxPath = 107 - 45
 )
 
 // profile is the private folder of one Chromium: its profile, home and temporary files.
@@ -37,6 +41,10 @@ func newProfile(parent string) (*profile, error) {
 	path, err := os.MkdirTemp(parent, profilePrefix)
 	if err != nil {
 		return nil, err
+	}
+	if len(path) > maxPath {
+		os.RemoveAll(path)
+		return nil, fmt.Errorf("the folder %s has more than %d bytes, too many for Chromium: set TMPDIR to a shorter folder", path, maxPath)
 	}
 	unlock, err := files.TryLock(filepath.Join(path, lockName))
 	if err != nil {

@@ -50,7 +50,7 @@ func TestRequestProxy(t *testing.T) {
 		}
 		return &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	behind := New(func() Config { c := config(t.TempDir()); c.Resolve = guard; return c }())
+	behind := New(func() Config { c := config(shortDir(t)); c.Resolve = guard; return c }())
 	t.Cleanup(behind.Close)
 
 	p, err := behind.Get(t.Context(), Request{URL: where, Proxy: carries.URL, Damping: 1e9, Timeout: 20e9})

@@ -219,10 +219,11 @@ type world struct {
 	asked  []wire.Op
 	objs   []json.RawMessage
 	broken map[wire.Op]bool // down until the test mends it
+	due    int              // URLs that a look finds
 }
 
 func newWorld(nodes, sites, urls int) *world {
-	w := &world{faults: map[wire.Op][]fault{}, broken: map[wire.Op]bool{}}
+	w := &world{faults: map[wire.Op][]fault{}, broken: map[wire.Op]bool{}, due: 1}
 	for range nodes {
 		w.nodes = append(w.nodes, map[key]*row{})
 	}
@@ -335,6 +336,9 @@ func (w *world) do(op wire.Op, node map[key]*row, object json.RawMessage) any {
 		}
 		if err := json.Unmarshal(object, &list); err != nil || len(list) != 1 {
 			panic(fmt.Sprint("URL_FETCH: ", err, string(object)))
+		}
+		if list[0].URLUpdate.Status == 0 { // a look for work
+			return make([]any, w.due)
 		}
 		return w.selectRows(node, list[0].MaxURLs, list[0].URLUpdate.Status, list[0].URLUpdate.BatchID)
 	case wire.URLReturn:

@@ -16,10 +16,11 @@ type Process struct {
 	queue
 	cfg *ProcessConfig
 
-	// idle is set after a task that found nothing. Until the next period or hint one task
-	// at a time checks for work.
-	idle  bool
-	again bool // a hint arrived while a task ran, which may have selected too early
+	// idle is set after a task that found nothing. Until the next period or hint one look or
+	// task at a time checks for work.
+	idle    bool
+	looking bool // a look has no answer yet
+	again   bool // a hint arrived during a look or task, which may have selected too early
 
 	total, cancelled, filled, items int64
 }
@@ -53,7 +54,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 
 // hint handles a message that there may be work.
 func (p *Process) hint(manager.Peer, wire.Event) {
-	p.again = p.slots() > 0
+	p.again = p.looking || p.slots() > 0
 	p.Kick(processTimer)
 }
 
@@ -64,7 +65,7 @@ func (p *Process) fillFreeSlots() {
 	}
 }
 
-// fill starts tasks in all free slots, or one task if it is not known whether there is work.
+// fill starts tasks in all free slots, or looks if it is not known whether there is work.
 func (p *Process) fill() {
 	switch {
 	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
@@ -72,13 +73,36 @@ func (p *Process) fill() {
 	case p.slots() >= p.MaxTasks:
 		p.cancelled++
 		return
-	case p.idle && p.slots() > 0:
+	case p.idle && (p.looking || p.slots() > 0):
+		return
+	case p.idle:
+		p.look()
 		return
 	}
 	p.start()
 	for !p.idle && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() < p.MaxTasks {
 		p.start()
 	}
+}
+
+// look reads whether there is a URL to process, and starts a task for it. So an idle daemon
+// starts no task, takes no lock and syncs nothing. After an error the task tells more.
+func (p *Process) look() {
+	p.looking, p.again = true, false
+	p.ask(wire.URLFetch, []any{p.criterions(1)}, func(nodes []nodeAnswer, err error) {
+		p.looking = false
+		found := err != nil
+		for _, n := range nodes {
+			var rows []json.RawMessage
+			found = found || n.err != nil || json.Unmarshal(n.object, &rows) != nil || len(rows) > 0
+		}
+		switch {
+		case found && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() == 0:
+			p.start()
+		case p.again:
+			p.Kick(processTimer)
+		}
+	})
 }
 
 // start submits one task; its first stage selects the URLs.
@@ -99,21 +123,27 @@ func (p *Process) start() {
 // selection returns the URL_FETCH of a processing task. Its answer is the Batch that the
 // processor reads.
 func (p *Process) selection(id int64) json.RawMessage {
-	raw, err := json.Marshal([]any{map[string]any{
-		"sitesList":       []string{},
-		"sitesCriterions": p.cfg.SitesCriterion,
-		"urlsCriterions":  p.cfg.URLsCriterion,
-		"maxURLs":         p.MaxURLs,
-		"algorithm":       1,
-		"attributeNames":  []string{},
-		"asBatch":         id,
-		"siteUpdate":      map[string]any{"tcDateProcess": "NOW()"},
-		"urlUpdate":       map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"},
-	}})
+	r := p.criterions(p.MaxURLs)
+	r["asBatch"] = id
+	r["siteUpdate"] = map[string]any{"tcDateProcess": "NOW()"}
+	r["urlUpdate"] = map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"}
+	raw, err := json.Marshal([]any{r})
 	if err != nil {
 		p.Log().Error("cannot encode the selection", "error", err)
 	}
 	return raw
+}
+
+// criterions returns a URL_FETCH that reads at most this many URLs to process.
+func (p *Process) criterions(most int64) map[string]any {
+	return map[string]any{
+		"sitesList":       []string{},
+		"sitesCriterions": p.cfg.SitesCriterion,
+		"urlsCriterions":  p.cfg.URLsCriterion,
+		"maxURLs":         most,
+		"algorithm":       1,
+		"attributeNames":  []string{},
+	}
 }
 
 // finished handles the end of a processing task.

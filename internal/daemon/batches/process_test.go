@@ -97,6 +97,37 @@ func TestProcessingContinues(t *testing.T) {
 	r.nothingLeft()
 }
 
+// An idle manager reads whether there is work. It starts no task, also after a hint that came
+// during a look, until a look finds a URL or fails.
+func TestProcessingLooks(t *testing.T) {
+	w := newWorld(1, 1, 0)
+	w.due = 0
+	r := newRig(t, w)
+	r.process(func(cfg *ProcessConfig) { cfg.MaxTasks, cfg.URLsCriterion.Where = 3, "`Status`=4" })
+	looks := func() int { return len(w.requests(wire.URLFetch)) }
+	testwait.Until(t, "the first look", func() bool { return looks() == 1 })
+	for n := 2; n < 6; n++ {
+		r.clock.pass(time.Hour)
+		testwait.Until(t, "a look in the next period", func() bool { return looks() >= n })
+	}
+	r.settled()
+	if submits, _ := r.env.counts(); submits != 0 || len(w.requests(wire.URLReturn)) != 1 {
+		t.Errorf("%d tasks, %d returns", submits, len(w.requests(wire.URLReturn)))
+	}
+	list, err := wire.ReadURLFetch(w.requests(wire.URLFetch)[0], &wire.Notes{})
+	if err != nil || list[0].MaxURLs != 1 || list[0].URLsCriterion.Where != "`Status`=4" || len(list[0].URLUpdate)+len(list[0].SiteUpdate) > 0 || list[0].AsBatch != 0 {
+		t.Errorf("look %+v, %v", list, err)
+	}
+	w.set(func() { w.due = 1 })
+	r.work()
+	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	r.nothingLeft()
+	w.set(func() { w.due, w.broken[wire.URLFetch] = 0, true })
+	r.clock.pass(time.Hour)
+	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	r.nothingLeft()
+}
+
 // nothingLeft answers that there is no work until no task is left.
 func (r *rig) nothingLeft() {
 	r.t.Helper()
