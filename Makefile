@@ -26,7 +26,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./intern
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build test unit noskip judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ setup:
 
 setup-test:
 	@scripts/setup.sh test
+
+setup-bench:
+	@scripts/setup.sh bench
 
 build: setup ## build the programs into bin/
 	@mkdir -p bin
@@ -80,10 +83,10 @@ package: man ## make dist/dc.tar.gz: programs, ini files, units, pages, as they 
 demo: build ## crawl a site from start to end and show it
 	@bin/demo $${SITE:+-site "$$SITE"} $${DIR:+-dir "$$DIR"} $${KEEP:+-keep}
 
-bench: setup-test build ## compare with a program that only fetches and tokenises
-	@cd bench && $(GO_BUILD) -o ../bin/bench-floor ./floor
-	@cd bench && $(GO_BUILD) -o ../bin/bench-run ./run
-	@bin/bench-run -bin bin -ini ini $${DIR:+-dir "$$DIR"}
+# BENCH_ARGS: flags of bin/bench, such as -quick; see docs/performance.md.
+bench: setup-bench build ## compare with other crawlers on the same pages
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench $(BENCH_ARGS)
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
@@ -100,6 +103,7 @@ lint: setup ## gofmt, vet and staticcheck
 	go vet -tags e2e ./...
 	cd bench && go vet ./...
 	$(TOOL) staticcheck -tags e2e ./...
+	cd bench && $(TOOL) staticcheck ./...
 
 clean: ## remove what the build made
 	rm -rf bin dist share

@@ -1,12 +1,14 @@
 #!/bin/sh
-# Checks what the build needs and, with the argument "test", every program that the
-# tests start. It installs what is missing with apt-get on Debian and Ubuntu, as root or
+# Checks what the build needs and, with the argument "test" or "bench", every program that
+# the tests or the benchmark start. It installs what is missing with apt-get on Debian and Ubuntu, as root or
 # through sudo without a password. Elsewhere it prints one line that says what to install
 # and exits 1. It prints nothing if nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
 #   scripts/setup.sh test     also the programs in test_programs below, and the
 #                             documentation packages that the tests crawl
+#   scripts/setup.sh bench    also nginx, and the crawlers that make bench compares; it
+#                             names those that it cannot install
 #
 # Files that it has to keep go to .cache/: .cache/go is a Go toolchain (the Makefile
 # looks there first), .cache/docs is documentation that the package manager left out.
@@ -63,13 +65,19 @@ update_lists() {
 	updated=yes
 }
 
-# install_packages installs Debian packages; it ends the script if it cannot.
-install_packages() {
-	may_install || fail "missing: $*. $advice"
+# try_install installs Debian packages, or returns 1.
+try_install() {
+	may_install || return 1
 	say "installing ${*#--reinstall }"
 	update_lists
 	quietly as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends "$@" || fail "apt-get install $* failed"
+		apt-get install -y -qq --no-install-recommends "$@"
+}
+
+# install_packages installs Debian packages; it ends the script if it cannot.
+install_packages() {
+	may_install || fail "missing: $*. $advice"
+	try_install "$@" || fail "apt-get install $* failed"
 }
 
 # --- Go -----------------------------------------------------------------------
@@ -248,12 +256,21 @@ ensure_docs() {
 	have_docs "$2" || fail "the package $1 holds no $2"
 }
 
-# --- The two uses -----------------------------------------------------------------
+# --- Benchmark ----------------------------------------------------------------------
+
+# ensure_bench installs the web server, and the crawlers as far as that is possible.
+ensure_bench() {
+	found nginx || install_packages nginx-light
+	found wget2 || try_install wget2 || say "the benchmark leaves out wget2"
+	found scrapy || try_install python3-scrapy || say "the benchmark leaves out scrapy"
+}
+
+# --- The uses -----------------------------------------------------------------------
 
 case ${1:-} in
-'' | test) ;;
+'' | test | bench) ;;
 *)
-	echo "usage: scripts/setup.sh [test]" >&2
+	echo "usage: scripts/setup.sh [test|bench]" >&2
 	exit 2
 	;;
 esac
@@ -262,7 +279,7 @@ check_build
 # shellcheck disable=SC2086 # a list of packages
 [ -z "$missing" ] || install_packages $missing
 ensure_go
-if [ "${1:-}" = test ]; then
+if [ -n "${1:-}" ]; then
 	ensure_programs
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
@@ -272,3 +289,4 @@ if [ "${1:-}" = test ]; then
 	ensure_docs apache2-doc apache2-doc/manual/en/index.html
 	ensure_docs openjdk-17-doc openjdk-17-jre-headless/api/index.html
 fi
+[ "${1:-}" != bench ] || ensure_bench

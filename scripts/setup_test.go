@@ -401,3 +401,28 @@ func newTestMachine(t *testing.T) *machine {
 	}
 	return m
 }
+
+func TestBenchmark(t *testing.T) {
+	for name, c := range map[string]struct {
+		install    string // what apt-get install does
+		code       int
+		said, left string
+	}{
+		"all":            {`for p; do case $p in nginx-light | wget2) touch "$BIN/${p%-light}" && chmod +x "$BIN/${p%-light}" ;; esac; done`, 0, "installing wget2", ""},
+		"without Scrapy": {`for p; do case $p in *scrapy) echo not found; exit 100 ;; esac; done`, 0, "not found", "the benchmark leaves out scrapy"},
+		"without nginx":  {`for p; do case $p in nginx*) echo not found; exit 100 ;; esac; done`, 1, "nginx-light failed", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTestMachine(t)
+			m.debian(c.install)
+			m.root()
+			code, said, log := m.run("bench")
+			if code != c.code || !strings.Contains(said, c.said) || !strings.Contains(said, c.left) || !strings.Contains(log, "nginx-light") {
+				t.Errorf("exit %d, said %q, called %q", code, said, log)
+			}
+			if left := strings.Contains(said, "leaves out"); left != (c.left != "") {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}

@@ -1,4 +1,9 @@
-package main
+// Package floor crawls a site as fast as net/http and the tokenizer of x/net/html allow: it
+// fetches every URL once, extracts the links and stores nothing. It ignores robots.txt and
+// charsets. Its speed is the reference for crawlers that store.
+//
+//	count, err := floor.Crawl(root, 4)
+package floor
 
 import (
 	"fmt"
@@ -11,83 +16,90 @@ import (
 	"golang.org/x/net/html"
 )
 
+// Count is what a crawl has fetched.
+type Count struct {
+	Pages int // text/html with code 200
+	URLs  int // requested
+	Bytes int64
+}
+
+// Attributes are the attributes with a URL, by element: those of the real system, for
+// elements that documentation uses.
+var Attributes = map[string]string{
+	"a": "href", "area": "href", "link": "href", "img": "src", "script": "src",
+	"frame": "src", "iframe": "src", "embed": "src", "object": "data", "source": "src",
+	"video": "src", "audio": "src", "track": "src", "input": "src", "body": "background",
+	"form": "action", "blockquote": "cite", "q": "cite", "ins": "cite", "del": "cite",
+}
+
 // mostBytes limits one body.
 const mostBytes = 100 << 20
 
 // page is the result of one URL.
 type page struct {
 	url   string
-	links []*url.URL
+	links []string
 	bytes int64
 	html  bool
 	err   error
 }
 
-// crawl fetches all URLs that start with root and are reachable from it. One goroutine owns
-// the queue and the set of known URLs; workers fetch and tokenize.
-func crawl(root *url.URL, workers int) (Result, error) {
-	var result Result
-	work := func() error {
-		jobs := make(chan string)
-		reports := make(chan page)
-		client := &http.Client{
-			Timeout:   time.Minute,
-			Transport: &http.Transport{MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers},
-		}
-		defer client.CloseIdleConnections()
-		for range workers {
-			go func() {
-				for address := range jobs {
-					reports <- fetch(client, address)
-				}
-			}()
-		}
-		defer close(jobs)
-
-		prefix := root.String()
-		known := map[string]bool{prefix: true}
-		queue := []string{prefix}
-		for busy := 0; len(queue) > 0 || busy > 0; {
-			var next string
-			var give chan string // nil, which blocks, while the queue is empty
-			if len(queue) > 0 {
-				next, give = queue[0], jobs
-			}
-			select {
-			case give <- next:
-				queue = queue[1:]
-				busy++
-			case p := <-reports:
-				busy--
-				result.URLs++
-				result.Bytes += p.bytes
-				if p.err != nil && p.url == prefix {
-					for ; busy > 0; busy-- {
-						<-reports
-					}
-					return p.err
-				}
-				if p.html {
-					result.Pages++
-				}
-				for _, link := range p.links {
-					address := link.String()
-					if strings.HasPrefix(address, prefix) && !known[address] {
-						known[address] = true
-						queue = append(queue, address)
-					}
-				}
-			}
-		}
-		return nil
+// Crawl fetches all URLs that start with root and are reachable from it, over as many
+// connections as workers. One goroutine owns the queue and the set of known URLs; workers
+// fetch and tokenize. It fails only if the first page cannot be fetched.
+func Crawl(root *url.URL, workers int) (Count, error) {
+	jobs, reports := make(chan string), make(chan page)
+	client := &http.Client{
+		Timeout:   time.Minute,
+		Transport: &http.Transport{MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers},
 	}
-	var err error
-	result.Seconds, result.CPUSeconds, result.MaxRSS, err = measure(work)
-	return result, err
+	defer client.CloseIdleConnections()
+	prefix := root.String()
+	for range workers {
+		go func() { // ends when jobs is closed
+			for address := range jobs {
+				reports <- fetch(client, address, prefix)
+			}
+		}()
+	}
+	defer close(jobs)
+
+	var count Count
+	known := map[string]bool{prefix: true}
+	queue := []string{prefix}
+	for busy := 0; len(queue) > 0 || busy > 0; {
+		var next string
+		var give chan string // nil, which blocks, while the queue is empty
+		if len(queue) > 0 {
+			next, give = queue[0], jobs
+		}
+		select {
+		case give <- next:
+			queue = queue[1:]
+			busy++
+		case p := <-reports:
+			busy--
+			if p.err != nil && p.url == prefix {
+				return count, p.err // it is alone: nothing else is queued yet
+			}
+			count.URLs++
+			count.Bytes += p.bytes
+			if p.html {
+				count.Pages++
+			}
+			for _, link := range p.links {
+				if !known[link] {
+					known[link] = true
+					queue = append(queue, link)
+				}
+			}
+		}
+	}
+	return count, nil
 }
 
 // fetch reads one URL completely, and its links if it is a page.
-func fetch(client *http.Client, address string) page {
+func fetch(client *http.Client, address, prefix string) page {
 	p := page{url: address}
 	resp, err := client.Get(address)
 	if err != nil {
@@ -98,7 +110,7 @@ func fetch(client *http.Client, address string) page {
 	body := &countingReader{from: io.LimitReader(resp.Body, mostBytes)}
 	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		p.html = true
-		p.links = links(resp.Request.URL, body)
+		p.links = links(resp.Request.URL, body, prefix)
 	}
 	_, err = io.Copy(io.Discard, body)
 	p.bytes = body.n
@@ -121,18 +133,9 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// urlAttributes are the attributes with a URL, by element: those of the real system, for
-// elements that documentation uses.
-var urlAttributes = map[string]string{
-	"a": "href", "area": "href", "link": "href", "img": "src", "script": "src",
-	"frame": "src", "iframe": "src", "embed": "src", "object": "data", "source": "src",
-	"video": "src", "audio": "src", "track": "src", "input": "src", "body": "background",
-	"form": "action", "blockquote": "cite", "q": "cite", "ins": "cite", "del": "cite",
-}
-
-// links lists the http and https URLs in a page, without fragments.
-func links(base *url.URL, body io.Reader) []*url.URL {
-	var found []*url.URL
+// links lists the URLs in a page that start with prefix, without fragments.
+func links(base *url.URL, body io.Reader, prefix string) []string {
+	var found []string
 	tokens := html.NewTokenizer(body)
 	for {
 		switch tokens.Next() {
@@ -140,12 +143,15 @@ func links(base *url.URL, body io.Reader) []*url.URL {
 			return found
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := tokens.TagName()
-			wanted := urlAttributes[string(name)]
 			isBase := string(name) == "base"
-			for more && (wanted != "" || isBase) {
+			wanted := Attributes[string(name)]
+			if isBase {
+				wanted = "href"
+			}
+			for more && wanted != "" {
 				var key, value []byte
 				key, value, more = tokens.TagAttr()
-				if string(key) != wanted && !(isBase && string(key) == "href") {
+				if string(key) != wanted {
 					continue
 				}
 				link, err := base.Parse(strings.TrimSpace(string(value)))
@@ -156,11 +162,10 @@ func links(base *url.URL, body io.Reader) []*url.URL {
 					base = link
 					continue
 				}
-				if link.Scheme != "http" && link.Scheme != "https" {
-					continue
-				}
 				link.Fragment, link.RawFragment = "", ""
-				found = append(found, link)
+				if address := link.String(); strings.HasPrefix(address, prefix) {
+					found = append(found, address)
+				}
 			}
 		}
 	}

@@ -145,6 +145,9 @@ func (r *Rig) await(ctx context.Context) error {
 // PID is the process id of the daemon, the root of all processes of this rig.
 func (r *Rig) PID() int { return r.daemon.Process.Pid }
 
+// ClientPort is the port of 127.0.0.1 on which the daemon answers clients.
+func (r *Rig) ClientPort() int { return r.clientPort }
+
 // Ended is closed when the daemon has ended.
 func (r *Rig) Ended() <-chan struct{} { return r.ended }
 

@@ -1,0 +1,64 @@
+// Command bench compares the speed of the real system with other crawlers, on the same pages
+// of the same server and in one run. docs/performance.md explains its output.
+//
+//	bench -quick
+//	bench -sites postgresql,openjdk -programs floor,dc-stored -runs 3
+//
+// It needs nginx, the documentation packages that scripts/setup.sh bench installs, and the
+// folders bin and ini. Programs that are missing are left out, and the output names them. The
+// exit status is 1 if a run fails, 2 after wrong flags.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) > 1 && (os.Args[1] == "floor" || os.Args[1] == "colly") {
+		os.Exit(crawlAlone(os.Args[1:]))
+	}
+	o := options{out: os.Stdout, talk: os.Stderr}
+	sites := flag.String("sites", "postgresql,python,openjdk", "crawl these: `names`, or folders with a slash")
+	process := flag.String("process", "postgresql,python", "also process the pages of these `sites`")
+	programs := flag.String("programs", "", "run only programs whose names begin with one of these `prefixes`")
+	flag.IntVar(&o.runs, "runs", 1, "run each program this often and take the fastest run")
+	quick := flag.Bool("quick", false, "one site, one run, and processing with one setting only")
+	flag.StringVar(&o.bin, "bin", "bin", "`folder` of the programs")
+	flag.StringVar(&o.ini, "ini", "ini", "`folder` of the ini files")
+	flag.StringVar(&o.data, "data", os.TempDir(), "make the data folders of all programs in this `folder`")
+	flag.Parse()
+	if *quick {
+		*sites, o.runs = "postgresql", 1
+		if *programs == "" {
+			*programs = "floor,colly,wget2,scrapy,dc-stored,dc-processed-sqlite-4"
+		}
+	}
+	var err error
+	if o.sites, err = findSites(split(*sites), split(*process)); err == nil && (flag.NArg() > 0 || o.runs < 1) {
+		err = errors.New("unexpected arguments; see bench -help")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	o.programs = split(*programs)
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// split lists the words of a flag, none for "".
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
+}
