@@ -26,7 +26,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./intern
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -87,6 +87,16 @@ demo: build ## crawl a site from start to end and show it
 bench: setup-bench build ## compare with other crawlers on the same pages
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench $(BENCH_ARGS)
+
+# BENCH_URLS: the largest number of known URLs. Ten million take hours.
+BENCH_URLS ?= 1000000
+bench-scale: setup-bench build ## what a page costs at 10,000 URLs, 100,000 and so on
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -scale $(BENCH_URLS) $(BENCH_ARGS)
+
+profile: setup-bench build ## where the processor time of a page goes, by program and package
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -profile .cache/profiles $(BENCH_ARGS)
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
+
 	siteserver "hce/dc/examples/siteserver/site"
 )
 
@@ -157,5 +159,47 @@ func TestMachine(t *testing.T) {
 	facts := machine(t.TempDir())
 	if text := strings.Join(facts, "\n"); !strings.Contains(text, "cores") || !strings.Contains(text, "file system of the data: ") {
 		t.Error(text)
+	}
+}
+
+// A site that grows again names new URLs, as many as it may; then known ones.
+func TestGrowingSite(t *testing.T) {
+	var g growingSite
+	for _, limit := range []int{linksToGrow + 1, 3 * linksToGrow} {
+		g.grow(limit)
+		for range 4 {
+			links := g.links()
+			if len(links) < linksOfPage {
+				t.Errorf("%d links", len(links))
+			}
+			for _, n := range links {
+				if n >= g.named || g.named > limit {
+					t.Errorf("link to %d of %d, limit %d", n, g.named, limit)
+				}
+			}
+		}
+		if g.named != limit {
+			t.Errorf("%d URLs, expected %d", g.named, limit)
+		}
+	}
+}
+
+func TestPartOfASample(t *testing.T) {
+	stack := func(functions ...string) *pprof.Sample {
+		s := &pprof.Sample{}
+		for _, name := range functions {
+			s.Location = append(s.Location, &pprof.Location{Line: []pprof.Line{{Function: &pprof.Function{Name: name}}}})
+		}
+		return s
+	}
+	for want, sample := range map[string]*pprof.Sample{
+		"storage/sqldb": stack("runtime.cgocall", "database/sql.(*DB).Query", "hce/dc/internal/storage/sqldb.(*Tx).Query", "hce/dc/internal/crawl.Run"),
+		"crawl":         stack("hce/dc/internal/crawl.(*Job).Do.func1"),
+		"wire":          stack("slices.Sort", "hce/dc/internal/wire.(*object).end.Keys[go.shape.map[string]encoding/json.RawMessage].func1"),
+		"runtime":       stack("runtime.gcBgMarkWorker", "runtime.mcall"),
+	} {
+		if got := part(sample); got != want {
+			t.Errorf("%q instead of %q", got, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/wire"
 )
 
@@ -20,6 +21,8 @@ const (
 	quietLimit = 2 * time.Second  // without any change: ask whether work is left
 	askLimit   = 30 * time.Second // for one answer
 	sample     = 250 * time.Millisecond
+
+	shortestPoll, longestPoll = 20 * time.Millisecond, 200 * time.Millisecond
 )
 
 // dcPrograms are the variants of the real system.
@@ -46,37 +49,23 @@ type dc struct {
 	bin, ini    string
 	mariadb     bool
 	processing  bool
-	concurrency int // HostConcurrency of the site
+	concurrency int    // HostConcurrency of the site
+	profiles    string // folder for profiles; "" for none
 }
 
 // crawl crawls a site with a new daemon, from the answer of SITE_NEW until all pages are
-// crawled and, with processing, processed. The processor time is that of the daemon, its
-// descendants and the database server.
+// crawled and, with processing, processed.
 func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error) {
-	o := rig.Options{Bin: d.bin, Ini: d.ini, Data: filepath.Join(dir, "data"), AllowLoopback: true}
-	var pids []int
-	if d.mariadb {
-		s, err := startMariaDB(ctx, filepath.Join(dir, "mariadb"))
-		if err != nil {
-			return crawl{}, err
-		}
-		defer s.stop()
-		pids = append(pids, s.pid)
-		o.Env = append(o.Env, "DC_TasksManager_db_driver=mysql", "DC_TasksManager_db_dsn="+s.dsn)
-	}
-	if !d.processing {
-		o.Env = append(o.Env, "DC_BatchTasksManagerProcess_ProcessingMode=0")
-	}
-	r, err := rig.Start(ctx, o)
+	r, pids, stop, err := d.start(ctx, dir)
 	if err != nil {
 		return crawl{}, err
 	}
-	defer r.Close()
-	meter, err := startMeter(ctx, append(pids, r.PID()))
+	defer stop()
+	meter, err := startMeter(ctx, pids)
 	if err != nil {
 		return crawl{}, err
 	}
-	id, err := r.NewSite(ctx, rig.Site{Root: t.root.String(), Properties: map[string]string{"HostConcurrency": strconv.Itoa(d.concurrency)}})
+	id, err := d.newSite(ctx, r, t.root.String())
 	if err != nil {
 		return crawl{}, err
 	}
@@ -91,6 +80,39 @@ func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error
 		return crawl{}, err
 	}
 	return c, r.Stop(ctx)
+}
+
+// start starts a daemon, and a database server if there is one. Their processes, with their
+// descendants, are those that count. stop ends what still runs.
+func (d dc) start(ctx context.Context, dir string) (r *rig.Rig, pids []int, stop func(), err error) {
+	o := rig.Options{Bin: d.bin, Ini: d.ini, Data: filepath.Join(dir, "data"), AllowLoopback: true}
+	stopServer := func() {}
+	if d.mariadb {
+		s, err := startMariaDB(ctx, filepath.Join(dir, "mariadb"))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		pids, stopServer = append(pids, s.pid), s.stop
+		o.Env = append(o.Env, "DC_TasksManager_db_driver=mysql", "DC_TasksManager_db_dsn="+s.dsn)
+	}
+	if !d.processing {
+		o.Env = append(o.Env, "DC_BatchTasksManagerProcess_ProcessingMode=0")
+	}
+	if d.profiles != "" {
+		o.Env = append(o.Env, command.ProfileDir+"="+d.profiles)
+	}
+	if r, err = rig.Start(ctx, o); err != nil {
+		stopServer()
+		return nil, nil, nil, err
+	}
+	return r, append(pids, r.PID()), func() {
+		r.Close()
+		stopServer()
+	}, nil
+}
+
+func (d dc) newSite(ctx context.Context, r *rig.Rig, root string) (id string, err error) {
+	return r.NewSite(ctx, rig.Site{Root: root, Properties: map[string]string{"HostConcurrency": strconv.Itoa(d.concurrency)}})
 }
 
 // wait returns the time at which all expected pages were done. If no page is left before, it
@@ -131,7 +153,7 @@ func (d dc) wait(ctx context.Context, r *rig.Rig, id string, begin time.Time, ex
 			return changed, ctx.Err()
 		case <-r.Ended():
 			return changed, errors.New("dc-daemon has ended during the crawl")
-		case <-time.After(min(max(time.Since(begin)/20, 20*time.Millisecond), 200*time.Millisecond)):
+		case <-time.After(min(max(time.Since(begin)/20, shortestPoll), longestPoll)):
 		}
 	}
 }

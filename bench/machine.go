@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // machine describes what the numbers depend on. It warns about what makes them worthless.
@@ -34,17 +34,15 @@ func machine(data string) []string {
 	return append(facts, fact)
 }
 
+// processor is " of" and the name of the processor, or "".
 func processor() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, rest, _ := strings.Cut(string(text), "model name\t: ")
+	name, _, found := strings.Cut(rest, "\n")
+	if !found {
 		return ""
 	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
-			return " of " + strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return " of " + name
 }
 
 // load is the load average of the last minute.
@@ -58,21 +56,11 @@ func load() (float64, bool) {
 	return value, err == nil
 }
 
-// fileSystem finds the device and the type of the file system of a folder: the mount with
-// the device number of the folder.
+// fileSystem finds the device and the type of the file system of a folder.
 func fileSystem(dir string) (device, kind string) {
-	var stat syscall.Stat_t
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil || syscall.Stat(dir, &stat) != nil {
-		return "", "unknown"
-	}
-	major, minor := stat.Dev>>8&0xfff|stat.Dev>>32&^0xfff, stat.Dev&0xff|stat.Dev>>12&^0xff
-	for line := range strings.Lines(string(text)) {
-		before, after, found := strings.Cut(line, " - ")
-		fields, rest := strings.Fields(before), strings.Fields(after)
-		if found && len(fields) > 2 && len(rest) > 1 && fields[2] == fmt.Sprintf("%d:%d", major, minor) {
-			return rest[1], rest[0]
-		}
+	out, err := exec.Command("findmnt", "-no", "SOURCE,FSTYPE", "-T", dir).Output()
+	if fields := strings.Fields(string(out)); err == nil && len(fields) == 2 {
+		return fields[0], fields[1]
 	}
 	return "", "unknown"
 }

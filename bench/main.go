@@ -30,7 +30,9 @@ func main() {
 	programs := flag.String("programs", "", "run only programs whose names begin with one of these `prefixes`")
 	flag.IntVar(&o.runs, "runs", 1, "run each program this often and take the fastest run")
 	quick := flag.Bool("quick", false, "one site, one run, and processing with one setting only")
-	flag.StringVar(&o.bin, "bin", "bin", "`folder` of the programs")
+	most := flag.Int("scale", 0, "crawl a growing site up to this `number` of URLs instead")
+	profiles := flag.String("profile", "", "crawl the sites with profiles in this `folder` instead, and print where the time goes")
+	flag.StringVar(&o.bin, "bin", "bin", "`folder` of dc-daemon and the clients; the ini files name the task programs")
 	flag.StringVar(&o.ini, "ini", "ini", "`folder` of the ini files")
 	flag.StringVar(&o.data, "data", os.TempDir(), "make the data folders of all programs in this `folder`")
 	flag.Parse()
@@ -41,7 +43,10 @@ func main() {
 		}
 	}
 	var err error
-	if o.sites, err = findSites(split(*sites), split(*process)); err == nil && (flag.NArg() > 0 || o.runs < 1) {
+	if *most == 0 {
+		o.sites, err = findSites(split(*sites), split(*process))
+	}
+	if err == nil && (flag.NArg() > 0 || o.runs < 1) {
 		err = errors.New("unexpected arguments; see bench -help")
 	}
 	if err != nil {
@@ -52,7 +57,16 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	d := dc{bin: o.bin, ini: o.ini, concurrency: parallel}
+	switch {
+	case *most > 0:
+		err = scale(ctx, o, *most, d)
+	case *profiles != "":
+		err = profile(ctx, o, *profiles, d)
+	default:
+		err = run(ctx, o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

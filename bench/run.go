@@ -96,13 +96,13 @@ func (o options) choose() []program {
 // runSite serves a site and runs the programs in turn, so that a change of the machine meets
 // all of them. It returns the fastest run of each program.
 func (o options) runSite(ctx context.Context, s site, programs []program) ([]result, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	dir, err := os.MkdirTemp(o.data, "bench-nginx-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	ctx, stop := context.WithCancel(ctx) // ends nginx
+	defer stop()
 	web, err := startNginx(ctx, s.folder, dir)
 	if err != nil {
 		return nil, err

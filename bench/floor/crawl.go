@@ -20,7 +20,6 @@ import (
 type Count struct {
 	Pages int // text/html with code 200
 	URLs  int // requested
-	Bytes int64
 }
 
 // Attributes are the attributes with a URL, by element: those of the real system, for
@@ -39,7 +38,6 @@ const mostBytes = 100 << 20
 type page struct {
 	url   string
 	links []string
-	bytes int64
 	html  bool
 	err   error
 }
@@ -83,7 +81,6 @@ func Crawl(root *url.URL, workers int) (Count, error) {
 				return count, p.err // it is alone: nothing else is queued yet
 			}
 			count.URLs++
-			count.Bytes += p.bytes
 			if p.html {
 				count.Pages++
 			}
@@ -107,30 +104,17 @@ func fetch(client *http.Client, address, prefix string) page {
 		return p
 	}
 	defer resp.Body.Close()
-	body := &countingReader{from: io.LimitReader(resp.Body, mostBytes)}
+	body := io.LimitReader(resp.Body, mostBytes)
 	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		p.html = true
 		p.links = links(resp.Request.URL, body, prefix)
 	}
 	_, err = io.Copy(io.Discard, body)
-	p.bytes = body.n
 	if err == nil && resp.StatusCode >= 400 {
 		err = fmt.Errorf("%s: %s", address, resp.Status)
 	}
 	p.err = err
 	return p
-}
-
-// countingReader counts the bytes read.
-type countingReader struct {
-	from io.Reader
-	n    int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // links lists the URLs in a page that start with prefix, without fragments.

@@ -39,7 +39,7 @@ func TestCrawl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Pages != 4 || got.URLs != 6 || got.Bytes == 0 {
+		if got.Pages != 4 || got.URLs != 6 {
 			t.Errorf("%d workers: %+v", workers, got)
 		}
 	}

@@ -195,6 +195,7 @@ func (c *Command) Main(args []string) int {
 		rest = append([]string{run.text.Name}, rest...)
 	}
 	c.cobra.SetArgs(rest)
+	defer startProfile(c.text.Name)()
 	return c.execute(run)
 }
 

@@ -226,3 +226,22 @@ func TestCompletionArguments(t *testing.T) {
 		}
 	}
 }
+
+func TestProfile(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(ProfileDir, dir)
+	if status := newSample().Main(nil); status != 7 {
+		t.Errorf("exit status %d", status)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), "dc-x.") {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	if info, err := entries[0].Info(); err != nil || info.Size() == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	t.Setenv(ProfileDir, dir+"/nothing")
+	if status := newSample().Main(nil); status != 7 {
+		t.Errorf("without the folder: exit status %d", status)
+	}
+}
