@@ -51,6 +51,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 		Mode:            s.Bool("RegularCrawlingMode", true),
 		Propagate:       s.Bool("RegularCrawlingPropagateURLs", true),
 		MaxHostWait:     s.Duration("BatchMaxHostWait", time.Second, 10*time.Second, 0, time.Hour),
+		RefillTime:      s.Duration("BatchRefillTime", time.Second, 5*time.Second, 0, time.Hour),
 		PaceTime:        s.Duration("BatchDefaultPaceTime", time.Second, 10*time.Second, 0, time.Hour),
 		MaxIterations:   s.Int("BatchMaxIterations", 1, 1, 100),
 		CheckActive:     s.Bool("BatchDefaultCheckURLsInActiveBatches", true),

@@ -72,6 +72,7 @@ func crawlKeys() []iniKey {
 		{"RegularCrawlingMode", f(func(c *batches.CrawlConfig) any { return c.Mode }), true, "0", false, "2", "0 or 1"},
 		{"RegularCrawlingPropagateURLs", f(func(c *batches.CrawlConfig) any { return c.Propagate }), true, "0", false, "2", "0 or 1"},
 		{"BatchMaxHostWait", f(func(c *batches.CrawlConfig) any { return c.MaxHostWait }), 10 * time.Second, "0", time.Duration(0), "3601", "0 to 3600"},
+		{"BatchRefillTime", f(func(c *batches.CrawlConfig) any { return c.RefillTime }), 5 * time.Second, "0", time.Duration(0), "3601", "0 to 3600"},
 		{"BatchDefaultPaceTime", f(func(c *batches.CrawlConfig) any { return c.PaceTime }), 10 * time.Second, "0", time.Duration(0), "3601", "0 to 3600"},
 		{"BatchMaxIterations", f(func(c *batches.CrawlConfig) any { return c.MaxIterations }), int64(1), "2", int64(2), "0", "1 to 100"},
 		{"BatchDefaultCheckURLsInActiveBatches", f(func(c *batches.CrawlConfig) any { return c.CheckActive }), true, "0", false, "2", "0 or 1"},

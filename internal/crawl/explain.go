@@ -163,7 +163,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
 		return e, nil
 	}
-	r := j.newRun(wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, cancel)
+	r := j.newRun(wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log, cancel)
 	r.last, r.dry, r.rotator = true, true, j.Rotator.Unsaved()
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {

@@ -1,11 +1,13 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,8 @@ type Data interface {
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
+	// URLFetch selects rows and marks them, for a batch that refills itself.
+	URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error)
 	// MarkCrawling sets rows to Crawling and inserts missing ones. A key that is absent from
 	// the result could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error)
@@ -182,7 +186,7 @@ type batchRun struct {
 	cancel context.CancelFunc
 }
 
-func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
+func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFunc) *batchRun {
 	if j.Rotator == nil {
 		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
@@ -194,7 +198,7 @@ func (j *Job) newRun(batch wire.Batch, cancel context.CancelFunc) *batchRun {
 	}
 	return &batchRun{
 		bodies: bodies, texts: texts, probing: probing, freeBody: free,
-		Job: j, batch: batch, log: j.Log, start: j.Now(),
+		Job: j, batch: batch, log: log, start: j.Now(),
 		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		rotator: j.Rotator,
@@ -218,16 +222,44 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if len(notes.Unknown) > 0 {
 		log.Warn("ignored unknown keys", "keys", notes.Unknown)
 	}
+	start := j.Now()
+	answer, err := j.crawl(ctx, batch, start, log)
+	if err != nil {
+		return nil, err
+	}
+	crawled := len(answer.Items)
+	for last := answer; j.refills(ctx, last, start); {
+		// Selected rows have to be taken before they can be handed back.
+		rows, err := j.Data.URLFetch(context.WithoutCancel(ctx), batch.Refill)
+		if err != nil { // URL_RETURN frees the rows that it may have marked
+			log.Warn("cannot select more URLs", "error", err)
+			break
+		}
+		if len(rows) == 0 {
+			break
+		}
+		batch.Items = wire.BatchItems(rows)
+		if last, err = j.crawl(ctx, batch, start, log); err != nil {
+			return nil, err
+		}
+		crawled += len(last.Items)
+		answer.Refilled += int64(len(rows))
+		answer.ErrorMask |= last.ErrorMask
+	}
+	if answer.Folder != "" {
+		answer.Spent += j.Now().Sub(start).Milliseconds()
+	}
+	log.Info("batch crawled", "items", crawled, "ms", j.Now().Sub(start).Milliseconds())
+	return answer, nil
+}
+
+// crawl crawls the items of a batch that began at start, and returns the Batch of the answer.
+func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := j.newRun(batch, cancel)
-	r.log = log
-	limit := time.Duration(batch.MaxExecutionTime) * time.Second
-	if limit == 0 {
-		limit = j.Config.MaxExecutionTime
-	}
-	if limit > 0 {
-		r.deadline = r.start.Add(limit)
+	r := j.newRun(batch, log, cancel)
+	if limit := cmp.Or(time.Duration(batch.MaxExecutionTime)*time.Second, j.Config.MaxExecutionTime); limit > 0 {
+		r.deadline = start.Add(limit)
 	}
 	if most := batch.MaxItems; most > 0 && int64(len(batch.Items)) > most {
 		// The rows of the other items stay selected. URL_RETURN frees them.
@@ -235,14 +267,19 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	items, err := r.run(ctx)
 	if err != nil {
-		return nil, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
+		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
 	r.batch.Items = items
-	if r.batch.Folder != "" {
-		r.batch.Spent += j.Now().Sub(r.start).Milliseconds()
-	}
-	log.Info("batch crawled", "items", len(items), "ms", j.Now().Sub(r.start).Milliseconds())
 	return r.batch, nil
+}
+
+// refills reports whether a batch may select more URLs: it has time, it was not told to stop,
+// and it has crawled something. Otherwise a host that hands all items back would cause an
+// endless loop.
+func (j *Job) refills(ctx context.Context, last wire.Batch, start time.Time) bool {
+	return len(last.Refill) > 0 && last.DBMode&wire.DBWrite != 0 && last.CrawlerType == wire.CrawlNormal && ctx.Err() == nil &&
+		j.Now().Sub(start) < time.Duration(last.RefillTime)*time.Millisecond &&
+		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 
 // answer lists the items of the answer and joins their errors. A real-time answer includes

@@ -215,6 +215,11 @@ func (w *world) try(ctx context.Context, b wire.Batch) (wire.Batch, error) {
 	if err != nil {
 		w.Fatal(err)
 	}
+	return w.runRaw(ctx, raw)
+}
+
+func (w *world) runRaw(ctx context.Context, raw json.RawMessage) (wire.Batch, error) {
+	w.Helper()
 	answer, err := w.job.Run(ctx, raw)
 	if err != nil {
 		return wire.Batch{}, err

@@ -163,12 +163,10 @@ func (repo *Repository) fetch(ctx context.Context, list []wire.URLFetchRequest) 
 // asBatch converts selected rows into the Batch that processor-task reads
 // (docs/spec/daemon.md 2.12).
 func asBatch(id int64, urls []wire.URL) wire.Batch {
-	b := wire.Batch{ID: id, CrawlerType: wire.CrawlProcess, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
-	for _, u := range urls {
-		u.ContentMask = 1
-		b.Items = append(b.Items, wire.BatchItem{SiteID: u.SiteID, URLID: u.URLMd5, URL: u})
+	for i := range urls {
+		urls[i].ContentMask = 1
 	}
-	return b
+	return wire.Batch{ID: id, CrawlerType: wire.CrawlProcess, Items: wire.BatchItems(urls), DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
 }
 
 func readURLReturn(raw json.RawMessage, _ *wire.Notes) (r wire.URLReturnRequest, err error) {

@@ -21,6 +21,12 @@ type Batch struct {
 	MaxHostWait       int64 // ms that an item waits for its host before it is handed back; 0: no limit
 	RemoveUnprocessed bool  // leave items that were not started out of the answer
 
+	// Refill, if not empty, is the URL_FETCH that selects more URLs for this batch when its
+	// items are crawled, for RefillTime ms from the start. Refilled counts them in the answer.
+	Refill     []URLFetchRequest
+	RefillTime int64
+	Refilled   int64
+
 	// The manager sets these for the tasks of a real-time batch.
 	Folder string // of its raw files; "": those of the node
 	Spent  int64  // ms of MaxExecutionTime that earlier tasks used
@@ -70,7 +76,11 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		if b.Folder != "" && !FolderName(b.Folder) {
 			o.fail("contentFolder", "is not the name of a folder")
 		}
-		o.accept("errorNames")
+		o.accept("errorNames", "refilled")
+		if o.has("refill") {
+			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, b.ID) })
+			b.RefillTime = o.bounded("refillTime", 0, Bounds{Max: math.MaxInt32})
+		}
 		seen := map[[2]string]bool{}
 		for i, raw := range o.list("items") {
 			item := readObject(o.reading, fmt.Sprintf("BatchItem[%d]", i), raw, readBatchItem)
@@ -82,6 +92,19 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		}
 		return b
 	})
+}
+
+// readRefill reads a selection, whose rows the batch must hold.
+func readRefill(o *object, batch int64) []URLFetchRequest {
+	r := readURLFetch(o)
+	if r.URLUpdate["Status"] != int64(StatusSelectedCrawling) || r.URLUpdate["Batch_Id"] != batch {
+		o.fail("urlUpdate", "does not select for this batch")
+	}
+	if r.SiteLists.Given() {
+		o.fail("siteUpdate", "changes lists of a site")
+	}
+	o.refuse(r.Check(o.name))
+	return []URLFetchRequest{r}
 }
 
 // FolderName reports whether name is a valid Batch.Folder: 1 to 64 letters, digits, _
@@ -158,6 +181,15 @@ func readOverlay(o *object, siteID string) SiteOverlay {
 	return s
 }
 
+// BatchItems returns items of stored rows, such as a selection.
+func BatchItems(rows []URL) []BatchItem {
+	items := make([]BatchItem, len(rows))
+	for i, u := range rows {
+		items[i] = BatchItem{SiteID: u.SiteID, URLID: u.URLMd5, URL: u}
+	}
+	return items
+}
+
 // Apply changes site. It never writes into lists that other copies of site share. A nil
 // overlay changes nothing.
 func (o *SiteOverlay) Apply(site *Site) {
@@ -210,8 +242,11 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 		"errorNames": b.ErrorMask.Names(), "dbMode": b.DBMode, "maxIterations": b.MaxIterations,
 		"maxItems": maxItems, "maxExecutionTime": b.MaxExecutionTime, "removeUnprocessedItems": b.RemoveUnprocessed,
 	}
-	if b.MaxHostWait > 0 { // this key and the next two are not part of the specification
+	if b.MaxHostWait > 0 { // this key and the next ones are not part of the specification
 		object["maxHostWait"] = b.MaxHostWait
+	}
+	if b.Refilled > 0 {
+		object["refilled"] = b.Refilled
 	}
 	if b.Folder != "" {
 		object["contentFolder"], object["spentTime"] = b.Folder, b.Spent

@@ -73,6 +73,7 @@ type outcome struct {
 	Exit    int
 	Batch   bool  // the answer is valid: a Batch, or what tasks of the queue answer
 	Items   int   // of the answer
+	More    int   // URLs that the batch selected by itself
 	Crawled []key // crawled items of the answer, if other nodes must learn of them
 
 	Unsubmitted bool // the executor did not accept the task

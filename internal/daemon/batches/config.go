@@ -64,6 +64,9 @@ type CrawlConfig struct {
 	// PaceTime limits the URLs of a site in a batch: no more than its RequestDelay allows to
 	// fetch in this time; BatchDefaultPaceTime, s.
 	PaceTime time.Duration
+	// RefillTime is how long a batch selects more URLs by itself when its own are crawled;
+	// BatchRefillTime, s; 0: never. With several data nodes it never does.
+	RefillTime time.Duration
 	// MaxHostWait is how long an item may wait for its host's delay before it is handed
 	// back; BatchMaxHostWait, s; 0: until the end of the batch.
 	MaxHostWait   time.Duration

@@ -42,6 +42,7 @@ type round struct {
 	incremental bool
 	fetch       fetchType
 	second      bool // the selection of the other fetch type was empty
+	selection   map[string]any
 }
 
 // NewCrawl returns the manager; it opens nothing.
@@ -75,6 +76,7 @@ func (c *Crawl) declare() {
 		manager.Program("DRCEDBAppName", c.cfg.DBTask.Program, c.cfg.DBTask.Args...),
 		manager.Switch("RegularCrawlingPropagateURLs", &c.cfg.Propagate),
 		manager.Span("BatchDefaultPaceTime", &c.cfg.PaceTime, time.Second, 0, time.Hour),
+		manager.Span("BatchRefillTime", &c.cfg.RefillTime, time.Second, 0, time.Hour),
 		manager.Span("BatchMaxHostWait", &c.cfg.MaxHostWait, time.Second, 0, time.Hour),
 		manager.Int("BatchMaxIterations", &c.cfg.MaxIterations, 1, 100),
 		manager.Switch("BatchDefaultCheckURLsInActiveBatches", &c.cfg.CheckActive),
@@ -117,7 +119,8 @@ func (c *Crawl) fill() {
 	c.again = false
 	c.fetches++
 	sites, most := c.drawn(r.fetch)
-	c.find(r, c.selection(r.id, sites, c.cfg.URLsCriterion, most))
+	r.selection = c.selection(r.id, sites, c.cfg.URLsCriterion, most)
+	c.find(r)
 }
 
 // selecting reports whether a selection of regular crawling has no answer yet.
@@ -131,9 +134,9 @@ func (c *Crawl) selecting() bool {
 }
 
 // find runs a selection on all nodes and makes a batch of the answers.
-func (c *Crawl) find(r round, selection map[string]any) {
+func (c *Crawl) find(r round) {
 	c.open[r.id] = r
-	c.ask(wire.URLFetch, []any{selection}, func(nodes []nodeAnswer, err error) {
+	c.ask(wire.URLFetch, []any{r.selection}, func(nodes []nodeAnswer, err error) {
 		delete(c.open, r.id)
 		if err != nil {
 			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
@@ -220,12 +223,17 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	}
 	task := executor.Task{Stages: []executor.Stage{c.cfg.Crawler}}
 	limit := c.timed(r.fetch, &task)
-	stdin, err := json.Marshal(map[string]any{
+	object := map[string]any{
 		"id": r.id, "crawlerType": kind, "items": g.items, "errorMask": 0, "dbMode": wire.DBRead | wire.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
 		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
 		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(),
-	})
+	}
+	if c.cfg.RefillTime > 0 && len(nodes) == 1 && !r.incremental {
+		object["refill"], object["refillTime"] = r.selection, c.cfg.RefillTime.Milliseconds()
+		b.sites = nil // it may select rows of any site
+	}
+	stdin, err := json.Marshal(object)
 	if err != nil {
 		c.batches[b.task] = b
 		c.refused(b, err)
@@ -302,6 +310,7 @@ func (c *Crawl) active(k key) bool {
 // the rows are returned: otherwise copies of crawled URLs would be selected.
 func (c *Crawl) finished(b *batch, next func()) {
 	c.Tell(ProcessName, wire.InternalWork, nil)
+	c.items += int64(b.end.More)
 	inform := func() {
 		if b.end.good() && len(b.end.Crawled) > 0 {
 			c.foreign(b, next)

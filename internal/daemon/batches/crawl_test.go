@@ -105,6 +105,43 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	})
 }
 
+// A batch of the only node gets its selection, to continue by itself. The URLs that it selects
+// count, and URL_RETURN frees rows of any site.
+func TestBatchThatRefillsItself(t *testing.T) {
+	for nodes, refills := range map[int]bool{1: true, 2: false} {
+		t.Run(fmt.Sprint(nodes, " nodes"), func(t *testing.T) {
+			r := newRig(t, newWorld(nodes, 1, 3*nodes))
+			c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.RefillTime = 10, 5*time.Second })
+			task := r.submitted()
+			b, err := wire.ReadBatch(task.Stdin, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b.Refill) > 0 != refills || refills && (b.RefillTime != 5000 || !b.Refill[0].SkipBusySites || b.Refill[0].MaxURLs != 10) {
+				t.Fatalf("refill %+v for %d ms", b.Refill, b.RefillTime)
+			}
+			if !refills {
+				return
+			}
+			r.world.set(func() {
+				for _, row := range r.world.nodes[0] {
+					row.status = wire.StatusCrawled
+				}
+			})
+			r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":7}`)
+			r.empty()
+			r.inside(func() {
+				if c.items != 3+7 || c.faults != 0 {
+					t.Errorf("%d items, %d faults", c.items, c.faults)
+				}
+			})
+			if got := r.world.returns(t, b.ID); len(got) != 1 || len(got[0].Sites) != 0 {
+				t.Errorf("URL_RETURN %+v", got)
+			}
+		})
+	}
+}
+
 func TestSlotsAreRefilledAtOnce(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 25))
 	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 5, 2 })

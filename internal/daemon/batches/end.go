@@ -91,7 +91,8 @@ func readBatch(res executor.Result, keys bool) outcome {
 		return o
 	}
 	var answer struct {
-		Items []struct {
+		Refilled int
+		Items    []struct {
 			SiteID string `json:"siteId"`
 			URLID  string `json:"urlId"`
 			URL    struct {
@@ -103,7 +104,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 		o.Reason = "the answer is not a batch: " + clip(res.Stdout)
 		return o
 	}
-	o.Batch, o.Items = true, len(answer.Items)
+	o.Batch, o.Items, o.More = true, len(answer.Items), answer.Refilled
 	for _, it := range answer.Items {
 		if keys && it.URL.Status == wire.StatusCrawled {
 			o.Crawled = append(o.Crawled, key{it.SiteID, it.URLID})

@@ -57,7 +57,8 @@ func (c *Crawl) lookAgain() {
 	}
 	r := round{id: newBatchID(), incremental: true}
 	c.incremental++
-	c.find(r, c.incrementalSelection(r.id))
+	r.selection = c.incrementalSelection(r.id)
+	c.find(r)
 }
 
 // incrementalSelection returns the URL_FETCH of an incremental batch. It skips sites with rows

@@ -65,6 +65,7 @@ var crawlKeys = append([]keyCase{
 	toggle("RegularCrawlingMode", 1),
 	toggle("RegularCrawlingPropagateURLs", 0),
 	number("BatchMaxHostWait", 6, "0 to 3600", 3601),
+	number("BatchRefillTime", 7, "0 to 3600", 3601),
 	number("BatchDefaultPaceTime", 4, "0 to 3600", 3601),
 	number("BatchMaxIterations", 2, "1 to 100", 0),
 	toggle("BatchDefaultCheckURLsInActiveBatches", 0),

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -104,6 +105,25 @@ func (r *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask
 		r.Sites[id].Errors += int64(items)
 	}
 	return err
+}
+
+// URLFetch selects the due rows of all sites in the order of their URLs, at most MaxURLs of the
+// first request, and applies its status and batch.
+func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error) {
+	end, err := r.begin(ctx, "URLFetch")
+	defer end()
+	if err != nil {
+		return nil, err
+	}
+	q := selection[0]
+	var rows []wire.URL
+	for _, key := range slices.SortedFunc(maps.Keys(r.URLs), func(a, b string) int { return strings.Compare(r.URLs[a].URL, r.URLs[b].URL) }) {
+		if row := r.URLs[key]; row.Status == wire.StatusNew && row.State == wire.URLEnabled && int64(len(rows)) < q.MaxURLs {
+			row.Status, row.BatchID = q.URLUpdate["Status"].(int64), q.URLUpdate["Batch_Id"].(int64)
+			r.URLs[key], rows = row, append(rows, row)
+		}
+	}
+	return rows, nil
 }
 
 // MarkCrawling marks rows Crawling that are not done and not held by another batch.
