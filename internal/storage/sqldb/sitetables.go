@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -38,15 +39,21 @@ func (t *Tx) MakeSite(site string, databases ...string) error {
 }
 
 // SiteMade must follow the insert of the row of the site. If another transaction has
-// meanwhile deleted a site of that name and recorded its tables, Update runs again.
+// meanwhile deleted a site of that name, its tables are recorded or already dropped: then
+// Update runs again.
 func (t *Tx) SiteMade(site string) error {
 	if t.DB.dialect != expr.MySQL {
 		return nil
 	}
-	if waits, err := t.waitsForDrop(site); err != nil || !waits {
-		return err
+	if waits, err := t.waitsForDrop(site); err != nil || waits {
+		return cmp.Or(err, errAgain)
 	}
-	return errAgain
+	for database := range siteTables {
+		if has, err := t.HasSite(database, site); err != nil || !has {
+			return cmp.Or(err, errAgain)
+		}
+	}
+	return nil
 }
 
 // DropSite deletes the rows or drops the tables of a site in the given databases.

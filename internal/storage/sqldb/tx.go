@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -129,8 +130,11 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 	deadline := time.Now().Add(d.cfg.Busy)
 	for {
 		_, err := conn.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
-		if err == nil || !Busy(err) || time.Now().After(deadline) {
+		if err == nil || !Busy(err) {
 			return err
+		}
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return cmp.Or(ctx.Err(), err)
 		}
 		if err := sleep(ctx, time.Duration(1+rand.IntN(5))*time.Millisecond); err != nil {
 			return err
