@@ -150,7 +150,7 @@ func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 		number, _ = d.numbers.Load(c)
 		return nil
 	})
-	after := context.AfterFunc(ctx, func() {
+	kill := sync.OnceFunc(func() {
 		if number == nil {
 			return
 		}
@@ -158,10 +158,14 @@ func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
 		defer cancel()
 		_, _ = d.definers.ExecContext(short, fmt.Sprintf("KILL CONNECTION %s", textOf(number)))
 	})
+	after := context.AfterFunc(ctx, kill)
 	return func() {
-		if !after() { // never reuse a connection that is being killed
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		if after() && ctx.Err() == nil {
+			return
 		}
+		go kill() // the driver may notice the end of ctx before AfterFunc does
+		// Never reuse a connection that is being killed.
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }
 
