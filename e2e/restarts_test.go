@@ -55,21 +55,21 @@ func TestTwoHundredRestarts(t *testing.T) {
 		sites = append(sites, &restartedSite{witness: w, id: id})
 	}
 	more()
-	var ends []restart
-	for len(ends) < restarts {
-		// Before a crawl ends, another one starts, so that every end hits one. A fast crawl may
-		// have got on during the start of the daemon.
+	// moreInTime starts another site before the last one ends, so that every end hits a crawl.
+	moreInTime := func() {
 		if sites[len(sites)-1].count() > n*9/10 {
 			more()
 		}
+	}
+	var ends []restart
+	for len(ends) < restarts {
+		moreInTime() // a fast crawl may have got on during the start of the daemon
 		// A third of the ends hits the start of the daemon, the others the crawl. At
 		// least n/10 requests of the last site are still to come.
 		if pages := random.IntN(45) - 15; pages > 0 {
 			sites[len(sites)-1].awaitRequests(t, pages)
 		}
-		if sites[len(sites)-1].count() > n*9/10 {
-			more()
-		}
+		moreInTime()
 		e := restart{stopped: random.IntN(3) == 0, inFlight: map[string]bool{}}
 		signal := syscall.SIGKILL
 		if e.stopped {

@@ -15,8 +15,8 @@ const (
 	lockName      = "lock"
 	// unlockedAge is the age at which a folder without a lock file counts as orphaned.
 	unlockedAge = time.Hour
-	// maxPath is the longest path of a profile: Chromium puts a socket below it, at
-	// org.chromium.Chromium.XXXXXX/SingletonSocket, and a socket's path has 107 bytes.
+	// maxPath is the longest path of a profile: Chromium adds 45 bytes for the socket below
+	// it, org.chromium.Chromium.<6 letters>/SingletonSocket, and a socket's path has 107.
 	maxPath = 107 - 45
 )
 

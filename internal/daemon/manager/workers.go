@@ -68,15 +68,13 @@ func (l *Loop) Go(work func(ctx context.Context) error, ended func(err error)) {
 
 // Work is Go for work that returns a value. After an error done gets the zero value.
 func Work[T any](l *Loop, work func(ctx context.Context) (T, error), done func(T, error)) {
-	values := make(chan T, 1)
-	l.Go(func(ctx context.Context) error {
-		v, err := work(ctx)
-		values <- v
+	var v, zero T // the end of the worker orders its write before done
+	l.Go(func(ctx context.Context) (err error) {
+		v, err = work(ctx)
 		return err
 	}, func(err error) {
-		var v T
-		if err == nil {
-			v = <-values
+		if err != nil {
+			v = zero
 		}
 		done(v, err)
 	})

@@ -223,7 +223,10 @@ func markup(b []byte) int {
 // commentEnd returns the length of the comment, doctype or instruction at the start of b.
 func commentEnd(b []byte) int {
 	if !bytes.HasPrefix(b, []byte("<!--")) {
-		return 1 + endAt(b[1:], ">")
+		if end := bytes.IndexByte(b, '>'); end >= 0 {
+			return end + 1
+		}
+		return len(b)
 	}
 	dashes, first := 0, true
 	for i := 4; i < len(b); i++ {
@@ -237,14 +240,6 @@ func commentEnd(b []byte) int {
 			return i + 2
 		}
 		dashes, first = 0, false
-	}
-	return len(b)
-}
-
-// endAt returns the end of the first mark in b, or the end of b.
-func endAt(b []byte, mark string) int {
-	if i := bytes.Index(b, []byte(mark)); i >= 0 {
-		return i + len(mark)
 	}
 	return len(b)
 }
@@ -328,75 +323,6 @@ func opens(b []byte, prefix, name string) bool {
 		bytes.EqualFold(b[len(prefix):n], []byte(name))
 }
 
-// unescapeValue resolves the character references of an attribute value: "&name" without ";"
-// only if the whole name is known and no "=" follows (HTML standard, 13.2.5.73).
-func unescapeValue(value []byte) []byte {
-	i := bytes.IndexByte(value, '&')
-	if i < 0 {
-		return value
-	}
-	out := make([]byte, 0, len(value))
-	for ; i >= 0; i = bytes.IndexByte(value, '&') {
-		n := i + referenceLen(value[i:])
-		out = append(out, value[:i]...)
-		out = append(out, resolve(value[i:n], value[n:])...)
-		value = value[n:]
-	}
-	return append(out, value...)
-}
-
-// referenceLen returns the length of "&name", "&#1" or "&#xF" with an optional ";".
-func referenceLen(b []byte) int {
-	i, digit := 1, alphanumeric
-	if i < len(b) && b[i] == '#' {
-		i, digit = i+1, decimal
-		if i < len(b) && b[i]|0x20 == 'x' {
-			i, digit = i+1, hexadecimal
-		}
-	}
-	for i < len(b) && digit(b[i]) {
-		i++
-	}
-	if i < len(b) && b[i] == ';' {
-		i++
-	}
-	return i
-}
-
-// resolve returns the text of a reference, or the reference itself.
-func resolve(reference, rest []byte) string {
-	text := html.UnescapeString(string(reference))
-	if len(reference) < 2 || reference[1] == '#' {
-		return text
-	}
-	// UnescapeString also resolves the start of a name, and leaves the end of the name.
-	last := text[len(text)-1]
-	if reference[len(reference)-1] == ';' {
-		if last == ';' && text != ";" {
-			return string(reference)
-		}
-	} else if alphanumeric(last) || len(rest) > 0 && rest[0] == '=' {
-		return string(reference)
-	}
-	return text
-}
-
-// newlines replaces "\r\n" and "\r" by "\n".
-func newlines(b []byte) []byte {
-	if bytes.IndexByte(b, '\r') < 0 {
-		return b
-	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-}
-
-// replaceNUL replaces NUL characters by U+FFFD.
-func replaceNUL(b []byte) []byte {
-	if bytes.IndexByte(b, 0) < 0 {
-		return b
-	}
-	return bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))
-}
-
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && isSpace(b[i]) {
 		i++
@@ -404,8 +330,5 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-func isSpace(c byte) bool      { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
-func letter(c byte) bool       { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func decimal(c byte) bool      { return '0' <= c && c <= '9' }
-func alphanumeric(c byte) bool { return letter(c) || decimal(c) }
-func hexadecimal(c byte) bool  { return decimal(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
+func letter(c byte) bool  { return 'a' <= c|0x20 && c|0x20 <= 'z' }

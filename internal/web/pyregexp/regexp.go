@@ -49,7 +49,7 @@ func compile(text, flags string) (*Regexp, error) {
 	own, text := globalFlags(text)
 	flags += own
 	if linear, ok := translate(text); ok && !strings.Contains(flags, "x") {
-		if re, err := Linear("(?m" + flags + ")" + linear); err == nil {
+		if re, err := compileLinear("(?m" + flags + ")" + linear); err == nil {
 			return &Regexp{linearEngine{re}, groupNames(re.SubexpNames()), re.NumSubexp()}, nil
 		}
 	}

@@ -20,9 +20,9 @@ const (
 // errProgram says that an expression would take too much memory.
 var errProgram = errors.New("expression is too large after its repetitions are expanded")
 
-// Linear compiles an expression of package regexp, in its own dialect. An expression above
-// MaxText bytes, or one that takes too much memory, is an error.
-func Linear(text string) (*regexp.Regexp, error) {
+// compileLinear compiles an expression of package regexp, in its own dialect. An expression
+// above MaxText bytes, or one that takes too much memory, is an error.
+func compileLinear(text string) (*regexp.Regexp, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("expression of %d bytes; the limit is %d", len(text), MaxText)
 	}
