@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,5 +38,24 @@ func TestFinalize(t *testing.T) {
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("the raw files of an earlier run remain: %v", err)
+	}
+}
+
+// The program starts for a few pages on small machines, too. Libraries may not fill large
+// tables before there is a page that needs them.
+func TestStartIsSmall(t *testing.T) {
+	c := clitest.Command(t, "", "--help")
+	c.Env = append(c.Env, "GODEBUG=inittrace=1")
+	_, trace, status := clitest.Output(t, c)
+	total := 0
+	for _, m := range regexp.MustCompile(`(?m)^init .* (\d+) bytes, `).FindAllStringSubmatch(trace, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	if status != 0 || total == 0 || total > 16<<20 {
+		t.Errorf("status %d, packages allocate %d bytes before main:\n%s", status, total, trace)
 	}
 }
