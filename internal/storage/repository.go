@@ -37,6 +37,19 @@ func (repo *Repository) MarkCrawling(ctx context.Context, site string, batch int
 	return repo.Store.MarkCrawling(ctx, site, batch, items)
 }
 
+// TakeNext selects rows for a batch and marks them as being crawled; see
+// sqlstore.Store.TakeNext. Like MarkCrawling it empties the trash before it returns.
+func (repo *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
+	rows, trash, err := repo.Store.TakeNext(ctx, selection, batch)
+	if err == nil && trash && len(rows) > 0 {
+		err = repo.EmptyTrash(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
 // MarkProcessing marks rows as being processed; see sqlstore.Store.MarkProcessing. It
 // empties the trash first, like MarkCrawling.
 func (repo *Repository) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {

@@ -128,6 +128,14 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 			_, err := n.MarkCrawling(n.t.Context(), site, 5, []wire.URL{{SiteID: site, URL: root, URLMd5: site}})
 			return err
 		},
+		"next of a batch": func(n *node) error {
+			n.good(`["URL_NEW",[{"siteId":"` + site + `","url":"http://example.test/next"}]]`)
+			rows, err := n.TakeNext(n.t.Context(), []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: 5, URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(5)}}}, 5)
+			if len(rows) == 0 {
+				n.t.Error("no rows")
+			}
+			return err
+		},
 		"processing": func(n *node) error { _, err := n.MarkProcessing(n.t.Context(), site, 5, []string{site}); return err },
 		"deletion":   func(n *node) error { n.good(`["SITE_DELETE",{"id":"unknown"}]`); return nil },
 		"concurrent": func(n *node) error { return twice(func() error { return n.EmptyTrash(n.t.Context()) }) },

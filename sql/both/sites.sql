@@ -74,6 +74,9 @@ INSERT INTO {dc_sites.trash} (Site_Id, URLMd5) VALUES (?, ?);
 -- name: trash_oldest
 SELECT Id, Site_Id, URLMd5 FROM {dc_sites.trash} ORDER BY Id LIMIT ?;
 
+-- name: trash_any
+SELECT 1 FROM {dc_sites.trash} LIMIT 1;
+
 -- name: site_stale
 SELECT MaskStale FROM {dc_sites.sites} WHERE Id = ?;
 

@@ -57,6 +57,7 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 // Rows is Each for a query with unknown columns. It calls columns, which may be nil, as Any does.
 func (t *Tx) Rows(text string, args []any, columns func(names, types []string), row func(scan func(...any) error) error) error {
 	defer t.DB.interrupted(t.ctx, t.conn)()
+	t.DB.counts.statements.Add(1)
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hce/dc/internal/storage/expr"
@@ -48,6 +49,13 @@ type DB struct {
 	steps    []step
 	dialect  expr.Dialect
 	texts    map[string]statement // named statements
+	counts   struct{ transactions, statements atomic.Int64 }
+}
+
+// Counts returns the numbers of transactions and of their statements since Open, without
+// those that begin and end a transaction. Repeated attempts count.
+func (d *DB) Counts() (transactions, statements int64) {
+	return d.counts.transactions.Load(), d.counts.statements.Load()
 }
 
 // Open opens the database and migrates its schema. Several processes may do so at the

@@ -280,7 +280,7 @@ func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 		return fmt.Errorf("begin write transaction: %w", d.away(err))
 	}
 	done := false
-	t := &Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}
+	t := d.tx(ctx, conn)
 	defer func() {
 		if done && !t.mark.strays {
 			return

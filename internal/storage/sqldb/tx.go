@@ -28,6 +28,11 @@ type marks struct {
 	strays bool // a client statement may have changed the connection (Any)
 }
 
+func (d *DB) tx(ctx context.Context, conn *sql.Conn) *Tx {
+	d.counts.transactions.Add(1)
+	return &Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}
+}
+
 // Of returns the same transaction with named statements for the tables of a site. The
 // caller must check the id of the site.
 func (t *Tx) Of(site string) *Tx {
@@ -67,7 +72,7 @@ func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
 		return fmt.Errorf("begin read transaction: %w", d.away(err))
 	}
 	defer conn.ExecContext(whole, "ROLLBACK")
-	return d.away(read(&Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}))
+	return d.away(read(d.tx(ctx, conn)))
 }
 
 // Update runs change in a write transaction and commits it if change returns nil. Otherwise
@@ -114,7 +119,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 			conn = nil
 		}
 	}()
-	if err := change(&Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}); err != nil {
+	if err := change(d.tx(ctx, conn)); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
@@ -174,6 +179,7 @@ func (t *Tx) exec(text string, args []any) (sql.Result, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
+	t.DB.counts.statements.Add(1)
 	return t.conn.ExecContext(context.WithoutCancel(t.ctx), text, args...)
 }
 
@@ -199,6 +205,7 @@ func (t *Tx) Each(text string, args []any, row func(scan func(...any) error) err
 
 // Row scans the first row of a query. found is false if there is no row.
 func (t *Tx) Row(text string, args []any, into ...any) (found bool, err error) {
+	t.DB.counts.statements.Add(1)
 	err = t.conn.QueryRowContext(context.WithoutCancel(t.ctx), text, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -33,6 +33,25 @@ func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wi
 	})
 }
 
+// TakeNext is URLFetch and MarkCrawling of the rows that it selects, in one transaction: a
+// batch that takes its next rows writes each of them once. The rows are those that
+// MarkCrawling would read, all of them are taken. Trash reports whether Trash has items.
+func (s *Store) TakeNext(ctx context.Context, list []wire.URLFetchRequest, batchID int64) (rows []wire.URL, trash bool, err error) {
+	rows, err = result(ctx, s.update, "TakeNext", func(t *tx) ([]wire.URL, error) {
+		rows := []wire.URL{}
+		for i, r := range list {
+			f := fetch{tx: t, r: r, object: elementName("URLFetch", i), taker: batchID, takes: true}
+			if err := f.run(); err != nil {
+				return nil, err
+			}
+			rows = append(rows, f.rows...)
+		}
+		trash, err = t.Get("trash_any", nil, new(int))
+		return rows, err
+	})
+	return rows, trash, err
+}
+
 // updatesSites reports whether r changes a site.
 func updatesSites(r wire.URLFetchRequest) bool { return len(r.SiteUpdate) > 0 || r.SiteLists.Given() }
 
@@ -43,6 +62,8 @@ type fetch struct {
 	object  string
 	rows    []wire.URL
 	updated map[string]bool // sites that siteUpdate was applied to
+	takes   bool            // see TakeNext
+	taker   int64           // id of the batch
 }
 
 // candidate is a site that the request may read.
@@ -288,7 +309,13 @@ func (f *fetch) mark() error {
 
 func (f *fetch) markSite(site string, urls []*wire.URL) error {
 	rows := mapped(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
-	if err := f.setURLs(f.urlsTarget(f.object+".urlUpdate", site), rows, f.r.URLUpdate); err != nil {
+	set := f.r.URLUpdate
+	if f.takes {
+		set = clone(set)
+		set["Status"], set["Batch_Id"], set["ErrorMask"] = int64(wire.StatusCrawling), f.taker, int64(0)
+		set["TcDate"], set["UDate"] = f.now, f.now
+	}
+	if err := f.setURLs(f.urlsTarget(f.object+".urlUpdate", site), rows, set); err != nil {
 		return err
 	}
 	if status, ok := f.r.URLUpdate["Status"].(int64); ok {
@@ -296,5 +323,14 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 			u.Status = status
 		}
 	}
-	return f.statistics(site).updated(rows, f.r.URLUpdate)
+	if err := f.statistics(site).updated(rows, f.r.URLUpdate); err != nil || !f.takes {
+		return err
+	}
+	for _, u := range urls {
+		wire.Apply(u, wire.URLColumns, f.r.URLUpdate, wire.Date(f.now))
+		if err := f.statistics(site).reached(u.URLMd5, wire.StatusCrawling, *u); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -142,3 +142,65 @@ func TestURLFetchSkipsHeldSites(t *testing.T) {
 		})
 	}
 }
+
+// TakeNext leaves the same rows, counters, journals and event counters as URLFetch and
+// MarkCrawling, and returns the rows that MarkCrawling returns.
+func TestTakeNext(t *testing.T) {
+	const request = `[{"maxURLs":5,"algorithm":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,
+		"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()","tcDate":"NOW()"}},
+		{"sitesList":["s2"],"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1"},"urlUpdate":{"status":2,"batchId":7}}]`
+	list, err := wire.ReadURLFetch(json.RawMessage(request), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(take func(b *bench) []wire.URL) []any {
+		b := newBench(t)
+		b.o.StatsFreq, b.o.StatsLog = true, true
+		b.fill(3, 3)
+		b.must(b.update(ctx, "test", func(t *tx) error {
+			return t.setKeys(t.urlsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})
+		}))
+		b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s1") }))
+		b.now = b.now.Add(time.Hour)
+		got := []any{take(b), take(b)} // the second time all sites are busy, except for the list
+		for i := range 3 {
+			site := fmt.Sprintf("s%d", i)
+			b.checkCounters(site, "take")
+			got = append(got, b.site(site))
+			stats, err := b.URLStats(ctx, []wire.URLRecordsRequest{{SiteID: site}})
+			b.must(err)
+			got = append(got, stats[0].FreqRows)
+			for j := range 3 {
+				md5 := wire.Md5(fmt.Sprintf("%d/%d", i, j))
+				history, err := b.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: site, URLMd5: md5}})
+				b.must(err)
+				got = append(got, b.row(site, fmt.Sprintf("%d/%d", i, j)), history[0].LogRows)
+			}
+		}
+		return got
+	}
+	want := run(func(b *bench) (rows []wire.URL) {
+		selected, err := b.URLFetch(ctx, list)
+		b.must(err)
+		for _, u := range selected {
+			marks, err := b.MarkCrawling(ctx, u.SiteID, 7, []wire.URL{u})
+			b.must(err)
+			rows = append(rows, marks[u.URLMd5].Row)
+		}
+		return rows
+	})
+	got := run(func(b *bench) []wire.URL {
+		rows, trash, err := b.TakeNext(ctx, list, 7)
+		b.must(err)
+		if trash {
+			t.Error("trash")
+		}
+		return rows
+	})
+	if len(got[0].([]wire.URL)) != 6 || len(got[1].([]wire.URL)) != 1 {
+		t.Errorf("%d and %d rows", len(got[0].([]wire.URL)), len(got[1].([]wire.URL)))
+	}
+	for i := range want {
+		same(t, fmt.Sprint("part ", i), got[i], want[i])
+	}
+}

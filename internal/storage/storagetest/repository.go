@@ -126,6 +126,22 @@ func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequ
 	return rows, nil
 }
 
+// TakeNext is URLFetch and MarkCrawling.
+func (r *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
+	end, err := r.begin(ctx, "TakeNext")
+	end()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.URLFetch(ctx, selection)
+	for _, u := range rows {
+		if _, err := r.MarkCrawling(ctx, u.SiteID, batch, []wire.URL{u}); err != nil {
+			return nil, err
+		}
+	}
+	return rows, err
+}
+
 // MarkCrawling marks rows Crawling that are not done and not held by another batch.
 func (r *Repository) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
 	end, err := r.begin(ctx, "MarkCrawling")
