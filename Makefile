@@ -26,7 +26,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./intern
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale bench-slow profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,10 @@ BENCH_URLS ?= 1000000
 bench-scale: setup-bench build ## what a page costs at 10,000 URLs, 100,000 and so on
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -scale $(BENCH_URLS) $(BENCH_ARGS)
+
+bench-slow: setup-bench build ## a fast host beside a thousand sites with a slow host each
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -slow 1000 $(BENCH_ARGS)
 
 profile: setup-bench build ## where the processor time of a page goes, by program and package
 	@cd bench && $(GO_BUILD) -o ../bin/bench .

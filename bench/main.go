@@ -31,6 +31,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 1, "run each program this often and take the fastest run")
 	quick := flag.Bool("quick", false, "one site, one run, and processing with one setting only")
 	most := flag.Int("scale", 0, "crawl a growing site up to this `number` of URLs instead")
+	slowSites := flag.Int("slow", 0, "crawl a fast host beside this `number` of slow ones instead")
 	profiles := flag.String("profile", "", "crawl the sites with profiles in this `folder` instead, and print where the time goes")
 	flag.StringVar(&o.bin, "bin", "bin", "`folder` of dc-daemon and the clients; the ini files name the task programs")
 	flag.StringVar(&o.ini, "ini", "ini", "`folder` of the ini files")
@@ -43,7 +44,7 @@ func main() {
 		}
 	}
 	var err error
-	if *most == 0 {
+	if *most == 0 && *slowSites == 0 {
 		o.sites, err = findSites(split(*sites), split(*process))
 	}
 	if err == nil && (flag.NArg() > 0 || o.runs < 1) {
@@ -61,6 +62,8 @@ func main() {
 	switch {
 	case *most > 0:
 		err = scale(ctx, o, *most, d)
+	case *slowSites > 0:
+		err = slow(ctx, o, *slowSites, d)
 	case *profiles != "":
 		err = profile(ctx, o, *profiles, d)
 	default:

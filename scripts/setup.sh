@@ -172,7 +172,8 @@ man: man-db
 zsh: zsh
 fish: fish
 systemd-analyze: systemd
-systemd-sysusers: systemd'
+systemd-sysusers: systemd
+strace: strace'
 
 # found NAME...: one of the programs is there. Servers are not in everyone's PATH.
 found() {

@@ -78,7 +78,7 @@ func (m *machine) debian(install string) {
 // testPrograms are the programs that the tests start.
 var testPrograms = []string{
 	"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db", "resolveip", "my_print_defaults",
-	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers",
+	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace",
 }
 
 // testTools puts in the programs that the tests start.
@@ -316,7 +316,7 @@ const mirror = `for package; do
 	groff-base) programs=groff ;;
 	man-db) programs=man ;;
 	systemd) programs="systemd-analyze systemd-sysusers" ;;
-	wget | sqlite3 | chromium | zsh | fish) programs=$package ;;
+	wget | sqlite3 | chromium | zsh | fish | strace) programs=$package ;;
 	*) programs= ;;
 	esac
 	for p in $programs; do printf '#!/bin/sh\n' >"$BIN/$p"; chmod +x "$BIN/$p"; done
