@@ -94,13 +94,13 @@ bench-scale: setup-bench build ## what a page costs at 10,000 URLs, 100,000 and 
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -scale $(BENCH_URLS) $(BENCH_ARGS)
 
-bench-slow: setup-bench build ## a fast host beside a thousand sites with a slow host each
+bench-slow: setup-bench build ## a fast host together with a thousand slow ones
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -slow 1000 $(BENCH_ARGS)
 
-profile: setup-bench build ## where the processor time of a page goes, by program and package
+profile: setup-bench build ## where the processor time of a page goes; writes it into docs/performance.md
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
-	@bin/bench -profile .cache/profiles $(BENCH_ARGS)
+	@bin/bench -profile .cache/profiles -document docs/performance.md $(BENCH_ARGS)
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m

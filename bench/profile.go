@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,8 +17,12 @@ import (
 )
 
 // profile crawls the sites with profiles of all processes in the folder dir and prints, for
-// each program and package, the processor time of a page.
+// each program and package, the processor time of a page. It also puts these tables into the
+// document o.document, unless that is "".
 func profile(ctx context.Context, o options, dir string, d dc) error {
+	var tables bytes.Buffer
+	out := o.out
+	o.out = io.MultiWriter(out, &tables)
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -44,8 +50,29 @@ func profile(ctx context.Context, o options, dir string, d dc) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(o.out, "\nprofiles: go tool pprof -top bin/PROGRAM %s/SITE/PROGRAM.*\n", dir)
-	return err
+	if _, err := fmt.Fprintf(out, "\nprofiles: go tool pprof -top bin/PROGRAM %s/SITE/PROGRAM.*\n", dir); err != nil || o.document == "" {
+		return err
+	}
+	return replaceTables(o.document, tables.String())
+}
+
+// The tables of a document are between these lines.
+const (
+	tablesBegin = "<!-- begin: written by make profile -->\n"
+	tablesEnd   = "<!-- end: written by make profile -->\n"
+)
+
+func replaceTables(document, tables string) error {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	before, rest, begun := strings.Cut(string(text), tablesBegin)
+	_, after, ended := strings.Cut(rest, tablesEnd)
+	if !begun || !ended {
+		return fmt.Errorf("%s has no lines %q and %q", document, tablesBegin, tablesEnd)
+	}
+	return os.WriteFile(document, []byte(before+tablesBegin+strings.TrimLeft(tables, "\n")+"\n"+tablesEnd+after), 0o644)
 }
 
 // share is a program and a part of its work.

@@ -24,6 +24,7 @@ type options struct {
 	programs       []string // prefixes of names; none: all
 	runs           int
 	bin, ini, data string
+	document       string    // gets the tables of profile; "": none
 	out, talk      io.Writer // the report; progress and what is left out
 }
 

@@ -21,22 +21,22 @@ const (
 	fastPages  = 5000             // of it that are measured
 )
 
-// slow crawls a fast host alone, then beside a number of sites with a slow host each, and
+// slow crawls a fast host alone, then together with a number of sites with a slow host each, and
 // prints how much slower the fast one is. The daemon of the second crawl gets the slow sites
 // first and has requests under way to them when the fast one begins.
 func slow(ctx context.Context, o options, sites int, d dc) error {
 	facts := machine(o.data)
-	alone, err := o.fastBeside(ctx, d, 0)
+	alone, err := o.fastWith(ctx, d, 0)
 	if err != nil {
 		return err
 	}
-	beside, err := o.fastBeside(ctx, d, sites)
+	together, err := o.fastWith(ctx, d, sites)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "slow sites\tpages/s of the fast one\tratio\t\n")
-	fmt.Fprintf(w, "0\t%.1f\t1.000\t\n%d\t%.1f\t%.3f\t\n", alone, sites, beside, beside/alone)
+	fmt.Fprintf(w, "0\t%.1f\t1.000\t\n%d\t%.1f\t%.3f\t\n", alone, sites, together, together/alone)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func slow(ctx context.Context, o options, sites int, d dc) error {
 	return err
 }
 
-// fastBeside crawls the fast host beside slow sites and returns its pages per second.
-func (o options) fastBeside(ctx context.Context, d dc, sites int) (float64, error) {
+// fastWith crawls the fast host together with slow sites and returns its pages per second.
+func (o options) fastWith(ctx context.Context, d dc, sites int) (float64, error) {
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
 		return 0, err

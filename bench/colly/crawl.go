@@ -42,7 +42,7 @@ func Crawl(root *url.URL, parallel int, dir string) (pages int, err error) {
 	if _, err := db.Exec(schema); err != nil {
 		return 0, fmt.Errorf("create table: %w", err)
 	}
-	insert, err := db.Prepare("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)")
+	insert, err := db.Prepare("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
 		return 0, fmt.Errorf("prepare row: %w", err)
 	}
