@@ -203,3 +203,25 @@ func TestPartOfASample(t *testing.T) {
 		}
 	}
 }
+
+// The tables of a profile replace the older ones between the marks, and nothing else.
+func TestReplaceTables(t *testing.T) {
+	document := filepath.Join(t.TempDir(), "page.md")
+	write := func(text string) {
+		if err := os.WriteFile(document, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# Page\n" + tablesBegin + "old\n" + tablesEnd + "end\n")
+	if err := replaceTables(document, "\n| new |\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(document)
+	if want := "# Page\n" + tablesBegin + "| new |\n\n" + tablesEnd + "end\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v; want %q", text, err, want)
+	}
+	write("# Page\n" + tablesEnd + tablesBegin)
+	if err := replaceTables(document, "| new |\n"); err == nil {
+		t.Error("marks in the wrong order are accepted")
+	}
+}
