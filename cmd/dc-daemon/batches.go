@@ -98,13 +98,13 @@ func crawl(f *config.File) batches.CrawlConfig {
 // process reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
 func process(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
-	s.Accept("BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess")
+	s.Accept("BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess", "DRCEDBAppName")
 	return batches.ProcessConfig{
-		Common:    common(s, 300, 2),
-		Selector:  stage(f, s, "DRCEDBAppName", "db-task"),
-		Processor: stage(f, s, "DRCEProcessorAppName", "processor-task"),
-		Period:    s.Duration("ProcessingPeriod", time.Second, 2*time.Second, 0, longest),
-		Mode:      s.Bool("ProcessingMode", true),
+		Common:     common(s, 300, 1),
+		Processor:  stage(f, s, "DRCEProcessorAppName", "processor-task"),
+		Period:     s.Duration("ProcessingPeriod", time.Second, 2*time.Second, 0, longest),
+		Mode:       s.Bool("ProcessingMode", true),
+		RefillTime: s.Duration("BatchRefillTime", time.Second, 5*time.Second, 0, time.Hour),
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},

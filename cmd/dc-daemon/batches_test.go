@@ -107,15 +107,15 @@ func processKeys() []iniKey {
 		return func(c *daemon.Config) any { return get(&c.Process) }
 	}
 	return append([]iniKey{
-		{"DRCEDBAppName", f(func(c *batches.ProcessConfig) any { return c.Selector.Program }), "db-task", "x", "x", `"`, "not a command line"},
 		{"DRCEProcessorAppName", f(func(c *batches.ProcessConfig) any { return c.Processor.Program }), "processor-task", "x", "x", `"`, "not a command line"},
 		{"ProcessingPeriod", f(func(c *batches.ProcessConfig) any { return c.Period }), 2 * time.Second, "0", time.Duration(0), "-1", "0 to 86400"},
+		{"BatchRefillTime", f(func(c *batches.ProcessConfig) any { return c.RefillTime }), 5 * time.Second, "0", time.Duration(0), "3601", "0 to 3600"},
 		{"ProcessingMode", f(func(c *batches.ProcessConfig) any { return c.Mode }), true, "0", false, "2", "0 or 1"},
 		{"BatchDefaultWhereSites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.Where }), processSites, "1", "1", "", ""},
 		{"BatchDefaultOrderBySites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.OrderBy }), "`Priority` DESC, `TcDateProcess` ASC", "`Id`", "`Id`", "", ""},
 		{"BatchDefaultWhereURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.Where }), processURLs, "1", "1", "", ""},
 		{"BatchDefaultOrderByURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
-	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 2)...)
+	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 1)...)
 }
 
 // Every key of the two sections: its default, its effect on the configuration, and the refusal

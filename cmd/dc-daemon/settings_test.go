@@ -36,7 +36,7 @@ func TestShippedIni(t *testing.T) {
 	}
 	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=4\nslots_process=2\nslots_realtime=6\nslots_recrawl=3\n")
 	for _, c := range []*daemon.Config{&shipped, &defaults} {
-		c.Sites.DBTask, c.Crawl.Crawler, c.Crawl.DBTask, c.Process.Selector, c.Process.Processor = executor.Stage{}, executor.Stage{}, executor.Stage{}, executor.Stage{}, executor.Stage{}
+		c.Sites.DBTask, c.Crawl.Crawler, c.Crawl.DBTask, c.Process.Processor = executor.Stage{}, executor.Stage{}, executor.Stage{}, executor.Stage{}
 	}
 	if !reflect.DeepEqual(shipped.Crawl, defaults.Crawl) {
 		t.Errorf("[BatchTasksManager]\nshipped %+v\ndefault %+v", shipped.Crawl, defaults.Crawl)

@@ -60,7 +60,7 @@ func TestEveryStatisticIsAMetric(t *testing.T) {
 	cfg, _ := config(t)
 	cfg.Sequence, cfg.OpenExecutor = nil, nil // all classes, a real executor
 	cfg.Status = status.Config{Port: -1}
-	cfg.Process.Selector, cfg.Process.Processor, cfg.Crawl.Crawler = executor.Stage{Program: "true"}, executor.Stage{Program: "true"}, executor.Stage{Program: "true"}
+	cfg.Process.Processor, cfg.Crawl.Crawler = executor.Stage{Program: "true"}, executor.Stage{Program: "true"}
 	cfg.Sites.DBTask.Program = "true"
 	cfg.Crawl.Sites, cfg.Process.Sites = sites.Name, sites.Name
 	r := start(t, cfg)

@@ -6,9 +6,12 @@
 //
 // An item passes these stages:
 //
+//	select   a batch that refills itself selects rows, until its time is over or nothing is left
 //	plan     load the site; check state, limits and content types; mark the row Processing
 //	extract  convert the raw content to tags, on all processors in parallel
 //	save     store the results in chunks: contents first, then rows in one transaction
+//
+// The stages work side by side, with bounded queues between them.
 //
 // Each item ends in exactly one state: Processed; refused, which is Crawled with an error
 // bit; or handed back as Crawled, because the time limit or a stop came first.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"sync"
 	"time"
 
 	"hce/dc/internal/task"
@@ -20,6 +18,8 @@ import (
 type Repository interface {
 	// Site reads a site with its properties. It returns nil for an unknown site.
 	Site(ctx context.Context, id string) (*wire.Site, error)
+	// URLFetch selects rows and marks them, for a batch that refills itself.
+	URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error)
 	// Suspend suspends a site that exceeds a limit (docs/spec/steps.md 2 #5). It adds bits and
 	// the number of refused items to the errors of the site.
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
@@ -81,13 +81,11 @@ type item struct {
 // fetched at the last moment are not lost.
 const leastTime = 2 * time.Second
 
-// maxChunkBytes is the most bytes of contents in one transaction.
-const maxChunkBytes = 16 << 20
-
 // Run processes a Batch and returns it with the new state of its items
-// (docs/spec/processing.md 1.1). If ctx ends, it stores the extracted results and hands the
-// other items back. An error of the Repository is critical; URL_RETURN recovers the rows
-// that were not stored.
+// (docs/spec/processing.md 1.1). A batch that refills itself also processes rows that it
+// selects, which are not in the answer. If ctx ends, Run stores the extracted results and
+// hands the other items back. An error of the Repository is critical; URL_RETURN recovers
+// the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &wire.Notes{}
 	batch, err := wire.ReadBatch(request, notes)
@@ -118,113 +116,22 @@ func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) 
 			deadline = start.Add(max(left, leastTime))
 		}
 	}
-	work, err := j.run(ctx, batch, deadline, log)
+	r := newRun(j, batch, start, deadline, log)
+	work, err := r.run(ctx)
 	if err != nil {
 		return nil, task.Critical(fmt.Errorf("process batch %d: %w", batch.ID, err))
 	}
-	if len(batch.Items) > 0 { // an idle daemon sends empty batches
-		log.Info("batch processed", "items", len(batch.Items), "ms", j.Now().Sub(start).Milliseconds())
+	if n := int64(len(work)) + batch.Refilled; n > 0 { // an idle daemon sends empty batches
+		log.Info("batch processed", "items", n, "ms", j.Now().Sub(start).Milliseconds())
 	}
-	return work, nil
-}
-
-// run drives the stages; see process. A zero deadline means no limit.
-func (j *Job) run(ctx context.Context, batch *wire.Batch, deadline time.Time, log *slog.Logger) ([]*item, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// After a stop, rows must still be marked to hand them back, and results must still be
-	// stored.
-	storing := context.WithoutCancel(ctx)
-	work, err := j.plan(storing, batch, log)
-	if err != nil {
-		return nil, err
-	}
-	over := func() bool {
-		return ctx.Err() != nil || (!deadline.IsZero() && !j.Now().Before(deadline))
-	}
-	var (
-		queue   = make(chan *item)
-		ready   = make(chan *item, runtime.GOMAXPROCS(0))
-		reading sync.WaitGroup
-		saving  sync.WaitGroup
-		saveErr error
-	)
-	saving.Go(func() {
-		saveErr = j.save(storing, batch, ready, log, cancel)
-	})
-	for range runtime.GOMAXPROCS(0) {
-		reading.Go(func() {
-			for it := range queue {
-				switch {
-				case !it.taken:
-				case over():
-					it.handBack(wire.DateOf(j.Now()))
-				default:
-					j.extract(storing, it, log)
-				}
-				ready <- it
-			}
-		})
-	}
+	batch.Items = []wire.BatchItem{}
+	kept := work[:0]
 	for _, it := range work {
-		queue <- it
-	}
-	close(queue)
-	reading.Wait()
-	close(ready)
-	saving.Wait()
-	if saveErr != nil {
-		return nil, saveErr
-	}
-	left, kept := []wire.BatchItem{}, work[:0]
-	for _, it := range work {
-		batch.ErrorMask |= it.row.ErrorMask
 		if it.late && batch.RemoveUnprocessed {
 			continue
 		}
 		it.URL = it.row
-		left, kept = append(left, it.BatchItem), append(kept, it)
+		batch.Items, kept = append(batch.Items, it.BatchItem), append(kept, it)
 	}
-	batch.Items = left
 	return kept, nil
-}
-
-// save stores results in chunks, with one call of the Repository per site and chunk. After
-// an error it calls cancel, stores nothing more, drains ready and returns the error.
-func (j *Job) save(ctx context.Context, batch *wire.Batch, ready <-chan *item, log *slog.Logger, cancel func()) error {
-	var failed error
-	var chunk []*item
-	bytes := 0
-	flush := func() {
-		for _, same := range wire.Groups(chunk, func(it *item) string { return it.SiteID }) {
-			id, results := same[0].SiteID, make([]wire.Extracted, len(same))
-			for i, it := range same {
-				results[i], it.result = it.result, wire.Extracted{} // releases the content
-			}
-			if failed != nil || batch.DBMode&wire.DBWrite == 0 {
-				continue
-			}
-			err := j.Repository.SaveProcess(ctx, id, batch.ID, results)
-			switch {
-			case deleted(err):
-				log.Warn("results dropped: the site was deleted", "site", id, "items", len(results))
-			case err != nil:
-				failed = fmt.Errorf("save %d results of site %s: %w", len(results), id, err)
-				cancel()
-			}
-		}
-		chunk, bytes = nil, 0
-	}
-	for it := range ready {
-		if it.result.URLMd5 == "" {
-			continue
-		}
-		chunk = append(chunk, it)
-		bytes += len(it.result.Content)
-		if len(chunk) >= j.Config.ChunkItems || bytes >= maxChunkBytes {
-			flush()
-		}
-	}
-	flush()
-	return failed
 }

@@ -127,14 +127,11 @@ func (repo *Repository) dropDeleted(ctx context.Context, site string, written []
 	if len(written) == 0 {
 		return nil
 	}
-	rows, err := repo.Rows(ctx, site, written)
+	known, err := repo.KnownURLs(ctx, site, written)
 	if err != nil {
 		return err
 	}
-	deleted := slices.DeleteFunc(written, func(md5 string) bool {
-		_, exists := rows[md5]
-		return exists
-	})
+	deleted := slices.DeleteFunc(written, func(md5 string) bool { return known[md5] })
 	if len(deleted) == 0 {
 		return nil
 	}

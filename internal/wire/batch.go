@@ -22,7 +22,7 @@ type Batch struct {
 	RemoveUnprocessed bool  // leave items that were not started out of the answer
 
 	// Refill, if not empty, is the URL_FETCH that selects more URLs for this batch when its
-	// items are crawled, for RefillTime ms from the start. Refilled counts them in the answer.
+	// items are done, for RefillTime ms from the start. Refilled counts them in the answer.
 	Refill     []URLFetchRequest
 	RefillTime int64
 	Refilled   int64
@@ -78,7 +78,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		}
 		o.accept("errorNames", "refilled")
 		if o.has("refill") {
-			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, b.ID) })
+			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, &b) })
 			b.RefillTime = o.bounded("refillTime", 0, Bounds{Max: math.MaxInt32})
 		}
 		seen := map[[2]string]bool{}
@@ -95,9 +95,13 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 }
 
 // readRefill reads a selection, whose rows the batch must hold.
-func readRefill(o *object, batch int64) []URLFetchRequest {
+func readRefill(o *object, b *Batch) []URLFetchRequest {
 	r := readURLFetch(o)
-	if r.URLUpdate["Status"] != int64(StatusSelectedCrawling) || r.URLUpdate["Batch_Id"] != batch {
+	status := int64(StatusSelectedCrawling)
+	if b.CrawlerType == CrawlProcess {
+		status = StatusSelectedProcessing
+	}
+	if r.URLUpdate["Status"] != status || r.URLUpdate["Batch_Id"] != b.ID {
 		o.fail("urlUpdate", "does not select for this batch")
 	}
 	if r.SiteLists.Given() {

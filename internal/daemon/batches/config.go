@@ -91,11 +91,13 @@ type CrawlConfig struct {
 // ProcessConfig is [BatchTasksManagerProcess] of dc-daemon.ini (docs/spec/daemon.md 3.3).
 type ProcessConfig struct {
 	Common
-	Selector  executor.Stage // DRCEDBAppName: selects the URLs on the processing node
 	Processor executor.Stage // DRCEProcessorAppName
 
 	Period time.Duration // ProcessingPeriod, s; 0: off
 	Mode   bool          // ProcessingMode
+	// RefillTime is how long a task selects more URLs by itself; BatchRefillTime, s; 0: it
+	// selects once.
+	RefillTime time.Duration
 
 	SitesCriterion wire.Criterion // BatchDefaultWhereSites, BatchDefaultOrderBySites
 	URLsCriterion  wire.Criterion // BatchDefaultWhereURLs, BatchDefaultOrderByURLs

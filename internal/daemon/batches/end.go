@@ -147,8 +147,8 @@ func (q *queue) conclude(b *batch, o outcome) {
 // returnRows returns the rows that the batch still holds, so that they can be selected again.
 func (q *queue) returnRows(b *batch) {
 	// Without an id the request would mean the rows of all batches. A processing task
-	// without items has selected nothing.
-	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items == 0 {
+	// without URLs has selected nothing.
+	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items+b.end.More == 0 {
 		q.advance(b, forgetting)
 		return
 	}

@@ -624,7 +624,7 @@ func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
 func (r *rig) process(change func(*ProcessConfig)) *Process {
 	r.t.Helper()
 	cfg := ProcessConfig{
-		Common: r.common(), Selector: executor.Stage{Program: "db-task"}, Processor: executor.Stage{Program: "processor-task"},
+		Common: r.common(), Processor: executor.Stage{Program: "processor-task"},
 		Period: time.Hour, Mode: true,
 	}
 	if change != nil {

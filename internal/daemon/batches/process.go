@@ -10,8 +10,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Process is BatchTasksManagerProcess (docs/spec/daemon.md 2.12). A task selects, processes and
-// stores on the same node.
+// Process is BatchTasksManagerProcess (docs/spec/daemon.md 2.12). A task is one batch without
+// items: processor-task selects, processes and stores on its node until RefillTime is over or
+// nothing is left. Each of its selections takes an equal share of every site, so that no site
+// waits for another one.
 type Process struct {
 	queue
 	cfg *ProcessConfig
@@ -42,7 +44,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.Every(processTimer, every(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	p.Var(
-		manager.Program("DRCEDBAppName", p.cfg.Selector.Program, p.cfg.Selector.Args...),
+		manager.Span("BatchRefillTime", &p.cfg.RefillTime, time.Second, 0, time.Hour),
 		manager.Program("DRCEProcessorAppName", p.cfg.Processor.Program, p.cfg.Processor.Args...),
 		condition("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy),
 		condition("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where),
@@ -105,11 +107,14 @@ func (p *Process) look() {
 	})
 }
 
-// start submits one task; its first stage selects the URLs.
+// start submits one task, which selects its URLs.
 func (p *Process) start() {
 	p.again = false
 	id := newBatchID()
-	stdin, err := json.Marshal(wire.Call{Op: wire.URLFetch, Object: p.selection(id)})
+	stdin, err := json.Marshal(map[string]any{
+		"id": id, "crawlerType": wire.CrawlProcess, "items": []any{}, "dbMode": wire.DBRead | wire.DBWrite,
+		"refill": p.selection(id), "refillTime": p.cfg.RefillTime.Milliseconds(),
+	})
 	b := &batch{id: id, task: taskID(ProcessTask, id)}
 	p.total++
 	if err != nil {
@@ -117,21 +122,16 @@ func (p *Process) start() {
 		p.refused(b, err)
 		return
 	}
-	p.submit(b, executor.Task{Stages: []executor.Stage{p.cfg.Selector, p.cfg.Processor}, Stdin: stdin})
+	p.submit(b, executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin})
 }
 
-// selection returns the URL_FETCH of a processing task. Its answer is the Batch that the
-// processor reads.
-func (p *Process) selection(id int64) json.RawMessage {
+// selection returns the URL_FETCH with which a processing task selects its URLs.
+func (p *Process) selection(id int64) map[string]any {
 	r := p.criterions(p.MaxURLs)
 	r["asBatch"] = id
 	r["siteUpdate"] = map[string]any{"tcDateProcess": "NOW()"}
 	r["urlUpdate"] = map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"}
-	raw, err := json.Marshal([]any{r})
-	if err != nil {
-		p.Log().Error("cannot encode the selection", "error", err)
-	}
-	return raw
+	return r
 }
 
 // criterions returns a URL_FETCH that reads at most this many URLs to process.
@@ -148,12 +148,13 @@ func (p *Process) criterions(most int64) map[string]any {
 
 // finished handles the end of a processing task.
 func (p *Process) finished(b *batch, next func()) {
-	p.idle = !b.end.good() || b.end.Items == 0
-	if b.end.Items > 0 {
-		b.urls = b.end.Items
+	n := b.end.Items + b.end.More
+	p.idle = !b.end.good() || n == 0
+	if n > 0 {
+		b.urls = n
 		p.filled++
-		p.items += int64(b.end.Items)
-		p.Log().Info("batch", "batch", b.id, "urls", b.end.Items)
+		p.items += int64(n)
+		p.Log().Info("batch", "batch", b.id, "urls", n)
 	}
 	if p.again {
 		p.Kick(processTimer)

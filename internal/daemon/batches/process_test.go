@@ -26,23 +26,23 @@ func processed(n int) string {
 
 func TestProcessingTask(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
-	r.process(func(cfg *ProcessConfig) {
+	p := r.process(func(cfg *ProcessConfig) {
 		cfg.MaxURLs, cfg.SitesCriterion.Where, cfg.URLsCriterion.Where = 30, "`State`=1", "`Status`=4"
+		cfg.RefillTime = 5 * time.Second
 	})
 	task := r.submitted()
-	if task.Type != ProcessTask || len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" {
+	if task.Type != ProcessTask || len(task.Stages) != 1 || task.Stages[0].Program != "processor-task" {
 		t.Errorf("task %+v", task)
 	}
-	var call wire.Call
-	if err := json.Unmarshal(task.Stdin, &call); err != nil || call.Op != wire.URLFetch {
-		t.Fatalf("stdin %s: %v", task.Stdin, err)
-	}
 	var notes wire.Notes
-	list, err := wire.ReadURLFetch(call.Object, &notes)
+	b, err := wire.ReadBatch(task.Stdin, &notes)
 	if err != nil || len(notes.Unknown) > 0 {
-		t.Fatal(err, notes.Unknown)
+		t.Fatalf("%v, unknown %v: %s", err, notes.Unknown, task.Stdin)
 	}
-	q := list[0]
+	if b.ID != batchOf(task.ID) || len(b.Items) != 0 || len(b.Refill) != 1 || b.RefillTime != 5000 {
+		t.Fatalf("batch %+v", b)
+	}
+	q := b.Refill[0]
 	if q.AsBatch != batchOf(task.ID) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
 		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != "`Status`=4" ||
 		q.URLUpdate["Status"] != int64(wire.StatusSelectedProcessing) || q.URLUpdate["Batch_Id"] != q.AsBatch {
@@ -50,6 +50,16 @@ func TestProcessingTask(t *testing.T) {
 	}
 	if _, ok := q.SiteUpdate["TcDateProcess"]; !ok {
 		t.Errorf("siteUpdate %v", q.SiteUpdate)
+	}
+	r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":31}`)
+	r.nothingLeft()
+	r.inside(func() {
+		if p.items != 31 || p.filled != 1 {
+			t.Errorf("%d URLs of %d batches", p.items, p.filled)
+		}
+	})
+	if n := len(r.world.returns(t, b.ID)); n != 1 {
+		t.Errorf("%d returns of the batch", n)
 	}
 }
 

@@ -101,6 +101,7 @@ func sweepKeys(prefix string, code int) []keyCase {
 var processKeys = []keyCase{
 	number("ProcessingPeriod", 30, "0 to 86400", -1),
 	toggle("ProcessingMode", 1),
+	number("BatchRefillTime", 7, "0 to 3600", 3601),
 	text("BatchDefaultWhereURLs", "`Status`=4", "", "is empty"),
 	text("BatchDefaultWhereSites", "`State`=1", "", "is empty"),
 }
@@ -114,8 +115,9 @@ func asJSON(v any) string {
 }
 
 // change sets each key. Before that it checks that invalid values are refused and change
-// nothing. Every variable of the manager must be listed.
-func (r *rig) change(keys []keyCase) {
+// nothing. Every variable of the manager must be listed, and its programs, which cannot be
+// changed.
+func (r *rig) change(keys []keyCase, programs ...string) {
 	r.t.Helper()
 	all := map[string]bool{}
 	for _, k := range keys {
@@ -136,12 +138,12 @@ func (r *rig) change(keys []keyCase) {
 			r.t.Errorf("%s = %s, want %s", k.name, got, want)
 		}
 	}
-	for _, program := range []string{"DRCEDBAppName", "DRCECrawlerAppName", "DRCEProcessorAppName"} {
-		if shown := r.get(program); shown == nil && program != "DRCECrawlerAppName" && program != "DRCEProcessorAppName" {
+	for _, program := range programs {
+		if r.get(program) == nil {
 			r.t.Errorf("%s is not shown", program)
 		}
 		all[program] = true
-		if reason := r.set(program, "/bin/true"); !strings.Contains(reason, "cannot be changed") && !strings.Contains(reason, "not a variable") {
+		if reason := r.set(program, "/bin/true"); !strings.Contains(reason, "cannot be changed") {
 			r.t.Errorf("%s is changed: %q", program, reason)
 		}
 	}
@@ -177,7 +179,7 @@ func TestCrawlVariables(t *testing.T) {
 	})
 	r.recovered()
 	r.inside(func() { c.Suspend(true) })
-	r.change(slices.Concat(commonKeys, crawlKeys))
+	r.change(slices.Concat(commonKeys, crawlKeys), "DRCECrawlerAppName", "DRCEDBAppName")
 	r.inside(func() { c.Suspend(false) })
 	tasks := map[string]executor.Task{}
 	for len(tasks) < 4 {
@@ -282,15 +284,15 @@ func TestProcessVariables(t *testing.T) {
 	p := r.process(func(cfg *ProcessConfig) { cfg.Mode = false })
 	r.recovered()
 	r.inside(func() { p.Suspend(true) })
-	r.change(slices.Concat(commonKeys, processKeys))
+	r.change(slices.Concat(commonKeys, processKeys), "DRCEProcessorAppName")
 	r.inside(func() { p.Suspend(false) })
 	task := r.submitted()
 	checkStart(t, task)
-	if len(task.Stages) != 2 || task.Stages[0].Program != "db-task" || task.Stages[1].Program != "processor-task" ||
+	if len(task.Stages) != 1 || task.Stages[0].Program != "processor-task" ||
 		task.TimeLimit != 66*time.Second || task.QueueTTL != 55*time.Second {
 		t.Errorf("task %+v", task)
 	}
-	for _, part := range []string{`"maxURLs":3`, "`Status`=4", "`State`=1", "`Depth` ASC"} {
+	for _, part := range []string{`"maxURLs":3`, "`Status`=4", "`State`=1", "`Depth` ASC", `"refillTime":7000`} {
 		if !strings.Contains(string(task.Stdin), part) {
 			t.Errorf("no %s in %s", part, task.Stdin)
 		}

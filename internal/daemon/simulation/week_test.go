@@ -92,7 +92,7 @@ func crawlConfig(p *pool) batches.CrawlConfig {
 
 func processConfig(p *pool) batches.ProcessConfig {
 	return batches.ProcessConfig{
-		Common: common(p, 300), Selector: dbStage, Processor: processorStage, Period: crawlPeriod * time.Minute, Mode: true,
+		Common: common(p, 300), Processor: processorStage, Period: crawlPeriod * time.Minute, Mode: true,
 		SitesCriterion: wire.Criterion{Where: active + "2 > 0", OrderBy: "`Priority` DESC, `TcDateProcess` ASC"},
 		URLsCriterion:  wire.Criterion{Where: processURLs, OrderBy: orderURLs},
 	}

@@ -116,9 +116,13 @@ func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequ
 		return nil, err
 	}
 	q := selection[0]
+	due := int64(wire.StatusNew)
+	if q.URLUpdate["Status"] == int64(wire.StatusSelectedProcessing) {
+		due = wire.StatusCrawled
+	}
 	var rows []wire.URL
 	for _, key := range slices.SortedFunc(maps.Keys(r.URLs), func(a, b string) int { return strings.Compare(r.URLs[a].URL, r.URLs[b].URL) }) {
-		if row := r.URLs[key]; row.Status == wire.StatusNew && row.State == wire.URLEnabled && int64(len(rows)) < q.MaxURLs {
+		if row := r.URLs[key]; row.Status == due && row.State == wire.URLEnabled && int64(len(rows)) < q.MaxURLs {
 			row.Status, row.BatchID = q.URLUpdate["Status"].(int64), q.URLUpdate["Batch_Id"].(int64)
 			r.URLs[key], rows = row, append(rows, row)
 		}

@@ -1,0 +1,226 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// run is the work on one batch. A feeder selects and plans items, workers extract them, a
+// saver stores the results. The feeder plans the next items and the saver stores the last
+// ones while the workers extract.
+type run struct {
+	*Job
+	batch    *wire.Batch
+	log      *slog.Logger
+	start    time.Time
+	deadline time.Time // zero: none
+	planned  chan *item
+	done     *results
+	cancel   context.CancelFunc
+	// storing does not end with a stop: rows must still be marked to hand them back, and
+	// results must still be stored.
+	storing context.Context
+}
+
+func newRun(j *Job, batch *wire.Batch, start, deadline time.Time, log *slog.Logger) *run {
+	return &run{
+		Job: j, batch: batch, log: log, start: start, deadline: deadline,
+		planned: make(chan *item, max(j.Config.ChunkItems, 1)), done: newResults(max(j.Config.ChunkItems, 1)),
+	}
+}
+
+// run returns one item for each item of the batch, in order, and sets batch.ErrorMask and
+// batch.Refilled.
+func (r *run) run(ctx context.Context) ([]*item, error) {
+	r.storing = context.WithoutCancel(ctx)
+	ctx, r.cancel = context.WithCancel(ctx)
+	defer r.cancel()
+	var workers, saving sync.WaitGroup
+	var mask wire.ErrorMask
+	var saveErr error
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() { r.work(ctx) })
+	}
+	saving.Go(func() { mask, saveErr = r.save() })
+	work, err := r.feed(ctx)
+	close(r.planned)
+	workers.Wait()
+	r.done.close()
+	saving.Wait()
+	r.batch.ErrorMask |= mask
+	if saveErr != nil {
+		return nil, saveErr
+	}
+	return work, err
+}
+
+// feed plans the items of the batch, and then those that the batch selects by itself.
+func (r *run) feed(ctx context.Context) ([]*item, error) {
+	work, err := r.plan(r.storing, r.batch, r.log)
+	if err != nil {
+		return nil, err
+	}
+	r.push(work)
+	for r.refills(ctx) {
+		rows, err := r.Repository.URLFetch(r.storing, r.batch.Refill)
+		if err != nil { // URL_RETURN frees the rows that it may have marked
+			return nil, fmt.Errorf("select more URLs: %w", err)
+		}
+		more := *r.batch
+		more.Items = wire.BatchItems(rows)
+		r.batch.Refilled += int64(len(rows))
+		items, err := r.plan(r.storing, &more, r.log)
+		if err != nil {
+			return nil, err
+		}
+		taken := r.push(items)
+		if !taken { // the same rows could be selected again and again
+			break
+		}
+	}
+	return work, nil
+}
+
+// push passes items to the workers, and reports whether one of them can be processed.
+func (r *run) push(items []*item) (taken bool) {
+	for _, it := range items {
+		taken = taken || it.taken // before a worker changes it
+		r.planned <- it
+	}
+	return taken
+}
+
+// refills reports whether the batch may select more URLs. A batch without items selects its
+// first ones in any case.
+func (r *run) refills(ctx context.Context) bool {
+	b := r.batch
+	if len(b.Refill) == 0 || b.CrawlerType != wire.CrawlProcess || b.DBMode&wire.DBWrite == 0 || r.over(ctx) {
+		return false
+	}
+	return len(b.Items) == 0 && b.Refilled == 0 || r.Now().Sub(r.start) < time.Duration(b.RefillTime)*time.Millisecond
+}
+
+// over reports whether no further item may be started.
+func (r *run) over(ctx context.Context) bool {
+	return ctx.Err() != nil || !r.deadline.IsZero() && !r.Now().Before(r.deadline)
+}
+
+// work extracts items until there are no more.
+func (r *run) work(ctx context.Context) {
+	for it := range r.planned {
+		switch {
+		case !it.taken:
+		case r.over(ctx):
+			it.handBack(wire.DateOf(r.Now()))
+		default:
+			r.extract(r.storing, it, r.log)
+		}
+		r.done.put(it)
+	}
+}
+
+// save stores results in chunks and joins the errors of their items. After an error it
+// cancels the batch, stores nothing more and returns the error.
+func (r *run) save() (mask wire.ErrorMask, failed error) {
+	for chunk := r.done.take(); len(chunk) > 0; chunk = r.done.take() {
+		for _, it := range chunk {
+			mask |= it.row.ErrorMask
+		}
+		if failed == nil && r.batch.DBMode&wire.DBWrite != 0 {
+			if failed = r.saveChunk(chunk); failed != nil {
+				r.cancel()
+			}
+		}
+		for _, it := range chunk {
+			it.result = wire.Extracted{} // releases the content
+		}
+	}
+	return mask, failed
+}
+
+// saveChunk stores the results of one chunk, with one call of the Repository for each site.
+func (r *run) saveChunk(chunk []*item) error {
+	for _, same := range wire.Groups(chunk, func(it *item) string { return it.SiteID }) {
+		id := same[0].SiteID
+		var list []wire.Extracted
+		for _, it := range same {
+			if it.result.URLMd5 != "" {
+				list = append(list, it.result)
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		err := r.Repository.SaveProcess(r.storing, id, r.batch.ID, list)
+		if deleted(err) {
+			r.log.Warn("results dropped: the site was deleted", "site", id, "items", len(list))
+		} else if err != nil {
+			return fmt.Errorf("save %d results of site %s: %w", len(list), id, err)
+		}
+	}
+	return nil
+}
+
+// maxChunkBytes is the most bytes of contents that wait for the saver.
+const maxChunkBytes = 16 << 20
+
+// results are the items between the workers and the saver.
+type results struct {
+	most int // items in one chunk
+
+	mu      sync.Mutex
+	changed sync.Cond
+	items   []*item
+	bytes   int
+	closed  bool
+}
+
+func newResults(most int) *results {
+	r := &results{most: most}
+	r.changed.L = &r.mu
+	return r
+}
+
+// put adds an item. It waits while the saver is two chunks behind.
+func (r *results) put(it *item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.items) >= 2*r.most || r.bytes >= maxChunkBytes {
+		r.changed.Wait()
+	}
+	r.items = append(r.items, it)
+	r.bytes += len(it.result.Content)
+	r.changed.Broadcast()
+}
+
+// close says that no item follows.
+func (r *results) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.changed.Broadcast()
+}
+
+// take waits for a whole chunk and returns it. After close it returns the rest in chunks,
+// and then nil.
+func (r *results) take() []*item {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.items) < r.most && r.bytes < maxChunkBytes && !r.closed {
+		r.changed.Wait()
+	}
+	n := min(len(r.items), r.most)
+	chunk := r.items[:n:n]
+	r.items = append([]*item(nil), r.items[n:]...)
+	for _, it := range chunk {
+		r.bytes -= len(it.result.Content)
+	}
+	r.changed.Broadcast()
+	return chunk
+}
