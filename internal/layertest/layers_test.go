@@ -48,6 +48,7 @@ var arrows = map[string][]string{
 	"storage/sqldb":        {"storage/expr"},
 	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
 	"storage/sqlstore":     {"storage/sqldb", "storage/expr"},
+	"storage/segments":     {"storage/rawfiles", "storage/sqldb"},
 	"storage/legacyimport": {"storage", "storage/keyvalue", "storage/sqldb", "storage/sqlstore"},
 
 	"crawl/cookies":        {"crawl/statefile"},
@@ -84,7 +85,7 @@ var sees = map[[2]string][]string{
 
 // private lists the packages that only their own group may import: all data passes
 // through storage.Repository.
-var private = []string{"storage/sqlstore", "storage/rawfiles", "storage/keyvalue"}
+var private = []string{"storage/sqlstore", "storage/rawfiles", "storage/segments", "storage/keyvalue"}
 
 // libraries lists the packages that may import a library or a sensitive part of the
 // standard library.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore"
 )
@@ -14,7 +15,9 @@ type Config struct {
 	RawDir   string
 	KeyDir   string // folder of the key-value files and of their lock
 	InSQL    bool   // processed contents are in the SQL database, not in key-value files
-	MaxFile  int64  // bytes of one raw file
+	RawFiles bool   // raw contents are one file each, not in segments
+	Segment  int64  // bytes of a segment file; 0 means segments.DefaultSize
+	MaxFile  int64  // bytes of one raw content
 	NoSync   bool
 	StatFreq bool
 	StatLog  bool
@@ -53,6 +56,8 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		},
 		RawDir:   s.PathIn(dataDir, "raw_data_dir", "dc_rdata"),
 		KeyDir:   s.PathIn(dataDir, "key_value_storage_dir", "dc_dbdata"),
+		RawFiles: s.Choice("raw_store", "files", "files", "segments") == "files",
+		Segment:  s.Int("raw_segment_size", segments.DefaultSize, 1<<20, 1<<40),
 		MaxFile:  s.Int("raw_file_max", 64<<20, 1<<10, 1<<30),
 		NoSync:   !s.Bool("raw_sync", true),
 		StatFreq: s.Bool("stats_freq_enabled", false),

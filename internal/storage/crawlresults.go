@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
-// SaveCrawl stores results of crawling: first links for other sites, then the files of
-// all results with one sync, then the rows in one transaction. An unchanged body makes
+// SaveCrawl stores results of crawling: first links for other sites, then the raw contents
+// of all results with one sync, then the rows and the places of the contents in one transaction. An unchanged body makes
 // no new version (docs/spec/DECISIONS.md 5.3). Files of links are stored only for new
 // rows. Saved is valid also after an error that follows the storing of the rows.
 //
@@ -37,11 +39,21 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 			return wire.Saved{}, err
 		}
 	}
-	written, err := repo.putFiles(ctx, site, results)
+	written, index, err := repo.putFiles(ctx, site, results)
 	if err != nil {
 		return wire.Saved{}, err
 	}
-	saved, err := repo.FinishCrawl(ctx, site, batch, results)
+	stored := make([]string, len(results))
+	for i, r := range results {
+		stored[i] = r.URLMd5
+	}
+	var surplus []rawfiles.Version
+	saved, err := repo.FinishCrawl(ctx, site, batch, results, func(tx *sqldb.Tx) (err error) {
+		if err = index(tx); err == nil {
+			surplus, err = repo.Raw.Trim(tx, site, stored)
+		}
+		return err
+	})
 	saved.Skipped += elsewhere
 	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
 		err = errors.Join(err, repo.dropDeleted(ctx, site, written))
@@ -52,20 +64,16 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 	if err != nil {
 		return saved, err
 	}
-	stored := make([]string, len(results))
-	for i, r := range results {
-		stored[i] = r.URLMd5
-	}
-	repo.trim(ctx, site, stored)
+	repo.removeFiles(site, surplus)
 	return saved, nil
 }
 
 // putFiles stores the files of results and of their new links. written lists the keys of
-// their URLs.
-func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (written []string, err error) {
+// their URLs. index makes them visible in the transaction of the rows.
+func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (written []string, index segments.Index, err error) {
 	fresh, err := repo.freshLinks(ctx, site, results)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stage := repo.Raw.Stage()
 	defer stage.Abort()
@@ -74,27 +82,28 @@ func (repo *Repository) putFiles(ctx context.Context, site string, results []wir
 			continue
 		}
 		if r.Same {
-			if _, stored, err := repo.Raw.Newest(site, r.URLMd5, rawfiles.Raw); err != nil {
-				return nil, err
+			if _, stored, err := repo.Raw.Newest(ctx, site, r.URLMd5, rawfiles.Raw); err != nil {
+				return nil, nil, err
 			} else if stored {
 				continue
 			}
 		}
 		written = append(written, r.URLMd5)
 		if err := stageFiles(stage, site, r.URLMd5, r.At, r.Files); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, l := range fresh {
 		written = append(written, l.URL.URLMd5)
 		if err := stageFiles(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return written, stage.Commit()
+	index, err = stage.Flush(ctx)
+	return written, index, err
 }
 
-func stageFiles(stage *rawfiles.Stage, site, md5 string, at time.Time, files []wire.File) error {
+func stageFiles(stage *segments.Stage, site, md5 string, at time.Time, files []wire.File) error {
 	for _, f := range files {
 		if err := stage.Put(site, md5, at, rawfiles.Kind(f.Type), f.Data); err != nil {
 			return err
@@ -138,13 +147,13 @@ func (repo *Repository) PutRaw(ctx context.Context, site string, files map[strin
 	if err := repo.EmptyTrash(ctx); err != nil {
 		return err
 	}
-	if err := putByKey(repo.Raw, site, files, at); err != nil {
+	if err := putByKey(ctx, repo.Raw, site, files, at); err != nil {
 		return fmt.Errorf("store raw files of site %s: %w", site, err)
 	}
 	return nil
 }
 
-func putByKey(raw *rawfiles.Cache, site string, files map[string][]wire.File, at time.Time) error {
+func putByKey(ctx context.Context, raw *segments.Store, site string, files map[string][]wire.File, at time.Time) error {
 	stage := raw.Stage()
 	defer stage.Abort()
 	for _, md5 := range slices.Sorted(maps.Keys(files)) {
@@ -152,5 +161,5 @@ func putByKey(raw *rawfiles.Cache, site string, files map[string][]wire.File, at
 			return err
 		}
 	}
-	return stage.Commit()
+	return stage.Commit(ctx)
 }

@@ -81,11 +81,11 @@ func TestSaveChain(t *testing.T) {
 			t.Errorf("row %+v", row)
 		}
 	}
-	page, _, err := n.Raw.Newest(site, md5, rawfiles.Raw)
+	page, _, err := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw)
 	n.must(err)
-	chain, ok, err := n.Raw.Companion(page, rawfiles.Kind(wire.ContentChain))
+	chain, ok, err := n.Raw.Companion(t.Context(), page, rawfiles.Kind(wire.ContentChain))
 	n.must(err)
-	if data, err := n.Raw.Read(chain); !ok || err != nil || string(data) != "a\nb" {
+	if data, err := n.Raw.Read(t.Context(), chain); !ok || err != nil || string(data) != "a\nb" {
 		t.Errorf("chain %q, %v, %v", data, ok, err)
 	}
 }
@@ -106,8 +106,8 @@ func TestAutoRemovedFiles(t *testing.T) {
 	if saved.Removed != 1 || saved.Skipped != 0 || n.row().URL != "" {
 		t.Errorf("saved %+v, row %+v", saved, n.row())
 	}
-	if left := filesBelow(t, filepath.Join(n.raw, site)); len(left) != 0 {
-		t.Errorf("left %v", left)
+	if left, err := n.Raw.List(t.Context(), site, md5); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
@@ -333,7 +333,7 @@ func TestSaveAfterDeletion(t *testing.T) {
 			if _, err := n.SaveCrawl(t.Context(), site, 7, fetched(n.now, "late", false)); wire.CodeOf(err) != tt.code {
 				t.Errorf("crawl: %v, want code %d", err, tt.code)
 			}
-			if _, stored, err := n.Raw.Newest(site, md5, rawfiles.Raw); stored || err != nil {
+			if _, stored, err := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw); stored || err != nil {
 				t.Errorf("raw content: %v %v", stored, err)
 			}
 			err := n.SaveProcess(t.Context(), site, 7, []wire.Extracted{{URLMd5: md5, Set: wire.Patch{}, Processed: true, Content: []byte("{}")}})

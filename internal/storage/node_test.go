@@ -16,6 +16,7 @@ import (
 
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
@@ -65,6 +66,8 @@ func newNodeOn(t testing.TB, config sqldb.Config) *node {
 	files, err := rawfiles.Open(n.raw, rawfiles.Options{NoSync: true})
 	n.must(err)
 	t.Cleanup(func() { n.must(files.Close()) })
+	raw := segments.Open(files, d, segments.Options{Dir: n.raw, Size: 1 << 20, NoSync: true, Now: func() time.Time { return n.now }})
+	t.Cleanup(func() { n.must(raw.Close()) })
 	contents, err := keyvalue.Open(n.keys, keyvalue.Options{Now: func() time.Time { return n.now }, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
 	}})
@@ -72,7 +75,7 @@ func newNodeOn(t testing.TB, config sqldb.Config) *node {
 	t.Cleanup(func() { n.must(contents.Close()) })
 	clock := func() time.Time { return n.now }
 	n.Repository = &Repository{
-		Store: sqlstore.Open(d, sqlstore.Options{Now: clock}), Raw: files, Contents: contents, Now: clock,
+		Store: sqlstore.Open(d, sqlstore.Options{Now: clock}), Raw: raw, Contents: contents, Now: clock,
 		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
 	}
 	n.job = Job{Repository: n.Repository}
@@ -165,7 +168,7 @@ func (n *node) left() map[string]int {
 			}
 			return err
 		}
-		for table, column := range map[string]string{"sites": "Id", "sites_urls": "Site_Id", "sites_filters": "Site_Id", "sites_properties": "Site_Id", "trash": "Site_Id"} {
+		for table, column := range map[string]string{"sites": "Id", "sites_urls": "Site_Id", "sites_filters": "Site_Id", "sites_properties": "Site_Id", "trash": "Site_Id", "raw_records": "Site_Id"} {
 			if err := count("dc_sites."+table, d.Table(sqldb.Sites, table), column); err != nil {
 				return err
 			}
@@ -189,7 +192,7 @@ func (n *node) fill() {
 	n.t.Helper()
 	stage := n.Raw.Stage()
 	n.must(stage.Put(site, md5, n.now, rawfiles.Raw, []byte("raw")))
-	n.must(stage.Commit())
+	n.must(stage.Commit(n.t.Context()))
 	_, err := n.Contents.PutAll(n.t.Context(), site, []wire.Entry{{ID: md5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
 	n.must(err)
 }

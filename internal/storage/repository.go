@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
 )
@@ -20,7 +20,7 @@ import (
 // Store change rows only; methods of Repository also change the contents.
 type Repository struct {
 	*sqlstore.Store
-	Raw       *rawfiles.Cache
+	Raw       *segments.Store
 	Contents  Contents
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -69,12 +69,12 @@ func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64
 }
 
 // RawContent reads the newest raw content of a URL. It returns nil without one.
-func (repo *Repository) RawContent(_ context.Context, site, md5 string) ([]byte, error) {
-	v, ok, err := repo.Raw.Newest(site, md5, rawfiles.Raw)
+func (repo *Repository) RawContent(ctx context.Context, site, md5 string) ([]byte, error) {
+	v, ok, err := repo.Raw.Newest(ctx, site, md5, rawfiles.Raw)
 	if err != nil || !ok {
 		return nil, err
 	}
-	data, err := repo.Raw.Read(v)
+	data, err := repo.Raw.Read(ctx, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // deleted since Newest
 	}
@@ -135,25 +135,13 @@ func (repo *Repository) dropDeleted(ctx context.Context, site string, written []
 	if len(deleted) == 0 {
 		return nil
 	}
-	return errors.Join(repo.Raw.DeleteURLs(site, deleted), repo.Contents.Delete(ctx, site, deleted...))
+	return errors.Join(repo.Raw.DeleteURLs(ctx, site, deleted), repo.Contents.Delete(ctx, site, deleted...))
 }
 
-// trim removes old versions of raw contents, according to RAW_VERSIONS_MAX of the site.
-// Surplus versions do no harm, so it only logs errors.
-func (repo *Repository) trim(ctx context.Context, site string, md5s []string) {
-	s, err := repo.Site(ctx, site)
-	if err != nil || s == nil {
-		return
-	}
-	value, _ := s.Property("RAW_VERSIONS_MAX")
-	limit, err := strconv.Atoi(value)
-	if err != nil || limit <= 0 {
-		return
-	}
-	for _, md5 := range md5s {
-		if _, err := repo.Raw.Trim(site, md5, limit); err != nil {
-			repo.Log.Warn("cannot remove old raw versions", "site", site, "md5", md5, "error", err)
-		}
+// removeFiles removes surplus files. They do no harm, so it only logs errors.
+func (repo *Repository) removeFiles(site string, files []rawfiles.Version) {
+	if err := repo.Raw.Remove(files); err != nil {
+		repo.Log.Warn("cannot remove old raw versions", "site", site, "error", err)
 	}
 }
 
@@ -192,7 +180,7 @@ func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) 
 			bySite[it.SiteID] = append(bySite[it.SiteID], it.URLMd5)
 			continue
 		}
-		if err := repo.Raw.DeleteSite(it.SiteID); err != nil {
+		if err := repo.Raw.DeleteSite(ctx, it.SiteID); err != nil {
 			return err
 		}
 		if err := repo.Contents.DeleteSite(ctx, it.SiteID); err != nil {
@@ -200,7 +188,7 @@ func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) 
 		}
 	}
 	for site, md5s := range bySite {
-		if err := repo.Raw.DeleteURLs(site, md5s); err != nil {
+		if err := repo.Raw.DeleteURLs(ctx, site, md5s); err != nil {
 			return err
 		}
 		if err := repo.Contents.Delete(ctx, site, md5s...); err != nil {

@@ -19,12 +19,12 @@ func TestSiteUpdateRemovesContentsOfRoots(t *testing.T) {
 	put := func() {
 		stage := n.Raw.Stage()
 		n.must(stage.Put(site, rootMd5, n.now, rawfiles.Raw, []byte("raw")))
-		n.must(stage.Commit())
+		n.must(stage.Commit(n.t.Context()))
 		_, err := n.Contents.PutAll(t.Context(), site, []wire.Entry{{ID: rootMd5, Data: []byte(`{"internal":[],"custom":["x"]}`)}})
 		n.must(err)
 	}
 	stored := func(md5 string) (raw, processed bool) {
-		_, raw, err := n.Raw.Newest(site, md5, rawfiles.Raw)
+		_, raw, err := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw)
 		n.must(err)
 		entries := n.run(fmt.Sprintf(`["URL_CONTENT",[{"siteId":%q,"url":"","urlMd5":%q,"contentTypeMask":1}]]`, site, md5))
 		return raw, !strings.Contains(entries, `"processedContents":[]`)
@@ -88,7 +88,7 @@ func TestSiteDeleteDelayedKeepsContents(t *testing.T) {
 	n := withPage(t)
 	n.fill()
 	n.good(fmt.Sprintf(`["SITE_DELETE",{"id":%q,"delayedType":0}]`, site))
-	if v, ok, err := n.Raw.Newest(site, md5, rawfiles.Raw); err != nil || !ok {
+	if v, ok, err := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw); err != nil || !ok {
 		t.Errorf("raw content %v, %v after a delayed deletion", v, err)
 	}
 }

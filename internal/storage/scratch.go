@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
 )
 
@@ -43,13 +44,18 @@ func (s *Scratch) open(folder string) (*rawfiles.Cache, error) {
 	return rawfiles.Open(filepath.Join(s.dir, folder), s.options)
 }
 
+// filesOnly returns the files of a batch as raw contents.
+func filesOnly(cache *rawfiles.Cache) *segments.Store {
+	return segments.Open(cache, nil, segments.Options{})
+}
+
 // PutFiles stores files of URLs of a site, by key. The names of the files contain the
 // time at.
-func (s *Scratch) PutFiles(_ context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
+func (s *Scratch) PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
 	cache, err := s.open(folder)
 	if err == nil {
 		defer cache.Close()
-		err = putByKey(cache, site, files, at)
+		err = putByKey(ctx, filesOnly(cache), site, files, at)
 	}
 	if err != nil {
 		return fmt.Errorf("store raw files of batch folder %s: %w", folder, err)
@@ -69,9 +75,9 @@ func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (dat
 
 // AddFiles adds the raw files that mask selects to an answer, like URL_CONTENT. They are
 // those of the batch, or of the node if folder is "".
-func (s *Scratch) AddFiles(_ context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error {
+func (s *Scratch) AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error {
 	add := func(files *Repository) error {
-		return files.rawContents(wire.URLContentRequest{SiteID: site, URLMd5: md5, Mask: mask}, answer)
+		return files.rawContents(ctx, wire.URLContentRequest{SiteID: site, URLMd5: md5, Mask: mask}, answer)
 	}
 	if folder == "" {
 		return add(s.repo)
@@ -89,7 +95,7 @@ func (s *Scratch) with(folder string, f func(*Repository) error) error {
 		return err
 	}
 	defer cache.Close()
-	return f(&Repository{Raw: cache})
+	return f(&Repository{Raw: filesOnly(cache)})
 }
 
 // Stored reads the processed content of a URL from the stores of the node.

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore"
 )
@@ -80,6 +81,10 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 		return s, nil, err
 	}
 	closers = append(closers, raw.Close)
+	contents := segments.Open(raw, database, segments.Options{
+		Dir: c.RawDir, Files: c.RawFiles, Size: c.Segment, MaxFile: c.MaxFile, NoSync: c.NoSync, Log: log, Now: c.Now,
+	})
+	closers = append(closers, contents.Close)
 	s.files, err = keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
 	}})
@@ -90,7 +95,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
 	s.table = rows.Contents()
 	s.repo = &Repository{
-		Store: rows, Raw: raw, Contents: s.files, Now: c.Now, Log: log,
+		Store: rows, Raw: contents, Contents: s.files, Now: c.Now, Log: log,
 		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom,
 	}
 	if c.InSQL {

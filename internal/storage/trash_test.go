@@ -148,7 +148,7 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 			n.must(err)
 			_, err = n.Store.SiteCleanup(t.Context(), list) // the process is killed here
 			n.must(err)
-			if _, ok, _ := n.Raw.Newest(site, md5, rawfiles.Raw); !ok {
+			if _, ok, _ := n.Raw.Newest(t.Context(), site, md5, rawfiles.Raw); !ok {
 				t.Fatal("the files are removed too early")
 			}
 			n.must(next(n))

@@ -117,13 +117,13 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 			answer.ProcessedContents = processed(entry, r.Mask)
 		}
 	}
-	return answer, repo.rawContents(r.URLContentRequest, &answer)
+	return answer, repo.rawContents(ctx, r.URLContentRequest, &answer)
 }
 
 // rawContents adds the raw files that the mask selects. Bits 2, 4, 8 select versions, bits
 // 256, 512, 1024, 2048 kinds; the default kind is raw (docs/spec/objects.md 7 #20).
 // Headers, requests, meta and cookies accompany a raw file; a missing one is null.
-func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLContentResponse) error {
+func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentRequest, answer *wire.URLContentResponse) error {
 	mask := r.Mask
 	if mask&(wire.MaskTidy|wire.MaskDynamic|wire.MaskRaw|wire.MaskChain) == 0 {
 		mask |= wire.MaskRaw
@@ -135,12 +135,12 @@ func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLCo
 		if mask&k.bit == 0 {
 			continue
 		}
-		versions, err := repo.Raw.Versions(r.SiteID, r.URLMd5, k.kind)
+		versions, err := repo.Raw.Versions(ctx, r.SiteID, r.URLMd5, k.kind)
 		if err != nil {
 			return err
 		}
 		for _, v := range chosen(versions, mask) {
-			content, err := repo.file(v)
+			content, err := repo.file(ctx, v)
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLCo
 			if k.kind != rawfiles.Raw {
 				continue
 			}
-			if err := repo.companions(v, mask, answer); err != nil {
+			if err := repo.companions(ctx, v, mask, answer); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func (repo *Repository) rawContents(r wire.URLContentRequest, answer *wire.URLCo
 	return nil
 }
 
-func (repo *Repository) companions(v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
+func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
 	for _, c := range []struct {
 		bit  int64
 		kind rawfiles.Kind
@@ -172,9 +172,9 @@ func (repo *Repository) companions(v rawfiles.Version, mask int64, answer *wire.
 			continue
 		}
 		var content *wire.Content
-		companion, ok, err := repo.Raw.Companion(v, c.kind)
+		companion, ok, err := repo.Raw.Companion(ctx, v, c.kind)
 		if err == nil && ok {
-			content, err = repo.file(companion)
+			content, err = repo.file(ctx, companion)
 		}
 		if err != nil {
 			return err
@@ -204,8 +204,8 @@ func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 }
 
 // file reads a version. It returns nil if the version was deleted since it was listed.
-func (repo *Repository) file(v rawfiles.Version) (*wire.Content, error) {
-	data, err := repo.Raw.Read(v)
+func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Content, error) {
+	data, err := repo.Raw.Read(ctx, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -64,7 +64,7 @@ func TestContentMasks(t *testing.T) {
 			n.must(stage.Put(site, md5, at, rawfiles.Headers, []byte(fmt.Sprint("headers", i))))
 		}
 	}
-	n.must(stage.Commit())
+	n.must(stage.Commit(n.t.Context()))
 	const all = "0:raw3 0:raw0 0:raw0 0:raw1 0:raw2 0:raw3"
 	for _, c := range []struct {
 		mask    int

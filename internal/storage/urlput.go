@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
 )
@@ -56,7 +55,7 @@ func (repo *Repository) urlPut(ctx context.Context, list []wire.URLPutRequest) (
 type writer struct {
 	repo    *Repository
 	at      time.Time
-	stage   *rawfiles.Stage
+	stage   *segments.Stage
 	pending int
 	raw     map[sqlstore.Key]bool   // URLs with a new version of the page in this request
 	fresh   map[string][]string     // keys of URLs with a new raw file, by site
@@ -117,7 +116,7 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 		}
 		e.CDate, _ = r.PutDict.CDate.Time()
 		w.entries[r.SiteID] = append(w.entries[r.SiteID], e)
-	} else if err := w.file(r, md5); errors.Is(err, rawfiles.ErrTooLarge) || errors.Is(err, rawfiles.ErrName) {
+	} else if err := w.file(ctx, r, md5); errors.Is(err, rawfiles.ErrTooLarge) || errors.Is(err, rawfiles.ErrName) {
 		return err, nil
 	} else if err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 // file stages a raw file. Companions of a page (headers, request, meta, cookies) get the
 // name of the newest page without suffix, because readers look for that name. Other files
 // are named by the time (docs/spec/DECISIONS.md 5.2).
-func (w *writer) file(r wire.URLPutRequest, md5 string) error {
+func (w *writer) file(ctx context.Context, r wire.URLPutRequest, md5 string) error {
 	kind, data := rawfiles.Kind(r.ContentType), decoded(*r.PutDict.Data)
 	if r.Suffix != "" {
 		return w.stage.PutLabelled(r.SiteID, md5, r.Suffix, kind, data)
@@ -144,14 +143,13 @@ func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 		if w.raw[sqlstore.Key{SiteID: r.SiteID, URLMd5: md5}] {
 			break
 		}
-		pages, err := w.repo.Raw.Versions(r.SiteID, md5, rawfiles.Raw)
+		pages, err := w.repo.Raw.Versions(ctx, r.SiteID, md5, rawfiles.Raw)
 		if err != nil {
 			return err
 		}
 		for i := len(pages) - 1; i >= 0; i-- {
-			if pages[i].Label == "" {
-				label := strings.TrimSuffix(strings.TrimPrefix(path.Base(pages[i].Path), md5), ".bin")
-				return w.stage.PutLabelled(r.SiteID, md5, strings.TrimPrefix(label, "_"), kind, data)
+			if pages[i].Label() == "" {
+				return w.stage.PutLabelled(r.SiteID, md5, pages[i].Name, kind, data)
 			}
 		}
 	}
@@ -160,7 +158,7 @@ func (w *writer) file(r wire.URLPutRequest, md5 string) error {
 
 // commit stores all pending contents. The writer can be used again.
 func (w *writer) commit(ctx context.Context) error {
-	if err := w.stage.Commit(); err != nil {
+	if err := w.stage.Commit(ctx); err != nil {
 		return fmt.Errorf("store raw files: %w", err)
 	}
 	w.stage = w.repo.Raw.Stage()
@@ -170,7 +168,11 @@ func (w *writer) commit(ctx context.Context) error {
 		}
 	}
 	for site, md5s := range w.fresh {
-		w.repo.trim(ctx, site, md5s)
+		surplus, err := w.repo.Raw.TrimNow(ctx, site, md5s)
+		if err != nil {
+			return fmt.Errorf("remove old raw versions of site %s: %w", site, err)
+		}
+		w.repo.removeFiles(site, surplus)
 	}
 	clear(w.entries)
 	clear(w.fresh)

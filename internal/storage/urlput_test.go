@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -79,12 +78,12 @@ func TestPutNamesFiles(t *testing.T) {
 	n.now = n.now.Add(time.Minute)
 	n.puts(element(2, "headers2 again"))
 	var names []string
-	for _, name := range filesBelow(t, n.raw) {
-		if base := filepath.Base(name); strings.HasPrefix(base, md5) {
-			names = append(names, strings.TrimPrefix(base, md5))
-		}
+	list, err := n.Raw.List(t.Context(), site, md5)
+	n.must(err)
+	for _, v := range list {
+		names = append(names, fmt.Sprintf("%s:%d", v.Name, v.Kind))
 	}
-	want := "_20260105T100000.000Z.bin _20260105T100000.000Z.headers.txt _20260105T100100.000Z.bin _20260105T100100.000Z.cookies.txt _20260105T100100.000Z.headers.txt _20260105T100200.000Z.tidy"
+	want := "20260105T100000.000Z:0 20260105T100000.000Z:2 20260105T100100.000Z:0 20260105T100100.000Z:2 20260105T100100.000Z:5 20260105T100200.000Z:1"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("files %s\nwant  %s", got, want)
 	}
@@ -102,7 +101,7 @@ func TestPutWithPageOfOriginal(t *testing.T) {
 	n := withPage(t)
 	stage := n.Raw.Stage()
 	n.must(stage.PutLabelled(site, md5, "", rawfiles.Raw, []byte("old")))
-	n.must(stage.Commit())
+	n.must(stage.Commit(n.t.Context()))
 	n.puts(element(2, "headers"))
 	if got := n.content(1024 + 2 + 16); texts(t, []wire.Content{*got.Headers[0]}) != "2:headers" {
 		t.Errorf("headers %v", got.Headers)

@@ -23,6 +23,7 @@ import (
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
@@ -106,6 +107,8 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	files, err := rawfiles.Open(c.RawDir, rawfiles.Options{NoSync: c.NoSync, MaxFile: c.MaxFile})
 	n.must(err)
 	t.Cleanup(func() { n.must(files.Close()) })
+	raw := segments.Open(files, database, segments.Options{Dir: c.RawDir, Files: c.RawFiles, NoSync: c.NoSync, MaxFile: c.MaxFile, Now: n.now})
+	t.Cleanup(func() { n.must(raw.Close()) })
 	values, err := keyvalue.Open(c.KeyDir, keyvalue.Options{Now: n.now, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
 	}})
@@ -114,7 +117,7 @@ func openNode(t testing.TB, b backend, keys map[string]string) *Node {
 	log := slog.New(slog.DiscardHandler)
 	repo := &storage.Repository{
 		Store: sqlstore.Open(database, sqlstore.Options{Log: log, Now: n.now, StatsFreq: c.StatFreq, StatsLog: c.StatLog}),
-		Raw:   files, Contents: values, Now: n.now, Log: log, TrashLock: filepath.Join(home, "data", "trash.lock"), SQLCustom: c.Custom,
+		Raw:   raw, Contents: values, Now: n.now, Log: log, TrashLock: filepath.Join(home, "data", "trash.lock"), SQLCustom: c.Custom,
 	}
 	if c.InSQL {
 		repo.Contents = repo.Store.Contents()

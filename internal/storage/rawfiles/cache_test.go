@@ -114,7 +114,7 @@ func TestNames(t *testing.T) {
 			put(t, cache, "s1", key, t1, c.kind, "x")
 			want(t, tree(t, root), []string{"s1/01/23456789abcdef0123456789abcdef/" + key + "_20240506T070809.123Z" + c.want})
 			v, ok, err := cache.Newest("s1", key, c.kind)
-			if err != nil || !ok || !v.Time.Equal(t1) || v.Kind != c.kind || v.Label != "" {
+			if err != nil || !ok || !v.Time.Equal(t1) || v.Kind != c.kind || v.Label() != "" {
 				t.Errorf("%+v %t %v", v, ok, err)
 			}
 		})
@@ -202,7 +202,7 @@ func TestVersionsAndCompanions(t *testing.T) {
 	vs, err := c.Versions("s1", key, Raw)
 	want(t, err, nil)
 	want(t, texts(t, c, vs), []string{"old", "labelled", "body1", "body2", "body0"})
-	want(t, vs[1].Label, "part2")
+	want(t, vs[1].Label(), "part2")
 	v, ok, err := c.Newest("s1", key, Raw)
 	if !ok || err != nil || !v.Time.Equal(t3) {
 		t.Errorf("%+v %t %v", v, ok, err)
@@ -226,7 +226,7 @@ func TestVersionsAndCompanions(t *testing.T) {
 	}
 	cookies, err := c.Versions("s1", key, Cookies)
 	want(t, err, nil)
-	if len(cookies) != 1 || cookies[0].Time.Year() != 2020 || cookies[0].Label != "" {
+	if len(cookies) != 1 || cookies[0].Time.Year() != 2020 || cookies[0].Label() != "" {
 		t.Errorf("%+v", cookies)
 	}
 	for _, site := range []string{"s2", ""} {
@@ -366,19 +366,23 @@ func TestTrim(t *testing.T) {
 	plant(t, root, dir+key+".bin", "oldest", t1.Add(-time.Hour))
 	plant(t, root, dir+key+".headers.txt", "oldest", t1.Add(-time.Hour))
 	plant(t, root, dir+key+"_label.bin", "label", t1.Add(-time.Hour))
-	n, err := c.Trim("s", key, 0)
-	want(t, fmt.Sprint(n, err), "0 <nil>")
-	n, err = c.Trim("s", key, 2)
-	want(t, fmt.Sprint(n, err), "11 <nil>")
+	trim := func(md5 string, keep, removed int) {
+		all, err := c.List("s", md5)
+		want(t, err, nil)
+		surplus := Surplus(all, keep)
+		want(t, len(surplus), removed)
+		want(t, c.Remove(surplus), nil)
+		want(t, c.Remove(surplus), nil)
+	}
+	trim(key, 0, 0)
+	trim(key, 2, 11)
 	for kind, left := range map[Kind][]string{Raw: {"label", "3", "4"}, Headers: {"3", "4"}, Chain: {"3", "4"}} {
 		vs, err := c.Versions("s", key, kind)
 		want(t, err, nil)
 		want(t, texts(t, c, vs), left)
 	}
-	n, err = c.Trim("s", key, 9)
-	want(t, fmt.Sprint(n, err), "0 <nil>")
-	n, err = c.Trim("unused", key, 1)
-	want(t, fmt.Sprint(n, err), "0 <nil>")
+	trim(key, 9, 0)
+	trim("ff"+key[2:], 1, 0)
 }
 
 func TestDelete(t *testing.T) {
@@ -567,8 +571,8 @@ func FuzzParseName(f *testing.F) {
 		if !ok {
 			return
 		}
-		suffix, _ := strings.CutPrefix(key+rest, p.base)
-		if !strings.HasSuffix(rest, suffix) || !p.kind.Valid() || p.label != "" && !p.time.IsZero() {
+		suffix, ok := strings.CutPrefix(key+rest, Version{MD5: key, Name: p.name}.base())
+		if _, known := p.kind.suffix(); !ok || !known || !strings.HasSuffix(rest, suffix) {
 			t.Errorf("%q is %+v", rest, p)
 		}
 	})

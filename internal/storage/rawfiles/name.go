@@ -105,12 +105,38 @@ func labelOK(label string) bool {
 	return label != "" && len(label) <= 64 && strings.Trim(label, letters) == ""
 }
 
+// TimeName returns the name of the versions of a fetch at at, rounded down to milliseconds.
+func TimeName(at time.Time) string { return at.UTC().Format(timeLayout) }
+
+// NameTime returns the time of a name, or zero for a label.
+func NameTime(name string) time.Time {
+	for _, layout := range []string{timeLayout, oldTimeLayout} {
+		if t, err := time.Parse(layout, name); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// CheckName returns the folder name of a site, which is "0" for "". The error wraps ErrName
+// if a site, key, label or kind cannot be part of a file name.
+func CheckName(site, md5, label string, kind Kind) (string, error) {
+	if label != "" && !labelOK(label) {
+		return "", fmt.Errorf("%w: label %.100q", ErrName, label)
+	}
+	if !kind.Valid() {
+		return "", fmt.Errorf("%w: kind %d", ErrName, kind)
+	}
+	if _, err := urlDir(site, md5); err != nil {
+		return "", err
+	}
+	return siteDir(site)
+}
+
 // parsed holds the parts of a file name.
 type parsed struct {
-	kind  Kind
-	base  string    // the name without the suffix of its kind
-	label string    // text between key and suffix unless it is a time
-	time  time.Time // zero if the name contains no time
+	kind Kind
+	name string // Version.Name
 }
 
 // parseName parses the name of a file of the URL md5. It returns false for temporary names and
@@ -122,24 +148,15 @@ func parseName(md5, name string) (parsed, bool) {
 	}
 	for _, s := range suffixes {
 		middle, ok := strings.CutSuffix(rest, s.suffix)
-		if !ok {
-			continue
-		}
-		p := parsed{kind: s.kind, base: md5 + middle}
-		if middle == "" {
-			return p, true
-		}
-		if middle[0] != '_' {
+		switch {
+		case !ok:
+		case middle == "":
+			return parsed{kind: s.kind}, true
+		case middle[0] == '_' && middle != "_":
+			return parsed{kind: s.kind, name: middle[1:]}, true
+		default:
 			return parsed{}, false
 		}
-		p.label = middle[1:]
-		for _, layout := range []string{timeLayout, oldTimeLayout} {
-			if t, err := time.Parse(layout, p.label); err == nil {
-				p.time, p.label = t, ""
-				break
-			}
-		}
-		return p, true
 	}
 	return parsed{}, false
 }

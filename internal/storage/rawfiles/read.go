@@ -7,21 +7,43 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"time"
 )
 
-// Version is one stored file.
+// Version is one stored content. Contents of one page with the same Name belong together.
 type Version struct {
-	Path string    // relative to the root of the cache, with "/"
+	Site, MD5 string // the page; the site is never ""
+	// Name is the text between key and suffix: TimeName of a fetch, a label, or "".
+	Name string
 	Time time.Time // of the fetch in UTC, from the name or else the modification time
 	Kind Kind
-	// Label is the text between key and suffix of a file named by URL_PUT or by the
-	// first implementation. It is "" for versions of crawls.
-	Label string
+	// Path is the file relative to the root of the cache, with "/". It is "" for a content
+	// in Record.
+	Path string
+	// Record is the place of a content outside of files. Package segments knows its type.
+	Record any
+}
 
-	base string // the name without the suffix of its kind
+// Label returns the name given by URL_PUT or by the first implementation. It is "" for
+// versions of crawls.
+func (v Version) Label() string {
+	if !NameTime(v.Name).IsZero() {
+		return ""
+	}
+	return v.Name
+}
+
+func (v Version) base() string {
+	if v.Name == "" {
+		return v.MD5
+	}
+	return v.MD5 + "_" + v.Name
+}
+
+// Compare orders versions by time, then by name.
+func (v Version) Compare(o Version) int {
+	return cmp.Or(v.Time.Compare(o.Time), cmp.Compare(v.Name, o.Name), cmp.Compare(v.Kind, o.Kind), cmp.Compare(v.Path, o.Path))
 }
 
 // Versions returns the files of one kind of a URL, oldest first, with labelled files. It
@@ -31,7 +53,7 @@ func (c *Cache) Versions(site, md5 string, kind Kind) ([]Version, error) {
 	if !kind.Valid() {
 		return nil, fmt.Errorf("%w: kind %d", ErrName, kind)
 	}
-	all, err := c.list(site, md5)
+	all, err := c.List(site, md5)
 	if err != nil {
 		return nil, err
 	}
@@ -78,26 +100,33 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 	if !kind.Valid() {
 		return Version{}, false, fmt.Errorf("%w: kind %d", ErrName, kind)
 	}
+	dir, err := c.fileDir(v.Site, v.MD5)
+	if err != nil {
+		return Version{}, false, err
+	}
 	for _, s := range suffixes {
 		if s.kind != kind {
 			continue
 		}
-		name := path.Dir(v.Path) + "/" + v.base + s.suffix
+		name := dir + "/" + v.base() + s.suffix
 		info, err := c.root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return Version{}, false, fmt.Errorf("find companion of raw file: %w", err)
 		case info.Mode().IsRegular():
-			v.Path, v.Kind = name, kind
+			v.Path, v.Kind, v.Record = name, kind, nil
 			return v, true, nil
 		}
 	}
 	return Version{}, false, nil
 }
 
-// list returns all files of a URL, oldest first.
-func (c *Cache) list(site, md5 string) ([]Version, error) {
+// List is Versions of all kinds.
+func (c *Cache) List(site, md5 string) ([]Version, error) {
+	if site == "" {
+		site = "0"
+	}
 	dir, err := c.fileDir(site, md5)
 	if err != nil {
 		return nil, err
@@ -112,7 +141,7 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
-		v := Version{Path: dir + "/" + e.Name(), Time: p.time, Kind: p.kind, Label: p.label, base: p.base}
+		v := Version{Site: site, MD5: md5, Name: p.name, Time: NameTime(p.name), Kind: p.kind, Path: dir + "/" + e.Name()}
 		if v.Time.IsZero() {
 			info, err := e.Info()
 			if err != nil {
@@ -122,9 +151,7 @@ func (c *Cache) list(site, md5 string) ([]Version, error) {
 		}
 		vs = append(vs, v)
 	}
-	slices.SortFunc(vs, func(a, b Version) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Path, b.Path))
-	})
+	slices.SortFunc(vs, Version.Compare)
 	return vs, nil
 }
 

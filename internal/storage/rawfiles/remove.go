@@ -13,22 +13,18 @@ import (
 	"time"
 )
 
-// Trim keeps the newest keep versions of a URL with their companions, and the newest keep
-// chains. It removes the older ones and returns the number of removed files. It never removes
-// labelled files. keep <= 0 keeps everything.
-// Source: docs/spec/DECISIONS.md 5.3, RAW_VERSIONS_MAX.
-func (c *Cache) Trim(site, md5 string, keep int) (int, error) {
+// Surplus returns what RAW_VERSIONS_MAX removes from all versions of a URL, oldest first: it
+// keeps the newest keep pages with their companions, the newest keep chains, and everything
+// with a label. keep <= 0 keeps everything. Pages come last, so that an interrupted removal
+// can be repeated. Source: docs/spec/DECISIONS.md 5.3.
+func Surplus(all []Version, keep int) []Version {
 	if keep <= 0 {
-		return 0, nil
-	}
-	all, err := c.list(site, md5)
-	if err != nil {
-		return 0, err
+		return nil
 	}
 	var pages, chains []Version
 	for _, v := range all {
 		switch {
-		case v.Label != "":
+		case v.Label() != "":
 		case v.Kind == Raw:
 			pages = append(pages, v)
 		case v.Kind == Chain:
@@ -38,25 +34,25 @@ func (c *Cache) Trim(site, md5 string, keep int) (int, error) {
 	pages, chains = pages[:len(pages)-min(keep, len(pages))], chains[:len(chains)-min(keep, len(chains))]
 	old := make(map[string]bool, len(pages))
 	for _, v := range pages {
-		old[v.base] = true
+		old[v.Name] = true
 	}
-	doomed := slices.Clone(chains)
+	surplus := slices.Clone(chains)
 	for _, v := range all {
-		if old[v.base] && v.Kind != Chain && v.Kind != Raw {
-			doomed = append(doomed, v)
+		if old[v.Name] && v.Kind != Chain && v.Kind != Raw {
+			surplus = append(surplus, v)
 		}
 	}
-	doomed = append(doomed, pages...) // last: the next Trim needs them after a kill
-	removed := 0
-	for _, v := range doomed {
-		switch err := c.root.Remove(v.Path); {
-		case err == nil:
-			removed++
-		case !errors.Is(err, fs.ErrNotExist):
-			return removed, fmt.Errorf("remove old raw file: %w", err)
+	return append(surplus, pages...)
+}
+
+// Remove removes files. Missing ones are not an error.
+func (c *Cache) Remove(versions []Version) error {
+	for _, v := range versions {
+		if err := c.root.Remove(v.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove raw file: %w", err)
 		}
 	}
-	return removed, nil
+	return nil
 }
 
 // DeleteURLs removes the folders of URLs, then their parent folders if empty. A URL without

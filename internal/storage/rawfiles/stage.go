@@ -39,7 +39,7 @@ func (c *Cache) Stage() *Stage {
 // usable after ErrName and ErrTooLarge. After an error of the disk Commit fails with that
 // error. site "" means "0". Put does not keep data.
 func (s *Stage) Put(site, md5 string, at time.Time, kind Kind, data []byte) error {
-	return s.put(site, md5, at.UTC().Format(timeLayout), kind, data)
+	return s.put(site, md5, TimeName(at), kind, data)
 }
 
 // PutLabelled writes <md5>_<label>.<suffix>, or <md5>.<suffix> for an empty label, and replaces

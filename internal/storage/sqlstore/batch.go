@@ -86,8 +86,9 @@ func keysOf(urls []wire.URL) []string {
 // (Status 3) and ignores the other results. It resets known links by their rules and
 // inserts new links while the site has room; see links.go and capacity.go. The site's
 // TcDate becomes the current time. An unknown site is an error with CodeNotFound.
-// PutElsewhere stores the links to other sites.
-func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched) (wire.Saved, error) {
+// PutElsewhere stores the links to other sites. also runs at the end of the
+// transaction, perhaps several times.
+func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched, also ...func(*sqldb.Tx) error) (wire.Saved, error) {
 	return result(ctx, s.update, "FinishCrawl", func(t *tx) (wire.Saved, error) {
 		site, err := t.openSite(site)
 		if err != nil {
@@ -95,6 +96,11 @@ func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, res
 		}
 		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: wire.StatusCrawling}}
 		err = f.run(results)
+		for _, do := range also {
+			if err == nil {
+				err = do(t.Tx)
+			}
+		}
 		return f.saved, err
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/storage"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
@@ -107,6 +108,8 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 		return err
 	}
 	n.closers = append(n.closers, files.Close)
+	raw := segments.Open(files, d, segments.Options{Dir: n.raw(), NoSync: true, Now: c.time})
+	n.closers = append(n.closers, raw.Close)
 	contents, err := keyvalue.Open(n.keys(), keyvalue.Options{Now: c.time, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
 	}})
@@ -115,7 +118,7 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 	}
 	n.closers = append(n.closers, contents.Close)
 	repo := &storage.Repository{
-		Store: sqlstore.Open(d, sqlstore.Options{Now: c.time}), Raw: files, Contents: contents, Now: c.time,
+		Store: sqlstore.Open(d, sqlstore.Options{Now: c.time}), Raw: raw, Contents: contents, Now: c.time,
 		Log: slog.New(slog.DiscardHandler), TrashLock: filepath.Join(n.folder, "trash.lock"), SQLCustom: sqlstore.CustomRead,
 	}
 	if n.config.Driver == sqldb.DriverMySQL {

@@ -1,0 +1,177 @@
+package segments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/sqldb"
+)
+
+// Stage collects contents. Commit makes all of them durable and visible, Abort none. A stage
+// belongs to one goroutine. A store may have many stages.
+type Stage struct {
+	s        *Store
+	files    *rawfiles.Stage // nil if the contents go to a segment
+	runs     []*run
+	byName   map[[3]string]*run // by site, key and name
+	labelled []rawfiles.Version // contents that replace those of the other kind of storage
+	done     bool
+}
+
+// Index makes the contents of a stage visible in a transaction. The transaction may run
+// several times.
+type Index func(*sqldb.Tx) error
+
+// Stage begins a stage. The caller must end it with Commit, Flush or Abort.
+func (s *Store) Stage() *Stage {
+	st := &Stage{s: s, byName: map[[3]string]*run{}}
+	if s.o.Files {
+		st.files = s.files.Stage()
+	}
+	return st
+}
+
+// Put adds one content of the version of a URL that was fetched at at, rounded down to
+// milliseconds. A second Put of the same kind and time replaces the first. The stage stays
+// usable after ErrName and ErrTooLarge of package rawfiles. site "" means "0". The caller must
+// not change data before the end of the stage.
+func (st *Stage) Put(site, md5 string, at time.Time, kind rawfiles.Kind, data []byte) error {
+	if st.files != nil {
+		return st.files.Put(site, md5, at, kind, data)
+	}
+	return st.put(site, md5, rawfiles.TimeName(at), at, kind, data)
+}
+
+// PutLabelled adds a content with a name instead of a time. It replaces the content of that
+// name and kind. The name of a version adds a companion to it.
+func (st *Stage) PutLabelled(site, md5, name string, kind rawfiles.Kind, data []byte) error {
+	id, err := rawfiles.CheckName(site, md5, name, kind)
+	if err != nil {
+		return err
+	}
+	if st.files != nil {
+		err = st.files.PutLabelled(site, md5, name, kind, data)
+	} else {
+		at := rawfiles.NameTime(name)
+		if at.IsZero() {
+			at = st.s.o.Now()
+		}
+		err = st.put(site, md5, name, at, kind, data)
+	}
+	if err == nil {
+		st.labelled = append(st.labelled, rawfiles.Version{Site: id, MD5: md5, Name: name, Kind: kind})
+	}
+	return err
+}
+
+// Name tells the URL of a page whose contents are in the stage. It is written to the segment.
+func (st *Stage) Name(site, md5, url string) {
+	for _, r := range st.runs {
+		if r.md5 == md5 && r.site == orGeneral(site) {
+			r.uri = url
+		}
+	}
+}
+
+func (st *Stage) put(site, md5, name string, at time.Time, kind rawfiles.Kind, data []byte) error {
+	if st.done {
+		return rawfiles.ErrDone
+	}
+	site, err := rawfiles.CheckName(site, md5, "", kind)
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) > st.s.o.MaxFile {
+		return fmt.Errorf("%w: %d bytes", rawfiles.ErrTooLarge, len(data))
+	}
+	key := [3]string{site, md5, name}
+	r := st.byName[key]
+	if r == nil {
+		r = &run{site: site, md5: md5, name: name, at: at.UnixMilli()}
+		st.byName[key] = r
+		st.runs = append(st.runs, r)
+	}
+	for i, p := range r.parts {
+		if p.kind == kind {
+			r.parts[i].data = data
+			return nil
+		}
+	}
+	r.parts = append(r.parts, part{kind: kind, data: data})
+	return nil
+}
+
+// Flush makes the contents durable, with one sync, and finishes the stage. The caller runs
+// index in the transaction of the rows that refer to the contents; files are visible before.
+// After an error of that transaction the bytes in the segment are dead.
+func (st *Stage) Flush(ctx context.Context) (index Index, err error) {
+	if st.done {
+		return nil, rawfiles.ErrDone
+	}
+	defer st.Abort()
+	none := func(*sqldb.Tx) error { return nil }
+	if st.files != nil {
+		if err := st.files.Commit(); err != nil || len(st.labelled) == 0 || st.s.db == nil {
+			return none, err
+		}
+		return st.hideRecords, nil
+	}
+	if len(st.runs) == 0 {
+		return none, nil
+	}
+	places, end, err := st.s.append(ctx, st.runs)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *sqldb.Tx) error { return insert(tx, st.runs, places, end) }, nil
+}
+
+// Commit is Flush with a transaction of its own. An empty stage costs nothing.
+func (st *Stage) Commit(ctx context.Context) error {
+	index, err := st.Flush(ctx)
+	if err != nil || len(st.runs)+len(st.labelled) == 0 || st.s.db == nil {
+		return err
+	}
+	if err := st.s.db.Update(ctx, index); err != nil {
+		return fmt.Errorf("store places of raw contents: %w", err)
+	}
+	if st.files == nil {
+		return st.hideFiles()
+	}
+	return nil
+}
+
+// Abort drops the contents and finishes the stage. It does nothing on a finished stage.
+func (st *Stage) Abort() {
+	st.done = true
+	if st.files != nil {
+		st.files.Abort()
+	}
+}
+
+// hideRecords removes runs that labelled files replace.
+func (st *Stage) hideRecords(tx *sqldb.Tx) error {
+	c := changes{}
+	for _, v := range st.labelled {
+		if err := c.narrow(tx, v, 1<<v.Kind); err != nil {
+			return err
+		}
+	}
+	return c.store(tx)
+}
+
+// hideFiles removes files that labelled contents in the segment replace.
+func (st *Stage) hideFiles() error {
+	for _, v := range st.labelled {
+		file, found, err := st.s.files.Companion(v, v.Kind)
+		if err == nil && found {
+			err = st.s.files.Remove([]rawfiles.Version{file})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
