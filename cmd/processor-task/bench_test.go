@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,10 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/clitest"
-	"hce/dc/internal/config"
 	"hce/dc/internal/process/article"
-	"hce/dc/internal/storage"
-	"hce/dc/internal/wire"
 )
 
 // pagesVariable names a folder of HTML pages for the benchmark.
@@ -72,10 +66,7 @@ func benchPages(b *testing.B) map[string][]byte {
 		b.Fatal(err)
 	}
 	if len(pages) == 0 {
-		for i := range 1000 {
-			add(fmt.Appendf(nil, "<html><head><title>Page %d</title></head><body><article>%s</article></body></html>", i,
-				strings.Repeat(fmt.Sprintf("<p>Paragraph of page %d about the <a href=/x>harbour</a>, its <code>cranes</code> and its ships.</p>", i), 50)))
-		}
+		return madePages("bench.test", 1000)
 	}
 	return pages
 }
@@ -112,11 +103,11 @@ func usage(who int) time.Duration {
 // exit. rss is in KiB.
 func measureProgram(b *testing.B, pages map[string][]byte) (c cost, rss int64) {
 	home := b.TempDir()
-	storePages(b, home, pages)
+	storePages(b, home, "s", pages)
 	command := clitest.Command(b, "", "-c", filepath.Join("..", "..", "ini", "processor-task.ini"))
 	command.Env = append(command.Env, "DC_Application_data_dir="+home)
 	command.Stdin = strings.NewReader(`{"id":2,"crawlerType":6,"items":[],"refillTime":3600000,"refill":{"maxURLs":300,
-		"urlsCriterions":{"WHERE":"Status=4","LIMIT":"300"},"urlUpdate":{"status":5,"batchId":2}}}`)
+		"urlsCriterions":{"WHERE":"Status=4","LIMIT":"300"},"urlUpdate":{"status":5,"batchId":2},"asBatch":2}}`)
 	start := time.Now()
 	stdout, stderr, status := clitest.Output(b, command)
 	c.wall = time.Since(start)
@@ -125,51 +116,10 @@ func measureProgram(b *testing.B, pages map[string][]byte) (c cost, rss int64) {
 	}
 	repo, closeAll := openStores(b, home)
 	defer closeAll()
-	site, err := repo.Site(context.Background(), "s")
-	if err != nil || site.Contents != int64(len(pages)) {
-		b.Fatalf("%+v %v", site, err)
+	if n := processedRows(b, repo, "s", pages); n != len(pages) {
+		b.Fatalf("%d of %d pages are processed", n, len(pages))
 	}
 	state := command.ProcessState
 	c.cpu = state.UserTime() + state.SystemTime()
 	return c, state.SysUsage().(*syscall.Rusage).Maxrss
-}
-
-func openStores(b *testing.B, home string) (*storage.Repository, func()) {
-	file, err := config.Load(filepath.Join("..", "..", "ini", "db-task.ini"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	repo, closeAll, err := storage.Open(context.Background(), storage.ReadConfig(file, home), slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return repo, closeAll
-}
-
-// storePages stores pages as crawled.
-func storePages(b *testing.B, home string, pages map[string][]byte) {
-	repo, closeAll := openStores(b, home)
-	defer closeAll()
-	ctx := context.Background()
-	job := storage.Job{Repository: repo}
-	if _, err := job.Run(ctx, json.RawMessage(`["SITE_NEW", {"id":"s","urls":[]}]`)); err != nil {
-		b.Fatal(err)
-	}
-	var rows []wire.URL
-	var results []wire.Fetched
-	for url, text := range pages {
-		row := wire.NewURL("s", url)
-		rows = append(rows, row)
-		results = append(results, wire.Fetched{
-			URLMd5: row.URLMd5, Crawled: true, At: time.Now(),
-			Set:   wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "ContentType": "text/html", "Size": int64(len(text))},
-			Files: []wire.File{{Type: wire.ContentRaw, Data: text}},
-		})
-	}
-	if _, err := repo.MarkCrawling(ctx, "s", 1, rows); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := repo.SaveCrawl(ctx, "s", 1, results); err != nil {
-		b.Fatal(err)
-	}
 }
