@@ -36,7 +36,7 @@ type Config struct {
 	Executor executor.LocalConfig
 	// OpenExecutor opens another executor instead; nil for the local one.
 	OpenExecutor func() (Pool, error)
-	// PollTimeout is PollingTimeout by class name; default 200 ms.
+	// PollTimeout is PollingTimeout by class name; default a minute.
 	PollTimeout map[string]time.Duration
 
 	// Run sets Admin.Stop, the Executor of each manager, and the bus of Status.

@@ -73,13 +73,25 @@ const (
 // watch declares the queue's timers. Call it before Run.
 func (q *queue) watch() {
 	q.batches = map[string]*batch{}
-	q.Maintain("queue "+q.kind, func() time.Duration { return q.QueuePeriod }, func(time.Time) { q.check() })
-	q.Maintain("watch "+q.kind, func() time.Duration { return time.Second }, func(time.Time) {
-		if !q.watching {
-			q.follow(q.openWatch)
+	q.Maintain("queue "+q.kind, func() time.Duration {
+		if len(q.batches) == 0 {
+			return 0
 		}
-	})
-	q.Maintain("ends "+q.kind, func() time.Duration { return time.Second }, q.retry)
+		return q.QueuePeriod
+	}, func(time.Time) { q.check() })
+	q.Maintain("watch "+q.kind, q.eachSecond(func() bool { return !q.watching }), func(time.Time) { q.follow(q.openWatch) })
+	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready }), q.retry)
+}
+
+// eachSecond returns the period of a timer that is off while there is nothing to do: an idle
+// manager does not wake up for it.
+func (q *queue) eachSecond(needed func() bool) func() time.Duration {
+	return func() time.Duration {
+		if !needed() {
+			return 0
+		}
+		return time.Second
+	}
 }
 
 // news are tasks of the queue that a watch reports: first all known ones, then each one that

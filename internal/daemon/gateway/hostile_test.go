@@ -226,7 +226,7 @@ func TestTableOfRequestsExpires(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	s = New(manager.Config{Bus: b, Admin: admin.Endpoint, Log: managertest.Quiet(), Now: clock, Ready: func() { endpoint = s.Addr(); close(ready2) }},
+	s = New(manager.Config{Bus: b, Admin: admin.Endpoint, Log: managertest.Quiet(), Now: clock, PollTimeout: 20 * time.Millisecond, Ready: func() { endpoint = s.Addr(); close(ready2) }},
 		Config{Port: -1, Timeout: time.Hour})
 	managertest.Run(t, s, ready2)
 	operator := managertest.Call(t, b, door)

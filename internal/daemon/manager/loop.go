@@ -16,9 +16,9 @@ import (
 const AdminSocket = "Admin"
 
 const (
-	maxWait      = 200 * time.Millisecond // the longest turn, and so the delay until the end of ctx is seen
-	maxPerSocket = 64                     // messages of one socket in one turn
-	maxRefused   = 10000                  // requests of one socket that a stopping loop still refuses
+	maxWait      = time.Minute // the longest turn; the clock may be set meanwhile
+	maxPerSocket = 64          // messages of one socket in one turn
+	maxRefused   = 10000       // requests of one socket that a stopping loop still refuses
 )
 
 // Config is what every manager needs. Name, Bus and Log are mandatory.
@@ -28,8 +28,8 @@ type Config struct {
 	// Admin is the endpoint of AdminInterfaceServer; "" for that server itself.
 	Admin string
 	// PollTimeout is the longest wait of a turn: variable POLL_TIMEOUT (ms), ini key
-	// PollingTimeout. Default and effective maximum: 200 ms. Timers and messages do not
-	// depend on it.
+	// PollingTimeout. Default and effective maximum: a minute. Timers, messages and the end
+	// of Run's ctx do not depend on it.
 	PollTimeout time.Duration
 	MaxWorkers  int // workers that run at once; default 16
 	MaxPending  int // requests of Ask without an answer; default 10000
@@ -163,7 +163,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.started = l.Now()
 	l.loadStats()
-	l.workers.start(ctx)
+	if err := l.workers.start(ctx); err != nil {
+		return fmt.Errorf("start manager %s: %w", l.cfg.Name, err)
+	}
 	l.announce()
 	if l.cfg.Ready != nil {
 		l.cfg.Ready()

@@ -448,3 +448,41 @@ func TestSchedules(t *testing.T) {
 	l.Kick("work")
 	shows(`{"periodSeconds":60,"last":"2026-01-02 03:04:05","next":"2026-01-02 03:04:15"}`)
 }
+
+// A loop without work sleeps for a minute at a time, and the end of its context wakes it.
+func TestIdleLoopSleeps(t *testing.T) {
+	b := managertest.Bus(t)
+	ready := make(chan struct{})
+	l := New(Config{Name: "Idle", Bus: b, Log: managertest.Quiet(), Ready: func() { close(ready) }})
+	busy := false
+	l.Maintain("queue", func() time.Duration {
+		if busy {
+			return time.Second
+		}
+		return 0
+	}, func(time.Time) {})
+	now := l.Now()
+	l.runTimers(now)
+	if d := l.wait(now); d != maxWait {
+		t.Errorf("an idle loop waits %v, want %v", d, maxWait)
+	}
+	busy = true
+	l.runTimers(now)
+	if d := l.wait(now); d != time.Second {
+		t.Errorf("a busy loop waits %v, want a second", d)
+	}
+	busy = false
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	<-ready
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(managertest.Patience):
+		t.Fatal("the loop did not notice the end of its context")
+	}
+}

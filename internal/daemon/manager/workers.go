@@ -30,9 +30,22 @@ func (w *workers) init(l *Loop) {
 }
 
 // start creates the workers' context. join ends it, after pending requests were answered:
-// a worker must not report "cancelled" for them first.
-func (w *workers) start(ctx context.Context) {
+// a worker must not report "cancelled" for them first. One worker wakes the loop when ctx ends.
+func (w *workers) start(ctx context.Context) error {
+	s, err := w.loop.cfg.Bus.Connect(w.loop.Endpoint(Workers), bus.Options{})
+	if err != nil {
+		return err
+	}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	w.joined.Go(func() {
+		defer s.Close()
+		select {
+		case <-ctx.Done():
+			_, _ = s.Send(nil, wire.Event{Class: wire.ClassInternal, UID: bus.NewUID(), Type: wire.InternalTaskDone})
+		case <-w.ctx.Done():
+		}
+	})
+	return nil
 }
 
 func (w *workers) join() {

@@ -103,7 +103,12 @@ func New(base manager.Config, cfg Config) *Manager {
 	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[*request]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
-	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
+	m.Maintain("queue", func() time.Duration {
+		if len(m.queue) == 0 {
+			return 0
+		}
+		return time.Second
+	}, m.expire)
 	m.Maintain("clean", m.cleanPeriod, m.clean)
 	m.OnStop(m.refuseAll)
 	m.Var(

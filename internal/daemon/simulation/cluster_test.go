@@ -75,7 +75,7 @@ func newCluster(t testing.TB, b *bus.Bus, c *clock, p *pool) *cluster {
 }
 
 func (k *cluster) base() manager.Config {
-	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: k.said.logger(), Now: k.clock.now}
+	return manager.Config{Bus: k.bus, Admin: admin.Endpoint, Log: k.said.logger(), Now: k.clock.now, PollTimeout: 20 * time.Millisecond}
 }
 
 // run starts a manager and waits until it is registered.

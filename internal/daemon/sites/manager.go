@@ -87,7 +87,12 @@ func New(base manager.Config, cfg Config) *Manager {
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
 	m.HandleClass(Name, wire.ClassClient, m.request)
-	m.Maintain("queue", func() time.Duration { return time.Second }, m.expire)
+	m.Maintain("queue", func() time.Duration {
+		if m.queue.len() == 0 {
+			return 0
+		}
+		return time.Second
+	}, m.expire)
 	m.OnStop(m.refuseAll)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),

@@ -93,7 +93,7 @@ func (r *rig) start(cfg Config, answer runFunc) {
 	}
 	ready := make(chan struct{})
 	m := New(manager.Config{Bus: r.bus, Log: managertest.Quiet(), Ready: func() { close(ready) },
-		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }}, cfg)
+		PollTimeout: 20 * time.Millisecond, Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }}, cfg)
 	m.Handle(Name, wire.ClassAdmin, wire.AdminStat, m.AnswerStat)
 	m.Handle(Name, wire.ClassAdmin, wire.AdminGet, m.AnswerGet)
 	m.Handle(Name, wire.ClassAdmin, wire.AdminSet, m.AnswerSet)
