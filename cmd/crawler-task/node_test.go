@@ -20,16 +20,16 @@ import (
 // node is the job of crawler-task with the shipped ini files and storage in a folder of
 // the test, and the operations of db-task on the same storage.
 type node struct {
-	*testing.T
+	testing.TB
 	data  string
 	job   *crawl.Job
 	repo  *storage.Repository
 	batch int64
 }
 
-func newNode(t *testing.T) *node {
+func newNode(t testing.TB) *node {
 	t.Helper()
-	n := &node{T: t, data: t.TempDir()}
+	n := &node{TB: t, data: t.TempDir()}
 	for name, value := range map[string]string{
 		"DC_Application_data_dir": n.data, "DC_CrawlerTask_AllowedNetworks": "127.0.0.0/8",
 		"DC_TasksManager_db_synchronous": "NORMAL", "DC_TasksManager_raw_sync": "0",
@@ -80,7 +80,7 @@ type web struct {
 	more     http.HandlerFunc
 }
 
-func newWeb(t *testing.T, pages map[string]string) *web {
+func newWeb(t testing.TB, pages map[string]string) *web {
 	w := &web{pages: pages}
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()

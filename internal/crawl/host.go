@@ -13,41 +13,125 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// hostWork is the queue of one host. Its items are requested one after the other, or as
-// many at once as the site's HostConcurrency allows.
-type hostWork struct {
+// hostQueues are the items of a pass that wait for their request, by host. Goroutines may share
+// them. A host is active while it has items: its items are requested one after the other, or as
+// many at once as the site's HostConcurrency allows. At most maxWaiting hosts are active; the
+// others follow in order of arrival.
+type hostQueues struct {
 	*batchRun
-	items []*item
+	ctx     context.Context
+	workers sync.WaitGroup
+
+	mu      sync.Mutex
+	byName  map[string]*hostQueue
+	active  int
+	waiting []*hostQueue
 }
 
-// hosts groups the items that have to be fetched by host, in the order of the batch. Items
-// without an HTTP host fail at once.
-func (r *batchRun) hosts(work []*item) []*hostWork {
-	byName := map[string]*hostWork{}
-	var list []*hostWork
+// hostQueue has the items of one host, in order. hostQueues.mu guards it.
+type hostQueue struct {
+	name    string
+	items   []*item
+	workers int // goroutines that request its items; 0: the host waits
+	limit   int // maximum of workers
+}
+
+func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
+	return &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
+}
+
+// add queues the items of work that have to be fetched. Items without an HTTP host fail at once.
+func (q *hostQueues) add(work []*item) {
 	for _, it := range work {
 		if !it.todo {
 			continue
 		}
+		q.flow.queued(it)
 		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
-			r.saves <- it.failed(0, 0, wire.DateOf(r.Now()))
+			q.refuse(it, 0)
 			continue
 		}
 		name := webHost(it.target)
 		if name == "" {
 			it.started = true
-			r.saves <- it.failed(wire.ErrBadURL, 0, wire.DateOf(r.Now()))
+			q.refuse(it, wire.ErrBadURL)
 			continue
 		}
-		h := byName[name]
-		if h == nil {
-			h = &hostWork{batchRun: r}
-			byName[name] = h
-			list = append(list, h)
-		}
-		h.items = append(h.items, it)
+		q.queue(name, it)
 	}
-	return list
+}
+
+// refuse ends an item that cannot be fetched.
+func (q *hostQueues) refuse(it *item, bits wire.ErrorMask) {
+	q.saves <- it.failed(bits, 0, wire.DateOf(q.Now()))
+	q.flow.fetched(it)
+}
+
+// queue appends an item to the queue of its host and starts what may start.
+func (q *hostQueues) queue(name string, it *item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.byName[name]
+	if h == nil {
+		h = &hostQueue{name: name}
+		q.byName[name] = h
+		q.waiting = append(q.waiting, h)
+	}
+	h.items = append(h.items, it)
+	h.limit = max(h.limit, min(it.settings.concurrency, hostgate.MaxConcurrency))
+	if h.workers > 0 {
+		q.staff(h)
+	}
+	q.activate()
+}
+
+// activate starts waiting hosts while there is room. mu must be held.
+func (q *hostQueues) activate() {
+	for q.active < maxWaiting && len(q.waiting) > 0 {
+		h := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.active++
+		q.staff(h)
+	}
+}
+
+// staff starts the workers that the items of a host need. mu must be held.
+func (q *hostQueues) staff(h *hostQueue) {
+	for range min(h.limit-h.workers, len(h.items)) {
+		h.workers++
+		q.workers.Go(func() {
+			for it := q.next(h); it != nil; it = q.next(h) {
+				q.fetchItem(q.ctx, it)
+				q.flow.fetched(it)
+			}
+		})
+	}
+}
+
+// next returns the next item of a host. It returns nil if there is none: the worker ends.
+func (q *hostQueues) next(h *hostQueue) *item {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(h.items) > 0 {
+		it := h.items[0]
+		h.items[0] = nil
+		h.items = h.items[1:]
+		return it
+	}
+	h.workers--
+	if h.workers == 0 {
+		delete(q.byName, h.name)
+		q.active--
+		q.activate()
+	}
+	return nil
+}
+
+// hosts returns the number of hosts with items.
+func (q *hostQueues) hosts() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.byName)
 }
 
 // webHost returns the host of an http or https URL, or "" for any other text.
@@ -59,38 +143,14 @@ func webHost(target string) string {
 	return canonical.Host(target)
 }
 
-// run fetches the host's items. It returns when each of them is in the page stage, failed, or
-// was handed back.
-func (h *hostWork) run(ctx context.Context) {
-	workers := 1
-	for _, it := range h.items {
-		workers = max(workers, it.settings.concurrency)
-	}
-	workers = min(workers, hostgate.MaxConcurrency, len(h.items))
-	queue := make(chan *item)
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for it := range queue {
-				h.fetchItem(ctx, it)
-			}
-		})
-	}
-	for _, it := range h.items {
-		queue <- it
-	}
-	close(queue)
-	group.Wait()
-}
-
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
-func (h *hostWork) fetchItem(ctx context.Context, it *item) {
-	if _, gone := h.goneSites.Load(it.SiteID); gone || h.over(ctx) {
-		h.saves <- it.back(0, wire.DateOf(h.Now()))
+func (r *batchRun) fetchItem(ctx context.Context, it *item) {
+	if _, gone := r.goneSites.Load(it.SiteID); gone || r.over(ctx) {
+		r.saves <- it.back(0, wire.DateOf(r.Now()))
 		return
 	}
-	v := h.visit(it)
-	it.body, it.text = v.memory, h.texts.account(0)
+	v := r.visit(it)
+	it.body, it.text = v.memory, r.texts.account(0)
 	a, err := it.given()
 	if a == nil && err == nil {
 		a, err = v.fetch(ctx)
@@ -105,46 +165,46 @@ func (h *hostWork) fetchItem(ctx context.Context, it *item) {
 	switch {
 	case cutOff(ctx, err):
 		it.started = false
-		out := it.back(0, wire.DateOf(h.Now()))
+		out := it.back(0, wire.DateOf(r.Now()))
 		if later, ok := errors.AsType[notYet](err); ok {
 			out.result.HeldUntil = wire.DateOf(later.at)
 		}
-		h.saves <- out
+		r.saves <- out
 	case errors.As(err, &refused) && refused.back:
-		h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
+		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
-		out := it.back(refused.bits, wire.DateOf(h.Now()))
+		out := it.back(refused.bits, wire.DateOf(r.Now()))
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
-		h.saves <- out
+		r.saves <- out
 	case err != nil:
 		bits, code := faultBits(err)
-		h.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
-		out := it.failed(bits, code, wire.DateOf(h.Now()))
+		r.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
+		out := it.failed(bits, code, wire.DateOf(r.Now()))
 		out.settle(refused.status)
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
 			out.setDuration(fault.Partial.Total.Milliseconds())
 		}
-		h.saves <- out
+		r.saves <- out
 	case it.settings.probes():
 		// The requests for its links wait for this host too.
 		v.leaveSlot()
-		if !h.toProbing(it, int64(len(a.Body))) {
-			h.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
+		if !r.toProbing(it, int64(len(a.Body))) {
+			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
 			it.started = false
 			it.releaseMemory()
-			h.saves <- it.back(0, wire.DateOf(h.Now()))
+			r.saves <- it.back(0, wire.DateOf(r.Now()))
 			return
 		}
-		h.saves <- h.read(ctx, page{item: it, answer: a})
+		r.saves <- r.read(ctx, page{item: it, answer: a})
 	default:
-		h.pages <- page{item: it, answer: a}
+		r.pages <- page{item: it, answer: a}
 	}
 }
 
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
-func (h *hostWork) toProbing(it *item, size int64) bool {
-	probing := h.probing.account((1 + textGrowth) * smallPage)
+func (r *batchRun) toProbing(it *item, size int64) bool {
+	probing := r.probing.account((1 + textGrowth) * smallPage)
 	if !probing.try((1 + textGrowth) * size) {
 		return false
 	}

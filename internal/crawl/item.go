@@ -18,6 +18,7 @@ type item struct {
 	put      json.RawMessage // content that the client supplied
 
 	single     bool // of a later pass: its links are not collected
+	refilled   bool // selected during the batch: not part of the answer
 	cached     bool // the stored result is the answer
 	todo       bool // its row is taken; it has to be fetched
 	started    bool // a request was sent or refused
@@ -42,6 +43,14 @@ type item struct {
 func (it *item) releaseMemory() {
 	it.body.Keep(0)
 	it.text.Keep(0)
+}
+
+// errors returns the errors that the item adds to those of its batch.
+func (it *item) errors() wire.ErrorMask {
+	if it.handedBack {
+		return wire.ErrMaxExecutionTime
+	}
+	return it.url.ErrorMask
 }
 
 // sitemapType is the ContentType of a sitemap's row, before and after its crawl.

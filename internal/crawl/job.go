@@ -170,8 +170,12 @@ type batchRun struct {
 	pages                  chan page     // of this pass: fetched, not yet read
 	saves                  chan *outcome // of this pass: read, not yet saved
 	last                   bool          // this is the last pass
+	flow                   *flow         // nil: the batch does not select URLs while it fetches
 	seen                   seenLinks
 	dry                    bool // usage is not counted
+
+	sites map[string]*wire.Site // of the items that are planned now; nil: unknown site
+	works map[siteKey]*siteWork
 
 	rotator   *headerrotation.Rotator
 	troubles  troubles
@@ -204,6 +208,8 @@ func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFu
 		rotator: j.Rotator,
 		cancel:  cancel,
 		noted:   map[chainKey]wire.ErrorMask{},
+		sites:   map[string]*wire.Site{},
+		works:   map[siteKey]*siteWork{},
 	}
 }
 
@@ -227,7 +233,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	crawled := len(answer.Items)
+	crawled := len(answer.Items) + int(answer.Refilled)
 	for last := answer; j.refills(ctx, last, start); {
 		// Selected rows have to be taken before they can be handed back.
 		rows, err := j.Data.URLFetch(context.WithoutCancel(ctx), batch.Refill)
@@ -265,6 +271,9 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 		// The rows of the other items stay selected. URL_RETURN frees them.
 		r.batch.Items, r.cut = batch.Items[:most], true
 	}
+	if r.streams() {
+		r.flow = newFlow(batch.Refill[0].MaxURLs)
+	}
 	items, err := r.run(ctx)
 	if err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
@@ -273,12 +282,12 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 	return r.batch, nil
 }
 
-// refills reports whether a batch may select more URLs: it has time, it was not told to stop,
-// and it has crawled something. Otherwise a host that hands all items back would cause an
-// endless loop.
+// refills reports whether a batch that selects between its rounds may select more URLs: it has
+// time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
+// items back would cause an endless loop.
 func (j *Job) refills(ctx context.Context, last wire.Batch, start time.Time) bool {
-	return len(last.Refill) > 0 && last.DBMode&wire.DBWrite != 0 && last.CrawlerType == wire.CrawlNormal && ctx.Err() == nil &&
-		j.Now().Sub(start) < time.Duration(last.RefillTime)*time.Millisecond &&
+	r := &batchRun{Job: j, batch: last, start: start}
+	return r.refillable() && !r.streams() && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 
@@ -287,6 +296,9 @@ func (j *Job) refills(ctx context.Context, last wire.Batch, start time.Time) boo
 func (r *batchRun) answer(work []*item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
+	if r.flow != nil {
+		r.batch.ErrorMask |= r.flow.mask
+	}
 	for _, it := range work {
 		if it.handedBack {
 			r.batch.ErrorMask |= wire.ErrMaxExecutionTime

@@ -54,14 +54,15 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	return r.answer(all), nil
 }
 
-// pass sends items through the stages. It returns when the outcome of each is saved.
+// pass sends items through the stages, and those that the batch selects meanwhile. It returns
+// when the outcome of each is saved.
 //
 // The stages bound the memory: a body belongs to a running request, to a reader or its
 // queue, or to the chunk that is saved next. The budgets of the run bound all of them.
 func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	r.pages = make(chan page, runtime.GOMAXPROCS(0))
 	r.saves = make(chan *outcome, 2*runtime.GOMAXPROCS(0))
-	var fetching, reading, saving sync.WaitGroup
+	var reading, saving sync.WaitGroup
 	saving.Go(func() { r.save(context.WithoutCancel(ctx)) })
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
@@ -70,15 +71,12 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 			}
 		})
 	}
-	waiting := make(chan struct{}, maxWaiting)
-	for _, h := range r.hosts(work) {
-		waiting <- struct{}{}
-		fetching.Go(func() {
-			defer func() { <-waiting }()
-			h.run(ctx)
-		})
+	queues := r.newQueues(ctx)
+	queues.add(work)
+	if r.flow != nil {
+		r.refill(ctx, queues)
 	}
-	fetching.Wait()
+	queues.workers.Wait()
 	close(r.pages)
 	reading.Wait()
 	close(r.saves)

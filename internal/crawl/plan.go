@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// siteWork is a site as items of the batch see it, parsed once. Items with different siteObj
+// siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
 // see different versions of a site.
 type siteWork struct {
 	wire.Site
@@ -34,6 +34,7 @@ func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, er
 			return nil, fmt.Errorf("plan items of site %s: %w", id, err)
 		}
 	}
+	clear(r.sites)
 	return work, nil
 }
 
@@ -59,33 +60,62 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 		return nil
 	}
 	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
-		site := &siteWork{Site: *stored, settings: map[string]*settings{}}
-		same[0].Site.Apply(&site.Site)
-		if err := r.planItems(ctx, site, same); err != nil {
+		now := *stored
+		same[0].Site.Apply(&now)
+		key := siteKey{stored.ID, same[0].Site.Key()}
+		site := r.works[key]
+		if site == nil {
+			site = r.newSiteWork(now)
+			r.works[key] = site
+		}
+		if err := r.planItems(ctx, site, &now, same); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readSite reads a site. It returns nil for an unknown site, except in real time: there,
-// siteObj describes a site that need not be stored (docs/spec/crawling.md 1.4). Without
-// filters it accepts every link.
-func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
-	stored, err := r.Data.Site(ctx, id)
-	if stored == nil && err == nil && r.realTime() {
-		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
+// siteKey identifies a site as items see it: by its id and the text of their siteObj.
+type siteKey struct{ id, object string }
+
+// newSiteWork parses the filters of a site.
+func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
+	work := &siteWork{Site: s, settings: map[string]*settings{}}
+	var problems []error
+	work.filters, problems = filter.Compile(rules(s.Filters))
+	for _, p := range problems {
+		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
+		work.bits |= wire.ErrInitialization
 	}
-	return stored, err
+	return work
 }
 
-// planItems plans items with the same site and siteObj.
-func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item) error {
-	if !r.active(&site.Site) {
-		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", site.State)
+// readSite reads a site. It returns nil for an unknown site, except in real time: there,
+// siteObj describes a site that need not be stored (docs/spec/crawling.md 1.4). Without
+// filters it accepts every link. The items of one pass or selection see one state of a site.
+func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
+	if s, known := r.sites[id]; known {
+		return s, nil
+	}
+	stored, err := r.Data.Site(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if stored == nil && r.realTime() {
+		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
+	}
+	r.sites[id] = stored
+	return stored, nil
+}
+
+// planItems plans items with the same site and siteObj. now is the site with its present state and
+// counters; its other fields count as they were when the batch first read it.
+func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
+	if !r.active(now) {
+		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
 		return r.refuse(ctx, site, items, wire.ErrSiteState)
 	}
-	if bits := overLimits(&site.Site); bits != 0 {
+	if bits := overLimits(now); bits != 0 {
 		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.writes() {
 			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !gone(err) {
@@ -93,12 +123,6 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, items []*item)
 			}
 		}
 		return r.refuse(ctx, site, items, bits)
-	}
-	var problems []error
-	site.filters, problems = filter.Compile(rules(site.Filters))
-	for _, p := range problems {
-		r.log.Warn("left out invalid filter", "site", site.ID, "error", p)
-		site.bits |= wire.ErrInitialization
 	}
 	for _, it := range items {
 		set, err := r.settingsOf(site, it)

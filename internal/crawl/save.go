@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -19,18 +20,64 @@ const (
 	statesEvery = 5 * time.Second
 )
 
-// save collects outcomes and stores them in chunks, with one call of the repository per site
-// and chunk. After an error it stores nothing more, ends the batch and drains the stage. ctx
-// must outlive the batch's context: finished work is stored even if the task is told to stop.
+// save collects outcomes in chunks, while another goroutine stores the chunk before. So at most
+// two chunks wait, and nobody waits for a sync while there is room. ctx must outlive the batch's
+// context: finished work is stored even if the task is told to stop.
 func (r *batchRun) save(ctx context.Context) {
+	chunks := make(chan []*outcome)
+	var storing sync.WaitGroup
+	storing.Go(func() { r.storeChunks(ctx, chunks) })
 	var (
 		chunk  []*outcome
 		bytes  int
-		failed bool
-		saved  = r.Now()
+		late   bool // the chunk has waited long enough
+		hunger <-chan struct{}
+		open   = true
 	)
-	flush := func() {
-		if !failed && len(chunk) > 0 {
+	if r.flow != nil {
+		hunger = r.flow.hunger
+	}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for open || len(chunk) > 0 {
+		in, out := r.saves, chan<- []*outcome(nil)
+		full := len(chunk) >= r.Config.ChunkItems || bytes >= maxChunkBytes
+		if full {
+			in = nil
+		}
+		if len(chunk) > 0 && (full || late || !open || r.flow.starves()) {
+			out = chunks
+		}
+		if !open {
+			in = nil
+		}
+		select {
+		case o, more := <-in:
+			if open = more; !more {
+				continue
+			}
+			if len(chunk) == 0 {
+				timer.Reset(r.Config.ChunkTime)
+			}
+			chunk, bytes = append(chunk, o), bytes+o.bytes
+		case out <- chunk:
+			chunk, bytes, late = nil, 0, false
+		case <-timer.C:
+			late = true
+		case <-hunger:
+		}
+	}
+	close(chunks)
+	storing.Wait()
+	r.saveStates(ctx)
+}
+
+// storeChunks stores chunks with one call of the repository per site. After an error it stores
+// nothing more and ends the batch.
+func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
+	failed, saved := false, r.Now()
+	for chunk := range chunks {
+		if !failed {
 			if err := r.store(ctx, chunk); err != nil {
 				failed = true
 				r.fail(err)
@@ -39,33 +86,10 @@ func (r *batchRun) save(ctx context.Context) {
 		for _, out := range chunk {
 			out.item.releaseMemory()
 		}
-		clear(chunk) // releases the files
-		chunk, bytes = chunk[:0], 0
+		r.flow.stored(chunk)
 		if now := r.Now(); now.Sub(saved) > statesEvery {
 			saved = now
 			r.saveStates(ctx)
-		}
-	}
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		select {
-		case out, open := <-r.saves:
-			if !open {
-				flush()
-				r.saveStates(ctx)
-				return
-			}
-			if len(chunk) == 0 {
-				timer.Reset(r.Config.ChunkTime)
-			}
-			chunk = append(chunk, out)
-			bytes += out.bytes
-			if len(chunk) >= r.Config.ChunkItems || bytes >= maxChunkBytes {
-				flush()
-			}
-		case <-timer.C:
-			flush()
 		}
 	}
 }

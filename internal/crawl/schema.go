@@ -32,16 +32,11 @@ func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]
 			list = append(list, bi)
 		}
 	}
-	sites := map[string]*wire.Site{}
 	schemas := map[schemaKey]*loadedSchema{}
 	for _, bi := range items {
-		site, known := sites[bi.SiteID]
-		if !known {
-			var err error
-			if site, err = r.readSite(context.WithoutCancel(ctx), bi.SiteID); err != nil {
-				return nil, fmt.Errorf("apply URL schemas: read site %s: %w", bi.SiteID, err)
-			}
-			sites[bi.SiteID] = site
+		site, err := r.readSite(context.WithoutCancel(ctx), bi.SiteID)
+		if err != nil {
+			return nil, fmt.Errorf("apply URL schemas: read site %s: %w", bi.SiteID, err)
 		}
 		made, err := r.applySchema(ctx, site, bi, schemas)
 		if err != nil {

@@ -25,6 +25,9 @@ type URLFetchRequest struct {
 	// SkipBusySites leaves out sites with rows in flight (Status 2, 3 or 8). With it,
 	// or with AsBatch, SiteUpdate applies only to sites that return rows.
 	SkipBusySites bool
+	// Own are sites that are not skipped although they have rows in flight, because these
+	// belong to the caller. It does not travel.
+	Own []string
 	// PaceTime limits the rows of a site to what its RequestDelay allows in that time,
 	// in ms; 0: no limit.
 	PaceTime int64

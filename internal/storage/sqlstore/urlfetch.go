@@ -110,7 +110,12 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	}
 	var busy, listed expr.SQL
 	if f.r.SkipBusySites {
-		busy.Text, busy.Args = "(InFlight = 0 AND (HeldUntil IS NULL OR HeldUntil <= ?))", []any{f.now}
+		free := "InFlight = 0"
+		if n := len(f.r.Own); n > 0 {
+			free = "(InFlight = 0 OR Id IN (" + holes(n) + "))"
+			busy.Args = mapped(f.r.Own, func(id string) any { return id })
+		}
+		busy.Text, busy.Args = "("+free+" AND (HeldUntil IS NULL OR HeldUntil <= ?))", append(busy.Args, f.now)
 	}
 	if n := len(f.r.Sites); n > 0 && n <= chunkSizes[len(chunkSizes)-1] && !p.limit.Set {
 		listed.Text, listed.Args = "(Id IN ("+holes(n)+"))", mapped(f.r.Sites, func(id string) any { return id })

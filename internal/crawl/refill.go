@@ -1,0 +1,245 @@
+package crawl
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// A batch that refills itself selects more URLs while it fetches: when few of its items wait, the
+// selection of the batch runs again, and its rows join the queues of their hosts. A batch of
+// several passes or with maxItems needs the end of a pass; it selects between its rounds
+// (Job.Run).
+
+const (
+	// mostLow bounds the number of waiting items below which a batch selects again.
+	mostLow = 256
+	// starving is the number of waiting items below which results are stored at once, because
+	// their links may be the next items.
+	starving = 8
+	// mostOwn bounds the sites of a selection that the batch itself keeps busy.
+	mostOwn = 64
+)
+
+// flow counts the items of a batch that refills itself. A nil flow counts nothing and never
+// starves. It is safe for concurrent use.
+type flow struct {
+	news   chan struct{} // a selection may be possible
+	hunger chan struct{} // the save stage may have to store at once
+	low    int           // a selection needs fewer waiting items
+
+	mu        sync.Mutex
+	sites     map[string]*siteFlow
+	unfetched int            // queued or being fetched
+	open      int            // queued, but not stored
+	progress  bool           // a page was stored since the last selection
+	mask      wire.ErrorMask // of items that were selected during the fetch
+}
+
+// siteFlow is the part of a flow that belongs to one site.
+type siteFlow struct {
+	unfetched, open int
+	// patient: the site has a delay, or one of its hosts asked for one. Such a site is selected
+	// only when none of its rows is in flight, so that slow sites do not fill the memory.
+	patient bool
+}
+
+func newFlow(most int64) *flow {
+	if most <= 0 {
+		most = 2 * mostLow
+	}
+	return &flow{
+		news: make(chan struct{}, 1), hunger: make(chan struct{}, 1), low: int(min(max(most/2, 1), mostLow)),
+		sites: map[string]*siteFlow{},
+	}
+}
+
+// queued counts an item that has to be fetched.
+func (f *flow) queued(it *item) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sites[it.SiteID]
+	if s == nil {
+		s = &siteFlow{patient: it.site.RequestDelay > 0}
+		f.sites[it.SiteID] = s
+	}
+	s.unfetched++
+	s.open++
+	f.unfetched++
+	f.open++
+}
+
+// fetched counts an item whose answer was passed on.
+func (f *flow) fetched(it *item) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sites[it.SiteID]
+	s.unfetched--
+	f.unfetched--
+	f.drop(it.SiteID, s)
+	if f.unfetched < f.low {
+		notify(f.news)
+	}
+	if f.unfetched < starving {
+		notify(f.hunger)
+	}
+}
+
+// starves reports whether results should be stored at once.
+func (f *flow) starves() bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unfetched < min(starving, f.low)
+}
+
+// stored counts the items of a chunk.
+func (f *flow) stored(chunk []*outcome) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, out := range chunk {
+		it := out.item
+		f.progress = f.progress || it.url.Status == wire.StatusCrawled && !it.empty
+		if it.refilled {
+			f.mask |= it.errors()
+		}
+		s := f.sites[it.SiteID]
+		s.patient = s.patient || out.result.HeldUntil != ""
+		s.open--
+		f.open--
+		f.drop(it.SiteID, s)
+	}
+	notify(f.news)
+}
+
+// drop forgets a site without items. mu must be held.
+func (f *flow) drop(id string, s *siteFlow) {
+	if s.open == 0 && s.unfetched == 0 {
+		delete(f.sites, id)
+	}
+}
+
+// add joins errors of an item that was not queued.
+func (f *flow) add(bits wire.ErrorMask) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mask |= bits
+}
+
+// next reports whether a selection may follow now. own are the sites whose rows in flight belong
+// to this batch and that have few waiting items. end means that no selection will follow.
+func (f *flow) next() (may bool, own []string, end bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.progress && f.open == 0:
+		return false, nil, true
+	case !f.progress || f.unfetched >= f.low:
+		return false, nil, false
+	}
+	f.progress = false
+	for id, s := range f.sites {
+		if s.open > 0 && !s.patient && len(own) < mostOwn {
+			own = append(own, id)
+		}
+	}
+	return true, own, false
+}
+
+// streams reports whether the batch selects more URLs while it fetches.
+func (r *batchRun) streams() bool {
+	return r.refillable() && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
+}
+
+// refillable reports whether the batch may select more URLs at all.
+func (r *batchRun) refillable() bool {
+	return len(r.batch.Refill) > 0 && r.writes() && r.batch.CrawlerType == wire.CrawlNormal
+}
+
+// refillOver reports whether no selection may follow because of the time or a stop.
+func (r *batchRun) refillOver(ctx context.Context) bool {
+	return r.over(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
+}
+
+// refill selects URLs and adds them to the queues until the time is over, nothing is due, or the
+// items since the last selection were all handed back: their rows are due, and would be selected
+// again and again.
+func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
+	for !r.refillOver(ctx) {
+		may, own, end := r.flow.next()
+		if end {
+			return
+		}
+		if !may {
+			select {
+			case <-r.flow.news:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		// Selected rows have to be taken before they can be handed back.
+		work, err := r.selectMore(context.WithoutCancel(ctx), own, maxWaiting-1-q.hosts())
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		q.add(work)
+	}
+}
+
+// selectMore runs the selection of the batch and plans its rows. own are sites that the batch
+// itself keeps busy. room is how many more hosts may become active; without room only own sites
+// are selected.
+func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*item, error) {
+	selection := r.batch.Refill[0]
+	selection.Own = own
+	switch {
+	case room > 0:
+		selection.MaxURLs = min(selection.MaxURLs, int64(room))
+	case len(own) > 0:
+		selection.Sites = own
+	default:
+		return nil, nil
+	}
+	rows, err := r.Data.URLFetch(ctx, []wire.URLFetchRequest{selection})
+	if err != nil { // URL_RETURN frees the rows that it may have marked
+		r.log.Warn("cannot select more URLs", "error", err)
+		return nil, nil
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	r.batch.Refilled += int64(len(rows))
+	items, err := r.applySchemas(ctx, wire.BatchItems(rows))
+	if err != nil {
+		return nil, err
+	}
+	work, err := r.plan(ctx, items)
+	for _, it := range work {
+		it.refilled = true
+		if !it.todo {
+			r.flow.add(it.errors())
+		}
+	}
+	return work, err
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is notified already
+	}
+}
