@@ -31,8 +31,8 @@ type Data interface {
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
-	// URLFetch selects rows and marks them, for a batch that refills itself.
-	URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error)
+	// TakeNext selects rows for a batch that refills itself and marks them as MarkCrawling does.
+	TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
 	// MarkCrawling sets rows to Crawling and inserts missing ones. A key that is absent from
 	// the result could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error)
@@ -182,6 +182,7 @@ type batchRun struct {
 	jars      *cookies.Jars
 	chains    chains
 	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
+	marked    map[chainKey]bool           // items whose rows are marked already
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
 	down      sync.Map                    // origins that could not be reached, and why
 
@@ -208,6 +209,7 @@ func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFu
 		rotator: j.Rotator,
 		cancel:  cancel,
 		noted:   map[chainKey]wire.ErrorMask{},
+		marked:  map[chainKey]bool{},
 		sites:   map[string]*wire.Site{},
 		works:   map[siteKey]*siteWork{},
 	}
@@ -235,8 +237,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	crawled := len(answer.Items) + int(answer.Refilled)
 	for last := answer; j.refills(ctx, last, start); {
-		// Selected rows have to be taken before they can be handed back.
-		rows, err := j.Data.URLFetch(context.WithoutCancel(ctx), batch.Refill)
+		rows, err := j.Data.TakeNext(context.WithoutCancel(ctx), batch.Refill, batch.ID)
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			log.Warn("cannot select more URLs", "error", err)
 			break

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,17 +248,20 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 // mark sets the rows of a site to Crawling. Items whose row could be taken become todo.
 func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	urls := make([]wire.URL, 0, len(items))
+	marks := make(map[string]wire.Mark, len(items))
 	for _, it := range items {
+		if r.marked[chainKey{it.SiteID, it.URLID}] {
+			marks[it.URLID] = wire.Mark{Row: it.url, Known: true}
+			continue
+		}
 		if r.realTime() && cached(&it.url, it.Properties) {
 			it.url.ContentMask, it.cached = max(it.url.ContentMask, 1), true
 		} else if crawlable(it.url.Status) {
 			urls = append(urls, it.url)
 		}
 	}
-	marks := make(map[string]wire.Mark, len(urls))
 	if r.writes() && len(urls) > 0 {
-		var err error
-		marks, err = r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
+		more, err := r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
 		switch {
 		case gone(err):
 			r.unknown(id, items)
@@ -265,6 +269,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 		case err != nil:
 			return err
 		}
+		maps.Copy(marks, more)
 	} else {
 		for _, u := range urls {
 			marks[u.URLMd5] = wire.Mark{Row: u}

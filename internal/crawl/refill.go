@@ -14,8 +14,11 @@ import (
 // (Job.Run).
 
 const (
-	// mostLow bounds the number of waiting items below which a batch selects again.
+	// mostLow bounds the number of waiting items of a site below which a batch selects more for it.
 	mostLow = 256
+	// mostItems bounds the waiting items of all sites, as a multiple of the number for one site.
+	// Above it, only sites with few waiting items are selected.
+	mostItems = 8
 	// starving is the number of waiting items below which results are stored at once, because
 	// their links may be the next items.
 	starving = 8
@@ -23,28 +26,34 @@ const (
 	mostOwn = 64
 )
 
-// flow counts the items of a batch that refills itself. A nil flow counts nothing and never
-// starves. It is safe for concurrent use.
+// flow counts the items of a batch that refills itself, by site: a slow site must not keep the
+// others from their next items. A nil flow counts nothing and never starves. It is safe for
+// concurrent use.
 type flow struct {
 	news   chan struct{} // a selection may be possible
 	hunger chan struct{} // the save stage may have to store at once
-	low    int           // a selection needs fewer waiting items
+	low    int           // a site is selected when it has fewer waiting items
 
 	mu        sync.Mutex
-	sites     map[string]*siteFlow
-	unfetched int            // queued or being fetched
-	open      int            // queued, but not stored
-	progress  bool           // a page was stored since the last selection
-	mask      wire.ErrorMask // of items that were selected during the fetch
+	sites     map[string]*siteFlow // with items
+	unfetched int                  // queued or being fetched
+	open      int                  // queued, but not stored
+	starved   int                  // sites whose items all wait to be stored
+	progress  bool                 // a page of a site without items was stored since the last selection
+	mask      wire.ErrorMask       // of items that were selected during the fetch
 }
 
 // siteFlow is the part of a flow that belongs to one site.
 type siteFlow struct {
 	unfetched, open int
+	progress        bool // a page was stored since the last selection
 	// patient: the site has a delay, or one of its hosts asked for one. Such a site is selected
 	// only when none of its rows is in flight, so that slow sites do not fill the memory.
 	patient bool
 }
+
+// starves reports whether all items of a site that could have more wait to be stored.
+func (s *siteFlow) starves() bool { return s.unfetched == 0 && s.open > 0 && !s.patient }
 
 func newFlow(most int64) *flow {
 	if most <= 0 {
@@ -56,6 +65,37 @@ func newFlow(most int64) *flow {
 	}
 }
 
+// change applies a change to the counts of a site and of the batch.
+func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
+	s := f.sites[it.SiteID]
+	if s == nil {
+		s = &siteFlow{patient: it.site.RequestDelay > 0}
+		f.sites[it.SiteID] = s
+	}
+	before := s.starves()
+	s.unfetched, f.unfetched = s.unfetched+unfetched, f.unfetched+unfetched
+	s.open, f.open = s.open+open, f.open+open
+	if more != nil {
+		more(s)
+	}
+	switch after := s.starves(); {
+	case after && !before:
+		f.starved++
+	case before && !after:
+		f.starved--
+	}
+	if s.open == 0 && s.unfetched == 0 {
+		f.progress = f.progress || s.progress
+		delete(f.sites, it.SiteID)
+	}
+	if s.unfetched < f.low {
+		notify(f.news)
+	}
+	if f.starving() {
+		notify(f.hunger)
+	}
+}
+
 // queued counts an item that has to be fetched.
 func (f *flow) queued(it *item) {
 	if f == nil {
@@ -63,15 +103,7 @@ func (f *flow) queued(it *item) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.sites[it.SiteID]
-	if s == nil {
-		s = &siteFlow{patient: it.site.RequestDelay > 0}
-		f.sites[it.SiteID] = s
-	}
-	s.unfetched++
-	s.open++
-	f.unfetched++
-	f.open++
+	f.change(it, 1, 1, nil)
 }
 
 // fetched counts an item whose answer was passed on.
@@ -81,26 +113,7 @@ func (f *flow) fetched(it *item) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.sites[it.SiteID]
-	s.unfetched--
-	f.unfetched--
-	f.drop(it.SiteID, s)
-	if f.unfetched < f.low {
-		notify(f.news)
-	}
-	if f.unfetched < starving {
-		notify(f.hunger)
-	}
-}
-
-// starves reports whether results should be stored at once.
-func (f *flow) starves() bool {
-	if f == nil {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.unfetched < min(starving, f.low)
+	f.change(it, -1, 0, nil)
 }
 
 // stored counts the items of a chunk.
@@ -112,25 +125,27 @@ func (f *flow) stored(chunk []*outcome) {
 	defer f.mu.Unlock()
 	for _, out := range chunk {
 		it := out.item
-		f.progress = f.progress || it.url.Status == wire.StatusCrawled && !it.empty
 		if it.refilled {
 			f.mask |= it.errors()
 		}
-		s := f.sites[it.SiteID]
-		s.patient = s.patient || out.result.HeldUntil != ""
-		s.open--
-		f.open--
-		f.drop(it.SiteID, s)
+		f.change(it, 0, -1, func(s *siteFlow) {
+			s.progress = s.progress || it.url.Status == wire.StatusCrawled && !it.empty
+			s.patient = s.patient || out.result.HeldUntil != ""
+		})
 	}
-	notify(f.news)
 }
 
-// drop forgets a site without items. mu must be held.
-func (f *flow) drop(id string, s *siteFlow) {
-	if s.open == 0 && s.unfetched == 0 {
-		delete(f.sites, id)
+// starves reports whether results should be stored at once.
+func (f *flow) starves() bool {
+	if f == nil {
+		return false
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.starving()
 }
+
+func (f *flow) starving() bool { return f.starved > 0 || f.unfetched < min(starving, f.low) }
 
 // add joins errors of an item that was not queued.
 func (f *flow) add(bits wire.ErrorMask) {
@@ -139,24 +154,27 @@ func (f *flow) add(bits wire.ErrorMask) {
 	f.mask |= bits
 }
 
-// next reports whether a selection may follow now. own are the sites whose rows in flight belong
-// to this batch and that have few waiting items. end means that no selection will follow.
-func (f *flow) next() (may bool, own []string, end bool) {
+// next reports whether a selection may follow now: a site has few waiting items, and a page of it
+// was stored since the last selection. own are the sites whose rows in flight belong to this batch
+// and that have few waiting items. room is how many more items may wait. end means that no
+// selection will follow.
+func (f *flow) next() (may bool, own []string, room int, end bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case !f.progress && f.open == 0:
-		return false, nil, true
-	case !f.progress || f.unfetched >= f.low:
-		return false, nil, false
+	may = f.progress
+	for _, s := range f.sites {
+		may = may || s.progress && !s.patient && s.unfetched < f.low
+	}
+	if !may {
+		return false, nil, 0, f.open == 0
 	}
 	f.progress = false
 	for id, s := range f.sites {
-		if s.open > 0 && !s.patient && len(own) < mostOwn {
-			own = append(own, id)
+		if !s.patient && s.unfetched < f.low && len(own) < mostOwn {
+			s.progress, own = false, append(own, id)
 		}
 	}
-	return true, own, false
+	return true, own, mostItems*f.low - f.unfetched, false
 }
 
 // streams reports whether the batch selects more URLs while it fetches.
@@ -179,7 +197,7 @@ func (r *batchRun) refillOver(ctx context.Context) bool {
 // again and again.
 func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 	for !r.refillOver(ctx) {
-		may, own, end := r.flow.next()
+		may, own, room, end := r.flow.next()
 		if end {
 			return
 		}
@@ -190,8 +208,7 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 			}
 			continue
 		}
-		// Selected rows have to be taken before they can be handed back.
-		work, err := r.selectMore(context.WithoutCancel(ctx), own, maxWaiting-1-q.hosts())
+		work, err := r.selectMore(context.WithoutCancel(ctx), own, min(room, maxWaiting-1-q.hosts()))
 		if err != nil {
 			r.fail(err)
 			return
@@ -201,11 +218,10 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 }
 
 // selectMore runs the selection of the batch and plans its rows. own are sites that the batch
-// itself keeps busy. room is how many more hosts may become active; without room only own sites
-// are selected.
+// itself keeps busy. Without room for that many rows of other sites, only own sites are selected.
 func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*item, error) {
 	selection := r.batch.Refill[0]
-	selection.Own = own
+	selection.Own = own // SkipBusySites would skip them
 	switch {
 	case room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))
@@ -214,7 +230,7 @@ func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*i
 	default:
 		return nil, nil
 	}
-	rows, err := r.Data.URLFetch(ctx, []wire.URLFetchRequest{selection})
+	rows, err := r.Data.TakeNext(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
 	if err != nil { // URL_RETURN frees the rows that it may have marked
 		r.log.Warn("cannot select more URLs", "error", err)
 		return nil, nil
@@ -223,6 +239,10 @@ func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*i
 		return nil, nil
 	}
 	r.batch.Refilled += int64(len(rows))
+	clear(r.marked)
+	for i := range rows {
+		r.marked[chainKey{rows[i].SiteID, rows[i].URLMd5}] = true
+	}
 	items, err := r.applySchemas(ctx, wire.BatchItems(rows))
 	if err != nil {
 		return nil, err

@@ -118,6 +118,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 		if err != nil {
 			return nil, fmt.Errorf("store URLs of URLS_SCHEMA of site %s: %w", site.ID, err)
 		}
+		delete(r.marked, chainKey{bi.SiteID, bi.URLID})
 	}
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem

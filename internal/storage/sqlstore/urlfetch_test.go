@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,30 @@ func TestURLFetchMarks(t *testing.T) {
 	urls = b.fetch(request) // s0 and s1 have rows in flight
 	same(t, "busy sites are skipped", []any{len(urls), urls[0].SiteID}, []any{3, "s2"})
 	same(t, "nothing is due", b.fetch(request), []wire.URL{})
+}
+
+// A batch may go on with the sites that it keeps busy itself, but not while they are held.
+func TestURLFetchOfOwnSites(t *testing.T) {
+	b := newBench(t)
+	b.fill(3, 3)
+	list, err := wire.ReadURLFetch(json.RawMessage(`[{"maxURLs":3,"algorithm":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,
+		"urlUpdate":{"status":2,"batchId":7}}]`), nil)
+	b.must(err)
+	take := func(own ...string) (sites []string) {
+		list[0].Own = own
+		rows, err := b.URLFetch(ctx, list)
+		b.must(err)
+		for _, u := range rows {
+			sites = append(sites, u.SiteID)
+		}
+		slices.Sort(sites)
+		return sites
+	}
+	same(t, "free sites", take(), []string{"s0", "s1", "s2"})
+	same(t, "all are busy", take(), []string(nil))
+	same(t, "own sites", take("s0", "s2"), []string{"s0", "s0", "s2"})
+	b.must(b.update(ctx, "test", func(t *tx) error { _, err := t.Do("site_hold", "2026-01-05 11:00:00", "s2"); return err }))
+	same(t, "one is held", take("s1", "s2"), []string{"s1", "s1"})
 }
 
 func TestURLFetchRefusals(t *testing.T) {
