@@ -108,7 +108,7 @@ func (q *hostQueues) staff(h *hostQueue) {
 	}
 }
 
-// next returns the next item of a host. It returns nil if there is none: the worker ends.
+// next returns the next item of a host. Without one it returns nil, and the worker ends.
 func (q *hostQueues) next(h *hostQueue) *item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
