@@ -85,11 +85,7 @@ func Apply(row any, columns []Column, p Patch, now Date) {
 		case nil:
 			f.SetZero()
 		case int64:
-			if f.CanUint() {
-				f.SetUint(uint64(x))
-			} else {
-				f.SetInt(x)
-			}
+			setInt(f, x)
 		case float64:
 			f.SetFloat(x)
 		case string:
@@ -111,6 +107,66 @@ func rowsOf[T any](columns []Column, patches []Patch) []T {
 	return rows
 }
 
+// FitRow changes the fields of row that do not fit into their columns (see Column.Fit), and
+// returns the values of the columns in order. Empty dates are nil. row points to the struct
+// of the columns.
+func FitRow(row any, columns []Column) []any {
+	v := reflect.ValueOf(row).Elem()
+	values := make([]any, 0, len(columns))
+	for _, c := range columns {
+		if c.index < 0 {
+			continue
+		}
+		f := v.Field(c.index)
+		value := c.value(f)
+		switch fitted := c.Fit(value).(type) {
+		case nil:
+			f.SetZero()
+			value = nil
+		case int64:
+			if fitted != value {
+				value = fitted
+				setInt(f, fitted)
+			}
+		case float64:
+			if fitted != value {
+				value = fitted
+				f.SetFloat(fitted)
+			}
+		case string:
+			if fitted != value {
+				value = fitted
+				f.SetString(fitted)
+			}
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+func setInt(f reflect.Value, n int64) {
+	if f.CanUint() {
+		f.SetUint(uint64(n))
+	} else {
+		f.SetInt(n)
+	}
+}
+
+// value returns a field as the value of a Patch.
+func (c Column) value(f reflect.Value) any {
+	switch {
+	case c.Kind == KindDate && f.String() == "":
+		return nil
+	case c.Kind == KindDate || c.Kind == KindText:
+		return f.String()
+	case c.Kind == KindFloat:
+		return f.Float()
+	case f.CanUint():
+		return int64(f.Uint())
+	}
+	return f.Int()
+}
+
 // PatchOf returns all columns of row as a Patch. Empty dates become nil.
 func PatchOf(row any, columns []Column) Patch {
 	v := reflect.ValueOf(row).Elem()
@@ -119,19 +175,7 @@ func PatchOf(row any, columns []Column) Patch {
 		if c.index < 0 {
 			continue
 		}
-		f := v.Field(c.index)
-		switch {
-		case c.Kind == KindDate && f.String() == "":
-			p[c.Name] = nil
-		case c.Kind == KindDate || c.Kind == KindText:
-			p[c.Name] = f.String()
-		case c.Kind == KindFloat:
-			p[c.Name] = f.Float()
-		case f.CanUint():
-			p[c.Name] = int64(f.Uint())
-		default:
-			p[c.Name] = f.Int()
-		}
+		p[c.Name] = c.value(v.Field(c.index))
 	}
 	return p
 }

@@ -27,6 +27,10 @@ func DefaultLinkRules() *LinkRules {
 	return &LinkRules{Status: StatusNew, TcDate: "NOW()", UDate: "NOW()"}
 }
 
+// Resets reports whether a link may reset a known row of a site with this recrawl period in
+// minutes.
+func (r *LinkRules) Resets(period int64) bool { return !r.KeepKnown && period > 0 }
+
 // ReadLinkRules reads the properties RECRAWL_NO_ROOT_URLS, RECRAWL_URL_* and
 // AUTO_REMOVE_* through get. An invalid value keeps its default and gives an error
 // "property NAME ...".

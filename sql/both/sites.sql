@@ -5,6 +5,10 @@ DELETE FROM {dc_sites.sites} WHERE Id = ?;
 -- A batch has crawled pages of the site. The bits are errors of the site, not of a row.
 UPDATE {dc_sites.sites} SET TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ? WHERE Id = ?;
 
+-- name: site_epoch
+-- Rows of the site were deleted, or the site is new: no process may rely on a row that it saw.
+UPDATE {dc_sites.sites} SET RowsEpoch = ? WHERE Id = ?;
+
 -- name: site_hold
 UPDATE {dc_sites.sites} SET HeldUntil = ? WHERE Id = ?;
 
@@ -22,9 +26,9 @@ UPDATE {dc_sites.sites} SET State = 1, UDate = ?, Iterations = Iterations + 1, S
 UPDATE {dc_sites.sites} SET TcDate = ?, Iterations = 0, State = ?, SiteMask = 0 WHERE Id = ?;
 
 -- name: site_room
--- Limits, the numbers of rows (without rows of other nodes) and resources, and the recrawl
--- period in minutes.
-SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod FROM {dc_sites.sites} WHERE Id = ?;
+-- Limits, the numbers of rows (without rows of other nodes) and resources, the recrawl period
+-- in minutes, and the epoch of the rows.
+SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod, RowsEpoch FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: sites_in_work
 -- Sites with rows in a batch.

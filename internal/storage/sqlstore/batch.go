@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,8 +34,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		return nil, err
 	}
 	marks := make(map[string]wire.Mark, len(items))
-	var take []string
-	var fresh []*wire.URL
+	var take, fresh []*wire.URL
 	for _, item := range items {
 		if _, twice := marks[item.URLMd5]; twice {
 			continue
@@ -56,22 +56,25 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		}
 		marks[item.URLMd5] = m
 		if !m.Busy && !m.Done {
-			take = append(take, item.URLMd5)
+			take = append(take, &row)
 		}
 	}
 	if err := t.addURLs(site, fresh); err != nil {
 		return nil, err
 	}
-	err = t.counted(site, take, func() error {
-		_, err := execIn(t, take, "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ?"+ofKeys,
+	err = t.countedRows(site, take, func() (bool, error) {
+		for _, row := range take {
+			row.Status, row.ErrorMask = wire.StatusCrawling, 0
+		}
+		_, err := execIn(t, mapped(take, urlKey), "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ?"+ofKeys,
 			batchID, t.now, t.now, site)
-		return err
+		return true, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, md5 := range take {
-		if err := t.statistics(site).reached(md5, wire.StatusCrawling, marks[md5].Row); err != nil {
+	for _, row := range take {
+		if err := t.statistics(site).reached(row.URLMd5, wire.StatusCrawling, marks[row.URLMd5].Row); err != nil {
 			return nil, err
 		}
 	}
@@ -89,20 +92,35 @@ func keysOf(urls []wire.URL) []string {
 // PutElsewhere stores the links to other sites. also runs at the end of the
 // transaction, perhaps several times.
 func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched, also ...func(*sqldb.Tx) error) (wire.Saved, error) {
-	return result(ctx, s.update, "FinishCrawl", func(t *tx) (wire.Saved, error) {
-		site, err := t.openSite(site)
-		if err != nil {
-			return wire.Saved{}, err
+	now := s.o.Now()
+	var f *finishing
+	removes := slices.ContainsFunc(results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
+	waited := s.links.take(site, s.o.FreqDelay, now)
+	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
+		f = &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}}
+		if err := f.open(site); err != nil {
+			return err
 		}
-		f := finishing{hold: hold{tx: t, site: site, batchID: batchID, status: wire.StatusCrawling}}
-		err = f.run(results)
+		if removes || s.links.stale(site, f.epoch) { // before a deleted row is inserted again
+			waited = added(waited, s.links.take(site, 0, now))
+		}
+		f.waited, f.removes = waited, removes
+		err := f.run(results)
 		for _, do := range also {
 			if err == nil {
 				err = do(t.Tx)
 			}
 		}
-		return f.saved, err
+		return err
 	})
+	if err != nil {
+		if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
+			s.links.giveBack(site, waited, now)
+		}
+		return wire.Saved{}, err
+	}
+	f.remember(now)
+	return f.saved, nil
 }
 
 // finishing is the state of one FinishCrawl.
@@ -110,26 +128,66 @@ type finishing struct {
 	hold
 	saved   wire.Saved
 	refused map[string]bool // texts of saved.Refused
+	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
+
+	id     string            // of the site in the request
+	limits capacity          // of the site at the start
+	epoch  int64             // see linkMemory
+	has    map[string]bool   // keys of links with rows
+	freq   map[string]int64  // on how many pages a link was found
+	waited map[linkKey]int64 // additions to Freq of earlier calls
+	raise  map[linkKey]int64 // additions to Freq that are left for later calls
+}
+
+// open locks the site and reads what the links need. An unknown site is an error with
+// CodeNotFound.
+func (f *finishing) open(id string) error {
+	site, err := f.openSite(id)
+	if err != nil {
+		return err
+	}
+	f.id, f.site = id, site
+	_, err = f.Get("site_room", []any{site}, append(f.limits.fields(), &f.epoch)...)
+	return err
+}
+
+// room is the capacity of the site now.
+func (f *finishing) room() (capacity, error) {
+	if f.limits.maxURLs <= 0 && f.limits.maxResources <= 0 {
+		return f.limits, nil
+	}
+	return f.capacity(f.site)
+}
+
+// remember keeps the links of a transaction that is committed.
+func (f *finishing) remember(now time.Time) {
+	known := make([]linkKey, 0, len(f.has))
+	for md5 := range f.has {
+		if key, ok := linkKeyOf(md5); ok {
+			known = append(known, key)
+		}
+	}
+	f.s.links.keep(f.id, f.epoch, known, f.raise, now)
 }
 
 func (f *finishing) run(results []wire.Fetched) error {
 	var mask wire.ErrorMask
 	var held []*wire.Fetched
 	keys := mapped(results, func(r wire.Fetched) string { return r.URLMd5 })
-	err := f.counted(f.site, keys, func() error {
+	err := f.changeRows(keys, func() (known bool, err error) {
 		for i := range results {
 			r := &results[i]
-			found, err := f.finish(r.URLMd5, r.Set, "Crawled", r.Crawled)
+			found, err := f.finish(r.URLMd5, r.Set, r.Crawled)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if found {
 				held = append(held, r)
 				mask |= r.SiteBits
 			}
 		}
-		return f.evaluateURLs(held)
+		return len(withExpressions(held, wire.ObjectURL)) == 0, f.evaluateURLs(held)
 	})
 	if err != nil {
 		return err
@@ -202,20 +260,47 @@ type hold struct {
 	*tx
 	site            string
 	batchID, status int64
+	counter         string               // the column that counts finished rows
+	rows            map[string]*wire.URL // the rows of the results; only their tallyColumns are known
+	unknown         bool                 // only the database knows the rows after a change
+}
+
+// changeRows reads the rows of keys and counts what change does to them. Known is false if
+// change did more than finish.
+func (h *hold) changeRows(keys []string, change func() (known bool, err error)) error {
+	h.rows = make(map[string]*wire.URL, len(keys))
+	rows := make([]*wire.URL, 0, len(keys))
+	err := eachIn(h.tx, unique(keys), "SELECT URLMd5, "+columnList(tallyColumns)+" FROM "+h.table(sqldb.URLs, h.site)+ofKeys, []any{h.site},
+		eachRow(func(u *wire.URL) []any { return append([]any{&u.URLMd5}, wire.Targets(u, tallyColumns)...) }, func(u wire.URL) error {
+			h.rows[u.URLMd5] = &u
+			rows = append(rows, &u)
+			return nil
+		}))
+	if err != nil {
+		return err
+	}
+	return h.countedRows(h.site, rows, func() (bool, error) {
+		known, err := change()
+		return known && !h.unknown, err
+	})
 }
 
 // finish changes a row that the batch holds, and reports whether it holds the row. A row
 // at the end of its stage has its Attempts reset; an unfinished one does not. Values are
 // adapted to their columns, because they come from pages and servers.
-func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (held bool, err error) {
+func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err error) {
+	row := h.rows[md5]
+	if row == nil {
+		return false, nil
+	}
 	set = wire.Fit(set, wire.URLColumns)
 	for _, column := range []string{"Site_Id", "URL", "URLMd5"} {
 		delete(set, column)
 	}
 	var extra []string
 	if count {
-		delete(set, counter)
-		extra = []string{counter + " = " + counter + " + 1"}
+		delete(set, h.counter)
+		extra = []string{h.counter + " = " + h.counter + " + 1"}
 	}
 	status, given := set["Status"].(int64)
 	if given && status >= wire.StatusCrawled && status > h.status {
@@ -228,6 +313,14 @@ func (h *hold) finish(md5 string, set wire.Patch, counter string, count bool) (h
 	n, err := h.set(h.urlsTarget("result", h.site), set, extra, where, h.site, md5, h.status, h.batchID)
 	if err != nil || n == 0 {
 		return false, err
+	}
+	h.unknown = h.unknown || !plain(set)
+	wire.Apply(row, tallyColumns, set, "")
+	switch {
+	case count && h.counter == "Crawled":
+		row.Crawled++
+	case count:
+		row.Processed++
 	}
 	if given {
 		err = h.statistics(h.site).reached(md5, status, set)
@@ -258,27 +351,30 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	var take []string
+	var take []*wire.URL
 	for md5, row := range taken {
 		free := row.BatchID == batchID || row.BatchID == 0
 		switch {
 		case row.Status == wire.StatusCrawled,
 			free && row.Status == wire.StatusSelectedProcessing,
 			free && row.Status == wire.StatusProcessing:
-			take = append(take, md5)
+			take = append(take, &row)
 		default:
 			delete(taken, md5)
 		}
 	}
-	err = t.counted(site, take, func() error {
-		_, err := execIn(t, take, "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ?"+ofKeys, batchID, t.now, site)
-		return err
+	err = t.countedRows(site, take, func() (bool, error) {
+		for _, row := range take {
+			row.Status = wire.StatusProcessing
+		}
+		_, err := execIn(t, mapped(take, urlKey), "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ?"+ofKeys, batchID, t.now, site)
+		return true, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, md5 := range take {
-		if err := t.statistics(site).reached(md5, wire.StatusProcessing, taken[md5]); err != nil {
+	for _, row := range take {
+		if err := t.statistics(site).reached(row.URLMd5, wire.StatusProcessing, taken[row.URLMd5]); err != nil {
 			return nil, err
 		}
 	}
@@ -294,15 +390,15 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 		if err != nil {
 			return err
 		}
-		h := hold{tx: t, site: site, batchID: batchID, status: wire.StatusProcessing}
+		h := hold{tx: t, site: site, batchID: batchID, status: wire.StatusProcessing, counter: "Processed"}
 		keys := mapped(results, func(r wire.Extracted) string { return r.URLMd5 })
-		err = t.counted(site, keys, func() error {
+		err = h.changeRows(keys, func() (bool, error) {
 			for _, r := range results {
-				if _, err := h.finish(r.URLMd5, r.Set, "Processed", r.Processed); err != nil {
-					return err
+				if _, err := h.finish(r.URLMd5, r.Set, r.Processed); err != nil {
+					return false, err
 				}
 			}
-			return nil
+			return true, nil
 		})
 		if err != nil {
 			return err

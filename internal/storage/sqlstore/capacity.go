@@ -16,8 +16,12 @@ type capacity struct {
 	period                  int64 // RecrawlPeriod, minutes
 }
 
+func (c *capacity) fields() []any {
+	return []any{&c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period}
+}
+
 func (t *tx) capacity(site string) (c capacity, err error) {
-	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period)
+	_, err = t.Get("site_room", []any{site}, append(c.fields(), new(int64))...)
 	return c, err
 }
 
@@ -114,6 +118,9 @@ func (f *finishing) autoRemove(rules *wire.LinkRules, period int64) (int, error)
 		return 0, f.refuse("AUTO_REMOVE_WHERE", err)
 	}
 	f.saved.Removed += len(keys)
+	for _, md5 := range keys {
+		delete(f.has, md5)
+	}
 	return len(keys), f.deleteURLs(f.site, keys, wire.URLDeleteRequest{
 		SiteID: f.site, Criterion: wire.Criterion{Where: rules.RemoveWhere, OrderBy: rules.RemoveBy},
 		DelayedType: wire.Immediate, Reason: wire.ReasonAutoRemove,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
@@ -11,7 +12,8 @@ import (
 )
 
 // The counters of a site (docs/spec/storage.md 4.0.4) change in the transaction that
-// changes the URLs: [tx.counted] around a change, [tx.countAdded] after an insert.
+// changes the URLs: [tx.counted] around a change and [tx.countAdded] after an insert ask the
+// database; [tx.countedRows] computes the same from rows that the caller has read.
 //
 // Two counters are updated lazily, when a client reads the site. A bit that one row lost
 // may be set in another row, so ErrorMask is only marked as stale. And a property
@@ -79,6 +81,83 @@ func (t *tx) tally(site string, md5s []string) (tally, error) {
 		return err
 	})
 	return all, err
+}
+
+// tallyColumns are the columns of a URL that the counters depend on.
+var tallyColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.Column) bool {
+	return !slices.Contains([]string{"Status", "Crawled", "Processed", "Size", "ErrorMask", "ContentType", "ParentMd5", "TagsCount", "CrawlingTime"}, c.Name)
+})
+
+// tallyOf is tally for rows that the caller has as they are stored. Only the database can
+// compare a ContentType that is not ASCII.
+func (t *tx) tallyOf(site string, rows []*wire.URL) (all tally, err error) {
+	for _, u := range rows {
+		if strings.IndexFunc(u.ContentType, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			return t.tally(site, mapped(rows, urlKey))
+		}
+		all.add(u)
+	}
+	return all, nil
+}
+
+// add adds a row; it computes what tallied says.
+func (a *tally) add(u *wire.URL) {
+	own := u.Status != wire.StatusCrawled || u.Crawled != 0
+	add := func(i int, when bool, n int64) {
+		if when {
+			a.sums[i] += n
+		}
+	}
+	add(0, u.Status == wire.StatusCrawled && u.Crawled > 0 && u.Size > 0 && u.ErrorMask&4198399 == 0 && strings.EqualFold(u.ContentType, "text/html"), 1)
+	add(1, u.Status == wire.StatusProcessed && u.TagsCount > 0 && u.Processed > 0, 1)
+	add(2, u.ParentMd5 != "" && own, 1)
+	add(3, u.Status == wire.StatusNew, 1)
+	add(4, own, u.Size)
+	add(5, u.ErrorMask != 0 && own, 1)
+	if u.CrawlingTime > 0 {
+		add(6, own, u.Size*1000/u.CrawlingTime)
+		add(7, own, 1)
+	}
+	add(8, own, 1)
+	add(9, u.Status == wire.StatusSelectedCrawling || u.Status == wire.StatusCrawling || u.Status == wire.StatusSelectedIncremental, 1)
+	add(10, u.Status == wire.StatusSelectedProcessing || u.Status == wire.StatusProcessing, 1)
+	if own {
+		a.mask |= int64(u.ErrorMask)
+	}
+}
+
+// plain reports whether a change by p can be followed without the database.
+func plain(p wire.Patch) bool {
+	return !slices.ContainsFunc(tallyColumns, func(c wire.Column) bool {
+		_, is := p[c.Name].(wire.Expr)
+		return is
+	})
+}
+
+// countedRows is counted for rows that the caller has as they are stored. Change changes
+// them too. Known is false if only the database knows the rows after the change.
+func (t *tx) countedRows(site string, rows []*wire.URL, change func() (known bool, err error)) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	before, err := t.tallyOf(site, rows)
+	if err != nil {
+		return err
+	}
+	known, err := change()
+	if err != nil {
+		return err
+	}
+	var after tally
+	if known {
+		after, err = t.tallyOf(site, rows)
+	} else {
+		after, err = t.tally(site, mapped(rows, urlKey))
+	}
+	if err != nil {
+		return err
+	}
+	return t.count(site, before, after)
 }
 
 // counted runs a change of rows of a site and updates the counters. Md5s are the keys of

@@ -205,3 +205,69 @@ func TestCounterProperties(t *testing.T) {
 	b.must(err)
 	same(t, "for tasks", []int64{site.Resources, site.NewURLs, site.Contents}, []int64{2, 3, 1})
 }
+
+// Go adds up rows as the database does, whatever their values.
+func TestTalliesAreEqual(t *testing.T) {
+	r := rand.New(rand.NewPCG(20260105, 10))
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	pick := func(values ...int64) int64 { return values[r.IntN(len(values))] }
+	kinds := []string{"", "text/html", "TEXT/HTML", "text/html ", " text/html", "text/htm_", "%", "t\u00e9xt/html", "text/htm\u017f", "\uff54ext/html", "text/plain"}
+	var keys []string
+	for i := range 400 {
+		u := wire.NewURL("s", fmt.Sprint(i))
+		keys = append(keys, u.URLMd5)
+		b.put(u.URL, wire.Patch{"Status": pick(0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 7, 8, 9), "Crawled": pick(0, 1, 2), "Processed": pick(0, 1), "Size": pick(0, 1, 12345, 1<<40),
+			"ErrorMask": pick(0, 0, 0, 1, 4096, 1<<31, 1<<52), "TagsCount": pick(0, 3), "CrawlingTime": pick(0, 1, 333, 1<<40),
+			"ParentMd5": []string{"", u.URLMd5}[r.IntN(2)], "ContentType": kinds[r.IntN(len(kinds))]})
+	}
+	b.must(b.view(ctx, "test", func(t *tx) error {
+		for range 100 {
+			some := keys[r.IntN(len(keys)):]
+			some = some[:r.IntN(min(len(some), 40))]
+			stored, err := t.urls("s", some)
+			if err != nil {
+				return err
+			}
+			want, err := t.tally("s", some)
+			if err != nil {
+				return err
+			}
+			var rows []*wire.URL
+			for _, u := range stored {
+				rows = append(rows, &u)
+			}
+			got, err := t.tallyOf("s", rows)
+			if err != nil {
+				return err
+			}
+			same(b, fmt.Sprint(stored), got, want)
+		}
+		return nil
+	}))
+}
+
+// Counters follow results whose values only the database can compute, and a row with several
+// results in one chunk.
+func TestCountersOfExpressions(t *testing.T) {
+	for name, results := range map[string][]wire.Fetched{
+		"column":     {{Set: wire.Patch{"Status": int64(4), "Size": wire.Expr("Size * 2 + 7"), "CrawlingTime": int64(2)}, Crawled: true}},
+		"expression": {{Set: wire.Patch{"Status": int64(4), "Size": int64(5)}, Expressions: []wire.FieldExpression{{Object: wire.ObjectURL, Column: "Size", SQL: "%SIZE% + 100"}}}},
+		"two":        {{Set: wire.Patch{"Size": int64(9), "ErrorMask": int64(6)}, Crawled: true}, {Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(0)}}, {Set: wire.Patch{"Status": int64(1)}}},
+		"date":       {{Set: wire.Patch{"Status": int64(4), "Size": int64(9), "UDate": wire.Expr("NOW() - INTERVAL 1 DAY")}, Crawled: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.newSite(`{"id":"s"}`)
+			b.put("u", wire.Patch{"Size": int64(3), "ErrorMask": int64(1)})
+			b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s") }))
+			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
+			b.must(err)
+			for i := range results {
+				results[i].URLMd5 = wire.Md5("u")
+			}
+			b.saved(b.FinishCrawl(ctx, "s", 7, results))
+			b.checkCounters("s", name)
+		})
+	}
+}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"hce/dc/internal/storage/expr"
@@ -17,11 +18,17 @@ type linkGroup struct {
 
 // keepLinks stores the links of the pages (docs/spec/crawling.md 5.7, 5.8, 5.11, 5.12). It
 // looks up and changes links by lists of keys, because most links are known and a look-up
-// is several times faster than an INSERT without effect.
+// is several times faster than an INSERT without effect. Links that the memory knows are
+// not looked up.
 func (f *finishing) keepLinks(pages []*wire.Fetched) error {
+	if err := f.raiseFreq(f.site, f.waited); err != nil {
+		return err
+	}
 	var groups []*linkGroup
 	byRules := map[*wire.LinkRules]*linkGroup{}
-	freq := map[string]int64{} // on how many pages a link was found
+	f.freq = map[string]int64{}
+	f.has = f.remembered(pages)
+	seen := map[string]bool{}
 	for _, page := range pages {
 		g := byRules[page.Rules]
 		if g == nil {
@@ -31,42 +38,65 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 			}
 			byRules[page.Rules], groups = g, append(groups, g)
 		}
-		seen := map[string]bool{page.URLMd5: true} // a link of a page to itself does not count
+		settled := !f.removes && !g.rules.Resets(f.limits.period)
+		clear(seen)
+		seen[page.URLMd5] = true // a link of a page to itself does not count
 		for i := range page.Links {
 			l := &page.Links[i]
 			if !storableURL(l.URL.URL) {
 				continue
 			}
-			g.links = append(g.links, l)
+			if !settled || l.Chain || !f.has[l.URL.URLMd5] {
+				g.links = append(g.links, l)
+			}
 			if page.First && !seen[l.URL.URLMd5] {
 				seen[l.URL.URLMd5] = true
-				freq[l.URL.URLMd5]++
+				f.freq[l.URL.URLMd5]++
 			}
 		}
 	}
-	known := map[string]bool{}
 	for _, g := range groups {
 		if len(g.links) == 0 {
 			continue
 		}
-		if err := f.keepGroup(g, freq, known); err != nil {
+		if err := f.keepGroup(g); err != nil {
 			return err
 		}
 	}
-	return f.raiseFreq(freq, known)
+	return f.keepFreq()
+}
+
+// remembered returns the keys of links that the memory knows.
+func (f *finishing) remembered(pages []*wire.Fetched) map[string]bool {
+	has := map[string]bool{}
+	var keys []linkKey
+	for _, page := range pages {
+		keys = keys[:0]
+		for i := range page.Links {
+			key, _ := linkKeyOf(page.Links[i].URL.URLMd5)
+			keys = append(keys, key)
+		}
+		for i, known := range f.s.links.known(f.id, f.epoch, keys) {
+			if known {
+				has[page.Links[i].URL.URLMd5] = true
+			}
+		}
+	}
+	return has
 }
 
 // keepGroup resets the known links and inserts the new ones. It adds the keys of known
-// links to known, and removes those of new links from freq.
-func (f *finishing) keepGroup(g *linkGroup, freq map[string]int64, known map[string]bool) error {
-	limits, err := f.capacity(f.site)
+// links to f.has, and removes those of new links from f.freq.
+func (f *finishing) keepGroup(g *linkGroup) error {
+	limits, err := f.room()
 	if err != nil {
 		return err
 	}
-	found, err := f.present(sqldb.URLs, f.site, mapped(g.links, func(l *wire.Link) string { return l.URL.URLMd5 }))
+	found, err := f.present(sqldb.URLs, f.site, f.unknown(g.links))
 	if err != nil {
 		return err
 	}
+	maps.Copy(f.has, found)
 	var fresh, old []*wire.Link
 	first := map[string]*wire.Link{} // by key
 	for _, l := range g.links {
@@ -76,9 +106,8 @@ func (f *finishing) keepGroup(g *linkGroup, freq map[string]int64, known map[str
 		}
 		one := *l // the caller's link is not changed
 		first[l.URL.URLMd5] = &one
-		if found[l.URL.URLMd5] {
+		if f.has[l.URL.URLMd5] {
 			old = append(old, &one)
-			known[l.URL.URLMd5] = true
 		} else {
 			fresh = append(fresh, &one)
 		}
@@ -93,14 +122,30 @@ func (f *finishing) keepGroup(g *linkGroup, freq map[string]int64, known map[str
 		return err
 	}
 	rows := mapped(fresh, func(l *wire.Link) *wire.URL {
-		l.URL.Freq = max(freq[l.URL.URLMd5], l.URL.Freq)
-		delete(freq, l.URL.URLMd5)
+		l.URL.Freq = max(f.freq[l.URL.URLMd5], l.URL.Freq)
+		delete(f.freq, l.URL.URLMd5)
 		if l.Chain {
 			l.URL.Type = wire.TypeChain
 		}
 		return &l.URL
 	})
-	return f.addURLs(f.site, rows)
+	if err := f.addURLs(f.site, rows); err != nil {
+		return err
+	}
+	for _, u := range rows {
+		f.has[u.URLMd5] = true
+	}
+	return nil
+}
+
+// unknown returns the keys of links that are not known, each once.
+func (f *finishing) unknown(links []*wire.Link) (keys []string) {
+	for _, l := range links {
+		if !f.has[l.URL.URLMd5] {
+			keys = append(keys, l.URL.URLMd5)
+		}
+	}
+	return unique(keys)
 }
 
 // chain sets the Type of known rows that are part of a chain.
@@ -115,18 +160,33 @@ func (f *finishing) chain(links []*wire.Link) error {
 	return err
 }
 
-// raiseFreq adds to the Freq of known rows, with one UPDATE for each distinct number and
-// list of keys.
-func (f *finishing) raiseFreq(freq map[string]int64, known map[string]bool) error {
-	byNumber := map[int64][]string{}
-	for md5, n := range freq {
-		if known[md5] {
-			byNumber[n] = append(byNumber[n], md5)
+// keepFreq raises the Freq of known links, or lets the memory do it later.
+func (f *finishing) keepFreq() error {
+	f.raise = make(map[linkKey]int64, len(f.freq))
+	for md5, n := range f.freq {
+		if key, ok := linkKeyOf(md5); ok && f.has[md5] {
+			f.raise[key] = n
 		}
 	}
-	for n, keys := range byNumber {
+	if f.s.o.FreqDelay > 0 {
+		return nil
+	}
+	err := f.raiseFreq(f.site, f.raise)
+	f.raise = nil
+	return err
+}
+
+// raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
+// keys. Missing rows are ignored.
+func (t *tx) raiseFreq(site string, raise map[linkKey]int64) error {
+	byNumber := map[int64][]string{}
+	for key, n := range raise {
+		byNumber[n] = append(byNumber[n], key.text())
+	}
+	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
+		keys := byNumber[n]
 		slices.Sort(keys) // the order of the index
-		if _, err := execIn(f.tx, keys, "UPDATE "+f.table(sqldb.URLs, f.site)+" SET Freq = Freq + ?"+ofKeys, n, f.site); err != nil {
+		if _, err := execIn(t, keys, "UPDATE "+t.table(sqldb.URLs, site)+" SET Freq = Freq + ?"+ofKeys, n, site); err != nil {
 			return err
 		}
 	}
@@ -141,7 +201,7 @@ const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) A
 // reset makes known links due for crawling by their rules (docs/spec/crawling.md 5.7). It
 // does not reset rows that this batch has finished, so that the batch ends.
 func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Link) error {
-	if rules.KeepKnown || period <= 0 {
+	if !rules.Resets(period) {
 		return nil
 	}
 	byKey := make(map[string]*wire.Link, len(links))

@@ -251,6 +251,9 @@ func (s *statement) where(conditions ...expr.SQL) {
 
 func ofSite(site string) expr.SQL { return expr.SQL{Text: "(Site_Id = ?)", Args: []any{site}} }
 
+// createdAt is the place of CDate in a row.
+var createdAt = slices.IndexFunc(wire.URLColumns, func(c wire.Column) bool { return c.Name == "CDate" })
+
 // addURLs inserts complete rows of a site and counts them. The keys must be new and
 // unique. Values are adapted to their columns (wire.Column.Fit), because most rows are
 // links of pages.
@@ -261,23 +264,19 @@ func (t *tx) addURLs(site string, urls []*wire.URL) error {
 	rows := make([][]any, len(urls))
 	for i, u := range urls {
 		u.SiteID = site
+		rows[i] = wire.FitRow(u, wire.URLColumns)
 		if u.CDate == "" {
-			u.CDate = wire.Date(t.now)
+			u.CDate, rows[i][createdAt] = wire.Date(t.now), t.now
 		}
-		p := wire.PatchOf(u, wire.URLColumns)
-		row := make([]any, len(wire.URLColumns))
-		for j, c := range wire.URLColumns {
-			row[j] = c.Fit(p[c.Name])
-			if row[j] == nil && c.Name == "CDate" {
-				row[j] = t.now
-			}
-		}
-		rows[i] = row
 	}
 	if err := t.insertRows("INSERT INTO "+t.table(sqldb.URLs, site)+" ("+urlColumns+")", rows); err != nil {
 		return err
 	}
-	if err := t.countAdded(site, mapped(urls, urlKey)); err != nil {
+	added, err := t.tallyOf(site, urls)
+	if err != nil {
+		return err
+	}
+	if err := t.count(site, tally{}, added); err != nil {
 		return err
 	}
 	for _, u := range urls {

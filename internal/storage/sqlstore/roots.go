@@ -78,6 +78,9 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 			if err := t.trash(id, []string{old}); err != nil {
 				return err
 			}
+			if err := t.newEpoch(id); err != nil {
+				return err
+			}
 			if err := t.deleteKeys(sqldb.Attributes, id, []string{old}); err != nil {
 				return err
 			}

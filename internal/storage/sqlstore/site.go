@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -105,7 +106,16 @@ func (t *tx) makeSite(id string, row wire.Patch) error {
 	case !inserted:
 		return errDuplicate
 	}
+	if err := t.newEpoch(id); err != nil {
+		return err
+	}
 	return t.SiteMade(id)
+}
+
+// newEpoch must follow a deletion of rows of a site; see linkMemory.
+func (t *tx) newEpoch(site string) error {
+	_, err := t.Do("site_epoch", rand.Int64(), site)
+	return err
 }
 
 func (t *tx) newSite(r wire.SiteNewRequest) error {

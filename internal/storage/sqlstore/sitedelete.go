@@ -195,6 +195,9 @@ func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
 	if err := t.doAll(id, steps...); err != nil {
 		return err
 	}
+	if err := t.newEpoch(id); err != nil {
+		return err
+	}
 	if _, err := t.Of(id).Do("urls_reset", t.now, id); err != nil {
 		return err
 	}

@@ -40,12 +40,17 @@ type Options struct {
 	StatsFreq  bool             // count events in freq_<site>
 	StatsLog   bool             // write events to the journal log_<site>
 	CustomTime time.Duration    // time limit of one SQL_CUSTOM; 30 s if 0
+	// FreqDelay is how long FinishCrawl may keep what it adds to the Freq of known links,
+	// until a later FinishCrawl or Flush stores it. A kill loses what was kept. 0: it is
+	// stored at once.
+	FreqDelay time.Duration
 }
 
 // Store holds sites and URLs in an open database.
 type Store struct {
-	db *sqldb.DB
-	o  Options
+	db    *sqldb.DB
+	o     Options
+	links linkMemory
 }
 
 // Open returns a Store on an open database. The caller closes the database.

@@ -37,6 +37,9 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err != nil {
 		return err
 	}
+	if err := t.newEpoch(site); err != nil {
+		return err
+	}
 	if err := t.deleteKeys(sqldb.Attributes, site, md5s); err != nil {
 		return err
 	}

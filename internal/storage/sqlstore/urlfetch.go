@@ -320,7 +320,14 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 		set["Status"], set["Batch_Id"], set["ErrorMask"] = int64(wire.StatusCrawling), f.taker, int64(0)
 		set["TcDate"], set["UDate"] = f.now, f.now
 	}
-	if err := f.setURLs(f.urlsTarget(f.object+".urlUpdate", site), rows, set); err != nil {
+	stored := mapped(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
+	err := f.countedRows(site, stored, func() (bool, error) {
+		for _, u := range stored {
+			wire.Apply(u, tallyColumns, set, "")
+		}
+		return plain(set), f.setKeys(f.urlsTarget(f.object+".urlUpdate", site), mapped(urls, urlKey), set)
+	})
+	if err != nil {
 		return err
 	}
 	if status, ok := f.r.URLUpdate["Status"].(int64); ok {
