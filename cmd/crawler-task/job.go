@@ -46,6 +46,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		return nil, nil, err
 	}
 	data := storage.ReadConfig(dbTask, app.DataDir)
+	data.FreqDelay = freqDelay
 	if err := taskprogram.Checked(f, log, dbTask); err != nil {
 		return nil, nil, err
 	}
@@ -87,6 +88,9 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		Now: time.Now, Log: log, ProjectLog: projects.log,
 	}, closeAll, nil
 }
+
+// freqDelay is how long the Freq of a link may lag behind. A killed crawler-task loses that.
+const freqDelay = 5 * time.Second
 
 // gateAge is how long the gate of an unused host is kept.
 const gateAge = 7 * 24 * time.Hour

@@ -41,6 +41,9 @@ type Data interface {
 	TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error)
 	// SaveCrawl stores outcomes: files, rows, new rows, counters.
 	SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error)
+	// Flush stores what SaveCrawl may keep in memory for some seconds: additions to the Freq of
+	// known links. It ends a batch.
+	Flush(ctx context.Context) error
 	// PutRaw stores files of URLs and leaves their rows unchanged.
 	PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error
 
@@ -255,6 +258,9 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	if answer.Folder != "" {
 		answer.Spent += j.Now().Sub(start).Milliseconds()
+	}
+	if err := j.Data.Flush(context.WithoutCancel(ctx)); err != nil {
+		log.Warn("cannot count links", "error", err) // the next batch does
 	}
 	log.Info("batch crawled", "items", crawled, "ms", j.Now().Sub(start).Milliseconds())
 	return answer, nil

@@ -22,6 +22,8 @@ type Config struct {
 	StatFreq bool
 	StatLog  bool
 	Custom   sqlstore.CustomMode
+	// FreqDelay is for a program that calls Repository.Flush; see sqlstore.Options.
+	FreqDelay time.Duration `json:"-"`
 	// Now is the clock of all stores; nil means time.Now.
 	Now func() time.Time `json:"-"`
 }

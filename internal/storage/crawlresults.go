@@ -39,7 +39,7 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 			return wire.Saved{}, err
 		}
 	}
-	written, index, err := repo.putFiles(ctx, site, results)
+	pages, links, index, err := repo.putFiles(ctx, site, results)
 	if err != nil {
 		return wire.Saved{}, err
 	}
@@ -55,8 +55,11 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 		return err
 	})
 	saved.Skipped += elsewhere
+	if err == nil {
+		pages = slices.DeleteFunc(pages, func(md5 string) bool { return !slices.Contains(saved.Gone, md5) })
+	}
 	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
-		err = errors.Join(err, repo.dropDeleted(ctx, site, written))
+		err = errors.Join(err, repo.dropDeleted(ctx, site, append(pages, links...)))
 	}
 	if err == nil && saved.Removed > 0 {
 		err = repo.EmptyTrash(ctx)
@@ -68,12 +71,12 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 	return saved, nil
 }
 
-// putFiles stores the files of results and of their new links. written lists the keys of
-// their URLs. index makes them visible in the transaction of the rows.
-func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (written []string, index segments.Index, err error) {
+// putFiles stores the files of results and of their new links, and returns the keys of both.
+// index makes them visible in the transaction of the rows.
+func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (pages, links []string, index segments.Index, err error) {
 	fresh, err := repo.freshLinks(ctx, site, results)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	stage := repo.Raw.Stage()
 	defer stage.Abort()
@@ -83,24 +86,24 @@ func (repo *Repository) putFiles(ctx context.Context, site string, results []wir
 		}
 		if r.Same {
 			if _, stored, err := repo.Raw.Newest(ctx, site, r.URLMd5, rawfiles.Raw); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			} else if stored {
 				continue
 			}
 		}
-		written = append(written, r.URLMd5)
+		pages = append(pages, r.URLMd5)
 		if err := stageFiles(stage, site, r.URLMd5, r.At, r.Files); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	for _, l := range fresh {
-		written = append(written, l.URL.URLMd5)
+		links = append(links, l.URL.URLMd5)
 		if err := stageFiles(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	index, err = stage.Flush(ctx)
-	return written, index, err
+	return pages, links, index, err
 }
 
 func stageFiles(stage *segments.Stage, site, md5 string, at time.Time, files []wire.File) error {

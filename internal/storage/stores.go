@@ -92,7 +92,8 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 		return s, nil, err
 	}
 	closers = append(closers, s.files.Close)
-	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog})
+	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog, FreqDelay: c.FreqDelay})
+	closers = append(closers, func() error { return rows.Flush(context.WithoutCancel(ctx)) })
 	s.table = rows.Contents()
 	s.repo = &Repository{
 		Store: rows, Raw: contents, Contents: s.files, Now: c.Now, Log: log,

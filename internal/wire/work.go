@@ -66,9 +66,10 @@ type File struct {
 
 // Saved counts side effects of storing outcomes of crawling.
 type Saved struct {
-	Skipped int // new links that a full site did not accept
-	Reset   int // known links that will be crawled again
-	Removed int // rows that AUTO_REMOVE_* removed to make room
+	Skipped int      // new links that a full site did not accept
+	Reset   int      // known links that will be crawled again
+	Removed int      // rows that AUTO_REMOVE_* removed to make room
+	Gone    []string // keys of outcomes whose rows were deleted in the meantime
 	// Refused are the errors "property NAME ..." of invalid properties, each once. With one,
 	// the site's mask gets ErrInitialization.
 	Refused []error

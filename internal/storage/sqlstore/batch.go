@@ -192,6 +192,11 @@ func (f *finishing) run(results []wire.Fetched) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range results {
+		if f.rows[r.URLMd5] == nil {
+			f.saved.Gone = append(f.saved.Gone, r.URLMd5)
+		}
+	}
 	for _, step := range []func([]*wire.Fetched) error{f.keepAttributes, f.keepFormFields, f.keepLinks, f.evaluateSite} {
 		if err := step(held); err != nil {
 			return err

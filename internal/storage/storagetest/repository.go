@@ -227,6 +227,13 @@ func (r *Repository) TakeSchema(ctx context.Context, site string, batch int64, t
 	return err == nil, err
 }
 
+// Flush does nothing.
+func (r *Repository) Flush(ctx context.Context) error {
+	end, err := r.begin(ctx, "Flush")
+	defer end()
+	return err
+}
+
 // PutRaw replaces the raw contents of URLs.
 func (r *Repository) PutRaw(ctx context.Context, site string, files map[string][]wire.File, _ time.Time) error {
 	end, err := r.begin(ctx, "PutRaw")
