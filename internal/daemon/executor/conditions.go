@@ -65,6 +65,9 @@ func bytesText(n int64) string {
 // it waits for its next look, or is refused. Call it with l.mu held and the pool open.
 func (l *Local) look(j *job) bool {
 	start := j.task.Start
+	if start.MinRAM > 0 || start.MaxCPU > 0 || start.MaxIOWait > 0 {
+		l.wantLoad(time.Now())
+	}
 	h := start.shortage(l.cfg.Load.Figures())
 	if h.reason == "" {
 		return true
@@ -90,17 +93,47 @@ func (l *Local) look(j *job) bool {
 	return false
 }
 
-// measure samples the machine once per interval until the pool closes. failed is the result
-// of the previous sample: a failure is logged once, until a sample succeeds.
+// restAfter is how long after the last look at a task with start conditions the machine is
+// sampled often, and restInterval how often it is sampled then.
+const (
+	restAfter    = 10 * time.Second
+	restInterval = 30 * time.Second
+)
+
+// wantLoad makes measure sample the machine once per interval again. Call it with l.mu held.
+func (l *Local) wantLoad(now time.Time) {
+	resting := now.Sub(l.looked) > restAfter
+	l.looked = now
+	if !resting {
+		return
+	}
+	_ = l.cfg.Load.Sample() // the last one is old; measure logs errors
+	select {
+	case l.needLoad <- struct{}{}:
+	default:
+	}
+}
+
+// measure samples the machine once per interval until the pool closes, and rarely while no
+// task asks for the load. failed is the result of the previous sample: a failure is logged
+// once, until a sample succeeds.
 func (l *Local) measure(failed bool) {
-	ticker := time.NewTicker(load.Interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(load.Interval)
+	defer timer.Stop()
 	for ; ; failed = l.sample(failed) {
 		select {
 		case <-l.ctx.Done():
 			return
-		case <-ticker.C:
+		case <-l.needLoad:
+		case <-timer.C:
 		}
+		l.mu.Lock()
+		wait := load.Interval
+		if time.Since(l.looked) > restAfter {
+			wait = restInterval
+		}
+		l.mu.Unlock()
+		timer.Reset(wait)
 	}
 }
 

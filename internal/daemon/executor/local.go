@@ -91,13 +91,16 @@ type Local struct {
 	wake   chan struct{}  // holds a token if a deadline may have moved closer
 	closed chan struct{}  // closed when Close is done
 
+	needLoad chan struct{} // holds a token if the load must be sampled often again
+
 	mu       sync.Mutex
 	closing  bool
 	jobs     map[string]*job
 	lanes    map[string]*lane
 	watchers map[*watcher]struct{}
 	age      uint64
-	queued   int // jobs in state Queued or Waiting, and those being saved
+	looked   time.Time // the last look at a task with start conditions
+	queued   int       // jobs in state Queued or Waiting, and those being saved
 }
 
 var _ Executor = (*Local)(nil)
@@ -118,7 +121,7 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	}
 	l := &Local{
 		cfg: cfg, log: cfg.Log, spool: s,
-		wake: make(chan struct{}, 1), closed: make(chan struct{}),
+		wake: make(chan struct{}, 1), needLoad: make(chan struct{}, 1), closed: make(chan struct{}),
 		jobs: map[string]*job{}, lanes: map[string]*lane{}, watchers: map[*watcher]struct{}{},
 	}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
