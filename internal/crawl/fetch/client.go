@@ -38,6 +38,10 @@ const (
 	DefaultMaxHeaderBytes = 256 << 10
 )
 
+// maxIdlePerHost is the highest number of concurrent requests to one host, so that each finds its
+// connection again.
+const maxIdlePerHost = 64
+
 // Resolver looks up the addresses of a name; *net.Resolver implements it. network is always
 // "ip".
 type Resolver interface {
@@ -120,7 +124,7 @@ func (c *Client) transport(p pool) *http.Transport {
 		TLSHandshakeTimeout:    DefaultConnectTimeout,
 		DisableCompression:     true, // readBody decodes, with limits
 		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    2,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        60 * time.Second,
 		MaxResponseHeaderBytes: c.cfg.MaxHeaderBytes,
 		HTTP2: &http.HTTP2Config{

@@ -3,6 +3,7 @@ package hostgate
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -46,9 +47,11 @@ type gate struct {
 
 	mu        sync.Mutex
 	file      *os.File // nil until first use
-	active    int      // passes held in this process
+	active    int      // passes held in this process, and one that is entering with a shared door
 	exclusive bool     // the one held Pass is exclusive
 	taken     uint64   // slots of shared passes, one bit per slot
+	kept      uint64   // locked slots: those of passes and of the lease
+	lease     lease
 }
 
 func newGate(host, path string) *gate {
@@ -69,6 +72,9 @@ func (g *gate) acquire(ctx context.Context, delay time.Duration, n int) (*Pass, 
 	defer func() { <-g.turn }()
 	if err := g.waitLocal(ctx, n); err != nil {
 		return nil, err
+	}
+	if p, err := g.reuse(delay, n); p != nil || err != nil {
+		return p, err
 	}
 	if err := g.lockTurnstile(ctx); err != nil {
 		return nil, err
@@ -138,39 +144,45 @@ func (g *gate) enterExclusive(ctx context.Context, delay time.Duration) (*Pass, 
 	g.mu.Lock()
 	g.active, g.exclusive = 1, true
 	g.mu.Unlock()
-	return &Pass{gate: g, state: state, exclusive: true}, nil
+	return &Pass{gate: g, state: state, exclusive: true, delay: delay}, nil
 }
 
 // enterShared locks one of n slots behind a shared door and waits until the gap since the
 // last start is over. It holds the turnstile meanwhile, so requests start one by one.
 func (g *gate) enterShared(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	g.mu.Lock()
-	first, taken := g.active == 0, g.taken
+	first, kept := g.active == 0, g.kept
+	g.active++ // so that no release unlocks the door meanwhile
 	g.mu.Unlock()
-	if first {
-		if err := lock(ctx, g.file, door, shared); err != nil {
-			return nil, err
-		}
-	}
-	slot, err := lockSlot(ctx, g.file, taken, n)
-	if err == nil {
-		var state politeness.State
-		state, err = g.begin(ctx, delay, shared)
-		if err == nil {
-			g.mu.Lock()
-			g.active++
-			g.taken |= 1 << slot
-			g.mu.Unlock()
-			return &Pass{gate: g, state: state, slot: slot}, nil
-		}
-		unlock(g.file, slots+int64(slot))
-	}
+	slot, state, err := g.enterSlot(ctx, delay, n, first, kept)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.active == 0 {
+	if err == nil {
+		g.taken |= 1 << slot
+		g.kept |= 1 << slot
+		return &Pass{gate: g, state: state, slot: slot, delay: delay}, nil
+	}
+	g.active--
+	if g.active == 0 && !g.lease.held {
 		unlock(g.file, door)
 	}
 	return nil, err
+}
+
+// enterSlot locks the door, if this is the first Pass, and a slot, and begins the request.
+func (g *gate) enterSlot(ctx context.Context, delay time.Duration, n int, first bool, kept uint64) (slot int, state politeness.State, err error) {
+	if first {
+		if err := lock(ctx, g.file, door, shared); err != nil {
+			return 0, state, err
+		}
+	}
+	if slot, err = lockSlot(ctx, g.file, kept, n); err != nil {
+		return 0, state, err
+	}
+	if state, err = g.begin(ctx, delay, shared); err != nil {
+		unlock(g.file, slots+int64(slot))
+	}
+	return slot, state, err
 }
 
 // begin waits until the gap is over and marks the host as in flight.
@@ -226,10 +238,12 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 
 // close closes the file. The gate must have no users.
 func (g *gate) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.file == nil {
 		return nil
 	}
-	err := g.file.Close()
+	err := errors.Join(g.endLease(), g.file.Close())
 	g.file = nil
 	return err
 }

@@ -169,6 +169,9 @@ func fileName(host string) string {
 // lock, and the record may change at once. For a host without requests it returns now.
 func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if delay <= 0 && gs.leased(host) {
+		return now, true, nil
+	}
 	f, err := os.Open(filepath.Join(gs.dir, fileName(host)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, false, nil
@@ -191,4 +194,17 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		wait = state.WaitStart(now, delay)
 	}
 	return now.Add(wait), inFlight, nil
+}
+
+// leased reports whether this process keeps the locks of host.
+func (gs *Gates) leased(host string) bool {
+	gs.mu.Lock()
+	g := gs.byHost[host]
+	gs.mu.Unlock()
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lease.held
 }

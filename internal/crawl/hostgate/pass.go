@@ -15,7 +15,8 @@ import (
 type Pass struct {
 	gates     *Gates
 	gate      *gate
-	state     politeness.State // as stored at the start
+	state     politeness.State // as stored at the start; zero: see lease
+	delay     time.Duration    // that it began with
 	exclusive bool
 	slot      int // of a shared Pass
 
@@ -43,47 +44,58 @@ func (p *Pass) Release(delay time.Duration) error {
 	return p.err
 }
 
-// leave stores the end of the Pass. The last Pass of this process unlocks the door.
+// leave stores the end of the Pass, or keeps the locks for the next one of a host without a delay.
+// The last Pass of this process unlocks the door.
 func (p *Pass) leave(delay time.Duration) (err error) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.exclusive { // nobody else has changed the record
-		err = writeRecord(g.file, p.state.Finish(time.Now(), delay))
+	now := time.Now()
+	if g.rest(p, now, delay) {
+		return nil
+	}
+	err = g.endLease() // of other passes
+	err = errors.Join(err, g.finish(p.exclusive, now, delay))
+	if p.exclusive {
 		g.exclusive = false
 	} else {
-		err = g.finishShared(delay)
 		unlock(g.file, slots+int64(p.slot))
 		g.taken &^= 1 << p.slot
+		g.kept &^= 1 << p.slot
 	}
 	g.active--
 	if g.active == 0 {
+		g.lease.ending = false
 		unlock(g.file, door)
 	}
 	return err
 }
 
-// finishShared stores the end of one of several requests. The host stays marked as in
-// flight unless this request is known to be the last. Two processes that leave at the same
-// moment may leave the mark, which costs an exclusive Pass one gap. g.mu must be held.
-func (g *gate) finishShared(delay time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), paceLimit)
-	defer cancel()
-	if err := lock(ctx, g.file, pace, exclusive); err != nil {
-		return err
+// finish stores the end of a request. Behind an exclusive door nobody else changes the record.
+// Behind a shared one the host stays marked as in flight unless this request is known to be the
+// last. Two processes that leave at the same moment may leave the mark, which costs an exclusive
+// Pass one gap. g.mu must be held.
+func (g *gate) finish(alone bool, end time.Time, delay time.Duration) error {
+	last := alone
+	if !alone {
+		ctx, cancel := context.WithTimeout(context.Background(), paceLimit)
+		defer cancel()
+		if err := lock(ctx, g.file, pace, exclusive); err != nil {
+			return err
+		}
+		defer unlock(g.file, pace)
 	}
-	defer unlock(g.file, pace)
 	state, _, err := readRecord(g.file)
 	if err != nil {
 		return err
 	}
-	last := false
-	if g.active == 1 {
+	if !alone && g.active <= 1 {
 		if last, err = tryLock(g.file, door, exclusive); err != nil {
 			return err
 		}
 	}
-	state = state.Finish(time.Now(), delay)
+	state.Start = later(state.Start, g.lease.start) // requests of a lease are not in the record
+	state = state.Finish(end, delay)
 	state.InFlight = !last
 	return writeRecord(g.file, state)
 }
