@@ -259,8 +259,10 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if answer.Folder != "" {
 		answer.Spent += j.Now().Sub(start).Milliseconds()
 	}
-	if err := j.Data.Flush(context.WithoutCancel(ctx)); err != nil {
-		log.Warn("cannot count links", "error", err) // the next batch does
+	if batch.DBMode&wire.DBWrite != 0 {
+		if err := j.Data.Flush(context.WithoutCancel(ctx)); err != nil {
+			log.Warn("cannot count links", "error", err) // the next batch does
+		}
 	}
 	log.Info("batch crawled", "items", crawled, "ms", j.Now().Sub(start).Milliseconds())
 	return answer, nil
