@@ -240,11 +240,20 @@ type origin struct {
 	rules    *robots.Rules
 }
 
+// mostGrown bounds the memory that is reserved for the links of a page, in links.
+const mostGrown = 128
+
 // take checks candidates one by one (docs/spec/crawling.md 5.3). finish makes the checks
 // that need the whole list.
 func (c *collection) take(list []candidate) {
 	set := c.page.settings
 	u := &c.page.item.url
+	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
+		c.met = make(map[string]bool, 1+len(list))
+		c.met[u.URL] = true
+		c.taken = slices.Grow(c.taken, min(len(list), mostGrown))
+	}
+	var text [2 * md5.Size]byte
 	for _, l := range list {
 		if refusedRel(l.rel, set.refusedRel) {
 			continue
@@ -281,7 +290,8 @@ func (c *collection) take(list []candidate) {
 		}
 		c.seen.add(c.page.SiteID, key)
 		row := c.row
-		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
+		hex.Encode(text[:], key[:])
+		row.URL, row.URLMd5 = target, string(text[:])
 		if l.method != "" {
 			row.HTTPMethod = l.method
 		}
@@ -327,8 +337,16 @@ func (c *collection) finish() {
 		list = list[:min(int64(len(list)), c.limit)]
 	}
 	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.row.Type]
+	if !elsewhere {
+		if c.out.result.Links == nil {
+			c.out.result.Links = list
+		} else { // parts of a chain
+			c.out.result.Links = append(c.out.result.Links, list...)
+		}
+		return
+	}
 	for _, l := range list {
-		if name, _ := split(l.URL.URL); elsewhere && !c.isInternal(name) {
+		if name, _ := split(l.URL.URL); !c.isInternal(name) {
 			c.out.result.Elsewhere, c.out.result.Select = append(c.out.result.Elsewhere, l), choose
 			continue
 		}
