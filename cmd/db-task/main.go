@@ -22,15 +22,25 @@ A request is a pair of an operation, by name or number, and an object:
   ["SITE_STATUS", {"id": "..."}]
   [3, {"id": "..."}]
 
-With --move-contents it reads no requests. Stop the daemon first, and set
-content_storage_type afterwards. Stdout has one line:
-  {"sites":n,"moved":n,"bytes":n,"kept":n}`,
+With one of the commands --move-contents, --move-raw, --check and --compact-raw it reads no
+requests, and stdout has one line:
+  --move-contents  {"sites":n,"moved":n,"bytes":n,"kept":n}
+  --move-raw       {"urls":n,"moved":n,"bytes":n,"kept":n}
+  --check          {"segments":n,"runs":n,"bytes":n,"faults":n,"fixed":n,"without":n}
+  --compact-raw    {"segments":n,"copied":n,"freed":n,"left":n}
+Stop the daemon before a move, and set content_storage_type or raw_store afterwards.
+--check prints each fault on stderr.`,
 	Examples: `  echo '["SITE_STATUS",{"id":"0"}]' | db-task
-  db-task --move-contents sql`,
+  db-task --move-contents sql
+  db-task --check`,
 	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
-disk. With --move-contents: 0 all contents are moved; 1 not all contents are moved.
-Nothing is lost; start the command again and it continues.`,
+disk. With a move: 0 everything is moved; 1 not everything is moved.
+Nothing is lost; start the command again and it continues.
+With --check: 0 no fault is left; 1 there are faults.`,
 }
+
+// fix is the option --fix of --check.
+var fix bool
 
 func main() {
 	os.Exit(taskprogram.Run(taskprogram.Program{
@@ -39,13 +49,25 @@ func main() {
 		Commands: []taskprogram.Command{{
 			Option: "move-contents", Value: "files|sql", Run: move,
 			Help: "move the processed contents of all sites to files (one for each site) or to the SQL database, then exit",
+		}, {
+			Option: "move-raw", Value: "files|segments", Run: moveRaw,
+			Help: "move the raw contents of all sites to files (one for each content) or to segments, then exit",
+		}, {
+			Option: "check", Run: check,
+			Help: "compare the raw contents with the database and print all faults, then exit",
+			More: func(c *command.Command) {
+				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
+			},
+		}, {
+			Option: "compact-raw", Run: compact,
+			Help: "remove dead raw contents from segments, then exit; URL_PURGE does so too",
 		}},
 	}))
 }
 
 func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
-	cfg := storage.ReadConfig(f, app.DataDir)
-	if err := taskprogram.Checked(f, log); err != nil {
+	cfg, err := settings(f, app, log)
+	if err != nil {
 		return nil, nil, err
 	}
 	repo, closeAll, err := storage.Open(ctx, cfg, log)
@@ -55,10 +77,39 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	return storage.Job{Repository: repo}, closeAll, nil
 }
 
-func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
+func settings(f *config.File, app config.Application, log *slog.Logger) (storage.Config, error) {
 	cfg := storage.ReadConfig(f, app.DataDir)
-	if err := taskprogram.Checked(f, log); err != nil {
+	return cfg, taskprogram.Checked(f, log)
+}
+
+func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
+	cfg, err := settings(f, app, log)
+	if err != nil {
 		return err
 	}
 	return storage.MoveContents(ctx, cfg, to, os.Stdout, os.Stderr, log)
+}
+
+func moveRaw(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
+	cfg, err := settings(f, app, log)
+	if err != nil {
+		return err
+	}
+	return storage.MoveRaw(ctx, cfg, to, os.Stdout, os.Stderr, log)
+}
+
+func check(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
+	cfg, err := settings(f, app, log)
+	if err != nil {
+		return err
+	}
+	return storage.CheckRaw(ctx, cfg, fix, os.Stdout, os.Stderr, log)
+}
+
+func compact(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
+	cfg, err := settings(f, app, log)
+	if err != nil {
+		return err
+	}
+	return storage.CompactRaw(ctx, cfg, os.Stdout, log)
 }

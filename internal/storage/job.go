@@ -32,7 +32,7 @@ var handlers = map[wire.Op]handler{
 	wire.URLContent:  onList("URLContentObject", wire.ReadURLContent, (*Repository).urlContent),
 	wire.URLDelete:   emptyingTrash(onList("URLDelete", wire.ReadURLDelete, (*Repository).URLDelete)),
 	wire.URLCleanup:  emptyingTrash(onList("URLCleanup", wire.ReadURLCleanup, (*Repository).URLCleanup)),
-	wire.URLPurge:    emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge)),
+	wire.URLPurge:    compacting(emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge))),
 	wire.URLAge:      emptyingTrash(on(wire.ReadURLAge, (*Repository).URLAge)),
 	wire.URLPut:      onList("URLPutObj", wire.ReadURLPut, (*Repository).urlPut),
 	wire.URLVerify:   onList("URLVerify", wire.ReadURLVerify, (*Repository).URLVerify),

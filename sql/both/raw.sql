@@ -27,9 +27,6 @@ SELECT DISTINCT Site_Id FROM {dc_sites.raw_records} ORDER BY Site_Id;
 -- name: raw_sizes
 SELECT Segment, SUM(Bytes) FROM {dc_sites.raw_records} GROUP BY Segment;
 
--- name: raw_limit
-SELECT Value FROM {dc_sites.sites_properties} WHERE Site_Id = ? AND Name = 'RAW_VERSIONS_MAX';
-
 -- name: segment_new
 INSERT INTO {dc_sites.raw_segments} (Size, Live) VALUES (0, 0);
 

@@ -42,7 +42,7 @@ type Program struct {
 // Command is work that a program does instead of answering requests, if its option is
 // given.
 type Command struct {
-	Option, Value, Help string                 // --Option VALUE
+	Option, Value, Help string                 // --Option VALUE; without a value if Value is ""
 	More                func(*command.Command) // declares further options of the command; may be nil
 	// Run writes its result, if any, to stdout. An error is a critical failure.
 	Run func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error
@@ -85,7 +85,11 @@ func Run(p Program) int {
 		p.Options(c)
 	}
 	for i, work := range p.Commands {
-		c.Text(&args.commands[i], work.Option, "", work.Value, work.Help)
+		if work.Value == "" {
+			c.Flag(new(bool), work.Option, "", work.Help)
+		} else {
+			c.Text(&args.commands[i], work.Option, "", work.Value, work.Help)
+		}
 		if work.More != nil {
 			work.More(c)
 		}

@@ -132,8 +132,8 @@ func (c changes) insertOne(tx *sqldb.Tx, r *run, p place) error {
 // transaction that stored newer ones. The caller removes the returned files with Remove after
 // the commit.
 func (s *Store) Trim(tx *sqldb.Tx, site string, md5s []string) (files []rawfiles.Version, err error) {
-	var value string
-	if _, err := tx.Get("raw_limit", []any{site}, &value); err != nil {
+	var name, value string
+	if _, err := tx.Get("site_property", []any{site, "RAW_VERSIONS_MAX"}, &name, &value); err != nil {
 		return nil, err
 	}
 	keep, err := strconv.Atoi(value)

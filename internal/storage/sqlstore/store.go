@@ -154,3 +154,8 @@ func (t *tx) openSite(id string) (string, error) {
 func unknownSite(object, field, id string) *wire.FieldError {
 	return &wire.FieldError{Object: object, Field: field, Value: clip(id), Reason: "is no known site"}
 }
+
+// SiteIDs returns the ids of all sites.
+func (s *Store) SiteIDs(ctx context.Context) ([]string, error) {
+	return result(ctx, s.view, "SiteIDs", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_all") })
+}

@@ -1,0 +1,157 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
+	"hce/dc/internal/wire"
+)
+
+// Places of raw contents: the values of raw_store, and of to in MoveRaw.
+const (
+	RawFiles    = "files"
+	RawSegments = "segments"
+)
+
+// compactTime bounds one compaction of segments by URL_PURGE.
+const compactTime = 20 * time.Second
+
+// compacting compacts the segments of raw contents after do, for a bounded time. It only logs
+// errors, because the next call repeats it.
+func compacting(do handler) handler {
+	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
+		answer, err := do(repo, ctx, raw, n)
+		if err != nil {
+			return nil, err
+		}
+		done, e := repo.Raw.Compact(ctx, compactTime)
+		switch {
+		case e != nil:
+			repo.Log.Warn("cannot compact raw contents", "error", e)
+		case done.Segments > 0:
+			repo.Log.Info("raw contents compacted", "segments", done.Segments, "copied", done.Copied, "freed", done.Freed)
+		}
+		return answer, nil
+	}
+}
+
+// CompactRaw compacts the segments of raw contents without a limit of time and writes the
+// summary to out as one line of JSON. Other programs may have the stores open.
+func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) error {
+	repo, closeAll, err := Open(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	done, err := repo.Raw.Compact(ctx, 0)
+	return errors.Join(err, summary(out, done))
+}
+
+func summary(out io.Writer, done any) error {
+	if err := json.NewEncoder(out).Encode(done); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// MoveRaw moves all raw contents to the place to, RawFiles or RawSegments. It reports progress
+// in lines on progress, and at the end, also after an error, writes segments.Moved to out as
+// one line of JSON. A stop at any point loses nothing, and the next run continues.
+//
+// If both places have a content, that of c.RawFiles wins, because it was written last.
+// MoveContents describes how other processes are kept out.
+func MoveRaw(ctx context.Context, c Config, to string, out, progress io.Writer, log *slog.Logger) error {
+	if to != RawFiles && to != RawSegments {
+		return fmt.Errorf("raw contents can be moved to %q or %q, not to %q", RawFiles, RawSegments, to)
+	}
+	m := segments.Mover{Older: c.RawFiles == (to == RawFiles)}
+	c.DB.Synchronous, c.NoSync, c.RawFiles = "FULL", false, to == RawFiles
+	s, closeAll, err := open(ctx, c, log, exclude)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	reported := time.Now()
+	m.Store, m.Progress = s.repo.Raw, func(done segments.Moved) {
+		if time.Since(reported) >= progressPeriod {
+			reported = time.Now()
+			fmt.Fprintf(progress, "%d URLs, %d contents, %d bytes so far\n", done.URLs, done.Moved, done.Bytes)
+		}
+	}
+	err = m.Run(ctx)
+	if e := summary(out, m.Done); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "all raw contents are now in %s: set raw_store = %s in [TasksManager]\n", to, to)
+	return nil
+}
+
+// RawChecked is the summary of CheckRaw.
+type RawChecked struct {
+	segments.Checked
+	// Without are crawled URLs without a raw content. They are no faults: a site may store
+	// only some types of contents.
+	Without int64 `json:"without"`
+}
+
+// CheckRaw compares rows, places, segments and files of raw contents. It prints each fault in
+// a line on report, and the summary on out as one line of JSON. The error is ErrFaults if there
+// are faults. With fix it corrects wrong counters and needs the stores for itself.
+func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, log *slog.Logger) error {
+	lock := share
+	if fix {
+		lock = exclude
+	}
+	s, closeAll, err := open(ctx, c, log, lock)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	var done RawChecked
+	done.Checked, err = s.repo.Raw.Check(ctx, fix, func(fault string) { fmt.Fprintln(report, fault) })
+	if err == nil {
+		done.Without, err = s.repo.withoutRaw(ctx)
+	}
+	if e := summary(out, done); err == nil {
+		err = e
+	}
+	if err == nil && done.Faults > done.Fixed {
+		err = fmt.Errorf("%d %w", done.Faults-done.Fixed, ErrFaults)
+	}
+	return err
+}
+
+// ErrFaults means that CheckRaw has found faults.
+var ErrFaults = errors.New("faults of raw contents; see \"Raw contents\" in docs/operations.md")
+
+// withoutRaw counts the crawled URLs without a raw content.
+func (repo *Repository) withoutRaw(ctx context.Context) (n int64, err error) {
+	sites, err := repo.SiteIDs(ctx)
+	for _, site := range sites {
+		selection := repo.Select("check", site, wire.Criterion{Where: "Status>=4 AND Crawled>0 AND RawContentMd5<>''"})
+		for err == nil {
+			var md5s []string
+			if md5s, err = selection.Next(ctx); len(md5s) == 0 {
+				break
+			}
+			for _, md5 := range md5s {
+				if _, found, e := repo.Raw.Newest(ctx, site, md5, rawfiles.Raw); e != nil {
+					err = e
+				} else if !found {
+					n++
+				}
+			}
+		}
+	}
+	return n, err
+}
