@@ -167,8 +167,10 @@ func TestFullDisk(t *testing.T) {
 	if n := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Status=4 OR Crawled>0`); n != 0 {
 		t.Errorf("%d rows are crawled", n)
 	}
-	if list := files(t, filepath.Join(data, "dc_rdata")); len(list) != 0 {
-		t.Errorf("files: %q", list)
+	for _, name := range files(t, filepath.Join(data, "dc_rdata")) {
+		if info, err := os.Stat(filepath.Join(data, "dc_rdata", name)); err != nil || info.Size() > 0 {
+			t.Errorf("file %s: %v, %v", name, info, err)
+		}
 	}
 	// Without the limit the same batch succeeds.
 	stdout, stderr, status = run(t, "crawler-task", []string{"-c", filepath.Join(ini, "crawler-task.ini")}, request, env...)

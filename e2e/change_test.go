@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	if changed.RawContentMd5 == old.RawContentMd5 || changed.Crawled != 2 || changed.Processed != 2 || changed.Status != wire.StatusProcessed {
 		t.Errorf("changed page: %+v", changed)
 	}
-	if n := len(versions(t, data, id, changed.URLMd5)); n != 2 {
+	if n := len(versions(t, r, id, changed.URLMd5)); n != 2 {
 		t.Errorf("the changed page has %d versions, want 2", n)
 	}
 	contents, err := r.Contents(t.Context(), id, []rig.Row{{URL: changed.URL, MD5: changed.URLMd5}})
@@ -49,7 +50,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	if removed.HTTPCode != 404 || removed.State != wire.URLError || removed.Status != wire.StatusCrawled || removed.ErrorMask&wire.ErrHTTP == 0 || removed.Crawled != 2 {
 		t.Errorf("removed page: %+v", removed)
 	}
-	if n := len(versions(t, data, id, removed.URLMd5)); n != 1 {
+	if n := len(versions(t, r, id, removed.URLMd5)); n != 1 {
 		t.Errorf("the removed page has %d versions, want the old one", n)
 	}
 
@@ -57,7 +58,7 @@ func TestChangesAndDeletion(t *testing.T) {
 	if same.RawContentMd5 != before[same.URL].RawContentMd5 || same.Crawled != 2 {
 		t.Errorf("unchanged page: %+v", same)
 	}
-	if n := len(versions(t, data, id, same.URLMd5)); n != 1 {
+	if n := len(versions(t, r, id, same.URLMd5)); n != 1 {
 		t.Errorf("the unchanged page has %d versions, want 1", n)
 	}
 
@@ -70,7 +71,7 @@ func TestChangesAndDeletion(t *testing.T) {
 		t.Fatalf("SITE_DELETE: %+v, %v", answer, err)
 	}
 	for _, table := range []string{"dc_urls.urls", "dc_urls_deleted.urls", "dc_attributes.att", "dc_stat_freqs.freq", "dc_stat_logs.log",
-		"dc_sites.sites_urls", "dc_sites.sites_filters", "dc_sites.sites_properties"} {
+		"dc_sites.sites_urls", "dc_sites.sites_filters", "dc_sites.sites_properties", "dc_sites.raw_records"} {
 		if n := number(t, d, `SELECT count(*) FROM "`+table+`" WHERE Site_Id=?`, id); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
@@ -108,12 +109,20 @@ func again(t *testing.T, r *rig.Rig, id string, urls ...wire.URL) {
 	}
 }
 
-// versions lists the paths of the raw contents of a page.
-func versions(t *testing.T, data, id, md5 string) []string {
+// versions returns the raw contents of a page, oldest first.
+func versions(t *testing.T, r *rig.Rig, id, md5 string) (list [][]byte) {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(data, "dc_rdata", id, md5[:2], md5[2:], "*.bin"))
-	if err != nil {
-		t.Fatal(err)
+	request := []any{map[string]any{"siteId": id, "url": "", "urlMd5": md5, "contentTypeMask": wire.MaskRaw | wire.MaskRawAll}}
+	var answers []struct{ RawContents []wire.Content }
+	if err := r.Ask(t.Context(), "URL_CONTENT", request, &answers); err != nil || len(answers) != 1 {
+		t.Fatalf("%d answers, %v", len(answers), err)
+	}
+	for _, c := range answers[0].RawContents {
+		data, err := base64.StdEncoding.DecodeString(c.Buffer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, data)
 	}
 	return list
 }

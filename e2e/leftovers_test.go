@@ -171,6 +171,7 @@ var lasting = regexp.MustCompile(`^(` + strings.Join([]string{
 	`daemon\.out`, // of the rig
 	`dc\.db(-wal|-shm)?`,
 	`dc_rdata/.*\.(bin|txt|tidy|dyn|chain)`,
+	`dc_rdata/\.segments/([0-9]{8}\.warc|compact\.lock)`,
 	`dc_dbdata/[0-9a-f]{32}\.db(-wal|-shm)?`,
 	`dc_dbdata/(\.move)?\.lock`,
 	`dc_hosts/[0-9a-f]{32}\.gate`,

@@ -128,7 +128,7 @@ var readmeFacts = map[string]func(out []byte) error{
 	"bin/db-task":         func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
 	"dc_urls.urls":        func(out []byte) error { return readmeHas(out, "7|200|") },
 	"FROM articles":       func(out []byte) error { return readmeHas(out, `"tagList"`) },
-	"ls data/dc_rdata":    func(out []byte) error { return readmeHas(out, ".headers.txt") },
+	"dc_rdata/.segments":  func(out []byte) error { return readmeHas(out, "WARC-Target-URI: http") },
 }
 
 func readmeHas(out []byte, part string) error {

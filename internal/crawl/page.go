@@ -168,7 +168,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	u := &p.item.url
 	bodyMd5 := md5Of(p.Body)
 	out := &outcome{item: p.item, result: wire.Fetched{
-		URLMd5: p.URLID, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
+		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
 		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}

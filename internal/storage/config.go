@@ -58,7 +58,7 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		},
 		RawDir:   s.PathIn(dataDir, "raw_data_dir", "dc_rdata"),
 		KeyDir:   s.PathIn(dataDir, "key_value_storage_dir", "dc_dbdata"),
-		RawFiles: s.Choice("raw_store", "files", "files", "segments") == "files",
+		RawFiles: s.Choice("raw_store", RawSegments, RawSegments, RawFiles) == RawFiles,
 		Segment:  s.Int("raw_segment_size", segments.DefaultSize, 1<<20, 1<<40),
 		MaxFile:  s.Int("raw_file_max", 64<<20, 1<<10, 1<<30),
 		NoSync:   !s.Bool("raw_sync", true),

@@ -95,12 +95,14 @@ func (repo *Repository) putFiles(ctx context.Context, site string, results []wir
 		if err := stageFiles(stage, site, r.URLMd5, r.At, r.Files); err != nil {
 			return nil, nil, nil, err
 		}
+		stage.Name(site, r.URLMd5, r.At, r.URL)
 	}
 	for _, l := range fresh {
 		links = append(links, l.URL.URLMd5)
 		if err := stageFiles(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
 			return nil, nil, nil, err
 		}
+		stage.Name(site, l.URL.URLMd5, l.At, l.URL.URL)
 	}
 	index, err = stage.Flush(ctx)
 	return pages, links, index, err

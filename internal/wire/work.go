@@ -16,8 +16,9 @@ type Mark struct {
 // (docs/spec/DECISIONS.md 5.6).
 type Fetched struct {
 	URLMd5  string
-	Set     Patch // columns of the URL's row, except Crawled
-	Crawled bool  // increment Crawled
+	URL     string // for the archive of Files; may be ""
+	Set     Patch  // columns of the URL's row, except Crawled
+	Crawled bool   // increment Crawled
 	// First means that the page was never crawled before: its links increment the Freq of
 	// their rows. This costs one update for each distinct known link.
 	First    bool

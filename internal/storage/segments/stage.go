@@ -66,12 +66,10 @@ func (st *Stage) PutLabelled(site, md5, name string, kind rawfiles.Kind, data []
 	return err
 }
 
-// Name tells the URL of a page whose contents are in the stage. It is written to the segment.
-func (st *Stage) Name(site, md5, url string) {
-	for _, r := range st.runs {
-		if r.md5 == md5 && r.site == orGeneral(site) {
-			r.uri = url
-		}
+// Name tells the URL of a version that was put before. The segment tells it to other readers.
+func (st *Stage) Name(site, md5 string, at time.Time, url string) {
+	if r := st.byName[[3]string{orGeneral(site), md5, rawfiles.TimeName(at)}]; r != nil {
+		r.uri = url
 	}
 }
 
