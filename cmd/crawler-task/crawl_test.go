@@ -158,17 +158,19 @@ func TestStoredChain(t *testing.T) {
 		}
 	}
 	var chain []string
-	n.must(filepath.WalkDir(n.data, func(path string, _ os.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".chain") {
-			text, err := os.ReadFile(path)
-			n.must(err)
-			chain = append(chain, string(text))
-			if _, err := os.Stat(strings.TrimSuffix(path, ".chain") + ".bin"); len(chain) == 1 && err != nil {
-				t.Errorf("the list has no page: %v", err)
-			}
+	contents, err := n.repo.Raw.List(t.Context(), site, wire.Md5(w.URL+"/"))
+	n.must(err)
+	pages := map[string]bool{}
+	for _, v := range contents {
+		if pages[v.Name] = pages[v.Name] || int(v.Kind) == wire.ContentRaw; int(v.Kind) != wire.ContentChain {
+			continue
 		}
-		return err
-	}))
+		text, err := n.repo.Raw.Read(t.Context(), v)
+		n.must(err)
+		if chain = append(chain, string(text)); len(chain) == 1 && !pages[v.Name] {
+			t.Errorf("the list has no page: %v", contents)
+		}
+	}
 	want := wire.Md5(w.URL+"/?part=2") + "\n" + wire.Md5(w.URL+"/?part=3") + "\n"
 	if len(chain) != 2 || chain[0] != want || chain[1] != want {
 		t.Errorf("lists %q, want %q", chain, want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -153,21 +152,16 @@ func TestJobsOnRealStorage(t *testing.T) {
 	if site.Contents != 12 || site.Errors != 1 || site.NewURLs != 0 || site.ErrorMask&wire.ErrHTTP == 0 {
 		t.Errorf("site: contents %d, errors %d, new %d, %v", site.Contents, site.Errors, site.NewURLs, site.ErrorMask.Names())
 	}
-	kinds := map[string]int{}
-	err = filepath.WalkDir(filepath.Join(n.dir, "raw", "s", page[:2], page[2:]), func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			_, suffix, _ := strings.Cut(filepath.Base(path), "Z.")
-			kinds[suffix]++
-		}
-		return err
-	})
-	if err != nil || kinds["bin"] != 1 || kinds["headers.txt"] != 1 || kinds["request.txt"] != 1 {
-		t.Errorf("raw files %v, %v", kinds, err)
-	}
 	var contents []json.RawMessage
 	n.ask(n.dbTask, fmt.Sprintf(`["URL_CONTENT", [{"siteId":"s","urlMd5":"%s"}]]`, page), &contents)
 	if len(contents) != 2 || !strings.Contains(string(contents[1]), `"processedContents":[{`) {
 		t.Errorf("content %.300s", contents)
+	}
+	n.ask(n.dbTask, fmt.Sprintf(`["URL_CONTENT", [{"siteId":"s","urlMd5":"%s","contentTypeMask":%d}]]`, page, wire.MaskRaw|wire.MaskRawAll|wire.MaskHeaders|wire.MaskRequests), &contents)
+	for _, list := range []string{"rawContents", "headers", "requests"} {
+		if n := strings.Count(string(contents[1]), `"`+list+`":[{"buffer":"`); n != 1 {
+			t.Errorf("%d times %s in %.300s", n, list, contents)
+		}
 	}
 }
 

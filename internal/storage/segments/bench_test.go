@@ -107,7 +107,7 @@ func BenchmarkEncode(b *testing.B) {
 	}{{"warc", runs}, {"minimal", short}} {
 		b.Run(c.name, func(b *testing.B) {
 			dir := b.TempDir()
-			s, closeAll, err := openStore(filepath.Join(dir, "raw"), sqldb.Config{Path: filepath.Join(dir, "dc.db")}, Options{Size: 1 << 40}, nil)
+			s, closeAll, err := openStore(filepath.Join(dir, "raw"), sqldb.Config{Path: filepath.Join(dir, "dc.db")}, Options{Size: 1 << 40, NoSync: true}, nil)
 			must(b, err)
 			defer closeAll()
 			bytes := int64(0)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,7 +19,7 @@ import (
 // their Site_Id. There are also the tables of dc_sites and
 //
 //	contents  Site_Id, id, data, CDate: the processed contents
-//	raw       path, data: the raw files
+//	raw       path, data: the raw contents
 //
 // Values are nil, int64, float64 or string; dates are texts. Columns in ignored may be
 // missing.
@@ -133,7 +131,7 @@ func (n *testNode) dump(ctx context.Context) (dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	all["raw"], err = rawFiles(n.raw())
+	all["raw"], err = n.rawContents(ctx)
 	return all, err
 }
 
@@ -211,20 +209,41 @@ func keyValues(ctx context.Context, folder string) ([]row, error) {
 	return all, nil
 }
 
-// rawFiles reads the files below a folder, which may be missing.
-func rawFiles(folder string) ([]row, error) {
-	all := []row{}
-	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(folder, path)
-		all = append(all, row{"path": filepath.ToSlash(name), "data": string(data)})
-		return err
+// rawContents reads the raw contents in files and segments.
+func (n *testNode) rawContents(ctx context.Context) ([]row, error) {
+	type key struct{ site, md5 string }
+	keys := map[key]bool{}
+	err := n.files.Walk(func(site, md5 string) error {
+		keys[key{site, md5}] = true
+		return nil
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	err = n.database.View(ctx, func(t *sqldb.Tx) error {
+		return t.Each("SELECT DISTINCT Site_Id, URLMd5 FROM "+n.database.Table(sqldb.Sites, "raw_records"), nil, func(scan func(...any) error) error {
+			var k key
+			err := scan(&k.site, &k.md5)
+			keys[k] = true
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := []row{}
+	for k := range keys {
+		list, err := n.contents.List(ctx, k.site, k.md5)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			data, err := n.contents.Read(ctx, v)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, row{"path": fmt.Sprintf("%s/%s_%s.%d", v.Site, v.MD5, v.Name, v.Kind), "data": string(data)})
+		}
+	}
+	return all, nil
 }

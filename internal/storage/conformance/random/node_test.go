@@ -74,6 +74,8 @@ type testNode struct {
 	config   sqldb.Config
 	job      storage.Job
 	database *sqldb.DB
+	files    *rawfiles.Cache
+	contents *segments.Store
 	closers  []func() error
 }
 
@@ -109,7 +111,7 @@ func (n *testNode) open(ctx context.Context, c *clock) error {
 	}
 	n.closers = append(n.closers, files.Close)
 	raw := segments.Open(files, d, segments.Options{Dir: n.raw(), NoSync: true, Now: c.time})
-	n.closers = append(n.closers, raw.Close)
+	n.files, n.contents, n.closers = files, raw, append(n.closers, raw.Close)
 	contents, err := keyvalue.Open(n.keys(), keyvalue.Options{Now: c.time, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: "NORMAL"})
 	}})
