@@ -208,7 +208,12 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 			}
 			continue
 		}
-		work, err := r.selectMore(context.WithoutCancel(ctx), own, min(room, maxWaiting-1-q.hosts()))
+		rows, err := r.selectMore(context.WithoutCancel(ctx), own, min(room, maxWaiting-1-q.hosts()))
+		if err != nil { // URL_RETURN frees the rows that it may have marked
+			r.log.Warn("cannot select more URLs", "error", err)
+			return
+		}
+		work, err := r.planMore(context.WithoutCancel(ctx), rows)
 		if err != nil {
 			r.fail(err)
 			return
@@ -217,9 +222,9 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 	}
 }
 
-// selectMore runs the selection of the batch and plans its rows. own are sites that the batch
+// selectMore runs the selection of the batch. own are sites that the batch
 // itself keeps busy. Without room for that many rows of other sites, only own sites are selected.
-func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*item, error) {
+func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]wire.URL, error) {
 	selection := r.batch.Refill[0]
 	selection.Own = own // SkipBusySites would skip them
 	switch {
@@ -230,11 +235,11 @@ func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]*i
 	default:
 		return nil, nil
 	}
-	rows, err := r.Data.TakeNext(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
-	if err != nil { // URL_RETURN frees the rows that it may have marked
-		r.log.Warn("cannot select more URLs", "error", err)
-		return nil, nil
-	}
+	return r.Data.TakeNext(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
+}
+
+// planMore plans selected rows, which are marked already.
+func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}

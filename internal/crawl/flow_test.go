@@ -1,0 +1,65 @@
+package crawl
+
+import (
+	"slices"
+	"testing"
+
+	"hce/dc/internal/wire"
+)
+
+// A selection needs a stored page of a site with few waiting items. It names the sites that the
+// batch keeps busy, without those that have a delay.
+func TestFlow(t *testing.T) {
+	f := newFlow(4) // low is 2
+	newItem := func(site string, delay int64) *item {
+		it := &item{site: &siteWork{Site: wire.Site{ID: site, RequestDelay: delay}}, refilled: true}
+		it.SiteID = site
+		f.queued(it)
+		return it
+	}
+	stored := func(it *item, status int64, until wire.Date) {
+		f.fetched(it)
+		it.url.Status = status
+		it.handedBack = status == wire.StatusNew
+		f.stored([]*outcome{{item: it, result: wire.Fetched{HeldUntil: until}}})
+	}
+	check := func(when string, wantMay bool, want ...string) {
+		t.Helper()
+		may, own, _, end := f.next()
+		slices.Sort(own)
+		if may != wantMay || end || !slices.Equal(own, want) {
+			t.Errorf("%s: may %v, own %v, end %v; want %v, %v", when, may, own, end, wantMay, want)
+		}
+	}
+	slow := []*item{newItem("slow", 0), newItem("slow", 0), newItem("slow", 0)}
+	fast := []*item{newItem("fast", 0), newItem("fast", 0), newItem("fast", 0)}
+	patient := []*item{newItem("patient", 500), newItem("patient", 500)}
+	held := []*item{newItem("held", 0), newItem("held", 0)}
+	check("nothing is stored", false)
+	stored(fast[0], wire.StatusCrawled, "")
+	check("two items wait", false)
+	f.fetched(fast[1])
+	check("one item of the fast site waits", true, "fast")
+	check("nothing was stored since", false)
+	stored(patient[0], wire.StatusCrawled, "")
+	check("a site with a delay has items", false)
+	stored(patient[1], wire.StatusCrawled, "")
+	check("a site with a delay has no items", true, "fast")
+	stored(held[0], wire.StatusNew, "2026-01-05 10:00:00")
+	check("an item was handed back", false)
+	stored(fast[2], wire.StatusCrawled, "")
+	check("only stored items are left of the fast site", true, "fast")
+	if !f.starves() {
+		t.Error("the fast site has no item that waits, and its last page is not stored at once")
+	}
+	f.stored([]*outcome{{item: fast[1]}})
+	for _, it := range append(slow, held[1]) {
+		stored(it, wire.StatusNew, "")
+	}
+	if may, own, _, end := f.next(); may || !end || len(own) > 0 || f.open != 0 || f.unfetched != 0 || f.starved != 0 || len(f.sites) > 0 {
+		t.Errorf("at the end: may %v, own %v, end %v, %+v", may, own, end, f)
+	}
+	if f.mask != wire.ErrMaxExecutionTime {
+		t.Errorf("errors %v", f.mask.Names())
+	}
+}
