@@ -26,7 +26,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./intern
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale bench-slow profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale bench-slow bench-process profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,9 @@ bench-slow: setup-bench build ## a fast host together with a thousand slow ones
 profile: setup-bench build ## where the processor time of a page goes; writes it into docs/performance.md
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -profile .cache/profiles -document docs/performance.md $(BENCH_ARGS)
+
+bench-process: setup-bench ## compare processor-task with the extraction alone
+	go test ./cmd/processor-task -run '^$$' -bench Processing -benchtime 3x
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
