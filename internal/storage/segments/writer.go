@@ -236,7 +236,6 @@ func (s *Store) newSegment(ctx context.Context) (id int64, err error) {
 // shorter.
 func (s *Store) lock(ctx context.Context, id int64) (_ *segment, err error) {
 	path := s.path(id)
-	created := !s.exists(id)
 	unlock, err := files.TryLock(path)
 	if errors.Is(err, files.ErrLocked) {
 		return nil, nil
@@ -267,14 +266,17 @@ func (s *Store) lock(ctx context.Context, id int64) (_ *segment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !found || created && row.size > 0 {
-		return nil, os.Remove(path) // Compact has removed it, or TryLock has created it
-	}
 	if seg.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
 	info, err := seg.file.Stat()
 	if err != nil {
+		return nil, err
+	}
+	if !found || row.size > 0 && info.Size() == 0 {
+		if info.Size() == 0 { // TryLock has created it, after the removal of the segment
+			err = os.Remove(path)
+		}
 		return nil, err
 	}
 	if info.Size() < row.size {
