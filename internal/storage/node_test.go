@@ -44,6 +44,7 @@ type node struct {
 	job       Job
 	raw, keys string
 	config    sqldb.Config
+	db        *sqldb.DB
 	now       time.Time
 }
 
@@ -62,6 +63,7 @@ func newNodeOn(t testing.TB, config sqldb.Config) *node {
 	}
 	d, err := sqldb.Open(t.Context(), n.config)
 	n.must(err)
+	n.db = d
 	t.Cleanup(func() { n.must(d.Close()) })
 	files, err := rawfiles.Open(n.raw, rawfiles.Options{NoSync: true})
 	n.must(err)

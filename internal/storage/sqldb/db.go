@@ -49,13 +49,13 @@ type DB struct {
 	steps    []step
 	dialect  expr.Dialect
 	texts    map[string]statement // named statements
-	counts   struct{ transactions, statements atomic.Int64 }
+	counts   struct{ transactions, statements, rows atomic.Int64 }
 }
 
-// Counts returns the numbers of transactions and of their statements since Open, without
-// those that begin and end a transaction. Repeated attempts count.
-func (d *DB) Counts() (transactions, statements int64) {
-	return d.counts.transactions.Load(), d.counts.statements.Load()
+// Counts returns the numbers of transactions, of their statements without those that begin
+// and end a transaction, and of rows that these changed, since Open. Repeated attempts count.
+func (d *DB) Counts() (transactions, statements, rows int64) {
+	return d.counts.transactions.Load(), d.counts.statements.Load(), d.counts.rows.Load()
 }
 
 // Open opens the database and migrates its schema. Several processes may do so at the

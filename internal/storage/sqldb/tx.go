@@ -172,7 +172,9 @@ func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.RowsAffected()
+	changed, err = r.RowsAffected()
+	t.DB.counts.rows.Add(changed)
+	return changed, err
 }
 
 func (t *Tx) exec(text string, args []any) (sql.Result, error) {

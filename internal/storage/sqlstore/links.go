@@ -16,6 +16,8 @@ type linkGroup struct {
 	links []*wire.Link
 }
 
+var defaultRules = wire.DefaultLinkRules()
+
 // keepLinks stores the links of the pages (docs/spec/crawling.md 5.7, 5.8, 5.11, 5.12). It
 // looks up and changes links by lists of keys, because most links are known and a look-up
 // is several times faster than an INSERT without effect. Links that the memory knows are
@@ -25,18 +27,19 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 		return err
 	}
 	var groups []*linkGroup
-	byRules := map[*wire.LinkRules]*linkGroup{}
+	byRules := map[wire.LinkRules]*linkGroup{}
 	f.freq = map[string]int64{}
 	f.has = f.remembered(pages)
 	seen := map[string]bool{}
 	for _, page := range pages {
-		g := byRules[page.Rules]
+		rules := page.Rules
+		if rules == nil {
+			rules = defaultRules
+		}
+		g := byRules[*rules]
 		if g == nil {
-			g = &linkGroup{rules: page.Rules}
-			if g.rules == nil {
-				g.rules = wire.DefaultLinkRules()
-			}
-			byRules[page.Rules], groups = g, append(groups, g)
+			g = &linkGroup{rules: rules}
+			byRules[*rules], groups = g, append(groups, g)
 		}
 		settled := !f.removes && !g.rules.Resets(f.limits.period)
 		clear(seen)

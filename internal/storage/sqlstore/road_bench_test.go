@@ -52,7 +52,7 @@ func (d *road) link(parent string, i int) wire.Link {
 
 // result is the outcome of a page.
 func (d *road) result(md5 string) wire.Fetched {
-	r := wire.Fetched{URLMd5: md5, Crawled: true, First: true, Rules: wire.DefaultLinkRules(), Links: make([]wire.Link, 0, roadLinks), Set: wire.Patch{
+	r := wire.Fetched{URLMd5: md5, Crawled: true, First: true, Links: make([]wire.Link, 0, roadLinks), Set: wire.Patch{
 		"Status": int64(4), "State": int64(0), "Size": int64(30000 + d.pages), "CrawlingTime": int64(1 + d.pages%7), "TotalTime": int64(2), "HTTPCode": int64(200),
 		"ContentType": "text/html", "Charset": "utf-8", "ErrorMask": int64(0), "RawContentMd5": md5, "TcDate": string(wire.DateOf(d.now)),
 		"UDate": string(wire.DateOf(d.now)), "LinksI": int64(roadLinks), "LinksE": int64(3), "ETag": "\"x-123\"", "LastModified": "2025-01-01 00:00:00",
@@ -79,9 +79,7 @@ func (d *road) round(batch int64, start, stop func()) int {
 		SiteUpdate:     wire.Patch{"TcDate": wire.Expr("NOW()")},
 		URLUpdate:      wire.Patch{"Status": int64(2), "Batch_Id": batch, "TcDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()")}}}
 	start()
-	rows, err := d.URLFetch(ctx, selection)
-	d.must(err)
-	_, err = d.MarkCrawling(ctx, "s", batch, rows)
+	rows, _, err := d.TakeNext(ctx, selection, batch)
 	d.must(err)
 	stop()
 	d.now = d.now.Add(200 * time.Millisecond) // as at 320 pages a second
@@ -115,7 +113,7 @@ func benchmarkRoad(b *testing.B) {
 		d.round(batch, func() {}, func() {})
 		batch++
 	}
-	t0, s0 := d.db.Counts()
+	t0, s0, r0 := d.db.Counts()
 	pages, used := 0, time.Duration(0)
 	start := func() { used -= processorTime(); b.StartTimer() }
 	stop := func() { b.StopTimer(); used += processorTime() }
@@ -130,10 +128,11 @@ func benchmarkRoad(b *testing.B) {
 		pages += n
 		batch++
 	}
-	t1, s1 := d.db.Counts()
+	t1, s1, r1 := d.db.Counts()
 	b.ReportMetric(float64(used.Microseconds())/float64(pages), "cpu-us/page")
 	b.ReportMetric(float64(t1-t0)/float64(pages), "transactions/page")
 	b.ReportMetric(float64(s1-s0)/float64(pages), "statements/page")
+	b.ReportMetric(float64(r1-r0)/float64(pages), "rows/page")
 }
 
 // processorTime is the processor time of this process, without the database server.

@@ -37,7 +37,10 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err != nil {
 		return err
 	}
-	if err := t.newEpoch(site); err != nil {
+	if len(rows) > 0 {
+		err = t.newEpoch(site)
+	}
+	if err != nil {
 		return err
 	}
 	if err := t.deleteKeys(sqldb.Attributes, site, md5s); err != nil {
