@@ -39,7 +39,9 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 			return wire.Saved{}, err
 		}
 	}
-	pages, links, index, err := repo.putFiles(ctx, site, results)
+	stage := repo.Raw.Stage()
+	defer stage.Abort() // after the transaction
+	pages, links, index, err := repo.putFiles(ctx, stage, site, results)
 	if err != nil {
 		return wire.Saved{}, err
 	}
@@ -73,13 +75,11 @@ func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64,
 
 // putFiles stores the files of results and of their new links, and returns the keys of both.
 // index makes them visible in the transaction of the rows.
-func (repo *Repository) putFiles(ctx context.Context, site string, results []wire.Fetched) (pages, links []string, index segments.Index, err error) {
+func (repo *Repository) putFiles(ctx context.Context, stage *segments.Stage, site string, results []wire.Fetched) (pages, links []string, index segments.Index, err error) {
 	fresh, err := repo.freshLinks(ctx, site, results)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	stage := repo.Raw.Stage()
-	defer stage.Abort()
 	for _, r := range results {
 		if len(r.Files) == 0 {
 			continue

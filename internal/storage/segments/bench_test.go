@@ -51,6 +51,7 @@ func BenchmarkStore(b *testing.B) {
 					index, err := st.Flush(ctx)
 					must(b, err)
 					must(b, s.db.Update(ctx, index))
+					st.Abort()
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/page")
@@ -112,10 +113,11 @@ func BenchmarkEncode(b *testing.B) {
 			defer closeAll()
 			bytes := int64(0)
 			for b.Loop() {
-				places, _, err := s.append(ctx, c.runs)
+				w, err := s.append(ctx, c.runs)
 				must(b, err)
+				s.settled(w)
 				bytes = 0
-				for _, p := range places {
+				for _, p := range w.places {
 					bytes += p.bytes
 				}
 				if s.own.end > 512<<20 { // keep the disk free

@@ -228,10 +228,12 @@ func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Com
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	places, end, err := s.append(ctx, runs)
+	w, err := s.append(ctx, runs)
 	if err != nil {
 		return err
 	}
+	defer s.settled(w)
+	places := w.places
 	moved := int64(0)
 	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
 		moved = 0
@@ -242,7 +244,7 @@ func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Com
 			}
 			moved += n * r.bytes
 		}
-		if _, err := tx.Do("segment_grow", end, end, moved, places[0].segment); err != nil {
+		if _, err := tx.Do("segment_grow", w.end, w.end, moved, places[0].segment); err != nil {
 			return err
 		}
 		_, err := tx.Do("segment_live", -moved, seg.id)

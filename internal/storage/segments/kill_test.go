@@ -247,9 +247,11 @@ func TestPowerCut(t *testing.T) {
 			must(t, err)
 			synced[s.own.id] = s.own.end
 			if r.IntN(4) == 0 {
+				st.Abort()
 				continue // the cut comes before the transaction
 			}
 			must(t, s.db.Update(ctx, index))
+			st.Abort()
 			stored[md5] = body
 		}
 		closeStore()

@@ -17,6 +17,7 @@ type Stage struct {
 	runs     []*run
 	byName   map[[3]string]*run // by site, key and name
 	labelled []rawfiles.Version // contents that replace those of the other kind of storage
+	written  *written           // after Flush
 	done     bool
 }
 
@@ -24,7 +25,7 @@ type Stage struct {
 // several times.
 type Index func(*sqldb.Tx) error
 
-// Stage begins a stage. The caller must end it with Commit, Flush or Abort.
+// Stage begins a stage. The caller must end it with Commit or Abort.
 func (s *Store) Stage() *Stage {
 	st := &Stage{s: s, byName: map[[3]string]*run{}}
 	if s.o.Files {
@@ -101,14 +102,14 @@ func (st *Stage) put(site, md5, name string, at time.Time, kind rawfiles.Kind, d
 	return nil
 }
 
-// Flush makes the contents durable, with one sync, and finishes the stage. The caller runs
-// index in the transaction of the rows that refer to the contents; files are visible before.
-// After an error of that transaction the bytes in the segment are dead.
+// Flush makes the contents durable, with one sync. The caller runs index in the transaction of
+// the rows that refer to the contents, and calls Abort after it; files are visible before. After
+// an error of that transaction the bytes in the segment are dead.
 func (st *Stage) Flush(ctx context.Context) (index Index, err error) {
 	if st.done {
 		return nil, rawfiles.ErrDone
 	}
-	defer st.Abort()
+	st.done = true
 	none := func(*sqldb.Tx) error { return nil }
 	if st.files != nil {
 		if err := st.files.Commit(); err != nil || len(st.labelled) == 0 || st.s.db == nil {
@@ -119,15 +120,17 @@ func (st *Stage) Flush(ctx context.Context) (index Index, err error) {
 	if len(st.runs) == 0 {
 		return none, nil
 	}
-	places, end, err := st.s.append(ctx, st.runs)
+	w, err := st.s.append(ctx, st.runs)
 	if err != nil {
 		return nil, err
 	}
-	return func(tx *sqldb.Tx) error { return insert(tx, st.runs, places, end) }, nil
+	st.written = w
+	return func(tx *sqldb.Tx) error { return insert(tx, st.runs, w.places, w.end) }, nil
 }
 
 // Commit is Flush with a transaction of its own. An empty stage costs nothing.
 func (st *Stage) Commit(ctx context.Context) error {
+	defer st.Abort()
 	index, err := st.Flush(ctx)
 	if err != nil || len(st.runs)+len(st.labelled) == 0 || st.s.db == nil {
 		return err
@@ -141,9 +144,13 @@ func (st *Stage) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Abort drops the contents and finishes the stage. It does nothing on a finished stage.
+// Abort finishes the stage. It drops the contents unless they are stored.
 func (st *Stage) Abort() {
 	st.done = true
+	if st.written != nil {
+		st.s.settled(st.written)
+		st.written = nil
+	}
 	if st.files != nil {
 		st.files.Abort()
 	}

@@ -616,3 +616,39 @@ func TestLockKeepsContents(t *testing.T) {
 	seg, err = s.lock(ctx, 1)
 	want(t, fmt.Sprint(seg == nil, err, s.exists(1)), "true <nil> false")
 }
+
+// A segment that is full stays locked until the last transaction of its runs: another process
+// would cut them off.
+func TestFullSegmentWaitsForTransactions(t *testing.T) {
+	for _, backend := range dbtest.Backends {
+		t.Run(backend, func(t *testing.T) {
+			h := newHome(t, backend)
+			o := Options{Size: 1 << 20, NoSync: true}
+			s, _ := h.open(o)
+			other, _ := h.open(o)
+			put(t, s, "s", key, t1, rawfiles.Raw, "before")
+			slow := s.Stage()
+			must(t, slow.Put("s", key, t2, rawfiles.Raw, []byte("slow")))
+			index, err := slow.Flush(ctx)
+			must(t, err)
+			put(t, s, "s", key, t3, rawfiles.Raw, strings.Repeat("x", 2<<20)) // needs another segment
+			want(t, s.own.id, 2)
+			put(t, other, "s", key, t3.Add(1e9), rawfiles.Raw, "other")
+			want(t, other.own.id, 3)
+			must(t, s.db.Update(ctx, index))
+			slow.Abort()
+			for _, at := range []time.Time{t1, t2} {
+				v := rawfiles.Version{Site: "s", MD5: key, Name: rawfiles.TimeName(at), Kind: rawfiles.Raw}
+				r, found, err := s.record(ctx, v, v.Kind)
+				must(t, err)
+				v.Record = r.place
+				data, err := s.Read(ctx, v)
+				want(t, fmt.Sprint(found, string(data), err), map[time.Time]string{t1: "truebefore<nil>", t2: "trueslow<nil>"}[at])
+			}
+			third, _ := h.open(o)
+			put(t, third, "s", key, t3.Add(2e9), rawfiles.Raw, "third")
+			want(t, third.own.id, 1) // free again
+			h.sound(s)
+		})
+	}
+}

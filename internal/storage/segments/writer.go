@@ -19,6 +19,11 @@ type segment struct {
 	file   *os.File
 	end    int64 // of the last run; the next one begins there
 	unlock func()
+
+	// pending counts the writes whose transaction may still come: until then the lock stays,
+	// or the next process would cut them off.
+	pending int
+	full    bool // no more writes
 }
 
 const (
@@ -26,9 +31,16 @@ const (
 	roomShare = 16      // a segment has room if a sixteenth of its size is free
 )
 
-// append writes runs to the segment of this process and syncs it. It returns their places and
-// the end of the last one.
-func (s *Store) append(ctx context.Context, runs []*run) (places []place, end int64, err error) {
+// written are runs in a segment without rows.
+type written struct {
+	segment *segment
+	places  []place
+	end     int64 // of the last run
+}
+
+// append writes runs to the segment of this process and syncs it. The caller calls settled after
+// the transaction of the runs.
+func (s *Store) append(ctx context.Context, runs []*run) (*written, error) {
 	var size int64
 	for _, r := range runs {
 		size += r.size()
@@ -36,13 +48,13 @@ func (s *Store) append(ctx context.Context, runs []*run) (places []place, end in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writable(ctx, size); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	w := writer{segment: s.own, at: s.own.end, buffer: s.buffer[:0]}
 	if w.at == 0 {
 		w.buffer = appendInfo(w.buffer, filepath.Base(s.path(s.own.id)), s.o.Now())
 	}
-	places = make([]place, len(runs))
+	places := make([]place, len(runs))
 	for i, r := range runs {
 		places[i] = w.run(r)
 	}
@@ -53,10 +65,21 @@ func (s *Store) append(ctx context.Context, runs []*run) (places []place, end in
 	s.buffer = w.buffer
 	if w.err != nil {
 		_ = s.own.file.Truncate(s.own.end)
-		return nil, 0, fmt.Errorf("write segment of raw contents: %w", w.err)
+		return nil, fmt.Errorf("write segment of raw contents: %w", w.err)
 	}
 	s.own.end = w.at
-	return places, w.at, nil
+	s.own.pending++
+	return &written{s.own, places, w.at}, nil
+}
+
+// settled ends the transaction of runs, whatever became of it.
+func (s *Store) settled(w *written) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.segment.pending--
+	if w.segment.full {
+		_ = w.segment.free()
+	}
 }
 
 // writer encodes runs behind the end of a segment.
@@ -130,9 +153,18 @@ func (s *Store) release() error {
 	if s.own == nil {
 		return nil
 	}
-	err := s.own.file.Close()
-	s.own.unlock()
+	err := s.own.free()
 	s.own = nil
+	return err
+}
+
+// free unlocks a segment after its last write and the last transaction of its runs.
+func (seg *segment) free() error {
+	if seg.full = true; seg.pending > 0 {
+		return nil
+	}
+	err := seg.file.Close()
+	seg.unlock()
 	return err
 }
 
