@@ -13,7 +13,7 @@
 // # What is compared
 //
 // Answers are compared as JSON, numbers by their text. Every few hundred steps and at the
-// end, the rows of all tables, the processed contents and the raw files are compared. Each
+// end, the rows of all tables, the processed contents and the raw contents are compared. Each
 // node is also checked alone: counters of sites, rows of deleted sites, remaining trash. A
 // panic, a database message in an answer and a critical error are failures on any node.
 //
@@ -29,6 +29,7 @@
 //     returns one.
 //   - MaskStale of sites: a backend decides when it renews ErrorMask, so each site is read
 //     with SITE_STATUS before its row is compared.
+//   - RowsEpoch of sites: a random number.
 //   - Dates of the rows that the schema writes for the general site: the schema uses the
 //     real clock. Opening a node sets them to the fake clock.
 //   - host and time of a client's answer: the service adds them, not db-task.

@@ -32,7 +32,7 @@ var ignored = map[string][]string{
 	"dc_sites.trash":       {"Id"},
 	"dc_sites.sites_proxy": {"Id"},
 	"dc_attributes.att":    {"Id"},
-	"dc_sites.sites":       {"MaskStale"},
+	"dc_sites.sites":       {"MaskStale", "RowsEpoch"},
 }
 
 // internal are columns that only one backend has.
