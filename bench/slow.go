@@ -17,8 +17,8 @@ import (
 // Shape of the sites of slow.
 const (
 	slowAnswer = 20 * time.Second // of each page of a slow host
-	fastURLs   = 12_000           // of the fast host
-	fastPages  = 5000             // of it that are measured
+	fastURLs   = 50_000           // of the fast host
+	fastPages  = 40_000           // of it that are measured
 )
 
 // slow crawls a fast host alone, then together with a number of sites with a slow host each, and
