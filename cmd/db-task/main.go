@@ -47,19 +47,19 @@ func main() {
 		Text: text, Open: open, ErrorAnswer: storage.ErrorAnswer,
 		Options: func(c *command.Command) { c.Removed("import-from", "use dc-import") },
 		Commands: []taskprogram.Command{{
-			Option: "move-contents", Value: "files|sql", Run: move,
+			Option: "move-contents", Value: "files|sql", Run: onStores(move),
 			Help: "move the processed contents of all sites to files (one for each site) or to the SQL database, then exit",
 		}, {
-			Option: "move-raw", Value: "files|segments", Run: moveRaw,
+			Option: "move-raw", Value: "files|segments", Run: onStores(moveRaw),
 			Help: "move the raw contents of all sites to files (one for each content) or to segments, then exit",
 		}, {
-			Option: "check", Run: check,
+			Option: "check", Run: onStores(check),
 			Help: "compare the raw contents with the database and print all faults, then exit",
 			More: func(c *command.Command) {
 				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
 			},
 		}, {
-			Option: "compact-raw", Run: compact,
+			Option: "compact-raw", Run: onStores(compact),
 			Help: "remove dead raw contents from segments, then exit; URL_PURGE does so too",
 		}},
 	}))
@@ -82,34 +82,29 @@ func settings(f *config.File, app config.Application, log *slog.Logger) (storage
 	return cfg, taskprogram.Checked(f, log)
 }
 
-func move(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
-	cfg, err := settings(f, app, log)
-	if err != nil {
-		return err
+// onStores is the Run of a command that needs the settings of the stores.
+func onStores(do func(ctx context.Context, cfg storage.Config, log *slog.Logger, value string) error) func(context.Context, *config.File, config.Application, *slog.Logger, string) error {
+	return func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error {
+		cfg, err := settings(f, app, log)
+		if err != nil {
+			return err
+		}
+		return do(ctx, cfg, log, value)
 	}
+}
+
+func move(ctx context.Context, cfg storage.Config, log *slog.Logger, to string) error {
 	return storage.MoveContents(ctx, cfg, to, os.Stdout, os.Stderr, log)
 }
 
-func moveRaw(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, to string) error {
-	cfg, err := settings(f, app, log)
-	if err != nil {
-		return err
-	}
+func moveRaw(ctx context.Context, cfg storage.Config, log *slog.Logger, to string) error {
 	return storage.MoveRaw(ctx, cfg, to, os.Stdout, os.Stderr, log)
 }
 
-func check(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
-	cfg, err := settings(f, app, log)
-	if err != nil {
-		return err
-	}
+func check(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CheckRaw(ctx, cfg, fix, os.Stdout, os.Stderr, log)
 }
 
-func compact(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
-	cfg, err := settings(f, app, log)
-	if err != nil {
-		return err
-	}
+func compact(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CompactRaw(ctx, cfg, os.Stdout, log)
 }

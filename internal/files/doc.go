@@ -1,4 +1,5 @@
-// Package files replaces files atomically and locks files among processes.
+// Package files replaces files atomically, locks files among processes, and tells how much room
+// is left for them.
 //
 //	unlock, err := files.Lock(ctx, path+".lock")
 //	if err != nil { ... }

@@ -124,21 +124,39 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	if to == PlaceFiles {
 		m.from, m.to, setting = s.table, s.files, "0"
 	}
-	reported := time.Now()
+	due := periodically()
 	m.progress = func(site string) {
-		if time.Since(reported) >= progressPeriod {
-			reported = time.Now()
+		if due() {
 			fmt.Fprintf(progress, "site %s: %d sites, %d entries, %d bytes so far\n", site, m.done.Sites, m.done.Moved, m.done.Bytes)
 		}
 	}
 	err = m.run(ctx)
-	if e := json.NewEncoder(out).Encode(m.done); err == nil && e != nil {
-		err = fmt.Errorf("write the summary: %w", e)
+	if e := summary(out, m.done); err == nil {
+		err = e
 	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(progress, "all contents are now in %q: set content_storage_type = %s in [TasksManager]\n", to, setting)
+	return nil
+}
+
+// periodically returns a function that returns true once in a progressPeriod.
+func periodically() (due func() bool) {
+	last := time.Now()
+	return func() bool {
+		if time.Since(last) < progressPeriod {
+			return false
+		}
+		last = time.Now()
+		return true
+	}
+}
+
+func summary(out io.Writer, done any) error {
+	if err := json.NewEncoder(out).Encode(done); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
 	return nil
 }
 

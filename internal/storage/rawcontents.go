@@ -54,13 +54,6 @@ func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) 
 	return errors.Join(err, summary(out, done))
 }
 
-func summary(out io.Writer, done any) error {
-	if err := json.NewEncoder(out).Encode(done); err != nil {
-		return fmt.Errorf("write the summary: %w", err)
-	}
-	return nil
-}
-
 // MoveRaw moves all raw contents to the place to, RawFiles or RawSegments. It reports progress
 // in lines on progress, and at the end, also after an error, writes segments.Moved to out as
 // one line of JSON. A stop at any point loses nothing, and the next run continues.
@@ -78,10 +71,9 @@ func MoveRaw(ctx context.Context, c Config, to string, out, progress io.Writer, 
 		return err
 	}
 	defer closeAll()
-	reported := time.Now()
+	due := periodically()
 	m.Store, m.Progress = s.repo.Raw, func(done segments.Moved) {
-		if time.Since(reported) >= progressPeriod {
-			reported = time.Now()
+		if due() {
 			fmt.Fprintf(progress, "%d URLs, %d contents, %d bytes so far\n", done.URLs, done.Moved, done.Bytes)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"hce/dc/internal/files"
 )
 
 // collector converts the answers of one round to metrics.
@@ -46,7 +48,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 		processed = true
 	}
-	if free, err := freeBytes(c.server.cfg.DataDir); err == nil {
+	if free, err := files.Free(c.server.cfg.DataDir); err == nil {
 		s.send("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/files"
 )
 
 // Config is the section [StatusServer] and the daemon's additions.
@@ -342,7 +343,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		reasons = append(reasons, unready(t)...)
 	}
 	if s.cfg.MinFree > 0 {
-		free, err := freeBytes(s.cfg.DataDir)
+		free, err := files.Free(s.cfg.DataDir)
 		switch {
 		case err != nil:
 			reasons = append(reasons, "the disk: "+err.Error())
@@ -373,13 +374,4 @@ func unready(t snapshot) []string {
 		reasons = append(reasons, t.stores)
 	}
 	return reasons
-}
-
-// freeBytes returns how many bytes an unprivileged program can write to the disk of a folder.
-func freeBytes(folder string) (int64, error) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(folder, &st); err != nil {
-		return 0, err
-	}
-	return int64(st.Bavail) * st.Bsize, nil
 }

@@ -91,7 +91,7 @@ func (s *Store) compactOne(ctx context.Context, row segmentRow, done *Compacted)
 	if ctx.Err() != nil {
 		return errLater
 	}
-	room, err := free(s.dir)
+	room, err := files.Free(s.dir)
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,3 @@ func syncData(f *os.File) error {
 	}
 	return os.NewSyscallError("fdatasync", syncErr)
 }
-
-// free returns the free bytes of a folder's file system.
-func free(dir string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, os.NewSyscallError("statfs", err)
-	}
-	return int64(st.Bavail) * st.Bsize, nil
-}
