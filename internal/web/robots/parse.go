@@ -2,11 +2,13 @@ package robots
 
 import (
 	"bytes"
+	"encoding/binary"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 )
 
 // group holds the rules for one agent, from all places of the file that name it. Source:
@@ -21,14 +23,14 @@ type group struct {
 // file, not with agents times rules.
 type block struct{ rules []*rule }
 
-// Parse parses at most MaxBody bytes of a robots.txt. It ignores invalid lines and a
-// leading byte order mark. CR, LF or CRLF end a line; "#" begins a comment. Source: RFC
-// 9309 2.2, 2.4.
+// Parse parses at most MaxBody bytes of a robots.txt in UTF-8, or in UTF-16 with a byte order
+// mark. It ignores invalid lines and the mark. CR, LF or CRLF end a line; "#" begins a comment.
+// Source: RFC 9309 2.2, 2.4.
 func Parse(body []byte) *Rules {
 	p := parser{rules: &Rules{groups: make(map[string]*group)}}
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	if len(body) > MaxBody {
-		body = body[:MaxBody]
+	cut := len(body) > MaxBody
+	body = decode(body[:min(len(body), MaxBody)])
+	if cut {
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
@@ -38,6 +40,24 @@ func Parse(body []byte) *Rules {
 		p.line(number, line)
 	}
 	return p.rules
+}
+
+// decode removes the byte order mark from body, and converts UTF-16 to UTF-8.
+func decode(body []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	}
+	units := make([]uint16, 0, len(body)/2)
+	for body = body[2:]; len(body) >= 2; body = body[2:] {
+		units = append(units, order.Uint16(body))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // parser parses line by line. block receives the next rule. closed says that a rule has
@@ -50,22 +70,20 @@ type parser struct {
 }
 
 func (p *parser) line(number int, text string) {
-	text, _, _ = strings.Cut(text, "#")
-	key, value, ok := strings.Cut(text, ":")
+	key, value, ok := field(text)
 	if !ok {
 		return
 	}
-	value = strings.TrimSpace(value)
-	switch strings.ToLower(strings.TrimSpace(key)) {
-	case "user-agent", "useragent":
+	switch {
+	case begins(key, "user-agent", "useragent", "user agent"):
 		p.agent(value)
-	case "allow":
+	case begins(key, "allow"):
 		p.rule(number, true, value)
-	case "disallow":
+	case begins(key, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
 		p.rule(number, false, value)
-	case "crawl-delay":
+	case begins(key, "crawl-delay", "crawldelay", "crawl delay"):
 		p.delay(value)
-	case "sitemap":
+	case begins(key, "sitemap", "site-map"):
 		s := &p.rules.sitemaps
 		if value != "" && len(value) <= maxSitemap && len(*s) < maxSitemaps && !slices.Contains(*s, value) {
 			*s = append(*s, value)
@@ -73,15 +91,39 @@ func (p *parser) line(number int, text string) {
 	}
 }
 
+// field splits a line into its key and value. Without a colon, a line of two words is a key and
+// its value.
+func field(text string) (key, value string, ok bool) {
+	text, _, _ = strings.Cut(text, "#")
+	if key, value, ok = strings.Cut(text, ":"); ok {
+		return strings.TrimSpace(key), strings.TrimSpace(value), true
+	}
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return "", "", false
+	}
+	return words[0], words[1], true
+}
+
+// begins reports whether key begins with one of the names, in any case.
+func begins(key string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return len(key) >= len(name) && strings.EqualFold(key[:len(name)], name)
+	})
+}
+
+// agent adds an agent to the current list. "*" names all agents only alone or before a space: a
+// pattern such as "*bot*" names no agent.
 func (p *parser) agent(value string) {
 	if p.block == nil || p.closed {
 		p.block, p.pending, p.closed = &block{}, nil, false
 	}
-	name := "*"
-	if !strings.HasPrefix(value, "*") {
-		if name = productToken(value); name == "" {
-			return
-		}
+	name := productToken(value)
+	if value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t") {
+		name = "*"
+	}
+	if name == "" {
+		return
 	}
 	g := p.rules.groups[name]
 	if g == nil {

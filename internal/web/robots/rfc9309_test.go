@@ -38,9 +38,9 @@ func TestRFC9309(t *testing.T) {
 		{"2.2", "empty line inside a group", "User-agent: foo\n\nDisallow: /a\n\nDisallow: /b", "foo", "/b", no},
 		{"2.2", "empty line between agents", "User-agent: foo\n\nUser-agent: bar\nDisallow: /a", "foo", "/a", no},
 		{"2.2", "keys in mixed case", "uSER-aGENT: foo\ndISALLOW: /a\naLLOW: /ab", "foo", "/ab", yes},
-		{"2.2", "line without colon", "User-agent: foo\nDisallow /b\nDisallow: /a", "foo", "/b", yes},
+		{"2.2", "sentence without colon", "User-agent: foo\nDisallow all of /b\nDisallow: /a", "foo", "/b", yes},
 		{"2.2", "line without colon inside a group", "User-agent: foo\nnonsense\nDisallow: /a", "foo", "/a", no},
-		{"2.2", "unknown key", "User-agent: foo\nDisalow: /a", "foo", "/a", yes},
+		{"2.2", "unknown key", "User-agent: foo\nForbid: /a", "foo", "/a", yes},
 		{"2.2", "invalid UTF-8", "User-agent: foo\nDisallow: /\xc3\x28", "foo", "/%C3(", no},
 		{"2.2", "line with NUL", "User-agent: foo\n\x00\nDisallow: /a", "foo", "/a", no},
 

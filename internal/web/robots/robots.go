@@ -25,6 +25,10 @@
 //     first delay below a list counts, and the longest of several lists.
 //   - An escape equals its character in rules and URLs, except "%2F" in a path, which is not a
 //     "/", and "%3F" before the query, which does not begin one.
+//   - Keys match by their beginning, with the misspellings that Google's parser accepts
+//     ("Dissallow", "Useragent", "Site-map"). A line of two words without a colon is a key and
+//     its value. "User-agent: *bot*" names no agent.
+//   - A file in UTF-16 with a byte order mark is read.
 //   - A rule that begins with neither "/" nor "*" matches nothing.
 package robots
 
