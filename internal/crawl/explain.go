@@ -12,7 +12,6 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/wire"
 )
 
@@ -256,9 +255,9 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	err := v.throughProxy(ctx, nil)
-	var found *robots.Rules
+	var answer *robotsAnswer
 	if err == nil {
-		found, err = v.rules(ctx, v.item.target)
+		answer, err = v.rules(ctx, v.item.target)
 	}
 	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
 		return err
@@ -267,6 +266,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		e.Robots.Allowed, e.Robots.Error = false, err.Error()
 		return nil
 	}
+	found := answer.rules
 	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.Config.RobotsAgent, path)
 	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
 	if delay, ok := found.Delay(v.Config.RobotsAgent); ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"time"
 
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
@@ -85,9 +86,10 @@ func (a *answer) codeBits() wire.ErrorMask {
 // refusal is a decision of the crawler not to send a request.
 type refusal struct {
 	bits   wire.ErrorMask
-	code   int   // 0: 400
-	status int64 // of the row; 0: Crawled
-	back   bool  // the row becomes New again, without a mark
+	code   int       // 0: 400
+	status int64     // of the row; 0: Crawled
+	back   bool      // the row becomes New again, without a mark
+	until  time.Time // with back: when the host may be asked again; zero: unknown
 	reason string
 }
 

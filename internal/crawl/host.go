@@ -174,6 +174,9 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
 		out := it.back(refused.bits, wire.DateOf(r.Now()))
+		if !refused.until.IsZero() {
+			out.result.HeldUntil = wire.DateOf(refused.until)
+		}
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
 	case err != nil:

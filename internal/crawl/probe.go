@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,6 +81,9 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	err = v.reach(ctx, target, c.page.answer.proxy)
 	if cutOff(ctx, err) {
 		return l, "", false, err
+	}
+	if refused, ok := errors.AsType[refusal](err); ok && refused.back {
+		return l, "", true, nil // a later crawl of the page may resolve it
 	}
 	if err != nil {
 		return l, "", how == nil, nil

@@ -28,7 +28,7 @@ const (
 	robotsBytes = 1 << 20
 	// robotsRedirects is the maximum number of redirects (RFC 9309 2.3.1.2).
 	robotsRedirects = 5
-	// robotsRetry is the pause after a robots.txt with a server error.
+	// robotsRetry is the pause after a robots.txt that is not available, without a Retry-After.
 	robotsRetry = 5 * time.Minute
 )
 
@@ -47,6 +47,7 @@ type robotsEntry struct {
 type robotsAnswer struct {
 	rules       *robots.Rules
 	asked, ends time.Time
+	unavailable bool // an error of the server: nothing may be requested until ends
 }
 
 func (c *robotsCache) entry(origin string) *robotsEntry {
@@ -63,7 +64,8 @@ func (c *robotsCache) entry(origin string) *robotsEntry {
 	return e
 }
 
-// known returns the rules of an origin that were fetched before, or nil.
+// known returns the rules of an origin that were fetched before, or nil. An error of its server is
+// no rule about links.
 func (r *batchRun) known(origin string) *robots.Rules {
 	r.robots.mu.Lock()
 	e := r.robots.origins[origin]
@@ -71,44 +73,58 @@ func (r *batchRun) known(origin string) *robots.Rules {
 	if e == nil {
 		return nil
 	}
-	return r.valid(e)
+	if a := r.valid(e); a != nil && !a.unavailable {
+		return a.rules
+	}
+	return nil
 }
 
-// valid returns the rules of an entry, or nil if it is empty or expired. Rules that were
+// valid returns the answer of an entry, or nil if it is empty or expired. Rules that were
 // fetched for this batch stay valid until it ends (docs/spec/steps.md 1 #11).
-func (r *batchRun) valid(e *robotsEntry) *robots.Rules {
+func (r *batchRun) valid(e *robotsEntry) *robotsAnswer {
 	a := e.stored.Load()
 	if a == nil || a.asked.Before(r.start) && !r.Now().Before(a.ends) {
 		return nil
 	}
-	return a.rules
+	return a
 }
 
 // allowed returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
-// that cannot be reached gets no further request in this batch (RFC 9309 2.3.1.4).
+// that cannot be reached gets no further request in this batch. If its server answers with an error
+// or asks for patience, the item is put off (RFC 9309 2.3.1.4).
 func (v *visit) allowed(ctx context.Context, target string) error {
 	if !v.settings.robots {
 		return nil
 	}
-	rules, err := v.rules(ctx, target)
+	answer, err := v.rules(ctx, target)
 	if err != nil {
 		return err
 	}
+	rules := answer.rules
 	if delay, ok := rules.Delay(v.Config.RobotsAgent); ok && delay > v.delay {
 		v.delay = delay
 	}
 	_, path := split(target)
 	if ok, line := rules.Allowed(v.Config.RobotsAgent, path); !ok {
-		return refusal{bits: wire.ErrRobots, reason: "robots.txt forbids " + target + ": " + line}
+		return refusal{bits: wire.ErrRobots, back: answer.unavailable, until: answer.retry(), reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
 
-// rules returns the rules for target, and requests them if they are not known.
-func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error) {
+// retry returns when a robots.txt that is not available is requested again.
+func (a *robotsAnswer) retry() time.Time {
+	if a.unavailable {
+		return a.ends
+	}
+	return time.Time{}
+}
+
+// rules returns the rules for target, and requests them if they are not known. The gate of its host
+// knows the Crawl-delay before it opens for the page.
+func (v *visit) rules(ctx context.Context, target string) (*robotsAnswer, error) {
 	origin, _ := split(target)
 	if kept := v.keptRobots(v.item, origin); kept != nil {
-		return kept, nil
+		return &robotsAnswer{rules: kept}, nil
 	}
 	e := v.robots.entry(origin)
 	if known := v.valid(e); known != nil {
@@ -131,8 +147,8 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 		v.leave()
 		return v.enter(ctx, next.String())
 	}
+	defer v.leave()
 	response, err := v.get(ctx, r)
-	v.leave()
 	code, body, answered := 0, []byte(nil), true
 	switch {
 	case err == nil:
@@ -150,11 +166,26 @@ func (v *visit) rules(ctx context.Context, target string) (*robots.Rules, error)
 	}
 	a := &robotsAnswer{rules: robots.FromStatus(code, body), asked: v.Now()}
 	a.ends = a.asked.Add(v.Config.RobotsTTL)
-	if code >= 500 {
-		a.ends = a.asked.Add(min(v.Config.RobotsTTL, robotsRetry))
+	if a.unavailable = a.rules.Unavailable(); a.unavailable {
+		a.ends = a.asked.Add(v.robotsPause(response, a.asked))
+	}
+	if delay, ok := a.rules.Delay(v.Config.RobotsAgent); ok && v.host == canonical.Host(target) {
+		v.hold = max(v.hold, delay)
 	}
 	e.stored.Store(a)
-	return a.rules, nil
+	return a, nil
+}
+
+// robotsPause returns how long a robots.txt that is not available is not requested again. A
+// Retry-After holds for the whole host.
+func (v *visit) robotsPause(response *fetch.Response, now time.Time) time.Duration {
+	if response != nil {
+		if hold, ok := retryAfter(response.Header.Get("Retry-After"), now); ok {
+			v.hold = max(v.hold, min(hold, longestHold))
+			return max(min(hold, longestHold), v.Config.Backoff)
+		}
+	}
+	return robotsRetry
 }
 
 // keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the

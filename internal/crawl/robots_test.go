@@ -1,13 +1,16 @@
 package crawl_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
 )
 
@@ -30,7 +33,6 @@ func TestRobots(t *testing.T) {
 		{"meant for us", text("User-agent: *\nDisallow:\n\nUser-agent: hce-dc\nDisallow: /private"), denied, allowed, 1, false},
 		{"not found", status(404), allowed, allowed, 1, true},
 		{"forbidden", status(403), allowed, allowed, 1, true},
-		{"server error", status(503), denied, denied, 1, false},
 		{"closed without an answer", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, wire.ErrConnection, wire.ErrConnection, 1, false},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
@@ -172,6 +174,127 @@ func TestRobotsAreKept(t *testing.T) {
 				t.Errorf("asked %d times, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+// A robots.txt that the server cannot return puts all items of its origin off: they are not requested,
+// not failed and not counted. The batch after the pause gets them.
+func TestUnavailableRobots(t *testing.T) {
+	clock := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		code  int
+		after string // Retry-After
+		pause time.Duration
+		gate  bool // the whole host pauses too
+	}{
+		{"500", 500, "", robotsRetry, false},
+		{"599", 599, "", robotsRetry, false},
+		{"500 with Retry-After", 500, "40", 40 * time.Second, true},
+		{"503 with a date", 503, clock.Add(time.Hour).Format(http.TimeFormat), time.Hour, true},
+		{"503 with a time beyond all limits", 503, "99999999", 24 * time.Hour, true},
+		{"429", 429, "", robotsRetry, false},
+		{"429 with Retry-After", 429, "7200", 2 * time.Hour, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var fine atomic.Bool
+			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" && !fine.Load() {
+					w.Header().Set("Retry-After", tt.after)
+					w.WriteHeader(tt.code)
+					return
+				}
+				page(w, "<p>x")
+			})
+			links := newServer(t, func(w http.ResponseWriter, r *http.Request) { page(w, `<a href="`+s.URL+`/linked">x</a>`) })
+			w := newWorld(t)
+			now := clock
+			w.job.Now = func() time.Time { return now }
+			w.addSite("s", "ROBOTS_MODE", "1")
+			items := []wire.BatchItem{w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2"), w.item("s", links.URL+"/")}
+			b := batchOf(items...)
+			answer := w.run(b)
+			if got := s.paths(); !slices.Equal(got, []string{"/robots.txt"}) {
+				t.Errorf("asked for %q", got)
+			}
+			if answer.Items[0].URL.ErrorMask != wire.ErrRobots || w.SiteBits != 0 {
+				t.Errorf("answer %s, site %s", bitNames(answer.Items[0].URL.ErrorMask), bitNames(w.SiteBits))
+			}
+			for _, it := range items[:2] {
+				row, until := w.row(it), w.Results["s "+it.URLID].HeldUntil
+				if row.Status != wire.StatusNew || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Crawled != 0 {
+					t.Errorf("%s: status %d, state %d, %s, crawled %d", row.URL, row.Status, row.State, bitNames(row.ErrorMask), row.Crawled)
+				}
+				if until != wire.DateOf(clock.Add(tt.pause)) {
+					t.Errorf("held until %s, want a pause of %v", until, tt.pause)
+				}
+			}
+			if list := w.links(items[2]); len(list) != 1 {
+				t.Errorf("a link to the origin is not kept: %q", list)
+			}
+			next, _, err := w.job.Gates.Next(s.host, 0, 1, time.Now())
+			if paused := time.Until(next) > 30*time.Second; paused != tt.gate || err != nil {
+				t.Errorf("the host may be asked in %v, %v", time.Until(next), err)
+			}
+			if tt.gate {
+				return // the gate does not know the clock of the test
+			}
+			fine.Store(true)
+			now = clock.Add(tt.pause + time.Second)
+			b.ID++
+			w.run(b)
+			if row := w.row(items[0]); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {
+				t.Errorf("after the pause: status %d, %s", row.Status, bitNames(row.ErrorMask))
+			}
+		})
+	}
+}
+
+// robotsRetry is the pause of a robots.txt that is not available.
+const robotsRetry = 5 * time.Minute
+
+// A redirect to an origin without a robots.txt puts the item off, too.
+func TestRedirectToUnavailableRobots(t *testing.T) {
+	down := newServer(t, status(500))
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			http.Redirect(w, r, down.URL+"/there", http.StatusFound)
+		}
+	})
+	w := newWorld(t)
+	w.addSite("s", "ROBOTS_MODE", "1")
+	it := w.item("s", s.URL+"/moved")
+	w.run(batchOf(it))
+	if row := w.row(it); row.Status != wire.StatusNew || row.ErrorMask != 0 || w.Results["s "+it.URLID].HeldUntil == "" {
+		t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
+	}
+	if got := down.paths(); !slices.Equal(got, []string{"/robots.txt"}) {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+// The gate knows the first Crawl-delay of a host as soon as robots.txt is read. A process that dies
+// before it requests the page leaves it to the next one.
+func TestFirstCrawlDelayOutlivesItsProcess(t *testing.T) {
+	ctx, kill := context.WithCancel(context.Background())
+	s := newServer(t, text("User-agent: *\nCrawl-delay: 100\n"))
+	w := newWorld(t)
+	client := w.job.Fetch
+	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+		defer kill()
+		return client.Get(ctx, r)
+	})
+	w.addSite("s", "ROBOTS_MODE", "1")
+	if _, err := w.try(ctx, batchOf(w.item("s", s.URL+"/1"))); err != nil {
+		t.Fatal(err)
+	}
+	next, inFlight, err := w.job.Gates.Next(s.host, 0, 1, time.Now())
+	if wait := time.Until(next); err != nil || inFlight || wait < 90*time.Second || wait > 100*time.Second {
+		t.Errorf("the next process waits %v (in flight: %t), %v", wait, inFlight, err)
+	}
+	if got := s.paths(); !slices.Equal(got, []string{"/robots.txt"}) {
+		t.Errorf("asked for %q", got)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestWaitStart(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	began := State{End: at(0), Delay: time.Hour}.Begin(at(1), time.Second)
-	if want := (State{Start: at(1), End: at(0), Delay: time.Second, InFlight: true}); began != want {
+	if want := (State{Start: at(1), End: at(0), Delay: keptDelay, InFlight: true}); began != want {
 		t.Errorf("Begin = %+v, want %+v", began, want)
 	}
 	ended := began.Finish(at(2), -1)
@@ -119,7 +119,7 @@ func TestRandomSchedules(t *testing.T) {
 			run += upTo(2 * time.Second)
 			end, first = run, false
 			if r.IntN(5) == 0 { // died: the end is never written
-				stored = delay
+				stored = gap
 			} else {
 				stored = upTo(3 * time.Second)
 				state = state.Finish(now(), stored)

@@ -58,20 +58,26 @@ type Rules struct {
 }
 
 // FromStatus returns the rules for a response to /robots.txt. 2xx: those of body. 3xx
-// (unresolved redirects) and 4xx (no file): everything is allowed. All else, and 0 for no
+// (unresolved redirects) and 4xx (no file): everything is allowed. All else, 429, and 0 for no
 // response: everything is denied, and Allowed returns the reason as the deciding line.
-// Source: RFC 9309 2.3.1, docs/spec/DECISIONS.md 6.
+// Source: RFC 9309 2.3.1, docs/spec/DECISIONS.md 6; 429: Google's interpretation of robots.txt.
 func FromStatus(code int, body []byte) *Rules {
 	switch {
 	case code >= 200 && code < 300:
 		return Parse(body)
-	case code >= 300 && code < 500:
+	case code >= 300 && code < 500 && code != tooManyRequests:
 		return &Rules{}
 	case code <= 0:
 		return &Rules{denied: "robots.txt unreachable"}
 	}
 	return &Rules{denied: "robots.txt answered with status " + strconv.Itoa(code)}
 }
+
+// tooManyRequests says that the server is overloaded, not that it has no file.
+const tooManyRequests = 429
+
+// Unavailable reports whether everything is denied because the server did not return its file.
+func (r *Rules) Unavailable() bool { return r.denied != "" }
 
 // Allowed reports whether agent, a product token or a whole User-Agent, may fetch
 // pathWithQuery, which begins with "/" ("" means "/") and has no fragment. line is the

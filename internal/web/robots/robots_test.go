@@ -109,7 +109,7 @@ func TestFromStatus(t *testing.T) {
 		a, root bool // allowed
 	}{
 		{200, false, true}, {204, false, true}, {301, true, true}, {304, true, true}, {400, true, true}, {401, true, true},
-		{403, true, true}, {404, true, true}, {429, true, true}, {499, true, true}, {500, false, false}, {503, false, false},
+		{403, true, true}, {404, true, true}, {429, false, false}, {499, true, true}, {500, false, false}, {503, false, false},
 		{599, false, false}, {600, false, false}, {100, false, false}, {0, false, false}, {-1, false, false},
 	} {
 		r := FromStatus(c.code, body)
