@@ -13,11 +13,11 @@ import (
 type robotsFile struct {
 	name, what, path string
 	ends             []wire.ErrorMask
-	stalls           bool
+	stalls, putOff   bool
 	serve            http.HandlerFunc
 }
 
-// robotsFiles follow RFC 9309: 4xx and unresolved redirects allow everything, 5xx denies
+// robotsFiles follow RFC 9309: 4xx and unresolved redirects allow everything, for now 5xx denies
 // everything, and of a file that is too long the beginning counts.
 func robotsFiles() []robotsFile {
 	const plainText = "text/plain; charset=utf-8"
@@ -51,13 +51,13 @@ func robotsFiles() []robotsFile {
 		}},
 		{name: "robots-loop", what: "a redirect to itself", serve: to("/robots.txt")},
 		{name: "robots-private", what: "a redirect into a private network", serve: to("http://10.0.0.1/robots.txt")},
-		{name: "robots-503", what: "the code 503", ends: forbidden, serve: code(503)},
+		{name: "robots-503", what: "the code 503", putOff: true, serve: code(503)},
 		{name: "robots-401", what: "the code 401", serve: code(401)},
 		{name: "robots-403", what: "the code 403", serve: code(403)},
 		{name: "robots-404", what: "the code 404, with rules in it", serve: code(404)},
 		{name: "robots-html", what: "a page where rules should be", serve: text(htmlUTF8, doc)},
 		{name: "robots-noise", what: "noise", serve: body(plainText, func(w io.Writer) { _, _ = w.Write(noise(100_000)) })},
-		{name: "robots-utf16", what: "UTF-16", serve: text(plainText, "\xff\xfe"+wide(deny))},
+		{name: "robots-utf16", what: "UTF-16", ends: forbidden, serve: text(plainText, "\xff\xfe"+wide(deny))},
 		{name: "robots-mark", what: "rules after a byte order mark, with lines that end in CR", ends: forbidden, serve: text(plainText, "\ufeff"+strings.ReplaceAll(deny, "\n", "\r"))},
 		{name: "robots-silent", what: "no answer, ever", ends: ends(wire.ErrTimeout), stalls: true, serve: stall("")},
 		{name: "robots-drip", what: "one byte in a tenth of a second", ends: ends(wire.ErrTimeout), stalls: true, serve: drip("# drop\n", 100_000_000)},
@@ -75,7 +75,7 @@ func robotsHosts() []Trap {
 		if path == "" {
 			path = "/page.html"
 		}
-		list = append(list, Trap{Host: f.name, Path: path, What: "robots.txt: " + f.what, Ends: f.ends, Stalls: f.stalls, serve: text(htmlUTF8, doc)})
+		list = append(list, Trap{Host: f.name, Path: path, What: "robots.txt: " + f.what, Ends: f.ends, Stalls: f.stalls, PutOff: f.putOff, serve: text(htmlUTF8, doc)})
 	}
 	return list
 }

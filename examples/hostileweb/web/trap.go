@@ -18,6 +18,8 @@ type Trap struct {
 	Ends []wire.ErrorMask
 	// Stalls says that only the client's timeout ends the answer.
 	Stalls bool
+	// PutOff says that the row stays New: its host is not available now.
+	PutOff bool
 
 	serve http.HandlerFunc
 }
