@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/hostgate"
 )
 
 // otherMemory is the memory in addition to response bodies: parsed pages, results,
@@ -34,6 +35,7 @@ func readConfig(s *config.Section, app config.Application, maxTime time.Duration
 		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
 		RobotsTTL:        s.Duration("robots_ttl", time.Hour, 24*time.Hour, 0, 24*time.Hour),
 		Backoff:          s.Duration("busy_backoff", time.Millisecond, time.Second, 0, time.Minute),
+		AddressNames:     int(s.Int("shared_address_names", 4, -1, hostgate.MaxSharedNames)),
 		FallbackAge:      s.Duration("default_icr_crawl_time", time.Second, 1000*time.Second, 0, 365*24*time.Hour),
 		HeaderSourceDir:  s.PathIn(app.DataDir, "header_source_dir", "dc_header_lists"),
 		RobotsDir:        s.PathIn(app.DataDir, "robots_file_dir", "dc_robots"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -261,6 +262,8 @@ type fetcher func(context.Context, fetch.Request) (*fetch.Response, error)
 func (f fetcher) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error) { return f(ctx, r) }
 
 func (fetcher) Resolve(context.Context, string) error { return nil }
+
+func (fetcher) Addresses(context.Context, string) ([]netip.Addr, error) { return nil, nil }
 
 func (fetcher) Dial(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no network")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -72,6 +73,7 @@ type Scratch interface {
 type Fetcher interface {
 	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
 	Resolve(ctx context.Context, host string) error
+	Addresses(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -83,6 +85,7 @@ type Browser interface {
 // Gates keeps requests to one host apart; see hostgate.Gates.
 type Gates interface {
 	Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*hostgate.Pass, error)
+	AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*hostgate.Pass, error)
 	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
@@ -101,6 +104,7 @@ type Config struct {
 	MaxExecutionTime time.Duration       // for a batch without its own limit; 0: no limit
 	RobotsTTL        time.Duration       // how long a robots.txt stays valid
 	Backoff          time.Duration       // gap after the first answer that says the host is overloaded; it doubles
+	AddressNames     int                 // names of one address that share no gate; -1: addresses have no gates
 	FallbackAge      time.Duration       // assumed age of a page without a date (default_icr_crawl_time)
 	// GeneralForUnknown moves items of unknown sites to site "0".
 	GeneralForUnknown bool
@@ -129,7 +133,8 @@ type Job struct {
 	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
 
-	robots robotsCache
+	robots    robotsCache
+	addressed addressCache
 }
 
 // maxWaiting bounds the hosts of a batch that are active at once. Most of them wait for

@@ -26,8 +26,10 @@ type visit struct {
 	delay    time.Duration // the maximum of patience and the host's Crawl-delay
 
 	pass     *hostgate.Pass
-	host     string        // host of pass
-	hold     time.Duration // how long its last answer asks for a pause
+	host     string           // host of pass
+	shared   []*hostgate.Pass // of its addresses
+	gap      time.Duration    // between requests to these addresses
+	hold     time.Duration    // how long its last answer asks for a pause
 	slot     bool
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
@@ -307,7 +309,7 @@ func (v *visit) filterEnv() filter.Env {
 // pass the same rules (docs/spec/crawling.md 5.3 #6, 5.6).
 const linkStage = filter.StageRedirect
 
-// enter acquires the gate of target's host, then a slot. A goroutine with a slot never waits
+// enter acquires the gate of target's host, then those of its addresses, then a slot. A goroutine with a slot never waits
 // for a gate, so a slow host does not delay others.
 func (v *visit) enter(ctx context.Context, target string) error {
 	v.memory.Keep(0) // the holder of a gate may wait for this memory
@@ -331,7 +333,12 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		v.fail(err)
 		return err
 	}
-	v.pass, v.admitted = pass, true
+	v.pass = pass
+	if err := v.enterAddresses(waiting, target); err != nil {
+		v.leaveGate()
+		return err
+	}
+	v.admitted = true
 	select {
 	case v.slots <- struct{}{}:
 		v.slot = true
@@ -348,7 +355,7 @@ func (v *visit) leaveGate() {
 	if v.pass == nil {
 		return
 	}
-	if err := v.pass.Release(max(v.delay, v.hold)); err != nil {
+	if err := errors.Join(v.leaveAddresses(), v.pass.Release(max(v.delay, v.hold))); err != nil {
 		v.fail(fmt.Errorf("release host gate: %w", err))
 	}
 	v.pass, v.hold = nil, 0

@@ -144,7 +144,7 @@ func newWorld(t testing.TB) *world {
 		Config: crawl.Config{
 			Headers: headers, Cookie: cookie,
 			RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000,
-			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour, Backoff: time.Millisecond,
+			ChunkItems: 4, ChunkTime: 50 * time.Millisecond, RobotsTTL: time.Hour, Backoff: time.Millisecond, AddressNames: 4,
 		},
 	}}
 }

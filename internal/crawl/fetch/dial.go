@@ -171,8 +171,13 @@ func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error
 // Resolve looks up a host. It returns an error if the host has no address, or none that the
 // egress guard permits. ctx and DefaultConnectTimeout limit the lookup.
 func (c *Client) Resolve(ctx context.Context, host string) error {
+	_, err := c.Addresses(ctx, host)
+	return err
+}
+
+// Addresses is Resolve, and returns the addresses that may be dialled, at most maxAddresses.
+func (c *Client) Addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
 	defer cancel()
-	_, err := c.permitted(ctx, host)
-	return err
+	return c.permitted(ctx, host)
 }

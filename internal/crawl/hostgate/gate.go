@@ -64,12 +64,26 @@ func newGate(host, path string) *gate {
 
 // acquire waits for the turn of this goroutine, for the locks, and for the gap.
 func (g *gate) acquire(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
+	if err := g.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	defer g.leaveTurn()
+	return g.enter(ctx, delay, n)
+}
+
+func (g *gate) takeTurn(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	defer func() { <-g.turn }()
+}
+
+func (g *gate) leaveTurn() { <-g.turn }
+
+// enter waits for the locks and for the gap. The caller has the turn.
+func (g *gate) enter(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	if err := g.waitLocal(ctx, n); err != nil {
 		return nil, err
 	}
@@ -108,12 +122,8 @@ func (g *gate) waitLocal(ctx context.Context, n int) error {
 // the file, it opens a new one. No Pass is held on the removed file then.
 func (g *gate) lockTurnstile(ctx context.Context) error {
 	for {
-		if g.file == nil {
-			f, err := os.OpenFile(g.path, os.O_RDWR|os.O_CREATE, 0o640)
-			if err != nil {
-				return err
-			}
-			g.file = f
+		if err := g.open(); err != nil {
+			return err
 		}
 		if err := lock(ctx, g.file, turnstile, exclusive); err != nil {
 			return err
@@ -129,6 +139,26 @@ func (g *gate) lockTurnstile(ctx context.Context) error {
 		g.file.Close()
 		g.file = nil
 	}
+}
+
+// open opens the file if needed.
+func (g *gate) open() error {
+	if g.file != nil {
+		return nil
+	}
+	f, err := os.OpenFile(g.path, os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return err
+	}
+	g.file = f
+	return nil
+}
+
+// idle reports whether this process holds no Pass and no lease. A caller with the turn may rely on it.
+func (g *gate) idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.active == 0 && !g.lease.held
 }
 
 // enterExclusive locks the door for one Pass and waits until the gap is over.

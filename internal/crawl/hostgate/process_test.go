@@ -70,11 +70,19 @@ func crawlAsChild() error {
 }
 
 func requestOnce(ctx context.Context, gs *Gates, url string, delay time.Duration, n int) error {
-	p, err := gs.Acquire(ctx, "host", delay, n)
+	host := os.Getenv("HOST")
+	p, err := gs.Acquire(ctx, host, delay, n)
 	if err != nil {
 		return err
 	}
 	defer p.Release(delay)
+	if host != "host" { // one of many names of the address
+		shared, err := gs.AcquireAddress(ctx, host, testAddress, 2, delay, n)
+		if err != nil || shared == nil {
+			return fmt.Errorf("a pass of the address: %v, %w", shared, err)
+		}
+		defer shared.Release(delay)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -90,8 +98,13 @@ func requestOnce(ctx context.Context, gs *Gates, url string, delay time.Duration
 
 func child(t *testing.T, dir, url string, delay time.Duration, count, n int) *exec.Cmd {
 	t.Helper()
+	return childOf(t, "host", dir, url, delay, count, n)
+}
+
+func childOf(t *testing.T, host, dir, url string, delay time.Duration, count, n int) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=1", "DIR="+dir, "URL="+url,
+	cmd.Env = append(os.Environ(), childEnv+"=1", "DIR="+dir, "URL="+url, "HOST="+host,
 		"DELAY="+delay.String(), fmt.Sprint("COUNT=", count), fmt.Sprint("CONCURRENCY=", n))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {

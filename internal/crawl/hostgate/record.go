@@ -30,16 +30,25 @@ const (
 	maxLabel   = 255
 )
 
-// readRecord returns the state stored in f. fresh reports that f is empty. A damaged record
+// readAt reads what f has of b at the offset.
+func readAt(f *os.File, b []byte, at int64) (int, error) {
+	n, err := f.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// readRecord returns the state stored in f. fresh reports that f has none. A damaged record
 // counts as a request in flight: the next one waits a gap.
 func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
 	var r record
-	n, err := f.ReadAt(b[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	n, err := readAt(f, b[:], 0)
+	if err != nil {
 		return state, false, fmt.Errorf("read record: %w", err)
 	}
-	if n == 0 {
+	if b == [recordSize]byte{} { // names of an address may follow
 		return state, true, nil
 	}
 	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
