@@ -33,6 +33,7 @@ disk.`,
 }
 
 func main() {
+	process.RunIfWorker()
 	var m mode
 	os.Exit(taskprogram.Run(taskprogram.Program{
 		Text: text, Open: m.open, Batches: true,
@@ -52,6 +53,10 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 		MaxExecutionTime: s.Duration("max_execution_time", time.Second, 240*time.Second, 0, 24*time.Hour),
 		MaxContentSize:   s.Int("max_content_size", 16<<20, 1<<10, 1<<30),
 	}
+	itemTime := s.Duration("max_item_time", time.Millisecond, 5*time.Second, time.Millisecond, time.Hour)
+	workers := &process.Workers{Budget: process.Budget{
+		Time: itemTime, Clock: 10 * itemTime, Memory: s.Int("max_item_memory", 512<<20, 128<<20, 1<<40),
+	}}
 	if maxTime > 0 {
 		cfg.MaxExecutionTime = maxTime
 	}
@@ -63,11 +68,12 @@ func (m *mode) open(ctx context.Context, f *config.File, app config.Application,
 	if err := taskprogram.Checked(f, log, dbTask); err != nil {
 		return nil, nil, err
 	}
-	repo, closeAll, err := storage.Open(ctx, data, log)
+	repo, closeStores, err := storage.Open(ctx, data, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	job := process.Job{Repository: repo, Config: cfg, Now: time.Now, Log: log}
+	closeAll := func() { workers.Close(); closeStores() }
+	job := process.Job{Repository: repo, Workers: workers, Config: cfg, Now: time.Now, Log: log}
 	if !m.finalize {
 		return &job, closeAll, nil
 	}

@@ -9,9 +9,25 @@
 package childprocess
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 )
+
+// Self returns a command that runs this program with other arguments. On Linux it is the
+// program that runs now, even if its file was replaced.
+func Self(args ...string) *exec.Cmd {
+	path := "/proc/self/exe"
+	if runtime.GOOS != "linux" {
+		path = os.Args[0]
+		if p, err := os.Executable(); err == nil {
+			path = p
+		}
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Args[0] = os.Args[0]
+	return cmd
+}
 
 // Start starts cmd and sets its SysProcAttr. ended receives the result of cmd.Wait once.
 // After an error ended never receives a value.

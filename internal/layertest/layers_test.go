@@ -119,7 +119,7 @@ var libraries = map[string][]string{
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
 	"net/http":                                     {"crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "daemon/status", "web/content", "web/revalidate", "wire"},
-	"os/exec":                                      {"childprocess", "daemon/executor", "crawl/browser", "cmd/dc-daemon"},
+	"os/exec":                                      {"childprocess", "daemon/executor", "crawl/browser", "process", "cmd/dc-daemon"},
 }
 
 type listed struct {

@@ -53,7 +53,7 @@ func newNode(t testing.TB) *node {
 	n.crawler = &crawl.Job{Data: repo, Fetch: client, Gates: gates, Now: time.Now, Log: log, Config: crawl.Config{
 		RobotsAgent: "HCE-DC", MaxResourceSize: 1 << 20, MaxHosts: 8, MaxLinks: 1000, ChunkItems: 3, ChunkTime: 20 * time.Millisecond, RobotsTTL: time.Hour,
 	}}
-	n.process = &process.Job{Repository: repo, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
+	n.process = &process.Job{Repository: repo, Workers: workers, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20}}
 	return n
 }
 

@@ -60,7 +60,8 @@ type Config struct {
 // Job processes batches one after the other. Create it with all fields except Scratch.
 type Job struct {
 	Repository Repository
-	Scratch    Scratch // for real-time batches; nil: their raw files are in Repository
+	Workers    *Workers // extract the pages; not nil
+	Scratch    Scratch  // for real-time batches; nil: their raw files are in Repository
 	Config     Config
 	Now        func() time.Time
 	Log        *slog.Logger

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"testing"
 	"time"
 
@@ -13,6 +14,16 @@ import (
 )
 
 const batchID = 7
+
+// workers are shared by all tests. The test program is also their worker.
+var workers = &process.Workers{Budget: process.Budget{Time: time.Minute, Clock: time.Minute, Memory: 1 << 30}}
+
+func TestMain(m *testing.M) {
+	process.RunIfTestWorker()
+	status := m.Run()
+	workers.Close()
+	os.Exit(status)
+}
 
 // fixture is a job with a repository that has the active site "s".
 type fixture struct {
@@ -25,7 +36,7 @@ func newFixture(t testing.TB) *fixture {
 	m := storagetest.New()
 	m.Sites["s"] = &wire.Site{ID: "s", State: wire.SiteActive}
 	return &fixture{TB: t, Repository: m, job: &process.Job{
-		Repository: m, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Repository: m, Workers: workers, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Config: process.Config{ChunkItems: 3, MaxContentSize: 1 << 20},
 	}}
 }

@@ -2,10 +2,12 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -23,6 +25,9 @@ type run struct {
 	planned  chan *item
 	done     *results
 	cancel   context.CancelFunc
+	workers  sync.WaitGroup
+	slow     atomic.Int64          // pages that were replaced, see replace
+	fault    atomic.Pointer[error] // why no page can be extracted
 	// storing does not end with a stop: rows must still be marked to hand them back, and
 	// results must still be stored.
 	storing context.Context
@@ -41,21 +46,24 @@ func (r *run) run(ctx context.Context) ([]*item, error) {
 	r.storing = context.WithoutCancel(ctx)
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
-	var workers, saving sync.WaitGroup
+	var saving sync.WaitGroup
 	var mask wire.ErrorMask
 	var saveErr error
 	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() { r.work(ctx) })
+		r.workers.Go(func() { r.work(ctx) })
 	}
 	saving.Go(func() { mask, saveErr = r.save() })
 	work, err := r.feed(ctx)
 	close(r.planned)
-	workers.Wait()
+	r.workers.Wait()
 	r.done.close()
 	saving.Wait()
 	r.batch.ErrorMask |= mask
 	if saveErr != nil {
 		return nil, saveErr
+	}
+	if fault := r.fault.Load(); fault != nil {
+		return nil, *fault
 	}
 	return work, err
 }
@@ -111,18 +119,45 @@ func (r *run) over(ctx context.Context) bool {
 	return ctx.Err() != nil || !r.deadline.IsZero() && !r.Now().Before(r.deadline)
 }
 
-// work extracts items until there are no more.
+// maxSlow is the most slow pages that other goroutines take the place of.
+const maxSlow = 8
+
+// work extracts items until there are no more, or until another goroutine took its place
+// because an item was slow.
 func (r *run) work(ctx context.Context) {
 	for it := range r.planned {
+		replaced := false
 		switch {
 		case !it.taken:
 		case r.over(ctx):
 			it.handBack(wire.DateOf(r.Now()))
 		default:
-			r.extract(r.storing, it, r.log)
+			err := r.extract(r.storing, it, watch{
+				over: func() bool { return r.over(ctx) },
+				slow: func() { replaced = replaced || r.replace(ctx) },
+			}, r.log)
+			if err != nil && !errors.Is(err, errOver) {
+				r.fault.Store(&err)
+				r.cancel()
+			}
 		}
 		r.done.put(it)
+		if replaced {
+			r.slow.Add(-1)
+			return
+		}
 	}
+}
+
+// replace starts another goroutine for the items behind a slow one, and reports whether it
+// did.
+func (r *run) replace(ctx context.Context) bool {
+	if r.slow.Add(1) > maxSlow {
+		r.slow.Add(-1)
+		return false
+	}
+	r.workers.Go(func() { r.work(ctx) })
+	return true
 }
 
 // save stores results in chunks and joins the errors of their items. After an error it

@@ -66,6 +66,7 @@ const (
 	ErrDatabase
 	ErrSiteMaxResourcesSize
 	ErrGuard
+	ErrProcessorBudget
 )
 
 // ErrorBit describes one bit of an ErrorMask.
@@ -136,6 +137,7 @@ var errorBits = [...]ErrorBit{
 	{56, "DATABASE_ERROR", "the database failed", true},
 	{57, "SITE_MAX_RESOURCES_SIZE", "the site's resources are larger than allowed", false},
 	{58, "SSRF_GUARD", "the egress guard refuses the address; see AllowedNetworks", false},
+	{59, "PROCESSOR_BUDGET", "processing the page takes too much time or memory; see max_item_time and max_item_memory", false},
 }
 
 // Bits returns the known bits of m, lowest first.

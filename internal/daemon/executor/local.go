@@ -314,7 +314,7 @@ func (l *Local) attempt(ctx context.Context, t *Task) outcome {
 // settle sets the outcome of an attempt.
 func (s *Status) settle(o *outcome, now time.Time) {
 	s.State, s.ExitStatus, s.Reason, s.Ended = o.state, o.exit, o.reason, now
-	s.MaxRSS, s.CPU = o.rss, o.cpu
+	s.MaxRSS, s.CPU = o.RSS, o.CPU
 }
 
 // Status implements Executor.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hce/dc/internal/childprocess"
 )
 
 // lastOutput is how long the pipes of an ended process are still read. Only a descendant
@@ -49,7 +51,7 @@ type outcome struct {
 	reason string
 	stdout []byte
 	stderr []byte
-	usage
+	childprocess.Usage
 }
 
 // process is a child in its own process group. Only one goroutine at a time may call request;
@@ -62,8 +64,8 @@ type process struct {
 	out   *os.File
 	lines *bufio.Reader // of out
 	errs  *drain
-	meter *meter
-	last  usage // after the previous request
+	meter *childprocess.Meter
+	last  childprocess.Usage // after the previous request
 
 	served    int       // requests so far; belongs to the goroutine that uses the process
 	idleSince time.Time // guarded by warm.mu
@@ -111,7 +113,7 @@ func startProcess(s *starter, stage Stage, key string) (p *process, err error) {
 	p = &process{cmd: cmd, pid: cmd.Process.Pid, key: key, in: inW, out: outR,
 		lines: bufio.NewReaderSize(outR, 64<<10), exited: make(chan struct{})}
 	if p.errs, err = newDrain(errR); err == nil {
-		p.meter, err = newMeter(p.pid)
+		p.meter, err = childprocess.NewMeter(p.pid)
 	}
 	if err != nil {
 		unix.Kill(-p.pid, unix.SIGKILL)
@@ -139,7 +141,7 @@ func (p *process) wait() {
 	p.mu.Unlock()
 
 	p.in.Close()
-	p.meter.stat.Close()
+	p.meter.Close()
 	p.out.SetReadDeadline(time.Now().Add(lastOutput))
 	p.errs.file.SetReadDeadline(time.Now().Add(lastOutput))
 	<-p.errs.end
@@ -236,8 +238,8 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 	interrupted := !stop()
 	if err == nil && !interrupted {
 		o := outcome{state: Finished, stdout: answer, stderr: p.errs.tail()}
-		if now, err := p.meter.read(); err == nil {
-			o.usage = usage{now.rss, max(0, now.cpu-p.last.cpu)}
+		if now, err := p.meter.Read(); err == nil {
+			o.Usage = childprocess.Usage{RSS: now.RSS, CPU: max(0, now.CPU-p.last.CPU)}
 			p.last = now
 		}
 		return o
@@ -250,7 +252,7 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 	} else {
 		p.awaitExit(grace)
 	}
-	o := outcome{state: Failed, stderr: p.errs.tail(), usage: p.finalUsage()}
+	o := outcome{state: Failed, stderr: p.errs.tail(), Usage: p.finalUsage()}
 	o.exit, o.reason = p.exitStatus()
 	switch {
 	case interrupted:
@@ -314,11 +316,11 @@ func (p *process) exitStatus() (int, string) {
 }
 
 // finalUsage returns the usage of an exited process since the last request.
-func (p *process) finalUsage() usage {
+func (p *process) finalUsage() childprocess.Usage {
 	state := p.cmd.ProcessState
-	u := usage{cpu: max(0, state.UserTime()+state.SystemTime()-p.last.cpu)}
+	u := childprocess.Usage{CPU: max(0, state.UserTime()+state.SystemTime()-p.last.CPU)}
 	if r, ok := state.SysUsage().(*syscall.Rusage); ok {
-		u.rss = r.Maxrss << 10 // from KiB
+		u.RSS = r.Maxrss << 10 // from KiB
 	}
 	return u
 }

@@ -57,8 +57,8 @@ func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 	for i, stage := range t.Stages {
 		o := w.stage(ctx, stage, w.cfg.Nice[t.Type], line)
 		total.stderr = append(total.stderr, o.stderr...)
-		total.rss = max(total.rss, o.rss)
-		total.cpu += o.cpu
+		total.RSS = max(total.RSS, o.RSS)
+		total.CPU += o.CPU
 		if total.state = o.state; o.state != Finished {
 			total.exit = o.exit
 			total.reason = fmt.Sprintf("stage %d of %d, %s: %s", i+1, len(t.Stages), stage.Program, o.reason)
@@ -96,9 +96,9 @@ func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcom
 		return o
 	}
 	spent := w.cfg.MaxRequests > 0 && p.served >= w.cfg.MaxRequests
-	if spent || w.cfg.MaxRSS > 0 && o.rss > w.cfg.MaxRSS {
+	if spent || w.cfg.MaxRSS > 0 && o.RSS > w.cfg.MaxRSS {
 		w.log.Debug("recycling a process", "op", "executor.recycle", "program", s.Program,
-			"pid", p.pid, "requests", p.served, "rss", o.rss)
+			"pid", p.pid, "requests", p.served, "rss", o.RSS)
 		go w.retire(p)
 		return o
 	}

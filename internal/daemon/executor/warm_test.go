@@ -93,12 +93,6 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func FuzzParseStat(f *testing.F) {
-	f.Add("1234 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23")
-	f.Add("")
-	f.Fuzz(func(t *testing.T, s string) { parseStat([]byte(s)) })
-}
-
 func BenchmarkRunWarm(b *testing.B) {
 	l := open(b, LocalConfig{MaxRequests: -1, DefaultSlots: 1})
 	task := worker("t", request{Do: "echo"})

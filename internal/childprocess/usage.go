@@ -1,4 +1,4 @@
-package executor
+package childprocess
 
 import (
 	"bytes"
@@ -11,48 +11,52 @@ import (
 // clockTick is the unit of times in /proc/<pid>/stat: 1/100 s for every Linux program.
 const clockTick = 10 * time.Millisecond
 
-// usage is the memory of a process and the processor time it has used.
-type usage struct {
-	rss int64 // bytes
-	cpu time.Duration
+// Usage is the memory of a process and the processor time that it has used.
+type Usage struct {
+	RSS int64 // bytes
+	CPU time.Duration
 }
 
-// meter reads the usage of a running process. Each read at the start of the open file returns
-// current numbers.
-type meter struct{ stat *os.File }
+// Meter reads the usage of a running process. Each read at the start of the open file returns
+// current numbers. Only Linux has it.
+type Meter struct{ stat *os.File }
 
-func newMeter(pid int) (*meter, error) {
+// NewMeter opens the meter of a process; close it after use.
+func NewMeter(pid int) (*Meter, error) {
 	stat, err := os.Open("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil, err
 	}
-	return &meter{stat}, nil
+	return &Meter{stat}, nil
 }
 
-// read fails after the process was reaped.
-func (m *meter) read() (usage, error) {
+// Read fails after the process was reaped.
+func (m *Meter) Read() (Usage, error) {
 	var buf [1024]byte
 	n, err := m.stat.ReadAt(buf[:], 0)
 	if n == 0 {
-		return usage{}, err
+		return Usage{}, err
 	}
 	return parseStat(buf[:n])
 }
 
+// Close closes the meter.
+func (m *Meter) Close() error { return m.stat.Close() }
+
 // parseStat parses proc_pid_stat(5). The second field is the program's name in parentheses,
 // which may contain parentheses, so fields count from the last closing one.
-func parseStat(stat []byte) (usage, error) {
+func parseStat(stat []byte) (Usage, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 22 {
-		return usage{}, fmt.Errorf("process status of %d fields", len(fields))
+		return Usage{}, fmt.Errorf("process status of %d fields", len(fields))
 	}
 	number := func(field int) int64 { // numbered as in the manual page, from 1
 		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64)
 		return n
 	}
 	ticks := number(14) + number(15) + number(16) + number(17) // own and waited-for children, user and system
-	return usage{
-		rss: number(24) * int64(os.Getpagesize()),
-		cpu: time.Duration(ticks) * clockTick,
+	return Usage{
+		RSS: number(24) * int64(os.Getpagesize()),
+		CPU: time.Duration(ticks) * clockTick,
 	}, nil
 }

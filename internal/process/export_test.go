@@ -1,0 +1,48 @@
+package process
+
+import (
+	"math/bits"
+	"os"
+	"strings"
+	"time"
+)
+
+var eaten [][]byte
+
+// RunIfTestWorker is RunIfWorker, with pages that misbehave: their text is one of the words
+// below.
+func RunIfTestWorker() {
+	runIfWorker(func(p *page) extracted {
+		word, file, _ := strings.Cut(string(p.Text), " ")
+		switch word {
+		case "burn":
+			for n := uint64(1); ; n++ {
+				if bits.OnesCount64(n) > 64 {
+					break
+				}
+			}
+		case "eat":
+			for {
+				eaten = append(eaten, []byte(strings.Repeat("x", 1<<20)))
+			}
+		case "wait":
+			time.Sleep(time.Hour)
+		case "die":
+			os.Exit(3)
+		case "crash":
+			panic("a library fails")
+		case "die-once":
+			if os.Mkdir(file, 0o700) == nil {
+				os.Exit(3)
+			}
+		case "until":
+			for {
+				if _, err := os.Stat(file); err == nil {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return p.extract()
+	})
+}

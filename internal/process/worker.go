@@ -1,0 +1,281 @@
+package process
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"hce/dc/internal/childprocess"
+	"hce/dc/internal/wire"
+)
+
+// Budget is what one page may cost. A page beyond it ends with bit PROCESSOR_BUDGET.
+type Budget struct {
+	Time   time.Duration // processor time
+	Clock  time.Duration // by the clock: on a busy machine, or for a page that waits for ever
+	Memory int64         // bytes of its worker
+}
+
+const (
+	// tick is the interval between two looks at a worker.
+	tick = 100 * time.Millisecond
+	// slowAfter is when a page gives its processor to other pages.
+	slowAfter = time.Second
+	// stopGrace is the time for started pages after a stop or the time limit.
+	stopGrace = 2 * time.Second
+)
+
+// workerArgument makes a program a worker. See RunIfWorker.
+const workerArgument = "extract-pages"
+
+// RunIfWorker extracts the pages of stdin and ends the process, if Workers started it. A
+// program that uses Workers calls it first.
+func RunIfWorker() { runIfWorker((*page).extract) }
+
+func runIfWorker(extract func(*page) extracted) {
+	if len(os.Args) != 2 || os.Args[1] != workerArgument {
+		return
+	}
+	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	for {
+		var p page
+		err := in.Decode(&p)
+		if err == io.EOF {
+			os.Exit(0)
+		}
+		if err == nil {
+			err = out.Encode(extract(&p))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// Workers extract pages in child processes of this program, one page at a time in each. Only
+// a process can be ended, whatever a library does (docs/decisions/0013). Create it with a
+// Budget. Goroutines may share it.
+type Workers struct {
+	Budget Budget
+
+	mu   sync.Mutex
+	idle []*worker
+}
+
+// Close ends all workers. No page may be under way.
+func (w *Workers) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.idle {
+		k.end()
+	}
+	w.idle = nil
+}
+
+// errOver means that a page was ended because its batch is over.
+var errOver = errors.New("the batch is over")
+
+// watch is told about a page that takes long.
+type watch struct {
+	over func() bool // reports whether the batch is over
+	slow func()      // called once, after slowAfter
+}
+
+// extract extracts a page. A page beyond the budget, and one that ends two processes, gives
+// its error bit. The error is errOver, or that no worker can be started.
+func (w *Workers) extract(p page, watch watch) (extracted, error) {
+	start := w.take
+	for again := false; ; again = true {
+		k, err := start()
+		if err != nil {
+			return extracted{}, fmt.Errorf("start a worker for pages: %w", err)
+		}
+		x, err := k.ask(&p, w.Budget, watch)
+		if err == nil {
+			w.put(k)
+			return x, nil
+		}
+		died := k.end()
+		var over overBudget
+		switch {
+		case errors.As(err, &over):
+			return extracted{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
+		case errors.Is(err, errOver):
+			return extracted{}, err
+		case again:
+			return extracted{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
+		}
+		start = w.start // somebody may have killed the worker
+	}
+}
+
+// take returns an idle worker, or starts one.
+func (w *Workers) take() (*worker, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.idle) > 0 {
+		k := w.idle[len(w.idle)-1]
+		w.idle = w.idle[:len(w.idle)-1]
+		select {
+		case <-k.ended: // somebody killed it
+			k.ended = nil
+			k.end()
+		default:
+			return k, nil
+		}
+	}
+	return w.start()
+}
+
+func (w *Workers) put(k *worker) {
+	if k.reniced {
+		k.end()
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = append(w.idle, k)
+}
+
+// worker is one child process.
+type worker struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	in      *gob.Encoder
+	out     *gob.Decoder
+	errs    firstBytes
+	meter   *childprocess.Meter // nil: this system has none
+	ended   <-chan error
+	reniced bool // it has the lowest priority
+}
+
+func (w *Workers) start() (*worker, error) {
+	k := &worker{cmd: childprocess.Self(workerArgument)}
+	// The memory limit makes the garbage collector work harder before the budget is used up.
+	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=200", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
+	k.cmd.Stderr = &k.errs
+	stdin, err := k.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := k.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	k.stdin, k.in, k.out = stdin, gob.NewEncoder(stdin), gob.NewDecoder(stdout)
+	if k.ended, err = childprocess.Start(k.cmd); err != nil {
+		return nil, err
+	}
+	k.meter, _ = childprocess.NewMeter(k.cmd.Process.Pid)
+	return k, nil
+}
+
+// end ends the worker and returns why it had ended before, if it had.
+func (k *worker) end() (reason string) {
+	_ = k.cmd.Process.Kill()
+	if k.ended != nil {
+		if err := <-k.ended; err != nil {
+			reason = err.Error()
+		}
+	}
+	k.stdin.Close()
+	if k.meter != nil {
+		k.meter.Close()
+	}
+	return strings.TrimSpace(reason + " " + k.errs.String())
+}
+
+// ask extracts one page. It kills the worker if the page exceeds its budget or the batch is
+// over.
+func (k *worker) ask(p *page, b Budget, w watch) (x extracted, err error) {
+	done, killed := make(chan struct{}), make(chan error, 1)
+	go func() { killed <- k.watch(b, w, done) }()
+	if err = k.in.Encode(p); err == nil {
+		err = k.out.Decode(&x)
+	}
+	close(done)
+	if cause := <-killed; cause != nil {
+		err = cause
+	}
+	return x, err
+}
+
+// overBudget says what a page exceeded.
+type overBudget struct{ string }
+
+func (o overBudget) Error() string { return o.string }
+
+// watch looks at the worker until done is closed. It returns why it killed the worker, or nil.
+func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	start := time.Now()
+	var first childprocess.Usage
+	var over time.Time
+	for looks := 0; ; looks++ {
+		select {
+		case <-done:
+			return nil
+		case <-ticker.C:
+		}
+		err := k.check(b, time.Since(start), &first)
+		if err == nil && w.over() {
+			if over.IsZero() {
+				over = time.Now()
+			} else if time.Since(over) >= stopGrace {
+				err = errOver
+			}
+		}
+		if err != nil {
+			_ = k.cmd.Process.Kill()
+			return err
+		}
+		if !k.reniced && time.Since(start) >= slowAfter {
+			k.reniced = true
+			_ = syscall.Setpriority(syscall.PRIO_PGRP, k.cmd.Process.Pid, 19) // other pages first
+			w.slow()
+		}
+	}
+}
+
+// check returns an overBudget if the page exceeds its budget. first is the usage at the first
+// look.
+func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) error {
+	if clock > b.Clock {
+		return overBudget{fmt.Sprintf("the page takes more than %v; max_item_time is %v", b.Clock, b.Time)}
+	}
+	if k.meter == nil {
+		return nil
+	}
+	now, err := k.meter.Read()
+	if err != nil {
+		return nil // it ends
+	}
+	if first.RSS == 0 {
+		*first = now
+	}
+	switch {
+	case now.CPU-first.CPU >= b.Time:
+		return overBudget{fmt.Sprintf("the page takes more processor time than max_item_time (%v)", b.Time)}
+	case now.RSS > b.Memory:
+		return overBudget{fmt.Sprintf("the page takes more memory than max_item_memory (%d bytes)", b.Memory)}
+	}
+	return nil
+}
+
+// firstBytes keeps the beginning of what a worker writes to stderr: the reason of a crash
+// comes first.
+type firstBytes struct{ strings.Builder }
+
+func (f *firstBytes) Write(text []byte) (int, error) {
+	f.Builder.Write(text[:min(len(text), 2048-min(f.Len(), 2048))])
+	return len(text), nil
+}
