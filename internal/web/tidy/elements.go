@@ -22,21 +22,37 @@ var (
 	tableParts   = set("table caption colgroup thead tbody tfoot tr td th")
 
 	// Walls are the elements that an end tag does not close.
-	inlineWalls = set("html head body table caption td th object applet marquee template svg math foreignobject")
-	tableWalls  = set("html head body table object applet marquee template svg math foreignobject")
+	inlineWalls = maskOf("html head body table caption td th object applet marquee template svg math foreignobject")
+	tableWalls  = maskOf("html head body table object applet marquee template svg math foreignobject")
 )
 
+// mask is a set of elements of rules. A page of many tags below many open elements compares
+// each with each, so this is one operation.
+type mask uint64
+
+// bits has the mask of each element of a rule; other elements have none.
+var bits = make(map[string]mask)
+
+// maskOf is for the initialization only: it adds elements to bits.
+func maskOf(list string) (m mask) {
+	for _, name := range strings.Fields(list) {
+		if bits[name] == 0 {
+			bits[name] = 1 << len(bits)
+		}
+		m |= bits[name]
+	}
+	return m
+}
+
 // rule lists the open elements that a start tag closes, up to the walls.
-type rule struct{ ends, walls names }
+type rule struct{ ends, walls mask }
 
 // implied maps the element that begins to its rule.
 var implied = func() map[string]rule {
 	rules := make(map[string]rule)
 	add := func(begins, ends, walls string) {
-		r := rule{set(ends), set(walls)}
-		for name := range inlineWalls {
-			r.walls[name] = r.walls[name] || !r.ends[name]
-		}
+		r := rule{ends: maskOf(ends)}
+		r.walls = maskOf(walls) | inlineWalls&^r.ends
 		for _, name := range strings.Fields(begins) {
 			rules[name] = r
 		}
@@ -52,7 +68,7 @@ var implied = func() map[string]rule {
 	add("button", "button", "")
 	add("table", "p", "button")
 	inTable := func(begins, ends string) {
-		rules[begins] = rule{set(ends), tableWalls}
+		rules[begins] = rule{maskOf(ends), tableWalls}
 	}
 	for _, part := range []string{"caption", "colgroup", "thead", "tbody", "tfoot"} {
 		inTable(part, "caption colgroup thead tbody tfoot tr td th")

@@ -64,6 +64,13 @@ const (
 	inBody
 )
 
+// element is an open element.
+type element struct {
+	name  string
+	bit   mask // of bits
+	above mask // its bit and those of the elements around it
+}
+
 // writer writes the elements of one text.
 type writer struct {
 	z     *html.Tokenizer
@@ -71,7 +78,7 @@ type writer struct {
 	limit int
 
 	phase   phase
-	open    []string       // open elements, outermost first
+	open    []element      // open elements, outermost first
 	skipped map[string]int // elements beyond MaxDepth whose end tags follow
 	foreign int            // open SVG and MathML elements
 
@@ -266,11 +273,11 @@ func (w *writer) end(name string) {
 		walls = tableWalls
 	}
 	for i := len(w.open) - 1; i >= 0; i-- {
-		if w.open[i] == name {
+		if w.open[i].name == name {
 			w.popTo(i)
 			return
 		}
-		if walls[w.open[i]] {
+		if walls&w.open[i].bit != 0 {
 			return
 		}
 	}
@@ -283,8 +290,8 @@ func (w *writer) closeFor(name string) {
 		return
 	}
 	outermost := -1
-	for i := len(w.open) - 1; i >= 0 && !rule.walls[w.open[i]]; i-- {
-		if rule.ends[w.open[i]] {
+	for i := len(w.open) - 1; i >= 0 && rule.walls&w.open[i].bit == 0 && rule.ends&w.open[i].above != 0; i-- {
+		if rule.ends&w.open[i].bit != 0 {
 			outermost = i
 		}
 	}
@@ -295,7 +302,11 @@ func (w *writer) closeFor(name string) {
 
 func (w *writer) push(name string, attributes []byte) {
 	w.tag(name, attributes, ">")
-	w.open = append(w.open, name)
+	e := element{name: name, bit: bits[name], above: bits[name]}
+	if n := len(w.open); n > 0 {
+		e.above |= w.open[n-1].above
+	}
+	w.open = append(w.open, e)
 	if name == "svg" || name == "math" {
 		w.foreign++
 	}
@@ -304,7 +315,7 @@ func (w *writer) push(name string, attributes []byte) {
 // popTo closes open elements until n are left.
 func (w *writer) popTo(n int) {
 	for len(w.open) > n {
-		name := w.open[len(w.open)-1]
+		name := w.open[len(w.open)-1].name
 		w.open = w.open[:len(w.open)-1]
 		if name == "svg" || name == "math" {
 			w.foreign--

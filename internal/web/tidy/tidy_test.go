@@ -98,6 +98,7 @@ func TestHostile(t *testing.T) {
 		"unterminated comment":   strings.Repeat("<!--", 200_000),
 		"unclosed scripts":       strings.Repeat("<script>", 200_000),
 		"unclosed textareas":     strings.Repeat("<textarea>", 100_000),
+		"unclosed forms":         strings.Repeat("<form>", 2<<20/6),
 		"svg":                    strings.Repeat("<svg>", 100_000) + "<path/>",
 		"quotes in an attribute": strings.Repeat("x", 200_000) + "<p a='" + strings.Repeat("\"", 20_000) + "'>",
 	} {
