@@ -46,18 +46,16 @@ func testKilledDaemon(t *testing.T, env []string) {
 	checkTree(t, r, data, id, w.URL, 300)
 }
 
-// Task processes are killed: their batches fail, and other batches do their rows.
+// Task processes are killed: their batches run again in parts, and no URL is given up.
 func TestKilledTasks(t *testing.T) {
 	t.Parallel()
 	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
 	data := t.TempDir()
-	// No limit of attempts: the URLs are not the cause of the failures.
-	r := start(t, data, "DC_BatchTasksManager_BatchDefaultMaxAttempts=0", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=0")
+	r := start(t, data)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	killed := 0
-	// Each killed crawl task doubles the pause before the next one, so only two rounds wait
-	// for the crawl. The others kill what runs meanwhile.
+	// Only two rounds wait for the crawl. The others kill what runs meanwhile.
 	for round := range 8 {
 		if round < 2 {
 			w.awaitRequests(t, 5+random.IntN(20))

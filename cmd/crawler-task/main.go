@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
+	"hce/dc/internal/storage"
 )
 
 var text = command.Text{
@@ -23,13 +24,13 @@ every decision about the URL. It requests robots.txt from the host.`,
 	Examples: `  crawler-task -c crawler-task.ini < batch.json
   crawler-task --explain http://example.org/ --fetch`,
 	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
-disk.`,
+disk; 3 critical failure that the batch may have caused.`,
 }
 
 func main() {
 	var e explanation
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Open: e.open, Batches: true, Commands: []taskprogram.Command{e.command()},
+		Text: text, Open: e.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command()},
 		Memory: func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
 	}))
 }

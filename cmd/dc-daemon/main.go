@@ -72,6 +72,7 @@ func run(path, name string, checkOnly bool) error {
 	if name != "" {
 		cfg.Name = name
 	}
+	cfg.Status.Folders = folders(app, cfg)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process

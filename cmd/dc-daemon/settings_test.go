@@ -34,7 +34,7 @@ func TestShippedIni(t *testing.T) {
 	if f.Err() != nil || len(f.Unknown()) > 0 {
 		t.Errorf("errors %v, unknown %q", f.Err(), f.Unknown())
 	}
-	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=4\nslots_process=2\nslots_realtime=6\nslots_recrawl=3\n")
+	defaults, _ := read(t, "[Application]\n[Environment]\nslots_db=8\nslots_crawl=5\nslots_process=2\nslots_realtime=6\nslots_recrawl=3\n")
 	for _, c := range []*daemon.Config{&shipped, &defaults} {
 		c.Sites.DBTask, c.Crawl.Crawler, c.Crawl.DBTask, c.Process.Processor = executor.Stage{}, executor.Stage{}, executor.Stage{}, executor.Stage{}
 	}

@@ -29,14 +29,14 @@ the raw files of the batch are removed. The answer is an object with these membe
   again     a batch of the items that a browser may crawl better`,
 	Examples: "  crawler-task < batch.json | processor-task",
 	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
-disk.`,
+disk; 3 critical failure that the batch may have caused.`,
 }
 
 func main() {
 	process.RunIfWorker()
 	var m mode
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Open: m.open, Batches: true,
+		Text: text, Open: m.open, Batches: true, Machine: storage.Machine,
 		Options: func(c *command.Command) {
 			c.Flag(&m.finalize, "finalize", "", "process real-time batches: print their contents, store nothing")
 		},

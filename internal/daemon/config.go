@@ -89,8 +89,8 @@ func (c Config) withDefaults() (Config, error) {
 	c.Sites.Workers = cmp.Or(c.Sites.Workers, sites.DefaultWorkers)
 	c.Executor.Slots = withSlots(c.Executor.Slots, map[string]int{
 		sites.TaskType:      c.Sites.Workers,
-		batches.CrawlTask:   int(c.Crawl.MaxTasks),
-		batches.ProcessTask: int(c.Process.MaxTasks),
+		batches.CrawlTask:   int(c.Crawl.MaxTasks) + 1, // and one for batches that are halved
+		batches.ProcessTask: int(c.Process.MaxTasks) + 1,
 		realtime.TaskType:   c.RealTime.MaxThreads,
 		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // and one that selects sites
 	})

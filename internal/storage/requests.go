@@ -177,8 +177,16 @@ func readURLReturn(raw json.RawMessage, _ *wire.Notes) (r wire.URLReturnRequest,
 }
 
 func (repo *Repository) urlReturn(ctx context.Context, r wire.URLReturnRequest) (wire.GeneralResponse, error) {
-	n, err := repo.URLReturn(ctx, r)
-	return wire.GeneralResponse{Statuses: []any{n}}, err
+	if !r.Keep {
+		n, err := repo.URLReturn(ctx, r)
+		return wire.GeneralResponse{Statuses: []any{n}}, err
+	}
+	released, kept, err := repo.URLHeld(ctx, r)
+	answer := wire.GeneralResponse{Statuses: []any{released}}
+	for _, u := range kept {
+		answer.Statuses = append(answer.Statuses, u)
+	}
+	return answer, err
 }
 
 func (repo *Repository) sqlCustom(ctx context.Context, r wire.CustomRequest) (wire.CustomResponse, error) {

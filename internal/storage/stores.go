@@ -146,3 +146,11 @@ func Critical(err error) bool {
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT) ||
 		errors.Is(err, syscall.EFBIG)
 }
+
+// Machine reports whether err is a fault of the disk, the memory, the database or the
+// machine, and not of the stored values: every other batch would meet it too, and it may pass.
+func Machine(err error) bool {
+	var number syscall.Errno
+	return Critical(err) || sqldb.Passing(err) ||
+		errors.As(err, &number) && number != syscall.EINVAL && number != syscall.ENAMETOOLONG
+}

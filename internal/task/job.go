@@ -11,7 +11,7 @@ type Job interface {
 	// Run answers one request, which is valid JSON; Run may keep and change it. The answer
 	// is encoded as one line; a json.RawMessage is compacted. If ctx ends, Run should return
 	// soon with a partial answer, which is still written. A Critical error ends the process
-	// with status 1. Any other error becomes an error answer, and so does a panic, whose
+	// with ExitCritical or ExitRequest. Any other error becomes an error answer, and so does a panic, whose
 	// stack is logged.
 	Run(ctx context.Context, request json.RawMessage) (answer any, err error)
 }

@@ -21,7 +21,8 @@ const DefaultMaxRequest = 256 << 20
 // Exit statuses of a task program. Source: docs/spec/DECISIONS.md 1.5.
 const (
 	ExitTrusted  = 0 // every answer given can be trusted
-	ExitCritical = 1 // critical failure, unreadable input, or broken output
+	ExitCritical = 1 // fault of the machine, the database or the program; unreadable input; broken output
+	ExitRequest  = 3 // critical failure that the request may have caused; 2 is a crash of Go's runtime
 )
 
 // keepBuffer is the largest answer buffer that is reused, so that one huge answer does not
@@ -39,6 +40,10 @@ type Options struct {
 	// ErrorAnswer returns the answer to a request that failed with err. For invalid input,
 	// request is nil and err is an *InputError. nil: {"errorCode":1,"errorMessage":"..."}.
 	ErrorAnswer func(request json.RawMessage, err error) any
+
+	// Machine reports whether a critical error would meet every other request too. Its exit
+	// status is then ExitCritical, otherwise ExitRequest. nil: every critical error would.
+	Machine func(error) bool
 
 	Log *slog.Logger // nil: no log
 }
@@ -157,6 +162,9 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 		} else if err := l.answer(ctx, r.value); err != nil {
 			l.Log.Error("critical error", "op", "task.Main", "error", err)
 			fmt.Fprintf(l.Err, "%s: %v\n", l.Name, err)
+			if l.Machine != nil && !l.Machine(err) {
+				return ExitRequest
+			}
 			return ExitCritical
 		}
 		if _, err := l.Out.Write(l.line.Bytes()); err != nil {

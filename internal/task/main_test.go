@@ -59,6 +59,20 @@ type bomb struct{}
 
 func (bomb) MarshalJSON() ([]byte, error) { panic("tick") }
 
+// The exit status of a critical error tells a fault of the machine from one that the request may
+// have caused.
+func TestMainTellsMachineFromRequest(t *testing.T) {
+	for _, machine := range []bool{true, false} {
+		status := Main(context.Background(), JobFunc(obey), Options{
+			In: strings.NewReader(`"critical"`), Out: io.Discard, Err: io.Discard,
+			Machine: func(err error) bool { return machine && err.Error() == "open: no database" },
+		})
+		if want := map[bool]int{true: ExitCritical, false: ExitRequest}[machine]; status != want {
+			t.Errorf("a fault of the machine: %v: status %d, want %d", machine, status, want)
+		}
+	}
+}
+
 func errorLine(message string) string {
 	b, _ := json.Marshal(plainErrorAnswer(nil, errors.New(message)))
 	return string(b)

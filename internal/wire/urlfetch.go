@@ -85,7 +85,9 @@ func (r URLFetchRequest) Check(object string) error {
 // URLReturnRequest is the object of URL_RETURN, our own operation. It makes rows in flight
 // selectable again (docs/spec/DECISIONS.md 3.4, 3.5). Rows in Status 2, 3 and 8 get
 // Status 1, rows in 5 and 6 get Status 4. After MaxAttempts a row gets State 2, error bit
-// 52 and Status 4.
+// 52 and Status 4. The answer is the number of rows that are not in flight any more. With Keep
+// the kept rows follow it: the daemon uses it to find the URL that ends its task program
+// (docs/spec/DECISIONS.md 3.5).
 type URLReturnRequest struct {
 	BatchID     int64    `json:"batchId"`     // whose rows; 0: all batches except Except
 	Except      []int64  `json:"except"`      // batches that are running
@@ -93,12 +95,22 @@ type URLReturnRequest struct {
 	Statuses    []int64  `json:"statuses"`    // of the rows; empty: 2, 3, 5, 6 and 8
 	MaxAttempts int64    `json:"maxAttempts"` // 0: no limit
 	Fault       bool     `json:"fault"`       // count an attempt
+	Keep        bool     `json:"keep"`        // rows stay with the batch, except those without attempts left
+
+	// URLs are the only rows; empty: all. Used with Keep.
+	URLs []URLKey `json:"urls"`
 
 	// Age is the minimum age of UDate in seconds; 0: any age.
 	Age int64 `json:"age"`
 	// MaxURLs limits the rows of a node, oldest first, in equal shares for all sites
 	// with such rows; 0: no limit.
 	MaxURLs int64 `json:"maxURLs"`
+}
+
+// URLKey is the key of a row.
+type URLKey struct {
+	SiteID string `json:"siteId"`
+	URLMd5 string `json:"urlMd5"`
 }
 
 // Check refuses invalid site ids and negative numbers. object is the name in errors.

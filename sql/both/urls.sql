@@ -3,6 +3,10 @@
 UPDATE {dc_urls.urls} SET Status = ?, State = 0, Batch_Id = 0, Attempts = Attempts + ?, TcDate = ?
 WHERE Site_Id = ? AND URLMd5 = ?;
 
+-- name: urls_attempt
+-- Counts an attempt of a row that stays with its batch.
+UPDATE {dc_urls.urls} SET Attempts = Attempts + 1 WHERE Site_Id = ? AND URLMd5 = ?;
+
 -- name: urls_give_up
 -- Disables a row without attempts left: State 2 and bit 52 of ErrorMask. Crawled must not be
 -- 0, because Status 4 with Crawled 0 marks a row of another node.

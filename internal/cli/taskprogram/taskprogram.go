@@ -35,6 +35,7 @@ type Program struct {
 	// that closes it. maxTime is --maxtime, 0 if not given. An error is a critical failure.
 	Open        func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (job task.Job, close func(), err error)
 	ErrorAnswer func(request json.RawMessage, err error) any
+	Machine     func(error) bool       // see task.Options
 	Options     func(*command.Command) // declares further options of the loop; may be nil
 	Commands    []Command
 }
@@ -142,7 +143,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 		return 0, err
 	}
 	defer closeJob()
-	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Log: log}), nil
+	return task.Main(ctx, job, task.Options{Name: p.Name, ErrorAnswer: p.ErrorAnswer, Machine: p.Machine, Log: log}), nil
 }
 
 // Checked returns the first error in the values of f and others, and logs the unknown keys

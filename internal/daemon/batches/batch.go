@@ -21,6 +21,7 @@ const (
 	submitting stage = iota // not yet accepted by the executor
 	running                 // accepted by the executor
 	over                    // the task has ended; its result is being read
+	isolating               // the item that ended its task is searched; suspects is not nil
 	returning               // its rows are being returned
 	forgetting              // its task is being deleted
 )
@@ -33,11 +34,15 @@ type batch struct {
 	sites []string // of its rows; empty: unknown, so any site
 	urls  int
 	nodes int          // that answered its selection
-	extra bool         // uses no slot: of a schedule with its own limit
+	extra bool         // uses no slot: of a schedule with its own limit, or halved
 	keys  map[key]bool // of its items
 
-	end     outcome // of its task; set from returning on
-	attempt bool    // the end counts as an attempt of the URLs whose rows it holds
+	fetch       fetchType // of a crawl batch
+	incremental bool
+
+	end      outcome   // of its task; set from isolating on
+	attempt  bool      // the end counts as an attempt of the URLs whose rows it holds
+	suspects *suspects // nil: none of its tasks died
 	// spreading is true while the rows are copied to the other nodes. after, if not nil,
 	// runs when that is done.
 	spreading bool
@@ -57,7 +62,7 @@ type batch struct {
 
 // takesSlot reports whether the batch counts against MaxTasks. A batch whose rows cannot be
 // returned does, so that a broken database stops new work.
-func (b *batch) takesSlot() bool { return !b.extra && (b.stage <= over || b.late) }
+func (b *batch) takesSlot() bool { return !b.extra && (b.stage <= isolating || b.late) }
 
 // addSite records a site of the batch's rows.
 func (b *batch) addSite(site string) {
@@ -84,15 +89,34 @@ func (o outcome) good() bool { return o.State == executor.Finished && o.Batch }
 // expired reports whether the task waited for its start longer than its TTL.
 func (o outcome) expired() bool { return o.State == executor.Refused && !o.Unsubmitted }
 
-// attempt reports whether the end counts as an attempt of the URLs that the batch still holds
-// (docs/spec/DECISIONS.md 3.5). A cancelled task and a stop of the executor do not count:
-// frequent restarts must not turn pages that were never requested into errors.
-func (o outcome) attempt() bool { return o.State != executor.Cancelled && o.State != executor.Lost }
+// cause is what ended a task.
+type cause int
 
-// hopeless reports whether the next batch would probably fail in the same way at once.
-func (o outcome) hopeless() bool {
-	return !o.good() && (o.State == executor.Failed || o.State == executor.Refused || o.State == executor.Finished)
+const (
+	worked  cause = iota
+	stopped       // on request, or with the executor
+	broken        // a fault of the machine, the database or the program; the next batch would meet it too
+	died          // the program crashed, was killed or did not end in time; an item may be the cause
+)
+
+// cause returns what ended the task. Only died can count as an attempt of URLs: a fault of the
+// machine and frequent restarts must not turn innocent pages into errors.
+func (o outcome) cause() cause {
+	switch {
+	case o.good():
+		return worked
+	case o.State == executor.Cancelled || o.State == executor.Lost:
+		return stopped
+	case o.State == executor.Refused, o.State == executor.Failed && brokenExits[o.Exit]:
+		return broken
+	}
+	return died
 }
+
+// brokenExits are the exit statuses of a program that reports a fault of the machine
+// (docs/spec/DECISIONS.md 1.5), that cannot be started, or that somebody stopped (128 and
+// SIGHUP, SIGINT, SIGTERM).
+var brokenExits = map[int]bool{1: true, 126: true, 127: true, 129: true, 130: true, 143: true}
 
 // newBatchID returns a random id that fits the column: 32 bits unsigned, not 0
 // (docs/spec/daemon.md 2.3).

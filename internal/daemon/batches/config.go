@@ -12,7 +12,7 @@ type Common struct {
 	Executor     executor.Executor // runs the tasks; set by the daemon
 	Sites        string            // inproc name of SitesManager; clientSitesManager
 	SitesTimeout time.Duration     // of one request to SitesManager; DTMDTimeout, ms
-	// MaxAttempts is how many failed batches a URL may be in before it becomes an error
+	// MaxAttempts is how often a URL may end its task program, alone, before it becomes an error
 	// (docs/spec/DECISIONS.md 3.5); 0: no limit.
 	MaxAttempts int64
 	// QueuePeriod is how often the states of active tasks are checked, in addition to the

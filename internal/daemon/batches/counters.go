@@ -17,6 +17,7 @@ func (c *Crawl) counters() {
 	c.Counter("batches_crawl_fault_ttl", &c.expired)
 	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
 	c.Counter("batches_crawl_check_fault", &c.checkFaults)
+	c.pauses("batches_crawl")
 	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
 	c.Gauge("batches_crawl_url_fetch_requests", func() any { return len(c.open) })
 	c.Gauge("batches_crawl_items_avg", func() any {
@@ -24,6 +25,21 @@ func (c *Crawl) counters() {
 			return 0
 		}
 		return c.items / c.filled
+	})
+}
+
+// pauses declares the statistics of the pauses after faults.
+func (q *queue) pauses(prefix string) {
+	q.Counter(prefix+"_pauses", &q.rested)
+	q.Gauge(prefix+"_pause", func() any { return q.fault })
+	q.Gauge(prefix+"_halved", func() any {
+		n := 0
+		for _, b := range q.batches {
+			if b.suspects != nil {
+				n++
+			}
+		}
+		return n
 	})
 }
 
@@ -50,5 +66,6 @@ func (p *Process) counters() {
 	p.Counter("batches_process_fault_ttl", &p.expired)
 	p.Counter("batches_process_delete_fault", &p.deleteFaults)
 	p.Counter("batches_process_check_fault", &p.checkFaults)
+	p.pauses("batches_process")
 	p.Gauge("batches_process_queue", func() any { return len(p.batches) })
 }

@@ -53,7 +53,7 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits,
 		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental},
-		ended:    c.finished, free: c.fillFreeSlot,
+		ended:    c.finished, free: c.fillFreeSlot, again: c.some,
 		whenReady: func() { c.Kick(returnTimer); c.Kick(incrementalTimer) },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
@@ -140,6 +140,7 @@ func (c *Crawl) find(r round) {
 		delete(c.open, r.id)
 		if err != nil {
 			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
+			c.rests("cannot select URLs: " + err.Error())
 			c.selectionLost(r.id, err)
 			return
 		}
@@ -193,7 +194,7 @@ type gathered struct {
 // start makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
 func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.total++
-	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental}
+	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental, incremental: r.incremental, fetch: r.fetch}
 	var g gathered
 	for _, node := range nodes {
 		c.gather(b, &g, node)
@@ -201,7 +202,10 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.giveBack(r.id, g.rejected)
 	if len(g.items) == 0 {
 		if g.unread {
+			c.rests("cannot select URLs: a node did not answer well")
 			c.selectionLost(r.id, nil)
+		} else {
+			c.nothingDue()
 		}
 		if c.again {
 			c.Kick(crawlTimer)
@@ -217,18 +221,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.filled++
 	c.items += int64(len(g.items))
 	c.counted(r.fetch)
-	kind := wire.CrawlNormal
-	if r.incremental {
-		kind = wire.CrawlIncremental
-	}
-	task := executor.Task{Stages: []executor.Stage{c.cfg.Crawler}}
-	limit := c.timed(r.fetch, &task)
-	object := map[string]any{
-		"id": r.id, "crawlerType": kind, "items": g.items, "errorMask": 0, "dbMode": wire.DBRead | wire.DBWrite,
-		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
-		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
-		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(),
-	}
+	object, task := c.crawlTask(b, g.items)
 	if c.cfg.RefillTime > 0 && len(nodes) == 1 && !r.incremental {
 		object["refill"], object["refillTime"] = r.selection, c.cfg.RefillTime.Milliseconds()
 		b.sites = nil // it may select rows of any site
@@ -246,6 +239,29 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	c.Log().Info("batch", "batch", r.id, "urls", b.urls, "sites", len(b.sites), "incremental", r.incremental)
 	task.Stdin = stdin
 	c.submit(b, task)
+}
+
+// crawlTask returns the Batch of b with items, and its task without the Batch.
+func (c *Crawl) crawlTask(b *batch, items []json.RawMessage) (map[string]any, executor.Task) {
+	kind := wire.CrawlNormal
+	if b.incremental {
+		kind = wire.CrawlIncremental
+	}
+	task := executor.Task{Stages: []executor.Stage{c.cfg.Crawler}}
+	limit := c.timed(b.fetch, &task)
+	return map[string]any{
+		"id": b.id, "crawlerType": kind, "items": items, "errorMask": 0, "dbMode": wire.DBRead | wire.DBWrite,
+		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
+		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
+		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(),
+	}, task
+}
+
+// some is queue.again.
+func (c *Crawl) some(b *batch, items []json.RawMessage) executor.Task {
+	object, task := c.crawlTask(b, append([]json.RawMessage{}, items...))
+	task.Stdin, _ = json.Marshal(object) // of values that were parsed before
+	return task
 }
 
 // gather adds the selected rows of one node to the batch.

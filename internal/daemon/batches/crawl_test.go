@@ -186,34 +186,36 @@ func TestTaskEnds(t *testing.T) {
 		name             string
 		end              func(r *rig, task executor.Task)
 		good, expired    bool
-		fault            bool // of URL_RETURN
 		crawled, new     int
 		rests, submitted bool
 	}{
-		{name: "finished", good: true, fault: true, crawled: 4, submitted: true,
+		{name: "finished", good: true, crawled: 4, submitted: true,
 			end: func(r *rig, task executor.Task) { r.finish(task, 0, 4) }},
-		{name: "finished with two rows left", good: true, fault: true, crawled: 2, new: 2, submitted: true,
+		{name: "finished with two rows left", good: true, crawled: 2, new: 2, submitted: true,
 			end: func(r *rig, task executor.Task) { r.finish(task, 0, 2) }},
-		{name: "answer is not a batch", fault: true, new: 4, rests: true, submitted: true,
-			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, `{"errorCode":1}`) }},
-		{name: "empty answer", fault: true, new: 4, rests: true, submitted: true,
-			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Finished, "") }},
-		{name: "failed", fault: true, new: 4, rests: true, submitted: true,
-			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Failed, "") }},
-		{name: "failed after some pages", fault: true, crawled: 3, new: 1, rests: true, submitted: true,
+		{name: "program reports a fault of the machine", new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.exit(task.ID, 1, "crawler-task: no space left on device") }},
+		{name: "fault of the machine after some pages", crawled: 3, new: 1, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) {
 				r.world.work(task.Stdin, 0, 3)
-				r.env.end(task.ID, executor.Failed, "")
+				r.env.exit(task.ID, 1, "")
 			}},
-		{name: "timed out", fault: true, new: 4, submitted: true,
-			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.TimedOut, "") }},
+		{name: "program cannot be started", new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.exit(task.ID, 127, "") }},
+		{name: "program was stopped from outside", new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) { r.env.exit(task.ID, 143, "") }},
+		{name: "program crashes without items, too", new: 4, rests: true, submitted: true,
+			end: func(r *rig, task executor.Task) {
+				r.env.set(func() { r.env.control.State = executor.Failed })
+				r.env.exit(task.ID, 139, "")
+			}},
 		{name: "lost", new: 4, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Lost, "") }},
 		{name: "cancelled", new: 4, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Cancelled, "") }},
-		{name: "expired", fault: true, expired: true, new: 4, rests: true, submitted: true,
+		{name: "expired", expired: true, new: 4, rests: true, submitted: true,
 			end: func(r *rig, task executor.Task) { r.env.end(task.ID, executor.Refused, "") }},
-		{name: "refused by the executor", fault: true, new: 4, rests: true},
+		{name: "refused by the executor", new: 4, rests: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -229,7 +231,7 @@ func TestTaskEnds(t *testing.T) {
 				test.end(r, task)
 				testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 				got := r.world.returns(t, id)[0]
-				if got.Fault != test.fault || got.MaxAttempts != 3 || len(got.Sites) != 2 || len(got.Except) != 0 {
+				if got.Fault || got.MaxAttempts != 3 || len(got.Sites) != 2 || len(got.Except) != 0 {
 					t.Errorf("URL_RETURN %+v", got)
 				}
 			}
@@ -267,48 +269,60 @@ func TestTaskEnds(t *testing.T) {
 	}
 }
 
-// A URL whose batches always fail becomes an error, and the rests between the batches grow.
-func TestMaxAttempts(t *testing.T) {
-	r := newRig(t, newWorld(1, 1, 4))
-	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
-	rest := time.Duration(0)
-	for range 3 {
-		task := r.submitted()
-		r.env.end(task.ID, executor.Failed, "")
-		r.empty()
-		r.work()
-		r.settled()
-		r.inside(func() {
-			if c.rest <= rest {
-				t.Errorf("rest %v after %v", c.rest, rest)
-			}
-			rest = c.rest
+// A fault of the machine costs no URL an attempt, however long it takes. The queue pauses, tries
+// one batch at a time, says why, and goes on by itself when the fault ends.
+func TestFaultOfTheMachine(t *testing.T) {
+	r := newRig(t, newWorld(1, 2, 4))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs = 2 })
+	for _, task := range []executor.Task{r.submitted(), r.submitted()} {
+		r.env.exit(task.ID, 1, "a warning\ncrawler-task: write /raw/1.warc: no space left on device\n")
+	}
+	for pause := range 6 {
+		testwait.Until(r.t, "the queue pauses", func() (rests bool) {
+			r.inside(func() { rests = c.rested == int64(pause+1) && len(c.batches) == 0 })
+			return rests
 		})
-		r.clock.pass(rest)
+		if got := r.operator(wire.AdminStat, "batches_crawl_pause", nil).Fields["batches_crawl_pause"]; got != "crawler-task: write /raw/1.warc: no space left on device" {
+			t.Errorf("reason of the pause %q", got)
+		}
+		want := min(shortestRest<<pause, longestRest)
+		r.inside(func() {
+			if c.rest != want {
+				t.Errorf("pause %d: %v, want %v", pause, c.rest, want)
+			}
+		})
+		submits, _ := r.env.counts()
 		r.work()
+		r.clock.pass(want - time.Second)
+		r.settled()
+		if again, _ := r.env.counts(); again != submits {
+			t.Fatal("a batch started during the pause")
+		}
+		r.clock.pass(time.Second) // without a hint and long before the next period
+		task := r.submitted()
+		r.settled()
+		if again, _ := r.env.counts(); again != submits+1 {
+			t.Errorf("%d batches try whether the fault has ended", again-submits)
+		}
+		if pause < 5 {
+			r.env.exit(task.ID, 1, "crawler-task: write /raw/1.warc: no space left on device")
+			continue
+		}
+		r.finish(task, 0, 2)
+		r.finish(r.submitted(), 0, 2)
 	}
-	testwait.Until(r.t, "a look at what is left", func() bool { return len(r.world.requests(wire.URLFetch)) == 4 })
-	if n := r.world.count(wire.StatusNew) + r.world.count(wire.StatusSelectedCrawling); n != 0 {
-		t.Errorf("%d URLs are due", n)
-	}
-}
-
-func TestRestEndsWithSuccess(t *testing.T) {
-	r := newRig(t, newWorld(1, 1, 4))
-	c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 1 })
-	task := r.submitted()
-	r.env.end(task.ID, executor.Failed, "")
 	r.empty()
-	r.clock.pass(shortestRest)
-	r.work()
-	task = r.submitted()
-	r.finish(task, 0, 4)
-	r.empty()
+	r.stats(map[string]int{"batches_crawl_pauses": 6, "batches_crawl_halved": 0})
 	r.inside(func() {
-		if c.rest != 0 || c.Now().Before(c.awake) {
-			t.Errorf("rest %v until %v", c.rest, c.awake)
+		if c.fault != "" || c.rest != 0 {
+			t.Errorf("fault %q, rest %v", c.fault, c.rest)
 		}
 	})
+	for k, row := range r.world.nodes[0] {
+		if row.attempts != 0 || row.state != 0 || row.status != wire.StatusCrawled {
+			t.Errorf("%v: %+v", k, row)
+		}
+	}
 }
 
 func TestWatchMissed(t *testing.T) {
@@ -491,10 +505,12 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 				t.Error("a lost selection takes a slot")
 			}
 		})
+		r.inside(func() { c.cfg.Mode = false })
 		r.drained()
 		if n := r.world.count(wire.StatusNew); n != 4 {
 			t.Errorf("%d rows are New, want 4", n)
 		}
+		r.inside(func() { c.cfg.Mode = true })
 		r.clock.pass(time.Hour)
 		r.finish(r.submitted(), 0, 4)
 		r.empty()

@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,8 @@ func (q *queue) proceed(b *batch) {
 	switch b.stage {
 	case over:
 		q.readResult(b)
+	case isolating:
+		q.isolate(b)
 	case returning:
 		q.returnRows(b)
 	case forgetting:
@@ -84,9 +87,19 @@ func (q *queue) readResult(b *batch) {
 // lost is the outcome of a task that the executor does not know.
 var lost = outcome{State: executor.Lost, Reason: "the executor does not know the task"}
 
+// ended returns the end of a task. The last line of standard error, if any, is the reason of a
+// program that failed.
+func ended(res executor.Result) outcome {
+	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+	if talk := bytes.TrimSpace(res.Stderr); o.State == executor.Failed && len(talk) > 0 && o.Exit != 2 && o.Exit < 128 { // 2 is a crash with its stack
+		o.Reason = clip(bytes.ToValidUTF8(talk[bytes.LastIndexByte(talk, '\n')+1:], nil))
+	}
+	return o
+}
+
 // readBatch summarises a Batch, so that only the used fields are sent to the loop.
 func readBatch(res executor.Result, keys bool) outcome {
-	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+	o := ended(res)
 	if o.State != executor.Finished {
 		return o
 	}
@@ -115,11 +128,12 @@ func readBatch(res executor.Result, keys bool) outcome {
 
 func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-// conclude handles the outcome of a batch in stage over. Its rows are returned, then its task
-// is deleted.
+// conclude handles the outcome of a batch in stage over. If its task died, the guilty item is
+// searched. Then its rows are returned and its task is deleted.
 func (q *queue) conclude(b *batch, o outcome) {
 	b.busy = true
-	b.end, b.attempt = o, o.attempt()
+	b.end = o
+	c := o.cause()
 	if !o.good() {
 		q.faults++
 		q.urlsFault += int64(b.urls)
@@ -131,16 +145,27 @@ func (q *queue) conclude(b *batch, o outcome) {
 		}
 		q.Log().Warn("task failed", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
 	}
+	next := returning
 	switch {
-	case o.good():
-		q.rest, q.awake = 0, time.Time{}
-	case o.hopeless():
-		q.rest = min(max(2*q.rest, shortestRest), longestRest)
-		q.awake = q.Now().Add(q.rest)
+	case c == worked:
+		q.works(q.kind != ProcessTask || o.Items+o.More > 0)
+	case c == broken:
+		q.rests(o.Reason)
+	}
+	switch {
+	case c == stopped:
+	case b.suspects != nil, c == died && q.halves(b):
+		q.suspect(b, c)
+		next = isolating
+	case c == died:
+		b.attempt = b.nodes > 1 // with copies on other nodes nothing is halved
+		q.rests(o.Reason)
 	}
 	q.ended(b, func() {
-		q.advance(b, returning)
-		q.free()
+		q.advance(b, next)
+		if next == returning {
+			q.free()
+		}
 	})
 }
 
@@ -148,7 +173,7 @@ func (q *queue) conclude(b *batch, o outcome) {
 func (q *queue) returnRows(b *batch) {
 	// Without an id the request would mean the rows of all batches. A processing task
 	// without URLs has selected nothing.
-	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.end.good() && b.end.Items+b.end.More == 0 {
+	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.suspects == nil && b.end.good() && b.end.Items+b.end.More == 0 {
 		q.advance(b, forgetting)
 		return
 	}

@@ -27,7 +27,7 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // fakeExecutor is an executor whose tasks end when the test says so.
 type fakeExecutor struct {
-	executor.Executor // Run, Cancel and Nodes panic
+	executor.Executor // Cancel and Nodes panic
 
 	mu        sync.Mutex
 	tasks     map[string]executor.Task
@@ -35,16 +35,30 @@ type fakeExecutor struct {
 	deleted   []string
 	most      int // maximum of concurrent tasks
 	submits   int
-	refuse    error // of Submit
-	deaf      bool  // watches report nothing
-	noResult  error // of Result, once
-	noDelete  error // of Delete, once
+	refuse    error           // of Submit
+	deaf      bool            // watches report nothing
+	noResult  error           // of Result, once
+	noDelete  error           // of Delete, once
+	control   executor.Result // of a run without items
+	controls  int
 	watchers  []chan executor.Status
 	submitted chan string
 }
 
 func newFakeEnv() *fakeExecutor {
-	return &fakeExecutor{tasks: map[string]executor.Task{}, results: map[string]executor.Result{}, submitted: make(chan string, 10000)}
+	return &fakeExecutor{tasks: map[string]executor.Task{}, results: map[string]executor.Result{}, submitted: make(chan string, 10000),
+		control: executor.Result{Status: executor.Status{State: executor.Finished}, Stdout: []byte(`{"items":[]}`)}}
+}
+
+// Run is a run of a program without items.
+func (f *fakeExecutor) Run(_ context.Context, t executor.Task) ([]executor.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !strings.Contains(string(t.Stdin), `"items":[]`) {
+		return nil, executor.ErrRefused
+	}
+	f.controls++
+	return []executor.Result{f.control}, nil
 }
 
 func (f *fakeExecutor) Submit(_ context.Context, t executor.Task) error {
@@ -157,6 +171,16 @@ func (f *fakeExecutor) end(id string, state executor.State, stdout string) {
 	for _, w := range f.watchers {
 		w <- r.Status
 	}
+}
+
+// exit ends a task whose program exits or is killed.
+func (f *fakeExecutor) exit(id string, status int, stderr string) {
+	f.mu.Lock()
+	r := f.results[id]
+	r.ExitStatus, r.Stderr = status, []byte(stderr)
+	f.results[id] = r
+	f.mu.Unlock()
+	f.end(id, executor.Failed, "")
 }
 
 // lose forgets a task without a report.
@@ -346,6 +370,9 @@ func (w *world) do(op wire.Op, node map[key]*row, object json.RawMessage) any {
 		if err := json.Unmarshal(object, &r); err != nil {
 			panic(err)
 		}
+		if r.Keep {
+			return wire.GeneralResponse{Statuses: w.keepRows(node, r)}
+		}
 		return wire.GeneralResponse{Statuses: []any{w.returnRows(node, r)}}
 	case wire.URLUpdate:
 		var list []struct {
@@ -442,6 +469,27 @@ func (w *world) returnRows(node map[key]*row, q wire.URLReturnRequest) int {
 		}
 	}
 	return n
+}
+
+// keepRows is URL_RETURN with Keep.
+func (w *world) keepRows(node map[key]*row, q wire.URLReturnRequest) []any {
+	kept := []any{0}
+	for _, k := range w.order {
+		r := node[k]
+		if r == nil || r.batch != q.BatchID || !slices.Contains(q.Statuses, r.status) ||
+			len(q.URLs) > 0 && !slices.Contains(q.URLs, wire.URLKey{SiteID: k.Site, URLMd5: k.Md5}) {
+			continue
+		}
+		if q.Fault {
+			r.attempts++
+		}
+		if q.Fault && q.MaxAttempts > 0 && r.attempts >= q.MaxAttempts {
+			r.status, r.state, r.batch = wire.StatusCrawled, wire.URLError, 0
+			continue
+		}
+		kept = append(kept, map[string]any{"siteId": k.Site, "urlMd5": k.Md5, "status": r.status})
+	}
+	return kept
 }
 
 // work acts as crawler-task for a Batch on one node and returns its answer. Items beyond done

@@ -51,7 +51,7 @@ func (c *Crawl) lookAgain() {
 		}
 	}
 	for _, b := range c.batches {
-		if b.extra {
+		if b.incremental {
 			return
 		}
 	}

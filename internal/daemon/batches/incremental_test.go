@@ -72,7 +72,7 @@ func TestIncrementalBatch(t *testing.T) {
 		t.Errorf("%d crawled, %d New; want 2 and 1", n, m)
 	}
 	r.clock.pass(20 * time.Second)
-	r.env.end(r.submitted().ID, executor.Failed, "")
+	r.env.exit(r.submitted().ID, 1, "")
 	r.empty()
 	if n := w.count(wire.StatusSelectedIncremental); n != 0 {
 		t.Errorf("%d rows are still selected after a fault", n)

@@ -35,7 +35,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits,
 		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedProcessing, wire.StatusProcessing},
-		ended:    p.finished, free: p.fillFreeSlots,
+		ended:    p.finished, free: p.fillFreeSlots, again: p.some,
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
@@ -103,6 +103,8 @@ func (p *Process) look() {
 			p.start()
 		case p.again:
 			p.Kick(processTimer)
+		case !found:
+			p.nothingDue()
 		}
 	})
 }
@@ -111,10 +113,9 @@ func (p *Process) look() {
 func (p *Process) start() {
 	p.again = false
 	id := newBatchID()
-	stdin, err := json.Marshal(map[string]any{
-		"id": id, "crawlerType": wire.CrawlProcess, "items": []any{}, "dbMode": wire.DBRead | wire.DBWrite,
-		"refill": p.selection(id), "refillTime": p.cfg.RefillTime.Milliseconds(),
-	})
+	object := processBatch(id, []json.RawMessage{})
+	object["refill"], object["refillTime"] = p.selection(id), p.cfg.RefillTime.Milliseconds()
+	stdin, err := json.Marshal(object)
 	b := &batch{id: id, task: taskID(ProcessTask, id)}
 	p.total++
 	if err != nil {
@@ -123,6 +124,17 @@ func (p *Process) start() {
 		return
 	}
 	p.submit(b, executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin})
+}
+
+// processBatch returns a Batch of a processing task.
+func processBatch(id int64, items []json.RawMessage) map[string]any {
+	return map[string]any{"id": id, "crawlerType": wire.CrawlProcess, "items": items, "dbMode": wire.DBRead | wire.DBWrite}
+}
+
+// some is queue.again.
+func (p *Process) some(b *batch, items []json.RawMessage) executor.Task {
+	stdin, _ := json.Marshal(processBatch(b.id, append([]json.RawMessage{}, items...))) // of values that were parsed before
+	return executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin}
 }
 
 // selection returns the URL_FETCH with which a processing task selects its URLs.

@@ -155,14 +155,13 @@ func TestProcessingFaults(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		state executor.State
-		out   string
+		exit  int
 		rests bool
-		fault bool
 	}{
-		{"failed", executor.Failed, "", true, true},
-		{"timed out", executor.TimedOut, "", false, true},
-		{"lost", executor.Lost, "", false, false},
-		{"not a batch", executor.Finished, `["URL_FETCH",{}]`, true, true},
+		{"fault of the machine", executor.Failed, 1, true},
+		{"no program", executor.Failed, 127, true},
+		{"lost", executor.Lost, 0, false},
+		{"expired", executor.Refused, 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(1, 1, 6)
@@ -175,13 +174,17 @@ func TestProcessingFaults(t *testing.T) {
 					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id
 				}
 			})
-			r.env.end(task.ID, test.state, test.out)
+			if test.state == executor.Failed {
+				r.env.exit(task.ID, test.exit, "")
+			} else {
+				r.env.end(task.ID, test.state, "")
+			}
 			r.empty()
 			if n := w.count(wire.StatusCrawled); n != 6 {
 				t.Errorf("%d rows to be processed again, want 6", n)
 			}
 			got := w.returns(t, id)
-			if len(got) != 1 || got[0].Fault != test.fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
+			if len(got) != 1 || got[0].Fault || len(got[0].Sites) != 0 || len(got[0].Statuses) != 2 {
 				t.Errorf("URL_RETURN %+v", got)
 			}
 			r.settled()

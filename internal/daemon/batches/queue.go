@@ -3,6 +3,7 @@ package batches
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -56,9 +57,18 @@ type queue struct {
 	// whenReady, if not nil, runs once when the rows of the last run are returned.
 	whenReady func()
 
-	// After a task that would probably fail again, nothing starts until awake.
-	rest  time.Duration
-	awake time.Time
+	// again returns a task for some items of a batch, which selects no others; nil: tasks of the
+	// queue are not halved. A batch without items is a test of the program.
+	again func(b *batch, items []json.RawMessage) executor.Task
+
+	// After a fault of the machine or of the program nothing starts until awake; then one batch at
+	// a time, until one succeeds.
+	fault  string // its reason; "" for none
+	rest   time.Duration
+	awake  time.Time
+	rested int64                // faults so far
+	goods  int64                // batches with items that succeeded
+	alone  map[wire.URLKey]bool // items that died alone since the last success
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 	unsubmitted                                           int64 // faults of tasks that the executor refused
@@ -67,12 +77,44 @@ type queue struct {
 // Limits of the rest after consecutive faults.
 const (
 	shortestRest = 5 * time.Second
-	longestRest  = 5 * time.Minute
+	longestRest  = 30 * time.Second
 )
+
+// rests pauses the queue after a fault of the machine or of the program. Faults of batches that
+// ran side by side count once.
+func (q *queue) rests(reason string) {
+	if q.fault != "" && q.Now().Before(q.awake) {
+		return
+	}
+	q.rest = min(max(2*q.rest, shortestRest), longestRest)
+	q.awake = q.Now().Add(q.rest)
+	q.fault = cmp.Or(reason, "unknown")
+	q.rested++
+	q.Log().Error("the queue pauses after a fault; no URL loses an attempt", "queue", q.kind, "pause", q.rest, "reason", q.fault)
+}
+
+// works ends the pauses. items is true if the batch that succeeded had items.
+func (q *queue) works(items bool) {
+	if q.fault != "" {
+		q.Log().Info("the queue goes on", "queue", q.kind)
+	}
+	q.fault, q.rest, q.awake = "", 0, time.Time{}
+	if items {
+		q.goods++
+		clear(q.alone)
+	}
+}
+
+// nothingDue ends the pauses if there is nothing to try.
+func (q *queue) nothingDue() {
+	if len(q.batches) == 0 && q.fault != "" {
+		q.works(false)
+	}
+}
 
 // watch declares the queue's timers. Call it before Run.
 func (q *queue) watch() {
-	q.batches = map[string]*batch{}
+	q.batches, q.alone = map[string]*batch{}, map[wire.URLKey]bool{}
 	q.Maintain("queue "+q.kind, func() time.Duration {
 		if len(q.batches) == 0 {
 			return 0
@@ -80,7 +122,7 @@ func (q *queue) watch() {
 		return q.QueuePeriod
 	}, func(time.Time) { q.check() })
 	q.Maintain("watch "+q.kind, q.eachSecond(func() bool { return !q.watching }), func(time.Time) { q.follow(q.openWatch) })
-	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready }), q.retry)
+	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready || q.fault != "" }), q.retry)
 }
 
 // eachSecond returns the period of a timer that is off while there is nothing to do: an idle
@@ -195,7 +237,7 @@ func (q *queue) recover() {
 
 // mayStart reports whether a schedule may start new work.
 func (q *queue) mayStart(period time.Duration, mode bool) bool {
-	return q.ready && mode && period > 0 && !q.Suspended() && !q.Now().Before(q.awake)
+	return q.ready && mode && period > 0 && !q.Suspended() && (q.fault == "" || !q.Now().Before(q.awake) && q.slots() == 0)
 }
 
 // slots returns the number of used slots.
@@ -267,6 +309,9 @@ func (q *queue) check() {
 func (q *queue) retry(now time.Time) {
 	if q.adopted && !now.Before(q.recoverDue) {
 		q.recover()
+	}
+	if q.fault != "" && len(q.statuses) > 0 && !now.Before(q.awake) {
+		q.Kick(q.timer) // goes on without waiting for the period
 	}
 	for _, b := range slices.Collect(maps.Values(q.batches)) {
 		if b.stage >= over && !b.busy && !now.Before(b.due) {

@@ -81,7 +81,7 @@ func (s *sweep) fill() {
 
 // answer summarises the answer of db-task, [operation+100, object].
 func (s *sweep) answer(res executor.Result, _ bool) outcome {
-	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
+	o := ended(res)
 	if o.State != executor.Finished {
 		return o
 	}

@@ -51,6 +51,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	if free, err := files.Free(c.server.cfg.DataDir); err == nil {
 		s.send("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
 	}
+	for _, f := range c.server.cfg.Folders {
+		if free, err := files.Free(f.Path); err == nil {
+			s.send("dc_folder_free_bytes", "Bytes that are free on the disk of a folder, by its name in the ini files.", level, float64(free), "folder", f.Name)
+		}
+	}
 }
 
 // sink sends metrics.
@@ -90,7 +95,13 @@ const (
 var others = map[string]string{
 	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
+	"batches_crawl_pause": pauseMetric, "batches_process_pause": pauseMetric,
 }
+
+// pauses are the statistics with the reason of a pause after a fault, and their queue.
+var pauses = map[string]string{"batches_crawl_pause": "crawl", "batches_process_pause": "process"}
+
+const pauseMetric = "dc_queue_paused"
 
 // suspended is the state of a suspended manager.
 const suspended = "suspended"
@@ -127,6 +138,10 @@ func (s sink) field(class, stat string, value any) {
 		}
 	case "state":
 		s.send(others["state"], "1 while an operator has suspended the manager.", level, truth(value == suspended), "manager", class)
+	case "batches_crawl_pause", "batches_process_pause":
+		reason, _ := value.(string)
+		s.send(pauseMetric, "1 while a queue pauses after a fault of the machine or of its program, with the reason.", level,
+			truth(reason != ""), "manager", class, "queue", pauses[stat], "reason", reason)
 	case "schedules":
 		s.schedules(class, value)
 	default:

@@ -23,7 +23,6 @@ import (
 	"golang.org/x/net/netutil"
 
 	"hce/dc/internal/daemon/bus"
-	"hce/dc/internal/files"
 )
 
 // Config is the section [StatusServer] and the daemon's additions.
@@ -31,9 +30,12 @@ type Config struct {
 	Host          string // StatusHost; default 127.0.0.1
 	Port          int    // StatusPort; 0 for no HTTP, negative for a port that the system chooses
 	AllowInsecure bool   // Host may be an address that other machines can reach
-	// MinFree is how many bytes the disk of DataDir must have free to be ready
+	// MinFree is how many bytes each disk with stored data must have free to be ready
 	// (StatusMinFree); 0 for no check.
 	MinFree int64
+	// Folders are the folders that the programs write, apart from DataDir. Each must be
+	// writable to be ready.
+	Folders []Folder
 
 	// Beat, if not nil, is called once per BeatEvery unless a manager is silent. A manager
 	// that an operator stopped is not silent: AdminInterfaceServer answers for it.
@@ -270,6 +272,19 @@ func (r round) fault() map[string]string {
 	return faults
 }
 
+// pauses returns the reasons of queues that pause after a fault, by manager.
+func (r round) pauses() map[string]string {
+	all := map[string]string{}
+	for class, a := range r.classes {
+		for stat := range pauses {
+			if reason, _ := a.fields[stat].(string); reason != "" {
+				all[class] = reason
+			}
+		}
+	}
+	return all
+}
+
 // silent reports whether a manager is silent.
 func (r round) silent() bool {
 	for _, a := range r.classes {
@@ -303,6 +318,9 @@ type condition struct {
 	Status   string            `json:"status"` // ok, unhealthy; ready, not ready
 	Managers map[string]string `json:"managers,omitempty"`
 	Reasons  []string          `json:"reasons,omitempty"`
+	// Pauses are the reasons of queues that pause after a fault, by manager. They do not make
+	// the daemon unhealthy: a restart would not help.
+	Pauses map[string]string `json:"pauses,omitempty"`
 }
 
 func (c condition) write(w http.ResponseWriter, good bool) {
@@ -325,7 +343,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		condition{Status: "unhealthy", Managers: faults}.write(w, false)
 		return
 	}
-	condition{Status: "ok"}.write(w, true)
+	condition{Status: "ok", Pauses: t.pauses()}.write(w, true)
 }
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
@@ -342,15 +360,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		}
 		reasons = append(reasons, unready(t)...)
 	}
-	if s.cfg.MinFree > 0 {
-		free, err := files.Free(s.cfg.DataDir)
-		switch {
-		case err != nil:
-			reasons = append(reasons, "the disk: "+err.Error())
-		case free < s.cfg.MinFree:
-			reasons = append(reasons, fmt.Sprintf("the disk of the data folder has %d bytes free, at least %d are wanted", free, s.cfg.MinFree))
-		}
-	}
+	reasons = append(reasons, s.cfg.unwritable()...)
 	if len(reasons) > 0 {
 		condition{Status: "not ready", Reasons: reasons}.write(w, false)
 		return
@@ -368,6 +378,9 @@ func unready(t snapshot) []string {
 		case a.fields["state"] == suspended:
 			reasons = append(reasons, class+" is suspended")
 		}
+	}
+	for class, reason := range t.pauses() {
+		reasons = append(reasons, class+" pauses: "+reason)
 	}
 	slices.Sort(reasons)
 	if t.stores != "" {

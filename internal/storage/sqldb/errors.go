@@ -95,6 +95,20 @@ func Busy(err error) bool {
 	return rolledBack(err)
 }
 
+// Passing reports whether err means that the database cannot answer now and may do so later: it
+// cannot be reached, has no memory, or is busy.
+func Passing(err error) bool {
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrNomem || e.Code == sqlite3.ErrInterrupt || e.Code == sqlite3.ErrProtocol) {
+		return true
+	}
+	return Busy(err) || unreachable(err) || errors.Is(err, ErrUncertain) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || slices.Contains(passingNumbers, mysqlNumber(err))
+}
+
+// passingNumbers are MySQL errors: no memory, too many connections, statement interrupted.
+var passingNumbers = []uint16{1037, 1038, 1040, 1041, 1203, 1317, 1969, 3024}
+
 // rolledBack reports whether err means that the server rolled a transaction back because
 // of a conflict with another one.
 func rolledBack(err error) bool {

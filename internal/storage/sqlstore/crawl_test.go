@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -294,6 +295,45 @@ func TestAttempts(t *testing.T) {
 	}
 	u, s := b.row("s", "u"), b.site("s")
 	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{wire.ErrMaxExecutionTime, int64(1), wire.ErrMaxExecutionTime})
+}
+
+// Rows that a batch holds can be read and can get attempts, while they stay with the batch. Only
+// the named rows count, and a row without attempts left ends.
+func TestURLHeld(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","urls":["u"]}`)
+	b.newSite(`{"id":"o","urls":["u"]}`)
+	for _, site := range []string{"s", "o"} {
+		_, err := b.MarkCrawling(ctx, site, 7, []wire.URL{wire.NewURL(site, "u"), wire.NewURL(site, "v")})
+		b.must(err)
+	}
+	_, err := b.MarkCrawling(ctx, "s", 8, []wire.URL{wire.NewURL("s", "foreign")})
+	b.must(err)
+	held := func(fault bool, urls ...wire.URLKey) (released int, names []string) {
+		released, kept, err := b.URLHeld(ctx, wire.URLReturnRequest{BatchID: 7, Keep: true, Fault: fault, MaxAttempts: 3, URLs: urls})
+		b.must(err)
+		for _, u := range kept {
+			names = append(names, u.SiteID+"/"+u.URL)
+		}
+		slices.Sort(names)
+		return released, names
+	}
+	guilty := wire.URLKey{SiteID: "s", URLMd5: wire.Md5("u")}
+	for round := range 3 {
+		n, names := held(false)
+		same(t, fmt.Sprint("all rows of the batch, round ", round), []any{n, names}, []any{0, []string{"o/u", "o/v", "s/u", "s/v"}})
+		wantN, want := 0, []string{"s/u"}
+		if round == 2 {
+			wantN, want = 1, nil
+		}
+		n, names = held(true, guilty)
+		same(t, fmt.Sprint("attempt ", round+1), []any{n, names}, []any{wantN, want})
+	}
+	u := b.row("s", "u")
+	same(t, "given up", []any{u.Status, u.State, u.ErrorMask, u.BatchID}, []any{int64(4), int64(2), wire.ErrMaxExecutionTime, int64(0)})
+	for _, row := range []wire.URL{b.row("s", "v"), b.row("o", "u"), b.row("o", "v")} {
+		same(t, row.SiteID+"/"+row.URL, []any{row.Status, row.State, row.BatchID}, []any{int64(3), int64(0), int64(7)})
+	}
 }
 
 func TestSuspend(t *testing.T) {

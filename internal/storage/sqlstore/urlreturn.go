@@ -36,6 +36,55 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 	})
 }
 
+// URLHeld reads rows that a batch holds, and leaves them with it. With Fault it counts an attempt
+// of each; rows that reach MaxAttempts are released as by URLReturn. It returns the number of
+// released rows and the other rows.
+func (s *Store) URLHeld(ctx context.Context, r wire.URLReturnRequest) (released int, kept []wire.URL, err error) {
+	run := transact(s.view)
+	if r.Fault {
+		run = s.update
+	}
+	kept, err = result(ctx, run, "URLHeld", func(t *tx) (rows []wire.URL, err error) {
+		released = 0
+		held, err := t.heldSites(r)
+		for _, h := range held {
+			if err != nil {
+				return nil, err
+			}
+			var stay []string
+			var last []heldURL
+			for _, row := range h.rows {
+				switch {
+				case r.Fault && r.MaxAttempts > 0 && row.attempts+1 >= r.MaxAttempts:
+					last = append(last, row)
+				default:
+					stay = append(stay, row.md5)
+				}
+			}
+			released += len(last)
+			if len(last) > 0 {
+				err = t.returnURLs(h.site, last, r)
+			}
+			for _, md5 := range stay {
+				if err == nil && r.Fault {
+					_, err = t.Of(h.site).Do("urls_attempt", h.site, md5)
+				}
+			}
+			var found map[string]wire.URL
+			if err == nil {
+				found, err = t.urls(h.site, stay)
+			}
+			for _, md5 := range stay {
+				if u, ok := found[md5]; ok {
+					rows = append(rows, u)
+				}
+			}
+		}
+		return rows, err
+	})
+	return released, kept, err
+}
+
 // heldURL is a row that a batch holds.
 type heldURL struct {
 	md5                     string
@@ -86,6 +135,7 @@ func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
 		switch {
 		case len(r.Statuses) > 0 && !slices.Contains(r.Statuses, h.status):
 		case r.Age > 0 && h.touched >= before:
+		case len(r.URLs) > 0 && !slices.Contains(r.URLs, wire.URLKey{SiteID: site, URLMd5: h.md5}):
 		case r.BatchID != 0 && h.batch == r.BatchID, r.BatchID == 0 && !slices.Contains(r.Except, h.batch):
 			rows = append(rows, h)
 		}
