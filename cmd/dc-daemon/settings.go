@@ -26,6 +26,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	cfg := daemon.Config{
 		Sequence:    app.Names("instantiateSequence", nil),
 		PollTimeout: map[string]time.Duration{},
+		PeersMemory: app.Int("PeersMemory", 0, 1<<20, maxMessage),
 	}
 	for _, class := range daemon.DefaultSequence {
 		f.Section(class).Accept("server")
@@ -37,7 +38,8 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	cfg.Admin = admin.Config{
 		Host: s.Text("serverHost", ""), Port: port(s),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
-		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
+		MaxFrame:      s.Int("MaxMessageSize", 1<<20, 1024, maxMessage),
+		Connections:   int(s.Int("MaxConnections", 0, 1, 10000)),
 		Timeout:       s.Duration("ClassTimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Version:       command.Version(),
 	}
@@ -47,7 +49,9 @@ func settings(f *config.File, dataDir string) daemon.Config {
 	cfg.Gateway = gateway.Config{
 		Host: s.Text("serverHost", ""), Port: port(s),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
-		MaxFrame:      s.Int("MaxMessageSize", 0, 1024, maxMessage),
+		MaxFrame:      s.Int("MaxMessageSize", 24<<20, 1024, maxMessage),
+		MaxPlain:      s.Int("MaxPlainSize", 4<<20, 1024, maxMessage),
+		Connections:   int(s.Int("MaxConnections", 0, 1, 10000)),
 		Sites:         s.Text("clientSitesManager", ""),
 		RealTime:      s.Text("clientBatchTasksManagerRealTime", ""),
 		Timeout:       s.Duration("RequestTimeout", time.Millisecond, 0, time.Millisecond, longest),

@@ -11,10 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/load"
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/daemon/status"
@@ -39,7 +43,11 @@ type Config struct {
 	// PollTimeout is PollingTimeout by class name; default a minute.
 	PollTimeout map[string]time.Duration
 
-	// Run sets Admin.Stop, the Executor of each manager, and the bus of Status.
+	// PeersMemory limits the bytes of requests of all clients and operators that are under way
+	// ([Application] PeersMemory); default a 256th of the machine's memory, 24 to 32 MiB.
+	PeersMemory int64
+
+	// Run sets Admin.Stop, the Budget of both ports, the Executor of each manager, and the bus of Status.
 	Admin    admin.Config
 	Gateway  gateway.Config
 	Sites    sites.Config
@@ -107,10 +115,34 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("class %s is twice in instantiateSequence", name)
 		}
 	}
+	machine := load.New(load.Config{})
+	if c.PeersMemory <= 0 {
+		c.PeersMemory = min(max(machine.Memory()/256, 24<<20), bus.DefaultBudget)
+	}
+	machine.SetMemoryLimit(ownMemory + 4*c.PeersMemory)
+	budget := bus.NewBudget(c.PeersMemory)
+	c.Admin.Budget, c.Gateway.Budget = budget, budget
+	clients, operators := connections()
+	c.Gateway.Connections, c.Admin.Connections = cmp.Or(c.Gateway.Connections, clients), cmp.Or(c.Admin.Connections, operators)
 	if c.StopLimit <= 0 {
 		c.StopLimit = 30 * time.Second
 	}
 	return c, nil
+}
+
+// ownMemory is what the daemon needs besides the requests of peers, with room for garbage.
+const ownMemory = 128 << 20
+
+// connections returns the default limits of connections of clients and operators: a part of the
+// descriptors of this process, whose soft limit the Go runtime has raised to the hard one. The
+// rest is for the task programs, with four descriptors each.
+func connections() (clients, operators int) {
+	files := 1024
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil {
+		files = int(min(limit.Cur, 1<<20))
+	}
+	return min(max(files/8, 8), 256), min(max(files/32, 4), 32)
 }
 
 // withSlots returns slots with defaults for the missing task types.

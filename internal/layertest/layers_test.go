@@ -77,7 +77,7 @@ var sees = map[[2]string][]string{
 	{"daemon", "crawl"}:   {},
 	{"daemon", "process"}: {},
 	{"daemon", "task"}:    {},
-	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys", "daemon/manager/managertest"},
+	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys", "daemon/load", "daemon/manager/managertest"},
 	{"cli", "storage"}:    {},
 	{"cli", "crawl"}:      {},
 	{"cli", "process"}:    {},
@@ -91,6 +91,7 @@ var private = []string{"storage/sqlstore", "storage/rawfiles", "storage/segments
 // standard library.
 var libraries = map[string][]string{
 	"github.com/pebbe/zmq4":                        {"daemon/bus"},
+	"golang.org/x/crypto":                          {"daemon/bus"},
 	"gopkg.in/ini.v1":                              {"config"},
 	"github.com/agnivade/levenshtein":              {"config"},
 	"github.com/prometheus":                        {"daemon/status"},

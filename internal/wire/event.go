@@ -46,11 +46,25 @@ type Event struct {
 
 var namePattern = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// ParseEvent reads one frame. It refuses invalid JSON, an unknown class and an invalid
+// part is a part of the frame that is read: it is not copied, as it may have megabytes.
+type part []byte
+
+func (p *part) UnmarshalJSON(raw []byte) error {
+	*p = raw
+	return nil
+}
+
+// ParseEvent reads one frame. Object is a part of it, so the frame must not change. It refuses invalid JSON, an unknown class and an invalid
 // uid; then the caller must not act on the event.
 func ParseEvent(frame []byte) (Event, error) {
 	var e Event
-	if err := json.Unmarshal(frame, &e); err != nil {
+	read := struct {
+		*Event
+		Object part `json:"eventObj"`
+	}{Event: &e}
+	err := json.Unmarshal(frame, &read)
+	e.Object = json.RawMessage(read.Object)
+	if err != nil {
 		return e, fmt.Errorf("not an event: %w", err)
 	}
 	switch e.Class {

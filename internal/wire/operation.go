@@ -103,6 +103,16 @@ func (o Op) Reads() bool {
 	return false
 }
 
+// Contents reports whether a request of o can carry contents or many new objects, and so be
+// large.
+func (o Op) Contents() bool {
+	switch o {
+	case SiteNew, URLNew, URLPut, URLUpdate, BatchRun:
+		return true
+	}
+	return false
+}
+
 // ParseOp finds an operation by its case-sensitive command name. It accepts both
 // spellings of the attribute and recalculation operations (docs/spec/DECISIONS.md 1.2).
 func ParseOp(name string) (Op, bool) {

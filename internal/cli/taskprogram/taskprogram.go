@@ -20,6 +20,7 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
+	"hce/dc/internal/daemon/load"
 	"hce/dc/internal/task"
 )
 
@@ -29,7 +30,7 @@ type Program struct {
 	Ini     string // name of the ini file without .ini; empty means Name
 	Batches bool   // accepts --maxtime
 	// Memory reads the soft memory limit of the process from the ini file (bytes); nil
-	// means 512 MiB. Open checks the values later.
+	// means 512 MiB. It is at most half of the machine's memory, or what GOMEMLIMIT says. Open checks the values later.
 	Memory func(f *config.File) int64
 	// Open reads the ini file, checks it with Checked and returns the job and a function
 	// that closes it. maxTime is --maxtime, 0 if not given. An error is a critical failure.
@@ -117,7 +118,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	if p.Memory != nil {
 		limit = p.Memory(f)
 	}
-	debug.SetMemoryLimit(limit)
+	load.New(load.Config{}).SetMemoryLimit(limit)
 	app := f.Application(p.Name, "log/"+p.Name+".log")
 	if args.checkOnly {
 		return p.check(context.Background(), f, app, maxTime), nil

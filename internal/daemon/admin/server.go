@@ -43,10 +43,14 @@ type Config struct {
 	AllowInsecure bool
 	// Curve has the server's secret key and the list of operators (serverSecretKey,
 	// allowedClients); nil for a port without keys.
-	Curve    *bus.Curve
-	MaxFrame int64         // bytes of one request (MaxMessageSize); default 64 MiB
-	Timeout  time.Duration // for the answer of a manager (ClassTimeout, ms); default 10 s
-	Version  string        // shown as VERSION
+	Curve *bus.Curve
+	// MaxFrame limits a request (MaxMessageSize; bytes); default 1 MiB. Connections (default 32)
+	// and Budget are as in gateway.Config.
+	MaxFrame    int64
+	Connections int
+	Budget      *bus.Budget
+	Timeout     time.Duration // for the answer of a manager (ClassTimeout, ms); default 10 s
+	Version     string        // shown as VERSION
 	// Stop stops the daemon. It is called from the loop and must not wait. Nil stops only
 	// this manager.
 	Stop func()
@@ -76,7 +80,7 @@ func New(base manager.Config, cfg Config) *Server {
 	// The daemon's own status server connects here, without keys.
 	s.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminStat, func(from manager.Peer, e wire.Event) { s.pass(from, e, s.AnswerStat) })
 
-	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
+	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cmp.Or(cfg.MaxFrame, 1<<20), Connections: cmp.Or(cfg.Connections, 32), Budget: cfg.Budget, Curve: cfg.Curve, Log: s.Log()})
 	own := map[int]manager.Handler{
 		wire.AdminStat: s.AnswerStat, wire.AdminGet: s.AnswerGet, wire.AdminSet: s.AnswerSet, wire.AdminState: s.state,
 	}

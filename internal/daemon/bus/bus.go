@@ -25,9 +25,11 @@ type Bus struct {
 	ctx  *zmq.Context
 	open atomic.Int64
 
-	zap      zapHandler
-	watchers sync.WaitGroup // one goroutine for each binding socket with keys
-	monitors atomic.Int64   // numbers the endpoints of monitors
+	serving sync.WaitGroup // goroutines of TCP sockets that listen
+	names   atomic.Int64   // numbers the endpoints of monitors and of pairs
+
+	objects sync.Map // of events between sockets of this bus, by number
+	object  atomic.Uint64
 
 	ending  sync.Once
 	ended   chan struct{} // closed when Term is done
@@ -36,7 +38,6 @@ type Bus struct {
 
 // New starts a bus with one I/O thread. Call [Bus.Term] at the end.
 func New() (*Bus, error) {
-	seedRoutingIDs()
 	ctx, err := zmq.NewContext()
 	if err != nil {
 		return nil, fmt.Errorf("create ZMQ context: %w", err)
@@ -74,13 +75,10 @@ func (b *Bus) Term(limit time.Duration) error {
 	}
 }
 
-// term ends the ZAP handler after the last socket with keys: without a handler libzmq
-// accepts every client.
 func (b *Bus) term() error {
-	b.watchers.Wait()
-	err := b.stopZAP()
+	b.serving.Wait()
 	b.ctx.SetRetryAfterEINTR(true)
-	return errors.Join(err, b.ctx.Term())
+	return b.ctx.Term()
 }
 
 // Open returns the number of open sockets.

@@ -2,10 +2,7 @@ package bus
 
 import (
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -264,45 +261,6 @@ func TestHostilePeers(t *testing.T) {
 	}
 }
 
-// The unread messages of a slow reader are limited in bytes.
-func TestUnread(t *testing.T) {
-	b := newBus(t)
-	for _, c := range []struct {
-		endpoint string
-		options  Options
-		want     int
-	}{
-		{TCP("127.0.0.1", 0), Options{}, 16},
-		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 30}, 16},
-		{TCP("127.0.0.1", 0), Options{MaxFrame: 4 << 20}, 256},
-		{TCP("127.0.0.1", 0), Options{MaxFrame: 1 << 10}, 1000},
-		{TCP("127.0.0.1", 0), Options{HighWater: 3}, 3},
-		{Inproc("x"), Options{}, 1000},
-	} {
-		s := bind(t, b, c.endpoint, c.options)
-		got, err := s.zmq.GetRcvhwm()
-		sent, e := s.zmq.GetSndhwm()
-		if err != nil || e != nil || got != c.want || sent != c.options.withDefaults(c.endpoint).HighWater {
-			t.Errorf("%+v: %d to receive, %d to send, %v, %v", c, got, sent, err, e)
-		}
-		s.Close()
-	}
-	// A sender that is faster than the reader waits; nothing is lost.
-	const n = 200
-	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
-	c := connect(t, b, s.Endpoint())
-	for i := range n {
-		if _, err := c.Send(nil, event(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range n {
-		if m, err := next(t, s); err != nil || m.Event.UID != fmt.Sprint(i) {
-			t.Fatalf("message %d: %+v, %v", i, m, err)
-		}
-	}
-}
-
 func TestTermDoesNotHang(t *testing.T) {
 	b, err := New()
 	if err != nil {
@@ -319,37 +277,6 @@ func TestTermDoesNotHang(t *testing.T) {
 		t.Errorf("open socket: %v", err)
 	}
 	s.Close()
-}
-
-// A peer that brings the ROUTER's next routing id would end the process, so that id must
-// differ between processes.
-func TestRoutingIDsAreUnpredictable(t *testing.T) {
-	const asked = "TEST_PRINT_ROUTE"
-	if os.Getenv(asked) != "" {
-		b := newBus(t)
-		s := bind(t, b, TCP("127.0.0.1", 0), Options{})
-		if _, err := connect(t, b, s.Endpoint()).Send(nil, event("u")); err != nil {
-			t.Fatal(err)
-		}
-		m, err := next(t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("route %x.", m.Route[0])
-		return
-	}
-	seen := map[string]bool{}
-	for range 3 {
-		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		c.Env = append(os.Environ(), asked+"=1")
-		out, err := c.CombinedOutput()
-		_, route, _ := strings.Cut(string(out), "route ")
-		route, _, ok := strings.Cut(route, ".")
-		if err != nil || !ok || seen[route] {
-			t.Fatalf("route %q, earlier routes %v, %v\n%s", route, seen, err, out)
-		}
-		seen[route] = true
-	}
 }
 
 // The routing id of a connected peer is not given to another peer.

@@ -37,15 +37,6 @@ var hasCurve = zmq.HasCurve
 
 var errNoCurve = errors.New("keys are configured, but this libzmq was built without CURVE (libsodium)")
 
-// server sets the keys of a binding socket and its ZAP domain.
-func (c *Curve) server(s *zmq.Socket, domain string) error {
-	err := errors.Join(s.SetCurveServer(1), s.SetCurveSecretkey(c.Secret), s.SetZapDomain(domain))
-	if err != nil {
-		return fmt.Errorf("the secret key is not accepted: %w", err)
-	}
-	return nil
-}
-
 // client sets the keys of a connecting socket.
 func (c *Curve) client(s *zmq.Socket) error {
 	err := errors.Join(

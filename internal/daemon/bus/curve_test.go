@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -258,65 +257,6 @@ func TestFailingLists(t *testing.T) {
 	})
 }
 
-// The handler refuses malformed requests of RFC 27, which libzmq would not send.
-func TestZAPReplies(t *testing.T) {
-	b := newBus(t)
-	public := strings.Repeat("k", 32)
-	g, err := b.addAuthenticator(&guests{keys: map[string]bool{zmq.Z85encode(public): true}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := []string{"1.0", "7", g.domain, "192.0.2.1", "", "CURVE", public}
-	with := func(i int, text string) []string {
-		c := append([]string{}, good...)
-		c[i] = text
-		return c
-	}
-	cases := map[string]struct {
-		frames []string
-		yes    bool
-	}{
-		"listed":             {good, true},
-		"version":            {with(0, "2.0"), false},
-		"another socket":     {with(2, "bus.99"), false},
-		"no domain":          {with(2, ""), false},
-		"NULL":               {with(5, "NULL")[:6], false},
-		"NULL with a key":    {with(5, "NULL"), false},
-		"PLAIN":              {append(with(5, "PLAIN"), "secret"), false},
-		"unlisted":           {with(6, strings.Repeat("x", 32)), false},
-		"short key":          {with(6, public[1:]), false},
-		"long key":           {with(6, public+"k"), false},
-		"as text":            {with(6, zmq.Z85encode(public)), false},
-		"no key":             {good[:6], false},
-		"one frame too many": {append(with(0, "1.0"), "x"), false},
-		"nothing":            {nil, false},
-		"empty":              {[]string{""}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var frames [][]byte
-			for _, f := range tc.frames {
-				frames = append(frames, []byte(f))
-			}
-			got := b.zap.reply(frames)
-			want := []string{"1.0", "", "400", "no access", "", ""}
-			if tc.yes {
-				want = []string{"1.0", "", "200", "", zmq.Z85encode(public), ""}
-			}
-			if len(frames) > 1 {
-				want[1] = "7"
-			}
-			if string(bytes.Join(got, []byte("|"))) != strings.Join(want, "|") {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
-	}
-	b.zap.remove(g)
-	if got := b.zap.reply([][]byte{[]byte("1.0"), []byte("7"), []byte(g.domain), nil, nil, []byte("CURVE"), []byte(public)}); string(got[2]) != "400" {
-		t.Errorf("closed socket: %q", got)
-	}
-}
-
 // A thousand refused connections do not block listed clients and do not fill the log.
 func TestManyRefused(t *testing.T) {
 	const strangers, each, visits = 4, 250, 100
@@ -464,46 +404,6 @@ func TestTermWithAnOpenSocket(t *testing.T) {
 	}
 	refused(t, visit(t, outside, s, bob.to(server), "bob"), "does not list")
 	s.Close()
-}
-
-// A log line about an early failure joins several events.
-func TestHandshakeLog(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	file, err := c.(*net.TCPConn).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	fd := int(file.Fd())
-	j := &testlog.Recorder{}
-	w := handshakeLog{auth: &authenticator{log: slog.New(slog.NewTextHandler(j, nil))}, peers: map[int]string{}}
-	w.record(zmq.EVENT_ACCEPTED, fd)
-	w.record(zmq.EVENT_ACCEPTED, -1)
-	w.record(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongMechanism)
-	w.record(zmq.EVENT_DISCONNECTED, fd)
-	w.record(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, wrongCrypto)
-	w.record(zmq.EVENT_DISCONNECTED, -1) // disconnected before its address was read
-	w.record(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0)
-	w.record(zmq.EVENT_DISCONNECTED, 76)
-	w.record(zmq.EVENT_DISCONNECTED, 77) // without a failure
-	want := []string{
-		`level=WARN msg="client refused" reason="it has no keys" address=` + l.Addr().String() + " ",
-		`reason="it has another public key for this server" address=unknown `,
-		`level=INFO msg="client refused" reason="it disconnected in the handshake, or was too slow" address=`,
-	}
-	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[2], want[2]) || !strings.Contains(lines[0], want[0]) || !strings.Contains(lines[1], want[1]) || len(w.peers) != 0 {
-		t.Errorf("%q, left %v", lines, w.peers)
-	}
 }
 
 func TestThrottle(t *testing.T) {

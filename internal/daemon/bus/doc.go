@@ -21,13 +21,17 @@
 // hand it over before its first use. A send never waits: it returns [ErrBusy] if the queue
 // is full and [ErrGone] if the peer has disconnected.
 //
-// With keys ([Curve]) TCP is encrypted. libzmq asks the ZAP handler of the bus in each
-// handshake (ZeroMQ RFC 27); each message is checked again. A refused client gets no answer.
-// Refusals are logged at a limited rate. An address that other machines can reach needs keys
-// or AllowInsecure.
+// libzmq carries messages inside the process and connects to other machines. A socket that
+// listens on TCP is a server of ZMTP 3 in Go (listener.go): libzmq allocates each announced frame
+// and has no limit for all peers together.
 //
-// Limits: the frame size and the high-water mark bound a TCP peer. libzmq counts whole
-// messages, so a peer that never ends a message of many frames is not bounded. A peer may
-// also choose its routing id (see seedRoutingIDs). Both are reasons to listen on loopback or
-// with keys only.
+// With keys ([Curve]) TCP is encrypted (ZeroMQ RFC 26). Each client is checked in the handshake
+// and at each message. A refused client gets no answer. Refusals are logged at a limited rate. An
+// address that other machines can reach needs keys or AllowInsecure.
+//
+// Limits of a socket that listens: [Options.Connections]; the requests of all peers that are
+// under way, in number and in bytes ([Budget]); the size of a request by its operation. The length
+// of a request is admitted before its bytes are read. A request that is not admitted is answered
+// with the limit; with keys its connection ends, because its uid cannot be read before its end.
+// Peers take turns, request by request. A peer that does not read its answers is not read.
 package bus

@@ -1,8 +1,12 @@
 package bus
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"syscall"
 
 	zmq "github.com/pebbe/zmq4"
@@ -17,6 +21,15 @@ const maxRoute = 4
 // Route is the return path to a peer: the routing frames of its message. It is nil for
 // messages of a DEALER socket.
 type Route [][]byte
+
+// Client returns a route of one frame that is equal for all requests of one connection to a
+// TCP socket.
+func (r Route) Client() Route {
+	if len(r) == 0 {
+		return nil
+	}
+	return Route{r[0][:min(len(r[0]), 8)]}
+}
 
 // Message is one received event.
 type Message struct {
@@ -60,11 +73,11 @@ type Socket struct {
 	router   bool
 	endpoint string
 
-	auth    *authenticator // of a binding socket with keys
-	monitor *zmq.Socket    // of a connecting socket with Options.Watch
-	keys    bool           // it connects with keys
-	hangUps int            // consecutive handshakes that the server ended without a reason
-	refused error          // ErrRefused, once it is known
+	tcp     *listener   // of a socket that listens on TCP; zmq wakes its owner
+	monitor *zmq.Socket // of a connecting socket with Options.Watch
+	keys    bool        // it connects with keys
+	hangUps int         // consecutive handshakes that the server ended without a reason
+	refused error       // ErrRefused, once it is known
 }
 
 // Bind opens a ROUTER socket on "tcp://127.0.0.1:5504" or "inproc://name". It returns
@@ -81,41 +94,54 @@ func (b *Bus) bind(endpoint string, o Options) (*Socket, error) {
 	if err := o.checkExposure(endpoint); err != nil {
 		return nil, err
 	}
+	if _, tcp := tcpHost(endpoint); tcp {
+		return b.bindTCP(endpoint, o.forListener())
+	}
 	s, err := b.socket(zmq.ROUTER, endpoint, o)
 	if err != nil {
 		return nil, err
 	}
 	// Without it a ROUTER silently drops messages that it cannot deliver.
 	err = s.zmq.SetRouterMandatory(1)
-	if err == nil && o.Curve != nil {
-		err = s.protect(o)
-	}
 	if err == nil {
 		err = uninterrupted(func() error { return s.zmq.Bind(endpoint) })
-	}
-	if err == nil {
-		s.endpoint, err = s.zmq.GetLastEndpoint()
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
+	s.endpoint = endpoint
 	return s, nil
 }
 
-// protect registers a socket with the ZAP handler before it listens.
-func (s *Socket) protect(o Options) (err error) {
-	if o.Curve.Allowed == nil {
-		return errors.New("keys without a list of clients")
+// bindTCP opens a listener and the pair that wakes the owner of the socket.
+func (b *Bus) bindTCP(endpoint string, o Options) (*Socket, error) {
+	if o.Curve != nil && o.Curve.Allowed == nil {
+		return nil, errors.New("keys without a list of clients")
 	}
-	s.auth, err = s.bus.addAuthenticator(o.Curve.Allowed, o.Log)
+	name := Inproc("bus.tcp." + strconv.FormatInt(b.names.Add(1), 10))
+	s, err := b.socket(zmq.PAIR, name, Options{}.withDefaults(name))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := o.Curve.server(s.zmq, s.auth.domain); err != nil {
-		return err
+	s.router = true
+	far, err := b.ctx.NewSocket(zmq.PAIR)
+	if err == nil {
+		err = errors.Join(far.SetLinger(0), uninterrupted(func() error { return s.zmq.Bind(name) }),
+			uninterrupted(func() error { return far.Connect(name) }))
+		if err == nil {
+			s.tcp, err = b.listen(endpoint, o, far)
+		}
+		if err != nil {
+			_ = far.Close()
+		}
 	}
-	return s.bus.watch(s.zmq, s.auth)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.endpoint = s.tcp.endpoint()
+	return s, nil
 }
 
 // Connect opens a DEALER socket to endpoint. It does not wait for the peer: sent messages
@@ -194,33 +220,83 @@ func (s *Socket) Close() {
 	if s.monitor != nil {
 		_ = s.monitor.Close()
 	}
-	if s.auth != nil {
-		s.bus.zap.remove(s.auth)
+	if s.tcp != nil {
+		s.tcp.close()
 	}
 	s.bus.open.Add(-1)
 }
 
 // Send queues one event and returns the bytes of its frame. A ROUTER needs the route of the
-// peer, a DEALER nil. It never waits and sends nothing after an error: ErrBusy if the queue
-// is full, ErrGone if the peer has disconnected, ErrRefused as for Recv.
+// peer. A DEALER needs none; it may give one frame that tells apart the peers it speaks for. It
+// never waits and sends nothing after an error: ErrBusy if the queue is full, ErrGone if the
+// peer has disconnected, ErrRefused as for Recv.
 func (s *Socket) Send(route Route, e wire.Event) (int, error) {
+	if s.router && len(route) == 0 {
+		return 0, fmt.Errorf("send event: no routing frames for the socket of %s", s.endpoint)
+	}
+	object := e.Object
+	number := s.hand(&e)
 	frame, err := e.Frame()
 	if err != nil {
 		return 0, fmt.Errorf("encode event: %w", err)
 	}
-	if s.router != (len(route) > 0) {
-		return 0, fmt.Errorf("send event: %d routing frames for the socket of %s", len(route), s.endpoint)
+	if number != nil {
+		frame = append(number, frame...)
 	}
-	// Only the first frame can fail: it selects the peer and reserves the room.
-	for _, part := range route {
-		if err := s.send(part, zmq.SNDMORE); err != nil {
-			return 0, fmt.Errorf("send event: %w", err)
-		}
+	if s.tcp != nil {
+		err = s.tcp.send(route, frame)
+	} else {
+		err = s.sendAll(append(route[:len(route):len(route)], frame))
 	}
-	if err := s.send(frame, 0); err != nil {
+	if err != nil {
+		s.take(number)
 		return 0, fmt.Errorf("send event: %w", err)
 	}
+	if number != nil {
+		return len(frame) + len(object), nil
+	}
 	return len(frame), nil
+}
+
+// sendAll sends the frames of a message.
+func (s *Socket) sendAll(frames [][]byte) error {
+	// Only the first frame can fail: it selects the peer and reserves the room.
+	for i, frame := range frames {
+		more := zmq.SNDMORE
+		if i == len(frames)-1 {
+			more = 0
+		}
+		if err := s.send(frame, more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handed begins the frame of an event whose object did not travel with it.
+const handed = '@'
+
+// hand keeps a large object of an event to another socket of this bus aside, so that it is not
+// copied, and returns what its frame begins with, or nil. If the event is never received, the
+// object stays until the bus ends.
+func (s *Socket) hand(e *wire.Event) []byte {
+	if len(e.Object) <= freeFrame || !strings.HasPrefix(s.endpoint, "inproc://") {
+		return nil
+	}
+	n := s.bus.object.Add(1)
+	s.bus.objects.Store(n, e.Object)
+	e.Object = nil
+	return binary.BigEndian.AppendUint64([]byte{handed}, n)
+}
+
+// take returns the object that hand has kept aside.
+func (s *Socket) take(number []byte) json.RawMessage {
+	if len(number) != 9 {
+		return nil
+	}
+	v, _ := s.bus.objects.LoadAndDelete(binary.BigEndian.Uint64(number[1:]))
+	object, _ := v.(json.RawMessage)
+	return object
 }
 
 func (s *Socket) send(frame []byte, more zmq.Flag) error {
@@ -243,15 +319,33 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 }
 
 // Recv takes one message. It never waits: ErrNone if the queue is empty. A *BadMessage
-// leaves the socket usable. After any other error, ErrRefused included, it is unusable.
+// leaves the socket usable. After any other error, ErrRefused included, it is unusable. Each
+// message of a TCP socket that listens needs one answer or one Forget.
 func (s *Socket) Recv() (Message, error) {
 	if err := s.refusal(); err != nil {
 		return Message{}, err
 	}
-	p, err := s.take()
+	p, err := s.receive()
 	if err != nil {
 		return Message{}, err
 	}
+	m, err := s.parse(p)
+	var bad *BadMessage
+	if errors.As(err, &bad) && (bad.Route == nil || !bad.Answerable()) && s.router {
+		s.Forget(Route(p.frames))
+	}
+	return m, err
+}
+
+// Forget ends a request that gets no answer.
+func (s *Socket) Forget(route Route) {
+	if s.tcp != nil {
+		s.tcp.forget(route)
+	}
+}
+
+// parse returns the event of a message.
+func (s *Socket) parse(p parcel) (Message, error) {
 	last := len(p.frames) - 1
 	route, frame := Route(p.frames[:last]), p.frames[last]
 	switch {
@@ -259,33 +353,53 @@ func (s *Socket) Recv() (Message, error) {
 		return Message{}, &BadMessage{Err: fmt.Errorf("receive event: more than %d routing frames", maxRoute)}
 	case s.router && last == 0:
 		return Message{}, &BadMessage{Err: errors.New("receive event: no event frame")}
-	case s.auth != nil && !s.auth.allows(p.user):
+	case s.tcp != nil && s.tcp.key != nil && !s.tcp.auth.allows(p.user):
 		return Message{}, &BadMessage{Size: len(frame), Err: fmt.Errorf("receive event: client %s at %s is not listed any more", p.user, p.address)}
+	case p.bad != nil:
+		p.bad.Route = route
+		return Message{}, p.bad
 	case !s.router:
 		route = nil
 	}
-	e, err := wire.ParseEvent(frame)
-	if err != nil {
-		return Message{}, &BadMessage{Route: route, Event: e, Size: len(frame), Err: fmt.Errorf("receive event: %w", err)}
+	size := len(frame)
+	var object json.RawMessage
+	if size > 9 && frame[0] == handed && s.tcp == nil {
+		object = s.take(frame[:9])
+		frame, size = frame[9:], size+len(object)
 	}
-	return Message{Route: route, Event: e, Size: len(frame)}, nil
+	e, err := wire.ParseEvent(frame)
+	if object != nil {
+		e.Object = object
+	}
+	if err == nil && s.tcp != nil && int64(size) > s.tcp.o.limit(wire.Op(e.Type)) {
+		err = s.tcp.o.tooLarge(wire.Op(e.Type), int64(size))
+		e.Object = nil
+	}
+	if err != nil {
+		return Message{}, &BadMessage{Route: route, Event: e, Size: size, Err: fmt.Errorf("receive event: %w", err)}
+	}
+	return Message{Route: route, Event: e, Size: size}, nil
 }
 
-// parcel is one message with the metadata of its sender.
+// parcel is one message. The last three fields are for TCP sockets that listen.
 type parcel struct {
-	frames  [][]byte // at most maxRoute+1
+	frames  [][]byte // at most maxRoute+1, and the peer of a TCP socket
 	tooMany bool
-	user    string // the public key; only if the socket has an authenticator
-	address string // as user
+	bad     *BadMessage // the listener refuses it
+	user    string      // the public key, if the socket has keys
+	address string
 }
 
-// take reads all frames of a message.
-func (s *Socket) take() (parcel, error) {
+// receive reads all frames of a message.
+func (s *Socket) receive() (parcel, error) {
 	var p parcel
 	for {
-		frame, about, err := s.recv()
-		if err != nil {
+		frame, err := s.recv()
+		switch {
+		case err != nil:
 			return parcel{}, err
+		case s.tcp != nil: // the frame only says so
+			return <-s.tcp.ready, nil
 		}
 		if len(p.frames) <= maxRoute {
 			p.frames = append(p.frames, frame)
@@ -297,34 +411,23 @@ func (s *Socket) take() (parcel, error) {
 			return parcel{}, fmt.Errorf("receive event: %w", err)
 		}
 		if !more {
-			p.user, p.address = about[zapUser], about[peerAddress]
 			return p, nil
 		}
 	}
 }
 
-// Metadata of a frame in libzmq.
-const (
-	zapUser     = "User-Id" // the user id in the reply of the ZAP handler
-	peerAddress = "Peer-Address"
-)
-
-// recv reads one frame and, for a socket with an authenticator, the sender's metadata.
-func (s *Socket) recv() (frame []byte, about map[string]string, err error) {
+// recv reads one frame.
+func (s *Socket) recv() ([]byte, error) {
 	for {
-		if s.auth != nil {
-			frame, about, err = s.zmq.RecvBytesWithMetadata(zmq.DONTWAIT, zapUser, peerAddress)
-		} else {
-			frame, err = s.zmq.RecvBytes(zmq.DONTWAIT)
-		}
+		frame, err := s.zmq.RecvBytes(zmq.DONTWAIT)
 		switch {
 		case err == nil:
-			return frame, about, nil
+			return frame, nil
 		case interrupted(err):
 		case zmq.AsErrno(err) == zmq.Errno(syscall.EAGAIN):
-			return nil, nil, ErrNone
+			return nil, ErrNone
 		default:
-			return nil, nil, fmt.Errorf("receive event: %w", err)
+			return nil, fmt.Errorf("receive event: %w", err)
 		}
 	}
 }

@@ -46,8 +46,13 @@ type Config struct {
 	AllowInsecure bool
 	// Curve has the server's secret key and the list of clients (serverSecretKey,
 	// allowedClients); nil for a port without keys.
-	Curve    *bus.Curve
-	MaxFrame int64 // bytes of one request (MaxMessageSize); default 64 MiB
+	Curve *bus.Curve
+	// MaxFrame and MaxPlain limit requests with and without contents (MaxMessageSize,
+	// MaxPlainSize; bytes), Connections the clients (MaxConnections), and Budget the requests
+	// of all clients and operators. Defaults as in bus.Options.
+	MaxFrame, MaxPlain int64
+	Connections        int
+	Budget             *bus.Budget
 	// Sites and RealTime are inproc names (clientSitesManager,
 	// clientBatchTasksManagerRealTime); default the class names.
 	Sites, RealTime string
@@ -77,7 +82,7 @@ func New(base manager.Config, cfg Config) *Service {
 	cfg.Nodes = manager.Default(cfg.Nodes, 1)
 	base.Name = Name
 	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: merged}
-	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, Curve: cfg.Curve, Log: s.Log()})
+	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, MaxPlain: cfg.MaxPlain, Connections: cfg.Connections, Budget: cfg.Budget, Curve: cfg.Curve, Log: s.Log()})
 	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
 	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
 	s.HandleClass(server, wire.ClassClient, s.request)
@@ -107,7 +112,8 @@ func (s *Service) request(from manager.Peer, e wire.Event) {
 	}
 	request, merging := e, s.mergingOf(from, op, e)
 	e.Object = nil // saves memory: thousands of requests may wait here
-	s.Forward(manager.Peer{Socket: to}, request, timeout, func(answer wire.Event, err error) {
+	// The manager gives turns to clients, so it must tell them apart.
+	s.Forward(manager.Peer{Socket: to, Route: from.Route.Client()}, request, timeout, func(answer wire.Event, err error) {
 		switch {
 		case err != nil:
 			s.Reply(from, e, e.Type+wire.ResponseOffset, refusal(err, timeout))

@@ -82,19 +82,28 @@ func findGroups(files fs.FS, membership string) []group {
 	return list
 }
 
-// freeMemory returns the bytes below the group's limit; ok is false without a limit. Inactive
-// file pages count as free, as in MemAvailable: a group that reads many files is full of them.
-func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
+// mostMemory returns the group's limit; ok is false without one.
+func (g group) mostMemory(files fs.FS) (most int64, ok bool) {
 	if g.memory == "" {
 		return 0, false
 	}
-	limit, used, cache := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+	limit := "memory.limit_in_bytes"
 	if g.v2 {
-		limit, used, cache = "memory.max", "memory.current", "inactive_file"
+		limit = "memory.max"
 	}
-	most, ok := parseAmount(head(files, path.Join(g.memory, limit)))
+	return parseAmount(head(files, path.Join(g.memory, limit)))
+}
+
+// freeMemory returns the bytes below the group's limit; ok is false without a limit. Inactive
+// file pages count as free, as in MemAvailable: a group that reads many files is full of them.
+func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
+	most, ok := g.mostMemory(files)
 	if !ok {
 		return 0, false
+	}
+	used, cache := "memory.usage_in_bytes", "total_inactive_file"
+	if g.v2 {
+		used, cache = "memory.current", "inactive_file"
 	}
 	now, ok := parseAmount(head(files, path.Join(g.memory, used)))
 	if !ok {

@@ -58,9 +58,14 @@ func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
 }
 
 // parseMeminfo returns MemAvailable of /proc/meminfo in bytes.
-func parseMeminfo(text string) (int64, error) {
+func parseMeminfo(text string) (int64, error) { return memory(text, "MemAvailable") }
+
+// parseTotal returns MemTotal of /proc/meminfo in bytes.
+func parseTotal(text string) (int64, error) { return memory(text, "MemTotal") }
+
+func memory(text, name string) (int64, error) {
 	for line := range strings.Lines(text) {
-		rest, found := strings.CutPrefix(line, "MemAvailable:")
+		rest, found := strings.CutPrefix(line, name+":")
 		if !found {
 			continue
 		}
@@ -74,7 +79,7 @@ func parseMeminfo(text string) (int64, error) {
 		}
 		return n * 1024, nil
 	}
-	return 0, errors.New("/proc/meminfo has no MemAvailable")
+	return 0, errors.New("/proc/meminfo has no " + name)
 }
 
 // parseAverage returns the load average over one minute of /proc/loadavg.

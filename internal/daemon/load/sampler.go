@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -74,6 +75,33 @@ func New(cfg Config) *Sampler {
 		groups:  findGroups(cfg.Files, head(cfg.Files, "proc/self/cgroup")),
 		figures: Figures{CPU: Unknown, IOWait: Unknown, FreeRAM: Unknown, Average: Unknown, Measuring: true},
 	}
+}
+
+// Memory returns the bytes of memory that this process may use at most: those of the machine, or
+// of the control group with the smallest limit. It returns Unknown if the system does not say.
+func (s *Sampler) Memory() int64 {
+	most, err := read(s.files, "proc/meminfo", parseTotal, Unknown)
+	if err != nil {
+		return Unknown
+	}
+	for _, g := range s.groups {
+		if limit, ok := g.mostMemory(s.files); ok {
+			most = min(most, limit)
+		}
+	}
+	return most
+}
+
+// SetMemoryLimit sets the soft memory limit of this process (GOMEMLIMIT) to wanted bytes, and at
+// most half of the memory, unless the environment sets it.
+func (s *Sampler) SetMemoryLimit(wanted int64) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	if most := s.Memory(); most > 0 {
+		wanted = min(wanted, most/2)
+	}
+	debug.SetMemoryLimit(wanted)
 }
 
 // Figures returns the figures of the last sample.

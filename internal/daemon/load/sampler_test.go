@@ -3,6 +3,7 @@ package load
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +222,40 @@ func BenchmarkSample(b *testing.B) {
 		if err := s.Sample(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// The memory is that of the machine, or the smallest limit of a group. The soft limit of a process
+// follows it, unless the environment sets one.
+func TestMemory(t *testing.T) {
+	m := newMachine(t)
+	m.write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\n")
+	if got := m.sampler().Memory(); got != 1000<<10 {
+		t.Errorf("the machine has %d bytes", got)
+	}
+	m.write("proc/self/cgroup", "0::/a/dc\n")
+	m.write("sys/fs/cgroup/a/memory.max", "100000\n")
+	m.write("sys/fs/cgroup/a/dc/memory.max", "900000\n")
+	s := m.sampler()
+	if got := s.Memory(); got != 100000 {
+		t.Errorf("the group has %d bytes", got)
+	}
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	m.write("sys/fs/cgroup/a/memory.max", "8000000000\n")
+	m.write("sys/fs/cgroup/a/dc/memory.max", "4000000000\n")
+	m.write("proc/meminfo", "MemTotal: 8000000 kB\n")
+	for wanted, want := range map[int64]int64{1 << 30: 1 << 30, 1 << 40: 2000000000} {
+		if s.SetMemoryLimit(wanted); debug.SetMemoryLimit(-1) != want {
+			t.Errorf("for %d the limit is %d, want %d", wanted, debug.SetMemoryLimit(-1), want)
+		}
+	}
+	t.Setenv("GOMEMLIMIT", "3GiB")
+	debug.SetMemoryLimit(3 << 30)
+	if s.SetMemoryLimit(1 << 30); debug.SetMemoryLimit(-1) != 3<<30 {
+		t.Errorf("the limit of the environment became %d", debug.SetMemoryLimit(-1))
+	}
+	if got := New(Config{Files: os.DirFS(t.TempDir())}).Memory(); got != Unknown {
+		t.Errorf("without /proc/meminfo %d bytes", got)
 	}
 }

@@ -285,24 +285,29 @@ func (l *Loop) dispatch(s *socket, from Peer, e wire.Event) {
 	if !ok {
 		h = l.unknown
 	}
-	l.guard("event", func() { h(from, e) })
+	if !l.guard("event", func() { h(from, e) }) {
+		l.byName[from.Socket].open.Forget(from.Route)
+	}
 }
 
-// guard logs a panic of a handler and keeps the manager running. The sender of the request
-// sees a timeout.
-func (l *Loop) guard(what string, f func()) {
+// guard logs a panic of a handler, reports false and keeps the manager running. The sender of
+// the request sees a timeout.
+func (l *Loop) guard(what string, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
+			ok = false
 			l.log.Error("handler failed", "op", what, "error", fmt.Sprint(r), "stack", string(debug.Stack()))
 		}
 	}()
 	f()
+	return true
 }
 
 // unknown refuses a request without a handler. It drops late answers, so that two managers
 // never answer each other in a loop.
 func (l *Loop) unknown(from Peer, e wire.Event) {
 	if isAnswer(l.byName[from.Socket], e) {
+		l.byName[from.Socket].open.Forget(from.Route)
 		l.log.Debug("answer came too late", "uid", e.UID, "op", e.Type)
 		return
 	}

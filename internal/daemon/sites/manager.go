@@ -11,9 +11,10 @@
 // events of class client, every operation except BATCH. Managers also use URL_RETURN, which
 // clients cannot send.
 //
-// Up to Workers requests run at once. Each peer has two queues, for requests that read and for
-// requests that change data; the queues take turns. No peer gets the last worker, and its
-// changes leave some workers for its reads. So a slow request never blocks another manager, and
+// Up to Workers requests run at once. Each manager, and each client of the gateway, has two
+// queues, for requests that read and for requests that change data; the managers take turns, and
+// so do the queues of each. No manager and no client gets the last worker, and changes leave some
+// workers for reads. So a slow request never blocks another manager, and
 // changes of one site never block the status of another. If MaxQueue requests wait, the answer
 // is "busy".
 //
@@ -147,20 +148,25 @@ func (m *Manager) next() {
 	}
 }
 
-// mayRun reserves one worker for other peers, and a quarter of a peer's workers for its reads:
-// changes of one site wait for each other in the database, and reads must not wait with them.
+// mayRun reserves one worker for other managers, one of the gateway's for other clients, and a
+// quarter for reads: changes of one site wait for each other in the database, and reads must
+// not wait with them.
 func (m *Manager) mayRun(s stream) bool {
-	all, changes := 0, 0
-	for j := range m.running {
-		if other := j.stream(); other.peer == s.peer {
-			all++
-			if !other.reads {
-				changes++
+	within := func(most int, same func(other stream) bool) bool {
+		all, changes := 0, 0
+		for j := range m.running {
+			if other := j.stream(); same(other) {
+				all++
+				if !other.reads {
+					changes++
+				}
 			}
 		}
+		return all < max(1, most) && (s.reads || changes < max(1, most-m.cfg.Workers/4))
 	}
-	most := max(1, m.cfg.Workers-1)
-	return all < most && (s.reads || changes < max(1, most-m.cfg.Workers/4))
+	most := m.cfg.Workers - 1
+	return within(most, func(other stream) bool { return other.peer == s.peer }) &&
+		(s.client == "" || within(most-1, func(other stream) bool { return other.peer == s.peer && other.client == s.client }))
 }
 
 func (m *Manager) start(j *job) {

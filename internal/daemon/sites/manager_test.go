@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -324,6 +325,62 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// Clients with many requests delay the single request of another client by one turn each, and
+// that of another manager not at all.
+func TestClientsTakeTurns(t *testing.T) {
+	m := &Manager{cfg: Config{Workers: 8}, running: map[*job]bool{}}
+	add := func(peer, client string, number int) {
+		route := bus.Route{[]byte(peer)}
+		if client != "" {
+			route = append(route, []byte(client))
+		}
+		m.queue.add(&job{from: manager.Peer{Route: route}, event: wire.Event{Type: int(wire.SiteStatus), UID: fmt.Sprint(client, number)}})
+	}
+	for i := range 1000 {
+		add("gateway", "many", i)
+		add("gateway", "more", i)
+	}
+	next := func() string {
+		j, ok := m.queue.take(m.mayRun)
+		if !ok {
+			return "none"
+		}
+		m.running[j] = true
+		return j.event.UID
+	}
+	next()
+	add("gateway", "single", 1)
+	add("BatchTasksManager", "", 7)
+	if got := []string{next(), next(), next(), next()}; !slices.Contains(got, "single1") || !slices.Contains(got, "7") {
+		t.Errorf("the next turns are %v", got)
+	}
+	for range 3 {
+		next()
+	}
+	if got := next(); got != "none" {
+		t.Errorf("the gateway took the last worker for %s", got)
+	}
+	add("BatchTasksManager", "", 8)
+	if got := next(); got != "8" {
+		t.Errorf("the last worker runs %s", got)
+	}
+	alone := &Manager{cfg: Config{Workers: 8}, running: map[*job]bool{}}
+	m = alone
+	for i := range 10 {
+		add("gateway", "many", i)
+	}
+	for range 6 {
+		next()
+	}
+	if got := next(); got != "none" {
+		t.Errorf("one client has seven workers, the last one with %s", got)
+	}
+	add("gateway", "single", 2)
+	if got := next(); got != "single2" {
+		t.Errorf("another client got %s", got)
+	}
+}
+
 // Changes wait for each other in the database. Reads overtake them and use workers that changes
 // may not use.
 func TestReadsOvertakeChanges(t *testing.T) {
@@ -359,7 +416,7 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	}
 	for _, workers := range []int{1, 2, 3} {
 		few := &Manager{cfg: Config{Workers: workers}, running: map[*job]bool{}}
-		if !few.mayRun(stream{"client", false}) {
+		if !few.mayRun(stream{"gateway", "client", false}) {
 			t.Errorf("with %d workers no change can run", workers)
 		}
 	}

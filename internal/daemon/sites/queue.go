@@ -15,19 +15,28 @@ type job struct {
 	deadline time.Time
 }
 
-// stream is a queue of its own: the changing or the reading requests of one peer.
+// stream is a queue of its own: the changing or the reading requests of one manager, or of one
+// client of the gateway.
 type stream struct {
-	peer  string
-	reads bool
+	peer   string // the manager
+	client string // of the gateway, else ""
+	reads  bool
 }
 
 func (j *job) stream() stream {
-	return stream{string(j.from.Route[0]), wire.Op(j.event.Type).Reads()}
+	s := stream{peer: string(j.from.Route[0]), reads: wire.Op(j.event.Type).Reads()}
+	if len(j.from.Route) > 1 {
+		s.client = string(j.from.Route[1])
+	}
+	return s
 }
 
-// queue holds the waiting requests, one line per stream. The streams take turns.
+// queue holds the waiting requests, one line per stream. The managers take turns, and the
+// streams of each.
 type queue struct {
-	lines []line // the next turn first; no line is empty
+	lines []line // the next turn of a manager first; no line is empty
+	turn  int
+	last  map[string]int // by manager: its last turn
 	size  int
 	bytes int // of the requests' objects
 }
@@ -52,24 +61,33 @@ func (q *queue) add(j *job) {
 }
 
 // take removes the oldest request of the next stream for which may returns true. That stream
-// becomes the last one.
+// and its manager become the last ones.
 func (q *queue) take(may func(stream) bool) (*job, bool) {
+	next := -1
 	for i, l := range q.lines {
-		if !may(l.stream) {
-			continue
+		if (next < 0 || q.last[l.stream.peer] < q.last[q.lines[next].stream.peer]) && may(l.stream) {
+			next = i
 		}
-		j := l.jobs[0]
-		l.jobs[0] = nil
-		l.jobs = l.jobs[1:]
-		q.lines = slices.Delete(q.lines, i, i+1)
-		if len(l.jobs) > 0 {
-			q.lines = append(q.lines, l)
-		}
-		q.size--
-		q.bytes -= len(j.event.Object)
-		return j, true
 	}
-	return nil, false
+	if next < 0 {
+		return nil, false
+	}
+	l := q.lines[next]
+	if q.last == nil || len(q.lines) == 1 { // nobody else waits
+		q.last = map[string]int{}
+	}
+	q.turn++
+	q.last[l.stream.peer] = q.turn
+	j := l.jobs[0]
+	l.jobs[0] = nil
+	l.jobs = l.jobs[1:]
+	q.lines = slices.Delete(q.lines, next, next+1)
+	if len(l.jobs) > 0 {
+		q.lines = append(q.lines, l)
+	}
+	q.size--
+	q.bytes -= len(j.event.Object)
+	return j, true
 }
 
 // expire removes and returns the requests whose deadline is not after now.
