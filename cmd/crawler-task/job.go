@@ -37,6 +37,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	s := f.Section("CrawlerTask")
 	cfg := readConfig(s, app, maxTime)
 	networks := s.Networks("AllowedNetworks")
+	minRate := s.Int("min_throughput", 64, 0, 1<<30)
 	gates := s.PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
 	headerDir := s.PathIn(app.DataDir, "header_file_dir", "dc_headers")
 	browserConfig := readBrowser(f)
@@ -69,7 +70,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		return nil, nil, err
 	}
 	go sweep(ctx, hosts, log)
-	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize})
+	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize, MinRate: minRate})
 	browserConfig.Dial, browserConfig.Resolve, browserConfig.Log = client.Dial, client.Resolve, log
 	chromium := browser.New(browserConfig)
 	rotator := headerrotation.New(headerrotation.Options{Dir: headerDir, Log: log})

@@ -29,6 +29,7 @@ func readConfig(s *config.Section, app config.Application, maxTime time.Duration
 		MaxResourceSize:  s.Int("max_resource_size", 16<<20, 1<<10, 1<<30),
 		MaxMemory:        readMemory(s),
 		MaxHosts:         int(s.Int("max_hosts", 64, 1, 10000)),
+		MaxSlowHosts:     int(s.Int("max_slow_hosts", 1024, 0, 100000)),
 		MaxLinks:         int(s.Int("max_links", 20000, 1, 1000000)),
 		ChunkItems:       int(s.Int("chunk_items", 64, 1, 10000)),
 		ChunkTime:        s.Duration("chunk_time", time.Millisecond, 500*time.Millisecond, time.Millisecond, time.Minute),

@@ -65,7 +65,7 @@ func storePages(t testing.TB, home, site string, pages map[string][]byte) {
 	if _, err := repo.MarkCrawling(ctx, site, 1, rows); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.SaveCrawl(ctx, site, 1, results); err != nil {
+	if _, err := repo.SaveCrawl(ctx, 1, []wire.SiteFetched{{Site: site, Results: results}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -147,10 +147,12 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 		bySite[first.site] = append(bySite[first.site], result)
 	}
 	r.chains.mu.Unlock()
+	var list []wire.SiteFetched
 	for site, results := range bySite {
-		if err := r.keep(ctx, site, results); err != nil {
-			return fmt.Errorf("store the lists of chains: %w", err)
-		}
+		list = append(list, wire.SiteFetched{Site: site, Results: results})
+	}
+	if err := r.keep(ctx, list); err != nil {
+		return fmt.Errorf("store the lists of chains: %w", err)
 	}
 	return nil
 }

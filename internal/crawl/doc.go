@@ -15,8 +15,8 @@
 // If the repository fails, the task ends with exit status 1 and the batch is a fault.
 //
 // Gates and slots are separate. Each host of the batch waits for its own gate, as long as its
-// delay asks; only then it needs one of the slots (Config.MaxHosts), which bound the running
-// requests and their memory. So waiting hosts never delay others.
+// delay asks; only then it needs one of the slots (Config.MaxHosts, MaxSlowHosts), which bound the
+// running requests and their memory. So neither waiting nor slow hosts delay others.
 //
 //	job := &crawl.Job{Data: repository, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
 //	answer, err := job.Run(ctx, batchJSON) // a wire.Batch

@@ -13,10 +13,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// maxActive bounds the hosts of a batch that are active at once. Most of them wait for their gap
+// or for an answer, at the cost of a gate file and a connection each. Slow hosts are at most three
+// quarters of them.
+const maxActive = 4096
+
 // hostQueues are the items of a pass that wait for their request, by host. Goroutines may share
 // them. A host is active while it has items: its items are requested one after the other, or as
-// many at once as the site's HostConcurrency allows. At most maxWaiting hosts are active; the
-// others follow in order of arrival.
+// many at once as the site's HostConcurrency allows. At most maxActive hosts are active; of the
+// others, quick ones follow first, then new ones, each in order of arrival.
 type hostQueues struct {
 	*batchRun
 	ctx     context.Context
@@ -25,7 +30,8 @@ type hostQueues struct {
 	mu      sync.Mutex
 	byName  map[string]*hostQueue
 	active  int
-	waiting []*hostQueue
+	slow    int // of them
+	waiting [paceSlow + 1][]*hostQueue
 }
 
 // hostQueue has the items of one host, in order. hostQueues.mu guards it.
@@ -34,10 +40,35 @@ type hostQueue struct {
 	items   []*item
 	workers int // goroutines that request its items; 0: the host waits
 	limit   int // maximum of workers
+	pace    pace
 }
 
 func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
-	return &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
+	q := &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
+	if r.flow != nil {
+		// The worker with the slow request has not ended, because its slot is still held.
+		r.slots.turned = func(host string) { q.workers.Go(func() { q.turned(host) }) }
+	}
+	return q
+}
+
+// turned hands the waiting items of a host back that has turned slow. Its site is selected again
+// when no row of it is in flight, with few rows.
+func (q *hostQueues) turned(host string) {
+	q.mu.Lock()
+	var items []*item
+	if h := q.byName[host]; h != nil {
+		items, h.items = h.items, nil
+	}
+	q.mu.Unlock()
+	for _, it := range items {
+		q.flow.measured(it, slowAfter)
+	}
+	notify(q.flow.news)
+	for _, it := range items {
+		q.saves <- it.back(0, wire.DateOf(q.Now()))
+		q.flow.fetched(it)
+	}
 }
 
 // add queues the items of work that have to be fetched. Items without an HTTP host fail at once.
@@ -73,9 +104,9 @@ func (q *hostQueues) queue(name string, it *item) {
 	defer q.mu.Unlock()
 	h := q.byName[name]
 	if h == nil {
-		h = &hostQueue{name: name}
+		h = &hostQueue{name: name, pace: q.slots.pace(name)}
 		q.byName[name] = h
-		q.waiting = append(q.waiting, h)
+		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
 	h.items = append(h.items, it)
 	h.limit = max(h.limit, min(it.settings.concurrency, hostgate.MaxConcurrency))
@@ -87,11 +118,16 @@ func (q *hostQueues) queue(name string, it *item) {
 
 // activate starts waiting hosts while there is room. mu must be held.
 func (q *hostQueues) activate() {
-	for q.active < maxWaiting && len(q.waiting) > 0 {
-		h := q.waiting[0]
-		q.waiting = q.waiting[1:]
-		q.active++
-		q.staff(h)
+	for kind := range q.waiting {
+		for len(q.waiting[kind]) > 0 && q.active < maxActive && (pace(kind) != paceSlow || q.slow < maxActive*3/4) {
+			h := q.waiting[kind][0]
+			q.waiting[kind] = q.waiting[kind][1:]
+			q.active++
+			if h.pace == paceSlow {
+				q.slow++
+			}
+			q.staff(h)
+		}
 	}
 }
 
@@ -102,6 +138,7 @@ func (q *hostQueues) staff(h *hostQueue) {
 		q.workers.Go(func() {
 			for it := q.next(h); it != nil; it = q.next(h) {
 				q.fetchItem(q.ctx, it)
+				q.flow.measured(it, q.slots.took(h.name))
 				q.flow.fetched(it)
 			}
 		})
@@ -122,6 +159,9 @@ func (q *hostQueues) next(h *hostQueue) *item {
 	if h.workers == 0 {
 		delete(q.byName, h.name)
 		q.active--
+		if h.pace == paceSlow {
+			q.slow--
+		}
 		q.activate()
 	}
 	return nil
@@ -154,6 +194,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	a, err := it.given()
 	if a == nil && err == nil {
 		a, err = v.fetch(ctx)
+		v.slot.answered()
 	}
 	it.started = true
 	// The slot is held until the body is passed on, so bodies never outnumber slots.

@@ -40,8 +40,8 @@ type Data interface {
 	// TakeSchema stores the URLs that a URL schema made of a template. taken is false if
 	// another batch holds the template.
 	TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (taken bool, err error)
-	// SaveCrawl stores outcomes: files, rows, new rows, counters.
-	SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error)
+	// SaveCrawl stores outcomes of sites, each site once: files, rows, new rows, counters.
+	SaveCrawl(ctx context.Context, batch int64, list []wire.SiteFetched) ([]wire.Saved, error)
 	// Flush stores what SaveCrawl may keep in memory for some seconds: additions to the Freq of
 	// known links. It ends a batch.
 	Flush(ctx context.Context) error
@@ -97,7 +97,8 @@ type Config struct {
 	RobotsAgent      string              // product token that selects groups of robots.txt
 	MaxResourceSize  int64               // bytes; a site's own limit cannot exceed it
 	MaxMemory        int64               // bytes of all bodies in memory; 0: no limit
-	MaxHosts         int                 // concurrent requests; hosts that wait for their gate do not count
+	MaxHosts         int                 // concurrent requests below slowAfter; hosts that wait for their gate do not count
+	MaxSlowHosts     int                 // slow requests in addition
 	MaxLinks         int                 // maximum number of links of one page
 	ChunkItems       int                 // maximum number of results in one transaction
 	ChunkTime        time.Duration       // maximum time that a result waits for its transaction
@@ -137,11 +138,6 @@ type Job struct {
 	addressed addressCache
 }
 
-// maxWaiting bounds the hosts of a batch that are active at once. Most of them wait for
-// their gap, at the cost of an open gate file each, so many slow hosts do not delay the
-// fast ones.
-const maxWaiting = 512
-
 // overtime is how long a running request may continue after the batch's time limit. An
 // item that this cuts off is handed back.
 const overtime = 20 * time.Second
@@ -167,7 +163,7 @@ type batchRun struct {
 	start    time.Time
 	deadline time.Time // zero: none
 
-	slots chan struct{} // one token for each running request
+	slots *slots // of running requests
 	// bodies is the memory of bodies from their request until they are stored. texts is
 	// the memory of pages that are being read. A goroutine that waits for texts may hold
 	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
@@ -212,7 +208,7 @@ func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFu
 	return &batchRun{
 		bodies: bodies, texts: texts, probing: probing, freeBody: free,
 		Job: j, batch: batch, log: log, start: j.Now(),
-		slots:   make(chan struct{}, max(j.Config.MaxHosts, 1)),
+		slots:   newSlots(j.Config.MaxHosts, j.Config.MaxSlowHosts),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		rotator: j.Rotator,
 		cancel:  cancel,

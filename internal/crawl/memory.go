@@ -53,7 +53,7 @@ func (c Config) bodies() (b *budget, free int64) {
 	if c.MaxMemory <= 0 {
 		return nil, 0
 	}
-	slots := int64(max(c.MaxHosts, 1))
+	slots := int64(max(c.MaxHosts, 1) + c.MaxSlowHosts)
 	free = min(freeBytes, c.MaxMemory/(2*slots))
 	return newBudget(max(c.MaxMemory-free*slots, 1)), free
 }

@@ -242,7 +242,7 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 	if !r.writes() || len(results) == 0 {
 		return nil
 	}
-	return r.saveSite(ctx, site.ID, results)
+	return r.saveSites(ctx, []wire.SiteFetched{{Site: site.ID, Results: results}})
 }
 
 // mark sets the rows of a site to Crawling. Items whose row could be taken become todo.

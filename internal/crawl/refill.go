@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,6 +25,12 @@ const (
 	starving = 8
 	// mostOwn bounds the sites of a selection that the batch itself keeps busy.
 	mostOwn = 64
+	// mostPatient bounds the waiting items of slow sites, as a multiple of the number for one site.
+	mostPatient = 64
+	// lookGap is the minimum time between selections among all sites while own sites have items.
+	lookGap = 250 * time.Millisecond
+	// lookPeriod is how often a batch that only waits for slow sites looks for others.
+	lookPeriod = time.Second
 )
 
 // flow counts the items of a batch that refills itself, by site: a slow site must not keep the
@@ -39,6 +46,7 @@ type flow struct {
 	unfetched int                  // queued or being fetched
 	open      int                  // queued, but not stored
 	starved   int                  // sites whose items all wait to be stored
+	paces     map[string]int64     // by site: ms of its last request, 0 for a quick one
 	progress  bool                 // a page of a site without items was stored since the last selection
 	mask      wire.ErrorMask       // of items that were selected during the fetch
 }
@@ -47,8 +55,8 @@ type flow struct {
 type siteFlow struct {
 	unfetched, open int
 	progress        bool // a page was stored since the last selection
-	// patient: the site has a delay, or one of its hosts asked for one. Such a site is selected
-	// only when none of its rows is in flight, so that slow sites do not fill the memory.
+	// patient: the site has a delay, or one of its hosts is slow or asked for a delay. Such a site
+	// is selected only when none of its rows is in flight, so that slow sites do not fill the memory.
 	patient bool
 }
 
@@ -61,7 +69,7 @@ func newFlow(most int64) *flow {
 	}
 	return &flow{
 		news: make(chan struct{}, 1), hunger: make(chan struct{}, 1), low: int(min(max(most/2, 1), mostLow)),
-		sites: map[string]*siteFlow{},
+		sites: map[string]*siteFlow{}, paces: map[string]int64{},
 	}
 }
 
@@ -69,7 +77,7 @@ func newFlow(most int64) *flow {
 func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	s := f.sites[it.SiteID]
 	if s == nil {
-		s = &siteFlow{patient: it.site.RequestDelay > 0}
+		s = &siteFlow{patient: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0}
 		f.sites[it.SiteID] = s
 	}
 	before := s.starves()
@@ -104,6 +112,26 @@ func (f *flow) queued(it *item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.change(it, 1, 1, nil)
+}
+
+// measured notes how long a request of an item took; 0: there was none.
+func (f *flow) measured(it *item, took time.Duration) {
+	if f == nil || took == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.paces) >= mostPaces {
+		clear(f.paces)
+	}
+	if took < slowAfter {
+		f.paces[it.SiteID] = 0
+		return
+	}
+	f.paces[it.SiteID] = took.Milliseconds()
+	if s := f.sites[it.SiteID]; s != nil {
+		f.change(it, 0, 0, func(s *siteFlow) { s.patient = true })
+	}
 }
 
 // fetched counts an item whose answer was passed on.
@@ -147,6 +175,13 @@ func (f *flow) starves() bool {
 
 func (f *flow) starving() bool { return f.starved > 0 || f.unfetched < min(starving, f.low) }
 
+// empty reports whether all items are stored.
+func (f *flow) empty() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open == 0
+}
+
 // add joins errors of an item that was not queued.
 func (f *flow) add(bits wire.ErrorMask) {
 	f.mu.Lock()
@@ -154,27 +189,71 @@ func (f *flow) add(bits wire.ErrorMask) {
 	f.mask |= bits
 }
 
-// next reports whether a selection may follow now: a site has few waiting items, and a page of it
-// was stored since the last selection. own are the sites whose rows in flight belong to this batch
-// and that have few waiting items. room is how many more items may wait. end means that no
-// selection will follow.
-func (f *flow) next() (may bool, own []string, room int, end bool) {
+// look says that other sites may have rows.
+func (f *flow) look() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	may = f.progress
+	f.progress = true
+}
+
+// patience reports whether items of slow sites wait.
+func (f *flow) patience() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, s := range f.sites {
-		may = may || s.progress && !s.patient && s.unfetched < f.low
-	}
-	if !may {
-		return false, nil, 0, f.open == 0
-	}
-	f.progress = false
-	for id, s := range f.sites {
-		if !s.patient && s.unfetched < f.low && len(own) < mostOwn {
-			s.progress, own = false, append(own, id)
+		if s.patient && s.unfetched > 0 {
+			return true
 		}
 	}
-	return true, own, mostItems*f.low - f.unfetched, false
+	return false
+}
+
+// demand is what a batch wants to select.
+type demand struct {
+	own    []string // sites with few waiting items whose rows in flight belong to this batch
+	others bool     // other sites may have rows
+	room   int      // how many more items may wait
+	idle   bool     // no item waits
+}
+
+// wants returns what may be selected now: own sites with few waiting items of which a page was
+// stored since their last selection, and other sites after a page of a site without items.
+func (f *flow) wants() (d demand, end bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	patient := 0
+	for id, s := range f.sites {
+		switch {
+		case s.patient:
+			patient += s.unfetched
+		case s.progress && s.unfetched < f.low && len(d.own) < mostOwn:
+			d.own = append(d.own, id)
+		}
+	}
+	d.others, d.idle = f.progress, f.unfetched == 0
+	d.room = min(mostItems*f.low-f.unfetched+patient, mostPatient*f.low-patient)
+	return d, f.open == 0 && !d.others && len(d.own) == 0
+}
+
+// selects notes that a selection follows.
+func (f *flow) selects(d demand) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d.others {
+		f.progress = false
+	}
+	for _, id := range d.own {
+		if s := f.sites[id]; s != nil {
+			s.progress = false
+		}
+	}
+}
+
+// known returns the paces of sites.
+func (f *flow) known() map[string]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.paces)
 }
 
 // streams reports whether the batch selects more URLs while it fetches.
@@ -194,21 +273,44 @@ func (r *batchRun) refillOver(ctx context.Context) bool {
 
 // refill selects URLs and adds them to the queues until the time is over, nothing is due, or the
 // items since the last selection were all handed back: their rows are due, and would be selected
-// again and again.
+// again and again. A batch that waits for slow sites goes on beyond its time: it would hold its
+// place in the daemon for nothing.
 func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
-	for !r.refillOver(ctx) {
-		may, own, room, end := r.flow.next()
+	if r.batch.RefillTime <= 0 {
+		return
+	}
+	var looked, planned time.Time
+	for !r.over(ctx) {
+		now := r.Now()
+		lingers, wait := r.slots.slow() || r.flow.patience(), time.Duration(0)
+		if lingers {
+			if wait = lookPeriod - now.Sub(looked); wait <= 0 {
+				r.flow.look()
+			}
+		}
+		d, end := r.flow.wants()
 		if end {
 			return
 		}
-		if !may {
-			select {
-			case <-r.flow.news:
-			case <-ctx.Done():
+		if soon := lookGap - now.Sub(looked); d.others && !d.idle && soon > 0 {
+			d.others, wait = false, soon
+		}
+		if r.refillOver(ctx) && !lingers || !d.others && len(d.own) == 0 {
+			if r.flow.empty() {
+				return
 			}
+			r.await(ctx, wait)
 			continue
 		}
-		rows, err := r.selectMore(context.WithoutCancel(ctx), own, min(room, maxWaiting-1-q.hosts()))
+		if d.others {
+			looked = now
+		}
+		if now.Sub(planned) >= time.Duration(r.batch.RefillTime)*time.Millisecond {
+			planned = now
+			clear(r.works) // sites may have changed
+		}
+		r.flow.selects(d)
+		rows, err := r.selectMore(context.WithoutCancel(ctx), d, min(d.room, maxActive-1-q.hosts()))
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			r.log.Warn("cannot select more URLs", "error", err)
 			return
@@ -222,16 +324,30 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 	}
 }
 
-// selectMore runs the selection of the batch. own are sites that the batch
-// itself keeps busy. Without room for that many rows of other sites, only own sites are selected.
-func (r *batchRun) selectMore(ctx context.Context, own []string, room int) ([]wire.URL, error) {
+// await waits until a selection may be possible, at most for most; 0: no limit.
+func (r *batchRun) await(ctx context.Context, most time.Duration) {
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	select {
+	case <-r.flow.news:
+	case <-ctx.Done():
+	}
+}
+
+// selectMore runs the selection of the batch, for the sites that d names. Without room for that
+// many rows of other sites, only own sites are selected.
+func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.URL, error) {
 	selection := r.batch.Refill[0]
-	selection.Own = own // SkipBusySites would skip them
+	selection.Own = d.own // SkipBusySites would skip them
+	selection.Paces = r.flow.known()
 	switch {
-	case room > 0:
+	case d.others && room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))
-	case len(own) > 0:
-		selection.Sites = own
+	case len(d.own) > 0:
+		selection.Sites = d.own
 	default:
 		return nil, nil
 	}

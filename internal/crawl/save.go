@@ -72,8 +72,8 @@ func (r *batchRun) save(ctx context.Context) {
 	r.saveStates(ctx)
 }
 
-// storeChunks stores chunks with one call of the repository per site. After an error it stores
-// nothing more and ends the batch.
+// storeChunks stores chunks, each in one transaction. After an error it stores nothing more and
+// ends the batch.
 func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 	failed, saved := false, r.Now()
 	for chunk := range chunks {
@@ -94,29 +94,38 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 	}
 }
 
-// store passes a chunk to the repository, site by site, in order of arrival.
+// store passes a chunk to the repository, with the outcomes of each site in order of arrival.
 func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
+	var list []wire.SiteFetched
 	for _, same := range wire.Groups(chunk, func(out *outcome) string { return out.item.SiteID }) {
-		results := make([]wire.Fetched, len(same))
+		one := wire.SiteFetched{Site: same[0].item.SiteID, Results: make([]wire.Fetched, len(same))}
 		for i, out := range same {
-			results[i] = out.result
+			one.Results[i] = out.result
 		}
-		if err := r.keep(ctx, same[0].item.SiteID, results); err != nil {
+		list = append(list, one)
+	}
+	return r.keep(ctx, list)
+}
+
+// keep passes results to the repository. A batch that may not write rows keeps only the files, for
+// the client that waits (docs/spec/crawling.md 1.4).
+func (r *batchRun) keep(ctx context.Context, list []wire.SiteFetched) error {
+	if r.batch.DBMode == 0 || len(list) == 0 {
+		return nil
+	}
+	if r.writes() {
+		return r.saveSites(ctx, list)
+	}
+	for _, one := range list {
+		if err := r.keepFiles(ctx, one.Site, one.Results); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep passes results of one site to the repository. A batch that may not write rows keeps
-// only the files, for the client that waits (docs/spec/crawling.md 1.4).
-func (r *batchRun) keep(ctx context.Context, id string, results []wire.Fetched) error {
-	if r.batch.DBMode == 0 {
-		return nil
-	}
-	if r.writes() {
-		return r.saveSite(ctx, id, results)
-	}
+// keepFiles stores the files of results of one site.
+func (r *batchRun) keepFiles(ctx context.Context, id string, results []wire.Fetched) error {
 	files := map[string][]wire.File{}
 	for _, result := range results {
 		if len(result.Files) > 0 {
@@ -154,24 +163,39 @@ func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 	}
 }
 
-// saveSite stores results of one site.
-func (r *batchRun) saveSite(ctx context.Context, id string, results []wire.Fetched) error {
-	saved, err := r.Data.SaveCrawl(ctx, id, r.batch.ID, results)
-	for _, reason := range saved.Refused {
-		r.log.Warn("left out invalid property", "site", id, "reason", reason)
+// saveSites stores results of sites together. Nothing is stored if one of the sites was deleted:
+// then each of them is stored alone.
+func (r *batchRun) saveSites(ctx context.Context, list []wire.SiteFetched) error {
+	saved, err := r.Data.SaveCrawl(ctx, r.batch.ID, list)
+	for i := range saved {
+		r.report(list[i].Site, saved[i])
 	}
-	if saved.Skipped > 0 || saved.Removed > 0 {
-		r.log.Info("site is full", "site", id, "skipped", saved.Skipped, "removed", saved.Removed)
-	}
-	if gone(err) {
-		r.log.Warn("site was deleted; dropped its results", "site", id, "items", len(results))
-		r.goneSites.Store(id, true) // its hosts get no more requests
+	switch {
+	case gone(err) && len(list) > 1:
+		for i := range list {
+			if err := r.saveSites(ctx, list[i:i+1]); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("save results of site %s: %w", id, err)
+	case gone(err):
+		r.log.Warn("site was deleted; dropped its results", "site", list[0].Site, "items", len(list[0].Results))
+		r.goneSites.Store(list[0].Site, true) // its hosts get no more requests
+		return nil
+	case err != nil:
+		return fmt.Errorf("save results: %w", err)
 	}
 	return nil
+}
+
+// report logs side effects of storing results.
+func (r *batchRun) report(site string, saved wire.Saved) {
+	for _, reason := range saved.Refused {
+		r.log.Warn("left out invalid property", "site", site, "reason", reason)
+	}
+	if saved.Skipped > 0 || saved.Removed > 0 {
+		r.log.Info("site is full", "site", site, "skipped", saved.Skipped, "removed", saved.Removed)
+	}
 }
 
 // saveStates saves the state that batches share apart from rows: cookies and header counters.

@@ -30,7 +30,7 @@ type visit struct {
 	shared   []*hostgate.Pass // of its addresses
 	gap      time.Duration    // between requests to these addresses
 	hold     time.Duration    // how long its last answer asks for a pause
-	slot     bool
+	slot     *slot
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
 	memory *account         // of the body of the current request
@@ -339,14 +339,11 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		return err
 	}
 	v.admitted = true
-	select {
-	case v.slots <- struct{}{}:
-		v.slot = true
-		return nil
-	case <-waiting.Done():
+	if v.slot, err = v.slots.acquire(waiting, v.host); err != nil {
 		v.leaveGate()
 		return errNoTime
 	}
+	return nil
 }
 
 // leaveGate releases the gate, if one is held. The next request of the host waits for the
@@ -363,10 +360,8 @@ func (v *visit) leaveGate() {
 
 // leaveSlot releases the slot, if one is held.
 func (v *visit) leaveSlot() {
-	if v.slot {
-		<-v.slots
-		v.slot = false
-	}
+	v.slot.release()
+	v.slot = nil
 }
 
 // leave releases gate and slot.

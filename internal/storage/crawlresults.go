@@ -14,71 +14,98 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SaveCrawl stores results of crawling: first links for other sites, then the raw contents
-// of all results with one sync, then the rows and the places of the contents in one transaction. An unchanged body makes
-// no new version (docs/spec/DECISIONS.md 5.3). Files of links are stored only for new
-// rows. Saved is valid also after an error that follows the storing of the rows.
+// SaveCrawl stores results of crawling, each site once: first links for other sites, then the raw
+// contents of all results with one sync, then the rows and the places of the contents in one
+// transaction. An unchanged body makes no new version (docs/spec/DECISIONS.md 5.3). Files of links
+// are stored only for new rows. Saved are those of the elements of list, also after an error that
+// follows the storing of the rows.
 //
 // It removes the files of rows that were deleted since MarkCrawling, and of links above
-// a limit of the site. If the site was deleted, the error has CodeNotFound. A second call
-// for a row that the batch still holds adds to the row: the list of a chain, and its
+// a limit of the site. If a site was deleted, the error has CodeNotFound, and nothing is stored.
+// A second call for a row that the batch still holds adds to the row: the list of a chain, and its
 // final status.
-func (repo *Repository) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
-	saved, err := repo.saveCrawl(ctx, site, batch, results)
+func (repo *Repository) SaveCrawl(ctx context.Context, batch int64, list []wire.SiteFetched) ([]wire.Saved, error) {
+	saved, err := repo.saveCrawl(ctx, batch, list)
 	if err != nil {
-		return saved, fmt.Errorf("save crawl results of site %s: %w", site, err)
+		return saved, fmt.Errorf("save crawl results: %w", err)
 	}
 	return saved, nil
 }
 
-func (repo *Repository) saveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
-	elsewhere := 0
-	if slices.ContainsFunc(results, func(r wire.Fetched) bool { return len(r.Elsewhere) > 0 }) {
-		var err error
-		if elsewhere, err = repo.PutElsewhere(ctx, results); err != nil {
-			return wire.Saved{}, err
+// siteFiles are the keys of results and of new links of a site whose files are stored.
+type siteFiles struct{ pages, links []string }
+
+func (repo *Repository) saveCrawl(ctx context.Context, batch int64, list []wire.SiteFetched) ([]wire.Saved, error) {
+	elsewhere := make([]int, len(list))
+	for i, s := range list {
+		if slices.ContainsFunc(s.Results, func(r wire.Fetched) bool { return len(r.Elsewhere) > 0 }) {
+			var err error
+			if elsewhere[i], err = repo.PutElsewhere(ctx, s.Results); err != nil {
+				return make([]wire.Saved, len(list)), err
+			}
 		}
 	}
 	stage := repo.Raw.Stage()
 	defer stage.Abort() // after the transaction
-	pages, links, index, err := repo.putFiles(ctx, stage, site, results)
-	if err != nil {
-		return wire.Saved{}, err
-	}
-	stored := make([]string, len(results))
-	for i, r := range results {
-		stored[i] = r.URLMd5
-	}
-	var surplus []rawfiles.Version
-	saved, err := repo.FinishCrawl(ctx, site, batch, results, func(tx *sqldb.Tx) (err error) {
-		if err = index(tx); err == nil {
-			surplus, err = repo.Raw.Trim(tx, site, stored)
+	files := make([]siteFiles, len(list))
+	for i, s := range list {
+		var err error
+		if files[i], err = repo.putFiles(ctx, stage, s.Site, s.Results); err != nil {
+			return make([]wire.Saved, len(list)), err
 		}
-		return err
+	}
+	index, err := stage.Flush(ctx)
+	if err != nil {
+		return make([]wire.Saved, len(list)), err
+	}
+	keys := make([][]string, len(list))
+	for i, s := range list {
+		for _, r := range s.Results {
+			keys[i] = append(keys[i], r.URLMd5)
+		}
+	}
+	surplus := make([][]rawfiles.Version, len(list))
+	saved, err := repo.FinishCrawl(ctx, batch, list, func(tx *sqldb.Tx) error {
+		if err := index(tx); err != nil {
+			return err
+		}
+		for i, s := range list {
+			var err error
+			if surplus[i], err = repo.Raw.Trim(tx, s.Site, keys[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	saved.Skipped += elsewhere
-	if err == nil {
-		pages = slices.DeleteFunc(pages, func(md5 string) bool { return !slices.Contains(saved.Gone, md5) })
+	removed := 0
+	for i, s := range list {
+		saved[i].Skipped += elsewhere[i]
+		removed += saved[i].Removed
+		pages := files[i].pages
+		if err == nil {
+			pages = slices.DeleteFunc(pages, func(md5 string) bool { return !slices.Contains(saved[i].Gone, md5) })
+		}
+		if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
+			err = errors.Join(err, repo.dropDeleted(ctx, s.Site, append(pages, files[i].links...)))
+		}
 	}
-	if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
-		err = errors.Join(err, repo.dropDeleted(ctx, site, append(pages, links...)))
-	}
-	if err == nil && saved.Removed > 0 {
+	if err == nil && removed > 0 {
 		err = repo.EmptyTrash(ctx)
 	}
 	if err != nil {
 		return saved, err
 	}
-	repo.removeFiles(site, surplus)
+	for i, s := range list {
+		repo.removeFiles(s.Site, surplus[i])
+	}
 	return saved, nil
 }
 
-// putFiles stores the files of results and of their new links, and returns the keys of both.
-// index makes them visible in the transaction of the rows.
-func (repo *Repository) putFiles(ctx context.Context, stage *segments.Stage, site string, results []wire.Fetched) (pages, links []string, index segments.Index, err error) {
+// putFiles stages the files of results and of their new links.
+func (repo *Repository) putFiles(ctx context.Context, stage *segments.Stage, site string, results []wire.Fetched) (files siteFiles, err error) {
 	fresh, err := repo.freshLinks(ctx, site, results)
 	if err != nil {
-		return nil, nil, nil, err
+		return files, err
 	}
 	for _, r := range results {
 		if len(r.Files) == 0 {
@@ -86,26 +113,25 @@ func (repo *Repository) putFiles(ctx context.Context, stage *segments.Stage, sit
 		}
 		if r.Same {
 			if _, stored, err := repo.Raw.Newest(ctx, site, r.URLMd5, rawfiles.Raw); err != nil {
-				return nil, nil, nil, err
+				return files, err
 			} else if stored {
 				continue
 			}
 		}
-		pages = append(pages, r.URLMd5)
+		files.pages = append(files.pages, r.URLMd5)
 		if err := stageFiles(stage, site, r.URLMd5, r.At, r.Files); err != nil {
-			return nil, nil, nil, err
+			return files, err
 		}
 		stage.Name(site, r.URLMd5, r.At, r.URL)
 	}
 	for _, l := range fresh {
-		links = append(links, l.URL.URLMd5)
+		files.links = append(files.links, l.URL.URLMd5)
 		if err := stageFiles(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
-			return nil, nil, nil, err
+			return files, err
 		}
 		stage.Name(site, l.URL.URLMd5, l.At, l.URL.URL)
 	}
-	index, err = stage.Flush(ctx)
-	return pages, links, index, err
+	return files, nil
 }
 
 func stageFiles(stage *segments.Stage, site, md5 string, at time.Time, files []wire.File) error {

@@ -159,7 +159,7 @@ func feedForever(config string) error {
 		for i := range 5 {
 			links = append(links, feedEntry(fmt.Sprintf("%s%d/%d/%d", root, os.Getpid(), feed, i), "body", time.Now()))
 		}
-		if _, err := repo.SaveCrawl(ctx, site, 7, []wire.Fetched{{URLMd5: md5, Links: links}}); err != nil {
+		if _, err := repo.SaveCrawl(ctx, 7, []wire.SiteFetched{{Site: site, Results: []wire.Fetched{{URLMd5: md5, Links: links}}}}); err != nil {
 			return err
 		}
 		fmt.Println(feed)

@@ -48,6 +48,12 @@ type node struct {
 	now       time.Time
 }
 
+// SaveCrawl is Repository.SaveCrawl of one site.
+func (n *node) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
+	saved, err := n.Repository.SaveCrawl(ctx, batch, []wire.SiteFetched{{Site: site, Results: results}})
+	return saved[0], err
+}
+
 func newNode(t testing.TB) *node {
 	t.Helper()
 	t.Log("backend", backend)

@@ -28,12 +28,20 @@ type URLFetchRequest struct {
 	// Own are sites that are not skipped although they have rows in flight, because these
 	// belong to the caller. It does not travel.
 	Own []string
+	// Paces are times of a request in ms, of the sites that the caller knows; 0: the site answers
+	// quickly. They count like a RequestDelay of the site. Other sites give at most FirstURLs
+	// rows. A nil map sets no limit. It does not travel.
+	Paces map[string]int64
 	// PaceTime limits the rows of a site to what its RequestDelay allows in that time,
 	// in ms; 0: no limit.
 	PaceTime int64
 	// AsBatch is the id of the Batch to answer with; 0: a list of URLs.
 	AsBatch int64
 }
+
+// FirstURLs is the number of rows of a site that a batch which selects by itself takes before it
+// knows how fast the site answers.
+const FirstURLs = 8
 
 // ReadURLFetch reads the list of URL_FETCH.
 func ReadURLFetch(raw json.RawMessage, n *Notes) ([]URLFetchRequest, error) {

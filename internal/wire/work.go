@@ -65,7 +65,14 @@ type File struct {
 	Data []byte
 }
 
-// Saved counts side effects of storing outcomes of crawling.
+// SiteFetched are outcomes of crawling of one site, which are stored together with those of other
+// sites.
+type SiteFetched struct {
+	Site    string
+	Results []Fetched
+}
+
+// Saved counts side effects of storing outcomes of crawling of one site.
 type Saved struct {
 	Skipped int      // new links that a full site did not accept
 	Reset   int      // known links that will be crawled again

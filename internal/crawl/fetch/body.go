@@ -70,6 +70,9 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 		return []byte{}, TooLarge, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
 	}
 	w := &wire{r: resp.Body}
+	if m.rate != nil {
+		w.r = m.rate
+	}
 	codings := contentCodings(resp.Header)
 	switch {
 	case len(codings) > 0:

@@ -137,6 +137,8 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 			kind = Cancelled
 		case context.Cause(ctx) == errStale:
 			kind, err = Connect, errStale
+		case errors.Is(context.Cause(ctx), errSlow):
+			kind, err = Timeout, context.Cause(ctx)
 		case ctx.Err() != nil:
 			kind = Timeout
 		}
@@ -157,6 +159,10 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	}
 	defer resp.Body.Close()
 	m := &meter{memory: ch.req.Memory, ctx: ctx, clock: clock, limit: ch.req.MaxBytes}
+	if rate := ch.client.cfg.MinRate; rate > 0 {
+		m.rate = newRateReader(resp.Body, rate, ch.client.cfg.RateWindow, end)
+		defer m.rate.stop()
+	}
 	return ch.receive(resp, w, m, cancel, fail)
 }
 

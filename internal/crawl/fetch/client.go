@@ -56,6 +56,11 @@ type Config struct {
 	MaxBytes int64
 	// MaxHeaderBytes limits the status line and header of a response.
 	MaxHeaderBytes int64
+	// MinRate is the least number of bytes a second at which a body may arrive, over RateWindow.
+	// A slower one is a Timeout. 0: none.
+	MinRate int64
+	// RateWindow is 10 s unless set.
+	RateWindow time.Duration
 	// RootCAs replaces the system's certificate authorities.
 	RootCAs *x509.CertPool
 	// Resolver replaces the system's resolver.
@@ -78,6 +83,7 @@ type pool struct{ proxied, insecure bool }
 // New returns a Client. It opens no connection.
 func New(cfg Config) *Client {
 	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
+	cfg.RateWindow = cmp.Or(max(cfg.RateWindow, 0), rateWindow)
 	cfg.MaxHeaderBytes = cmp.Or(max(cfg.MaxHeaderBytes, 0), DefaultMaxHeaderBytes)
 	if cfg.Resolver == nil {
 		cfg.Resolver = &net.Resolver{PreferGo: true} // lookups of libc cannot be cancelled

@@ -22,9 +22,10 @@ type meter struct {
 	memory  Memory
 	ctx     context.Context
 	clock   *clock
-	limit   int64 // of the body
-	extra   int64 // memory of the decoders
-	refused error // of Memory
+	limit   int64       // of the body
+	extra   int64       // memory of the decoders
+	refused error       // of Memory
+	rate    *rateReader // nil: any rate will do
 }
 
 // grow requests size bytes for a body of at most most bytes.
@@ -33,6 +34,9 @@ func (m *meter) grow(size, most int64) error {
 		return nil
 	}
 	m.clock.stop()
+	if m.rate != nil {
+		m.rate.pause()
+	}
 	m.refused = m.memory.Grow(m.ctx, size+m.extra, most+m.extra)
 	m.clock.start()
 	return m.refused

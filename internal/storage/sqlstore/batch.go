@@ -85,42 +85,56 @@ func keysOf(urls []wire.URL) []string {
 	return mapped(urls, func(u wire.URL) string { return u.URLMd5 })
 }
 
-// FinishCrawl stores results of a batch. It changes only rows that the batch still holds
-// (Status 3) and ignores the other results. It resets known links by their rules and
-// inserts new links while the site has room; see links.go and capacity.go. The site's
-// TcDate becomes the current time. An unknown site is an error with CodeNotFound.
-// PutElsewhere stores the links to other sites. also runs at the end of the
-// transaction, perhaps several times.
-func (s *Store) FinishCrawl(ctx context.Context, site string, batchID int64, results []wire.Fetched, also ...func(*sqldb.Tx) error) (wire.Saved, error) {
+// FinishCrawl stores results of a batch, each site once, in one transaction. It changes only rows
+// that the batch still holds (Status 3) and ignores the other results. It resets known links by
+// their rules and inserts new links while the site has room; see links.go and capacity.go. The
+// site's TcDate becomes the current time. An unknown site is an error with CodeNotFound, and
+// nothing is stored. PutElsewhere stores the links to other sites. also runs at the end of the
+// transaction, perhaps several times. Saved are those of the elements of list.
+func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.SiteFetched, also func(*sqldb.Tx) error) ([]wire.Saved, error) {
 	now := s.o.Now()
-	var f *finishing
-	removes := slices.ContainsFunc(results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
-	waited := s.links.take(site, s.o.FreqDelay, now)
+	done := make([]*finishing, len(list))
+	waited := make([]map[linkKey]int64, len(list))
+	order := make([]int, len(list)) // of the sites' locks, the same for all processes
+	for i := range list {
+		order[i], waited[i] = i, s.links.take(list[i].Site, s.o.FreqDelay, now)
+	}
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
 	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
-		f = &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}}
-		if err := f.open(site); err != nil {
-			return err
-		}
-		if removes || s.links.stale(site, f.epoch) { // before a deleted row is inserted again
-			waited = added(waited, s.links.take(site, 0, now))
-		}
-		f.waited, f.removes = waited, removes
-		err := f.run(results)
-		for _, do := range also {
-			if err == nil {
-				err = do(t.Tx)
+		for _, i := range order {
+			site := list[i].Site
+			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}}
+			if err := f.open(site); err != nil {
+				return err
+			}
+			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
+			if f.removes || s.links.stale(site, f.epoch) { // before a deleted row is inserted again
+				waited[i] = added(waited[i], s.links.take(site, 0, now))
+			}
+			f.waited, done[i] = waited[i], f
+			if err := f.run(list[i].Results); err != nil {
+				return err
 			}
 		}
-		return err
-	})
-	if err != nil {
-		if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
-			s.links.giveBack(site, waited, now)
+		if also == nil {
+			return nil
 		}
-		return wire.Saved{}, err
+		return also(t.Tx)
+	})
+	saved := make([]wire.Saved, len(list))
+	if err != nil {
+		for i := range list {
+			if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
+				s.links.giveBack(list[i].Site, waited[i], now)
+			}
+		}
+		return saved, err
 	}
-	f.remember(now)
-	return f.saved, nil
+	for i, f := range done {
+		f.remember(now)
+		saved[i] = f.saved
+	}
+	return saved, nil
 }
 
 // finishing is the state of one FinishCrawl.

@@ -136,6 +136,30 @@ func TestFinishCrawl(t *testing.T) {
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 }
 
+// Results of several sites are stored together or, if one of them is gone, not at all.
+func TestFinishCrawlOfSites(t *testing.T) {
+	b := newBench(t)
+	for _, id := range []string{"b", "a"} {
+		b.newSite(fmt.Sprintf(`{"id":%q,"urls":["u"]}`, id))
+		_, err := b.MarkCrawling(ctx, id, 7, []wire.URL{wire.NewURL(id, "u")})
+		b.must(err)
+	}
+	result := []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true}}
+	list := []wire.SiteFetched{{Site: "b", Results: append(slices.Clone(result), wire.Fetched{URLMd5: wire.Md5("no row")})}, {Site: "a", Results: result}}
+	rows := func() string {
+		x, y := b.row("a", "u"), b.row("b", "u")
+		return fmt.Sprint(x.Status, x.Crawled, y.Status, y.Crawled)
+	}
+	_, err := b.Store.FinishCrawl(ctx, 7, append(slices.Clone(list), wire.SiteFetched{Site: "gone", Results: result}), nil)
+	same(t, "one site is gone", []any{wire.CodeOf(err), rows()}, []any{wire.CodeNotFound, "3 0 3 0"})
+	saved, err := b.Store.FinishCrawl(ctx, 7, list, nil)
+	b.must(err)
+	same(t, "rows", rows(), "4 1 4 1")
+	same(t, "gone", []any{saved[0].Gone, saved[1].Gone}, []any{[]string{wire.Md5("no row")}, []string(nil)})
+	b.checkCounters("a", "together")
+	b.checkCounters("b", "together")
+}
+
 func TestMaxURLsIgnoresRowsOfOtherNodes(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxURLs":3}`)

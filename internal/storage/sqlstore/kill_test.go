@@ -42,7 +42,7 @@ func crawlForever(config string) error {
 			link.ParentMd5 = item.URLMd5
 			r.Links = append(r.Links, wire.Link{URL: link})
 		}
-		if _, err := s.FinishCrawl(ctx, "s", 1, []wire.Fetched{r}); err != nil {
+		if _, err := s.FinishCrawl(ctx, 1, []wire.SiteFetched{{Site: "s", Results: []wire.Fetched{r}}}, nil); err != nil {
 			return err
 		}
 		fmt.Println(page)

@@ -37,6 +37,12 @@ type bench struct {
 	config sqldb.Config
 }
 
+// FinishCrawl is Store.FinishCrawl of one site.
+func (b *bench) FinishCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
+	saved, err := b.Store.FinishCrawl(ctx, batch, []wire.SiteFetched{{Site: site, Results: results}}, nil)
+	return saved[0], err
+}
+
 func newBench(t testing.TB) *bench { return newBenchOf(t, "") }
 
 // newBenchOf opens a fresh database of the backend; synchronous is SQLite's.

@@ -129,8 +129,12 @@ func (f *fetch) candidates() ([]*candidate, error) {
 		if err := scan(&c.id, &c.delay); err != nil {
 			return err
 		}
-		if f.r.PaceTime > 0 && c.delay > 0 {
-			c.left = max(f.r.PaceTime/c.delay, 1)
+		pace, known := f.r.Paces[c.id]
+		if delay := max(c.delay, pace); f.r.PaceTime > 0 && delay > 0 {
+			c.left = max(f.r.PaceTime/delay, 1)
+		}
+		if f.r.Paces != nil && !known && (c.left < 0 || c.left > wire.FirstURLs) {
+			c.left = wire.FirstURLs
 		}
 		sites, byID[c.id] = append(sites, c), c
 		return nil

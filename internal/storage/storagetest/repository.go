@@ -173,15 +173,22 @@ func (r *Repository) MarkCrawling(ctx context.Context, site string, batch int64,
 }
 
 // SaveCrawl stores results of rows that the batch holds, and new rows.
-func (r *Repository) SaveCrawl(ctx context.Context, site string, batch int64, results []wire.Fetched) (wire.Saved, error) {
+func (r *Repository) SaveCrawl(ctx context.Context, batch int64, list []wire.SiteFetched) ([]wire.Saved, error) {
 	end, err := r.begin(ctx, "SaveCrawl")
 	defer end()
 	if r.OnSave != nil {
 		defer r.OnSave()
 	}
 	if err != nil {
-		return wire.Saved{}, err
+		return nil, err
 	}
+	for _, s := range list {
+		r.save(s.Site, batch, s.Results)
+	}
+	return make([]wire.Saved, len(list)), nil
+}
+
+func (r *Repository) save(site string, batch int64, results []wire.Fetched) {
 	for _, result := range results {
 		key := site + " " + result.URLMd5
 		row := r.URLs[key]
@@ -210,7 +217,6 @@ func (r *Repository) SaveCrawl(ctx context.Context, site string, batch int64, re
 			r.URLs[site+" "+l.URL.URLMd5] = known
 		}
 	}
-	return wire.Saved{}, nil
 }
 
 // TakeSchema stores the URLs of a template.
