@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -267,6 +268,64 @@ func TestPeersCannotExhaustTheDaemon(t *testing.T) {
 		t.Errorf("the daemon used %d MiB", peak>>20)
 	}
 	testwait.Until(t, "the daemon gives the memory back", func() bool { return memoryOf(t, r.PID(), "VmRSS") < daemonMemory/3 })
+}
+
+// The operators' port asks for a key, which the first start creates and dc-admin finds. Without it
+// a request to stop the daemon has no effect.
+func TestOperatorsNeedAKey(t *testing.T) {
+	data := t.TempDir()
+	r := start(t, data)
+	for name, mode := range map[string]os.FileMode{"keys": 0o700, "keys/daemon.key": 0o600, "keys/operators": 0o700, "keys/operators/admin.key": 0o600} {
+		if info, err := os.Stat(filepath.Join(data, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	stop := func(keys string) (string, error) {
+		c := exec.CommandContext(t.Context(), filepath.Join(bin, "dc-admin"), "-c", filepath.Join(ini, "dc-admin.ini"), "--cmd", "STOP", "--classes", "*")
+		c.Env = append(r.Env(), "DC_dtma_keys="+keys, "DC_dtma_timeout=20000")
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	other := start(t, t.TempDir()) // another daemon with keys of its own
+	if out, err := stop(filepath.Join(data, "none")); err == nil || !strings.Contains(out, "it wants keys") && !strings.Contains(out, "it may want keys") || !strings.Contains(out, "set keys of dc-admin.ini") {
+		t.Errorf("without a key: %v, %s", err, out)
+	}
+	if out, err := stop(keysOf(other)); err == nil || !strings.Contains(out, "another public key") {
+		t.Errorf("with another key: %v, %s", err, out)
+	}
+	if _, err := r.Stat(t.Context(), "SitesManager"); err != nil {
+		t.Errorf("after the refusals: %v", err)
+	}
+	if out, err := stop(keysOf(r)); err != nil {
+		t.Fatalf("with the key: %v, %s", err, out)
+	}
+	select {
+	case <-r.Ended():
+	case <-time.After(crawlLimit):
+		t.Error("the daemon runs after STOP with a key")
+	}
+}
+
+// With admin_auth = none the port serves tools without keys.
+func TestOperatorsWithoutKeys(t *testing.T) {
+	data := t.TempDir()
+	r := start(t, data, "DC_AdminInterfaceServer_admin_auth=none")
+	if _, err := os.Stat(filepath.Join(data, "keys")); err == nil {
+		t.Error("the daemon created keys")
+	}
+	if err := r.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// keysOf returns the folder of the keys of a daemon's operators.
+func keysOf(r *rig.Rig) string {
+	for _, v := range r.Env() {
+		if folder, ok := strings.CutPrefix(v, "DC_dtma_keys="); ok {
+			return folder
+		}
+	}
+	return ""
 }
 
 // together runs n calls at the same time.

@@ -122,6 +122,9 @@ func TestUnit(t *testing.T) {
 	if want := "/var/lib/" + one("StateDirectory"); app.DataDir != want || one("WorkingDirectory") != want {
 		t.Errorf("data in %s, the unit has %s", app.DataDir, want)
 	}
+	if admin, err := config.Load(installed("/etc/dc-admin/dc-admin.ini")); err != nil || admin.Section("dtma").Path("keys", "") != filepath.Join(app.DataDir, "keys") {
+		t.Errorf("dc-admin does not look for its keys in %s: %v", app.DataDir, err)
+	}
 	if app.Log.File != "" {
 		t.Errorf("the daemon logs to %s, not to the journal", app.Log.File)
 	}

@@ -28,7 +28,7 @@ func load(path string) (installation, error) {
 	}
 	dtma := f.Section("dtma")
 	i := installation{
-		server:  client.ReadServer(dtma, 5503, client.Timeout(dtma)),
+		server:  client.ReadServer(dtma, 5503, client.Timeout(dtma)).OperatorKeys(dtma),
 		clients: client.ReadServer(f.Section("dcc"), 5504, 2*time.Second),
 	}
 	managers := f.Section("Server")

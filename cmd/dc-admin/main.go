@@ -28,6 +28,10 @@ var text = command.Text{
            Ctrl-C, DRAIN resumes the managers and exits with 1; with --force it
            stops the daemon instead. stderr shows the remaining work
 
+The daemon asks for a key (admin_auth in dc-daemon.ini). It creates the key of dc-admin at its
+first start; the key keys in dc-admin.ini names the folder. Run dc-admin as the user of the
+daemon, as root, or with a key of your own.
+
 stdout is a JSON list with one pair for each class: [object, 0], or [object, 1] if the
 class did not answer.`,
 	Examples: `  dc-admin --cmd STAT --classes BatchTasksManager

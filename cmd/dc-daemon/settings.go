@@ -44,6 +44,7 @@ func settings(f *config.File, dataDir string) daemon.Config {
 		Version:       command.Version(),
 	}
 	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
+	cfg.OperatorKeys = s.Choice("admin_auth", "key", "key", "none") == "key" && !cfg.Admin.AllowInsecure
 
 	s = f.Section(gateway.Name)
 	cfg.Gateway = gateway.Config{

@@ -114,6 +114,7 @@ func (r *Rig) Env() []string {
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(r.adminPort),
 		"DC_dcc_clientPort="+strconv.Itoa(r.clientPort),
 		"DC_dtma_clientPort="+strconv.Itoa(r.adminPort),
+		"DC_dtma_keys="+filepath.Join(r.options.Data, "keys"),
 	)
 	if r.options.AllowLoopback {
 		env = append(env, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8")

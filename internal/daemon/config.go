@@ -47,6 +47,10 @@ type Config struct {
 	// ([Application] PeersMemory); default a 256th of the machine's memory, 24 to 32 MiB.
 	PeersMemory int64
 
+	// OperatorKeys makes the operators' port ask for a key ([AdminInterfaceServer] admin_auth),
+	// unless Admin.Curve is set. Run creates the keys in <DataDir>/keys at the first start.
+	OperatorKeys bool
+
 	// Run sets Admin.Stop, the Budget of both ports, the Executor of each manager, and the bus of Status.
 	Admin    admin.Config
 	Gateway  gateway.Config

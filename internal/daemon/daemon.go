@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/batches"
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/curvekeys"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/gateway"
 	"hce/dc/internal/daemon/manager"
@@ -51,6 +52,11 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	defer unlock()
 
+	if cfg.OperatorKeys && cfg.Admin.Curve == nil {
+		if cfg.Admin.Curve, err = operatorKeys(cfg); err != nil {
+			return err
+		}
+	}
 	pool, err := cfg.OpenExecutor()
 	if err != nil {
 		return err
@@ -99,6 +105,19 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	cfg.Log.Info("daemon stops")
 	watch.Stopping()
 	return errors.Join(err, g.stopAll())
+}
+
+// operatorKeys returns the keys of the operators' port.
+func operatorKeys(cfg Config) (*bus.Curve, error) {
+	folder := filepath.Join(cfg.DataDir, curvekeys.OperatorsFolder)
+	pair, list, created, err := curvekeys.EnsureOperators(folder)
+	if err != nil {
+		return nil, err
+	}
+	if created {
+		cfg.Log.Info("created the keys of the operators' port", "folder", folder)
+	}
+	return &bus.Curve{Secret: pair.Secret, Allowed: list}, nil
 }
 
 // StatusName is the name of the status server in the endpoints, and its ini section.

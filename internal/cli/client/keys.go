@@ -1,10 +1,33 @@
 package client
 
 import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/curvekeys"
 )
+
+// OperatorKeys adds the keys of dc-admin on the daemon's machine to s, if section names none: those
+// in the folder keys, which the daemon creates at its first start. It adds none if the folder has
+// none. Errors are collected in the Err of the file.
+func (s Server) OperatorKeys(section *config.Section) Server {
+	s.keysFolder = section.Path("keys", filepath.Join("..", "data", curvekeys.OperatorsFolder))
+	if s.Curve != nil {
+		return s
+	}
+	public, pair, err := curvekeys.ReadOperator(s.keysFolder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		section.Fail("keys", "is not usable: "+err.Error())
+	default:
+		s.Curve = &bus.Curve{Public: pair.Public, Secret: pair.Secret, ServerPublic: public}
+	}
+	return s
+}
 
 // readKeys reads the key files serverPublicKey and clientSecretKey of a section. It returns
 // nil if both are empty. Errors are collected in the Err of the file.

@@ -19,6 +19,8 @@ type Server struct {
 	Port    int
 	Timeout time.Duration // for one answer
 	Curve   *bus.Curve    // keys of this client and of the server; nil for none
+
+	keysFolder string // where OperatorKeys has looked; "" for a client
 }
 
 // LongestTimeout bounds the wait for one answer.
@@ -125,7 +127,10 @@ func (s Server) noAnswer(within string) string {
 }
 
 func (s Server) keysHint() string {
-	if s.Curve == nil {
+	switch {
+	case s.Curve == nil && s.keysFolder != "":
+		return "the folder " + s.keysFolder + " has no keys: set keys of dc-admin.ini to the folder keys in the data_dir of dc-daemon.ini, or set serverPublicKey and clientSecretKey"
+	case s.Curve == nil:
 		return "the ini file has none (serverPublicKey, clientSecretKey)"
 	}
 	return "serverPublicKey must be the daemon's public key; add " + s.Curve.Public + " to its allowedClients"

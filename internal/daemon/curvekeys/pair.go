@@ -3,7 +3,9 @@ package curvekeys
 import (
 	"crypto/ecdh"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 )
@@ -40,6 +42,27 @@ func fromSecret(text string) (Pair, error) {
 		return Pair{}, err
 	}
 	return Pair{Public: encode(secret.PublicKey().Bytes()), Secret: text}, nil
+}
+
+// Ensure returns the pair of <folder>/<name>.key, and creates what is missing: the pair, or its
+// public file. created reports a new secret key. Only one process may call it for a folder.
+func Ensure(folder, name string) (p Pair, created bool, err error) {
+	files := Files{Secret: filepath.Join(folder, name+".key"), Public: filepath.Join(folder, name+".pub")}
+	p, err = ReadSecret(files.Secret)
+	switch {
+	case err == nil:
+		if public, err := ReadPublic(files.Public); err == nil && public == p.Public {
+			return p, false, nil
+		}
+		// A kill between the two files leaves only the first.
+		return p, false, write(folder, files.Public, p.Public+" "+name+"\n", 0o644, true)
+	case !errors.Is(err, fs.ErrNotExist):
+		return Pair{}, false, err
+	}
+	if p, err = Generate(); err == nil {
+		_, err = p.Write(folder, name, true)
+	}
+	return p, err == nil, err
 }
 
 // Files are the paths of a written pair.
