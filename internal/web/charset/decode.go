@@ -45,7 +45,11 @@ func Decode(body []byte, contentType string) (text []byte, charset string, err e
 
 	shape := survey(body)
 	var warning error
-	for _, label := range [...]string{headerLabel(contentType), declaredLabel(body, contentType)} {
+	for _, source := range [...]func() string{
+		func() string { return headerLabel(contentType) },
+		func() string { return declaredLabel(body, contentType) },
+	} {
+		label := source()
 		if label == "" {
 			continue
 		}

@@ -2,8 +2,10 @@ package charset
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -12,9 +14,14 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// prescanBytes is how far a meta element is searched. The HTML standard asks for 1024
-// bytes; browsers search further if scripts precede it.
-const prescanBytes = 4096
+// prescanBytes is how far a meta element is searched at once. The HTML standard asks for 1024
+// bytes. Without a result the search goes on to prescanMost, as scripts and styles may precede
+// the element.
+const (
+	prescanBytes = 4096
+	prescanMost  = 1 << 20
+	maxMeta      = 1024 // the longest meta element that is found if the first search cuts it
+)
 
 // lookup finds the encoding of a label and its standard name. It accepts the labels of the
 // Encoding standard and "win-1251" (docs/spec/crawling.md 4.13). Labels of the standard's
@@ -59,65 +66,119 @@ func headerLabel(contentType string) string {
 }
 
 // labelAfterCharset finds `charset = label` in text as the HTML standard reads the content
-// of a meta element (2.6.4).
+// of a meta element (2.6.4), and the first known label of several.
 func labelAfterCharset(text string) string {
 	const word = "charset"
+	unknown := ""
 	for rest := strings.ToLower(text); ; {
 		i := strings.Index(rest, word)
 		if i < 0 {
-			return ""
+			return unknown
 		}
 		rest = strings.TrimLeft(rest[i+len(word):], " \t\r\n\f")
 		value, ok := strings.CutPrefix(rest, "=")
 		if !ok {
 			continue
 		}
-		value = strings.TrimLeft(value, " \t\r\n\f")
-		if value == "" {
-			return ""
-		}
-		if quote := value[0]; quote == '"' || quote == '\'' {
-			label, _, closed := strings.Cut(value[1:], string(quote))
-			if !closed {
-				return ""
+		rest = strings.TrimLeft(value, " \t\r\n\f")
+		var label string
+		if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+			closed := false
+			if label, rest, closed = strings.Cut(rest[1:], rest[:1]); !closed {
+				return unknown
 			}
+		} else {
+			end := strings.IndexAny(rest, " \t\r\n\f;")
+			if end < 0 {
+				end = len(rest)
+			}
+			label, rest = rest[:end], rest[end:]
+		}
+		if isKnown(label) {
 			return label
 		}
-		if end := strings.IndexAny(value, " \t\r\n\f;"); end >= 0 {
-			value = value[:end]
-		}
-		return value
+		unknown = cmp.Or(unknown, label)
 	}
 }
 
 // declaredLabel returns the charset that the body declares: by XML declaration first if the
-// type is XML, else by meta element first.
+// type is XML, else by meta element first. An unknown label is the result only without a known
+// one.
 func declaredLabel(body []byte, contentType string) string {
-	head := body[:min(len(body), prescanBytes)]
 	first, second := metaLabel, xmlLabel
 	if t := strings.ToLower(contentType); strings.Contains(t, "xml") && !strings.Contains(t, "html") {
 		first, second = xmlLabel, metaLabel
 	}
-	if label := first(head); label != "" {
+	label := first(body)
+	if isKnown(label) {
 		return label
 	}
-	return second(head)
+	return known(label, second(body))
 }
 
-// metaLabel returns the charset of the first meta element in head that has one.
-func metaLabel(head []byte) string {
+// known returns the first label that is known, else the first that is not empty.
+func known(labels ...string) string {
+	if i := slices.IndexFunc(labels, isKnown); i >= 0 {
+		return labels[i]
+	}
+	return cmp.Or(labels...)
+}
+
+func isKnown(label string) bool {
+	if label == "" {
+		return false
+	}
+	_, _, ok := lookup(label)
+	return ok
+}
+
+// metaLabel returns the charset of the first meta element with a known one in the first
+// prescanMost bytes of body. Comments, scripts, styles and other raw text have no elements.
+func metaLabel(body []byte) string {
+	label := metaLabelIn(body[:min(len(body), prescanBytes)])
+	if isKnown(label) || len(body) <= prescanBytes {
+		return label
+	}
+	body = body[:min(len(body), prescanMost)]
+	if !hasMeta(body[prescanBytes-maxMeta:]) {
+		return label
+	}
+	return metaLabelIn(body)
+}
+
+// hasMeta is a cheap test that saves most pages the second search.
+func hasMeta(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '<')
+		if i < 0 || len(body) < i+len("<meta") {
+			return false
+		}
+		if bytes.EqualFold(body[i+1:i+len("<meta")], []byte("meta")) {
+			return true
+		}
+		body = body[i+1:]
+	}
+}
+
+// metaLabelIn is metaLabel of a part of a page.
+func metaLabelIn(head []byte) string {
 	z := html.NewTokenizer(bytes.NewReader(head))
+	unknown := ""
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			return ""
+			return unknown
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := z.TagName()
-			if string(name) != "meta" {
-				continue
-			}
-			if label := labelOfMeta(z, more); label != "" {
-				return readableLabel(label)
+			switch string(name) {
+			case "noscript":
+				z.NextIsNotRawText()
+			case "meta":
+				label := labelOfMeta(z, more)
+				if isKnown(label) {
+					return readableLabel(label)
+				}
+				unknown = cmp.Or(unknown, label)
 			}
 		}
 	}
@@ -140,11 +201,11 @@ func labelOfMeta(z *html.Tokenizer, more bool) string {
 				content = labelAfterCharset(string(value))
 			}
 		case "http-equiv":
-			pragma = pragma || strings.EqualFold(string(value), "content-type")
+			pragma = pragma || strings.EqualFold(string(bytes.TrimSpace(value)), "content-type")
 		}
 	}
-	if label == "" && pragma {
-		return content
+	if pragma {
+		return known(label, content)
 	}
 	return label
 }
@@ -161,9 +222,10 @@ func readableLabel(label string) string {
 	return label
 }
 
-// xmlLabel returns the encoding of an XML declaration at the start of head. Its zero bytes
+// xmlLabel returns the encoding of an XML declaration at the start of body. Its zero bytes
 // identify a UTF-16 declaration without a mark.
-func xmlLabel(head []byte) string {
+func xmlLabel(body []byte) string {
+	head := body[:min(len(body), prescanBytes)]
 	switch {
 	case bytes.HasPrefix(head, []byte("<\x00?\x00x\x00")):
 		return nameUTF16LE
