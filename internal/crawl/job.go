@@ -188,6 +188,8 @@ type batchRun struct {
 	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
 	marked    map[chainKey]bool           // items whose rows are marked already
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
+	mapsAsked sync.Map                    // sites and origins whose default sitemap was requested
+	fullSites sync.Map                    // sites whose limits left out links
 	down      sync.Map                    // origins that could not be reached, and why
 
 	mu     sync.Mutex

@@ -126,7 +126,7 @@ func TestPageDefaults(t *testing.T) {
 		"PDATE_SOURCES_MASK": s.dateSources, "PDATE_SOURCES_MASK_OVERWRITE": s.dateKept, "STORE_HTTP_HEADERS": s.storeHeaders,
 		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "URL_NORMALIZE_MASK": int(s.mask),
 		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
-		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps,
+		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps, "SITEMAP_DEFAULT": s.defaultSitemap,
 	}
 	number := regexp.MustCompile(`^[0-9.]+$`)
 	for name, d := range readPage(t) {

@@ -84,6 +84,7 @@ type settings struct {
 	feedAsEntry    bool
 	sitemaps       []string // named by the site
 	robotsSitemaps bool     // use those that robots.txt names
+	defaultSitemap bool     // else try /sitemap.xml
 
 	// Links.
 	xpaths        *linkrules.XPaths
@@ -229,6 +230,7 @@ func (s *settings) readContent(p *properties) {
 	s.expressions = parsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", wire.ReadFieldExpressions)
 	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
 	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
+	s.defaultSitemap = p.on("SITEMAP_DEFAULT", true)
 	switch text := p.text("SITEMAPS"); text {
 	case "", "1":
 		s.robotsSitemaps = true

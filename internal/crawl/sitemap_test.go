@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/wire"
@@ -103,6 +104,121 @@ func TestNamedSitemaps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDefaultSitemap: when /sitemap.xml is requested before a root page, and what becomes a row.
+func TestDefaultSitemap(t *testing.T) {
+	here := urlset("/1")
+	tests := []struct {
+		name       string
+		robots     string // "" for none
+		sitemap    string // "" for none
+		properties []string
+		child      bool // the page is no root
+		asked      bool
+		want       bool
+	}{
+		{name: "no robots.txt", sitemap: here, asked: true, want: true},
+		{name: "robots.txt names none", robots: "User-agent: *\nDisallow: /x", sitemap: here, asked: true, want: true},
+		{name: "an index", sitemap: "<sitemapindex/>", asked: true, want: true},
+		{name: "a feed", sitemap: "<rss/>", asked: true, want: true},
+		{name: "larger than what is requested", sitemap: here + strings.Repeat(" ", 3<<20), asked: true, want: true},
+		{name: "missing", asked: true},
+		{name: "a page in its place", sitemap: "<html>not here", asked: true},
+		{name: "a text in its place", sitemap: "not here", asked: true},
+		{name: "robots.txt names one", robots: "Sitemap: http://other.test/s.xml", sitemap: here},
+		{name: "robots.txt forbids it", robots: "User-agent: *\nDisallow: /sitemap", sitemap: here},
+		{name: "turned off", properties: []string{"SITEMAP_DEFAULT", "0"}, sitemap: here},
+		{name: "no sitemaps at all", properties: []string{"SITEMAPS", "0"}, sitemap: here},
+		{name: "the site names one", properties: []string{"SITEMAPS", "http://other.test/s.xml"}, sitemap: here},
+		{name: "robots.txt is not read", properties: []string{"ROBOTS_MODE", "0"}, sitemap: here},
+		{name: "no root", child: true, sitemap: here},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			texts := map[string]string{"/start/": "x", "/start/2": "x"}
+			if tt.robots != "" {
+				texts["/robots.txt"] = tt.robots
+			}
+			if tt.sitemap != "" {
+				texts["/sitemap.xml"] = tt.sitemap
+			}
+			s := pages(t, texts)
+			w := newWorld(t)
+			w.addSite("s", append([]string{"ROBOTS_MODE", "1", "SITEMAP_DEFAULT", "1"}, tt.properties...)...)
+			child := func(u *wire.URL) {
+				if tt.child {
+					u.ParentMd5 = wire.Md5("x")
+				}
+			}
+			root, second := w.item("s", s.URL+"/start/", child), w.item("s", s.URL+"/start/2", child)
+			w.run(batchOf(root, second))
+			got := slices.Contains(w.linkPaths(root), "/sitemap.xml")
+			asked := len(slices.DeleteFunc(s.paths(), func(p string) bool { return p != "/sitemap.xml" }))
+			if got != tt.want || asked > 1 || (asked == 1) != tt.asked {
+				t.Errorf("rows %v, %d requests; want /sitemap.xml: %t", w.linkPaths(root), asked, tt.want)
+			}
+			if row := w.row(root); row.ErrorMask != 0 || row.Status != wire.StatusCrawled {
+				t.Errorf("root: %s, status %d", bitNames(row.ErrorMask), row.Status)
+			}
+			if !got {
+				return
+			}
+			it := w.next("s", s.URL+"/sitemap.xml")
+			w.run(batchOf(it))
+			if row := w.row(it); tt.sitemap == here && (!slices.Equal(w.linkPaths(it), []string{"/1"}) || row.ErrorMask != 0 || row.ContentType != sitemapType) {
+				t.Errorf("lists %v, %s, %s", w.linkPaths(it), bitNames(row.ErrorMask), row.ContentType)
+			}
+		})
+	}
+	t.Run("a client waits", func(t *testing.T) {
+		s := pages(t, map[string]string{"/": "x", "/sitemap.xml": here})
+		w := newWorld(t)
+		w.addSite("s", "ROBOTS_MODE", "1", "SITEMAP_DEFAULT", "1")
+		b := batchOf(w.item("s", s.URL+"/"))
+		b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
+		if w.run(b); slices.Contains(s.paths(), "/sitemap.xml") {
+			t.Errorf("requests %v", s.paths())
+		}
+	})
+	t.Run("the gap to the page is kept", func(t *testing.T) {
+		s := pages(t, map[string]string{"/": "x", "/sitemap.xml": here})
+		w := newWorld(t)
+		w.addSite("s", "ROBOTS_MODE", "1", "SITEMAP_DEFAULT", "1")
+		w.run(batchOf(w.item("s", s.URL+"/", func(u *wire.URL) { u.RequestDelay = 60 })))
+		if got := s.paths(); !slices.Equal(got, []string{"/robots.txt", "/sitemap.xml", "/"}) {
+			t.Errorf("requests %v", got)
+		}
+		s.checkGaps(t, 60*time.Millisecond)
+	})
+}
+
+// TestSitemapAddresses: sitemaps with several addresses in an entry, and addresses without a scheme.
+func TestSitemapAddresses(t *testing.T) {
+	s := pages(t, map[string]string{
+		"/index.xml": `<sitemapindex><sitemap><loc>HOST/1.xml</loc><loc>//HOST/2.txt</loc><loc>http://HOST/3.xml</loc></sitemap></sitemapindex>`,
+		"/1.xml":     `<urlset><url><loc>HOST/a</loc></url><url><loc>//HOST/b</loc></url><url><loc>c/d.html</loc></url></urlset>`,
+		"/2.txt":     "HOST/e\nhttp://HOST/f\nnot an address\n",
+		"/3.xml":     `<rss version="2.0"><channel><item><title>x</title><guid isPermaLink="false">http://HOST/g</guid></item><item><guid>http://HOST/h</guid></item></channel></rss>`,
+	})
+	w := newWorld(t)
+	w.addSite("s")
+	w.item("s", s.URL+"/index.xml", func(u *wire.URL) { u.ContentType, u.ParentMd5 = sitemapType, wire.Md5("x") })
+	for _, tt := range []struct {
+		path string
+		want []string
+	}{
+		{"/index.xml", []string{"/1.xml", "/2.txt", "/3.xml"}},
+		{"/1.xml", []string{"/a", "/b", "/c/d.html"}},
+		{"/2.txt", []string{"/e", "/f"}},
+		{"/3.xml", []string{"/g", "/h"}},
+	} {
+		it := w.next("s", s.URL+tt.path)
+		w.run(batchOf(it))
+		if got := w.linkPaths(it); !slices.Equal(got, tt.want) || w.row(it).ErrorMask != 0 || w.row(it).ContentType != sitemapType {
+			t.Errorf("%s lists %v, want %v; %s", tt.path, got, tt.want, bitNames(w.row(it).ErrorMask))
+		}
 	}
 }
 

@@ -1,14 +1,17 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"maps"
 	"math"
+	"net/http"
 	"time"
 
+	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/sitemap"
 	"hce/dc/internal/wire"
@@ -18,8 +21,8 @@ import (
 // or the site names become rows with a content type of their own. When a sitemap is crawled,
 // its entries become rows. So a kill, a slow host or a large index needs no special care.
 
-// offerSitemaps creates rows for the sitemaps that robots.txt or the site names, when the page
-// is a root. Filters do not apply to them.
+// offerSitemaps creates rows for the sitemaps that robots.txt or the site names, or that was found
+// where nobody named it, when the page is a root. Filters do not apply to them.
 func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	if !p.item.url.Root() || p.item.single {
 		return
@@ -38,7 +41,61 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 			}
 		}
 	}
+	if p.item.mapFound != "" {
+		named = append(named[:len(named):len(named)], p.item.mapFound)
+	}
 	r.addSitemapRows(out, p, named, now)
+}
+
+// defaultSitemap is where a sitemap is that nobody names.
+const defaultSitemap = "/sitemap.xml"
+
+// findSitemap requests the default sitemap of a root page's origin, once in a batch, if its
+// robots.txt names none. Only a sitemap that exists becomes a row. A client that waits for the
+// batch did not ask for it.
+func (v *visit) findSitemap(ctx context.Context, target string) {
+	set := v.settings
+	origin, _ := split(target)
+	if !v.item.url.Root() || v.item.single || v.item.sitemap() || !v.writes() || !set.defaultSitemap || !set.robotsSitemaps || !set.robots {
+		return
+	}
+	rules := v.known(origin)
+	if kept := v.keptRobots(v.item, origin); kept != nil {
+		rules = kept
+	}
+	if rules == nil || len(rules.Sitemaps()) > 0 {
+		return
+	}
+	if ok, _ := rules.Allowed(v.Config.RobotsAgent, defaultSitemap); !ok {
+		return
+	}
+	if _, asked := v.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
+		return
+	}
+	if err := v.enter(ctx, target); err != nil {
+		return
+	}
+	defer v.leave()
+	r := v.request(origin+defaultSitemap, v.stage())
+	r.MaxBytes = robotsBytes
+	r.Allow = v.hop
+	response, err := v.get(ctx, r)
+	if err != nil {
+		fault, ok := errors.AsType[*fetch.Fault](err)
+		if !ok || fault.Kind != fetch.TooLarge || fault.Partial == nil {
+			return
+		}
+		response = fault.Partial // its beginning is enough
+		response.Code = fault.Code
+	}
+	if response.Code != http.StatusOK {
+		return
+	}
+	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotsBytes, ContentType: declaredType(response.Header)})
+	found, bad := set.schemes.Canonical(response.FinalURL)
+	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
+		v.item.mapFound = found
+	}
 }
 
 // addSitemapRows creates rows for sitemaps. A link or row with the same URL becomes a sitemap.
@@ -76,14 +133,15 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now time.Time) {
 	p.item.url.ContentType = sitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
-		MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header),
+		MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header), URL: p.item.baseURL,
 	})
 	switch {
 	case errors.Is(err, sitemap.ErrFeed):
 		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: declaredType(p.Header), MaxItems: r.Config.MaxLinks})
 		if err == nil {
+			list.Cut = parsed.Cut
 			for _, e := range parsed.Items {
-				list.Entries = append(list.Entries, sitemap.Entry{Loc: e.URL, LastMod: e.Date, Priority: -1})
+				list.Entries = append(list.Entries, sitemap.Entry{Loc: cmp.Or(e.URL, e.GUID), LastMod: e.Date, Priority: -1})
 			}
 		}
 	case err != nil:
@@ -92,7 +150,7 @@ func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now 
 		return
 	}
 	if list.Cut {
-		r.log.Warn("sitemap has too many entries; the rest is left out", "site", p.SiteID, "url", p.url.URL)
+		r.cutLinks(out, p, "size of a sitemap", len(list.Entries))
 	}
 	if list.Index {
 		var urls []string

@@ -123,6 +123,7 @@ func (v *visit) page(ctx context.Context) (*answer, error) {
 	if err := v.allowed(ctx, target); err != nil {
 		return nil, err
 	}
+	v.findSitemap(ctx, target)
 	if err := v.frequency(ctx, target); err != nil {
 		return nil, err
 	}

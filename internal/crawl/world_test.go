@@ -149,14 +149,14 @@ func newWorld(t testing.TB) *world {
 	}}
 }
 
-// addSite stores a site that accepts every link, without robots.txt. properties are pairs of name and
+// addSite stores a site that accepts every link, without robots.txt and /sitemap.xml. properties are pairs of name and
 // value and override that.
 func (w *world) addSite(id string, properties ...string) *wire.Site {
 	s := &wire.Site{
 		ID: id, State: wire.SiteActive, HTTPTimeout: 5000,
 		Filters: []wire.SiteFilter{{Pattern: "(.*)", Stage: 5, Action: 1, Type: 1, State: 1}},
 	}
-	properties = append([]string{"ROBOTS_MODE", "0"}, properties...)
+	properties = append([]string{"ROBOTS_MODE", "0", "SITEMAP_DEFAULT", "0"}, properties...)
 	for i := 0; i < len(properties); i += 2 {
 		s.Properties = append(s.Properties, wire.SiteProperty{SiteID: id, Name: properties[i], Value: properties[i+1]})
 	}

@@ -65,6 +65,9 @@ type Entry struct {
 	// enclosure, else any. It is trimmed and resolved against xml:base only; it may be
 	// relative or empty.
 	URL string
+	// GUID is an absolute web URL in the guid of an RSS item that has no other address and says
+	// that its guid is no permanent link; else "".
+	GUID string `json:",omitempty"`
 	// ContentType is the type of URL that the document states, "" if unknown, as for pages
 	// in RSS.
 	ContentType string

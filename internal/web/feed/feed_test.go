@@ -123,6 +123,22 @@ func TestParseBrokenFeeds(t *testing.T) {
 	}
 }
 
+// A guid that is no permanent link is no link of the entry, but the only address of a sitemap's item.
+func TestGUIDAlone(t *testing.T) {
+	for in, want := range map[string]string{
+		`<guid isPermaLink="false"> http://h/1 </guid>`:                            "http://h/1",
+		`<guid isPermaLink="false">tag:1</guid>`:                                   "",
+		`<guid isPermaLink="false">http://h/1</guid><link>http://h/2</link>`:       "",
+		`<guid isPermaLink="false">http://h/1</guid><enclosure url="http://h/3"/>`: "",
+		`<guid>http://h/1</guid>`:                                                  "",
+	} {
+		f, err := Parse([]byte(rssOf("<item>"+in+"</item>")), Options{})
+		if err != nil || len(f.Items) != 1 || f.Items[0].GUID != want {
+			t.Errorf("%s: %+v, %v; want %q", in, f.Items, err, want)
+		}
+	}
+}
+
 func TestBestLink(t *testing.T) {
 	for name, tt := range map[string]struct{ in, url, contentType string }{
 		"link":                         {`<link> http://h/1 </link><guid>http://h/2</guid>`, "http://h/1", ""},

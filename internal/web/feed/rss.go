@@ -41,6 +41,9 @@ func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 			dateText{n.date(), nil},
 		),
 	}
+	if g := item.GUID; e.URL == "" && g != nil && isURL(strings.TrimSpace(g.Value)) {
+		e.GUID = strings.TrimSpace(g.Value)
+	}
 	if o.Standard {
 		e.Data, _ = rssStandard(item, common, n, links, chosen).encode()
 	}

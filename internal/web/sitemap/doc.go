@@ -2,7 +2,8 @@
 //
 // It reads the formats of sitemaps.org: XML in any namespace, and text with one URL per
 // line; both also with gzip. Of the extensions it reads only the date of news. A truncated
-// or broken body gives the entries before the break.
+// or broken body gives the entries before the break. An entry with several loc elements gives one
+// entry for each.
 //
 //	s, err := sitemap.Parse(body, sitemap.Options{})
 //	switch {

@@ -42,6 +42,9 @@ type Options struct {
 	MaxBytes   int64 // of the decompressed body
 	// ContentType is the value of the HTTP header; may be empty.
 	ContentType string
+	// URL is that of the sitemap. It tells addresses without a scheme from relative ones, and
+	// gives them its scheme; may be empty.
+	URL string
 }
 
 // Sitemap is a parsed sitemap.
@@ -53,7 +56,7 @@ type Sitemap struct {
 
 // Entry is one page or, in an index, one sitemap.
 type Entry struct {
-	Loc      string    // as written, trimmed; may be relative or invalid
+	Loc      string    // as written, trimmed, with a scheme if only that is missing; may be relative or invalid
 	LastMod  time.Time // UTC; zero if unknown or outside the years 1900-9999
 	Priority float64   // 0 to 1; -1 if unknown
 }
@@ -108,12 +111,16 @@ func unpack(body []byte, max int64) (text []byte, cut bool) {
 	return body, cut
 }
 
-// parseText parses a text with one URL per line. It ignores other lines; a text without a
-// URL is not a sitemap.
+// parseText parses a text with one URL per line, with or without a scheme. It ignores other
+// lines; a text without a URL is not a sitemap.
 func parseText(text []byte, o Options) (Sitemap, error) {
 	var s Sitemap
+	home := homeOf(o.URL)
 	for line := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == '\r' || c == '\n' }) {
-		if line = strings.TrimSpace(line); len(line) <= maxFieldBytes && isURL(line) && !s.Cut {
+		if line = strings.TrimSpace(line); len(line) > maxFieldBytes || s.Cut {
+			continue
+		}
+		if line = home.absolute(line); isURL(line) {
 			s.add(Entry{Loc: loosexml.Clean(line), Priority: -1}, o)
 		}
 	}

@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 		"cdata":                  {in: urlset(`<url><loc><![CDATA[http://h/?a=1&b=2]]></loc></url>`), want: "http://h/?a=1&b=2"},
 		"entities":               {in: urlset(`<url><loc>http://h/?a=1&amp;b=2&c=&#x33;&copy=4</loc></url>`), want: "http://h/?a=1&b=2&c=3&copy=4"},
 		"missing loc":            {in: urlset(`<url><lastmod>2024</lastmod></url><url><loc/></url><url/>` + one), want: "http://h/1"},
-		"two locs":               {in: urlset(`<url><loc> </loc><loc>http://h/1</loc><loc>http://h/2</loc></url>`), want: "http://h/1"},
+		"two locs":               {in: urlset(`<url><loc> </loc><loc>http://h/1</loc><loc>http://h/2</loc></url>`), want: "http://h/1 http://h/2"},
 		"text instead of loc":    {in: `<sitemapindex><sitemap> http://h/1.xml </sitemap></sitemapindex>`, want: "http://h/1.xml", index: true},
 		"entries without root":   {in: one, want: "http://h/1"},
 		"cut between entries":    {in: `<urlset>` + one + `<url>`, want: "http://h/1"},
@@ -76,6 +76,68 @@ func TestParse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Sitemaps with several addresses in one entry, and addresses without a scheme.
+func TestAddresses(t *testing.T) {
+	const own = "https://www.farm.example.org:8443/maps/s.xml"
+	loc := func(text string) string { return urlset("<url><loc>" + text + "</loc></url>") }
+	passed := 0
+	table := []struct {
+		name, url, in, want string
+		index               bool
+	}{
+		{"several loc in a sitemap", own, `<sitemapindex><sitemap><loc>http://h/1</loc><loc>http://h/2</loc><lastmod>2024</lastmod><loc>http://h/3</loc></sitemap><sitemap><loc>http://h/4</loc></sitemap></sitemapindex>`, "http://h/1 http://h/2 http://h/3 http://h/4", true},
+		{"several loc in a url", own, urlset(`<url><loc>http://h/1</loc><loc>http://h/2</loc></url>`), "http://h/1 http://h/2", false},
+		{"empty loc among several", own, urlset(`<url><loc/><loc>http://h/1</loc><loc> </loc><loc>http://h/2</loc></url>`), "http://h/1 http://h/2", false},
+		{"cut in the second loc", own, `<urlset><url><loc>http://h/1</loc><loc>http://h/22`, "http://h/1", false},
+		{"loc of an image among several", own, urlset(`<url><loc>http://h/1</loc><image:image><image:loc>http://h/i</image:loc></image:image><loc>http://h/2</loc></url>`), "http://h/1 http://h/2", false},
+		{"own host", own, loc("www.farm.example.org:8443/a?b#c"), "https://www.farm.example.org:8443/a?b#c", false},
+		{"own host without a path", own, loc("WWW.Farm.example.org"), "https://WWW.Farm.example.org", false},
+		{"another host of the site", own, loc("blog.example.org/a"), "https://blog.example.org/a", false},
+		{"registrable domain", own, loc("example.org"), "https://example.org", false},
+		{"begins with www", own, loc("www.other.example/a"), "https://www.other.example/a", false},
+		{"another site with a path", own, loc("other.com/a"), "https://other.com/a", false},
+		{"two slashes", own, loc("//other.example/a"), "https://other.example/a", false},
+		{"address in the query", own, loc("example.org/?u=http://x/"), "https://example.org/?u=http://x/", false},
+		{"non-ASCII name", own, loc("www.höfe.example/ä"), "https://www.höfe.example/ä", false},
+		{"IPv4 address with port", "http://127.0.0.1:8080/sitemap.xml", loc("127.0.0.1:8080/a"), "http://127.0.0.1:8080/a", false},
+		{"name without a dot", "http://localhost/sitemap.xml", loc("localhost:80/a"), "http://localhost:80/a", false},
+		{"sitemap with a user", "http://u:p@farm.example/s.xml", loc("farm.example/a"), "http://farm.example/a", false},
+		{"unknown sitemap", "", loc("www.farm.example/a"), "http://www.farm.example/a", false},
+		{"file", own, loc("page.html"), "page.html", false},
+		{"file that is a domain elsewhere", own, loc("data.zip"), "data.zip", false},
+		{"path", own, loc("news/page.html"), "news/page.html", false},
+		{"rooted path", own, loc("/www.example.org/a"), "/www.example.org/a", false},
+		{"parent", own, loc("../a.html"), "../a.html", false},
+		{"query", own, loc("?page=www.example.org/"), "?page=www.example.org/", false},
+		{"another scheme", own, loc("mailto:farmer@example.org"), "mailto:farmer@example.org", false},
+		{"scheme in upper case", own, loc("HTTP://example.org/a"), "HTTP://example.org/a", false},
+		{"port without a number", own, loc("example.org:/a"), "example.org:/a", false},
+		{"index without schemes", own, `<sitemapindex><sitemap><loc>www.farm.example.org/1.xml</loc><loc>//farm.example.org/2.xml</loc></sitemap></sitemapindex>`, "https://www.farm.example.org/1.xml https://farm.example.org/2.xml", true},
+		{"text without schemes", own, "www.farm.example.org:8443/a\r\nblog.example.org/b\n\nhttp://h/c\n//example.org/d", "https://www.farm.example.org:8443/a https://blog.example.org/b http://h/c https://example.org/d", false},
+		{"text with other lines", own, "# example.org/0\nexample.org/1\nall of www.example.org/2\npage.html\n/rooted\nexample.org/<b>\n", "https://example.org/1", false},
+	}
+	for _, tt := range table {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Parse([]byte(tt.in), Options{URL: tt.url})
+			if got := locs(s); err != nil || got != tt.want || s.Index != tt.index || s.Cut {
+				t.Errorf("got %q, index %v, cut %v, %v; want %q, %v", got, s.Index, s.Cut, err, tt.want, tt.index)
+				return
+			}
+			passed++
+		})
+	}
+	t.Logf("judge: addresses in sitemaps: %d of %d own cases pass", passed, len(table))
+	if _, err := Parse([]byte("Version 1.0\nREADME.md\n"), Options{URL: own}); !errors.Is(err, ErrNoSitemap) {
+		t.Errorf("a text without addresses: %v", err)
+	}
+	many := "<urlset><url>" + strings.Repeat("<loc>http://h/1</loc>", 10) + "</url></urlset>"
+	for limit, cut := range map[int]bool{4: true, 9: true, 10: false} {
+		if s, err := Parse([]byte(many), Options{MaxEntries: limit}); err != nil || len(s.Entries) != limit || s.Cut != cut {
+			t.Errorf("limit %d: %d entries, cut %v, %v", limit, len(s.Entries), s.Cut, err)
+		}
 	}
 }
 
@@ -245,12 +307,13 @@ func FuzzSitemap(f *testing.F) {
 	for _, s := range []string{
 		urlset(`<url><loc>http://h/1</loc><lastmod>2024</lastmod><image:image><image:loc>x</image:loc></image:image></url>`),
 		`<sitemapindex><sitemap>http://h/1</sitemap>`, "http://h/1\nhttp://h/2", inUTF16(urlset("<url/>")),
+		"h.example/1\n//h.example/2\nwww.x\n", "<sitemap><loc>h.example:80</loc><loc>x.com/</loc></sitemap>",
 	} {
 		f.Add([]byte(s))
 		f.Add(packed(f, []byte(s)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := Parse(body, Options{MaxEntries: 20, MaxBytes: 1 << 20})
+		s, err := Parse(body, Options{MaxEntries: 20, MaxBytes: 1 << 20, URL: "https://www.h.example:8443/s.xml"})
 		if err != nil && (len(s.Entries) > 0 || s.Index) {
 			t.Fatal("entries with an error")
 		}

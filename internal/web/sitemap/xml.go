@@ -34,6 +34,7 @@ func parseXML(text []byte, o Options) (Sitemap, error) {
 		return Sitemap{}, ErrFeed
 	}
 	s := Sitemap{Index: t.Local() == elementIndex}
+	home := homeOf(o.URL)
 	for ; ok && !s.Cut; t, ok = r.Next() { // the root itself may be an entry
 		local := t.Local()
 		if t.Kind != loosexml.Start || local != elementPage && local != elementSitemap {
@@ -45,18 +46,21 @@ func parseXML(text []byte, o Options) (Sitemap, error) {
 		if s.Index != (local == elementSitemap) {
 			continue
 		}
-		if e := readEntry(r, t); e.Loc != "" {
+		e, locs := readEntry(r, t, o.MaxEntries+1)
+		for _, loc := range locs {
+			e.Loc = home.absolute(loc)
 			s.add(e, o)
 		}
 	}
 	return s, nil
 }
 
-// readEntry reads the entry that begins with the tag start. Without a loc, its text may be
-// the URL.
-func readEntry(r *loosexml.Reader, start loosexml.Token) Entry {
+// readEntry reads the entry that begins with the tag start: its fields, and at most most values
+// of its loc elements. Without a loc, its text may be the URL.
+func readEntry(r *loosexml.Reader, start loosexml.Token, most int) (Entry, []string) {
 	var (
 		e     = Entry{Priority: -1}
+		locs  []string
 		bare  string   // text directly inside the entry
 		path  []string // open elements inside the entry
 		field string   // the field whose text is collected, "" without one
@@ -77,18 +81,23 @@ func readEntry(r *loosexml.Reader, start loosexml.Token) Entry {
 		case t.Kind == loosexml.Text && at == 0 && bare == "" && len(t.Text) <= maxFieldBytes:
 			bare = strings.TrimSpace(t.Text)
 		case t.Kind == loosexml.End && at == 0:
-			if e.Loc == "" && !t.Cut && isURL(bare) {
-				e.Loc = bare
+			if len(locs) == 0 && !t.Cut && isURL(bare) {
+				locs = append(locs, bare)
 			}
-			return e
+			return e, locs
 		case t.Kind == loosexml.End && field != "" && at == depth:
-			if !t.Cut { // a truncated URL is a different URL
-				e.set(field, strings.TrimSpace(text.String()))
+			value := strings.TrimSpace(text.String())
+			switch {
+			case t.Cut || value == "" || len(value) > maxFieldBytes: // a truncated URL is a different URL
+			case field != "loc":
+				e.set(field, value)
+			case len(locs) < most:
+				locs = append(locs, value)
 			}
 			field = ""
 		}
 	}
-	return e
+	return e, locs
 }
 
 // fieldOf returns the field of an entry that the last element of path holds, or "". Of the
@@ -111,16 +120,9 @@ func fieldOf(path []string, prefix string) string {
 	return ""
 }
 
-// set sets a field of the entry. The first valid loc counts.
+// set sets a field of the entry other than loc.
 func (e *Entry) set(field, text string) {
-	if text == "" || len(text) > maxFieldBytes {
-		return
-	}
 	switch field {
-	case "loc":
-		if e.Loc == "" {
-			e.Loc = text
-		}
 	case "lastmod":
 		if t := parseTime(text); !t.IsZero() {
 			e.LastMod = t
