@@ -35,7 +35,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		out.bits |= wire.ErrUnsupportedType
 	}
 	if parsed.Cut {
-		r.log.Warn("feed has too many entries; the rest is left out", "site", p.SiteID, "url", p.url.URL)
+		r.cutLinks(out, p, "size of a feed", len(parsed.Items))
 	}
 	c := r.collection(out, p, now)
 	entries := map[string]feed.Entry{} // by key of the row

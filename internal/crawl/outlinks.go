@@ -84,7 +84,7 @@ type candidate struct {
 func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
 	found := scan(text, kind, r.Config.MaxLinks)
 	if found.Cut {
-		r.log.Warn("page has more links than max_links; the rest is left out", "site", p.item.SiteID, "url", p.item.url.URL, "max_links", r.Config.MaxLinks)
+		r.cutLinks(out, p, "max_links of crawler-task.ini", r.Config.MaxLinks)
 	}
 	home := siteOf(p.item.baseURL)
 	own := p.item.baseURL
@@ -104,8 +104,19 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	if p.settings.collectForms {
 		out.result.FormFields = formFields(found.Forms)
 	}
-	c.take(r.candidates(ctx, p, found, text, kind, own))
+	list := r.candidates(ctx, out, p, found, text, kind, own)
+	if most := 2 * r.Config.MaxLinks; len(list) > most {
+		r.cutLinks(out, p, "max_links of crawler-task.ini, for all sources", most)
+		list = list[:most]
+	}
+	c.take(list)
 	c.finish()
+}
+
+// cutLinks says that a limit left out links of a page.
+func (r *batchRun) cutLinks(out *outcome, p page, limit string, most int) {
+	out.bits |= wire.ErrMaxURLsFromPage
+	r.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
 }
 
 // scan reads the links of a page of the given content type.
@@ -122,7 +133,7 @@ func scan(text []byte, kind string, most int) links.Page {
 // candidates returns the links of the page from the sources that its site selects: built-in
 // attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
 // page, without its base element.
-func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, text []byte, kind, own string) []candidate {
+func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
 	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
 	if builtin {
@@ -149,18 +160,18 @@ func (r *batchRun) candidates(ctx context.Context, p page, found links.Page, tex
 			}
 		}
 	}
-	for _, url := range r.byXPath(ctx, p, expressions, text, kind) {
+	for _, url := range r.byXPath(ctx, out, p, expressions, text, kind) {
 		list = append(list, candidate{url: url})
 	}
 	for _, url := range p.urls {
 		list = append(list, candidate{url: url})
 	}
-	return list[:min(len(list), 2*r.Config.MaxLinks)]
+	return list
 }
 
 // byXPath returns the links that the expressions find. An invalid expression is logged and
 // left out.
-func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, text []byte, kind string) []string {
+func (r *batchRun) byXPath(ctx context.Context, out *outcome, p page, expressions []string, text []byte, kind string) []string {
 	if len(expressions) == 0 {
 		return nil
 	}
@@ -178,7 +189,11 @@ func (r *batchRun) byXPath(ctx context.Context, p page, expressions []string, te
 		expr, err := xpath.Compile(text)
 		if err == nil {
 			var more []string
-			more, err = expr.Texts(ctx, doc, r.Config.MaxLinks)
+			more, err = expr.Texts(ctx, doc, r.Config.MaxLinks+1)
+			if len(more) > r.Config.MaxLinks {
+				r.cutLinks(out, p, "max_links of crawler-task.ini, for an expression", r.Config.MaxLinks)
+				more = more[:r.Config.MaxLinks]
+			}
 			urls = append(urls, more...)
 		}
 		if err != nil {
@@ -333,8 +348,9 @@ func refusedRel(rel string, refused []string) bool {
 // page, and the site of each link.
 func (c *collection) finish() {
 	list := c.probe(c.page.requests, c.taken)
-	if c.limit > 0 {
-		list = list[:min(int64(len(list)), c.limit)]
+	if c.limit > 0 && int64(len(list)) > c.limit {
+		c.cutLinks(c.out, c.page, "maxURLsFromPage or COLLECT_URLS_LIMITS", int(c.limit))
+		list = list[:c.limit]
 	}
 	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.row.Type]
 	if !elsewhere {

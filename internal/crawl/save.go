@@ -193,8 +193,13 @@ func (r *batchRun) report(site string, saved wire.Saved) {
 	for _, reason := range saved.Refused {
 		r.log.Warn("left out invalid property", "site", site, "reason", reason)
 	}
-	if saved.Skipped > 0 || saved.Removed > 0 {
-		r.log.Info("site is full", "site", site, "skipped", saved.Skipped, "removed", saved.Removed)
+	if saved.Removed > 0 {
+		r.log.Info("site is full; removed rows by AUTO_REMOVE_WHERE", "site", site, "removed", saved.Removed)
+	}
+	if saved.Skipped > 0 {
+		if _, said := r.fullSites.LoadOrStore(site, true); !said {
+			r.log.Warn("site is full: maxURLs or maxResources leaves out new links", "site", site, "skipped", saved.Skipped)
+		}
 	}
 }
 

@@ -88,11 +88,11 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 }
 
 // NewURL returns a URL with the defaults of URLs that the service creates itself
-// (docs/spec/objects.md 2.7, column "auto").
+// (docs/spec/objects.md 2.7, column "auto"), except MaxURLsFromPage: the limit of the site.
 func NewURL(siteID, text string) URL {
 	return URL{
 		SiteID: siteID, URL: text, URLMd5: Md5(text), Status: StatusNew, HTTPMethod: "get",
-		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, MaxURLsFromPage: 100,
+		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000,
 		SiteSelect: SelectNone,
 	}
 }

@@ -144,6 +144,7 @@ type finishing struct {
 	refused map[string]bool // texts of saved.Refused
 	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
+	full    wire.ErrorMask  // limits of the site that left links out
 
 	id     string            // of the site in the request
 	limits capacity          // of the site at the start
@@ -219,6 +220,7 @@ func (f *finishing) run(results []wire.Fetched) error {
 	if len(f.saved.Refused) > 0 {
 		mask |= wire.ErrInitialization
 	}
+	mask |= f.full
 	if _, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site); err != nil {
 		return err
 	}

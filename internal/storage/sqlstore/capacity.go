@@ -37,6 +37,15 @@ func (c capacity) left() int {
 	return int(max(left, 0))
 }
 
+// exhausted is the bit of the limit that leaves the least room (docs/spec/processing.md 1.7,
+// docs/spec/DECISIONS.md 2).
+func (c capacity) exhausted() wire.ErrorMask {
+	if c.maxURLs > 0 && (c.maxResources <= 0 || c.maxURLs-c.urls <= c.maxResources-c.resources) {
+		return wire.ErrMaxItems
+	}
+	return wire.ErrSiteMaxResources
+}
+
 // fitting returns the new links that the site has room for, in their order. Links of
 // chains always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
 // properties, once in a transaction (docs/spec/crawling.md 5.8).
@@ -77,6 +86,7 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 			left--
 		default:
 			f.saved.Skipped++
+			f.full |= c.exhausted()
 			continue
 		}
 		kept = append(kept, l)

@@ -160,6 +160,32 @@ func TestFinishCrawlOfSites(t *testing.T) {
 	b.checkCounters("b", "together")
 }
 
+// A full site that leaves out links gets the bit of its limit.
+func TestFullSiteIsMarked(t *testing.T) {
+	for _, c := range []struct {
+		limits string
+		want   wire.ErrorMask
+		links  int64
+	}{
+		{`"maxURLs":3`, wire.ErrMaxItems, 2},
+		{`"maxURLs":4`, 0, 3},
+		{`"maxResources":2`, wire.ErrSiteMaxResources, 1},
+		{`"maxURLs":3,"maxResources":9`, wire.ErrMaxItems, 2},
+		{`"maxURLs":9,"maxResources":2`, wire.ErrSiteMaxResources, 1},
+		{`"maxURLs":0`, 0, 3},
+	} {
+		b := newBench(t)
+		b.newSite(`{"id":"s",` + c.limits + `}`)
+		_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
+		b.must(err)
+		links := linksOf(wire.NewURL("s", "l1"), wire.NewURL("s", "l2"), wire.NewURL("s", "l3"))
+		b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Links: links,
+			Set: wire.Patch{"Status": int64(4), "Size": int64(1), "ContentType": "text/html"}}}))
+		s := b.site("s")
+		same(t, c.limits, []any{s.ErrorMask, s.NewURLs, s.State, s.Errors}, []any{c.want, c.links, int64(1), int64(0)})
+	}
+}
+
 func TestMaxURLsIgnoresRowsOfOtherNodes(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxURLs":3}`)

@@ -127,6 +127,10 @@ func (t *tx) newSite(r wire.SiteNewRequest) error {
 	}
 	row := uncounted(r.Site)
 	row["Id"] = r.ID
+	fromPage := r.Site.Int("MaxURLsFromPage", 0) // the table's default would limit a site that sets none
+	if row["MaxURLsFromPage"] == nil {
+		row["MaxURLsFromPage"] = fromPage
+	}
 	if err := t.makeSite(r.ID, row); err != nil {
 		return err
 	}
@@ -139,7 +143,7 @@ func (t *tx) newSite(r wire.SiteNewRequest) error {
 	if err := t.putList("Site.properties", propertiesInfo, r.ID, r.Properties); err != nil {
 		return err
 	}
-	defaults := rootDefaults(r.Site.Int("MaxURLsFromPage", 200))
+	defaults := rootDefaults(fromPage)
 	if err := t.putRoots("Site.urls", r.ID, r.URLs, defaults); err != nil {
 		return err
 	}

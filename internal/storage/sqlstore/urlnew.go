@@ -195,7 +195,7 @@ func (n *newURLs) insertEvaluated(i int, defaults wire.URL) error {
 // urlDefaults has the columns that a new URL takes from the tables and from its site
 // (docs/spec/storage.md 1.5, 4.7 step 2).
 func (t *tx) urlDefaults(site string) (wire.URL, error) {
-	u := wire.URL{SiteID: site, Status: wire.StatusNew, ProcessingDelay: 1000, MaxURLsFromPage: 200}
+	u := wire.URL{SiteID: site, Status: wire.StatusNew, ProcessingDelay: 1000}
 	_, err := t.Get("site_url_defaults", []any{site}, &u.RequestDelay, &u.HTTPTimeout, &u.Type)
 	return u, err
 }
