@@ -65,8 +65,8 @@ noskip:
 
 judges: ## print how many cases the tables of the web standards have, and how many pass
 	@mkdir -p .cache
-	@go test -count=1 -v -run '^(TestURLStandard|TestResolve|TestSamples|TestFiles|TestAddresses|TestPrescan|TestRFC9309.*)$$' \
-		./internal/web/canonical ./internal/web/feed ./internal/web/sitemap ./internal/web/robots ./internal/web/charset >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
+	@go test -count=1 -v -run '^(TestURLStandard|TestResolve|TestSamples|TestFiles|TestAddresses|TestPrescan|TestLinkSources|TestRFC9309.*)$$' \
+		./internal/web/canonical ./internal/web/feed ./internal/web/sitemap ./internal/web/robots ./internal/web/charset ./internal/web/links >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
 	@sed -n 's/^.*judge: /judge: /p' .cache/judges
 
 # -count=1: these tests run the programs in bin/, which Go's test cache does not know.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,5 +114,26 @@ func TestLimitsAreSaid(t *testing.T) {
 				t.Errorf("log %s", log.String())
 			}
 		})
+	}
+}
+
+// TestLinkSources: rows of links from places that are no URL attributes.
+func TestLinkSources(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Refresh", "9; url=refreshed")
+		w.Header().Set("Content-Location", "located")
+		w.Header().Set("Link", "<linked>; rel=next")
+		page(w, `<base href="/base/"><iframe srcdoc="<a href=framed>x</a>"></iframe><img data-src=lazy.jpg data-srcset="set.jpg 2x"><object><param name=movie value=film.swf></object><div data-url="12">`)
+	})
+	w := newWorld(t)
+	w.addSite("s")
+	it := w.item("s", s.URL+"/dir/page")
+	w.run(batchOf(it))
+	want := []string{"/base/framed", "/base/lazy.jpg", "/base/set.jpg", "/base/film.swf", "/dir/linked", "/dir/refreshed", "/dir/located"}
+	if got := w.linkPaths(it); !slices.Equal(got, want) || w.row(it).LinksI != int64(len(want)) || w.row(it).ErrorMask != 0 {
+		t.Errorf("links %v, want %v; %d internal, %s", got, want, w.row(it).LinksI, bitNames(w.row(it).ErrorMask))
+	}
+	if row, ok := w.URLs["s "+wire.Md5(s.URL+"/base/framed")]; !ok || row.Status != wire.StatusNew || row.ParentMd5 != it.URLID || row.Depth != 1 {
+		t.Errorf("row %+v", row)
 	}
 }

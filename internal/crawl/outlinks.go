@@ -153,7 +153,8 @@ func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found l
 		if found.Refresh != "" { // may be missing if the links were cut
 			list = append(list, candidate{url: found.Refresh})
 		}
-		for _, h := range links.Header(p.Header.Values("Link")) {
+		headers := append(links.Header(p.Header.Values("Link")), links.Addresses(p.Header.Values("Refresh"), p.Header.Values("Content-Location"))...)
+		for _, h := range headers {
 			// These are relative to the page, not to its base element.
 			if target, err := p.settings.schemes.Resolve(own, h.URL); err == nil {
 				list = append(list, candidate{url: target, rel: h.Rel})

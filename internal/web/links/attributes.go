@@ -9,11 +9,12 @@ import (
 type kind uint8
 
 const (
-	single kind = iota // one URL
-	spaces             // several, separated by white space
-	commas             // several, separated by commas
-	srcset             // image candidates (HTML standard, 4.8.4.2.2)
-	noURL              // no URL, but part of a form
+	single   kind = iota // one URL
+	spaces               // several, separated by white space
+	commas               // several, separated by commas
+	srcset               // image candidates (HTML standard, 4.8.4.2.2)
+	document             // an HTML document
+	noURL                // no URL, but part of a form or a parameter
 )
 
 // rule is one attribute with URLs.
@@ -41,7 +42,7 @@ var attributes = map[string][]rule{
 	"frame":      {{"src", single}, {"longdesc", single}},
 	"head":       {{"profile", spaces}},
 	"html":       {{"manifest", single}},
-	"iframe":     {{"src", single}, {"longdesc", single}},
+	"iframe":     {{"src", single}, {"longdesc", single}, {"srcdoc", document}},
 	"image":      {{"href", single}, {"xlink:href", single}, {"src", single}},
 	"img":        {{"src", single}, {"srcset", srcset}, {"longdesc", single}, {"usemap", single}, {"lowsrc", single}, {"dynsrc", single}},
 	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}, {"type", noURL}, {"value", noURL}, {"checked", noURL}, {"disabled", noURL}},
@@ -50,6 +51,7 @@ var attributes = map[string][]rule{
 	"menuitem":   {{"icon", single}},
 	"object":     {{"data", single}, {"classid", single}, {"codebase", single}, {"archive", spaces}, {"usemap", single}},
 	"option":     {{"value", noURL}, {"selected", noURL}, {"disabled", noURL}},
+	"param":      {{"value", noURL}, {"valuetype", noURL}},
 	"portal":     {{"src", single}},
 	"q":          {{"cite", single}},
 	"script":     {{"src", single}, {"href", single}, {"xlink:href", single}},
@@ -66,6 +68,36 @@ var attributes = map[string][]rule{
 	"track":      {{"src", single}},
 	"use":        {{"href", single}, {"xlink:href", single}},
 	"video":      {{"src", single}, {"poster", single}},
+}
+
+// dataAttributes lists the attributes in which scripts that load images, frames and pages later
+// keep their URLs, on any element. The standard gives them no meaning.
+var dataAttributes = map[string]kind{
+	"data-background": single, "data-background-image": single, "data-bg": single, "data-cfsrc": single,
+	"data-download-url": single, "data-flickity-lazyload": single, "data-full": single, "data-full-src": single,
+	"data-hi-res-src": single, "data-high-res-src": single, "data-href": single, "data-iframe-src": single,
+	"data-image": single, "data-image-src": single, "data-img": single, "data-img-src": single, "data-large": single,
+	"data-large-file": single, "data-large-src": single, "data-large_image": single, "data-lazy": single,
+	"data-lazy-background": single, "data-lazy-src": single, "data-lazyload": single, "data-link": single,
+	"data-medium-file": single, "data-mp4": single, "data-orig-file": single, "data-original": single,
+	"data-original-src": single, "data-pagespeed-lazy-src": single, "data-permalink": single, "data-poster": single,
+	"data-retina": single, "data-src": single, "data-src-retina": single, "data-src2x": single, "data-thumb": single,
+	"data-thumbnail": single, "data-url": single, "data-video": single, "data-video-src": single, "data-webm": single,
+	"data-zoom-image": single, "data-zoom-src": single,
+	"data-bgset": srcset, "data-lazy-srcset": srcset, "data-original-set": srcset, "data-srcset": srcset,
+}
+
+// plausible reports whether the value of a data attribute may be a URL: many hold numbers, words
+// or JSON.
+func plausible(value string) bool {
+	value = clean(value)
+	return strings.ContainsAny(value, "./") && !strings.ContainsAny(value, space+"<>{}\"|^`")
+}
+
+// parameters are the names of param elements whose values are URLs.
+var parameters = map[string]bool{
+	"archive": true, "code": true, "codebase": true, "data": true, "file": true, "filename": true, "href": true,
+	"image": true, "movie": true, "poster": true, "source": true, "src": true, "url": true,
 }
 
 // xmlAttributes lists those of feeds and sitemaps, by local name, in addition.

@@ -41,6 +41,29 @@ func Header(values []string) []Link {
 	return list
 }
 
+// Addresses returns the links of a response's Refresh and Content-Location headers, given their
+// raw values. Tag is "header", Attr the name of the header. URLs are relative to the URL of the
+// page. It reads at most ten values of each. Source: HTML standard 7.4.6.1 (shared declarative
+// refresh steps), RFC 9110 8.7.
+func Addresses(refreshes, locations []string) []Link {
+	var list []Link
+	add := func(attr, url string) {
+		if url = clean(url); fetchable(url) {
+			list = append(list, Link{URL: url, Tag: "header", Attr: attr})
+		}
+	}
+	for _, value := range refreshes[:min(len(refreshes), maxAddresses)] {
+		add("refresh", refresh(value))
+	}
+	for _, value := range locations[:min(len(locations), maxAddresses)] {
+		add("content-location", value)
+	}
+	return list
+}
+
+// maxAddresses bounds the values of a header with one address.
+const maxAddresses = 10
+
 // headerLink parses one link and the comma after it. ok is false on a syntax error.
 func headerLink(text string) (l Link, rest string, ok bool) {
 	text = strings.TrimLeft(text, " \t,")

@@ -51,8 +51,8 @@ type Page struct {
 // byte to 8 KiB.
 type Link struct {
 	URL  string
-	Tag  string // element in lower case, without XML prefix; "header" for a Link header
-	Attr string // attribute in lower case; "" for the text of an XML element
+	Tag  string // element in lower case, without XML prefix; "header" for a header
+	Attr string // attribute or header in lower case; "" for the text of an XML element
 	Rel  string // rel of the element in lower case, often ""
 }
 

@@ -11,7 +11,8 @@ import (
 
 // HTML returns at most maxLinks links of an HTML page (0 = all). text is UTF-8; invalid
 // markup is tokenised as in the HTML standard. Comments and scripts have no links.
-// noscript, noframes, style elements and style attributes do. Time is linear in the text.
+// noscript, noframes, style elements and style attributes do, and so do documents in srcdoc and
+// the data attributes of scripts that load content later. Time is linear in the text.
 func HTML(text []byte, maxLinks int) Page { return scan(text, maxLinks, false) }
 
 // XML returns the links of a feed, a sitemap or any other XML document: the text of link,
@@ -38,20 +39,30 @@ type scanner struct {
 	sawBase bool
 
 	form openForm
+	deep int // documents in srcdoc attributes around this one
 }
+
+// maxDeep bounds documents inside documents.
+const maxDeep = 3
 
 type attribute struct{ key, value string }
 
 func scan(text []byte, maxLinks int, xml bool) Page {
-	z := &tokenizer{page: text, cdata: xml}
 	s := scanner{xml: xml, max: maxLinks, seen: make(map[string]bool)}
+	s.run(text)
+	return s.page
+}
+
+// run scans a page.
+func (s *scanner) run(text []byte) {
+	z := &tokenizer{page: text, cdata: s.xml}
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
 			s.endText()
 			s.endTitle()
 			s.endForm()
-			return s.page
+			return
 		case html.TextToken:
 			s.take(z)
 		case html.StartTagToken:
@@ -70,8 +81,35 @@ func scan(text []byte, maxLinks int, xml bool) Page {
 	}
 }
 
+// inner adds the links of a document in an attribute. Its base is that of the page: its own base
+// element is ignored, as are its title and forms.
+func (s *scanner) inner(text string) {
+	if s.deep == maxDeep {
+		return
+	}
+	d := scanner{max: s.max, seen: s.seen, deep: s.deep + 1, page: Page{Links: s.page.Links, Cut: s.page.Cut}}
+	d.run([]byte(text))
+	s.page.Links, s.page.Cut = d.page.Links, d.page.Cut
+}
+
 // styleURL is in all style attributes that can have links.
 var styleURL = []byte("url(")
+
+// dataPrefix begins the names of data attributes.
+var dataPrefix = []byte("data-")
+
+// mayHaveData reports whether a tag may have data attributes.
+func mayHaveData(tag []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(tag[at:], '-')
+		if i < 0 {
+			return false
+		}
+		if at += i; at >= 4 && bytes.EqualFold(tag[at-4:at], dataPrefix[:4]) {
+			return true
+		}
+	}
+}
 
 // take appends the current text to the part that collects it.
 func (s *scanner) take(z *tokenizer) {
@@ -95,7 +133,7 @@ func (s *scanner) take(z *tokenizer) {
 
 // start handles one start tag.
 func (s *scanner) start(z *tokenizer) {
-	styled := bytes.Contains(z.Raw(), styleURL)
+	styled, data := bytes.Contains(z.Raw(), styleURL), !s.xml && mayHaveData(z.Raw())
 	name := z.Name()
 	if s.xml {
 		z.IgnoreContent()
@@ -123,7 +161,7 @@ func (s *scanner) start(z *tokenizer) {
 		return
 	}
 	root := !s.sawRoot && (s.xml || string(name) == "html")
-	if len(rules) == 0 && !feed && !root && !styled && string(name) != "base" && string(name) != "meta" {
+	if len(rules) == 0 && !feed && !root && !styled && !data && string(name) != "base" && string(name) != "meta" {
 		return
 	}
 
@@ -153,6 +191,12 @@ func (s *scanner) start(z *tokenizer) {
 			s.addAll(v, r, tag, rel)
 		}
 	}
+	if data {
+		s.addData(tag, rel)
+	}
+	if tag == "param" && (strings.EqualFold(s.value("valuetype"), "ref") || parameters[strings.ToLower(s.value("name"))]) {
+		s.add(s.value("value"), tag, "value", rel)
+	}
 	if styled {
 		s.style([]byte(s.value("style")))
 	}
@@ -170,7 +214,7 @@ func (s *scanner) read(z *tokenizer, rules []rule) {
 		if name == "" || s.has(name) {
 			continue
 		}
-		if len(value) > maxList {
+		if len(value) > maxList && name != "srcdoc" {
 			value = nil
 		}
 		s.attrs = append(s.attrs, attribute{name, string(value)})
@@ -185,7 +229,28 @@ func used(key []byte, rules []rule) string {
 			return r.attr
 		}
 	}
+	if bytes.HasPrefix(key, dataPrefix) {
+		if _, ok := dataAttributes[string(key)]; ok {
+			return string(key)
+		}
+		return ""
+	}
 	return globalAttributes[string(key)]
+}
+
+// addData adds the URLs of the data attributes of the current tag, in their order.
+func (s *scanner) addData(tag, rel string) {
+	for i := range s.attrs { // a document in another attribute has attributes of its own
+		a := s.attrs[i]
+		kind, ok := dataAttributes[a.key]
+		switch {
+		case !ok:
+		case strings.HasPrefix(strings.TrimSpace(a.value), "url("):
+			s.style([]byte("a{b:" + a.value + "}"))
+		case kind == srcset || plausible(a.value):
+			s.addAll(a.value, rule{a.key, kind}, tag, rel)
+		}
+	}
 }
 
 // globalAttributes are used on every element.
@@ -226,6 +291,8 @@ func (s *scanner) addAll(value string, r rule, tag, rel string) {
 		for url := range candidates(value) {
 			s.add(url, tag, r.attr, rel)
 		}
+	case document:
+		s.inner(value)
 	case noURL:
 	}
 }
