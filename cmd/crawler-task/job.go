@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/task"
 )
@@ -70,6 +71,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 		return nil, nil, err
 	}
 	go sweep(ctx, hosts, log)
+	go sweepState(ctx, []string{cfg.CookieDir, headerDir, cfg.FreqDir, cfg.ProxyDir, cfg.SchemaDir}, log)
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: cfg.MaxResourceSize, MinRate: minRate})
 	browserConfig.Dial, browserConfig.Resolve, browserConfig.Log = client.Dial, client.Resolve, log
 	chromium := browser.New(browserConfig)
@@ -92,6 +94,19 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 
 // freqDelay is how long the Freq of a link may lag behind. A killed crawler-task loses that.
 const freqDelay = 5 * time.Second
+
+// sweepState removes the temporary files of killed processes from the folders of state files.
+func sweepState(ctx context.Context, folders []string, log *slog.Logger) {
+	for _, folder := range folders {
+		n, err := statefile.Sweep(ctx, folder)
+		if err != nil && ctx.Err() == nil {
+			log.Warn("cannot remove temporary files of killed processes", "folder", folder, "error", err)
+		}
+		if n > 0 {
+			log.Info("removed temporary files of killed processes", "folder", folder, "files", n)
+		}
+	}
+}
 
 // gateAge is how long the gate of an unused host is kept.
 const gateAge = 7 * 24 * time.Hour

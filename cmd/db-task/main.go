@@ -54,7 +54,7 @@ func main() {
 			Help: "move the raw contents of all sites to files (one for each content) or to segments, then exit",
 		}, {
 			Option: "check", Run: onStores(check),
-			Help: "compare the raw contents with the database and print all faults, then exit",
+			Help: "compare the raw and processed contents with the database and print all faults, then exit",
 			More: func(c *command.Command) {
 				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
 			},
@@ -74,6 +74,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	if err != nil {
 		return nil, nil, err
 	}
+	storage.LogFaults(ctx, repo, cfg, log)
 	return storage.Job{Repository: repo}, closeAll, nil
 }
 

@@ -71,7 +71,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 		}
 		*path = full
 	}
-	if err := os.MkdirAll(o.Data, 0o755); err != nil {
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	ports, err := FreePorts(2)

@@ -25,7 +25,7 @@ type Output struct {
 
 // openOutput opens a file for appending. It creates the folder.
 func openOutput(path string) (*Output, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	o := &Output{path: path, now: time.Now}

@@ -14,7 +14,7 @@ const lockName = "dc-daemon.lock"
 // lockFolder creates folder if missing and locks it, so that only one daemon works in it. The
 // kernel frees the lock when the process ends. The error names the process of another daemon.
 func lockFolder(folder string) (unlock func(), err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
 	unlock, err = files.TryLockPID(filepath.Join(folder, lockName))

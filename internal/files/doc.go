@@ -4,7 +4,7 @@
 //	unlock, err := files.Lock(ctx, path+".lock")
 //	if err != nil { ... }
 //	defer unlock()
-//	err = files.Write(path, data, 0o640)
+//	err = files.Write(path, data, 0o600)
 //
 // A reader sees the old or the new content, never a part. A kill at any moment leaves
 // one of the two. The folder must be on a local file system. Locks are advisory: they

@@ -103,18 +103,25 @@ func TestWriteRemovesOrphans(t *testing.T) {
 	}
 }
 
-// A temporary file that is a link must not write to the target of the link.
-func TestWriteUnsyncedRefusesLink(t *testing.T) {
-	dir := t.TempDir()
-	target := filepath.Join(dir, "target")
-	if err := errors.Join(os.WriteFile(target, []byte("keep"), 0o600), os.Symlink(target, filepath.Join(dir, "x.tmp"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteUnsynced(filepath.Join(dir, "x"), []byte("lost"), 0o600); err == nil {
-		t.Error("the link is accepted")
-	}
-	if got := read(t, target); got != "keep" {
-		t.Errorf("target: %q", got)
+// A temporary file that is a link of any kind leads to no other file.
+func TestWriteUnsyncedFollowsNoLink(t *testing.T) {
+	for name, link := range map[string]func(string, string) error{"symbolic": os.Symlink, "hard": os.Link} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			target := filepath.Join(dir, "target")
+			if err := errors.Join(os.WriteFile(target, []byte("keep"), 0o644), link(target, filepath.Join(dir, "x.tmp"))); err != nil {
+				t.Fatal(err)
+			}
+			if err := WriteUnsynced(filepath.Join(dir, "x"), []byte("new"), 0o600); err != nil {
+				t.Error(err)
+			}
+			if got := read(t, target); got != "keep" {
+				t.Errorf("target: %q", got)
+			}
+			if info, err := os.Lstat(filepath.Join(dir, "x")); err != nil || info.Mode() != 0o600 || read(t, filepath.Join(dir, "x")) != "new" {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+		})
 	}
 }
 

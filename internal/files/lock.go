@@ -24,7 +24,7 @@ const (
 )
 
 // Lock takes the exclusive lock of the file at path and waits for other holders, in this
-// and other processes. It creates the file with mode 0640; the folder must exist. It does
+// and other processes. It creates the file with mode 0600; the folder must exist. It does
 // not follow a symbolic link. The kernel frees the lock when the process dies. unlock
 // frees it and keeps the file, since a removed lock file would have two holders at once.
 //
@@ -61,7 +61,7 @@ func TryLockPID(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o640); err != nil {
+	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
 		unlock()
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func TryShare(path string) (unlock func(), err error) {
 func try(path string, take func(*flock.Flock) (bool, error)) (unlock func(), err error) {
 	// O_NONBLOCK: opening a named pipe must not block.
 	flags := os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-	file := flock.New(path, flock.SetFlag(flags), flock.SetPermissions(0o640))
+	file := flock.New(path, flock.SetFlag(flags), flock.SetPermissions(0o600))
 	taken, err := take(file)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)

@@ -46,10 +46,17 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 // WriteUnsynced is Write for the only writer of a path, for example the holder of its
 // lock. It syncs nothing: a crash of the machine may lose the change or empty the file;
 // a kill of the process does neither. The temporary file is path + ".tmp". A killed
-// writer leaves it, and the next WriteUnsynced replaces it.
+// writer leaves it, and the next WriteUnsynced removes it. A link with that
+// name is removed, not followed.
 func WriteUnsynced(path string, data []byte, perm fs.FileMode) error {
 	temporary := path + temporarySuffix
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, perm)
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | syscall.O_NOFOLLOW // no link and no file of others
+	file, err := os.OpenFile(temporary, flags, perm)
+	if errors.Is(err, fs.ErrExist) { // a killed writer left it
+		if err = os.Remove(temporary); err == nil {
+			file, err = os.OpenFile(temporary, flags, perm)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -119,19 +119,35 @@ func (repo *Repository) putFiles(ctx context.Context, stage *segments.Stage, sit
 			}
 		}
 		files.pages = append(files.pages, r.URLMd5)
-		if err := stageFiles(stage, site, r.URLMd5, r.At, r.Files); err != nil {
+		if err := repo.stageVersion(stage, site, r.URLMd5, r.At, r.Files); err != nil {
 			return files, err
 		}
 		stage.Name(site, r.URLMd5, r.At, r.URL)
 	}
 	for _, l := range fresh {
 		files.links = append(files.links, l.URL.URLMd5)
-		if err := stageFiles(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
+		if err := repo.stageVersion(stage, site, l.URL.URLMd5, l.At, l.Files); err != nil {
 			return files, err
 		}
 		stage.Name(site, l.URL.URLMd5, l.At, l.URL.URL)
 	}
 	return files, nil
+}
+
+// stageVersion stages the files of a fetched page. A version with the same body, which a killed process
+// has left without its row, gets them instead of a second version.
+func (repo *Repository) stageVersion(stage *segments.Stage, site, md5 string, at time.Time, files []wire.File) error {
+	for _, f := range files {
+		if rawfiles.Kind(f.Type) != rawfiles.Raw {
+			continue
+		}
+		if left, found, err := repo.Raw.Left(site, md5, f.Data); err != nil {
+			return err
+		} else if found {
+			at = left
+		}
+	}
+	return stageFiles(stage, site, md5, at, files)
 }
 
 func stageFiles(stage *segments.Stage, site, md5 string, at time.Time, files []wire.File) error {

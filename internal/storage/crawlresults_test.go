@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
 )
 
@@ -265,6 +267,43 @@ func TestSaveCrawl(t *testing.T) {
 	}
 	if data, err := n.RawContent(t.Context(), site, wire.Md5("unknown")); data != nil || err != nil {
 		t.Errorf("%q %v of a URL without content", data, err)
+	}
+}
+
+// With raw_store = files, a kill between the files and the transaction leaves a version without a row. The
+// next crawl with the same body completes that version. Another body makes a version of its own.
+func TestVersionOfAKilledProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name, body, versions string
+		others               int // headers and the like of the first version
+	}{
+		{"same body", "left", "0:left", 1},
+		{"other body of that size", "next", "0:left 0:next", 0},
+		{"other body", "another", "0:left 0:another", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := withPage(t)
+			files, err := rawfiles.Open(n.raw, rawfiles.Options{NoSync: true})
+			n.must(err)
+			t.Cleanup(func() { n.must(files.Close()) })
+			n.Raw = segments.Open(files, n.db, segments.Options{Dir: n.raw, Files: true, NoSync: true})
+			left := files.Stage()
+			n.must(left.Put(site, md5, n.now, rawfiles.Raw, []byte("left")))
+			n.must(left.Commit())
+			n.now = n.now.Add(time.Minute)
+			n.taken()
+			n.saved(n.SaveCrawl(t.Context(), site, 7, fetched(n.now, tt.body, false)))
+			if got := texts(t, n.content(1024+8).RawContents); got != tt.versions {
+				t.Errorf("versions %s, want %s", got, tt.versions)
+			}
+			list, err := files.List(site, md5)
+			n.must(err)
+			if others := len(slices.DeleteFunc(list, func(v rawfiles.Version) bool {
+				return v.Kind == rawfiles.Raw || v.Name != rawfiles.TimeName(n.now.Add(-time.Minute))
+			})); others != tt.others {
+				t.Errorf("the first version has %d other files, want %d", others, tt.others)
+			}
+		})
 	}
 }
 

@@ -96,7 +96,8 @@ type RawChecked struct {
 	Without int64 `json:"without"`
 }
 
-// CheckRaw compares rows, places, segments and files of raw contents. It prints each fault in
+// CheckRaw compares rows, places, segments and files of raw contents, and rows with processed
+// contents. It prints each fault in
 // a line on report, and the summary on out as one line of JSON. The error is ErrFaults if there
 // are faults. With fix it corrects wrong counters and needs the stores for itself.
 func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, log *slog.Logger) error {
@@ -110,7 +111,18 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 	}
 	defer closeAll()
 	var done RawChecked
-	done.Checked, err = s.repo.Raw.Check(ctx, fix, func(fault string) { fmt.Fprintln(report, fault) })
+	said := func(fault string) { fmt.Fprintln(report, fault) }
+	done.Checked, err = s.repo.Raw.Check(ctx, fix, said)
+	more := func(fault string) {
+		done.Faults++
+		said(fault)
+	}
+	if err == nil {
+		err = s.repo.lookForFaults(ctx, c, more)
+	}
+	if err == nil {
+		err = s.repo.checkContents(ctx, more)
+	}
 	if err == nil {
 		done.Without, err = s.repo.withoutRaw(ctx)
 	}
@@ -124,7 +136,7 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 }
 
 // ErrFaults means that CheckRaw has found faults.
-var ErrFaults = errors.New("faults of raw contents; see \"Raw contents\" in docs/operations.md")
+var ErrFaults = errors.New("faults of the stores; see \"Raw contents\" in docs/operations.md")
 
 // withoutRaw counts the crawled URLs without a raw content.
 func (repo *Repository) withoutRaw(ctx context.Context) (n int64, err error) {

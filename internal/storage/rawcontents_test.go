@@ -36,6 +36,10 @@ func rawHome(t *testing.T, c Config, seed uint64, urls int) map[string]string {
 		c.RawFiles = files
 		repo, closeAll, err := Open(t.Context(), c, quiet)
 		must(t, err)
+		if round == 0 {
+			_, err := Job{Repository: repo}.Run(t.Context(), []byte(`["SITE_NEW",{"urls":["http://home.test/"]}]`))
+			must(t, err)
+		}
 		stage := repo.Raw.Stage()
 		for i := range urls {
 			if r.IntN(3) == 0 {

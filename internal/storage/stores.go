@@ -22,7 +22,7 @@ import (
 )
 
 // Open opens all stores of the node. The caller calls closeAll at the end. Open removes
-// the contents that a killed process left in the trash. It fails while OpenExclusive of
+// the contents that a killed process left in the trash, and its unfinished files. It fails while OpenExclusive of
 // another process is in use.
 func Open(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
 	s, closeAll, err := open(ctx, c, log, share)
@@ -76,11 +76,16 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 		return s, nil, err
 	}
 	closers = append(closers, database.Close)
-	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync, Now: c.Now})
+	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync})
 	if err != nil {
 		return s, nil, err
 	}
 	closers = append(closers, raw.Close)
+	if n, err := raw.Sweep(); err != nil {
+		log.Warn("cannot remove files of killed processes", "error", err)
+	} else if n > 0 {
+		log.Info("removed unfinished files of killed processes", "files", n)
+	}
 	contents := segments.Open(raw, database, segments.Options{
 		Dir: c.RawDir, Files: c.RawFiles, Size: c.Segment, MaxFile: c.MaxFile, NoSync: c.NoSync, Log: log, Now: c.Now,
 	})
@@ -129,7 +134,7 @@ func exclude(folder string) (unlock func(), err error) {
 }
 
 func lockContents(folder string, try func(path string) (func(), error), locked error) (unlock func(), err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("lock contents: %w", err)
 	}
 	unlock, err = try(filepath.Join(folder, contentsLock))

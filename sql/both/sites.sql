@@ -107,5 +107,8 @@ INSERT INTO {dc_sites.sites} (Id, CDate) VALUES (?, ?);
 -- name: deleted_any
 SELECT 1 FROM {dc_urls_deleted.urls} WHERE Site_Id = ? LIMIT 1;
 
+-- name: sites_processed
+SELECT Id FROM {dc_sites.sites} WHERE Contents > 0;
+
 -- name: sites_all
 SELECT Id FROM {dc_sites.sites};

@@ -91,7 +91,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 	if f.Durable {
 		write = files.Write
 	}
-	if err := write(path, text, 0o640); err != nil {
+	if err := write(path, text, 0o600); err != nil {
 		return fmt.Errorf("update state file: %w", err)
 	}
 	return nil
@@ -205,7 +205,7 @@ func (f Files) lock(ctx context.Context, path string) (unlock func(), err error)
 	defer cancel()
 	unlock, err = files.Lock(ctx, path+lockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, err
 		}
 		unlock, err = files.Lock(ctx, path+lockSuffix)

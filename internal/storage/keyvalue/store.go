@@ -99,7 +99,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open store of processed contents: %w", err)
 	}
 	return &Store{dir: dir, o: o, files: make(map[string]*file)}, nil

@@ -25,10 +25,9 @@
 //
 // # Crash safety
 //
-// A file is written under a temporary name in its folder and renamed after its bytes are
-// synced. A crash leaves temporary files or complete files without a row. Readers ignore
-// temporary files, and a later Put into the folder removes old ones. Commit never removes an
-// old version.
+// A file is written into a folder of its process, <root>/.staging/<process>, and renamed after its
+// bytes are synced. A crash leaves that folder, which Sweep removes, or complete files without a
+// row. Commit never removes an old version.
 //
 // All access uses os.Root: no name and no symbolic link leads out of the root. Processes may
 // share a cache without a lock, because each file gets its name by one rename.
@@ -39,15 +38,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
-	"time"
 )
 
-// Defaults of Options.
-const (
-	DefaultMaxFile = 64 << 20
-	DefaultTempAge = time.Hour
-)
+// DefaultMaxFile is the default of Options.MaxFile.
+const DefaultMaxFile = 64 << 20
 
 // Errors of wrong arguments. All other errors wrap errors of the file system, for example of a
 // full or read-only disk.
@@ -67,13 +63,8 @@ type Options struct {
 	Subdir string
 	// MaxFile limits a written or read file in bytes; 0 means DefaultMaxFile.
 	MaxFile int64
-	// TempAge is the age from which a temporary file counts as an orphan; 0 means
-	// DefaultTempAge. A stage must end sooner.
-	TempAge time.Duration
 	// NoSync disables syncs: a power cut may then lose or empty committed files.
 	NoSync bool
-	// Now is the clock for the age of temporary files; nil means time.Now.
-	Now func() time.Time
 }
 
 // Cache is a folder of raw files. Goroutines may share it.
@@ -81,6 +72,9 @@ type Cache struct {
 	root *os.Root
 	o    Options
 	temp atomic.Uint64 // counter for temporary names of this process
+
+	mu      sync.Mutex
+	staging staging
 }
 
 // Open opens the cache in the folder root and creates the folder. The caller closes the cache.
@@ -91,13 +85,7 @@ func Open(root string, o Options) (*Cache, error) {
 	if o.MaxFile <= 0 {
 		o.MaxFile = DefaultMaxFile
 	}
-	if o.TempAge <= 0 {
-		o.TempAge = DefaultTempAge
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("create folder of raw files: %w", err)
 	}
 	r, err := os.OpenRoot(root)
@@ -107,5 +95,5 @@ func Open(root string, o Options) (*Cache, error) {
 	return &Cache{root: r, o: o}, nil
 }
 
-// Close closes the root folder. Unfinished stages fail.
-func (c *Cache) Close() error { return c.root.Close() }
+// Close removes the files of unfinished stages and closes the root folder.
+func (c *Cache) Close() error { return errors.Join(c.closeStaging(), c.root.Close()) }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,11 +63,12 @@ func plant(t testing.TB, root, name, data string, at time.Time) {
 }
 
 // tree lists all files below root.
+// tree lists the files below root, without the locks of processes.
 func tree(t testing.TB, root string) []string {
 	t.Helper()
 	var names []string
 	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
+		if err == nil && !e.IsDir() && !strings.HasSuffix(p, lockSuffix) {
 			p, err = filepath.Rel(root, p)
 			names = append(names, filepath.ToSlash(p))
 		}
@@ -305,7 +305,7 @@ func TestSyncEach(t *testing.T) {
 	}
 	names := []string{".", "s", "gone"}
 	for _, f := range s.files {
-		names = append(names, f.dir, f.dir+"/"+f.temp)
+		names = append(names, f.dir, s.staging+"/"+f.temp)
 	}
 	want(t, s.syncEach(names), nil)
 	want(t, s.Commit(), nil)
@@ -406,7 +406,7 @@ func TestDelete(t *testing.T) {
 	want(t, c.DeleteSite("s"), nil)
 	want(t, c.DeleteSite("s"), nil)
 	entries, _ = os.ReadDir(root)
-	want(t, len(entries), 1)
+	want(t, len(entries), 2) // with the folder of unfinished files
 	want(t, len(tree(t, root)), 4)
 }
 
@@ -427,7 +427,7 @@ func TestDeleteDuringStage(t *testing.T) {
 	// A missing file in an existing folder is an error.
 	s = c.Stage()
 	want(t, s.Put("s", other, t2, Raw, []byte("y")), nil)
-	if err := os.Remove(filepath.Join(root, s.files[0].dir, s.files[0].temp)); err != nil {
+	if err := os.Remove(filepath.Join(root, s.staging, s.files[0].temp)); err != nil {
 		t.Fatal(err)
 	}
 	want(t, errors.Is(s.Commit(), fs.ErrNotExist), true)
@@ -457,29 +457,39 @@ func TestDeleteAndPutTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	want(t, c.Close(), nil)
 	for _, name := range tree(t, root) {
-		if isTemp(filepath.Base(name)) {
+		if strings.HasPrefix(name, stagingDir) {
 			t.Errorf("%s still exists", name)
 		}
 	}
 }
 
-// Put removes orphans in its folder, DeleteSite the folders of a killed DeleteSite.
+// Sweep removes the files of killed processes only, DeleteSite the folders of a killed DeleteSite.
 func TestOrphans(t *testing.T) {
-	now := time.Now()
-	c, root := open(t, Options{Now: func() time.Time { return now }})
-	dir := "s/01/" + key[2:] + "/"
-	plant(t, root, dir+".old.bin.tmp", "x", now.Add(-2*time.Hour))
-	plant(t, root, dir+".new.bin.tmp", "x", now.Add(-time.Minute))
-	plant(t, root, deletedPrefix+"s-1-1/a/b", "x", now)
-	put(t, c, "s", key, t1, Raw, "x")
-	names := tree(t, root)
-	want(t, len(names), 3)
-	want(t, slices.Contains(names, dir+".new.bin.tmp"), true)
-	now = now.Add(2 * time.Hour)
-	put(t, c, "s", key, t1, Raw, "x")
+	c, root := open(t, Options{})
+	other, err := Open(root, Options{})
+	want(t, err, nil)
+	n, err := c.Sweep()
+	want(t, n, 0) // nothing was staged yet
+	want(t, err, nil)
+	s := other.Stage()
+	want(t, s.Put("s", key, t1, Raw, []byte("x")), nil)
+	plant(t, root, ".staging/1-x/a.bin.1", "x", t1)
+	plant(t, root, ".staging/1-x.lock", "", t1)
+	plant(t, root, ".staging/2-y.lock", "", t1) // killed before it made its folder
+	plant(t, root, deletedPrefix+"s-1-1/a/b", "x", t1)
+	n, err = c.Sweep()
+	want(t, n, 1)
+	want(t, err, nil)
+	want(t, s.Commit(), nil)
 	want(t, c.DeleteSite("unused"), nil)
-	want(t, tree(t, root), []string{dir + key + "_20240506T070809.123Z.bin"})
+	want(t, other.Stage().Put("s", key, t2, Raw, []byte("x")), nil)
+	want(t, other.Close(), nil)
+	want(t, c.Close(), nil)
+	locks, _ := os.ReadDir(filepath.Join(root, stagingDir))
+	want(t, len(locks), 0)
+	want(t, tree(t, root), []string{"s/01/" + key[2:] + "/" + key + "_20240506T070809.123Z.bin"})
 }
 
 // TestMain also runs the process that is killed or has a full disk.
@@ -545,21 +555,19 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestKilledBeforeCommit(t *testing.T) {
-	now := time.Now()
-	c, root := open(t, Options{Now: func() time.Time { return now }})
+	c, root := open(t, Options{})
 	first := fmt.Sprintf("%032x", 0)
 	put(t, c, "s", first, t1, Raw, "before")
 	if out, err := runChild(t, "kill", root); err == nil {
 		t.Fatalf("not killed: %s", out)
 	}
-	want(t, len(tree(t, root)), 11)
+	want(t, len(tree(t, root)), 1+10)
 	vs, _ := c.Versions("s", first, Raw)
 	want(t, texts(t, c, vs), []string{"before"})
-	now = now.Add(2 * DefaultTempAge)
-	for i := range 10 { // each Put removes the orphan in its folder
-		put(t, c, "s", fmt.Sprintf("%032x", i), t3, Raw, "after")
-	}
-	want(t, len(tree(t, root)), 11)
+	n, err := c.Sweep()
+	want(t, n, 10)
+	want(t, err, nil)
+	want(t, len(tree(t, root)), 1)
 }
 
 func FuzzParseName(f *testing.F) {

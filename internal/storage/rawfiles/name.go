@@ -161,13 +161,5 @@ func parseName(md5, name string) (parsed, bool) {
 	return parsed{}, false
 }
 
-// parseName accepts no name with this prefix.
-const (
-	tempPrefix    = "."
-	tempSuffix    = ".tmp"
-	deletedPrefix = ".deleted-" // folders of deleted sites
-)
-
-func isTemp(name string) bool {
-	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
-}
+// deletedPrefix begins the names of the folders of deleted sites.
+const deletedPrefix = ".deleted-"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -111,27 +110,6 @@ func (c *Cache) sweepSites() error {
 		}
 		if err := c.removeAll(e.Name()); err != nil {
 			return fmt.Errorf("remove deleted site: %w", err)
-		}
-	}
-	return nil
-}
-
-// sweepTemps removes the old temporary files of one folder.
-func (c *Cache) sweepTemps(folder *os.Root) error {
-	entries, err := readDir(folder, ".")
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !isTemp(e.Name()) {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil || c.o.Now().Sub(info.ModTime()) < c.o.TempAge {
-			continue // removed, or part of an unfinished stage
-		}
-		if err := folder.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove orphan file: %w", err)
 		}
 	}
 	return nil

@@ -14,19 +14,20 @@ import (
 // are not atomic: readers may see the first file before the last one. A stage belongs to one
 // goroutine. A cache may have many stages.
 type Stage struct {
-	c     *Cache
-	disk  *os.File // the root folder, a handle for syncfs
-	files []staged
-	dirs  map[string]bool     // folders of files: they exist and hold no orphans
-	open  map[string]*os.Root // some of dirs and their parents
-	err   error               // the first error of the disk, after which Commit fails
-	done  bool
+	c       *Cache
+	disk    *os.File // the root folder, a handle for syncfs
+	files   []staged
+	dirs    map[string]bool     // folders of files
+	open    map[string]*os.Root // some of dirs and their parents
+	staging string              // folder of the temporary files
+	err     error               // the first error of the disk, after which Commit fails
+	done    bool
 }
 
 // maxOpen bounds the open folders of a stage.
 const maxOpen = 512
 
-// staged is one file under its temporary name.
+// staged is one file under its temporary name, in the staging folder.
 type staged struct{ dir, temp, name string }
 
 // Stage begins a stage. The caller must end it with Commit or Abort.
@@ -74,8 +75,7 @@ func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
 		label = "_" + label
 	}
 	f := staged{dir: dir, name: md5 + label + suffix}
-	f.temp = tempPrefix + f.name + "." + strconv.Itoa(os.Getpid()) + "-" +
-		strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatUint(s.c.temp.Add(1), 36) + tempSuffix
+	f.temp = f.name + "." + strconv.FormatUint(s.c.temp.Add(1), 36)
 	if err := s.write(f, data); err != nil {
 		s.err = fmt.Errorf("stage raw file %s: %w", f.name, err)
 		return s.err
@@ -113,60 +113,52 @@ func (s *Stage) write(f staged, data []byte) error {
 // the same time.
 const folderTries = 100
 
-// create creates the temporary file, and its folder if that is missing. It removes orphans
-// from an existing folder.
+// create creates the temporary file, and the folder of the file if that is missing.
 func (s *Stage) create(f staged) (*os.Root, *os.File, error) {
 	for try := 0; ; try++ {
-		folder, file, err := s.createOnce(f)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == folderTries {
-			return folder, file, err
+		_, err := s.folder(f.dir)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == folderTries {
+			return nil, nil, err
 		}
 		s.closeFolders() // DeleteURLs or DeleteSite removed one of them
 	}
-}
-
-func (s *Stage) createOnce(f staged) (*os.Root, *os.File, error) {
-	folder, made, err := s.folder(f.dir, true)
+	s.dirs[f.dir] = true
+	folder, dir, err := s.c.stagingRoot()
 	if err != nil {
 		return nil, nil, err
 	}
-	if !s.dirs[f.dir] && !made {
-		if err := s.c.sweepTemps(folder); err != nil {
-			return nil, nil, err
-		}
-	}
-	s.dirs[f.dir] = true
-	file, err := folder.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	s.staging = dir
+	file, err := folder.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	return folder, file, err
 }
 
-// folder returns a folder below the root, and with create whether it made the folder. The
-// stage keeps it open: each step from the root costs an open file.
-func (s *Stage) folder(dir string, create bool) (folder *os.Root, made bool, err error) {
+// folder returns a folder below the root, and makes it if missing. The stage keeps it open: each
+// step from the root costs an open file.
+func (s *Stage) folder(dir string) (folder *os.Root, err error) {
 	if folder := s.open[dir]; folder != nil {
-		return folder, false, nil
+		return folder, nil
 	}
 	parent, name := s.c.root, dir
 	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
-		if parent, _, err = s.folder(dir[:i], create); err != nil {
-			return nil, false, err
+		if parent, err = s.folder(dir[:i]); err != nil {
+			return nil, err
 		}
 		name = dir[i+1:]
 	}
-	if create {
-		err := parent.Mkdir(name, 0o755)
-		if made = err == nil; !made && !errors.Is(err, fs.ErrExist) {
-			return nil, false, err
-		}
+	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
 	}
 	if folder, err = parent.OpenRoot(name); err != nil {
-		return nil, made, err
+		return nil, err
 	}
 	if len(s.open) >= maxOpen {
 		s.closeFolders()
 	}
 	s.open[dir] = folder
-	return folder, made, nil
+	return folder, nil
 }
 
 func (s *Stage) closeFolders() {
@@ -197,12 +189,12 @@ func (s *Stage) Commit() error {
 	}
 	for len(s.files) > 0 {
 		f := s.files[0]
-		folder, _, err := s.folder(f.dir, false)
-		if err == nil {
-			err = folder.Rename(f.temp, f.name)
-		}
-		if err != nil && !s.deleted(f, err) {
-			return fmt.Errorf("rename raw file: %w", err)
+		err := s.c.root.Rename(s.staging+"/"+f.temp, f.dir+"/"+f.name)
+		if err != nil {
+			if !s.deleted(f, err) {
+				return fmt.Errorf("rename raw file: %w", err)
+			}
+			_ = s.c.root.Remove(s.staging + "/" + f.temp)
 		}
 		s.files = s.files[1:]
 	}
@@ -228,7 +220,7 @@ func (s *Stage) Abort() {
 	}
 	s.done = true
 	for _, f := range s.files {
-		_ = s.c.root.Remove(f.dir + "/" + f.temp)
+		_ = s.c.root.Remove(s.staging + "/" + f.temp)
 	}
 	s.files = nil
 	s.closeFolders()

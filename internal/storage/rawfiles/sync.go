@@ -27,7 +27,7 @@ func (s *Stage) syncFiles() error {
 	}
 	names := make([]string, len(s.files))
 	for i, f := range s.files {
-		names[i] = f.dir + "/" + f.temp
+		names[i] = s.staging + "/" + f.temp
 	}
 	return s.syncEach(names)
 }

@@ -1,8 +1,11 @@
 package segments
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
@@ -43,6 +46,34 @@ func (st *Stage) Put(site, md5 string, at time.Time, kind rawfiles.Kind, data []
 		return st.files.Put(site, md5, at, kind, data)
 	}
 	return st.put(site, md5, rawfiles.TimeName(at), at, kind, data)
+}
+
+// Left returns the time of the newest version of a URL if it has this body and is in files. After a
+// kill such a version may have no row: its transaction did not follow. The caller puts the same
+// version again instead of a second one. A segment cuts such bodies off by itself.
+func (s *Store) Left(site, md5 string, body []byte) (at time.Time, found bool, err error) {
+	if !s.o.Files {
+		return at, false, nil
+	}
+	v, found, err := s.files.Newest(site, md5, rawfiles.Raw)
+	if err != nil || !found || v.Label() != "" {
+		return at, false, err
+	}
+	if size, err := s.files.Size(v); err != nil || size != int64(len(body)) {
+		return at, false, ignoreMissing(err)
+	}
+	data, err := s.files.Read(v)
+	if err != nil {
+		return at, false, ignoreMissing(err)
+	}
+	return v.Time, bytes.Equal(data, body), nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // PutLabelled adds a content with a name instead of a time. It replaces the content of that

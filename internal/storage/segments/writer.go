@@ -205,7 +205,7 @@ func (s *Store) takeOver(ctx context.Context, size int64) (*segment, error) {
 
 // makeFolder creates the folder of the segments, durably.
 func (s *Store) makeFolder() error {
-	err := os.Mkdir(s.dir, 0o755)
+	err := os.Mkdir(s.dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -225,6 +225,12 @@ type segmentRow struct{ id, size, live int64 }
 
 // mostlyDead reports whether Compact removes the segment.
 func (r segmentRow) mostlyDead() bool { return 2*r.live < r.size }
+
+// Segments returns how many segments the database knows.
+func (s *Store) Segments(ctx context.Context) (int, error) {
+	list, err := s.segments(ctx)
+	return len(list), err
+}
 
 func (s *Store) segments(ctx context.Context) (list []segmentRow, err error) {
 	err = s.db.View(ctx, func(tx *sqldb.Tx) error {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func (d *DB) openSQLite(context.Context) error {
 	if d.cfg.CacheKB == 0 {
 		d.cfg.CacheKB = 16384
 	}
-	if err := os.MkdirAll(filepath.Dir(d.cfg.Path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(d.cfg.Path), 0o700); err != nil {
 		return err
 	}
 	options := FileOptions{Synchronous: d.cfg.Synchronous, Busy: writerBusy, CacheKB: d.cfg.CacheKB}
@@ -123,9 +124,26 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 		}
 	} else {
 		q.Set("_journal_mode", "WAL")
+		if err := create(full); err != nil {
+			return nil, err
+		}
 	}
 	location := url.URL{Scheme: "file", Path: full, RawQuery: q.Encode()}
 	return &connector{driver: &sqlite3.SQLiteDriver{ConnectHook: o.setUp}, dsn: location.String()}, nil
+}
+
+// create creates a missing file for its owner only: properties of sites may be passwords. SQLite gives
+// its other files the same mode. An existing file is not opened, since closing it would drop the
+// locks that this process has on it.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // setUp registers the functions of package expr on a new connection and sets options that

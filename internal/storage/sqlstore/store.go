@@ -155,6 +155,11 @@ func unknownSite(object, field, id string) *wire.FieldError {
 	return &wire.FieldError{Object: object, Field: field, Value: clip(id), Reason: "is no known site"}
 }
 
+// ProcessedSites returns the ids of the sites that count processed contents.
+func (s *Store) ProcessedSites(ctx context.Context) ([]string, error) {
+	return result(ctx, s.view, "ProcessedSites", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_processed") })
+}
+
 // SiteIDs returns the ids of all sites.
 func (s *Store) SiteIDs(ctx context.Context) ([]string, error) {
 	return result(ctx, s.view, "SiteIDs", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_all") })

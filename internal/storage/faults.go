@@ -1,0 +1,141 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hce/dc/internal/wire"
+)
+
+// LogFaults logs what a look at the stores without reading them shows: contents that are gone, and a
+// database that does not know the files of the node. A program calls it once, at its start.
+func LogFaults(ctx context.Context, repo *Repository, c Config, log *slog.Logger) {
+	const most = 10
+	found := 0
+	err := repo.lookForFaults(ctx, c, func(fault string) {
+		if found++; found <= most {
+			log.Error("the stores do not belong together; run db-task --check", "fault", fault)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		log.Warn("cannot check the stores", "error", err)
+	}
+	if found > most {
+		log.Error("the stores do not belong together; run db-task --check", "faults", found)
+	}
+}
+
+// lookForFaults reports the faults of LogFaults. It costs two queries, and a look at one file for each
+// site with processed contents.
+func (repo *Repository) lookForFaults(ctx context.Context, c Config, report func(fault string)) error {
+	ids, err := repo.SiteIDs(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(ids, func(id string) bool { return id != wire.GeneralSite }) {
+		left, err := repo.foreign(ctx, c)
+		if err == nil && left != "" {
+			report(fmt.Sprintf("the database has no sites, but %s is there: the database is new or another one. Stop the daemon, then correct "+
+				"db_data_dir or restore the database from a backup, or move the old files away", left))
+		}
+		return err
+	}
+	if c.InSQL {
+		return nil
+	}
+	sites, err := repo.ProcessedSites(ctx)
+	for _, site := range sites {
+		path := filepath.Join(c.KeyDir, site+".db")
+		switch size, e := sizeWithLog(path); {
+		case errors.Is(e, fs.ErrNotExist):
+			report(fmt.Sprintf("contents %s: the file is missing; %s", path, lostContents(site)))
+		case e != nil:
+			err = errors.Join(err, e)
+		case size == 0:
+			report(fmt.Sprintf("contents %s: the file has 0 bytes; %s", path, lostContents(site)))
+		}
+	}
+	return err
+}
+
+func lostContents(site string) string {
+	return "restore it from a backup, or set the URLs of site " + site + " to Status 4: they are processed again"
+}
+
+// sizeWithLog returns the bytes of an SQLite file and of its log.
+func sizeWithLog(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	if info, err := os.Stat(path + "-wal"); err == nil {
+		size += info.Size()
+	}
+	return size, nil
+}
+
+// foreign returns a file of contents, or a folder of a site, that a database without sites cannot
+// know. It returns "" if it finds nothing.
+func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
+	known, err := repo.Raw.Segments(ctx)
+	if err != nil {
+		return "", err
+	}
+	patterns := []string{filepath.Join(c.RawDir, "[0-9a-z]*"), filepath.Join(c.KeyDir, "*.db")}
+	if known == 0 {
+		patterns = append(patterns, filepath.Join(c.RawDir, ".segments", "*.warc"))
+	}
+	for _, pattern := range patterns {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			switch filepath.Base(name) {
+			case wire.GeneralSite, wire.GeneralSite + ".db":
+				continue
+			}
+			if info, err := os.Stat(name); err == nil && (info.IsDir() || info.Size() > 0) {
+				return name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// checkContents reports the processed rows without their content.
+func (repo *Repository) checkContents(ctx context.Context, report func(fault string)) error {
+	sites, err := repo.ProcessedSites(ctx)
+	if err != nil {
+		return err
+	}
+	for _, site := range sites {
+		selection := repo.Select("check", site, wire.Criterion{Where: "Status=7 AND TagsCount>0 AND Processed>0"})
+		for {
+			md5s, err := selection.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if len(md5s) == 0 {
+				break
+			}
+			stored, err := repo.Contents.Dates(ctx, site, md5s...)
+			if err != nil {
+				return err
+			}
+			for _, md5 := range md5s {
+				if _, found := stored[md5]; !found {
+					report(fmt.Sprintf("site %s, key %s: the row is processed and its content is missing; set the row to Status 4: it is processed again", site, md5))
+				}
+			}
+		}
+	}
+	return nil
+}
