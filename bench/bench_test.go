@@ -168,7 +168,7 @@ func TestGrowingSite(t *testing.T) {
 	for _, limit := range []int{linksToGrow + 1, 3 * linksToGrow} {
 		g.grow(limit)
 		for range 4 {
-			links := g.links()
+			links := g.links(0)
 			if len(links) < linksOfPage {
 				t.Errorf("%d links", len(links))
 			}

@@ -19,10 +19,16 @@ import (
 
 // Shape of the synthetic web.
 const (
-	linksOfPage   = 50
-	linksToGrow   = 200  // of a page that brings new URLs
-	measuredPages = 2000 // at each size
-	smallestSize  = 10_000
+	linksToGrow  = 200 // of a page that brings new URLs
+	smallestSize = 10_000
+	// A page of a large site links to the start pages of the site and of its section, to its
+	// neighbours, and to some pages anywhere.
+	hubLinks, hubs       = 25, 200
+	nearLinks, nearPages = 20, 1000
+	farLinks             = 5
+	linksOfPage          = hubLinks + nearLinks + farLinks
+	// At each size this many pages are measured: several times what is stored with a delay.
+	measuredPages = 20_000
 )
 
 // scale crawls a site that grows to a number of known URLs and prints the cost of a page at
@@ -52,14 +58,14 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	first := 0.0
 	for size := smallestSize; size <= most; size *= 10 {
 		web.grow(size)
-		rate, cpu, err := measureSize(ctx, r, id, pids, size)
+		rate, cpu, err := measureSize(ctx, r, id, pids, size, min(measuredPages, size*4/5))
 		if err != nil {
 			return fmt.Errorf("%d URLs: %w", size, err)
 		}
 		if first == 0 {
 			first = rate
 		}
-		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, rate, cpu.Seconds()*1000/measuredPages, rate/first)
+		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, rate, cpu.Seconds()*1000, rate/first)
 		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s\n", size, rate)
 	}
 	if err := w.Flush(); err != nil {
@@ -69,8 +75,8 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	return r.Stop(ctx)
 }
 
-// measureSize waits until the site has size URLs. Then it measures the next pages.
-func measureSize(ctx context.Context, r *rig.Rig, id string, pids []int, size int) (rate float64, cpu time.Duration, err error) {
+// measureSize waits until the site has size URLs. Then it measures the next pages. cpu is for one.
+func measureSize(ctx context.Context, r *rig.Rig, id string, pids []int, size, most int) (rate float64, cpu time.Duration, err error) {
 	// The last pages that brought new URLs may still be under way.
 	grown, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
 	if err != nil {
@@ -81,14 +87,14 @@ func measureSize(ctx context.Context, r *rig.Rig, id string, pids []int, size in
 	if err != nil {
 		return 0, 0, err
 	}
-	now, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.Resources >= grown.Resources+measuredPages })
+	now, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.Resources >= grown.Resources+most })
 	if err != nil {
 		return 0, 0, err
 	}
 	took := time.Since(begin)
 	pages := float64(now.Resources - grown.Resources)
 	cpu, _, err = meter.stop()
-	return pages / took.Seconds(), time.Duration(float64(cpu) * measuredPages / pages), err
+	return pages / took.Seconds(), time.Duration(float64(cpu) / pages), err
 }
 
 // waitStatus asks for the status until it is as wanted. It fails if nothing changes for
@@ -131,8 +137,8 @@ func (g *growingSite) grow(limit int) {
 	g.limit = limit
 }
 
-// links are the numbers of the pages to which one page links.
-func (g *growingSite) links() []int {
+// links are the numbers of the pages to which a page links.
+func (g *growingSite) links(page int) []int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var numbers []int
@@ -140,8 +146,14 @@ func (g *growingSite) links() []int {
 		numbers = append(numbers, g.named)
 		g.named++
 	}
-	for len(numbers) < linksOfPage {
-		numbers = append(numbers, rand.IntN(g.named))
+	if len(numbers) >= linksOfPage {
+		return numbers
+	}
+	near := max(page-nearPages/2, 0)
+	for _, group := range []struct{ links, first, pages int }{{hubLinks, 0, hubs}, {nearLinks, near, nearPages}, {farLinks, 0, g.named}} {
+		for range group.links {
+			numbers = append(numbers, group.first+rand.IntN(min(group.pages, g.named-group.first)))
+		}
 	}
 	return numbers
 }
@@ -153,7 +165,9 @@ func (g *growingSite) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "<!DOCTYPE html><title>%s</title><p>%s</p>", request.URL.Path, strings.Repeat("Some words of a page. ", 100))
-	for _, n := range g.links() {
+	number := 0 // of the root too
+	_, _ = fmt.Sscanf(request.URL.Path, "/page/%d.html", &number)
+	for _, n := range g.links(number) {
 		fmt.Fprintf(&page, `<a href="/page/%d.html">page</a>`, n)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -158,7 +158,7 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 			return fmt.Errorf("register function %s: %w", f.Name, err)
 		}
 	}
-	pragmas := "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000;"
+	pragmas := "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 16000;"
 	if o.ReadOnly || o.queryOnly {
 		pragmas += "PRAGMA query_only = 1;"
 	}

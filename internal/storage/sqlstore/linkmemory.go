@@ -27,8 +27,9 @@ type linkMemory struct {
 type siteLinks struct {
 	epoch int64
 	known map[linkKey]struct{}
-	raise map[linkKey]int64 // what is to be added to Freq
-	since time.Time         // of the oldest in raise
+	older map[linkKey]struct{} // known before the memory was full
+	raise map[linkKey]int64    // what is to be added to Freq
+	since time.Time            // of the oldest in raise
 }
 
 // linkKey is a URLMd5.
@@ -45,7 +46,7 @@ func linkKeyOf(md5 string) (key linkKey, ok bool) {
 func (k linkKey) text() string { return hex.EncodeToString(k[:]) }
 
 const (
-	maxRemembered = 1 << 19 // links; beyond it all are forgotten, which only costs look-ups
+	maxRemembered = 1 << 19 // links in known of all sites; then older is forgotten and known becomes older
 	maxRaised     = 1 << 16 // links of a site whose Freq waits
 )
 
@@ -56,7 +57,9 @@ func (m *linkMemory) known(site string, epoch int64, keys []linkKey) (known []bo
 	defer m.mu.Unlock()
 	if s := m.sites[site]; s != nil && s.epoch == epoch {
 		for i, key := range keys {
-			_, known[i] = s.known[key]
+			if _, known[i] = s.known[key]; !known[i] {
+				_, known[i] = s.older[key]
+			}
 		}
 	}
 	return known
@@ -77,11 +80,11 @@ func (m *linkMemory) keep(site string, epoch int64, known []linkKey, raise map[l
 	s := m.site(site)
 	if s.epoch != epoch {
 		m.size -= len(s.known)
-		s.epoch, s.known = epoch, map[linkKey]struct{}{}
+		s.epoch, s.known, s.older = epoch, map[linkKey]struct{}{}, nil
 	}
 	if m.size+len(known) > maxRemembered {
 		for _, other := range m.sites {
-			other.known = map[linkKey]struct{}{}
+			other.older, other.known = other.known, map[linkKey]struct{}{}
 		}
 		m.size = 0
 	}
