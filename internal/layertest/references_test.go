@@ -136,3 +136,46 @@ func checkReference(t *testing.T, file string, match []string, pages map[string]
 		}
 	}
 }
+
+// aTestList is a cell of docs/limits.md: packages, each with the names of its tests.
+var (
+	aTestList = regexp.MustCompile("`([a-z0-9/-]+)`: ((?:(?:Test|Fuzz)[A-Za-z0-9_]+(?:, )?)+)")
+	aTestName = regexp.MustCompile(`(?:Test|Fuzz)\w+`)
+)
+
+// Each test that docs/limits.md names is in the package that it names.
+func TestLimitsNameTheirTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/limits.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, m := range aTestList.FindAllStringSubmatch(string(page), -1) {
+		folder := filepath.Join(root, "internal", m[1])
+		if m[1] == "e2e" || strings.HasPrefix(m[1], "cmd/") {
+			folder = filepath.Join(root, m[1])
+		}
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("docs/limits.md names the package %s, which has no tests: %v", m[1], err)
+			continue
+		}
+		var code strings.Builder
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(b)
+		}
+		for _, name := range aTestName.FindAllString(m[2], -1) {
+			count++
+			if !strings.Contains(code.String(), "\nfunc "+name+"(") {
+				t.Errorf("docs/limits.md: package %s has no %s", m[1], name)
+			}
+		}
+	}
+	if count < 60 {
+		t.Errorf("only %d names of tests were found", count)
+	}
+}
