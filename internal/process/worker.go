@@ -160,7 +160,7 @@ type worker struct {
 func (w *Workers) start() (*worker, error) {
 	k := &worker{cmd: childprocess.Self(workerArgument)}
 	// The memory limit makes the garbage collector work harder before the budget is used up.
-	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=200", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
+	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=300", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
 	k.cmd.Stderr = &k.errs
 	stdin, err := k.cmd.StdinPipe()
 	if err != nil {

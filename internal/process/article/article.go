@@ -141,45 +141,32 @@ func parse(text []byte) (*html.Node, error) {
 // choose takes the article of the engine, or the whole page if the engine found almost
 // nothing.
 func (p *extraction) choose(doc *html.Node) {
-	var node *html.Node
-	p.article, node = findArticle(doc, p.base.url, p.head)
+	a, c, node := findArticle(doc, p.base.url, p.head)
+	p.article = a
 	text := ""
-	if node != nil {
+	switch {
+	case node != nil:
 		text = nodeText(node)
+	case c != nil:
+		text = c.text(doc)
 	}
-	if longest := longestLine(text); len(text) < fewBytes || 2*longest > len(text) {
-		whole := nodeText(doc)
-		if whole == "" {
-			whole = tokenText(p.text) // includes noscript and noframes
+	switch {
+	case len(text) < fewBytes:
+		p.article.Whole = true
+		if text = nodeText(doc); text == "" {
+			text = tokenText(p.text) // includes noscript and noframes
 		}
-		// The engine joins the cells of tables and the items of lists in one long line.
-		breaks := strings.Count(whole, "\n")
-		glued := 5*longest > 4*(len(whole)-breaks) && breaks > strings.Count(text, "\n")
-		if len(text) < fewBytes || glued {
-			p.article.Whole = true
-			p.article.Text = whole
-			p.article.Markdown = p.markdown(doc, whole)
-			return
-		}
+	case node != nil:
+		doc = node
+	default:
+		c.prune(doc)
 	}
 	p.article.Text = text
-	p.article.Markdown = p.markdown(node, text)
-}
-
-// longestLine returns the length of the longest line of text.
-func longestLine(text string) int {
-	longest := 0
-	for line := range strings.Lines(text) {
-		longest = max(longest, len(line))
-	}
-	return longest
+	p.article.Markdown = p.markdown(doc, text)
 }
 
 // markdown converts node to Markdown. It returns text if that fails.
 func (p *extraction) markdown(node *html.Node, text string) string {
-	if node == nil {
-		return ""
-	}
 	p.base.resolveAll(node)
 	if md := markdown(node); md != "" {
 		return md

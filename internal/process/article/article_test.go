@@ -134,6 +134,7 @@ func TestHostilePages(t *testing.T) {
 		{"tables within tables", many("<table><tr><td>x", 120), "x", nil},
 		{"formatting never closed", many("<b><i><u>", 150) + many("<p>x", 1000), "x\nx", nil},
 		{"entities", "<p>" + many("&amp;&lt;&#0;&#x110000;", 20_000), "&<", nil},
+		{"brackets never closed", "<article><p>" + many("Some words here. ", 20) + "<p>" + many("[", 1_100_000), "Some words", nil},
 		{"broken utf-8", "<title>\xFF</title><p>\xC3\x28 core", "core", nil},
 	}
 	for _, c := range cases {
@@ -147,6 +148,68 @@ func TestHostilePages(t *testing.T) {
 			}
 			contains(t, "text", a.Text[:min(len(a.Text), 200_000)], c.want)
 		})
+	}
+}
+
+// The text has the sentences of the page, with their words and in their order, whatever
+// elements they consist of. The engine alone moves and joins them.
+func TestSentencesStayWhole(t *testing.T) {
+	sentences := []struct{ html, text string }{
+		{"<p>The <code>a</code> and <code>b</code> of <a href=x>the <b>first</b> module</a> read <em>all</em> files.</p>", "The a and b of the first module read all files."},
+		{"<ul><li><p>Use <code>Accept</code>, <a href=y><code>Vary</code></a> or <i>both</i> of them here.</p></li></ul>", "Use Accept, Vary or both of them here."},
+		{"<ul><li>Some words, <a href=z>a link</a>, more <b>words</b> and an end.</li></ul>", "Some words, a link, more words and an end."},
+		{"<dl><dt><code>name</code> of it</dt><dd><p>Value of <code>name</code> as <a href=q>a link</a> of two.</p></dd></dl>", "name of it\nValue of name as a link of two."},
+		{"<blockquote><p>Said <a href=r>by <em>some</em> person</a>, not by <b>me</b> alone.</p></blockquote>", "Said by some person, not by me alone."},
+		{"<p>" + strings.Repeat("The last paragraph goes on. ", 20) + "</p>", strings.Repeat("The last paragraph goes on. ", 20)[:100]},
+	}
+	page, want := "<title>T</title><nav><a href=/>Home</a> <a href=/b>Other pages</a></nav><article><h1>Heading</h1>", []string{}
+	for _, s := range sentences {
+		page += s.html
+		want = append(want, s.text)
+	}
+	a, err := Extract([]byte(page+"</article>"), pageURL)
+	if err != nil || a.Whole {
+		t.Fatalf("whole %v, %v", a.Whole, err)
+	}
+	contains(t, "text", a.Text, want...)
+	lacks(t, "text", a.Text, "Other pages")
+	contains(t, "Markdown", a.Markdown, "The `a` and `b` of [the **first** module](https://post.example/news/x) read *all* files.",
+		"- Use `Accept`, [`Vary`](https://post.example/news/y) or *both* of them here.", "> Said [by *some* person](https://post.example/news/r), not by **me** alone.")
+}
+
+func TestLinksInMarkdown(t *testing.T) {
+	const page = "https://town.example/town/mill.html"
+	for _, c := range []struct{ name, head, href, want string }{
+		{"file of the same folder", "", "x.html", "https://town.example/town/x.html"},
+		{"folder above", "", "../a/b.html?c=1", "https://town.example/a/b.html?c=1"},
+		{"root", "", "/x", "https://town.example/x"},
+		{"other host", "", "//other.example/x", "https://other.example/x"},
+		{"query alone", "", "?p=2", "https://town.example/town/mill.html?p=2"},
+		{"fragment alone", "", "#part", "https://town.example/town/mill.html#part"},
+		{"fragment of another page", "", "x.html#part", "https://town.example/town/x.html#part"},
+		{"white space", "", " x.html\n", "https://town.example/town/x.html"},
+		{"base element", "<base href=/other/>", "x.html", "https://town.example/other/x.html"},
+		{"mail", "", "mailto:a@town.example", "mailto:a@town.example"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, body := range []string{"<p>See <a href='%s'>there</a> for more.", "<ul><li>One <b>more</b> <a href='%s'>there</a> in a list.</ul>", "<dl><dt>A</dt><dd>In <code>it</code> <a href='%s'>there</a>.</dd></dl>"} {
+				body = strings.ReplaceAll(body, "%s", c.href)
+				words := "<p>" + strings.Repeat("Words of an article that goes on. ", 20)
+				a, err := Extract([]byte(c.head+"<title>T</title><article>"+words+body+words+"</article>"), page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				contains(t, "Markdown", a.Markdown, "[there]("+c.want+")")
+			}
+		})
+	}
+}
+
+// Control characters of a page are not taken for those that mark its texts.
+func TestControlCharactersInAPage(t *testing.T) {
+	a, err := Extract([]byte("<title>T</title><article>"+strings.Repeat("<p>\x01\x02Words of \x1fan article\x01 that goes on.\x03", 20)), pageURL)
+	if err != nil || strings.Count(a.Text, "Words of \x1fan article\x01 that goes on.") != 20 {
+		t.Errorf("%v, text %q", err, a.Text)
 	}
 }
 

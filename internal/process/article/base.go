@@ -32,26 +32,36 @@ var lineBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 // resolve returns the absolute http or https URL of ref without its fragment. It returns
 // "" for other and invalid URLs.
 func (b base) resolve(ref string) string {
-	if ref == "" {
-		return ""
-	}
-	u, err := b.url.Parse(lineBreaks.Replace(ref))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	u := b.join(ref)
+	if u == nil {
 		return ""
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u.String()
 }
 
-// resolveAll makes the links and images below node absolute.
+// join returns the absolute http or https URL of ref. It returns nil for other and invalid
+// URLs.
+func (b base) join(ref string) *url.URL {
+	if ref == "" {
+		return nil
+	}
+	u, err := b.url.Parse(lineBreaks.Replace(strings.TrimSpace(ref)))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil
+	}
+	return u
+}
+
+// resolveAll makes the links and images below node absolute. Fragments stay.
 func (b base) resolveAll(node *html.Node) {
 	for n := range node.Descendants() {
 		for i, a := range n.Attr {
 			if a.Key != "href" && a.Key != "src" {
 				continue
 			}
-			if u := b.resolve(a.Val); u != "" {
-				n.Attr[i].Val = u
+			if u := b.join(a.Val); u != nil {
+				n.Attr[i].Val = u.String()
 			}
 		}
 	}

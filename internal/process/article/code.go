@@ -35,15 +35,6 @@ func listings(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-// restoreCode turns the code elements that the engine made of pre elements into pre again.
-func restoreCode(node *html.Node) {
-	for n := range node.Descendants() {
-		if n.Data == "code" && (n.DataAtom == atom.Pre || strings.Contains(rawText(n), "\n")) {
-			n.Data = "pre"
-		}
-	}
-}
-
 // rawText returns the text below n unchanged, with a line break for each br.
 func rawText(n *html.Node) string {
 	var b strings.Builder

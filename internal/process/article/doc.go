@@ -4,8 +4,9 @@
 //	art, err := article.Extract(text, "https://site.example/news/1.html")
 //	// art is usable even if err reports that a library failed
 //
-// The engine go-trafilatura finds the article, html-to-markdown writes Markdown, whatlanggo
-// detects the language. Each library is behind one file, and all share one tree of the
+// The engine go-trafilatura chooses the blocks of the article; text and Markdown come from
+// the page itself, with its words in their order. html-to-markdown writes Markdown,
+// whatlanggo detects the language. Each library is behind one file, and all share one tree of the
 // page. A page without an article, such as a table of contents, gives its visible text. So
 // every page has a title and a text.
 //

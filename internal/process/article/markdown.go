@@ -14,8 +14,17 @@ import (
 // writer is shared, because creating one registers dozens of handlers. It is safe for
 // concurrent use.
 var writer = sync.OnceValue(func() *converter.Converter {
-	return converter.NewConverter(converter.WithPlugins(
+	c := converter.NewConverter(converter.WithPlugins(
 		baseplugin.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
+	// The plugin escapes a [ only if a ] follows on the line, and searches it for each [: a
+	// megabyte of them takes a minute.
+	c.Register.UnEscaper(func(text []byte, i int) int {
+		if text[i] == '[' {
+			return 1
+		}
+		return -1
+	}, converter.PriorityEarly)
+	return c
 })
 
 // maxNesting is the greatest depth of quotes and lists. Markdown repeats the prefixes of

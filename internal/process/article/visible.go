@@ -32,6 +32,8 @@ type lines struct {
 	b     strings.Builder
 	space bool // write a space before the next word
 	line  bool // write a line break before the next word
+
+	drop map[*html.Node]bool // texts to leave out
 }
 
 // write adds text of the current block.
@@ -93,6 +95,9 @@ func nodeText(node *html.Node) string {
 func (l *lines) node(n *html.Node, pre bool) {
 	switch n.Type {
 	case html.TextNode:
+		if l.drop[n] {
+			return
+		}
 		if pre {
 			l.preformatted(n.Data)
 		} else {
