@@ -17,7 +17,7 @@ const (
 	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
 	crawlURLs    = "`Status`=1 AND `State`=0"
 	processSites = "`State`=1 AND " + modesFlag + "2 > 0"
-	processURLs  = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
+	processURLs  = "`Status`=4 AND `State`=0 AND `Type` NOT IN (4,6) AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
 	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
 	orderSites   = "`Priority` DESC, `TcDate` ASC"
 

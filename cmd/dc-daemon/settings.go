@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"hce/dc/internal/cli/command"
@@ -23,6 +24,9 @@ const (
 func settings(f *config.File, dataDir string) daemon.Config {
 	app := f.Section("Application")
 	nodes := app.Int("DRCENodes", 1, 1, 10000)
+	if nodes > 1 {
+		app.Fail("DRCENodes", fmt.Sprintf("= %d, but this daemon runs all tasks on one data node: the limits of a site would be divided by %d. Set it to 1", nodes, nodes))
+	}
 	cfg := daemon.Config{
 		Sequence:    app.Names("instantiateSequence", nil),
 		PollTimeout: map[string]time.Duration{},

@@ -49,12 +49,16 @@ func TestShippedIni(t *testing.T) {
 	}
 }
 
-// The gateway and SitesManager use the same number of nodes.
+// The gateway and SitesManager use the same number of nodes. There is one: more would divide the
+// limits of each site without a node that takes the rest.
 func TestNumberOfNodes(t *testing.T) {
-	for text, want := range map[string]int{"": 1, "DRCENodes = 3\n": 3} {
+	for text, refused := range map[string]bool{"": false, "DRCENodes = 1\n": false, "DRCENodes = 3\n": true} {
 		cfg, f := read(t, "[Application]\n"+text)
-		if f.Err() != nil || cfg.Gateway.Nodes != want || cfg.Sites.Nodes != want {
+		if (f.Err() != nil) != refused || !refused && (cfg.Gateway.Nodes != 1 || cfg.Sites.Nodes != 1) {
 			t.Errorf("%q: clients %d, sites %d, %v", text, cfg.Gateway.Nodes, cfg.Sites.Nodes, f.Err())
+		}
+		if refused && !strings.Contains(f.Err().Error(), "DRCENodes = 3, but this daemon runs all tasks on one data node") {
+			t.Errorf("%q: %v", text, f.Err())
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (r *Rig) AllRows(ctx context.Context, id string) ([]Row, error) {
 // processing of a page: docs/spec/objects.md 5.1.
 const (
 	waitsForCrawling   = "(`Status` = 1 AND `State` = 0) OR `Status` IN (2,3,8)"
-	waitsForProcessing = "`Status` IN (5,6) OR (`Status` = 4 AND `State` = 0 AND `Crawled` > 0 AND `Size` > 0 AND `HTTPCode` = 200 AND `ContentType` = 'text/html' AND (`ErrorMask` & 4198399) = 0)"
+	waitsForProcessing = "`Status` IN (5,6) OR (`Status` = 4 AND `State` = 0 AND `Type` NOT IN (4,6) AND `Crawled` > 0 AND `Size` > 0 AND `HTTPCode` = 200 AND `ContentType` = 'text/html' AND (`ErrorMask` & 4198399) = 0)"
 	isInFlight         = "`Status` IN (2,3,5,6,8)"
 )
 

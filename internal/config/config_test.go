@@ -34,6 +34,25 @@ func parsed(t *testing.T, text string, env map[string]string) *File {
 	return f
 }
 
+// The original's log is the name of a logging configuration. It is never opened as a log, whether
+// it exists or not.
+func TestLogOfTheOriginal(t *testing.T) {
+	for value, want := range map[string]string{
+		"../ini/db-task_log.ini": "/d/log/x.log", "/etc/crawler-task_log.ini": "/d/log/x.log", "other.ini": "/d/log/x.log",
+		"log/own.log": "/d/log/own.log", "/var/log/dc.log": "/var/log/dc.log", "stderr": "",
+	} {
+		f := parsed(t, "[Application]\ndata_dir=/d\nlog="+value+"\n", nil)
+		a := f.Application("x", "log/x.log")
+		if a.Log.File != want || f.Err() != nil {
+			t.Errorf("%s: log %q, %v, want %q", value, a.Log.File, f.Err(), want)
+		}
+		warned := strings.Contains(strings.Join(f.Unknown(), "\n"), "key log of section [Application] = "+value+" names a logging configuration")
+		if warned != strings.HasSuffix(value, ".ini") {
+			t.Errorf("%s: warnings %q", value, f.Unknown())
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	f := parsed(t, sample+"[Batch]\nTicks = `State`=1 AND `Status`>0 + 1\n", map[string]string{"DC_Batch_Tasks": "9"})
 	a := f.Application("dc", "stderr")

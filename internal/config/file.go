@@ -30,6 +30,7 @@ type File struct {
 	order    []string          // of the sections in used
 	programs []Program
 	errs     []error
+	warnings []string
 	getenv   func(string) string
 }
 
@@ -146,9 +147,9 @@ func (f *File) Err() error {
 }
 
 // Unknown lists the sections and keys of the file that the program did not read, with the
-// nearest known name. Call it after the program has read all values.
+// nearest known name, and values without effect. Call it after the program has read all values.
 func (f *File) Unknown() []string {
-	var list []string
+	list := slices.Clone(f.warnings)
 	for section, keys := range f.values {
 		if section == ini.DefaultSection && len(keys) == 0 {
 			continue

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 )
 
 // Application is the section [Application] of every ini file.
@@ -28,6 +30,10 @@ func (f *File) Application(program, logFile string) Application {
 	s := f.Section("Application")
 	a := Application{Name: s.Text("name", program), DataDir: s.Path("data_dir", "../data")}
 	a.Log.File = s.Text("log", logFile)
+	if strings.HasSuffix(a.Log.File, ".ini") {
+		s.warn("log", fmt.Sprintf("= %s names a logging configuration of the original service, which is not read or written; the log goes to %s. Set a log file or stderr", a.Log.File, logFile))
+		a.Log.File = logFile
+	}
 	if a.Log.File == "stderr" {
 		a.Log.File = ""
 	}

@@ -60,6 +60,11 @@ func (s *Section) Fail(key, reason string) {
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
 }
 
+// warn adds a warning about the value of a key, which File.Unknown returns.
+func (s *Section) warn(key, reason string) {
+	s.file.warnings = append(s.file.warnings, fmt.Sprintf("key %s of section [%s] %s", key, s.name, reason))
+}
+
 // Accept marks keys as known and without effect.
 func (s *Section) Accept(keys ...string) {
 	for _, key := range keys {

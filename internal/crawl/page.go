@@ -204,6 +204,8 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		r.addContent(out, p, text, kind)
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
+	} else if stored {
+		out.bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.statuses[p.Code]; given {

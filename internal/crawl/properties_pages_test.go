@@ -188,7 +188,7 @@ func TestContentProperties(t *testing.T) {
 		{name: "rule of roots", properties: []string{"MIME_TYPE_AUTO_DETECT", `[{"url_parent": 0, "url_types": [0, 1]}]`}, page: reply{kind: "application/pdf", body: "<html>x"}},
 		{name: "rule of others", properties: []string{"MIME_TYPE_AUTO_DETECT", `[{"url_parent": 1}]`}, page: reply{kind: "application/pdf", body: "<html>x"}, kind: "application/pdf"},
 		{name: "stored type", properties: []string{"MIME_TYPE_STORE_ON_DISK", "text/*"}, raw: "<p>a page"},
-		{name: "type that is not stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "image/png"}, raw: "-"},
+		{name: "type that is not stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "image/png"}, bits: wire.ErrRawNotStored, raw: "-"},
 		{name: "all types are stored", properties: []string{"MIME_TYPE_STORE_ON_DISK", "*"}, raw: "<p>a page"},
 		{name: "replacements in turn", properties: []string{"REPLACE", `[{"WHERE": "RAW", "WHAT": "one", "WITH": "two"}, {"WHAT": "(t)wo", "WITH": "\\1hree"}]`}, page: reply{body: "one"}, raw: "three", size: 5},
 		{name: "replacement on condition", properties: []string{"REPLACE", `[{"WHAT": "a", "WITH": "A", "CONDITION": "1"}, {"WHAT": "b", "WITH": "B", "CONDITION": "0"}]`}, page: reply{body: "ab"}, raw: "Ab"},

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"unicode/utf8"
 
+	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
 
@@ -65,6 +66,9 @@ func (j *Job) content(ctx context.Context, it *item, watch watch, log *slog.Logg
 		}
 	}()
 	raw, err := j.raw(ctx, it)
+	if task.IsCritical(err) {
+		return extracted{}, err
+	}
 	if err != nil || len(raw) == 0 {
 		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)
 		return extracted{Bits: wire.ErrRawMissing}, nil

@@ -26,8 +26,9 @@ type Repository interface {
 	// MarkProcessing marks rows Processing for batch. It returns the rows as they were
 	// before, by key, without those that another batch holds.
 	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error)
-	// RawContent reads the newest raw content. It returns nil if there is no content. An
-	// error concerns this item only.
+	// RawContent reads the newest raw content. It returns nil if there is no content. A critical
+	// error of package task is a fault of the machine and ends the batch. Any other error concerns
+	// this item only.
 	RawContent(ctx context.Context, site, md5 string) ([]byte, error)
 	// SaveProcess stores results: contents first, then rows and counters.
 	SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error

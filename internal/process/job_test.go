@@ -367,6 +367,31 @@ func TestRawContentFails(t *testing.T) {
 	}
 }
 
+// A raw content that cannot be read because of a fault of the machine ends the batch. Its row
+// stays with the batch, and is processed when the fault has ended.
+func TestRawContentIsAway(t *testing.T) {
+	f := newFixture(t)
+	f.Fails["RawContent"] = task.Critical(errors.New("too many open files"))
+	it := f.item("s", "1", article)
+	if _, err := f.try(t.Context(), batchOf(it)); !task.IsCritical(err) {
+		t.Errorf("error %v", err)
+	}
+	if row := f.row(it); row.ErrorMask != 0 || row.State != wire.URLEnabled {
+		t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
+	}
+}
+
+// The content of a feed entry is JSON, whatever its row says. It is refused if a condition of the
+// ini file selects it.
+func TestFeedEntriesAreRefused(t *testing.T) {
+	f := newFixture(t)
+	it := f.item("s", "1", `{"entry":{"title":"<p>a"}}`, func(u *wire.URL) { u.Type = wire.TypeFetched })
+	f.run(batchOf(it))
+	if row := f.row(it); row.Status != wire.StatusCrawled || row.ErrorMask != wire.ErrUnsupportedType || row.Processed != 0 {
+		t.Errorf("status %d, processed %d, %s", row.Status, row.Processed, bitNames(row.ErrorMask))
+	}
+}
+
 // A panic while processing a page gives its item bit 51 and fails no other item.
 func TestPanicFailsOneItem(t *testing.T) {
 	f := newFixture(t)

@@ -87,7 +87,10 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 		return nil
 	}
 	for _, it := range items {
-		if !typeAllowed(site, it.Properties, it.row.ContentType) {
+		if it.row.Type == wire.TypeFetched {
+			// The content is a feed entry as JSON, which no extractor reads yet.
+			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
+		} else if !typeAllowed(site, it.Properties, it.row.ContentType) {
 			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"syscall"
 	"time"
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
+	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
 
@@ -68,17 +70,32 @@ func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64
 	return repo.Store.TakeSchema(ctx, site, batch, template, first, others)
 }
 
-// RawContent reads the newest raw content of a URL. It returns nil without one.
+// RawContent reads the newest raw content of a URL. It returns nil without one. An error that
+// other contents would meet too is critical (package task).
 func (repo *Repository) RawContent(ctx context.Context, site, md5 string) ([]byte, error) {
 	v, ok, err := repo.Raw.Newest(ctx, site, md5, rawfiles.Raw)
+	if err != nil && Machine(err) {
+		return nil, task.Critical(err)
+	}
 	if err != nil || !ok {
 		return nil, err
 	}
 	data, err := repo.Raw.Read(ctx, v)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, segments.ErrAway), isOneOf(err, busyReads):
+		return nil, task.Critical(err)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // deleted since Newest
 	}
 	return data, err
+}
+
+// busyReads are the errors of a read that are no property of the file: descriptors or memory are
+// used up, or the user may not read, or the disk is away.
+var busyReads = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, fs.ErrPermission, syscall.ESTALE, syscall.ENOTCONN, syscall.ENODEV}
+
+func isOneOf(err error, list []error) bool {
+	return slices.ContainsFunc(list, func(one error) bool { return errors.Is(err, one) })
 }
 
 // HasContents returns the keys of those URLs that have a processed content.

@@ -156,6 +156,8 @@ func Critical(err error) bool {
 // machine, and not of the stored values: every other batch would meet it too, and it may pass.
 func Machine(err error) bool {
 	var number syscall.Errno
-	return Critical(err) || sqldb.Passing(err) ||
-		errors.As(err, &number) && number != syscall.EINVAL && number != syscall.ENAMETOOLONG
+	if errors.As(err, &number) {
+		return number != syscall.EINVAL && number != syscall.ENAMETOOLONG
+	}
+	return Critical(err) || sqldb.Passing(err) || errors.Is(err, segments.ErrAway)
 }

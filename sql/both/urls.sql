@@ -3,6 +3,13 @@
 UPDATE {dc_urls.urls} SET Status = ?, State = 0, Batch_Id = 0, Attempts = Attempts + ?, TcDate = ?
 WHERE Site_Id = ? AND URLMd5 = ?;
 
+-- name: urls_retry
+-- Failed rows of a restarted site are due again.
+UPDATE {dc_urls.urls} SET Status = 1, State = 0, Batch_Id = 0, Attempts = 0 WHERE Site_Id = ? AND State = 2 AND Status IN (4, 7);
+
+-- name: urls_clear_errors
+UPDATE {dc_urls.urls} SET ErrorMask = 0 WHERE Site_Id = ? AND ErrorMask <> 0;
+
 -- name: urls_attempt
 -- Counts an attempt of a row that stays with its batch.
 UPDATE {dc_urls.urls} SET Attempts = Attempts + 1 WHERE Site_Id = ? AND URLMd5 = ?;

@@ -79,6 +79,9 @@ func (s sink) statistic(m metric, stat string, value any, labels ...string) {
 	if !ok {
 		return
 	}
+	if inMs[stat] {
+		n /= 1000
+	}
 	if m.label != "" {
 		labels = append(labels, m.label, m.value)
 	}

@@ -10,6 +10,9 @@ type metric struct {
 	value      string // of that label
 }
 
+// inMs are the statistics in milliseconds whose metrics are in seconds.
+var inMs = map[string]bool{"batches_crawl_time_total": true}
+
 const (
 	count = prometheus.CounterValue
 	level = prometheus.GaugeValue

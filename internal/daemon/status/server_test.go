@@ -461,6 +461,7 @@ func TestMetricNames(t *testing.T) {
 		`dc_socket_messages_total{direction="sent",manager="A",socket="Admin"} 1`, `dc_socket_bytes_total{direction="received",manager="B",socket="Admin"} 5`,
 		`dc_schedule_period_seconds{manager="A",schedule="crawl"} 2`, `dc_schedule_last_timestamp_seconds{manager="A",schedule="crawl"} 1.79532e+09`,
 		`dc_process_cpu_seconds_total{mode="user"} 8`, `dc_batches_realtime_seconds_avg{manager="A"} 7`,
+		`dc_batches_realtime_seconds_total{manager="A"} 0.007`, // STAT has milliseconds
 	} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no %s", want)

@@ -313,12 +313,23 @@ func (s *Store) Read(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 			return nil, fmt.Errorf("read raw content: %w", fs.ErrNotExist)
 		case r.segment != p.segment || r.start != p.start:
 			p = r.place // Compact has moved the run
+		case errors.Is(err, fs.ErrNotExist) && !exists(s.dir):
+			return nil, fmt.Errorf("%w: %s", ErrAway, s.dir)
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%w: segment %s is missing; run db-task --check", ErrDamaged, s.path(p.segment))
 		default:
 			return nil, err
 		}
 	}
+}
+
+// ErrAway means that the folder of the segments is missing, although the database has contents
+// in it.
+var ErrAway = errors.New("the folder of raw contents is missing; mount its disk, or correct raw_data_dir")
+
+func exists(folder string) bool {
+	_, err := os.Stat(folder)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // ErrDamaged means that a segment is missing or has other bytes than were stored.

@@ -92,6 +92,12 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 		if err := t.copyRoots(id, true); err != nil {
 			return nil, err
 		}
+		// Errors and ErrorMask are sums over the rows.
+		for _, step := range []string{"urls_retry", "urls_clear_errors"} {
+			if _, err := t.Of(id).Do(step, id); err != nil {
+				return nil, err
+			}
+		}
 		return ambiguous, t.recount(id)
 	}
 	if replace {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -286,12 +287,36 @@ func TestSiteUpdateRestart(t *testing.T) {
 	same(t, "answer", b.change(`{"id":"s","state":6,"description":"again"}`), done)
 	s := b.site("s")
 	same(t, "site", []any{s.State, s.Iterations, s.UDate, s.Description}, []any{int64(1), int64(1), wire.Date("2026-01-05 10:00:00"), "again"})
-	same(t, "bits of the site are gone, those of rows not", []int64{int64(s.ErrorMask), s.Errors}, []int64{4, 1})
+	same(t, "errors", []int64{int64(s.ErrorMask), s.Errors}, []int64{0, 0})
 	same(t, "root", []any{b.row("s", "http://c/").Status, b.row("s", "http://a/").Crawled}, []any{int64(wire.StatusNew), int64(2)})
 	b.checkCounters("s", t.Name())
 	// Without a state there is no restart.
 	b.change(`{"id":"s","description":"once more"}`)
 	same(t, "iterations", b.site("s").Iterations, int64(1))
+}
+
+// A site that was suspended for its errors runs again after a restart: it has no errors, and its
+// failed pages are due.
+func TestRestartOfSuspendedSite(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","maxErrors":2,"urls":["root"]}`)
+	b.putIn("s", "fine", wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "ErrorMask": int64(wire.ErrBadEncoding)})
+	b.putIn("s", "busy", wire.Patch{"Status": int64(6), "Crawled": int64(1), "Batch_Id": int64(9), "ErrorMask": int64(wire.ErrBadEncoding)})
+	for _, url := range []string{"a", "b", "c"} {
+		b.putIn("s", url, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout), "Attempts": int64(1)})
+	}
+	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 1))
+	before := b.site("s")
+	same(t, "suspended", []any{before.State, before.Errors > before.MaxErrors}, []any{int64(3), true})
+	same(t, "answer", b.change(`{"id":"s","state":6}`), done)
+	s := b.site("s")
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.NewURLs}, []any{int64(1), int64(0), wire.ErrorMask(0), int64(4)})
+	for url, want := range map[string]string{"root": "1/0", "a": "1/0", "b": "1/0", "c": "1/0", "fine": "7/0", "busy": "6/0"} {
+		u := b.row("s", url)
+		same(t, url, []any{fmt.Sprintf("%d/%d", u.Status, u.State), u.ErrorMask}, []any{want, wire.ErrorMask(0)})
+	}
+	same(t, "a batch keeps its row", b.row("s", "busy").BatchID, int64(9))
+	b.checkCounters("s", t.Name())
 }
 
 func TestFetchUpdatesListsOfSites(t *testing.T) {
