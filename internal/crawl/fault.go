@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"syscall"
 	"time"
 
 	"hce/dc/internal/crawl/browser"
@@ -81,6 +82,12 @@ func (a *answer) codeBits() wire.ErrorMask {
 		return wire.ErrHTTP | wire.ErrFetchHTTP
 	}
 	return wire.ErrHTTP
+}
+
+// exhausted reports whether this machine has no descriptors or memory for a request. That is no
+// fault of the page, and every other page would meet it.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOBUFS)
 }
 
 // refusal is a decision of the crawler not to send a request.

@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -220,6 +221,10 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		}
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
+	case exhausted(err):
+		it.started = false
+		r.fail(fmt.Errorf("request %s of site %s: %w", it.url.URL, it.SiteID, err))
+		r.saves <- it.back(0, wire.DateOf(r.Now()))
 	case err != nil:
 		bits, code := faultBits(err)
 		r.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)

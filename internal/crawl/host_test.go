@@ -11,11 +11,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
 
@@ -319,6 +321,38 @@ func TestDeletedSiteIsAskedNoMore(t *testing.T) {
 	w.run(batchOf(items...))
 	if asked > 3 {
 		t.Errorf("%d pages of a deleted site were asked for", asked)
+	}
+}
+
+// TestNoDescriptorsEndTheBatch: a request for which the process has no descriptor left is a fault of
+// the machine, not of the page. The batch ends with an error, and no page gets an error.
+func TestNoDescriptorsEndTheBatch(t *testing.T) {
+	s, w := newServer(t, ok), newWorld(t)
+	client := w.job.Fetch
+	w.job.Config.MaxHosts = 1
+	w.job.Fetch = fetcher(func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 1, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Get(ctx, r)
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		return answer, err
+	})
+	w.addSite("s")
+	first, second := w.item("s", s.URL+"/1"), w.item("s", s.URL+"/2")
+	if _, err := w.try(t.Context(), batchOf(first, second)); !task.IsCritical(err) || !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("error %v", err)
+	}
+	for _, it := range []wire.BatchItem{first, second} {
+		if row := w.row(it); row.ErrorMask != 0 || row.State != wire.URLEnabled || row.Status == wire.StatusCrawled {
+			t.Errorf("%s: status %d, state %d, %s", row.URL, row.Status, row.State, bitNames(row.ErrorMask))
+		}
 	}
 }
 
