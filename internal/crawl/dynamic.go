@@ -65,7 +65,11 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	page, err := v.Browser.Get(ctx, r)
 	hops.end()
 	if err == nil {
-		v.memory.Keep(int64(cap(page.Body)))
+		size := cap(page.Body)
+		for _, part := range page.Parts {
+			size += len(part.HTML)
+		}
+		v.memory.Keep(int64(size))
 	} else {
 		kind := fetch.Other
 		if found := browser.KindOf(err); found == browser.TimeOver || found == browser.ConnectTimeout {
@@ -93,6 +97,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	v.hold = v.troubles.after(v.host, response, fetch.None, v.Config.Backoff, v.Now())
 	return &answer{
 		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
+		loads: page.Loads, parts: page.Parts, cut: page.Cut,
 	}, nil
 }
 

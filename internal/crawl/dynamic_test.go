@@ -385,3 +385,60 @@ func TestDynamic(t *testing.T) {
 		}
 	}
 }
+
+// TestRenderedLinks: links of a rendered page that are not in its document.
+func TestRenderedLinks(t *testing.T) {
+	other := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		page(w, `<base href="/there/"><a href="framed">x</a>`)
+	})
+	const script = `<script>
+		const host = document.getElementById("host"), tree = host.attachShadow({mode: "open"});
+		tree.innerHTML = '<a href="shadow">x</a><div id=inner></div>';
+		tree.getElementById("inner").attachShadow({mode: "open"}).innerHTML = '<a href="nested" rel="nofollow">x</a><img data-src="lazy.png">';
+		document.getElementById("gone").remove();
+		document.getElementById("changed").href = "new";
+		fetch("/api/data.json");
+		new Image().src = "/pixel.png";
+		const form = document.createElement("form");
+		form.innerHTML = '<input name="shadowRoot"><input name="outerHTML">';
+		document.body.append(form);
+	</script>`
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt", "/favicon.ico":
+			w.WriteHeader(http.StatusNotFound)
+		case "/inner":
+			page(w, `<a href="deep/of-frame">x</a><div id=h></div><script>document.getElementById("h").attachShadow({mode: "open"}).innerHTML = "<a href=frame-shadow>x</a>"</script>`)
+		case "/dir/page":
+			page(w, `<html><body><a href="plain">x</a><a id=gone href="removed">x</a><a id=changed href="old">x</a><div id=host></div>
+				<iframe src="/inner"></iframe><iframe src="`+other.URL+`/outer"></iframe><iframe srcdoc="<a href='of-srcdoc'>x</a>"></iframe>`+script)
+		default:
+			page(w, "x")
+		}
+	})
+	w := newWorld(t)
+	w.job.Browser = newBrowser(t, t.TempDir(), nil)
+	w.addSite("s").FetchType = 2
+	it := w.item("s", s.URL+"/dir/page")
+	w.run(batchOf(it))
+	got := w.links(it)
+	for _, want := range []string{
+		"/dir/plain", "/dir/new", "/inner", "/dir/of-srcdoc", "/dir/shadow", "/dir/lazy.png", "/dir/removed", "/dir/old",
+		"/deep/of-frame", "/frame-shadow", "/api/data.json", "/pixel.png",
+	} {
+		if !slices.Contains(got, s.URL+want) {
+			t.Errorf("%s is no link", want)
+		}
+	}
+	for _, want := range []string{"/outer", "/there/framed"} {
+		if !slices.Contains(got, other.URL+want) {
+			t.Errorf("%s of the other host is no link", want)
+		}
+	}
+	if slices.Contains(got, s.URL+"/dir/nested") || slices.Contains(got, s.URL+"/favicon.ico") || len(got) != 14 {
+		t.Errorf("links %v", got)
+	}
+	if row := w.row(it); row.ErrorMask != 0 || row.Status != wire.StatusCrawled || strings.Contains(w.file(it, wire.ContentDynamic), "removed") {
+		t.Errorf("%s, status %d", bitNames(row.ErrorMask), row.Status)
+	}
+}

@@ -161,11 +161,37 @@ func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found l
 			}
 		}
 	}
+	if builtin {
+		list = r.renderedLinks(out, p, list)
+	}
 	for _, url := range r.byXPath(ctx, out, p, expressions, text, kind) {
 		list = append(list, candidate{url: url})
 	}
 	for _, url := range p.urls {
 		list = append(list, candidate{url: url})
+	}
+	return list
+}
+
+// renderedLinks adds the links of a page in a browser that are not in its document: those of
+// shadow trees, frames and removed elements, and the requests of the page.
+func (r *batchRun) renderedLinks(out *outcome, p page, list []candidate) []candidate {
+	cut, most := p.cut, 2*r.Config.MaxLinks
+	for _, part := range p.parts {
+		found := links.HTML([]byte(part.HTML), r.Config.MaxLinks)
+		cut = cut || found.Cut
+		for _, l := range found.Links {
+			// These are relative to a document of their own.
+			if target, err := p.settings.schemes.Resolve(part.Base, l.URL); err == nil && len(list) <= most {
+				list = append(list, candidate{url: target, rel: l.Rel})
+			}
+		}
+	}
+	for _, url := range p.loads {
+		list = append(list, candidate{url: url})
+	}
+	if cut {
+		r.cutLinks(out, p, "frames and requests of a page in a browser", len(list))
 	}
 	return list
 }

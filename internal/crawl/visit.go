@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/proxypool"
@@ -46,7 +47,10 @@ type answer struct {
 	kind      string   // content type of a rendered body
 	charset   string   // charset that its document declared
 	urls      []string // URLs that a macro collected
-	unchanged bool     // the page has not changed
+	loads     []string // URLs that a rendered page requested
+	parts     []browser.Part
+	cut       bool // loads or parts are not complete
+	unchanged bool // the page has not changed
 
 	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }

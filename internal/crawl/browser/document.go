@@ -64,6 +64,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		if !tooMany {
 			v.count++
 			v.url, v.code, v.header, v.phase = target, 0, nil, requested
+			v.loads, v.loadsCut = nil, false
 		}
 	})
 	if tooMany {

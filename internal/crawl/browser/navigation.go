@@ -180,6 +180,9 @@ func (v *visit) listen(ev any) {
 			go v.document(ev)
 			return
 		}
+		if !isResponse(ev) {
+			v.noteLoad(ev)
+		}
 		select {
 		case v.waiting <- ev:
 		default: // too many; it gets no answer

@@ -41,11 +41,11 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 		p.ContentType = cmp.Or(mediaType(p.Header.Get("Content-Type")), mediaType(http.DetectContentType(body)))
 		return p, nil
 	}
-	world, err := cdp.Call(ctx, v.session, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: v.frame, WorldName: "dc"})
+	isolated, err := cdp.Call(ctx, v.session, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: v.frame, WorldName: world})
 	if err != nil {
 		return nil, err
 	}
-	value, err := v.evaluate(ctx, fmt.Sprintf(readScript, v.req.MaxBytes), world.ExecutionContextID)
+	value, err := v.evaluate(ctx, fmt.Sprintf(readScript, v.req.MaxBytes), isolated.ExecutionContextID)
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,14 @@ type Page struct {
 	// Charset is what the server or the document declared, in lower case. It is "" if
 	// unknown, and "utf-8" for the result of a macro.
 	Charset string
+	// Parts are shadow trees, documents of frames and removed elements of a rendered page. With
+	// Body they have at most Request.MaxBytes. Closed shadow trees cannot be read.
+	Parts []Part
+	// Loads are the URLs that a rendered page requested for its content, at most 1000, in
+	// order, also those that were refused. One URL may occur several times.
+	Loads []string
+	// Cut says that Parts or Loads are not complete.
+	Cut bool
 	// MacroURLs are the URLs that the macro collected.
 	MacroURLs []string
 	// Cookies are the final cookies of the page's browser context, as Set-Cookie lines with

@@ -76,6 +76,8 @@ type visit struct {
 	header    http.Header
 	sent      http.Header
 	body      []byte // set if downloaded
+	loads     []string
+	loadsCut  bool
 }
 
 // change calls f under the lock and wakes wait.
@@ -128,6 +130,9 @@ func (v *visit) run(parent context.Context) (*Page, error) {
 	}
 	if err != nil {
 		return nil, v.explain(parent, err)
+	}
+	if done.Rendered {
+		v.gather(v.time, done)
 	}
 	v.finish(v.time, done)
 	return done, nil
@@ -219,6 +224,9 @@ func (v *visit) open(ctx context.Context) (err error) {
 	}
 	if err == nil && v.req.UserAgent != "" {
 		_, err = cdp.Call(ctx, s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: v.req.UserAgent})
+	}
+	if err == nil {
+		err = v.watch(ctx)
 	}
 	if err == nil {
 		v.setCookies(ctx)
