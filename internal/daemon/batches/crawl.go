@@ -53,7 +53,7 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits,
 		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental},
-		ended:    c.finished, free: c.fillFreeSlot, again: c.some,
+		ended:    c.finished, free: c.fillFreeSlot, again: c.some, lingers: true,
 		whenReady: func() { c.Kick(returnTimer); c.Kick(incrementalTimer) },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})

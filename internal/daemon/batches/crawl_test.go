@@ -587,6 +587,36 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// A batch that waits for slow sites selects more for minutes. A suspended manager ends it, and its
+// URLs are due again without an attempt.
+func TestSuspendedBatchIsCut(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 4))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.QueuePeriod = 10 * time.Second })
+	task := r.submitted()
+	testwait.Until(t, "the task is accepted", func() (ok bool) {
+		r.inside(func() { ok = c.batches[task.ID].stage == running })
+		return ok
+	})
+	r.env.set(func() {
+		result := r.env.results[task.ID]
+		result.Started = r.clock.now()
+		r.env.results[task.ID] = result
+	})
+	r.inside(func() { c.Suspend(true) })
+	r.clock.pass(10 * time.Second)
+	r.settled()
+	r.inside(func() {
+		if len(c.batches) != 1 {
+			t.Error("the task was ended before its time")
+		}
+	})
+	r.clock.pass(10 * time.Second)
+	r.empty()
+	if n := r.world.count(wire.StatusNew); n != 4 {
+		t.Errorf("%d New URLs", n)
+	}
+}
+
 // A stop at any moment loses nothing: the next start recovers.
 func TestStopInTheMiddle(t *testing.T) {
 	moments := map[string]func(r *rig){

@@ -27,7 +27,7 @@ func (c *clock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // fakeExecutor is an executor whose tasks end when the test says so.
 type fakeExecutor struct {
-	executor.Executor // Cancel and Nodes panic
+	executor.Executor // Nodes panics
 
 	mu        sync.Mutex
 	tasks     map[string]executor.Task
@@ -143,6 +143,11 @@ func (f *fakeExecutor) Result(_ context.Context, id string) (executor.Result, er
 		return executor.Result{}, executor.ErrNotOver
 	}
 	return r, nil
+}
+
+func (f *fakeExecutor) Cancel(_ context.Context, id string, _ time.Duration) error {
+	f.end(id, executor.Cancelled, "")
+	return nil
 }
 
 func (f *fakeExecutor) Delete(_ context.Context, id string) error {

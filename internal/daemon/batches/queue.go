@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -54,6 +55,9 @@ type queue struct {
 	ended func(b *batch, next func())
 	// free runs when a slot may be free and there may be work.
 	free func()
+	// lingers: a task that waits for slow sites selects more for minutes. A suspended queue ends
+	// such a task after suspendedLimit.
+	lingers bool
 	// whenReady, if not nil, runs once when the rows of the last run are returned.
 	whenReady func()
 
@@ -79,6 +83,9 @@ const (
 	shortestRest = 5 * time.Second
 	longestRest  = 30 * time.Second
 )
+
+// suspendedLimit is how long a task of a suspended queue may run that selects more by itself.
+const suspendedLimit = 20 * time.Second
 
 // rests pauses the queue after a fault of the machine or of the program. Faults of batches that
 // ran side by side count once.
@@ -297,10 +304,22 @@ func (q *queue) check() {
 			switch b := q.batches[s.ID]; {
 			case s.State.Over():
 				q.taskOver(s.ID)
+			case s.State == executor.Running && q.Suspended() && q.lingers && !s.Started.IsZero() && q.Now().Sub(s.Started) >= suspendedLimit:
+				q.cut(s.ID)
 			case s.State == executor.Unknown && b != nil && b.stage == running:
 				b.stage = over
 				q.conclude(b, lost)
 			}
+		}
+	})
+}
+
+// cut asks a task to end. It stores what it has and hands the rest back.
+func (q *queue) cut(id string) {
+	q.Log().Info("ends a batch that selects more by itself, because the manager is suspended", "task", id)
+	q.Go(func(ctx context.Context) error { return q.Executor.Cancel(ctx, id, 0) }, func(err error) {
+		if err != nil && !errors.Is(err, executor.ErrUnknown) {
+			q.Log().Warn("cannot end a task", "task", id, "error", err)
 		}
 	})
 }
