@@ -26,7 +26,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/storage/expr ./intern
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e demo bench bench-scale bench-slow bench-process profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak demo bench bench-scale bench-slow bench-process profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,10 @@ judges: ## print how many cases the tables of the web standards have, and how ma
 e2e: build ## run the programs against real sites, databases and browsers
 	@mkdir -p $(RESULTS)
 	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -tags e2e -count=1 -timeout 30m ./e2e/...
+
+# SOAK_KILLS: how many processes are killed, 300 unless set. SEED repeats a run.
+soak: setup-test build ## kill all programs hundreds of times during real crawls; not part of test
+	TMPDIR=$(SCRATCH) go test -tags 'e2e soak' -count=1 -timeout 3h -v -run '^TestSoak$$' ./e2e
 
 man: build ## write the manual pages and shell completions to share/
 	@scripts/man.sh bin share
