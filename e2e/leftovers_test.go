@@ -176,7 +176,7 @@ var lasting = regexp.MustCompile(`^(` + strings.Join([]string{
 	`dc_dbdata/(\.move)?\.lock`,
 	`dc_hosts/[0-9a-f]{32}\.gate`,
 	`env/\.lock`, `env/[0-9A-Za-z_-]+/(task\.json|state\.json|stdout|stderr)`,
-	`stat/\w+_stat_vars\.json`,
+	`stat/\w+_stat_vars\.json`, `keys/(.*/)?\w+\.(key|pub)`,
 	`log/[a-z-]+\.log`,
 	`dc-daemon\.lock`, `trash\.lock`,
 	`[a-z_]+(/[^/]+)?\.json(\.lock)?`, `[a-z_]+(/[^/]+)?\.lock`, // state files of the crawler and their locks

@@ -13,9 +13,9 @@ import (
 	"hce/dc/examples/rig"
 )
 
-// public matches the files of a data folder without secrets, whose mode follows the umask: logs, counters
-// and gates of hosts. Their folder is private.
-var public = regexp.MustCompile(`^(daemon\.out|log/.*|stat/.*|dc_hosts/.*)$`)
+// public matches the files of a data folder without secrets, whose mode follows the umask: logs, counters,
+// gates of hosts and public keys. Their folder is private.
+var public = regexp.MustCompile(`^(daemon\.out|log/.*|stat/.*|dc_hosts/.*|keys/.*\.pub)$`)
 
 // With any umask, only the owner can read the files with cookies, passwords and keys: databases, raw
 // and processed contents, the spool and state files. So it is for all folders of such files.

@@ -92,18 +92,26 @@ func (s *soak) run(kills int) {
 	s.origin = newWitnessAt(s.T, "127.0.0.2", big)
 	s.r = start(s.T, s.data, s.env...)
 	s.more()
-	for n := range kills {
+	for n := 0; s.killed() < kills; n++ {
 		if n%10 == 0 {
 			s.renewDoomed()
 		}
 		s.kill(soakKinds[n%len(soakKinds)])
 		if s.Failed() {
-			s.Fatalf("after kill %d", n+1)
+			s.Fatalf("after %v kills", s.kills)
 		}
 	}
-	killed := time.Since(begin)
+	took := time.Since(begin)
 	s.judge()
-	s.Logf("%v kills in %v, %v in all", s.kills, killed.Round(time.Second), time.Since(begin).Round(time.Second))
+	s.Logf("%d kills %v in %v, %v in all", s.killed(), s.kills, took.Round(time.Second), time.Since(begin).Round(time.Second))
+}
+
+// killed returns the number of kills.
+func (s *soak) killed() (n int) {
+	for _, of := range s.kills {
+		n += of
+	}
+	return n
 }
 
 // more starts another site.
@@ -195,7 +203,7 @@ func (s *soak) killCompaction() {
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Duration(10+s.random.IntN(120))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Duration(5+s.random.IntN(60))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	timer.Stop()
 	switch status := cmd.ProcessState; {
