@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,19 +111,33 @@ func again(t *testing.T, r *rig.Rig, id string, urls ...wire.URL) {
 }
 
 // versions returns the raw contents of a page, oldest first.
-func versions(t *testing.T, r *rig.Rig, id, md5 string) (list [][]byte) {
+func versions(t *testing.T, r *rig.Rig, id, md5 string) [][]byte {
 	t.Helper()
-	request := []any{map[string]any{"siteId": id, "url": "", "urlMd5": md5, "contentTypeMask": wire.MaskRaw | wire.MaskRawAll}}
-	var answers []struct{ RawContents []wire.Content }
-	if err := r.Ask(t.Context(), "URL_CONTENT", request, &answers); err != nil || len(answers) != 1 {
-		t.Fatalf("%d answers, %v", len(answers), err)
-	}
-	for _, c := range answers[0].RawContents {
-		data, err := base64.StdEncoding.DecodeString(c.Buffer)
-		if err != nil {
-			t.Fatal(err)
+	return versionsOf(t, r, id, md5)[md5]
+}
+
+// versionsOf is versions for many pages, by key.
+func versionsOf(t *testing.T, r *rig.Rig, id string, md5s ...string) map[string][][]byte {
+	t.Helper()
+	found := map[string][][]byte{}
+	for part := range slices.Chunk(md5s, 100) {
+		var request []any
+		for _, md5 := range part {
+			request = append(request, map[string]any{"siteId": id, "url": "", "urlMd5": md5, "contentTypeMask": wire.MaskRaw | wire.MaskRawAll})
 		}
-		list = append(list, data)
+		var answers []struct{ RawContents []wire.Content }
+		if err := r.Ask(t.Context(), "URL_CONTENT", request, &answers); err != nil || len(answers) != len(part) {
+			t.Fatalf("%d answers to %d requests, %v", len(answers), len(part), err)
+		}
+		for i, answer := range answers {
+			for _, c := range answer.RawContents {
+				data, err := base64.StdEncoding.DecodeString(c.Buffer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found[part[i]] = append(found[part[i]], data)
+			}
+		}
 	}
-	return list
+	return found
 }

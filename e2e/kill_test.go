@@ -120,6 +120,11 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 		t.Errorf("%d rows, want %d", len(all), n+1)
 	}
 	origin := tree(n).texts
+	var keys []string
+	for _, u := range all {
+		keys = append(keys, u.URLMd5)
+	}
+	contents := versionsOf(t, r, id, keys...)
 	var pages []rig.Row
 	for i := range n {
 		u, ok := all[fmt.Sprintf("%s/p%d.html", root, i)]
@@ -127,13 +132,13 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 			t.Errorf("page %d: known %v, status %d, state %d, errors %v", i, ok, u.Status, u.State, u.ErrorMask.Names())
 			continue
 		}
-		checkRaw(t, r, id, u.URLMd5, origin[fmt.Sprintf("/p%d.html", i)])
+		checkRaw(t, u.URLMd5, contents[u.URLMd5], origin[fmt.Sprintf("/p%d.html", i)])
 		pages = append(pages, rig.Row{URL: u.URL, MD5: u.URLMd5})
 	}
-	checkRaw(t, r, id, all[root+"/"].URLMd5, origin["/"])
-	contents, err := r.Contents(t.Context(), id, pages)
-	if err != nil || len(contents) != len(pages) {
-		t.Errorf("%d of %d contents, %v", len(contents), len(pages), err)
+	checkRaw(t, all[root+"/"].URLMd5, contents[all[root+"/"].URLMd5], origin["/"])
+	processed, err := r.Contents(t.Context(), id, pages)
+	if err != nil || len(processed) != len(pages) {
+		t.Errorf("%d of %d contents, %v", len(processed), len(pages), err)
 	}
 	var site wire.Site
 	if err := r.Ask(t.Context(), "SITE_STATUS", map[string]any{"id": id}, &site); err != nil {
@@ -150,9 +155,8 @@ func checkTree(t *testing.T, r *rig.Rig, data, id, root string, n int) {
 }
 
 // checkRaw compares all raw contents of a page with its text at the origin.
-func checkRaw(t *testing.T, r *rig.Rig, id, md5, want string) {
+func checkRaw(t *testing.T, md5 string, list [][]byte, want string) {
 	t.Helper()
-	list := versions(t, r, id, md5)
 	if len(list) == 0 {
 		t.Errorf("page %s has no raw content", md5)
 	}

@@ -223,9 +223,13 @@ func (s *soak) judge() {
 	requests, extra, busiest := 0, 0, 0
 	for _, site := range s.sites {
 		checkTree(s.T, s.r, s.data, site.id, site.URL, soakPages)
+		var keys []string
 		for _, u := range rows(s.T, s.r, site.id) {
-			if n := len(versions(s.T, s.r, site.id, u.URLMd5)); n != 1 {
-				s.Errorf("%s has %d versions of one body", u.URL, n)
+			keys = append(keys, u.URLMd5)
+		}
+		for md5, list := range versionsOf(s.T, s.r, site.id, keys...) {
+			if len(list) != 1 {
+				s.Errorf("%s has %d versions of one body", md5, len(list))
 			}
 		}
 		byPath := map[string]int{}
