@@ -132,11 +132,13 @@ func TestProgramDiesOfEveryItem(t *testing.T) {
 		r.inside(func() { rests = c.rested > 3 })
 		return rests
 	})
-	for k, row := range w.nodes[0] {
-		if row.attempts > 1 || row.state != 0 { // the first one that died alone
-			t.Errorf("%v: %+v", k, row)
+	w.set(func() {
+		for k, row := range w.nodes[0] {
+			if row.attempts > 1 || row.state != 0 { // the first one that died alone
+				t.Errorf("%v: %+v", k, row)
+			}
 		}
-	}
+	})
 	r.play(nil, func(executor.Task) {})
 }
 
@@ -147,9 +149,11 @@ func TestGuiltyURLWithoutMates(t *testing.T) {
 	r := newRig(t, w)
 	r.crawl(nil)
 	n := r.play(w.order, func(task executor.Task) { r.env.exit(task.ID, 137, "") })
-	if row := w.nodes[0][w.order[0]]; row.state != wire.URLError || n != 4 {
-		t.Errorf("%+v after %d tasks", row, n) // the batch and three attempts
-	}
+	w.set(func() {
+		if row := w.nodes[0][w.order[0]]; row.state != wire.URLError || n != 4 {
+			t.Errorf("%+v after %d tasks", row, n) // the batch and three attempts
+		}
+	})
 	r.env.mu.Lock()
 	defer r.env.mu.Unlock()
 	if r.env.controls != n {
@@ -194,11 +198,13 @@ func TestHalvingMeetsFaults(t *testing.T) {
 				test.fault(r, &c.queue)
 			}
 			r.play([]key{w.order[5]}, func(task executor.Task) { r.env.exit(task.ID, 137, "") })
-			for i, k := range w.order {
-				if row := w.nodes[0][k]; i != 5 && (row.crawled != 1 || row.attempts != 0) || i == 5 && row.state != wire.URLError {
-					t.Errorf("URL %d: %+v", i, row)
+			w.set(func() {
+				for i, k := range w.order {
+					if row := w.nodes[0][k]; i != 5 && (row.crawled != 1 || row.attempts != 0) || i == 5 && row.state != wire.URLError {
+						t.Errorf("URL %d: %+v", i, row)
+					}
 				}
-			}
+			})
 		})
 	}
 }
@@ -219,13 +225,17 @@ func TestGuiltyPageIsFound(t *testing.T) {
 		default:
 			r.clock.pass(longestRest / 10)
 		}
-		return w.count(wire.StatusProcessed) == 29 && w.nodes[0][guilty].state == wire.URLError
+		var state int64
+		w.set(func() { state = w.nodes[0][guilty].state })
+		return state == wire.URLError && w.count(wire.StatusProcessed) == 29
 	})
-	for k, row := range w.nodes[0] {
-		if k != guilty && row.attempts != 0 {
-			t.Errorf("innocent page: %+v", row)
+	w.set(func() {
+		for k, row := range w.nodes[0] {
+			if k != guilty && row.attempts != 0 {
+				t.Errorf("innocent page: %+v", row)
+			}
 		}
-	}
+	})
 }
 
 // processAll acts as processor-task, which dies when it takes the guilty page.
