@@ -25,10 +25,12 @@ const (
 	// peer may have. A peer with more waits before its next request is read.
 	underWay, leastUnderWay = 512, 2
 	mostUnderWay            = 64
-	// unsentOfPeer stops the reading of a peer that does not read its answers; unsentOfAll
-	// disconnects such a peer when it gets one more.
+	// unsentOfPeer stops the reading of a peer that does not read its answers. Above
+	// unsentOfAll such peers are disconnected, also one that has taken nothing of a single
+	// answer for stoppedAfter.
 	unsentOfPeer = 1 << 20
 	unsentOfAll  = 64 << 20
+	stoppedAfter = 5 * time.Second
 
 	budgetWait  = time.Second      // for the budget, before a request is refused as busy
 	stallLimit  = 10 * time.Second // for each piece of a request
@@ -535,9 +537,15 @@ func (l *listener) send(route Route, frame []byte) error {
 	if p == nil {
 		return ErrGone
 	}
-	if p.unsent > 0 && l.unsent+int64(len(frame)) > unsentOfAll {
-		l.auth.warn("connection closed: the peer does not read its answers", "address", p.address, "unread", p.unsent)
-		p.end()
+	for l.unsent > 0 && l.unsent+int64(len(frame)) > unsentOfAll {
+		if lazy := l.laziest(); lazy == nil {
+			break
+		} else {
+			l.auth.warn("connection closed: the peer does not read its answers", "address", lazy.address, "unread", lazy.unsent)
+			lazy.end()
+		}
+	}
+	if p.ended {
 		return ErrGone
 	}
 	p.queue(outgoing{frames: append(append([][]byte{}, route[1:]...), frame)})
@@ -545,10 +553,25 @@ func (l *listener) send(route Route, frame []byte) error {
 	return nil
 }
 
+// laziest returns the peer with the most unsent bytes among those that let answers pile up or have
+// stopped reading. Call it with l.mu held.
+func (l *listener) laziest() (lazy *peer) {
+	for _, p := range l.peers {
+		stopped := time.Since(time.Unix(0, p.s.progress.Load())) > stoppedAfter
+		if p.unsent > 0 && (len(p.out) > 0 || stopped) && (lazy == nil || p.unsent > lazy.unsent) {
+			lazy = p
+		}
+	}
+	return lazy
+}
+
 // queue adds a message for the writer. Call it with l.mu held.
 func (p *peer) queue(o outgoing) {
 	if p.ended {
 		return
+	}
+	if p.unsent == 0 {
+		p.s.progress.Store(time.Now().UnixNano())
 	}
 	p.out = append(p.out, o)
 	n := o.size()

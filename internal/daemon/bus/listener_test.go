@@ -307,7 +307,8 @@ func TestRequestsUnderWayAreLimited(t *testing.T) {
 	}
 }
 
-// A peer that does not read its answers is not read any more; its answers do not pile up.
+// A peer that does not read its answers is not read any more; its answers do not pile up, and
+// another peer with an answer of its own stays connected.
 func TestUnreadAnswersAreLimited(t *testing.T) {
 	b := newBus(t)
 	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
@@ -317,6 +318,8 @@ func TestUnreadAnswersAreLimited(t *testing.T) {
 	big := event("big")
 	big.Object = []byte(`"` + strings.Repeat("x", 8<<20) + `"`)
 	answered := 0
+	other := newHandPeer(t, s)
+	other.write("\x00" + string(rune(len(small))) + strings.Replace(small, `"big"`, `"own"`, 1))
 	poll := NewPoller(s)
 	for quiet := 0; quiet < 5; {
 		if ready, err := poll.Wait(100 * time.Millisecond); err != nil {
@@ -329,6 +332,7 @@ func TestUnreadAnswersAreLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		big.UID = m.Event.UID
 		if _, err := s.Send(m.Route, big); err != nil && !errors.Is(err, ErrGone) {
 			t.Fatal(err)
 		} else if err == nil {
@@ -337,6 +341,9 @@ func TestUnreadAnswersAreLimited(t *testing.T) {
 	}
 	if bytes := answered * len(big.Object); bytes > unsentOfAll+16<<20 {
 		t.Errorf("%d bytes of answers wait", bytes)
+	}
+	if got := other.frame(); !strings.Contains(got, `"uid":"own"`) {
+		t.Errorf("another peer got %.100s", got)
 	}
 }
 

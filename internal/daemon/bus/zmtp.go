@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,8 +43,9 @@ var (
 // stream is the server's end of a ZMTP 3 connection. One goroutine reads and one writes.
 type stream struct {
 	*net.TCPConn
-	r   *bufio.Reader
-	box *box // nil without keys
+	r        *bufio.Reader
+	box      *box         // nil without keys
+	progress atomic.Int64 // when the peer took a part of an answer, in Unix nanoseconds
 }
 
 // greet exchanges the greetings. mechanism is ours; a peer with another one is refused.
@@ -187,11 +189,12 @@ func (s *stream) writeFrame(flags byte, body []byte) error {
 	}
 	for _, part := range [][]byte{head, body} {
 		for len(part) > 0 {
-			n := min(len(part), 256<<10)
+			n := min(len(part), 64<<10)
 			_ = s.SetWriteDeadline(time.Now().Add(progressLimit))
 			if _, err := s.Write(part[:n]); err != nil {
 				return err
 			}
+			s.progress.Store(time.Now().UnixNano())
 			part = part[n:]
 		}
 	}
