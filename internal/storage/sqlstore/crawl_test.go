@@ -127,7 +127,7 @@ func TestFinishCrawl(t *testing.T) {
 	s := b.site("s")
 	same(t, "links within MaxURLs", []string{b.row("s", "y").URL, b.row("s", "late").URL}, []string{"", ""})
 	same(t, "site", []any{s.Resources, s.Size, s.AVGSpeed, s.AVGSpeedCounter, s.NewURLs, s.CollectedURLs, s.ErrorMask, s.TcDate},
-		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots, wire.Date("2026-01-05 10:00:00")})
+		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots | wire.ErrMaxItems, wire.Date("2026-01-05 10:00:00")})
 
 	// The same result stored twice changes nothing.
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: wire.Patch{"Status": int64(1)}}}))
