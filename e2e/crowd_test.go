@@ -66,7 +66,7 @@ func (h *crowdHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h.stays = append(h.stays, s)
-	if s.path == "/robots.txt" {
+	if s.path == "/robots.txt" || s.path == "/sitemap.xml" {
 		return
 	}
 	h.asked++
