@@ -55,6 +55,16 @@ func (q *queue) halves(b *batch) bool {
 	return q.again != nil && b.id != 0 && b.nodes <= 1 && n < maxSuspect && !q.Suspended()
 }
 
+// partRuns reports whether a part of another halved batch is submitted or runs.
+func (q *queue) partRuns(b *batch) bool {
+	for _, other := range q.batches {
+		if other != b && other.suspects != nil && other.extra && other.stage <= over {
+			return true
+		}
+	}
+	return false
+}
+
 // suspect notes the end of a task of a batch that is halved, or that dies for the first time.
 func (q *queue) suspect(b *batch, c cause) {
 	if b.suspects == nil {
@@ -98,6 +108,8 @@ func (q *queue) isolate(b *batch) {
 		q.advance(b, returning)
 	case q.Now().Before(q.awake):
 		b.busy, b.due = false, q.awake
+	case q.partRuns(b): // they share one slot of the executor
+		b.busy, b.due = false, q.Now().Add(alonePause)
 	default:
 		q.runGroup(b)
 	}
