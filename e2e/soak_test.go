@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -84,6 +85,11 @@ func TestSoak(t *testing.T) {
 
 func (s *soak) run(kills int) {
 	begin := time.Now()
+	defer func() {
+		if s.Failed() {
+			s.describe()
+		}
+	}()
 	big := &pages{texts: map[string]string{}, delay: 2 * time.Millisecond}
 	for i := range bigPages {
 		big.texts[fmt.Sprintf("/b%d.html", i)] = "<html><p>" + strings.Repeat(fmt.Sprint("big page ", i, " "), bigPage/12)
@@ -104,6 +110,26 @@ func (s *soak) run(kills int) {
 	took := time.Since(begin)
 	s.judge()
 	s.Logf("%d kills %v in %v, %v in all", s.killed(), s.kills, took.Round(time.Second), time.Since(begin).Round(time.Second))
+}
+
+// describe logs the state of the node: what its crawl waits for, if it does.
+func (s *soak) describe() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, class := range []string{"BatchTasksManager", "SitesManager"} {
+		stat, err := s.r.Stat(ctx, class)
+		s.Logf("%s: %v, %v", class, stat, err)
+	}
+	for _, site := range s.sites[max(len(s.sites)-2, 0):] {
+		var answer map[string]any
+		err := s.r.Ask(ctx, "SITE_STATUS", map[string]any{"id": site.id}, &answer)
+		s.Logf("site %s with %d requests: %v, %v", site.id, site.count(), answer, err)
+		states := map[string]int{}
+		for _, u := range rows(s.T, s.r, site.id) {
+			states[fmt.Sprintf("Status %d State %d Batch_Id %d", u.Status, u.State, u.BatchID)]++
+		}
+		s.Logf("rows: %v", states)
+	}
 }
 
 // killed returns the number of kills.
