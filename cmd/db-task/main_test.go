@@ -40,6 +40,7 @@ func TestRawCommands(t *testing.T) {
 			t.Errorf("%v: status %d, stdout %q, stderr %q", args, status, stdout, stderr)
 		}
 	}
+	run(`["SITE_NEW",{"id":"a","urls":["http://a.test/"]}]`, 0, `"errorCode":0`)
 	run(`["URL_PUT",[{"siteId":"a","urlMd5":"0123456789abcdef0123456789abcdef","contentType":0,"putDict":{"data":"aGVsbG8="}}]]`, 0, `"errCode":0`)
 	run("", 0, `{"segments":1,"runs":1,`, "--check")
 	run("", 0, `{"urls":1,"moved":1,"bytes":5,"kept":0}`, "--move-raw", "files")
