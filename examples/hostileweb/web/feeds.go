@@ -40,7 +40,7 @@ func feeds() []Trap {
 		}},
 
 		{Path: "/sitemap/million.xml", What: "a million entries, 25 MB", Ends: ends(wire.ErrSize), serve: sitemap(1_000_000)},
-		{Path: "/sitemap/half.xml", What: "half a million entries, 13 MB", serve: sitemap(400_000)},
+		{Path: "/sitemap/half.xml", What: "half a million entries, 13 MB", Ends: ends(wire.ErrMaxURLsFromPage), serve: sitemap(400_000)},
 		{Path: "/sitemap/million.xml.gz", What: "a million entries in 2 MB of gzip", serve: packed(millionEntries)},
 		{Path: "/sitemap/bomb.xml.gz", What: "1 GiB in 1 MiB of gzip, as a file", serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/gzip")

@@ -40,9 +40,9 @@ func markup() []Trap {
 			io.WriteString(w, "<!DOCTYPE html><head>")
 			flood(w, `<meta http-equiv=refresh content="99999;url=/x">`)
 		})},
-		{Path: "/markup/links", What: "10 MB of links", serve: numbered(doc, `<a href="/trap/link/%d">x</a>`, 300_000)},
+		{Path: "/markup/links", What: "10 MB of links", Ends: ends(wire.ErrMaxURLsFromPage), serve: numbered(doc, `<a href="/trap/link/%d">x</a>`, 300_000)},
 		{Path: "/markup/same-links", What: "10 MB of the same link", serve: repeated(doc, `<a href="/markup/same-links#x">x</a>`, 280_000, "")},
-		{Path: "/markup/hosts", What: "links to a hundred thousand hosts", serve: numbered(doc, `<a href="http://h%d.invalid/">x</a>`, 100_000)},
+		{Path: "/markup/hosts", What: "links to a hundred thousand hosts", Ends: ends(wire.ErrMaxURLsFromPage), serve: numbered(doc, `<a href="http://h%d.invalid/">x</a>`, 100_000)},
 		{Path: "/markup/srcset", What: "a srcset of 5 MB", serve: body(htmlUTF8, func(w io.Writer) {
 			io.WriteString(w, doc+`<img srcset="`)
 			for i := range 200_000 {

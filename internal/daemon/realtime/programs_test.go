@@ -30,6 +30,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	process.RunIfWorker()
 	switch name := os.Getenv(asProgram); name {
 	case "":
 		os.Exit(m.Run())
@@ -70,7 +71,9 @@ func runProgram(name, home string) int {
 		return fail(err)
 	}
 	if name == "processor-task" {
-		job := process.Job{Repository: repo, Scratch: scratch, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
+		workers := &process.Workers{Budget: process.Budget{Time: time.Minute, Clock: time.Minute, Memory: 1 << 30}}
+		defer workers.Close()
+		job := process.Job{Repository: repo, Scratch: scratch, Workers: workers, Now: time.Now, Log: log, Config: process.Config{ChunkItems: 64, MaxContentSize: 1 << 20}}
 		return task.Main(ctx, &process.Finalizer{Job: job}, task.Options{Name: name, Log: log})
 	}
 	gates, err := hostgate.Open(filepath.Join(home, "hosts"))

@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -40,6 +41,11 @@ func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error
 	return response, err
 }
 
+func TestMain(m *testing.M) {
+	process.RunIfWorker()
+	os.Exit(m.Run())
+}
+
 // programs returns the three jobs on the stores of one data node in dir.
 func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 	t.Helper()
@@ -63,6 +69,8 @@ func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 			t.Error(err)
 		}
 	})
+	workers := &process.Workers{Budget: process.Budget{Time: time.Minute, Clock: time.Minute, Memory: 1 << 30}}
+	t.Cleanup(workers.Close)
 	return map[string]func() task.Job{
 		dbStage.Program: func() task.Job { return storage.Job{Repository: repo} },
 		crawlerStage.Program: func() task.Job {
@@ -72,7 +80,7 @@ func programs(t testing.TB, c *clock, dir string) map[string]func() task.Job {
 			}}
 		},
 		processorStage.Program: func() task.Job {
-			return &process.Job{Repository: repo, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
+			return &process.Job{Repository: repo, Workers: workers, Now: c.now, Log: log, Config: process.Config{ChunkItems: 16, MaxContentSize: 1 << 20}}
 		},
 	}
 }
