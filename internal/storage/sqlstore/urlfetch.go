@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
@@ -69,8 +70,9 @@ type fetch struct {
 // candidate is a site that the request may read.
 type candidate struct {
 	id    string
-	delay int64 // RequestDelay, ms
-	left  int64 // number of rows that may be read; below 0: unlimited
+	delay int64           // RequestDelay, ms
+	left  int64           // number of rows that may be read; below 0: unlimited
+	taken map[string]bool // URLMd5 of the rows that were read
 }
 
 func (f *fetch) run() error {
@@ -125,7 +127,7 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	var sites []*candidate
 	byID := map[string]*candidate{}
 	err = f.Each(text, args, func(scan func(...any) error) error {
-		c := &candidate{left: -1}
+		c := &candidate{left: -1, taken: map[string]bool{}}
 		if err := scan(&c.id, &c.delay); err != nil {
 			return err
 		}
@@ -169,12 +171,12 @@ func (f *fetch) siteAfterSite(sites []*candidate) error {
 	return nil
 }
 
-// proportional reads an equal share of MaxURLs from each site, at least 1 row, in rounds
-// of growing offset. A site that does not fill its share is not read again.
+// proportional reads an equal share of MaxURLs from each site, at least 1 row, in rounds. A site
+// that does not fill its share is not read again.
 func (f *fetch) proportional(sites []*candidate) error {
 	share := max(f.r.MaxURLs/int64(len(sites)), 1)
 	prepared := map[string]clauses{}
-	for offset := int64(0); len(sites) > 0; offset += share {
+	for len(sites) > 0 {
 		var again []*candidate
 		for _, c := range sites {
 			if f.full() {
@@ -188,7 +190,7 @@ func (f *fetch) proportional(sites []*candidate) error {
 				}
 				prepared[c.id] = p
 			}
-			n, err := f.take(c, p, expr.Limit{Offset: offset, Count: share, Set: true})
+			n, err := f.take(c, p, expr.Limit{Count: share, Set: true})
 			if err != nil {
 				return err
 			}
@@ -243,8 +245,9 @@ func (f *fetch) cell(site, query string) (string, error) {
 	return *value, nil
 }
 
-// take reads rows of a site within the limits of the site and of the request. It returns
-// the number of rows before these limits apply.
+// take reads rows of a site that were not read yet, within the limits of the site and of the
+// request. It returns the number of rows before these limits apply. It asks for the known rows
+// again and leaves them out: in an order with ties, MySQL gives a row to several offsets.
 func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if c.left == 0 {
 		return 0, nil
@@ -256,11 +259,20 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if left := f.r.MaxURLs - int64(len(f.rows)); f.r.MaxURLs > 0 && (!p.limit.Set || left < p.limit.Count) {
 		p.limit.Count, p.limit.Set = left, true
 	}
+	asked := p
+	asked.limit.Count += int64(len(c.taken)) // without a limit there is one round only
 	// Only keys: sorting them is cheaper than sorting rows.
-	text, args := p.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id))
+	text, args := asked.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id))
 	keys, err := column[string](f.tx, f.named(c.id, text), args...)
 	if err != nil {
 		return 0, err
+	}
+	keys = slices.DeleteFunc(keys, func(md5 string) bool { return c.taken[md5] })
+	if p.limit.Set {
+		keys = keys[:min(int64(len(keys)), p.limit.Count)]
+	}
+	for _, md5 := range keys {
+		c.taken[md5] = true
 	}
 	if err := f.read(c.id, keys); err != nil {
 		return 0, err

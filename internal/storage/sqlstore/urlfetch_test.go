@@ -168,6 +168,39 @@ func TestURLFetchSkipsHeldSites(t *testing.T) {
 	}
 }
 
+// A site gives its rows in several rounds. Rows that are equal in the order of the request come
+// once each, and the counters are those of the rows: MySQL gives such a row to several offsets.
+func TestTakeNextInRounds(t *testing.T) {
+	b := newBench(t)
+	const rows, round = 60, 50 // of this site and of the general one
+	b.newSite(`{"id":"s"}`)
+	var list []string
+	for i := range rows {
+		list = append(list, fmt.Sprintf(`{"siteId":"s","url":"http://s.test/%d.html"}`, i))
+	}
+	b.newURLs("[" + strings.Join(list, ",") + "]")
+	selection, err := wire.ReadURLFetch(json.RawMessage(`[{"maxURLs":`+fmt.Sprint(2*round)+`,"algorithm":1,"skipBusySites":false,
+		"sitesCriterions":{"WHERE":"State=1","ORDER BY":"Priority DESC, TcDate ASC"},
+		"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"LENGTH(ParentMd5) ASC, Priority DESC, Depth ASC, UDate DESC"},
+		"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()","tcDate":"NOW()"}}]`), nil)
+	b.must(err)
+	taken := map[string]bool{}
+	for len(taken) < rows {
+		got, _, err := b.TakeNext(ctx, selection, 7)
+		b.must(err)
+		if len(got) == 0 {
+			t.Fatalf("%d of %d rows were taken", len(taken), rows)
+		}
+		for _, u := range got {
+			if taken[u.URLMd5] {
+				t.Fatalf("%s was taken twice", u.URL)
+			}
+			taken[u.URLMd5] = true
+		}
+		b.checkCounters("s", "rounds")
+	}
+}
+
 // TakeNext leaves the same rows, counters, journals and event counters as URLFetch and
 // MarkCrawling, and returns the rows that MarkCrawling returns.
 func TestTakeNext(t *testing.T) {
