@@ -206,6 +206,11 @@ func (q *queue) returnRows(b *batch) {
 
 // forget deletes the task from the executor.
 func (q *queue) forget(b *batch) {
+	q.clearTask(b, func() { delete(q.batches, b.task) })
+}
+
+// clearTask deletes the task of a batch from the executor, then calls next.
+func (q *queue) clearTask(b *batch, next func()) {
 	q.Go(func(ctx context.Context) error { return q.Executor.Delete(ctx, b.task) }, func(err error) {
 		if err != nil {
 			q.deleteFaults++
@@ -213,7 +218,7 @@ func (q *queue) forget(b *batch) {
 			q.postpone(b)
 			return
 		}
-		delete(q.batches, b.task)
+		next()
 	})
 }
 

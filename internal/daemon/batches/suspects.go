@@ -94,13 +94,7 @@ func (q *queue) isolate(b *batch) {
 	case s.died:
 		q.halve(b)
 	case !s.cleared:
-		q.Go(func(ctx context.Context) error { return q.Executor.Delete(ctx, b.task) }, func(err error) {
-			if err != nil {
-				q.deleteFaults++
-				q.Log().Warn("cannot delete the task", "batch", b.id, "error", err)
-				q.postpone(b)
-				return
-			}
+		q.clearTask(b, func() {
 			s.cleared = true
 			q.isolate(b)
 		})
