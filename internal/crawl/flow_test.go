@@ -25,11 +25,11 @@ func TestFlow(t *testing.T) {
 	}
 	check := func(when string, wantMay bool, want ...string) {
 		t.Helper()
-		d, end := f.wants()
+		d := f.wants()
 		f.selects(d)
 		slices.Sort(d.own)
-		if may := d.others || len(d.own) > 0; may != wantMay || end || !slices.Equal(d.own, want) {
-			t.Errorf("%s: %+v, end %v; want %v, %v", when, d, end, wantMay, want)
+		if may := d.others || len(d.own) > 0; may != wantMay || d.empty || !slices.Equal(d.own, want) {
+			t.Errorf("%s: %+v; want %v, %v", when, d, wantMay, want)
 		}
 	}
 	slow := []*item{newItem("slow", 0), newItem("slow", 0), newItem("slow", 0)}
@@ -57,8 +57,8 @@ func TestFlow(t *testing.T) {
 	for _, it := range append(slow, held[1]) {
 		stored(it, wire.StatusNew, "")
 	}
-	if d, end := f.wants(); !end || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.starved != 0 || len(f.sites) > 0 {
-		t.Errorf("at the end: %+v, end %v, %+v", d, end, f)
+	if d := f.wants(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.starved != 0 || len(f.sites) > 0 {
+		t.Errorf("at the end: %+v, %+v", d, f)
 	}
 	if f.mask != wire.ErrMaxExecutionTime {
 		t.Errorf("errors %v", f.mask.Names())

@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -175,13 +174,6 @@ func (f *flow) starves() bool {
 
 func (f *flow) starving() bool { return f.starved > 0 || f.unfetched < min(starving, f.low) }
 
-// empty reports whether all items are stored.
-func (f *flow) empty() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.open == 0
-}
-
 // add joins errors of an item that was not queued.
 func (f *flow) add(bits wire.ErrorMask) {
 	f.mu.Lock()
@@ -189,36 +181,19 @@ func (f *flow) add(bits wire.ErrorMask) {
 	f.mask |= bits
 }
 
-// look says that other sites may have rows.
-func (f *flow) look() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.progress = true
-}
-
-// patience reports whether items of slow sites wait.
-func (f *flow) patience() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, s := range f.sites {
-		if s.patient && s.unfetched > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // demand is what a batch wants to select.
 type demand struct {
-	own    []string // sites with few waiting items whose rows in flight belong to this batch
-	others bool     // other sites may have rows
-	room   int      // how many more items may wait
-	idle   bool     // no item waits
+	own     []string // sites with few waiting items whose rows in flight belong to this batch
+	others  bool     // other sites may have rows
+	room    int      // how many more items may wait
+	idle    bool     // no item waits
+	patient bool     // items of slow sites wait
+	empty   bool     // all items are stored
 }
 
 // wants returns what may be selected now: own sites with few waiting items of which a page was
 // stored since their last selection, and other sites after a page of a site without items.
-func (f *flow) wants() (d demand, end bool) {
+func (f *flow) wants() (d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	patient := 0
@@ -230,9 +205,9 @@ func (f *flow) wants() (d demand, end bool) {
 			d.own = append(d.own, id)
 		}
 	}
-	d.others, d.idle = f.progress, f.unfetched == 0
+	d.others, d.idle, d.patient, d.empty = f.progress, f.unfetched == 0, patient > 0, f.open == 0
 	d.room = min(mostItems*f.low-f.unfetched+patient, mostPatient*f.low-patient)
-	return d, f.open == 0 && !d.others && len(d.own) == 0
+	return d
 }
 
 // selects notes that a selection follows.
@@ -249,11 +224,12 @@ func (f *flow) selects(d demand) {
 	}
 }
 
-// known returns the paces of sites.
-func (f *flow) known() map[string]int64 {
+// pace returns the time of the last request of a site in ms, if one is known; 0 for a quick one.
+func (f *flow) pace(site string) (ms int64, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.paces)
+	ms, known = f.paces[site]
+	return ms, known
 }
 
 // streams reports whether the batch selects more URLs while it fetches.
@@ -281,22 +257,18 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 	}
 	var looked, planned time.Time
 	for !r.over(ctx) {
-		now := r.Now()
-		lingers, wait := r.slots.slow() || r.flow.patience(), time.Duration(0)
+		now, wait := r.Now(), time.Duration(0)
+		d := r.flow.wants()
+		lingers := r.slots.slow() || d.patient
 		if lingers {
-			if wait = lookPeriod - now.Sub(looked); wait <= 0 {
-				r.flow.look()
-			}
-		}
-		d, end := r.flow.wants()
-		if end {
-			return
+			wait = lookPeriod - now.Sub(looked)
+			d.others = d.others || wait <= 0
 		}
 		if soon := lookGap - now.Sub(looked); d.others && !d.idle && soon > 0 {
 			d.others, wait = false, soon
 		}
 		if r.refillOver(ctx) && !lingers || !d.others && len(d.own) == 0 {
-			if r.flow.empty() {
+			if d.empty {
 				return
 			}
 			r.await(ctx, wait)
@@ -342,7 +314,7 @@ func (r *batchRun) await(ctx context.Context, most time.Duration) {
 func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.URL, error) {
 	selection := r.batch.Refill[0]
 	selection.Own = d.own // SkipBusySites would skip them
-	selection.Paces = r.flow.known()
+	selection.Pace = r.flow.pace
 	switch {
 	case d.others && room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))

@@ -28,10 +28,10 @@ type URLFetchRequest struct {
 	// Own are sites that are not skipped although they have rows in flight, because these
 	// belong to the caller. It does not travel.
 	Own []string
-	// Paces are times of a request in ms, of the sites that the caller knows; 0: the site answers
-	// quickly. They count like a RequestDelay of the site. Other sites give at most FirstURLs
-	// rows. A nil map sets no limit. It does not travel.
-	Paces map[string]int64
+	// Pace returns the time of a request in ms of a site that the caller knows; 0: the site answers
+	// quickly. It counts like a RequestDelay of the site. Unknown sites give at most FirstURLs
+	// rows. nil sets no limit. It does not travel.
+	Pace func(site string) (ms int64, known bool)
 	// PaceTime limits the rows of a site to what its RequestDelay allows in that time,
 	// in ms; 0: no limit.
 	PaceTime int64

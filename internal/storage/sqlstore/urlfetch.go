@@ -131,11 +131,16 @@ func (f *fetch) candidates() ([]*candidate, error) {
 		if err := scan(&c.id, &c.delay); err != nil {
 			return err
 		}
-		pace, known := f.r.Paces[c.id]
-		if delay := max(c.delay, pace); f.r.PaceTime > 0 && delay > 0 {
+		delay, known := c.delay, true
+		if f.r.Pace != nil {
+			var pace int64
+			pace, known = f.r.Pace(c.id)
+			delay = max(delay, pace)
+		}
+		if f.r.PaceTime > 0 && delay > 0 {
 			c.left = max(f.r.PaceTime/delay, 1)
 		}
-		if f.r.Paces != nil && !known && (c.left < 0 || c.left > wire.FirstURLs) {
+		if !known && (c.left < 0 || c.left > wire.FirstURLs) {
 			c.left = wire.FirstURLs
 		}
 		sites, byID[c.id] = append(sites, c), c
